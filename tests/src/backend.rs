@@ -17,7 +17,8 @@ pub enum Make {
 
 /// A server and the folder that it lives in.
 ///
-/// Made to be kept in a `static`: nobody drops it, but its sandbox ends with the process, however that ends.
+/// Made to be kept in a `static`: nobody drops it, but its sandbox ends with the process, however
+/// that ends.
 #[derive(Debug)]
 pub struct Backend {
     /// The folder; proxies and clients of the tests live in it, too.
@@ -38,8 +39,8 @@ impl Backend {
         Self::of(Make::MariaDb, &binaries, options)
     }
 
-    /// Starts a MySQL server with these options of `mysqld` and a schema `test`, if MySQL is there. The schema has
-    /// tables with the names of the sequences of MariaDB that tests use.
+    /// Starts a MySQL server with these options of `mysqld` and a schema `test`, if MySQL is there.
+    /// The schema has tables with the names of the sequences of MariaDB that tests use.
     ///
     /// # Panics
     /// When it does not start.
@@ -60,7 +61,8 @@ impl Backend {
         Some(backend)
     }
 
-    /// [`start_mysql`](Self::start_mysql) for a test: where there is no MySQL it says so, and the test has passed.
+    /// [`start_mysql`](Self::start_mysql) for a test: where there is no MySQL it says so, and the
+    /// test has passed.
     ///
     /// # Panics
     /// As [`start_mysql`](Self::start_mysql).
@@ -110,7 +112,8 @@ impl Backend {
 /// The last numbers of the sequences that a MySQL server gets as tables; at most 10,000.
 const SEQUENCES: [u32; 3] = [5, 2000, 10_000];
 
-/// What a `static` holds that needs MySQL, for a test: where there is none it says so, and the test has passed.
+/// What a `static` holds that needs MySQL, for a test: where there is none it says so, and the test
+/// has passed.
 ///
 /// # Panics
 /// As [`Backend::start_mysql`].
@@ -120,10 +123,11 @@ pub fn mysql_or_skip<T>(servers: &'static LazyLock<Option<T>>) -> Option<&'stati
     servers.as_ref()
 }
 
-/// Makes two tests of each function that takes a `&'static Backend`, or another type that holds servers:
-/// `on_mariadb::NAME` and `on_mysql::NAME`.
+/// Makes two tests of each function that takes a `&'static Backend`, or another type that holds
+/// servers: `on_mariadb::NAME` and `on_mysql::NAME`.
 ///
-/// What they get are the statics `DB` and `MYSQL` (an `Option` of the same) of the test binary, both lazy.
+/// What they get are the statics `DB` and `MYSQL` (an `Option` of the same) of the test binary,
+/// both lazy.
 #[allow(clippy::crate_in_macro_def, reason = "the statics are those of the test binary")]
 #[macro_export]
 macro_rules! on_each_server {
@@ -137,8 +141,8 @@ macro_rules! on_each_server {
     };
 }
 
-/// Makes two tests of each function that takes a `&mut Backend` of its own, which it may kill: `on_mariadb::NAME` and
-/// `on_mysql::NAME`.
+/// Makes two tests of each function that takes a `&mut Backend` of its own, which it may kill:
+/// `on_mariadb::NAME` and `on_mysql::NAME`.
 #[macro_export]
 macro_rules! on_each_own_server {
     ($($test:ident),+ $(,)?) => {

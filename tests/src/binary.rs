@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::SystemTime;
 
-/// The `pointsman` of the same build as the running program: beside it or, from a test, which is `target/PROFILE/deps/TEST`, one
-/// folder up.
+/// The `pointsman` of the same build as the running program: beside it or, from a test, which is
+/// `target/PROFILE/deps/TEST`, one folder up.
 ///
 /// # Panics
-/// When it is not there, or older than what it is made of: cargo builds binaries of other packages only when told to.
+/// When it is not there, or older than what it is made of: cargo builds binaries of other packages
+/// only when told to.
 pub(crate) fn pointsman() -> PathBuf {
     /// Looked for once: the sources may change while tests run.
     static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
@@ -31,8 +32,8 @@ fn beside(program: &Path) -> PathBuf {
     profile.unwrap_or(folder).join("pointsman")
 }
 
-/// Whether `binary` is as new as the sources that cargo lists beside it. Without a list it is no binary of cargo's, and somebody
-/// has put it there.
+/// Whether `binary` is as new as the sources that cargo lists beside it. Without a list it is no
+/// binary of cargo's, and somebody has put it there.
 fn check(binary: &Path) -> Result<(), String> {
     let Some(built) = modified(binary) else { return Err(format!("{} is missing", binary.display())) };
     let Ok(list) = std::fs::read_to_string(binary.with_extension("d")) else { return Ok(()) };
@@ -47,7 +48,8 @@ fn modified(path: &Path) -> Option<SystemTime> {
     path.metadata().and_then(|data| data.modified()).ok()
 }
 
-/// The files of a list in the form of `make`: `TARGET: FILE FILE ...`, with a backslash before spaces in names.
+/// The files of a list in the form of `make`: `TARGET: FILE FILE ...`, with a backslash before
+/// spaces in names.
 fn sources(list: &str) -> Vec<PathBuf> {
     /// Stands for a space in a name, where there can be none of these.
     const SPACE: &str = "\0";

@@ -1,6 +1,7 @@
 //! What the end-to-end tests in `tests/` share: the `pointsman` binary in front of private servers.
 //!
-//! - [`Backend`]: a MariaDB or MySQL server, started once per test binary; [`on_each_server!`] makes tests for both;
+//! - [`Backend`]: a MariaDB or MySQL server, started once per test binary; [`on_each_server!`]
+//!   makes tests for both;
 //! - [`Setup`] and [`Proxy`]: a configuration, and the proxy process that serves it;
 //! - [`Twin`]: two sessions, direct and through the proxy, that must get the same answers;
 //! - [`admin`]: the admin port;
@@ -8,8 +9,9 @@
 //! - [`memory`]: what a process holds;
 //! - [`run`] and [`wait_for`]: everything that waits has a deadline.
 //!
-//! Every test starts a proxy of its own, which takes some milliseconds, so that tests do not see each other.
-//! When a test fails, the log of its proxy is printed; when a proxy's thread panics, its test fails.
+//! Every test starts a proxy of its own, which takes some milliseconds, so that tests do not see
+//! each other. When a test fails, the log of its proxy is printed; when a proxy's thread panics,
+//! its test fails.
 
 pub mod admin;
 mod backend;

@@ -83,7 +83,8 @@ impl Watch {
     }
 }
 
-/// Raises the limit of open files of this process, and of those that it starts, as far as it may, and returns it.
+/// Raises the limit of open files of this process, and of those that it starts, as far as it may,
+/// and returns it.
 ///
 /// # Panics
 /// When the kernel refuses.

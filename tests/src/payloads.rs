@@ -37,7 +37,8 @@ pub async fn every_size<S: AsyncRead + AsyncWrite + Unpin>(client: &mut Client<S
     }
 }
 
-/// A statement with a payload of this size, or as near as one can come, and a row with one: both carry letters.
+/// A statement with a payload of this size, or as near as one can come, and a row with one: both
+/// carry letters.
 async fn text<S: AsyncRead + AsyncWrite + Unpin>(client: &mut Client<S>, size: usize) {
     let (before, behind) = (b"SELECT '", b"'");
     let data = letters(size.saturating_sub(1 + before.len() + behind.len()));
@@ -46,7 +47,8 @@ async fn text<S: AsyncRead + AsyncWrite + Unpin>(client: &mut Client<S>, size: u
     client.send_command(Kind::Query, &sql).await.unwrap();
     let rows = client.read_result().await.unwrap().rows;
     assert!(rows.len() == 1 && rows[0].ends_with(&data) && rows[0].len() < data.len() + 10, "{size} bytes");
-    // The length of a value is in front of it: of a row with so many bytes, and of a value with so many.
+    // The length of a value is in front of it: of a row with so many bytes, and of a value with so
+    // many.
     for len in [size, size.saturating_sub(header_of(size))] {
         let result = client.query(&format!("SELECT REPEAT('ab', {})", len.div_ceil(2))).await.unwrap();
         let value = result.first().unwrap();

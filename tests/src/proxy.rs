@@ -50,7 +50,8 @@ pub(crate) fn can_have_names(hosts: &Path) -> bool {
 }
 
 impl Proxy {
-    /// Starts a proxy with the configuration at `file` and more arguments, and waits until it says that it is ready.
+    /// Starts a proxy with the configuration at `file` and more arguments, and waits until it says
+    /// that it is ready.
     ///
     /// # Panics
     /// When it does not; its log is in the message.
@@ -136,7 +137,8 @@ impl Proxy {
         &self.listeners.layer4
     }
 
-    /// How the account of [`Setup::before`](crate::Setup::before) logs in over TCP, to the schema `test`.
+    /// How the account of [`Setup::before`](crate::Setup::before) logs in over TCP, to the schema
+    /// `test`.
     pub fn options(&self) -> Options {
         Options::tcp(self.tcp(), USER, PASSWORD).schema("test")
     }
@@ -179,7 +181,8 @@ impl Proxy {
     /// Waits for a line of the log that contains `text`, and returns it.
     ///
     /// # Panics
-    /// When the proxy ends without it, or it takes longer than [`WAIT_MAX`]. The log is in the message.
+    /// When the proxy ends without it, or it takes longer than [`WAIT_MAX`]. The log is in the
+    /// message.
     pub fn wait_for_log(&self, text: &str) -> String {
         let deadline = Instant::now() + WAIT_MAX;
         let mut lines = self.log.lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -221,7 +224,8 @@ impl Log {
 }
 
 impl Listeners {
-    /// Reads `listen="127.0.0.1:1234, /path, 127.0.0.1:1235 (tcp)" admin="127.0.0.1:1236"` out of the line.
+    /// Reads `listen="127.0.0.1:1234, /path, 127.0.0.1:1235 (tcp)" admin="127.0.0.1:1236"` out of
+    /// the line.
     fn parse(ready: &str) -> Self {
         let list = |name: &str| {
             let list = ready.split_once(name).and_then(|(_, rest)| rest.split_once('"'));

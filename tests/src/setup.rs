@@ -57,7 +57,8 @@ impl Setup {
             .row("listeners", &format!("address = \"{}\"", socket.display()))
     }
 
-    /// Like [`Setup::new`], with `server` in hostgroup 0 and the account that has all privileges on it.
+    /// Like [`Setup::new`], with `server` in hostgroup 0 and the account that has all privileges on
+    /// it.
     pub fn before(sandbox: &Sandbox, server: &Server) -> Self {
         Self::new(sandbox).server(server, "").user(USER, PASSWORD, "")
     }
@@ -74,7 +75,8 @@ impl Setup {
         self.row("mysql_users", &format!("username = '{name}'\npassword = '{password}'\n{more}"))
     }
 
-    /// Has the proxy watch its servers, as this user. Without, it does not: tests count connections.
+    /// Has the proxy watch its servers, as this user. Without, it does not: tests count
+    /// connections.
     #[must_use]
     pub fn monitor(mut self, name: &str, password: &str) -> Self {
         self.monitor =
@@ -130,7 +132,8 @@ impl Setup {
         self
     }
 
-    /// Sets one of `admin_variables`; the value is TOML. The admin port is closed unless `mysql_ifaces` is set.
+    /// Sets one of `admin_variables`; the value is TOML. The admin port is closed unless
+    /// `mysql_ifaces` is set.
     #[must_use]
     pub fn admin(mut self, name: &str, value: impl std::fmt::Display) -> Self {
         if name == "mysql_ifaces" {
@@ -166,8 +169,9 @@ impl Setup {
         self
     }
 
-    /// Has the proxy know these names, all at 127.0.0.1, and no others that the machine knows. `None`, with a line that says so, where
-    /// nobody may give a process a file of names of its own.
+    /// Has the proxy know these names, all at 127.0.0.1, and no others that the machine knows.
+    /// `None`, with a line that says so, where nobody may give a process a file of names of its
+    /// own.
     ///
     /// # Panics
     /// When the proxy's folder is not writable.

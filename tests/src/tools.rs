@@ -122,8 +122,8 @@ pub fn mariadb_through(sandbox: &Sandbox, proxy: &Proxy, arguments: &[&str]) -> 
     mariadb(sandbox, &[&fixed, arguments].concat())
 }
 
-/// Runs sysbench through the proxy: a workload, `prepare`, `run` or `cleanup`, and options, of which `--mysql-db` is
-/// one.
+/// Runs sysbench through the proxy: a workload, `prepare`, `run` or `cleanup`, and options, of
+/// which `--mysql-db` is one.
 pub fn sysbench(sandbox: &Sandbox, proxy: &Proxy, workload: &str, step: &str, options: &[&str]) -> Output {
     start_sysbench(sandbox, proxy, workload, step, options).wait()
 }

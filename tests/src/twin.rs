@@ -1,12 +1,14 @@
-//! Two sessions that get the same commands, one from the server itself and one through the proxy, and must get the same
-//! answers, byte for byte.
+//! Two sessions that get the same commands, one from the server itself and one through the proxy,
+//! and must get the same answers, byte for byte.
 //!
-//! Nothing here knows where an answer ends, so that nothing can be wrong in the way the proxy is. Behind each command
-//! the server gets `COM_STATISTICS`: all packets before its answer, which looks like nothing else and leaves a session as
-//! it was, are the answer. The proxy is then sent the command alone, and must return exactly these packets.
+//! Nothing here knows where an answer ends, so that nothing can be wrong in the way the proxy is.
+//! Behind each command the server gets `COM_STATISTICS`: all packets before its answer, which looks
+//! like nothing else and leaves a session as it was, are the answer. The proxy is then sent the
+//! command alone, and must return exactly these packets.
 //!
-//! One thing differs: MariaDB counts prepared statements over all sessions. Commands therefore name statements by their
-//! place among those that the session has prepared, from 1; on the way to and from each side it becomes its id.
+//! One thing differs: MariaDB counts prepared statements over all sessions. Commands therefore name
+//! statements by their place among those that the session has prepared, from 1; on the way to and
+//! from each side it becomes its id.
 
 use std::fmt;
 use std::time::Duration;
@@ -99,7 +101,8 @@ impl Twin {
         expected
     }
 
-    /// Sends all commands at once, and reads the answers afterwards. Statements must have been prepared before.
+    /// Sends all commands at once, and reads the answers afterwards. Statements must have been
+    /// prepared before.
     ///
     /// # Panics
     /// When the answers differ.
@@ -131,7 +134,8 @@ impl Twin {
         tokio::join!(write, read);
     }
 
-    /// Runs `LOAD DATA LOCAL` on both sides and gives them `data` if they ask for it; returns the last packet.
+    /// Runs `LOAD DATA LOCAL` on both sides and gives them `data` if they ask for it; returns the
+    /// last packet.
     ///
     /// # Panics
     /// When the answers differ.
@@ -158,7 +162,8 @@ impl Twin {
         answers[0].pop().unwrap_or_else(|| panic!("no answer to {sql}"))
     }
 
-    /// Sends both sides a command that ends the session; returns what comes before the end, which is the same.
+    /// Sends both sides a command that ends the session; returns what comes before the end, which
+    /// is the same.
     ///
     /// # Panics
     /// When it is not, or there is no end.
@@ -276,8 +281,8 @@ const OF_STATEMENTS: [Kind; 6] = [
     Kind::StmtBulkExecute,
 ];
 
-/// Puts the place of a statement where its id is: in the answer to its preparation, which also makes it known, and in
-/// the message of an error.
+/// Puts the place of a statement where its id is: in the answer to its preparation, which also
+/// makes it known, and in the message of an error.
 fn mask(statements: &mut Vec<u32>, command: &[u8], frame: &mut Frame) {
     let prepare = command.first() == Some(&(Kind::StmtPrepare as u8));
     match &mut frame.payload[..] {

@@ -21,7 +21,8 @@ fn command(command: &str, file: &Path) -> Output {
     pointsman(&SANDBOX, [command.as_ref(), "--config".as_ref(), file.as_os_str()])
 }
 
-/// The listeners are free ports, so that a file that should not start cannot fail for another reason.
+/// The listeners are free ports, so that a file that should not start cannot fail for another
+/// reason.
 const TOML: &str = r#"[[listeners]]
 address = "127.0.0.1:0"
 
@@ -76,7 +77,8 @@ fn check_accepts_both_formats_whatever_the_name() {
             "{output:?}"
         );
         assert_eq!(output.code, Some(0));
-        // One warning that names what has no effect yet, and one of a folder that this machine does not have.
+        // One warning that names what has no effect yet, and one of a folder that this machine does
+        // not have.
         let warnings: Vec<&str> = output.stderr.lines().collect();
         assert_eq!(warnings.len(), 2 * usize::from(warns), "{output:?}");
         for (at, part) in
@@ -103,7 +105,8 @@ fn serve_logs_what_has_no_effect_and_runs() {
     });
 }
 
-/// Or the file that is mended would not count: the start behind it would take what the first one has saved.
+/// Or the file that is mended would not count: the start behind it would take what the first one
+/// has saved.
 #[test]
 fn a_start_that_fails_saves_nothing() {
     let folder = SANDBOX.path().join("fails");

@@ -1,4 +1,5 @@
-//! The repository's pages: links lead somewhere, the manual's list of pages is complete, and so is its table of errors.
+//! The repository's pages: links lead somewhere, the manual's list of pages is complete, and so is
+//! its table of errors.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

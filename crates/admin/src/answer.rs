@@ -46,7 +46,8 @@ pub struct AdminError {
 }
 
 impl AdminError {
-    /// The error that nearly everything wrong is told with: 1045, as in ProxySQL, whose clients look for its prefix.
+    /// The error that nearly everything wrong is told with: 1045, as in ProxySQL, whose clients
+    /// look for its prefix.
     pub fn new(message: impl AsRef<str>) -> Self {
         Self { code: 1045, state: *b"28000", message: format!("ProxySQL Admin Error: {}", message.as_ref()) }
     }

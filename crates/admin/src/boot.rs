@@ -1,7 +1,8 @@
 //! From the configuration file or the saved configuration to a store whose runtime is loaded.
 //!
-//! As in ProxySQL: if `datadir` has a `pointsman.db` with a configuration, that counts, and of the file only what stands
-//! outside of every section; otherwise the file is taken, and saved [when everything listens](crate::Port::save_first).
+//! As in ProxySQL: if `datadir` has a `pointsman.db` with a configuration, that counts, and of the
+//! file only what stands outside of every section; otherwise the file is taken, and saved [when
+//! everything listens](crate::Port::save_first).
 
 mod claim;
 mod import;
@@ -26,7 +27,8 @@ pub struct Start {
     pub file: PathBuf,
     /// Whether a saved configuration is put aside (as `pointsman.db.bak`) and the file taken.
     pub initial: bool,
-    /// Whether the file's rows are added to the saved configuration, where they replace those with the same keys.
+    /// Whether the file's rows are added to the saved configuration, where they replace those with
+    /// the same keys.
     pub reload: bool,
     /// Whether a file of another program may do without what cannot be used.
     pub strictness: config::Strictness,
@@ -102,7 +104,8 @@ pub fn boot(start: &Start) -> Result<Booted, BootError> {
     Ok(Booted { store, warnings: loaded.warnings, claim })
 }
 
-/// The saved configuration in `datadir` that a start would use in place of a file; nothing if there is none that can be read.
+/// The saved configuration in `datadir` that a start would use in place of a file; nothing if there
+/// is none that can be read.
 pub fn saved_in(datadir: &Path) -> Option<PathBuf> {
     let path = disk_file(datadir);
     let database = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
@@ -174,7 +177,8 @@ impl Store {
         self.make_runtime(draft, &Module::ALL, "").map(drop)
     }
 
-    /// Saves the configuration that a first start has taken from the file; any other start has nothing to save.
+    /// Saves the configuration that a first start has taken from the file; any other start has
+    /// nothing to save.
     pub(crate) fn save_first(&mut self) -> Result<(), AdminError> {
         if std::mem::take(&mut self.unsaved) {
             for module in Module::ALL {

@@ -1,7 +1,8 @@
-//! What drivers and programs say by themselves, when they connect or before they do what they are for.
+//! What drivers and programs say by themselves, when they connect or before they do what they are
+//! for.
 //!
-//! Nearly all of it is answered with constants. Source: what ProxySQL 2.7's admin interface answers; the lists of `@@` variables
-//! are longer here, so that drivers that are newer can log in.
+//! Nearly all of it is answered with constants. Source: what ProxySQL 2.7's admin interface
+//! answers; the lists of `@@` variables are longer here, so that drivers that are newer can log in.
 
 mod dumps;
 mod variables;
@@ -92,7 +93,8 @@ const NOTHING: [(&str, &[&str]); 9] = [
     ("SELECT ENGINE FROM INFORMATION_SCHEMA.TABLES WHERE ", &["ENGINE"]),
 ];
 
-/// MySQL's answer to the client that asks whether there are dollar-quoted texts: that there are none.
+/// MySQL's answer to the client that asks whether there are dollar-quoted texts: that there are
+/// none.
 const NO_DOLLARS: &str = "Unknown column '$$' in 'field list'";
 
 /// Connector/J of the times of MySQL 5, and what it wants to know.
@@ -309,7 +311,8 @@ mod tests {
         assert_eq!(said("SELECT @@a'b"), None);
     }
 
-    /// Parts of statements that mean something to somebody here, and some that break what cuts at the wrong byte.
+    /// Parts of statements that mean something to somebody here, and some that break what cuts at
+    /// the wrong byte.
     const PARTS: [&str; 32] = [
         "SELECT ",
         "select",

@@ -1,4 +1,5 @@
-//! Checksums: those of layers that operators ask for, and those of runtime that proxies of a cluster compare.
+//! Checksums: those of layers that operators ask for, and those of runtime that proxies of a
+//! cluster compare.
 
 use config::schema::{MYSQL_SERVERS, Section, Shape};
 use config::{Draft, in_turns};
@@ -76,8 +77,8 @@ impl Checksums {
     }
 }
 
-/// The checksum of the rows of sections in their order: SpookyHash of all values as text, as ProxySQL makes it of a
-/// result set. 0 without rows.
+/// The checksum of the rows of sections in their order: SpookyHash of all values as text, as
+/// ProxySQL makes it of a result set. 0 without rows.
 fn of_rows(draft: &Draft, sections: &[&'static Section]) -> u64 {
     let mut text = Vec::new();
     let mut some = false;
@@ -106,7 +107,8 @@ fn hash(text: &[u8]) -> u64 {
     sql::spooky::hash128(text, SEEDS.0, SEEDS.1).0
 }
 
-/// A checksum as `CHECKSUM` shows it: `0x`, then the lower and the upper half, each without leading zeros.
+/// A checksum as `CHECKSUM` shows it: `0x`, then the lower and the upper half, each without leading
+/// zeros.
 fn plain(checksum: u64) -> String {
     format!("0x{:X}{:X}", checksum & 0xffff_ffff, checksum >> 32)
 }
@@ -117,8 +119,9 @@ fn padded(checksum: u64) -> String {
 }
 
 impl Store {
-    /// `CHECKSUM [DISK|MEMORY] MYSQL ...`: `schema` is `main` or `disk`, `table` a configuration table or
-    /// `global_variables` (of which the `mysql-` rows count), `title` what the answer calls it.
+    /// `CHECKSUM [DISK|MEMORY] MYSQL ...`: `schema` is `main` or `disk`, `table` a configuration
+    /// table or `global_variables` (of which the `mysql-` rows count), `title` what the answer
+    /// calls it.
     pub fn checksum(&self, schema: &str, table: &str, title: &str) -> Answer {
         match self.hash_table(schema, table) {
             Ok(checksum) => Answer::Rows {

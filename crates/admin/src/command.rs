@@ -1,7 +1,7 @@
 //! What a statement asks for: text in, a [`Command`] out, or nothing if it is for SQLite.
 //!
-//! Source: ProxySQL 2.7's admin interface. Words are compared without regard to case, and the whole statement counts: what
-//! has one word too many is no command.
+//! Source: ProxySQL 2.7's admin interface. Words are compared without regard to case, and the whole
+//! statement counts: what has one word too many is no command.
 
 mod explain;
 mod moves;

@@ -62,7 +62,8 @@ pub struct Asked {
 /// Which statement is being read for, so that it can be stopped and no other one.
 struct Reading {
     current: Mutex<Option<u64>>,
-    /// Whether it is to stop. A flag, as SQLite forgets an interrupt that comes before it has begun.
+    /// Whether it is to stop. A flag, as SQLite forgets an interrupt that comes before it has
+    /// begun.
     stop: Arc<AtomicBool>,
 }
 
@@ -88,7 +89,8 @@ impl Engine {
             loop {
                 ticks.tick().await;
                 let Some(queue) = clock.upgrade() else { return };
-                // A queue that is full has something to do that makes the thread look at the time later.
+                // A queue that is full has something to do that makes the thread look at the time
+                // later.
                 let _ = queue.try_send(Job::Tick);
             }
         });
@@ -165,10 +167,11 @@ impl Reading {
     }
 }
 
-/// Lets traffic go first where processors are scarce: an admin may wait, and a LOAD of 50,000 users is a quarter of a
-/// second of work.
+/// Lets traffic go first where processors are scarce: an admin may wait, and a LOAD of 50,000 users
+/// is a quarter of a second of work.
 fn stand_back() {
-    // Linux keeps these values for each thread. Where the first call is refused, as in some sandboxes, the second may not be.
+    // Linux keeps these values for each thread. Where the first call is refused, as in some
+    // sandboxes, the second may not be.
     let result = sched::stand_back(NICE, SLICE);
     if let Err(error) = result.or_else(|_| rustix::process::setpriority_process(None, NICE)) {
         tracing::debug!(%error, "the admin port's thread has the priority of all others");
@@ -203,7 +206,8 @@ fn unix_now() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Whether a statement changes nothing, by its first word: one that does is finished, whether or not somebody waits.
+/// Whether a statement changes nothing, by its first word: one that does is finished, whether or
+/// not somebody waits.
 fn is_reading(text: &str) -> bool {
     let word = behind_comments(text).split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     ["SELECT", "SHOW", "EXPLAIN", "VALUES", "DESC", "DESCRIBE"]

@@ -27,8 +27,8 @@ impl Store {
         Ok(draft.sections_to_cnf(&sections))
     }
 
-    /// `SAVE CONFIG TO FILE <path>`, `SELECT CONFIG INTO OUTFILE <path>`. The file is complete, or the former one is
-    /// still there.
+    /// `SAVE CONFIG TO FILE <path>`, `SELECT CONFIG INTO OUTFILE <path>`. The file is complete, or
+    /// the former one is still there.
     pub fn save_config_to(&self, path: &Path) -> Answer {
         let text = match self.config_text() {
             Ok(text) => text,

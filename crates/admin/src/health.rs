@@ -1,8 +1,9 @@
 //! Health checks: HTTP for load balancers and whoever else asks whether clients can be sent here.
 //!
-//! `GET /health` says whether the process accepts clients, `GET /health/hostgroup/N` also whether a server of that hostgroup
-//! works. Both are answered from memory, without the thread that owns SQLite, so that a busy admin port makes nobody sick.
-//! There are no accounts: an answer names no server, user or setting. Every connection is good for one request.
+//! `GET /health` says whether the process accepts clients, `GET /health/hostgroup/N` also whether a
+//! server of that hostgroup works. Both are answered from memory, without the thread that owns
+//! SQLite, so that a busy admin port makes nobody sick. There are no accounts: an answer names no
+//! server, user or setting. Every connection is good for one request.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

@@ -1,7 +1,7 @@
 //! What an error of SQLite leaves open: what a statement may have been meant to be.
 //!
-//! To SQLite a misspelt command is a syntax error near its first word. Programs know that text, so that it stays, and what
-//! helps a reader stands behind it.
+//! To SQLite a misspelt command is a syntax error near its first word. Programs know that text, so
+//! that it stays, and what helps a reader stands behind it.
 
 use config::{mistakes, suggestion};
 
@@ -55,7 +55,8 @@ fn like_table(name: &str, rights: Rights) -> String {
     suggestion(name, tables.iter().map(|(table, _)| table.as_str()))
 }
 
-/// The command that is nearest to `words` (upper case) word by word, or the syntax of those that begin as they do.
+/// The command that is nearest to `words` (upper case) word by word, or the syntax of those that
+/// begin as they do.
 fn like_command(words: &str) -> String {
     let first = words.split(' ').next().unwrap_or_default();
     let known = known_commands().into_iter().chain(show::names().map(str::to_owned));
@@ -69,7 +70,8 @@ fn like_command(words: &str) -> String {
     syntax.map_or_else(String::new, |(_, syntax)| format!("; {syntax}"))
 }
 
-/// The mistakes in `words` if each of them is near the word at its place in `command`, and there are as many.
+/// The mistakes in `words` if each of them is near the word at its place in `command`, and there
+/// are as many.
 fn mistakes_of_words(words: &str, command: &str) -> Option<usize> {
     let (mut words, mut command) = (words.split(' '), command.split(' '));
     let mut sum = 0;

@@ -1,7 +1,8 @@
-//! The history of the statistics: samples at intervals, sums of whole hours, and what is too old for either.
+//! The history of the statistics: samples at intervals, sums of whole hours, and what is too old
+//! for either.
 //!
-//! Source of tables, intervals and how long they are kept: ProxySQL 2.7's schema `stats_history`. Counters are kept as the
-//! largest value of an hour, what grows and shrinks as its mean.
+//! Source of tables, intervals and how long they are kept: ProxySQL 2.7's schema `stats_history`.
+//! Counters are kept as the largest value of an hour, what grows and shrinks as its mean.
 
 mod series;
 
@@ -61,12 +62,14 @@ impl History {
         self.intervals = INTERVALS.iter().map(|name| (*name, seconds(name))).collect();
     }
 
-    /// The samples that are due at `now`, in seconds of Unix time; from then on they count as taken.
+    /// The samples that are due at `now`, in seconds of Unix time; from then on they count as
+    /// taken.
     pub(crate) fn due(&mut self, now: u64) -> Vec<&'static str> {
         let mut due = Vec::new();
         for name in INTERVALS {
             let interval = self.intervals.get(name).copied().unwrap_or(0);
-            // The first sample is taken after one interval, and a clock that was set back does not stop them.
+            // The first sample is taken after one interval, and a clock that was set back does not
+            // stop them.
             let last = *self.last.entry(name).or_insert(now);
             if interval > 0 && now.abs_diff(last) >= interval {
                 self.last.insert(name, now);
@@ -94,7 +97,8 @@ impl Facts {
     }
 }
 
-/// Ticks of the clock that the process has used, from the 14th and 15th field of `/proc/self/stat` (proc(5)).
+/// Ticks of the clock that the process has used, from the 14th and 15th field of `/proc/self/stat`
+/// (proc(5)).
 fn cpu() -> Option<(u64, u64)> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     // The second field is a name in parentheses, which may hold anything.
@@ -128,8 +132,8 @@ pub(crate) fn sample(
     Ok(())
 }
 
-/// Moves all digests into the history, as of `now` in seconds of Unix time, and says how many there were. If writing fails
-/// after it has begun, they are lost.
+/// Moves all digests into the history, as of `now` in seconds of Unix time, and says how many there
+/// were. If writing fails after it has begun, they are lost.
 pub(crate) fn save_digests(
     connection: &Connection,
     now: i64,

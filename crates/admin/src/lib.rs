@@ -1,7 +1,8 @@
 //! The admin port: ProxySQL's tables, layers, commands and variables over SQLite.
 //!
-//! An admin connection's text goes to the one thread that owns SQLite; that thread understands it, does it, and gives an
-//! [`Answer`] back. What it needs of the running proxy it asks a [`DataPlane`] for.
+//! An admin connection's text goes to the one thread that owns SQLite; that thread understands it,
+//! does it, and gives an [`Answer`] back. What it needs of the running proxy it asks a
+//! [`DataPlane`] for.
 
 #![allow(clippy::doc_markdown, reason = "ProxySQL, MySQL and SQLite are names, not code")]
 
@@ -33,8 +34,8 @@ mod tables;
 mod versions;
 mod who;
 
-/// What the admin port calls its version: programs for ProxySQL compare it with ProxySQL's, so it begins as that one's, with our
-/// own behind it.
+/// What the admin port calls its version: programs for ProxySQL compare it with ProxySQL's, so it
+/// begins as that one's, with our own behind it.
 pub const VERSION: &str = concat!("2.7.2-pointsman-", env!("CARGO_PKG_VERSION"));
 
 pub use answer::{AdminError, Answer, Cell};

@@ -1,6 +1,6 @@
-//! What the admin port needs of the running proxy: to change its configuration, to give it orders, and to read its
-//! counters. All calls come from the thread that owns SQLite and may block for milliseconds, never for a client; only health
-//! checks ask from elsewhere.
+//! What the admin port needs of the running proxy: to change its configuration, to give it orders,
+//! and to read its counters. All calls come from the thread that owns SQLite and may block for
+//! milliseconds, never for a client; only health checks ask from elsewhere.
 
 mod checks;
 mod clients;
@@ -23,17 +23,19 @@ pub use self::wishes::{AdminDid, AdminEvent, Explained, NotApplied, Order, Quest
 
 /// The running proxy, as the admin port sees it.
 pub trait DataPlane: Send + Sync + 'static {
-    /// Makes every worker use `config`, and returns when all of them do. What is the same in both configurations
-    /// is not disturbed. On an error nothing has changed.
+    /// Makes every worker use `config`, and returns when all of them do. What is the same in both
+    /// configurations is not disturbed. On an error nothing has changed.
     fn apply(&self, config: &Arc<Config>) -> Result<(), NotApplied>;
 
-    /// The rows of `config` for which [`apply`](Self::apply) would refuse it, although each of their values is right.
+    /// The rows of `config` for which [`apply`](Self::apply) would refuse it, although each of
+    /// their values is right.
     fn check(&self, config: &Config) -> Vec<RowProblem>;
 
     /// What would become of a statement, or why that cannot be said.
     fn explain(&self, question: &Question) -> Result<Explained, String>;
 
-    /// Hears what a client of the admin port did, for the audit log. Any task may say so; does not block.
+    /// Hears what a client of the admin port did, for the audit log. Any task may say so; does not
+    /// block.
     fn audit(&self, _event: &AdminEvent) {}
 
     /// Carries out an order, or says why it cannot be.
@@ -85,8 +87,8 @@ pub trait DataPlane: Send + Sync + 'static {
     /// Connections to servers that nobody uses.
     fn free_connections(&self) -> Vec<FreeConnection>;
 
-    /// The collations of the servers; none if no server lists them now. May block for some seconds where servers do not
-    /// answer.
+    /// The collations of the servers; none if no server lists them now. May block for some seconds
+    /// where servers do not answer.
     fn collations(&self) -> Vec<Collation>;
 
     /// Connections of each user.
@@ -114,14 +116,15 @@ pub trait DataPlane: Send + Sync + 'static {
     /// Addresses whose connections failed; `reset` forgets them.
     fn client_hosts(&self, reset: bool) -> Vec<ClientHost>;
 
-    /// Statements by digest, in the order of the key of `stats_mysql_query_digest`; `reset` makes the counters start again.
-    /// With `latency` the percentiles are there.
+    /// Statements by digest, in the order of the key of `stats_mysql_query_digest`; `reset` makes
+    /// the counters start again. With `latency` the percentiles are there.
     fn digests(&self, reset: bool, latency: bool) -> Vec<Digest>;
 
     /// Forgets all digests.
     fn forget_digests(&self);
 
-    /// What clients and connections to servers have prepared, in the order of the numbers. Some are left out if there are very many.
+    /// What clients and connections to servers have prepared, in the order of the numbers. Some are
+    /// left out if there are very many.
     fn statements(&self) -> Vec<PreparedStatement> {
         Vec::new()
     }
@@ -129,7 +132,8 @@ pub trait DataPlane: Send + Sync + 'static {
     /// Whether new clients are accepted. Any thread may ask; does not block.
     fn accepts(&self) -> bool;
 
-    /// For each server of a hostgroup why nobody gets it now, nothing if somebody does; `None` if there is no such hostgroup. No
-    /// element: servers may belong there, none does. Any thread may ask; does not block.
+    /// For each server of a hostgroup why nobody gets it now, nothing if somebody does; `None` if
+    /// there is no such hostgroup. No element: servers may belong there, none does. Any thread may
+    /// ask; does not block.
     fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>>;
 }

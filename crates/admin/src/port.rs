@@ -1,4 +1,5 @@
-//! The whole admin port of a process: the thread that owns SQLite, the listeners, and what runs beside them.
+//! The whole admin port of a process: the thread that owns SQLite, the listeners, and what runs
+//! beside them.
 
 use std::io;
 use std::sync::Arc;
@@ -24,9 +25,10 @@ pub struct Port {
 }
 
 impl Port {
-    /// Starts it over `store`, whose runtime has been loaded: it listens where `admin-mysql_ifaces` says (nowhere, if that is
-    /// empty), runs what the scheduler has, serves REST if that is switched on, and answers health checks where it is told to. All of them follow their variables and tables
-    /// from then on. Tasks run on `runtime`.
+    /// Starts it over `store`, whose runtime has been loaded: it listens where `admin-mysql_ifaces`
+    /// says (nowhere, if that is empty), runs what the scheduler has, serves REST if that is
+    /// switched on, and answers health checks where it is told to. All of them follow their
+    /// variables and tables from then on. Tasks run on `runtime`.
     ///
     /// # Errors
     ///
@@ -46,8 +48,8 @@ impl Port {
         Ok(Self { engine, addresses, clients, tasks })
     }
 
-    /// Saves what a first start has taken from the file. Only now, when everything listens: after a start that fails, the
-    /// file that somebody mends must count.
+    /// Saves what a first start has taken from the file. Only now, when everything listens: after a
+    /// start that fails, the file that somebody mends must count.
     ///
     /// # Errors
     ///
@@ -56,7 +58,8 @@ impl Port {
         self.engine.save_first().await
     }
 
-    /// The addresses that it listened on when it was started; where port 0 was asked for, the kernel has chosen one.
+    /// The addresses that it listened on when it was started; where port 0 was asked for, the
+    /// kernel has chosen one.
     pub fn addresses(&self) -> &[Address] {
         &self.addresses
     }

@@ -1,5 +1,5 @@
-//! Programs that the scheduler and REST routes run: in a process group of their own, for a limited time, with bounded
-//! output.
+//! Programs that the scheduler and REST routes run: in a process group of their own, for a limited
+//! time, with bounded output.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;

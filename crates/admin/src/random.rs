@@ -9,8 +9,8 @@ pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A nonce: bytes that are neither zero, which ends a string, nor above 127, which old clients take for text of another
-/// charset.
+/// A nonce: bytes that are neither zero, which ends a string, nor above 127, which old clients take
+/// for text of another charset.
 pub(crate) fn nonce() -> [u8; NONCE_LEN] {
     bytes().map(|byte: u8| byte % 127 + 1)
 }

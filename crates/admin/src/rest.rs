@@ -1,7 +1,7 @@
 //! REST: `GET /metrics`, and the scripts of `runtime_restapi_routes` under `/sync/`.
 //!
-//! Plain HTTP on all addresses at `admin-restapi_port` while `admin-restapi_enabled` is true, without accounts, as in ProxySQL 2.7;
-//! replies, codes and texts are ProxySQL's.
+//! Plain HTTP on all addresses at `admin-restapi_port` while `admin-restapi_enabled` is true,
+//! without accounts, as in ProxySQL 2.7; replies, codes and texts are ProxySQL's.
 
 mod reply;
 mod script;

@@ -1,7 +1,8 @@
 //! When a listener that cannot be had is tried again.
 //!
-//! A port may be in use for a while only: by the process that this one replaces, which serves its last clients, or by a program that
-//! was started just now, which holds a copy of every socket until it has begun.
+//! A port may be in use for a while only: by the process that this one replaces, which serves its
+//! last clients, or by a program that was started just now, which holds a copy of every socket
+//! until it has begun.
 
 use std::io;
 use std::sync::Arc;
@@ -23,7 +24,8 @@ pub(crate) enum Wake {
     Over,
 }
 
-/// Waits for `settings` to change, and no longer than [`LISTEN_AGAIN`] where a listener is `missing`.
+/// Waits for `settings` to change, and no longer than [`LISTEN_AGAIN`] where a listener is
+/// `missing`.
 pub(crate) async fn wake(settings: &mut watch::Receiver<Arc<Settings>>, missing: bool) -> Wake {
     let changed = if missing {
         match timeout(LISTEN_AGAIN, settings.changed()).await {

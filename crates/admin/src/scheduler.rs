@@ -20,7 +20,8 @@ pub(crate) struct Job {
     pub(crate) arguments: Vec<String>,
 }
 
-/// Runs the jobs of `settings`, and after each change of them the new ones, until nobody can change them any more.
+/// Runs the jobs of `settings`, and after each change of them the new ones, until nobody can change
+/// them any more.
 pub(crate) async fn run(mut settings: watch::Receiver<Arc<Settings>>) {
     let programs = Arc::new(Semaphore::new(PROGRAMS_MAX));
     // Dropping the sender stops a job; a program that runs is not disturbed.
@@ -41,7 +42,8 @@ pub(crate) async fn run(mut settings: watch::Receiver<Arc<Settings>>) {
     }
 }
 
-/// Runs a job at its interval. It never runs twice at once: when it takes longer than its interval, turns are left out.
+/// Runs a job at its interval. It never runs twice at once: when it takes longer than its interval,
+/// turns are left out.
 async fn repeat(job: Job, programs: Arc<Semaphore>, mut stop: oneshot::Receiver<()>) {
     let mut turns = interval_at(Instant::now() + job.interval, job.interval);
     turns.set_missed_tick_behavior(MissedTickBehavior::Skip);

@@ -71,7 +71,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// One of the addresses cannot be listened on, the first of such; the text names it. All others are.
+    /// One of the addresses cannot be listened on, the first of such; the text names it. All others
+    /// are.
     pub(crate) fn listen(&mut self, addresses: &[Address], runtime: &Handle) -> io::Result<()> {
         let mut outcome = Ok(());
         for wanted in addresses {
@@ -82,12 +83,13 @@ impl Server {
         outcome
     }
 
-    /// Listens on all of `addresses` and on no others. Listeners that are there already are not disturbed.
+    /// Listens on all of `addresses` and on no others. Listeners that are there already are not
+    /// disturbed.
     ///
     /// # Errors
     ///
-    /// One of the addresses cannot be listened on; the text names it. All others are, and so are those of before: there may be
-    /// no other way in.
+    /// One of the addresses cannot be listened on; the text names it. All others are, and so are
+    /// those of before: there may be no other way in.
     pub(crate) async fn follow(&mut self, addresses: &[Address], runtime: &Handle) -> io::Result<()> {
         match self.listen(addresses, runtime) {
             // One of before may be in its way: that of all addresses, say.

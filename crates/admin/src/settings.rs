@@ -35,7 +35,8 @@ pub(crate) struct Settings {
     pub(crate) jobs: Vec<Job>,
 }
 
-/// What a greeting calls the server where `mysql-server_version` is empty, which for traffic means that servers are asked.
+/// What a greeting calls the server where `mysql-server_version` is empty, which for traffic means
+/// that servers are asked.
 const SERVER_VERSION: &str = "8.0.11";
 
 impl Settings {

@@ -1,4 +1,5 @@
-//! `SHOW ...` as SQL: what MySQL's clients and ProxySQL's operators ask, in words that SQLite understands.
+//! `SHOW ...` as SQL: what MySQL's clients and ProxySQL's operators ask, in words that SQLite
+//! understands.
 //!
 //! Source: ProxySQL 2.7's admin interface, whose columns and order these have.
 

@@ -1,4 +1,5 @@
-//! The statistics tables and others that the data plane knows: which of them a statement names, and what there is for them.
+//! The statistics tables and others that the data plane knows: which of them a statement names, and
+//! what there is for them.
 
 mod digests;
 mod listed;
@@ -27,7 +28,8 @@ const CHECKS: &str = "mysql_server_";
 /// The table of what clients may name, which servers know.
 const COLLATIONS: &str = "mysql_collations";
 
-/// Fills every table of statistics that `sql` names, and for admins those of the runtime and of collations.
+/// Fills every table of statistics that `sql` names, and for admins those of the runtime and of
+/// collations.
 pub(crate) fn refresh(
     sql: &str,
     rights: Rights,
@@ -84,7 +86,8 @@ pub(crate) fn refresh(
     Ok(())
 }
 
-/// Empties the statistics that `sql` names, as ProxySQL does after each statement with `admin-vacuum_stats`.
+/// Empties the statistics that `sql` names, as ProxySQL does after each statement with
+/// `admin-vacuum_stats`.
 pub(crate) fn clear(sql: &str, store: &mut Store) -> Result<(), AdminError> {
     let names = names(sql);
     if names.iter().any(|name| name.starts_with(STATS)) { store.clear_stats(&names) } else { Ok(()) }
@@ -111,7 +114,8 @@ pub(crate) fn digest_row(digest: &Digest) -> Vec<Value> {
     digests::digest(digest)
 }
 
-/// The words of `sql` that may be names of tables which are filled when they are read, in lower case, each once.
+/// The words of `sql` that may be names of tables which are filled when they are read, in lower
+/// case, each once.
 fn names(sql: &str) -> Vec<String> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut names: Vec<String> = Vec::new();

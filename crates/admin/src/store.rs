@@ -1,7 +1,8 @@
 //! The tables of the admin port, in SQLite, and what the proxy runs with.
 //!
-//! One connection is for admins: `main` and `disk` with the configuration, `stats`, `monitor` and `stats_history`.
-//! Another is for accounts that may only read statistics; it has the last three, and `stats` is its default.
+//! One connection is for admins: `main` and `disk` with the configuration, `stats`, `monitor` and
+//! `stats_history`. Another is for accounts that may only read statistics; it has the last three,
+//! and `stats` is its default.
 
 mod functions;
 mod limits;
@@ -44,7 +45,8 @@ pub struct Store {
     lists: Lists,
     /// Where `pointsman.db` is; nothing if all is in memory.
     pub(crate) disk: Option<PathBuf>,
-    /// Keeps the names of the databases in memory from being taken by another store of this process.
+    /// Keeps the names of the databases in memory from being taken by another store of this
+    /// process.
     _name: Box<u8>,
     /// What runs.
     pub(crate) runtime: Draft,
@@ -71,7 +73,8 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// From now on loads to runtime go to `plane`; before, they only change what counts as runtime here.
+    /// From now on loads to runtime go to `plane`; before, they only change what counts as runtime
+    /// here.
     pub fn attach(&mut self, plane: Arc<dyn DataPlane>) {
         self.plane = Some(plane);
     }
@@ -81,7 +84,8 @@ impl Store {
         self.file = Some(path.to_path_buf());
     }
 
-    /// The connection on which admins work: schemas `main`, `disk`, `stats`, `monitor`, `stats_history`.
+    /// The connection on which admins work: schemas `main`, `disk`, `stats`, `monitor`,
+    /// `stats_history`.
     pub fn connection(&self) -> &Connection {
         &self.admin
     }
@@ -96,8 +100,9 @@ impl Store {
         &self.config
     }
 
-    /// Runs any SQL: the first statement of `sql`, whose rows or number of changes are the answer, or SQLite's error.
-    /// With [`Rights::Stats`] the default schema is `stats` and nothing can be written.
+    /// Runs any SQL: the first statement of `sql`, whose rows or number of changes are the answer,
+    /// or SQLite's error. With [`Rights::Stats`] the default schema is `stats` and nothing can be
+    /// written.
     pub fn query(&mut self, sql: &str, rights: Rights) -> Answer {
         match rights {
             Rights::Admin => run::as_admin(&mut self.admin, sql, self.read_only, &self.stop),
@@ -110,7 +115,8 @@ impl Store {
         self.read_only = read_only;
     }
 
-    /// Empties the table `table` of the schema `stats` and fills it with `rows`, whose cells are text, numbers or NULL.
+    /// Empties the table `table` of the schema `stats` and fills it with `rows`, whose cells are
+    /// text, numbers or NULL.
     pub fn refill(
         &mut self,
         table: &str,
@@ -128,7 +134,8 @@ impl Store {
         rows::refill(&mut self.admin, "monitor", table, rows).map_err(AdminError::from)
     }
 
-    /// Makes these the rows of a table of the schema `stats` that shows a list, until [`Store::forget_lists`].
+    /// Makes these the rows of a table of the schema `stats` that shows a list, until
+    /// [`Store::forget_lists`].
     pub(crate) fn show(&mut self, table: &str, rows: Arc<dyn Rows>) {
         self.lists.show(table, rows);
     }

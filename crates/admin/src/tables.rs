@@ -1,7 +1,8 @@
 //! Every table of the admin port, by schema, with the statement that makes it.
 //!
-//! Tables of the configuration are defined in [`config::schema`]; the others here, column by column. Names, order, types
-//! and defaults are those of ProxySQL 2.7; tables called `pointsman_...` it does not have.
+//! Tables of the configuration are defined in [`config::schema`]; the others here, column by
+//! column. Names, order, types and defaults are those of ProxySQL 2.7; tables called
+//! `pointsman_...` it does not have.
 
 mod collations;
 mod history;
@@ -14,8 +15,9 @@ use config::schema::{SECTIONS, Section, Shape};
 
 pub(crate) use collations::COLLATIONS;
 
-/// The tables about digests, of which the second one starts the counters again. They may have 100,000 rows: they show the [lists](memtable) that
-/// the data plane gives, and nothing of them is written into SQLite.
+/// The tables about digests, of which the second one starts the counters again. They may have
+/// 100,000 rows: they show the [lists](memtable) that the data plane gives, and nothing of them is
+/// written into SQLite.
 pub(crate) const DIGESTS: &str = "stats_mysql_query_digest";
 /// See [`DIGESTS`].
 pub(crate) const DIGESTS_RESET: &str = "stats_mysql_query_digest_reset";

@@ -12,7 +12,8 @@ use crate::store::{Store, now, set_version, transaction};
 /// Former versions of each module that are kept.
 const VERSIONS_MAX: i64 = 32;
 
-/// Most rows of a version that is kept, which take about 6 MiB: larger ones would make every load slow.
+/// Most rows of a version that is kept, which take about 6 MiB: larger ones would make every load
+/// slow.
 const VERSION_ROWS_MAX: usize = 20_000;
 
 /// What becomes of a comparison when rows of memory cannot be used.
@@ -22,8 +23,8 @@ const NOT_COMPARED: &str = "in memory cannot be used, so not compared with what 
 const DISK_NOT_COMPARED: &str = "on disk cannot be used, so not compared with memory";
 
 impl Store {
-    /// Keeps what a module runs with as its newest version, if it is another than that before. A failure is only logged:
-    /// the module is loaded.
+    /// Keeps what a module runs with as its newest version, if it is another than that before. A
+    /// failure is only logged: the module is loaded.
     pub(crate) fn remember(&self, module: Module, who: &str) {
         if module.sections().is_empty() {
             return;
@@ -65,8 +66,8 @@ impl Store {
         })
     }
 
-    /// `POINTSMAN CHECK CONFIG`: what is wrong with the memory layer and what deserves attention, a row each; OK if there
-    /// is nothing to say.
+    /// `POINTSMAN CHECK CONFIG`: what is wrong with the memory layer and what deserves attention, a
+    /// row each; OK if there is nothing to say.
     pub fn check_config(&self) -> Answer {
         let mut draft = self.runtime.clone();
         let mut rows = Vec::new();
@@ -92,7 +93,8 @@ impl Store {
         Answer::Rows { columns: vec!["level".to_owned(), "message".to_owned()], rows }
     }
 
-    /// `POINTSMAN DIFF <module>`: how memory differs from runtime and from disk, a row for every row or column.
+    /// `POINTSMAN DIFF <module>`: how memory differs from runtime and from disk, a row for every
+    /// row or column.
     pub fn diff(&self, module: Module) -> Answer {
         self.try_diff(module).unwrap_or_else(Answer::from)
     }
@@ -101,7 +103,8 @@ impl Store {
         let (mut memory, mut disk) = (self.runtime.clone(), self.runtime.clone());
         self.read_memory(module, &mut memory, NOT_COMPARED)?;
         self.read_from("disk", module, &mut disk, DISK_NOT_COMPARED)?;
-        // What is on disk may have been saved by a former version of the program: nobody can change that.
+        // What is on disk may have been saved by a former version of the program: nobody can change
+        // that.
         set_version(&mut disk);
         let against = |layer: &'static str, draft: &Draft| {
             let changes = module.sections().iter().flat_map(|section| draft.changes(&memory, section));
@@ -112,8 +115,8 @@ impl Store {
         Ok(Answer::Rows { columns: columns.map(str::to_owned).to_vec(), rows })
     }
 
-    /// `POINTSMAN ROLLBACK <module> [TO version]`: makes a former version of a module the one in memory and at runtime.
-    /// Without a version, that before the one that runs.
+    /// `POINTSMAN ROLLBACK <module> [TO version]`: makes a former version of a module the one in
+    /// memory and at runtime. Without a version, that before the one that runs.
     pub fn rollback(&mut self, module: Module, to: Option<u64>, who: &str) -> Answer {
         self.try_rollback(module, to, who).unwrap_or_else(Answer::from)
     }

@@ -49,7 +49,8 @@ impl Admin {
         }
     }
 
-    /// Runs a program with these arguments and those that say where the admin port is; nothing if it is not installed.
+    /// Runs a program with these arguments and those that say where the admin port is; nothing if
+    /// it is not installed.
     fn run<S: AsRef<OsStr>>(&self, program: &str, arguments: &[S]) -> Option<Output> {
         let port = format!("-P{}", self.address().port());
         let output = Command::new(program)

@@ -1,7 +1,7 @@
 //! Dialogues with the admin port, as files: `tests/transcripts/*.txt`.
 //!
-//! A line that begins with `> ` is a statement, the lines behind it are its answer; `@ stats` makes the next ones a statistics
-//! user's. To write the answers anew, and then to read the difference:
+//! A line that begins with `> ` is a statement, the lines behind it are its answer; `@ stats` makes
+//! the next ones a statistics user's. To write the answers anew, and then to read the difference:
 //!
 //! ```text
 //! POINTSMAN_WRITE_TRANSCRIPTS=1 cargo test -p admin --test transcripts

@@ -51,8 +51,8 @@ pub(crate) fn rows(parsed: Parsed, origin: &Path) -> Result<Draft, Problems> {
     Ok(read(parsed, origin, Strictness::Strict).0.sound()?.tables.into_draft())
 }
 
-/// What the rows of `draft` mean together, or everything that is wrong with them. Those that it has from `sound` need not be checked
-/// by themselves, and mean what they did.
+/// What the rows of `draft` mean together, or everything that is wrong with them. Those that it has
+/// from `sound` need not be checked by themselves, and mean what they did.
 pub(crate) fn check(draft: &Draft, sound: Option<(&Draft, &Config)>) -> Result<Checked, Vec<Problem>> {
     let tables = Tables::from_draft(draft, sound.map(|(sound, _)| sound));
     let mut problems = Vec::new();
@@ -138,7 +138,8 @@ fn read(parsed: Parsed, origin: &Path, strictness: Strictness) -> (Read, Vec<Str
 }
 
 impl Read {
-    /// Itself if nothing is wrong. What stands on a line that could not be read is only guessed, and not reported.
+    /// Itself if nothing is wrong. What stands on a line that could not be read is only guessed,
+    /// and not reported.
     fn sound(mut self) -> Result<Self, Problems> {
         let judged = self.problems.split_off(self.grammatical);
         let broken: HashSet<(PathBuf, usize)> =
@@ -155,7 +156,8 @@ impl Read {
 struct Binder {
     problems: Vec<Problem>,
     unbuilt: Unbuilt,
-    /// Whether the whole file could be read. If not, what seems to be missing may stand where it could not.
+    /// Whether the whole file could be read. If not, what seems to be missing may stand where it
+    /// could not.
     complete: bool,
     /// Whether what another program does without is left out.
     lenient: bool,
@@ -269,7 +271,8 @@ impl Binder {
         kept
     }
 
-    /// One row, or one group of variables, that starts at `at`; nothing if it is a row that is skipped.
+    /// One row, or one group of variables, that starts at `at`; nothing if it is a row that is
+    /// skipped.
     fn row(&mut self, section: &'static Section, entries: Vec<Entry>, at: Place) -> Option<PlacedRow> {
         let is_row = section.shape == Shape::Rows;
         let mut is_skipped = false;

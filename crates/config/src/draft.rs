@@ -1,4 +1,5 @@
-//! What an operator intends: the rows of all sections, each judged by itself, wherever they come from.
+//! What an operator intends: the rows of all sections, each judged by itself, wherever they come
+//! from.
 
 mod diff;
 mod reader;
@@ -27,8 +28,8 @@ pub struct Draft {
 #[derive(Debug, Clone)]
 struct Part {
     rows: Arc<Vec<Row>>,
-    /// What a file gave: nothing if the section is not in it (or does not come from one); otherwise, of a group, whether
-    /// each variable is.
+    /// What a file gave: nothing if the section is not in it (or does not come from one);
+    /// otherwise, of a group, whether each variable is.
     given: Option<Arc<[bool]>>,
 }
 
@@ -96,7 +97,8 @@ impl Draft {
         self.sections.get(section.index()).is_some_and(|part| part.given.is_some())
     }
 
-    /// Whether the file that this comes from gives the variable at `position` of the group `section`.
+    /// Whether the file that this comes from gives the variable at `position` of the group
+    /// `section`.
     pub fn gives(&self, section: &Section, position: usize) -> bool {
         let part = self.sections.get(section.index());
         part.and_then(|part| part.given.as_ref())
@@ -109,9 +111,10 @@ impl Draft {
         self.checked(None)
     }
 
-    /// The same if it was made from `sound`, in which [`check`](Self::check) has found nothing wrong: what both have in common is only
-    /// looked at where other rows matter to it, means what it does in `meaning`, that of `sound`, and its members that mean nothing are
-    /// not warned of once more.
+    /// The same if it was made from `sound`, in which [`check`](Self::check) has found nothing
+    /// wrong: what both have in common is only looked at where other rows matter to it, means what
+    /// it does in `meaning`, that of `sound`, and its members that mean nothing are not warned of
+    /// once more.
     pub fn check_from(&self, sound: &Self, meaning: &Config) -> Result<Checked, Vec<RowProblem>> {
         self.checked(Some((sound, meaning)))
     }
@@ -166,8 +169,8 @@ impl Draft {
 }
 
 impl Row {
-    /// The columns of the primary key and their values, as messages name a row: `hostgroup_id=1, hostname='a'`. Without a
-    /// key it is the first column.
+    /// The columns of the primary key and their values, as messages name a row:
+    /// `hostgroup_id=1, hostname='a'`. Without a key it is the first column.
     pub fn key(&self) -> String {
         let key = self.section().unique.first().copied().unwrap_or_default();
         let first = self.section().fields().next().filter(|_| key.is_empty()).map(|field| field.name);

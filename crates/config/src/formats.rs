@@ -26,9 +26,9 @@ pub(crate) struct Parsed {
     pub(crate) left_out: Vec<Problem>,
 }
 
-/// Reads `text` in the format that it is written in. MySQL Router's is known by its first section. Of the two others, what is valid in
-/// both (a few plain settings, or nothing) means the same in both; what is broken in both is judged by its first lines that only one
-/// of them can have.
+/// Reads `text` in the format that it is written in. MySQL Router's is known by its first section.
+/// Of the two others, what is valid in both (a few plain settings, or nothing) means the same in
+/// both; what is broken in both is judged by its first lines that only one of them can have.
 pub(crate) fn read(text: &str, origin: &Path, strictness: Strictness) -> Parsed {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file: Rc<Path> = Rc::from(origin);
@@ -43,8 +43,8 @@ pub(crate) fn read(text: &str, origin: &Path, strictness: Strictness) -> Parsed 
     if as_cnf.problems.is_empty() || !looks_like_toml(text, origin) { as_cnf } else { as_toml }
 }
 
-/// Whether the first line that only one format can have is one of TOML. Without such a line the name of the
-/// file decides.
+/// Whether the first line that only one format can have is one of TOML. Without such a line the
+/// name of the file decides.
 fn looks_like_toml(text: &str, origin: &Path) -> bool {
     for line in text.lines().map(str::trim) {
         if line.is_empty() || line.starts_with('#') {

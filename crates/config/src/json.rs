@@ -18,7 +18,8 @@ pub enum Json {
     Text(String),
     /// An array.
     List(Vec<Self>),
-    /// An object: its members in the order of the text. Of members with the same name the last counts.
+    /// An object: its members in the order of the text. Of members with the same name the last
+    /// counts.
     Object(Vec<(String, Self)>),
 }
 

@@ -1,8 +1,9 @@
 //! What an operator configures: typed rows and variables, the file formats they come from, and
 //! strict validation.
 //!
-//! A file is a `pointsman.toml`, a `proxysql.cnf` or a `mysqlrouter.conf`; its content tells which. [`load`] reads it and
-//! gives back either the whole [`Config`] or every problem found in the file, never a part of it.
+//! A file is a `pointsman.toml`, a `proxysql.cnf` or a `mysqlrouter.conf`; its content tells which.
+//! [`load`] reads it and gives back either the whole [`Config`] or every problem found in the file,
+//! never a part of it.
 
 #![allow(clippy::doc_markdown, reason = "ProxySQL, MySQL and MariaDB are names, not code")]
 
@@ -46,8 +47,8 @@ pub struct Loaded {
     pub config: Config,
     /// The rows that it was made from, those without effect as well.
     pub draft: Draft,
-    /// What is accepted but deserves attention, one line each: known settings that do nothing yet, users
-    /// whose hostgroup has no server.
+    /// What is accepted but deserves attention, one line each: known settings that do nothing yet,
+    /// users whose hostgroup has no server.
     pub warnings: Vec<String>,
 }
 
@@ -56,8 +57,8 @@ pub struct Loaded {
 pub enum Strictness {
     /// The file is refused.
     Strict,
-    /// In a file of another program (`proxysql.cnf`, `mysqlrouter.conf`) it is left out, with a warning,
-    /// wherever that program starts. A `pointsman.toml` is refused.
+    /// In a file of another program (`proxysql.cnf`, `mysqlrouter.conf`) it is left out, with a
+    /// warning, wherever that program starts. A `pointsman.toml` is refused.
     Lenient,
 }
 
@@ -68,8 +69,8 @@ pub fn load(path: &Path, strictness: Strictness) -> Result<Loaded, Problems> {
     bind::bind(formats::read(&text, path, strictness), path, strictness)
 }
 
-/// Reads the rows of the configuration file at `path`, in any format. Each is judged by itself, and not how they go
-/// together: the file may be one of several that make a configuration.
+/// Reads the rows of the configuration file at `path`, in any format. Each is judged by itself, and
+/// not how they go together: the file may be one of several that make a configuration.
 pub fn read_rows(path: &Path) -> Result<Draft, Problems> {
     let text =
         file::read(path).map_err(|error| Problems::one(Problem::new(path, error.line, error.message)))?;

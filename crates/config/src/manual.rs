@@ -7,8 +7,8 @@ use crate::schema::{Field, Kind, Null, Preset, SECTIONS, Section, Shape, TOP_LEV
 /// Widest line of the example file, in characters.
 const WIDTH_CHARS: usize = 100;
 
-/// The reference of all settings, in Markdown: a table for every section that does something, then the
-/// settings that are accepted without effect so far.
+/// The reference of all settings, in Markdown: a table for every section that does something, then
+/// the settings that are accepted without effect so far.
 pub fn reference() -> String {
     let mut out = String::new();
     for section in SECTIONS.iter().filter(|section| section.built()) {
@@ -115,8 +115,8 @@ fn preset(field: &Field) -> String {
     }
 }
 
-/// The example file, `pointsman.example.toml`: every setting that does something, with its meaning and its
-/// default.
+/// The example file, `pointsman.example.toml`: every setting that does something, with its meaning
+/// and its default.
 pub fn example() -> String {
     let mut out = String::from(
         "# An example for Pointsman: `pointsman serve --config FILE`, `pointsman check --config FILE`.\n\

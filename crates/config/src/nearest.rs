@@ -6,17 +6,20 @@ const LETTERS_PER_MISTAKE: usize = 3;
 /// Shorter words are the start of too much to be one of it.
 const STEM_MIN_BYTES: usize = 3;
 
-/// Longer words are nobody's slip of the finger, and comparing them costs the square of their length.
+/// Longer words are nobody's slip of the finger, and comparing them costs the square of their
+/// length.
 const WORD_MAX_CHARS: usize = 100;
 
-/// `; did you mean ...?` with the name among `valid` that is nearest to `word`; empty if none is near.
+/// `; did you mean ...?` with the name among `valid` that is nearest to `word`; empty if none is
+/// near.
 pub fn suggestion<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> String {
     let valid: Vec<&str> = valid.into_iter().collect();
     let name = nearest(word, valid.iter().copied()).or_else(|| completed(word, &valid));
     name.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
-/// How many letters of `name` are wrong in `word`, case not counted; nothing if the two are too far apart to be taken for each other.
+/// How many letters of `name` are wrong in `word`, case not counted; nothing if the two are too far
+/// apart to be taken for each other.
 pub fn mistakes(word: &str, name: &str) -> Option<usize> {
     let target = name.to_lowercase();
     let away = distance(&word.to_lowercase(), &target)?;
@@ -29,8 +32,9 @@ fn completed<'a>(word: &str, valid: &[&'a str]) -> Option<&'a str> {
     names.next().filter(|_| names.next().is_none()).copied()
 }
 
-/// The name among `valid` that is nearest to `word`, if any is near. Case and the kind of dash do not count,
-/// nor does the prefix that a variable has outside of configuration files. Of equally near ones the first.
+/// The name among `valid` that is nearest to `word`, if any is near. Case and the kind of dash do
+/// not count, nor does the prefix that a variable has outside of configuration files. Of equally
+/// near ones the first.
 fn nearest<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase().replace('-', "_");
     let word = lower.strip_prefix("mysql_").or(lower.strip_prefix("admin_")).unwrap_or(&lower);
@@ -50,8 +54,8 @@ fn tolerated(name: &str) -> usize {
     (name.chars().count() / LETTERS_PER_MISTAKE).max(1)
 }
 
-/// How many letters must be changed, added, removed or swapped with their neighbour to make `b` of `a`
-/// ("optimal string alignment"); nothing for words that are too long to be compared.
+/// How many letters must be changed, added, removed or swapped with their neighbour to make `b` of
+/// `a` ("optimal string alignment"); nothing for words that are too long to be compared.
 fn distance(a: &str, b: &str) -> Option<usize> {
     let a: Vec<char> = a.chars().take(WORD_MAX_CHARS + 1).collect();
     let b: Vec<char> = b.chars().take(WORD_MAX_CHARS + 1).collect();

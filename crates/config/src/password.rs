@@ -8,9 +8,10 @@ const NATIVE_DIGITS: usize = 40;
 /// With so many hex digits behind it, a `*` was meant to start a hash, not a clear text.
 const MEANT_AS_NATIVE_DIGITS: usize = 30;
 
-/// Whether `text` is a usable password: empty, clear text, or a well-formed hash. A hash that lost a digit on
-/// its way would count as clear text and lock its user out without a word, so what looks like one must be one.
-/// The error is the rest of a sentence that starts with the setting's name, and does not repeat the password.
+/// Whether `text` is a usable password: empty, clear text, or a well-formed hash. A hash that lost
+/// a digit on its way would count as clear text and lock its user out without a word, so what looks
+/// like one must be one. The error is the rest of a sentence that starts with the setting's name,
+/// and does not repeat the password.
 pub(crate) fn check(text: &str) -> Result<(), String> {
     if let Some(digits) = text.strip_prefix('*') {
         let hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -34,7 +34,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that is wrong with a configuration: at least one problem, one per line when displayed.
+/// Everything that is wrong with a configuration: at least one problem, one per line when
+/// displayed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems(Vec<Problem>);
 
@@ -44,8 +45,8 @@ impl Problems {
         Self(vec![problem])
     }
 
-    /// All of them in the order of the files and lines, if there is any. More than [`PROBLEMS_MAX`] are only
-    /// counted.
+    /// All of them in the order of the files and lines, if there is any. More than [`PROBLEMS_MAX`]
+    /// are only counted.
     pub(crate) fn sorted(mut problems: Vec<Problem>) -> Option<Self> {
         let mut files: Vec<PathBuf> = Vec::new();
         for problem in &problems {

@@ -11,7 +11,8 @@ use crate::model::{
 use crate::schema::{Column, Field, Kind, Null, Preset, Scalar, Section, Unit, addresses};
 use crate::tree::Place;
 
-/// One checked value for every field of a section: a row of a table, or a group of variables. Cheap to clone.
+/// One checked value for every field of a section: a row of a table, or a group of variables. Cheap
+/// to clone.
 #[derive(Clone)]
 pub struct Row {
     section: &'static Section,
@@ -37,7 +38,8 @@ impl fmt::Debug for Row {
 }
 
 impl Row {
-    /// The row that nobody gave a value for. What must be given is empty, or the least possible number.
+    /// The row that nobody gave a value for. What must be given is empty, or the least possible
+    /// number.
     pub(crate) fn presets(section: &'static Section) -> Self {
         let cells = section.fields().map(|field| match (field.preset, field.kind) {
             (Preset::Required, Kind::Int { min, .. }) => Scalar::Int(min),
@@ -122,8 +124,8 @@ pub(crate) struct PlacedRow {
     pub(crate) row: Row,
     /// Where the row starts.
     pub(crate) at: Place,
-    /// Where each field's value stands; nothing where the preset holds. Without this list, which rows of tables lack,
-    /// every value other than the preset counts as given, in the row.
+    /// Where each field's value stands; nothing where the preset holds. Without this list, which
+    /// rows of tables lack, every value other than the preset counts as given, in the row.
     pub(crate) given: Option<Vec<Option<Place>>>,
     /// Whether every given value was accepted, and none is missing.
     pub(crate) sound: bool,
@@ -217,8 +219,8 @@ impl FromScalar for Credentials {
     }
 }
 
-/// NULL is `None`, and so is an empty text, as in ProxySQL: programs write one for the other. Not where it is an answer, or takes
-/// the place of something.
+/// NULL is `None`, and so is an empty text, as in ProxySQL: programs write one for the other. Not
+/// where it is an answer, or takes the place of something.
 impl FromScalar for Option<String> {
     fn from_scalar(scalar: &Scalar, field: &Field) -> Option<Self> {
         match scalar {
@@ -316,8 +318,8 @@ words!(AuthPlugin {
     "caching_sha2_password" => Self::CachingSha2Password,
 });
 
-/// Makes a struct readable from the rows of a section: each field from the column of its name, or from the
-/// one named behind it.
+/// Makes a struct readable from the rows of a section: each field from the column of its name, or
+/// from the one named behind it.
 macro_rules! from_row {
     ($type:ty, $section:expr, { $($field:ident $(= $column:literal)?,)* }) => {
         impl $type {

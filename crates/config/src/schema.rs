@@ -1,9 +1,10 @@
 //! Every setting there is, defined once.
 //!
-//! A [`Section`] is a group of variables or a table of rows; a [`Field`] is one variable or one column. The
-//! binder, the suggestions for misspelt names, the reference in the manual and the example file all come
-//! from these definitions. They hold all configuration tables and variables of ProxySQL 2.7, with
-//! its names, order, defaults and ranges; [`built`](field@Field::built) says which of them do something here already.
+//! A [`Section`] is a group of variables or a table of rows; a [`Field`] is one variable or one
+//! column. The binder, the suggestions for misspelt names, the reference in the manual and the
+//! example file all come from these definitions. They hold all configuration tables and variables
+//! of ProxySQL 2.7, with its names, order, defaults and ranges; [`built`](field@Field::built) says
+//! which of them do something here already.
 
 mod admin;
 mod ddl;
@@ -71,7 +72,8 @@ pub struct Section {
     pub unique: &'static [&'static [&'static str]],
     /// What must hold between the columns of a row.
     pub rules: &'static [Rule],
-    /// Of a group of variables: what their names begin with in `global_variables`, for example `mysql-`.
+    /// Of a group of variables: what their names begin with in `global_variables`, for example
+    /// `mysql-`.
     pub prefix: Option<&'static str>,
     /// Names of former ProxySQL versions that are accepted and ignored.
     pub removed: &'static [&'static str],
@@ -153,8 +155,8 @@ impl Section {
         self.fields().enumerate().find(|(_, field)| field.name == name || field.alias == Some(name))
     }
 
-    /// The column called `name`, for who reads it of thousands of rows. In a constant, a name that the section does not have is an
-    /// error of the compiler.
+    /// The column called `name`, for who reads it of thousands of rows. In a constant, a name that
+    /// the section does not have is an error of the compiler.
     pub(crate) const fn column(&self, name: &str) -> Column {
         let (mut parts, mut at) = (self.parts, 0);
         while let [part, other_parts @ ..] = parts {
@@ -316,8 +318,8 @@ impl Field {
     }
 }
 
-// The constructors that the definitions are written with. Where ProxySQL says only "not negative", `COUNT`
-// is the range of its 32-bit integers.
+// The constructors that the definitions are written with. Where ProxySQL says only "not negative",
+// `COUNT` is the range of its 32-bit integers.
 
 /// 0 to 2^31-1.
 const COUNT: (i64, i64) = (0, 2_147_483_647);

@@ -9,7 +9,8 @@ use std::rc::Rc;
 pub(crate) struct Place {
     /// The file, as messages name it.
     pub(crate) file: Rc<Path>,
-    /// The line, counted from 1; 0 stands for the file as a whole. In a table the number of the row.
+    /// The line, counted from 1; 0 stands for the file as a whole. In a table the number of the
+    /// row.
     pub(crate) line: usize,
     /// Whether `file` is the name of a table.
     pub(crate) table: bool,

@@ -1,4 +1,5 @@
-//! Files of other programs: what those start with, starts here with warnings, and is refused by `--strict`.
+//! Files of other programs: what those start with, starts here with warnings, and is refused by
+//! `--strict`.
 
 use config::{Loaded, Strictness, load};
 

@@ -23,8 +23,9 @@ use crate::{ConfigArgs, ServeArgs};
 /// Threads of the runtime that accepts clients and does what must not stop a worker.
 const CONTROL_THREADS: usize = 2;
 
-/// Threads for the slow steps of logins (RSA, thousands of rounds of SHA-256). Anybody who can connect can ask for
-/// these: more threads would take the processors from the workers. One is taken while the proxy drains.
+/// Threads for the slow steps of logins (RSA, thousands of rounds of SHA-256). Anybody who can
+/// connect can ask for these: more threads would take the processors from the workers. One is taken
+/// while the proxy drains.
 const CONTROL_BLOCKING_THREADS: usize = 3;
 
 /// Says whether a configuration can be used.
@@ -60,7 +61,8 @@ pub(crate) fn check(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a start would find in `datadir`, if that is worth a warning. It may be checked elsewhere than where it will be used.
+/// What a start would find in `datadir`, if that is worth a warning. It may be checked elsewhere
+/// than where it will be used.
 fn about_datadir(datadir: &Path) -> Option<String> {
     if datadir.as_os_str().is_empty() {
         return None;
@@ -81,7 +83,8 @@ fn counted(number: usize, thing: &str) -> String {
     format!("{number} {thing}{plural}")
 }
 
-/// Takes the configuration of a `proxysql.db` into a new saved configuration in `datadir`, and tells what became of it.
+/// Takes the configuration of a `proxysql.db` into a new saved configuration in `datadir`, and
+/// tells what became of it.
 pub(crate) fn import(database: &Path, datadir: &Path) -> anyhow::Result<ExitCode> {
     let imported = admin::import(database, datadir)?;
     for line in &imported.taken {
@@ -127,7 +130,8 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves until somebody wants it to end, `beside` other instances or not; returns what is wanted behind that.
+/// Serves until somebody wants it to end, `beside` other instances or not; returns what is wanted
+/// behind that.
 async fn run(
     Booted { mut store, claim, .. }: Booted,
     control: &Handle,
@@ -167,7 +171,8 @@ async fn run(
         return Ok(wish);
     }
     tracing::info!(sessions = proxy.sessions(), "shutting down; a second signal ends at once");
-    // So that another process can listen there, as it can where clients connect, run what the scheduler has, and use datadir.
+    // So that another process can listen there, as it can where clients connect, run what the
+    // scheduler has, and use datadir.
     let admins = port.close();
     drop(claim);
     tokio::select! {

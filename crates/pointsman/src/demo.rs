@@ -1,8 +1,8 @@
-//! `pointsman demo`: a primary with two replicas, the proxy in front, and a load, on one machine and gone
-//! afterwards.
+//! `pointsman demo`: a primary with two replicas, the proxy in front, and a load, on one machine
+//! and gone afterwards.
 //!
-//! The proxy is this same program as a child process, with a configuration file as an operator would write it,
-//! so that the demo shows what `pointsman serve` does.
+//! The proxy is this same program as a child process, with a configuration file as an operator
+//! would write it, so that the demo shows what `pointsman serve` does.
 
 mod display;
 mod failover;
@@ -42,14 +42,15 @@ const INTERRUPTED: u8 = 130;
 /// What to show.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct DemoArgs {
-    /// End by itself after this time, in seconds, with exit code 0 only if no query failed; otherwise run
-    /// until Ctrl-C
+    /// End by itself after this time, in seconds, with exit code 0 only if no query failed;
+    /// otherwise run until Ctrl-C
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: Option<u32>,
     /// Clients of the load
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(2..=1000))]
     connections: u16,
-    /// Kill the primary after five seconds of load and promote a replica; show the errors and how long nothing was written
+    /// Kill the primary after five seconds of load and promote a replica; show the errors and how
+    /// long nothing was written
     #[arg(long)]
     failover: bool,
     /// Where the proxy listens on 127.0.0.1; a free port is taken if somebody has this one
@@ -62,7 +63,8 @@ pub(crate) fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     let binaries = mariadb::find()?;
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
     let outcome = runtime.block_on(async {
-        // Before anything starts, so that Ctrl-C always finds somebody who cleans up and waits for it.
+        // Before anything starts, so that Ctrl-C always finds somebody who cleans up and waits for
+        // it.
         let mut signals = Signals::new()?;
         let sandbox = Sandbox::new()?;
         let start = spawn_blocking({
@@ -81,7 +83,8 @@ pub(crate) fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
         sandbox.close();
         outcome
     });
-    // Without waiting for a start that was interrupted: its servers are gone, so it has nothing to do.
+    // Without waiting for a start that was interrupted: its servers are gone, so it has nothing to
+    // do.
     runtime.shutdown_background();
     outcome
 }

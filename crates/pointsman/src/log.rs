@@ -1,4 +1,5 @@
-//! The process's own log: standard error, and from when the configuration is known the file that `errorlog` names.
+//! The process's own log: standard error, and from when the configuration is known the file that
+//! `errorlog` names.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fs::{File, OpenOptions};
@@ -83,8 +84,8 @@ impl Log {
         Self { output, lines }
     }
 
-    /// Goes on in the file at `path`; an empty one names none. A proxy that cannot write there serves nevertheless, and logs where it
-    /// did before.
+    /// Goes on in the file at `path`; an empty one names none. A proxy that cannot write there
+    /// serves nevertheless, and logs where it did before.
     pub(crate) fn go_on_in(&self, path: &str) {
         if path.is_empty() {
             return;
@@ -114,7 +115,8 @@ impl Log {
     }
 }
 
-/// From now on bugs that end what a thread does are in the log, wherever that goes; with `RUST_BACKTRACE` and the way to them.
+/// From now on bugs that end what a thread does are in the log, wherever that goes; with
+/// `RUST_BACKTRACE` and the way to them.
 fn log_panics() {
     panic::set_hook(Box::new(|bug| {
         let thread = thread::current();

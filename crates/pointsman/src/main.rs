@@ -12,7 +12,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// The system's allocator keeps the pages of a burst of clients for ever; this one gives them back within seconds.
+/// The system's allocator keeps the pages of a burst of clients for ever; this one gives them back
+/// within seconds.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -38,10 +39,12 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct ConfigArgs {
-    /// The configuration: a pointsman.toml, a proxysql.cnf or a mysqlrouter.conf; its content tells which.
+    /// The configuration: a pointsman.toml, a proxysql.cnf or a mysqlrouter.conf; its content tells
+    /// which.
     #[arg(short, long, value_name = "FILE")]
     config: PathBuf,
-    /// Refuse a proxysql.cnf or mysqlrouter.conf with settings that cannot be used, instead of leaving them out with a warning.
+    /// Refuse a proxysql.cnf or mysqlrouter.conf with settings that cannot be used, instead of
+    /// leaving them out with a warning.
     #[arg(long)]
     strict: bool,
 }
@@ -57,13 +60,16 @@ impl ConfigArgs {
 struct ServeArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Start with the file even if datadir has a saved configuration, which is put aside as pointsman.db.bak.
+    /// Start with the file even if datadir has a saved configuration, which is put aside as
+    /// pointsman.db.bak.
     #[arg(long)]
     initial: bool,
-    /// Add the rows of the file to the saved configuration, where they replace those with the same keys.
+    /// Add the rows of the file to the saved configuration, where they replace those with the same
+    /// keys.
     #[arg(long, conflicts_with = "initial")]
     reload: bool,
-    /// Listen beside other instances that were started with this option, on the same TCP ports for clients (`SO_REUSEPORT`).
+    /// Listen beside other instances that were started with this option, on the same TCP ports for
+    /// clients (`SO_REUSEPORT`).
     #[arg(long)]
     reuse_port: bool,
 }

@@ -2,8 +2,9 @@
 
 use tikv_jemalloc_ctl::{epoch, stats};
 
-/// The rows of `stats_memory_metrics`, as ProxySQL has them, in bytes; 0 where there is no such feature, or where the admin port
-/// knows better. `digests` is what the statistics per digest take, `texts` what prepared statements do.
+/// The rows of `stats_memory_metrics`, as ProxySQL has them, in bytes; 0 where there is no such
+/// feature, or where the admin port knows better. `digests` is what the statistics per digest take,
+/// `texts` what prepared statements do.
 pub(crate) fn metrics(digests: u64, texts: u64) -> Vec<(&'static str, u64)> {
     // The allocator's figures are those of the last epoch.
     let refreshed = epoch::advance().is_ok();

@@ -8,7 +8,8 @@ use std::{fs, io, process};
 pub(crate) struct PidFile(PathBuf);
 
 impl PidFile {
-    /// Writes the file at `path`; an empty one names none. A proxy that cannot write it serves nevertheless.
+    /// Writes the file at `path`; an empty one names none. A proxy that cannot write it serves
+    /// nevertheless.
     pub(crate) fn write(path: &str) -> Option<Self> {
         if path.is_empty() {
             return None;

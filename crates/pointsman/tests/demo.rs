@@ -1,4 +1,5 @@
-//! `pointsman demo` as a user runs it: it works, says how it went, and leaves nothing, however it ends.
+//! `pointsman demo` as a user runs it: it works, says how it went, and leaves nothing, however it
+//! ends.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -1,4 +1,5 @@
-//! Connections that are opened before anybody needs them: whether there should be one more, and to which server.
+//! Connections that are opened before anybody needs them: whether there should be one more, and to
+//! which server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +16,14 @@ pub struct Ahead<F> {
     pub workers: u32,
     /// Whose connections they are.
     pub account: Option<usize>,
-    /// How many connections to this server nobody uses on the worker that asks; `u32::MAX` if it is to get none.
+    /// How many connections to this server nobody uses on the worker that asks; `u32::MAX` if it is
+    /// to get none.
     pub resting: F,
 }
 
-/// A permit for a connection that is to be opened ahead of need, to the server that lacks most. `Err`: when to ask again, if one lacks and
-/// may be opened only then; nothing if there are enough, or others need what could be had.
+/// A permit for a connection that is to be opened ahead of need, to the server that lacks most.
+/// `Err`: when to ask again, if one lacks and may be opened only then; nothing if there are enough,
+/// or others need what could be had.
 pub(crate) fn open_ahead<E>(
     group: &Arc<Hostgroup<E>>,
     ahead: &Ahead<impl Fn(&Server<E>) -> u32>,
@@ -41,7 +44,8 @@ pub(crate) fn open_ahead<E>(
             Some(Closed::Full { .. }) | None => None,
         });
     }
-    // What is kept for use is bounded by this worker's share, what is warmed by all that the server has: other workers open some, too.
+    // What is kept for use is bounded by this worker's share, what is warmed by all that the server
+    // has: other workers open some, too.
     let max =
         if rests_too_few(server, policy, ahead) { u32::MAX } else { policy.warmed(server.max_connections()) };
     if server.try_take_below(max) {

@@ -9,7 +9,8 @@ use crate::policy::Balance;
 /// A server that can be chosen, and its place in the order of the configuration.
 pub(crate) type Candidate<'a, E> = (usize, &'a Arc<Server<E>>);
 
-/// One of the candidates, which are in the order of the configuration and have weights above 0; nothing if there is none.
+/// One of the candidates, which are in the order of the configuration and have weights above 0;
+/// nothing if there is none.
 ///
 /// `random` decides where chance does, and `turn` is kept between the choices of a hostgroup.
 pub(crate) fn pick<'a, E>(
@@ -27,7 +28,8 @@ pub(crate) fn pick<'a, E>(
     candidates.get(index).map(|(_, server)| *server)
 }
 
-/// An index with a chance proportional to the weight of its server, and what is left of the random number for the next draw.
+/// An index with a chance proportional to the weight of its server, and what is left of the random
+/// number for the next draw.
 fn draw<E>(candidates: &[Candidate<'_, E>], random: u64) -> Option<(usize, u64)> {
     let weight = |(_, server): &Candidate<'_, E>| u64::from(server.weight());
     let total: u64 = candidates.iter().map(weight).sum();
@@ -42,8 +44,9 @@ fn draw<E>(candidates: &[Candidate<'_, E>], random: u64) -> Option<(usize, u64)>
     Some((index, random / total))
 }
 
-/// Two different servers are drawn, and the one that runs fewer statements wins; the first one if both run as many. To
-/// look at all of them would send everybody who comes at one moment to the same server.
+/// Two different servers are drawn, and the one that runs fewer statements wins; the first one if
+/// both run as many. To look at all of them would send everybody who comes at one moment to the
+/// same server.
 fn less_loaded<E>(candidates: &[Candidate<'_, E>], random: u64) -> Option<usize> {
     let (first, random) = draw(candidates, random)?;
     let mut others = candidates.to_vec();
@@ -60,7 +63,8 @@ fn less_loaded<E>(candidates: &[Candidate<'_, E>], random: u64) -> Option<usize>
     })
 }
 
-/// The first server at or behind the place whose turn it is; the turn passes to the place behind it.
+/// The first server at or behind the place whose turn it is; the turn passes to the place behind
+/// it.
 fn next<E>(candidates: &[Candidate<'_, E>], turn: &AtomicU64) -> Option<usize> {
     loop {
         let now = turn.load(Ordering::Relaxed);

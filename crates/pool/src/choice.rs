@@ -21,8 +21,8 @@ pub enum Choice<E> {
     NoServer,
 }
 
-/// Chooses among the servers that can be taken for this account, those that `avoid` names last. To those for whose ids `spare` is true
-/// the caller has connections.
+/// Chooses among the servers that can be taken for this account, those that `avoid` names last. To
+/// those for whose ids `spare` is true the caller has connections.
 pub(crate) fn choose<E>(
     group: &Arc<Hostgroup<E>>,
     random: u64,
@@ -37,8 +37,8 @@ pub(crate) fn choose<E>(
     forgive(servers, policy.shunning.recovery, now);
     // Where no connection may be begun, only those that are there can be had.
     let mut opens = group.gate.closed(policy, now).is_none();
-    // Another worker may fill the chosen server between looking and taking: look again, and give up only
-    // when no candidate is left. Each failed round means that some other session got a permit.
+    // Another worker may fill the chosen server between looking and taking: look again, and give up
+    // only when no candidate is left. Each failed round means that some other session got a permit.
     loop {
         let mut ready = ready_or(servers, policy, account, now, opens, &spare);
         if ready.is_empty() {
@@ -74,8 +74,9 @@ pub(crate) fn choose<E>(
     }
 }
 
-/// How to choose where nobody can be taken: servers that were shunned are tried earlier, and slow ones are better than none, unless
-/// a fast one has no room only. A whole hostgroup is slow when the load is high; to use none of it then would make an outage of it.
+/// How to choose where nobody can be taken: servers that were shunned are tried earlier, and slow
+/// ones are better than none, unless a fast one has no room only. A whole hostgroup is slow when
+/// the load is high; to use none of it then would make an outage of it.
 pub(crate) fn last_resort<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> Policy {
     let desperate = policy.desperate();
     let is_full = |server: &Arc<Server<E>>| {
@@ -103,7 +104,8 @@ pub(crate) fn ready<'a, E>(
     ready_or(servers, policy, account, now, true, |_| false)
 }
 
-/// The same, and those that are full and for whose ids `spare` is true; only the latter unless connections may be opened.
+/// The same, and those that are full and for whose ids `spare` is true; only the latter unless
+/// connections may be opened.
 fn ready_or<'a, E>(
     servers: &'a [Arc<Server<E>>],
     policy: &Policy,
@@ -148,7 +150,8 @@ pub(crate) fn may_help<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Dura
     !are_too_many(servers, policy, now) && (policy.awaited || servers.iter().any(may_change))
 }
 
-/// Of many candidates those whose latency is not above the average, of few all. Who was not measured counts as fast.
+/// Of many candidates those whose latency is not above the average, of few all. Who was not
+/// measured counts as fast.
 fn fast<'a, E>(candidates: Vec<Candidate<'a, E>>, policy: &Policy, now: Duration) -> Vec<Candidate<'a, E>> {
     let Some(average) = average_latency(&candidates, policy, now) else { return candidates };
     candidates.into_iter().filter(|(_, server)| server.health().current_latency(now).0 <= average).collect()

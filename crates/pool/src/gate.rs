@@ -1,5 +1,5 @@
-//! What bounds the connections of a hostgroup beside the limits of its servers: how many there may be, and how many may be begun in
-//! a second.
+//! What bounds the connections of a hostgroup beside the limits of its servers: how many there may
+//! be, and how many may be begun in a second.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -19,7 +19,8 @@ const BURSTS_PER_SECOND: u32 = 10;
 pub(crate) struct Gate {
     /// Those that are open or being opened.
     open: AtomicU32,
-    /// The microsecond in which the next one would be begun if all were at even distances ("theoretical arrival time").
+    /// The microsecond in which the next one would be begun if all were at even distances
+    /// ("theoretical arrival time").
     due: AtomicU64,
 }
 

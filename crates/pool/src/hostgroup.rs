@@ -1,4 +1,5 @@
-//! A hostgroup: the servers that are interchangeable for a statement, and who waits for one of them.
+//! A hostgroup: the servers that are interchangeable for a statement, and who waits for one of
+//! them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -30,9 +31,11 @@ pub(crate) struct Hostgroup<E> {
 /// The servers of a hostgroup, and how it chooses among them.
 #[derive(Debug)]
 pub(crate) struct Members<E> {
-    /// Those that are configured, in their order, and behind them those that are not any more and still have connections.
+    /// Those that are configured, in their order, and behind them those that are not any more and
+    /// still have connections.
     pub(crate) servers: Vec<Arc<Server<E>>>,
-    /// Where those that are configured are among them: there may be thousands, and each is looked for with each check of it.
+    /// Where those that are configured are among them: there may be thousands, and each is looked
+    /// for with each check of it.
     places: HashMap<E, usize>,
     pub(crate) policy: Policy,
 }
@@ -92,7 +95,8 @@ impl<E> Hostgroup<E> {
         may_help(&members.servers, &members.policy, self.time())
     }
 
-    /// Whether it has as many connections as it may, or all servers are well, and have: nobody can be served, and somebody will be.
+    /// Whether it has as many connections as it may, or all servers are well, and have: nobody can
+    /// be served, and somebody will be.
     pub(crate) fn is_full(&self) -> bool {
         let members = self.members();
         if self.is_gate_full(&members) {
@@ -108,7 +112,8 @@ impl<E> Hostgroup<E> {
         matches!(self.gate.closed(&members.policy, self.time()), Some(Closed::Full { .. }))
     }
 
-    /// Whether one of its servers has refused a connection of this account, and of no other, a short time ago.
+    /// Whether one of its servers has refused a connection of this account, and of no other, a
+    /// short time ago.
     pub(crate) fn refuses(&self, account: usize) -> bool {
         self.members().servers.iter().any(|server| server.refusals().is_of(account))
     }
@@ -125,7 +130,8 @@ impl<E> Hostgroup<E> {
         server.status() == Status::Online && is_full() || self.is_gate_full(&members)
     }
 
-    /// Time until a server that those who wait cannot get now can be had, if nothing but time has to pass.
+    /// Time until a server that those who wait cannot get now can be had, if nothing but time has
+    /// to pass.
     pub(crate) fn changes_in(&self, now: Duration) -> Option<Duration> {
         self.recovers_in(None, now).into_iter().chain(self.opens_in(now)).min()
     }
@@ -137,7 +143,8 @@ impl<E> Hostgroup<E> {
         if !members.servers.iter().any(|server| server.may_recover(&members.policy)) {
             return None;
         }
-        // Whoever waits has found no other server: what was shunned is tried early for him, and what is slow is taken.
+        // Whoever waits has found no other server: what was shunned is tried early for him, and
+        // what is slow is taken.
         let policy = last_resort(&members.servers, &members.policy, now);
         let standings = members.servers.iter().map(|server| server.standing_for(account, now, &policy));
         standings.filter_map(crate::Standing::changes_in).min()
@@ -151,7 +158,8 @@ impl<E> Hostgroup<E> {
         }
     }
 
-    /// The most connections that this server may have which nobody uses: none if it takes no new ones.
+    /// The most connections that this server may have which nobody uses: none if it takes no new
+    /// ones.
     pub(crate) fn most_resting(&self, id: u64) -> u32 {
         let members = self.members();
         let server = members.servers.iter().find(|server| server.id() == id && server.is_available());
@@ -183,7 +191,8 @@ impl<E> Hostgroup<E> {
         }
     }
 
-    /// A connection to a server has ended, and was its last one. If the server is configured no more, it is forgotten.
+    /// A connection to a server has ended, and was its last one. If the server is configured no
+    /// more, it is forgotten.
     pub(crate) fn note_unused(&self) {
         if self.removed.load(Ordering::SeqCst) > 0 {
             self.forget_unused(&mut self.members_mut().servers);
@@ -192,7 +201,8 @@ impl<E> Hostgroup<E> {
 
     /// Forgets the servers that are configured no more and have no connection.
     fn forget_unused(&self, servers: &mut Vec<Arc<Server<E>>>) {
-        // Said first: whoever gives the last connection back either sees it, or has been counted before the look below.
+        // Said first: whoever gives the last connection back either sees it, or has been counted
+        // before the look below.
         let removed = servers.iter().filter(|server| !server.is_configured()).count();
         self.removed.store(removed, Ordering::SeqCst);
         servers.retain(|server| server.is_configured() || server.open() > 0);

@@ -28,14 +28,14 @@ impl<E> Permit<E> {
         Self { group, server, account, is_made: false }
     }
 
-    /// Its server has refused the connection at `now` because it has too many: of all accounts, or of the one that it is for. Whether
-    /// that is news.
+    /// Its server has refused the connection at `now` because it has too many: of all accounts, or
+    /// of the one that it is for. Whether that is news.
     pub fn note_refused(&self, of_account: bool, now: Duration) -> bool {
         self.server.refusals().note(self.account.filter(|_| of_account), now)
     }
 
-    /// The connection was made, in an attempt that was begun at `begun`: if others have waited for what comes of that, the next one has
-    /// its turn.
+    /// The connection was made, in an attempt that was begun at `begun`: if others have waited for
+    /// what comes of that, the next one has its turn.
     pub fn note_made(&self, begun: Duration, now: Duration) {
         if self.server.refusals().note_made(self.account, begun, now) {
             self.group.tell(now);
@@ -63,8 +63,8 @@ impl<E> Drop for Permit<E> {
     }
 }
 
-/// A connection lent to a session. Dropping it closes the connection first and then returns the permit, so
-/// that the server never sees more connections than it may have.
+/// A connection lent to a session. Dropping it closes the connection first and then returns the
+/// permit, so that the server never sees more connections than it may have.
 #[derive(Debug)]
 pub struct Lease<E, C> {
     // Fields drop in this order.
@@ -100,19 +100,20 @@ impl<E, C> Lease<E, C> {
         self.permit.group.queue.waiting()
     }
 
-    /// When the one came who waits longest for a server of its hostgroup, on the clock of [`Pool::enqueue`](crate::Pool::enqueue).
+    /// When the one came who waits longest for a server of its hostgroup, on the clock of
+    /// [`Pool::enqueue`](crate::Pool::enqueue).
     pub fn oldest_waiting(&self) -> Option<Duration> {
         self.permit.group.queue.oldest()
     }
 
-    /// Whether somebody waits who would get a server if this connection ended: its server is well, and full, or its hostgroup has all the
-    /// connections that it may have.
+    /// Whether somebody waits who would get a server if this connection ended: its server is well,
+    /// and full, or its hostgroup has all the connections that it may have.
     pub fn is_in_the_way(&self) -> bool {
         self.waiting() > 0 && self.permit.group.is_in_the_way(self.server(), self.permit.account)
     }
 
-    /// How many connections to its server may go on being open although nobody uses them; 0 if the server takes no new
-    /// connections any more.
+    /// How many connections to its server may go on being open although nobody uses them; 0 if the
+    /// server takes no new connections any more.
     pub fn most_resting(&self) -> u32 {
         self.permit.group.most_resting(self.server().id())
     }

@@ -1,27 +1,32 @@
 //! Which server a session gets, and when.
 //!
-//! A [`Pool`] knows the servers of every hostgroup and how many connections each may have. A session that
-//! needs a backend asks [`Pool::choose`] and gets a [`Permit`] for one server, or hears that all are busy and
-//! queues up with [`Pool::enqueue`]. The permit goes into the [`Lease`] together with the connection that was
-//! opened under it; when the lease ends the permit passes to whoever waits longest.
+//! A [`Pool`] knows the servers of every hostgroup and how many connections each may have. A
+//! session that needs a backend asks [`Pool::choose`] and gets a [`Permit`] for one server, or
+//! hears that all are busy and queues up with [`Pool::enqueue`]. The permit goes into the [`Lease`]
+//! together with the connection that was opened under it; when the lease ends the permit passes to
+//! whoever waits longest.
 //!
-//! Who is chosen among several is the hostgroup's [`Policy`]: by weight, by load, in turn, the first one. Servers that cannot
-//! be taken are passed over: full ones, slow ones ([`Server::note_latency`]), those that fail ([`Pool::note_error`]) or lag
-//! ([`Pool::mark`]). [`Pool::explain`] says of each server whether it could be taken and why.
+//! Who is chosen among several is the hostgroup's [`Policy`]: by weight, by load, in turn, the
+//! first one. Servers that cannot be taken are passed over: full ones, slow ones
+//! ([`Server::note_latency`]), those that fail ([`Pool::note_error`]) or lag ([`Pool::mark`]).
+//! [`Pool::explain`] says of each server whether it could be taken and why.
 //!
-//! The crate is pure: it opens no sockets and knows neither clock nor random source. The caller passes random numbers in
-//! and the time, counted from any moment that stays the same, and keeps the deadlines. It is generic over what the caller keeps per server (`E`, say the
-//! address) and per connection (`C`). A pool is shared by all workers: counting is atomic, and locks are
-//! held for the moment in which a server is chosen, and the wait queue's is not even looked at while nobody waits.
+//! The crate is pure: it opens no sockets and knows neither clock nor random source. The caller
+//! passes random numbers in and the time, counted from any moment that stays the same, and keeps
+//! the deadlines. It is generic over what the caller keeps per server (`E`, say the address) and
+//! per connection (`C`). A pool is shared by all workers: counting is atomic, and locks are held
+//! for the moment in which a server is chosen, and the wait queue's is not even looked at while
+//! nobody waits.
 //!
-//! A connection that its session has no use for is laid aside on a [`Shelf`], for the next session to take. Such spare connections
-//! count as room at their server for those who can use them.
+//! A connection that its session has no use for is laid aside on a [`Shelf`], for the next session
+//! to take. Such spare connections count as room at their server for those who can use them.
 //!
-//! Permits make `max_connections` exact: at no moment is a lease granted that would be one more than the server allows.
+//! Permits make `max_connections` exact: at no moment is a lease granted that would be one more
+//! than the server allows.
 //!
-//! [`Pool::replace`] changes the servers while sessions use and await them: a server that stays keeps its connections and
-//! counts, one that is gone is forgotten with its last connection, and whoever waits gets a server or hears that there
-//! is none.
+//! [`Pool::replace`] changes the servers while sessions use and await them: a server that stays
+//! keeps its connections and counts, one that is gone is forgotten with its last connection, and
+//! whoever waits gets a server or hears that there is none.
 
 mod ahead;
 mod balance;
@@ -99,7 +104,8 @@ pub enum Mark {
     Down,
     /// It works: it is neither shunned nor down any more.
     Works,
-    /// A new connection to it was made, which was begun at this time: it is not shunned any more for errors before that.
+    /// A new connection to it was made, which was begun at this time: it is not shunned any more
+    /// for errors before that.
     Reached(Duration),
     /// It lags this much, more than it may: it is passed over until it keeps up.
     Lags(Duration),
@@ -107,8 +113,8 @@ pub enum Mark {
     Behind(u64),
     /// It lags no more than it may.
     KeepsUp,
-    /// It does not belong into this hostgroup any more: connections that were made in it are to be closed. Until it is among
-    /// the hostgroup's servers again.
+    /// It does not belong into this hostgroup any more: connections that were made in it are to be
+    /// closed. Until it is among the hostgroup's servers again.
     Left,
 }
 
@@ -122,9 +128,9 @@ impl<E> Default for Pool<E> {
 impl<E> Pool<E> {
     /// A permit for one server of `hostgroup`, chosen as its [`Policy`] says.
     ///
-    /// `random` decides among the candidates. Servers for which `avoid` is true (which just failed, say) are
-    /// taken only when no other can be. While sessions wait, newcomers are told [`Choice::Busy`],
-    /// so that nobody overtakes the queue.
+    /// `random` decides among the candidates. Servers for which `avoid` is true (which just failed,
+    /// say) are taken only when no other can be. While sessions wait, newcomers are told
+    /// [`Choice::Busy`], so that nobody overtakes the queue.
     pub fn choose(
         &self,
         hostgroup: u32,
@@ -135,8 +141,9 @@ impl<E> Pool<E> {
         self.choose_with(hostgroup, random, None, now, avoid, |_| false)
     }
 
-    /// The same for a session of this account, which can use a connection that is there already, to the servers for whose ids `spare` is
-    /// true. Those have room, be they full or not, and the choice of one is [`Choice::Spare`]; one that is shunned comes behind all others.
+    /// The same for a session of this account, which can use a connection that is there already, to
+    /// the servers for whose ids `spare` is true. Those have room, be they full or not, and the
+    /// choice of one is [`Choice::Spare`]; one that is shunned comes behind all others.
     pub fn choose_with(
         &self,
         hostgroup: u32,
@@ -156,13 +163,14 @@ impl<E> Pool<E> {
 
     /// A place at the end of `hostgroup`'s queue; `None` if there is no such hostgroup.
     ///
-    /// `random` decides among the servers that have room when it is this place's turn. There is mostly one: whoever
-    /// has to wait cannot avoid a server.
+    /// `random` decides among the servers that have room when it is this place's turn. There is
+    /// mostly one: whoever has to wait cannot avoid a server.
     pub fn enqueue(&self, hostgroup: u32, random: u64, now: Duration) -> Option<Ticket<E>> {
         self.enqueue_since(hostgroup, random, None, now, now)
     }
 
-    /// The same for a session of this account, which has waited `since` then: it comes before those who have come later.
+    /// The same for a session of this account, which has waited `since` then: it comes before those
+    /// who have come later.
     pub fn enqueue_since(
         &self,
         hostgroup: u32,
@@ -176,9 +184,10 @@ impl<E> Pool<E> {
         Some(Ticket::new(group, random, account, since))
     }
 
-    /// Gives those who wait for a server of `hostgroup` what has become free because time has passed: a server that was
-    /// shunned long enough, say. The pool has no clock: whoever waits calls this from time to time, at the latest when
-    /// the time that it returns is over. `None`: nothing changes because of time alone, as far as is known now.
+    /// Gives those who wait for a server of `hostgroup` what has become free because time has
+    /// passed: a server that was shunned long enough, say. The pool has no clock: whoever waits
+    /// calls this from time to time, at the latest when the time that it returns is over. `None`:
+    /// nothing changes because of time alone, as far as is known now.
     pub fn serve(&self, hostgroup: u32, now: Duration) -> Option<Duration> {
         let group = self.hostgroup(hostgroup)?;
         group.tell(now);
@@ -186,11 +195,13 @@ impl<E> Pool<E> {
         group.changes_in(now)
     }
 
-    /// A permit for a connection to a server of `hostgroup` that is to be opened before anybody needs it, as its [`Policy`] says.
+    /// A permit for a connection to a server of `hostgroup` that is to be opened before anybody
+    /// needs it, as its [`Policy`] says.
     ///
     /// # Errors
     ///
-    /// When to ask again, if one lacks and may be opened only then; nothing if there are enough, or others need what could be had.
+    /// When to ask again, if one lacks and may be opened only then; nothing if there are enough, or
+    /// others need what could be had.
     pub fn open_ahead(
         &self,
         hostgroup: u32,
@@ -202,8 +213,9 @@ impl<E> Pool<E> {
         ahead::open_ahead(&group, ahead, now)
     }
 
-    /// Takes note of an error that says that `server` is not well; with enough of them in a second it is shunned. Whether
-    /// that is what has happened just now. A server that is `silent` has not said a word.
+    /// Takes note of an error that says that `server` is not well; with enough of them in a second
+    /// it is shunned. Whether that is what has happened just now. A server that is `silent` has not
+    /// said a word.
     pub fn note_error(&self, server: &Server<E>, silent: bool, now: Duration) -> bool {
         let Some(group) = self.hostgroup(server.hostgroup()) else { return false };
         group.tell(now);
@@ -214,14 +226,15 @@ impl<E> Pool<E> {
         server.health().note_error(now, enough)
     }
 
-    /// Why each server of `hostgroup` could be taken at `now`, or could not, in the order of the configuration; nothing if
-    /// there is no such hostgroup. Changes nothing.
+    /// Why each server of `hostgroup` could be taken at `now`, or could not, in the order of the
+    /// configuration; nothing if there is no such hostgroup. Changes nothing.
     pub fn explain(&self, hostgroup: u32, now: Duration) -> Vec<Explained<E>> {
         let group = self.hostgroup(hostgroup);
         group.map_or_else(Vec::new, |group| explain::explain(&group, now))
     }
 
-    /// Whether a server of `hostgroup` works at `now`, as far as is known; it may be full of connections of this proxy's.
+    /// Whether a server of `hostgroup` works at `now`, as far as is known; it may be full of
+    /// connections of this proxy's.
     pub fn works(&self, hostgroup: u32, now: Duration) -> bool {
         let Some(group) = self.hostgroup(hostgroup) else { return false };
         let members = group.members();
@@ -233,7 +246,8 @@ impl<E> Pool<E> {
         members.servers.iter().any(works)
     }
 
-    /// Whether a connection to a server of `hostgroup` could be opened at `now`, and nobody waits for that. Changes nothing.
+    /// Whether a connection to a server of `hostgroup` could be opened at `now`, and nobody waits
+    /// for that. Changes nothing.
     pub fn has_room(&self, hostgroup: u32, now: Duration) -> bool {
         let Some(group) = self.hostgroup(hostgroup).filter(|group| group.queue.waiting() == 0) else {
             return false;
@@ -254,14 +268,15 @@ impl<E> Pool<E> {
         self.hostgroup(hostgroup).map_or_else(Usage::default, |group| group.usage())
     }
 
-    /// All servers by hostgroup, in the order in which they were configured, and behind them those that are configured no
-    /// more but still have connections.
+    /// All servers by hostgroup, in the order in which they were configured, and behind them those
+    /// that are configured no more but still have connections.
     pub fn servers(&self) -> Vec<Arc<Server<E>>> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         state.hostgroups.values().flat_map(|group| group.members().servers.clone()).collect()
     }
 
-    /// Whether a server of `hostgroup` that takes new connections is like this; nothing if there is none.
+    /// Whether a server of `hostgroup` that takes new connections is like this; nothing if there is
+    /// none.
     pub fn is_any(&self, hostgroup: u32, is_it: impl Fn(&Server<E>) -> bool) -> Option<bool> {
         let group = self.hostgroup(hostgroup)?;
         let members = group.members();
@@ -277,7 +292,8 @@ impl<E> Pool<E> {
         members.servers.iter().filter(|server| server.is_available() && is_it(server)).count()
     }
 
-    /// Servers that were shunned, and whose time is over, are so no more: for who looks at them. Who chooses one does not wait for this.
+    /// Servers that were shunned, and whose time is over, are so no more: for who looks at them.
+    /// Who chooses one does not wait for this.
     pub fn forgive(&self, now: Duration) {
         let groups: Vec<_> = {
             let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
@@ -308,8 +324,8 @@ impl<E: Clone + Eq + Hash> Pool<E> {
         pool
     }
 
-    /// Takes note of what somebody who watches a server has found out about it. Says nothing about a server that is not in
-    /// the pool.
+    /// Takes note of what somebody who watches a server has found out about it. Says nothing about
+    /// a server that is not in the pool.
     pub fn mark(&self, hostgroup: u32, endpoint: &E, mark: Mark, now: Duration) {
         let Some(group) = self.hostgroup(hostgroup) else { return };
         group.tell(now);
@@ -328,7 +344,8 @@ impl<E: Clone + Eq + Hash> Pool<E> {
                     }
                 }
                 Mark::Works => {
-                    // Where what has failed is not tried again, it does not matter that it would work.
+                    // Where what has failed is not tried again, it does not matter that it would
+                    // work.
                     if !members.policy.shunning.for_good {
                         server.health().unshun();
                     }
@@ -352,17 +369,19 @@ impl<E: Clone + Eq + Hash> Pool<E> {
         group.queue.serve(&group);
     }
 
-    /// Makes these the servers of the pool, and this how their hostgroups choose. Takes time in proportion to the servers before and after.
+    /// Makes these the servers of the pool, and this how their hostgroups choose. Takes time in
+    /// proportion to the servers before and after.
     ///
-    /// A server that was there, in the same hostgroup and with an equal endpoint, keeps its connections and counts. One that
-    /// is not among them takes no new connections, and is forgotten when its last permit has come back. Sessions that wait
-    /// get what has become free for them, or hear that their hostgroup has no server any more.
+    /// A server that was there, in the same hostgroup and with an equal endpoint, keeps its
+    /// connections and counts. One that is not among them takes no new connections, and is
+    /// forgotten when its last permit has come back. Sessions that wait get what has become free
+    /// for them, or hear that their hostgroup has no server any more.
     pub fn replace(&self, servers: impl IntoIterator<Item = ServerSpec<E>>, policy: impl Fn(u32) -> Policy) {
         self.replace_all(servers, [], policy);
     }
 
-    /// The same where hostgroups may be without a server: `awaited` are there nevertheless, for who waits for one, if their
-    /// [`Policy`] says that they are awaited, too.
+    /// The same where hostgroups may be without a server: `awaited` are there nevertheless, for who
+    /// waits for one, if their [`Policy`] says that they are awaited, too.
     pub fn replace_all(
         &self,
         servers: impl IntoIterator<Item = ServerSpec<E>>,

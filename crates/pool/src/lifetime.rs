@@ -5,8 +5,9 @@ use std::time::Duration;
 /// By which part of the longest time, in percent, a connection may end earlier.
 const JITTER_PERCENT: u64 = 20;
 
-/// For how long a connection is kept of which `random` was drawn when it was opened: `max` or up to a fifth less; `None`: as long as it
-/// lasts. Those that were opened together end one after the other.
+/// For how long a connection is kept of which `random` was drawn when it was opened: `max` or up to
+/// a fifth less; `None`: as long as it lasts. Those that were opened together end one after the
+/// other.
 pub fn lifetime(max: Duration, random: u64) -> Option<Duration> {
     // The upper bits, of which all generators are good, as a part of 2^32.
     let part = u128::from(random >> 32);

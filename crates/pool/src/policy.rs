@@ -13,14 +13,18 @@ pub struct Policy {
     pub latency_aware_from: usize,
     /// When a server that fails is left alone, and for how long.
     pub shunning: Shunning,
-    /// The longest latency of a server that has no [limit of its own](crate::ServerSpec::max_latency): a slower one is
-    /// passed over while another can be taken. `None`: there is no limit.
+    /// The longest latency of a server that has no [limit of its
+    /// own](crate::ServerSpec::max_latency): a slower one is passed over while another can be
+    /// taken. `None`: there is no limit.
     pub max_latency: Option<Duration>,
-    /// Of the connections that a server may have, the percentage that may be open although nobody uses them.
+    /// Of the connections that a server may have, the percentage that may be open although nobody
+    /// uses them.
     pub resting_percent: u32,
-    /// Connections are opened ahead of need until each server has that percentage of them, in use or not.
+    /// Connections are opened ahead of need until each server has that percentage of them, in use
+    /// or not.
     pub warming: bool,
-    /// So many connections to each server are kept that nobody uses, opened ahead of need if there are fewer.
+    /// So many connections to each server are kept that nobody uses, opened ahead of need if there
+    /// are fewer.
     pub min_resting: u32,
     /// Connections that all servers together may have.
     pub max_open: u32,
@@ -49,11 +53,13 @@ pub enum Balance {
 pub struct Shunning {
     /// Errors within a second of the caller's clock after which a server is shunned; 0 counts as 1.
     pub errors: u32,
-    /// Time since its last error after which it is tried again; `None`: not before no other is left.
+    /// Time since its last error after which it is tried again; `None`: not before no other is
+    /// left.
     pub recovery: Option<Duration>,
     /// The same when no other server has room.
     pub last_resort: Duration,
-    /// One error is enough, and a server that has failed is not tried again before it is configured anew.
+    /// One error is enough, and a server that has failed is not tried again before it is configured
+    /// anew.
     pub for_good: bool,
 }
 
@@ -75,7 +81,8 @@ impl Default for Policy {
     }
 }
 
-/// ProxySQL's defaults: 5 errors in a second, 9 seconds (one less than a session waits for a connection), and 1 second.
+/// ProxySQL's defaults: 5 errors in a second, 9 seconds (one less than a session waits for a
+/// connection), and 1 second.
 impl Default for Shunning {
     fn default() -> Self {
         let (recovery, last_resort) = (Some(Duration::from_secs(9)), Duration::from_secs(1));

@@ -1,8 +1,9 @@
 //! Who waits for a server, in the order in which they came.
 //!
-//! The one race that matters: a session finds all servers full, and the last permit comes back just before it
-//! is in the queue. The session therefore looks once more *after* it has queued up, and a returning permit looks
-//! at the queue *after* it has been counted back: whatever the order, one of the two sees the other.
+//! The one race that matters: a session finds all servers full, and the last permit comes back just
+//! before it is in the queue. The session therefore looks once more *after* it has queued up, and a
+//! returning permit looks at the queue *after* it has been counted back: whatever the order, one of
+//! the two sees the other.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -58,7 +59,8 @@ pub enum Turn<E> {
     Granted(Permit<E>),
     /// No server of the hostgroup takes connections any more; waiting longer would not help.
     NoServer,
-    /// Nothing yet, but nobody waits longer by now: this one has to [look](Ticket::look) when the next connection may be opened.
+    /// Nothing yet, but nobody waits longer by now: this one has to [look](Ticket::look) when the
+    /// next connection may be opened.
     First,
 }
 
@@ -84,8 +86,8 @@ impl<E> WaitQueue<E> {
         lock(&self.queue).in_order.front().map(|place| place.since)
     }
 
-    /// Gives free permits to those who wait longest; sends all away if there is no server for them. Called whenever a
-    /// permit came back, servers have changed, or time has passed.
+    /// Gives free permits to those who wait longest; sends all away if there is no server for them.
+    /// Called whenever a permit came back, servers have changed, or time has passed.
     pub(crate) fn serve(&self, group: &Arc<Hostgroup<E>>) {
         // Accounts that are served by no server now, while others may be.
         let (mut has_served, mut passed) = (false, Vec::new());
@@ -110,7 +112,8 @@ impl<E> WaitQueue<E> {
         }
     }
 
-    /// The one who waits longest of those with other accounts than these: its random number and its account.
+    /// The one who waits longest of those with other accounts than these: its random number and its
+    /// account.
     fn first_but(&self, passed: &[Option<usize>]) -> Option<(u64, Option<usize>)> {
         let queue = lock(&self.queue);
         let first = queue.in_order.iter().find(|place| !passed.contains(&place.account))?;
@@ -128,7 +131,8 @@ impl<E> WaitQueue<E> {
         Some(place)
     }
 
-    /// Tells who waits longest by now to look when the next connection may be opened, if it is that which they wait for.
+    /// Tells who waits longest by now to look when the next connection may be opened, if it is that
+    /// which they wait for.
     fn tell_first(&self, group: &Hostgroup<E>) {
         if self.waiting() == 0 || !group.is_throttled() {
             return;
@@ -207,8 +211,8 @@ impl<E> Place<E> {
     }
 }
 
-/// A place in a hostgroup's queue. Dropping it leaves the queue; a permit that was already granted goes to
-/// the next in line.
+/// A place in a hostgroup's queue. Dropping it leaves the queue; a permit that was already granted
+/// goes to the next in line.
 #[derive(Debug)]
 pub struct Ticket<E> {
     group: Arc<Hostgroup<E>>,
@@ -277,14 +281,16 @@ impl<E> Deputy<E> {
         self.group.is_throttled()
     }
 
-    /// Gives those who wait what has become free because time has passed, as [`Pool::serve`](crate::Pool::serve) does, and returns when
-    /// this one has to look again at the latest. For connections that are opened one after the other only the first in line looks: all
-    /// of them together would do nothing else.
+    /// Gives those who wait what has become free because time has passed, as
+    /// [`Pool::serve`](crate::Pool::serve) does, and returns when this one has to look again at the
+    /// latest. For connections that are opened one after the other only the first in line looks:
+    /// all of them together would do nothing else.
     pub fn look(&self, now: Duration) -> Option<Duration> {
         look(&self.group, &self.place, now)
     }
 
-    /// He who has the place is served, and leaves it. What he was granted before stays his until he drops his ticket.
+    /// He who has the place is served, and leaves it. What he was granted before stays his until he
+    /// drops his ticket.
     pub fn leave(&self) {
         leave(&self.group, &self.place);
     }
@@ -313,7 +319,8 @@ fn leave<E>(group: &Hostgroup<E>, place: &Arc<Place<E>>) {
 impl<E> Drop for Ticket<E> {
     fn drop(&mut self) {
         leave(&self.group, &self.place);
-        // Taken out before it is dropped: returning a permit serves the queue, which locks other places.
+        // Taken out before it is dropped: returning a permit serves the queue, which locks other
+        // places.
         let unclaimed = lock(&self.place.state).turn.take();
         drop(unclaimed);
     }

@@ -1,7 +1,7 @@
 //! So many of something at a time, and who waits for one, in the order in which they came.
 //!
-//! Unlike a [`Pool`](crate::Pool) it has only a number: the connections of a user, or the clients of the proxy. Whoever gets one holds a
-//! [`Share`]; when that is dropped the next in line has it.
+//! Unlike a [`Pool`](crate::Pool) it has only a number: the connections of a user, or the clients
+//! of the proxy. Whoever gets one holds a [`Share`]; when that is dropped the next in line has it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -99,8 +99,9 @@ impl Quota {
         })
     }
 
-    /// A place in line, behind all who have come by `since`, unless `most` are in it already. That is the time on a clock of the caller's: now,
-    /// but for those who have been in line before and had to leave it.
+    /// A place in line, behind all who have come by `since`, unless `most` are in it already. That
+    /// is the time on a clock of the caller's: now, but for those who have been in line before and
+    /// had to leave it.
     pub fn enqueue(self: &Arc<Self>, most: usize, since: Duration) -> Option<InLine> {
         let mut state = lock(&self.state);
         if state.waiting.len() >= most {
@@ -139,8 +140,9 @@ impl Quota {
         lock(&self.state).waiting.front().map(|place| place.since)
     }
 
-    /// Whether one of them has to be given up for who waits longest, instead of going to somebody who has come at `since`: he would be
-    /// farther ahead than `most`. Not each of them: no more than one in this time.
+    /// Whether one of them has to be given up for who waits longest, instead of going to somebody
+    /// who has come at `since`: he would be farther ahead than `most`. Not each of them: no more
+    /// than one in this time.
     pub fn has_to_yield(&self, since: Duration, now: Duration, most: Duration) -> bool {
         if self.waiting() == 0 {
             return false;
@@ -390,7 +392,8 @@ mod tests {
     }
 
     proptest! {
-        /// C23: whatever happens, there are never more than may be, nothing leaks, and nobody waits in vain.
+        /// C23: whatever happens, there are never more than may be, nothing leaks, and nobody waits
+        /// in vain.
         #[test]
         fn c23_shares_are_exact(steps in proptest::collection::vec((0..5u8, 0..6usize), 0..200)) {
             const MAX: u32 = 3;

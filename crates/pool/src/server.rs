@@ -1,4 +1,5 @@
-//! One server of a hostgroup, the count of its connections, what was counted of them, and what is observed of it.
+//! One server of a hostgroup, the count of its connections, what was counted of them, and what is
+//! observed of it.
 //!
 //! - [`gauge`]: statements that run;
 //! - [`health`]: errors, lag, latency;
@@ -35,9 +36,11 @@ pub struct ServerSpec<E> {
     pub max_connections: u32,
     /// Whether the server takes new connections.
     pub status: Status,
-    /// A server with a longer latency is not taken; `None`: [that of the hostgroup](crate::Policy::max_latency) holds.
+    /// A server with a longer latency is not taken; `None`: [that of the
+    /// hostgroup](crate::Policy::max_latency) holds.
     pub max_latency: Option<Duration>,
-    /// Whatever the caller needs to reach the server. Within a hostgroup, equal ones are the same server.
+    /// Whatever the caller needs to reach the server. Within a hostgroup, equal ones are the same
+    /// server.
     pub endpoint: E,
 }
 
@@ -90,7 +93,8 @@ struct Life {
     open: AtomicU32,
     /// Those among them that were made.
     made: AtomicU32,
-    /// How many there may be, as it is configured now: all configurations of it say so, as old as they may be.
+    /// How many there may be, as it is configured now: all configurations of it say so, as old as
+    /// they may be.
     max_connections: AtomicU32,
     resting: Gauges,
     opened: AtomicU64,
@@ -134,8 +138,8 @@ impl<E> Server<E> {
         Self { spec, life: Arc::new(life), configured: true }
     }
 
-    /// The same server with another configuration. If that says anything new, it is not shunned any more: what was wrong
-    /// may be what was changed.
+    /// The same server with another configuration. If that says anything new, it is not shunned any
+    /// more: what was wrong may be what was changed.
     pub(crate) fn changed(&self, spec: ServerSpec<E>) -> Self
     where
         E: PartialEq,
@@ -150,7 +154,8 @@ impl<E> Server<E> {
         Self { spec, life: Arc::clone(&self.life), configured: true }
     }
 
-    /// A number that tells the server from all others that the pool has had, for as long as the pool knows it.
+    /// A number that tells the server from all others that the pool has had, for as long as the
+    /// pool knows it.
     pub fn id(&self) -> u64 {
         self.life.id
     }
@@ -180,7 +185,8 @@ impl<E> Server<E> {
         self.spec.weight
     }
 
-    /// Whether it takes new connections: what is configured, or why a server that is configured to does not.
+    /// Whether it takes new connections: what is configured, or why a server that is configured to
+    /// does not.
     pub fn status(&self) -> Status {
         match self.spec.status {
             Status::Online if self.life.health.is_down() => Status::Shunned,
@@ -190,8 +196,9 @@ impl<E> Server<E> {
         }
     }
 
-    /// Whether connections to it that nobody uses are good for sessions: one over which the server was `heard` last, as time since the
-    /// start. They are as long as it is online, and if it is shunned, unless it was silent since then.
+    /// Whether connections to it that nobody uses are good for sessions: one over which the server
+    /// was `heard` last, as time since the start. They are as long as it is online, and if it is
+    /// shunned, unless it was silent since then.
     pub fn lends(&self, heard: impl FnOnce() -> Duration) -> bool {
         let health = &self.life.health;
         match self.status() {
@@ -213,7 +220,8 @@ impl<E> Server<E> {
         self.life.health.latency()
     }
 
-    /// Takes note of how long the server takes to answer, as it turned out at `now`. It counts for ten seconds.
+    /// Takes note of how long the server takes to answer, as it turned out at `now`. It counts for
+    /// ten seconds.
     pub fn note_latency(&self, latency: Duration, now: Duration) {
         self.life.health.note_latency(latency, now);
     }
@@ -233,7 +241,8 @@ impl<E> Server<E> {
         self.configured
     }
 
-    /// Whether connections to it are to be closed. One that is configured no more keeps those that it has.
+    /// Whether connections to it are to be closed. One that is configured no more keeps those that
+    /// it has.
     pub fn is_off(&self) -> bool {
         self.off().is_some()
     }
@@ -252,7 +261,8 @@ impl<E> Server<E> {
         self.life.open.load(Ordering::SeqCst)
     }
 
-    /// Connections that were made and have not ended: those that are being opened are not among them.
+    /// Connections that were made and have not ended: those that are being opened are not among
+    /// them.
     pub fn made(&self) -> u32 {
         self.life.made.load(Ordering::SeqCst)
     }

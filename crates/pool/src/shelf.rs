@@ -1,9 +1,10 @@
-//! Things that are laid aside for a moment, by key: whoever laid one aside can have it back, and somebody else may take it
-//! meanwhile.
+//! Things that are laid aside for a moment, by key: whoever laid one aside can have it back, and
+//! somebody else may take it meanwhile.
 //!
-//! [`Shelf::put`] gives a [`Ticket`]. [`Shelf::take`] gives back what belongs to it, if it is still there, without a search.
-//! [`Shelf::newest`] looks among those with the same key, those last laid aside first: few things that are used all the time
-//! are better than many that are used now and then.
+//! [`Shelf::put`] gives a [`Ticket`]. [`Shelf::take`] gives back what belongs to it, if it is still
+//! there, without a search. [`Shelf::newest`] looks among those with the same key, those last laid
+//! aside first: few things that are used all the time are better than many that are used now and
+//! then.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};

@@ -260,7 +260,8 @@ fn configurations() -> impl Strategy<Value = Vec<ServerSpec<&'static str>>> {
 }
 
 proptest! {
-    /// C23: whatever sessions do, the limit holds, nothing leaks, and nobody waits while there is room.
+    /// C23: whatever sessions do, the limit holds, nothing leaks, and nobody waits while there is
+    /// room.
     #[test]
     fn c23_accounting_is_exact_and_nobody_starves(steps in steps(false)) {
         const LIMIT: u32 = 3;

@@ -1,5 +1,5 @@
-//! How many clients there are from each address, for `mysql-max_connections_per_address`. Nothing is kept, and nothing locked, while
-//! that is 0.
+//! How many clients there are from each address, for `mysql-max_connections_per_address`. Nothing
+//! is kept, and nothing locked, while that is 0.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -17,7 +17,8 @@ pub(crate) struct Place {
 }
 
 impl Addresses {
-    /// A place for one more client from `ip`, unless `max` are there. Those that were there when nobody counted do not count.
+    /// A place for one more client from `ip`, unless `max` are there. Those that were there when
+    /// nobody counted do not count.
     pub(crate) fn take(self: &Arc<Self>, ip: IpAddr, max: u32) -> Option<Place> {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(ip).or_default();

@@ -1,4 +1,5 @@
-//! What many sessions of a worker have alike, kept once: thousands of clients wait, and few of them differ.
+//! What many sessions of a worker have alike, kept once: thousands of clients wait, and few of them
+//! differ.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -39,7 +40,8 @@ pub(crate) struct Alike {
 }
 
 impl Alike {
-    /// What the session of this client begins with, for which the user's row and the listener say `account`.
+    /// What the session of this client begins with, for which the user's row and the listener say
+    /// `account`.
     pub(crate) fn beginning(&self, identity: &Identity, account: Account) -> Beginning {
         let schema = identity.account.schema.as_deref().unwrap_or_default();
         Beginning {

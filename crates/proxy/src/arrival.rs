@@ -31,7 +31,8 @@ pub(crate) struct Guest {
     pub(crate) slots: Slots,
 }
 
-/// The places that a client takes: among `mysql-max_connections`, and among `max_connections` of its listener if that has a limit.
+/// The places that a client takes: among `mysql-max_connections`, and among `max_connections` of
+/// its listener if that has a limit.
 pub(crate) type Slots = (Share, Option<Slot>);
 
 /// A connected socket that is registered nowhere yet.
@@ -97,8 +98,8 @@ impl Peer {
         }
     }
 
-    /// What servers may be told about the client. Of one without an address, MariaDB wants to hear nothing at all: it
-    /// refuses headers of version 2 that have a client of an unspecified family.
+    /// What servers may be told about the client. Of one without an address, MariaDB wants to hear
+    /// nothing at all: it refuses headers of version 2 that have a client of an unspecified family.
     pub(crate) const fn header(&self) -> ProxyHeader {
         match self {
             Self::Tcp(addresses) => ProxyHeader::Tcp(*addresses),

@@ -1,4 +1,5 @@
-//! What the audit log is told of clients: who has come, was refused, has chosen a schema, and has left.
+//! What the audit log is told of clients: who has come, was refused, has chosen a schema, and has
+//! left.
 //!
 //! Nothing here costs anything where there is no audit log, and nothing waits where there is one.
 
@@ -94,7 +95,8 @@ fn of_stranger(event: AuditEvent, stranger: &Stranger<'_>, told: String) -> Audi
     record
 }
 
-/// The client's address and the one that it has connected to, as the log has them; empty for a Unix socket.
+/// The client's address and the one that it has connected to, as the log has them; empty for a Unix
+/// socket.
 pub(crate) fn ends(peer: &Peer) -> (Box<str>, Box<str>) {
     match peer {
         Peer::Tcp(addresses) => {

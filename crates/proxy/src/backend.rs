@@ -53,5 +53,6 @@ pub(crate) use target::Target;
 pub(crate) use turn::Turn;
 pub(crate) use warm::Warmth;
 
-/// A connection to a server, and the right to have it. In a box: it changes hands often, and most clients wait without one.
+/// A connection to a server, and the right to have it. In a box: it changes hands often, and most
+/// clients wait without one.
 pub(crate) type Backend = Box<pool::Lease<Target, Connection>>;

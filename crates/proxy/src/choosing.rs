@@ -42,7 +42,8 @@ impl Policies {
         };
         let of_group = |row: &HostgroupAttributes| Policy {
             max_online: usize::try_from(row.max_num_online_servers).unwrap_or(usize::MAX),
-            // Where the variable keeps none, no row does: rows have a percentage whether or not somebody has chosen it.
+            // Where the variable keeps none, no row does: rows have a percentage whether or not
+            // somebody has chosen it.
             resting_percent: if others.resting_percent == 0 { 0 } else { row.free_connections_pct },
             warming: row.connection_warming,
             // The same with the number that rows have.
@@ -70,7 +71,8 @@ impl Policies {
     }
 }
 
-/// Connections that may be begun in a second: none of the numbers above ProxySQL's default is a limit.
+/// Connections that may be begun in a second: none of the numbers above ProxySQL's default is a
+/// limit.
 fn throttle(per_second: u32) -> Option<u32> {
     Some(per_second).filter(|per_second| *per_second < UNTHROTTLED)
 }
@@ -93,8 +95,8 @@ fn chosen_by(policy: Policy, choice: config::Balance) -> Policy {
     Policy { balance, ..policy }
 }
 
-/// ProxySQL's arithmetic: a session shall not run out of attempts before it has shunned a server, and a server shall be back
-/// before a session that waits for it gives up.
+/// ProxySQL's arithmetic: a session shall not run out of attempts before it has shunned a server,
+/// and a server shall be back before a session that waits for it gives up.
 fn shunning(variables: &MysqlVariables) -> Shunning {
     let wait = variables.connect_timeout_server_max;
     let recovery = variables.shun_recovery_time;
@@ -115,7 +117,8 @@ pub(crate) fn limit(limit: Duration) -> Option<Duration> {
     (!limit.is_zero()).then_some(limit)
 }
 
-/// The servers of a hostgroup, each with the reason why it could be taken at `now`, the time since the start, or could not.
+/// The servers of a hostgroup, each with the reason why it could be taken at `now`, the time since
+/// the start, or could not.
 pub(crate) fn candidates(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> Vec<Candidate> {
     let explained = pool.explain(hostgroup, now).into_iter().map(|explained| Candidate {
         server: explained.server.endpoint().to_string(),
@@ -125,7 +128,8 @@ pub(crate) fn candidates(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> 
     explained.collect()
 }
 
-/// What a statement must see, and the servers of its hostgroup that do not have it, or are to be left alone, each with the reason.
+/// What a statement must see, and the servers of its hostgroup that do not have it, or are to be
+/// left alone, each with the reason.
 pub(crate) fn must_see(shared: &Shared, hostgroup: u32, wanted: &Wanted) -> MustSee {
     let Fresh { gtid, max_lag } = wanted.fresh;
     let servers = shared.pool.explain(hostgroup, shared.uptime()).into_iter().map(|one| one.server);
@@ -140,8 +144,9 @@ pub(crate) fn must_see(shared: &Shared, hostgroup: u32, wanted: &Wanted) -> Must
     }
 }
 
-/// For each server of a hostgroup why nobody gets it at `now`, nothing if somebody does; `None` if there is no such hostgroup. Sessions
-/// wait for one that is full. One that has failed and would be tried only because there is no other is of no use.
+/// For each server of a hostgroup why nobody gets it at `now`, nothing if somebody does; `None` if
+/// there is no such hostgroup. Sessions wait for one that is full. One that has failed and would be
+/// tried only because there is no other is of no use.
 pub(crate) fn readiness(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> Option<Vec<Option<String>>> {
     let is_ready = |reason: &Reason| {
         matches!(
@@ -159,9 +164,10 @@ pub(crate) fn readiness(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> O
     is_there.then(|| explained.iter().map(|explained| why(&explained.reason)).collect())
 }
 
-/// Error numbers of servers that say something about the user, the schema or the session, not about the server: they do
-/// not count against it. ProxySQL's, and those by which newer servers say the same: passwords that have expired (1862, 1820)
-/// or are missing (1698), accounts that are locked (3955; MariaDB 4151), login methods (1251, 1275, 1524).
+/// Error numbers of servers that say something about the user, the schema or the session, not about
+/// the server: they do not count against it. ProxySQL's, and those by which newer servers say the
+/// same: passwords that have expired (1862, 1820) or are missing (1698), accounts that are locked
+/// (3955; MariaDB 4151), login methods (1251, 1275, 1524).
 pub(crate) const fn is_about_session(code: u16) -> bool {
     matches!(
         code,

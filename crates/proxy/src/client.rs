@@ -52,7 +52,8 @@ pub(crate) fn serve(
     }
 }
 
-/// Lets a client in that has come to a listener for sessions. One that has come to a listener for tunnels is served here.
+/// Lets a client in that has come to a listener for sessions. One that has come to a listener for
+/// tunnels is served here.
 async fn receive(worker: Rc<Worker>, registered: &Registered, arrival: Arrival) -> Option<(Session, Slots)> {
     registered.control.attach().await;
     let Arrival { stream, guest } = arrival;
@@ -156,7 +157,8 @@ async fn log_in(
     }
 }
 
-/// A place among the clients of this address, if these are limited; `Err` is what to tell a client that gets none.
+/// A place among the clients of this address, if these are limited; `Err` is what to tell a client
+/// that gets none.
 fn place_of(worker: &Worker, client: Peer) -> Result<Option<Box<Place>>, Ending> {
     let max = worker.settings().variables.max_connections_per_address;
     let Some(ip) = client.ip().filter(|_| max > 0) else { return Ok(None) };
@@ -167,8 +169,8 @@ fn place_of(worker: &Worker, client: Peer) -> Result<Option<Box<Place>>, Ending>
     })
 }
 
-/// Takes note of whether a connection from an address has failed. Who connects for others fails for them, too, and is not
-/// to be locked out.
+/// Takes note of whether a connection from an address has failed. Who connects for others fails for
+/// them, too, and is not to be locked out.
 fn note_host(worker: &Worker, peer: &Peer, failed: bool) {
     let (settings, shared) = (worker.settings(), &worker.shared);
     if !settings.variables.proxy_protocol_networks.contain(peer.ip()) {
@@ -187,8 +189,8 @@ mod tests {
             size_of::<F>()
         }
         let bytes = size(serve);
-        // With what the runtime adds, 120 bytes, it fits into the 768 that the allocator has for tasks of this size, but for streams
-        // made of memory, which only tests have.
+        // With what the runtime adds, 120 bytes, it fits into the 768 that the allocator has for
+        // tasks of this size, but for streams made of memory, which only tests have.
         let streams_of_memory = if cfg!(feature = "memory") { 48 } else { 0 };
         assert!(bytes <= 648 + streams_of_memory, "the future of a client has {bytes} bytes");
     }

@@ -1,4 +1,5 @@
-//! The time of day, as tables and logs have it: since the beginning of 1970. A clock that is set to before that is at its beginning.
+//! The time of day, as tables and logs have it: since the beginning of 1970. A clock that is set to
+//! before that is at its beginning.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,8 +1,9 @@
-//! The handle by which a worker reaches its sessions: what each is doing, and how to tell it to end.
+//! The handle by which a worker reaches its sessions: what each is doing, and how to tell it to
+//! end.
 //!
-//! A session sleeps in the kernel's readiness queue; to end one, the worker leaves a [`Signal`] in the session's
-//! [`Control`] and wakes its task, which looks at the signal wherever it waits. That costs a query nothing but
-//! the reading of one cell.
+//! A session sleeps in the kernel's readiness queue; to end one, the worker leaves a [`Signal`] in
+//! the session's [`Control`] and wakes its task, which looks at the signal wherever it waits. That
+//! costs a query nothing but the reading of one cell.
 
 pub(crate) mod about;
 mod extended;
@@ -38,7 +39,8 @@ pub(crate) enum Signal {
     None,
     /// End as soon as no statement runs and no transaction is open.
     Drain,
-    /// Somebody has killed the session: end as soon as no statement runs. What runs is being killed at its server.
+    /// Somebody has killed the session: end as soon as no statement runs. What runs is being killed
+    /// at its server.
     Kill,
     /// End now: the proxy's time to drain is over.
     Stop,
@@ -55,7 +57,8 @@ enum Activity {
     Idle(Instant),
     /// Running a command.
     Busy,
-    /// Copying bytes without looking at them; since when the server has spoken last, if that is how long the client may do nothing.
+    /// Copying bytes without looking at them; since when the server has spoken last, if that is how
+    /// long the client may do nothing.
     Tunnel(Option<Instant>),
 }
 
@@ -154,7 +157,8 @@ impl Control {
         now.saturating_duration_since(self.created)
     }
 
-    /// For how long a transaction has been open, as far as the session knows when commands ended; zero without one.
+    /// For how long a transaction has been open, as far as the session knows when commands ended;
+    /// zero without one.
     pub(crate) fn transaction_time(&self, now: Instant) -> Duration {
         self.transaction_since.get().map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
     }
@@ -198,8 +202,8 @@ impl Control {
         self.seat.take()
     }
 
-    /// Hands over what somebody wants killed, if this is still the login that was meant. In a tunnel nobody could ask the
-    /// server whether another user may.
+    /// Hands over what somebody wants killed, if this is still the login that was meant. In a
+    /// tunnel nobody could ask the server whether another user may.
     pub(crate) fn deliver(&self, seat: Seat, request: Request) -> Result<(), Request> {
         if self.seat.get() != Some(seat) || self.is_tunnel() && request.stranger.is_some() {
             return Err(request);
@@ -229,8 +233,8 @@ impl Control {
         self.overdue.set(false);
     }
 
-    /// Has the statement that runs killed, if there is one that takes longer than it may by `now`; without a limit of its own
-    /// it may take `default`.
+    /// Has the statement that runs killed, if there is one that takes longer than it may by `now`;
+    /// without a limit of its own it may take `default`.
     pub(crate) fn end_overdue(&self, now: Instant, default: Duration) {
         let Some(seat) = self.seat.get().filter(|_| self.statement().is_some()) else { return };
         if self.running.is_overdue(now, default) {
@@ -255,8 +259,8 @@ impl Control {
         self.turns.moment()
     }
 
-    /// From now until [`spare`](Self::spare) somebody means the session's connection to be killed, by what its server calls it:
-    /// nobody else may have it.
+    /// From now until [`spare`](Self::spare) somebody means the session's connection to be killed,
+    /// by what its server calls it: nobody else may have it.
     pub(crate) fn aim(&self) {
         self.turns.aim();
     }
@@ -293,8 +297,8 @@ impl Control {
         }
     }
 
-    /// Runs `work` until it is done, a signal of at least `least` arrives, or somebody kills the session. In a tunnel,
-    /// where statements have no end, killing the statement is that, too.
+    /// Runs `work` until it is done, a signal of at least `least` arrives, or somebody kills the
+    /// session. In a tunnel, where statements have no end, killing the statement is that, too.
     pub(crate) async fn until<T>(&self, least: Signal, work: impl Future<Output = T>) -> Result<T, Signal> {
         let mut work = pin!(work);
         poll_fn(|cx| match self.signal() {
@@ -306,8 +310,8 @@ impl Control {
         .await
     }
 
-    /// Servers were switched off: the session is to look whether it has connections to one. What a tunnel is in the middle of
-    /// nobody knows; one to such a server ends.
+    /// Servers were switched off: the session is to look whether it has connections to one. What a
+    /// tunnel is in the middle of nobody knows; one to such a server ends.
     pub(crate) fn recall(&self) {
         let is_off =
             || self.about.server().and_then(|server| server.off()).is_some_and(pool::Off::breaks_off);
@@ -361,7 +365,8 @@ impl Control {
         self.activity.set(Activity::Busy);
     }
 
-    /// Bytes are copied without a look at them. With `quiet`, it is the client's turn since then, and it has as long as an idle one.
+    /// Bytes are copied without a look at them. With `quiet`, it is the client's turn since then,
+    /// and it has as long as an idle one.
     pub(crate) fn set_tunnel(&self, quiet: Option<Instant>) {
         self.activity.set(Activity::Tunnel(quiet));
     }
@@ -380,9 +385,11 @@ impl Control {
         }
     }
 
-    /// Ends the session if it has tried `patience` by `now`. Returns when it can have at the earliest, if it goes on as it is now.
+    /// Ends the session if it has tried `patience` by `now`. Returns when it can have at the
+    /// earliest, if it goes on as it is now.
     ///
-    /// Sessions note times that are up to a sweep old; a limit may act a sweep late, but never early.
+    /// Sessions note times that are up to a sweep old; a limit may act a sweep late, but never
+    /// early.
     pub(crate) fn sweep(&self, now: Instant, patience: &Patience) -> Option<Instant> {
         self.end_overdue(now, patience.statement);
         let (activity, transaction) = (self.activity.get(), self.transaction_since.get());

@@ -1,5 +1,5 @@
-//! What a worker counts. Every worker has its own cells, which nobody else writes: counting costs an addition, and who
-//! wants to know the sums asks all workers ([`report`]).
+//! What a worker counts. Every worker has its own cells, which nobody else writes: counting costs
+//! an addition, and who wants to know the sums asks all workers ([`report`]).
 //!
 //! - [`commands`]: statements by their kind, with the time that they took;
 //! - [`digests`]: statements by their text without values;
@@ -44,7 +44,8 @@ pub(crate) enum Counter {
     /// Of those, the ones that another session got, and the ones that were reset for it.
     TookKept,
     ResetKept,
-    /// Statements that were sent together with those of other sessions, and those of them that were sent once more, alone.
+    /// Statements that were sent together with those of other sessions, and those of them that were
+    /// sent once more, alone.
     Together,
     OnceMore,
     /// Connections to servers that could not be made, or broke.
@@ -59,8 +60,8 @@ pub(crate) enum Counter {
     GtidConsistent,
     /// Transactions of sessions that servers have told.
     GtidCollected,
-    /// Statements that bear a lag, those of them that have waited because all servers had more, and for how many microseconds; servers
-    /// that were passed over for that.
+    /// Statements that bear a lag, those of them that have waited because all servers had more, and
+    /// for how many microseconds; servers that were passed over for that.
     LagLimited,
     LagDelayed,
     LagMicroseconds,
@@ -93,8 +94,8 @@ pub(crate) enum Counter {
     OfflineDuringQuery,
     KilledConnections,
     KilledQueries,
-    /// Copies of statements that were run, that were not because there were too many, and that found no server or got no whole
-    /// answer.
+    /// Copies of statements that were run, that were not because there were too many, and that
+    /// found no server or got no whole answer.
     Copies,
     CopiesDropped,
     CopiesFailed,
@@ -104,8 +105,8 @@ pub(crate) enum Counter {
     /// Statements on no list of the firewall: that were sent all the same, and that were refused.
     FirewallDetected,
     FirewallRefused,
-    /// Statements that look like injected SQL: with a fingerprint that is not listed, and with one that is; and those with which
-    /// the detector has failed.
+    /// Statements that look like injected SQL: with a fingerprint that is not listed, and with one
+    /// that is; and those with which the detector has failed.
     InjectionsFound,
     InjectionsListed,
     InjectionsUnknown,
@@ -122,7 +123,8 @@ pub(crate) const COUNTERS: usize = Counter::TooManyUserConnections as usize + 1;
 /// What a worker counts of one server.
 #[derive(Debug)]
 pub(crate) struct ServerTally {
-    /// Connections of which the server owes an answer: whoever chooses a server reads it, on any worker.
+    /// Connections of which the server owes an answer: whoever chooses a server reads it, on any
+    /// worker.
     pub(crate) running: Arc<Gauge>,
     /// Connections that nobody uses.
     pub(crate) resting: Arc<Gauge>,
@@ -153,7 +155,8 @@ pub(crate) struct Counts {
     pub(crate) clients: Rc<Flow>,
     /// By the pool's id of the server.
     servers: RefCell<HashMap<u64, Rc<ServerTally>>>,
-    /// What was counted of servers before somebody has set their counters back, or they were configured no more.
+    /// What was counted of servers before somebody has set their counters back, or they were
+    /// configured no more.
     before: Flow,
 }
 
@@ -205,7 +208,8 @@ impl Counts {
         Rc::clone(self.servers.borrow_mut().entry(id).or_insert_with(new))
     }
 
-    /// Forgets the servers that nobody uses and for which `is_known` is false, and what they have answered.
+    /// Forgets the servers that nobody uses and for which `is_known` is false, and what they have
+    /// answered.
     pub(crate) fn forget_servers(&self, is_known: impl Fn(u64) -> bool) {
         self.errors.borrow_mut().forget_servers(&is_known);
         self.servers.borrow_mut().retain(|&id, tally| {

@@ -1,7 +1,7 @@
 //! Where the session is that has a connection id: for KILL, from any client on any worker.
 //!
-//! Written when a client logs in, changes its user or leaves; read when somebody is to be killed; never touched for a
-//! statement.
+//! Written when a client logs in, changes its user or leaves; read when somebody is to be killed;
+//! never touched for a statement.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,8 @@ use crate::statement::Kill;
 use crate::users::User;
 use crate::worker::Message;
 
-/// One login of one session. Whatever is addressed to it does not reach another login or another session.
+/// One login of one session. Whatever is addressed to it does not reach another login or another
+/// session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seat {
     /// The session's index on its worker, where another session may have it later.
@@ -59,8 +60,8 @@ impl Directory {
         self.shard(id).contains_key(&id)
     }
 
-    /// Sends a KILL of `killer` to the session that it names. The answer comes later; `None` if there is no such
-    /// session. Without an answer the session ended meanwhile.
+    /// Sends a KILL of `killer` to the session that it names. The answer comes later; `None` if
+    /// there is no such session. Without an answer the session ended meanwhile.
     pub(crate) fn kill(&self, kill: Kill, killer: &Identity) -> Option<oneshot::Receiver<Verdict>> {
         let id = u32::try_from(kill.id).ok()?;
         let (seat, worker, is_own) = {
@@ -74,8 +75,8 @@ impl Directory {
         Some(answer)
     }
 
-    /// Sends a KILL to the session with this id, whoever its user is, and does not wait for what comes of it. Returns false
-    /// if there is none.
+    /// Sends a KILL to the session with this id, whoever its user is, and does not wait for what
+    /// comes of it. Returns false if there is none.
     pub(crate) fn kill_any(&self, id: u32) -> bool {
         let found = self.shard(id).get(&id).and_then(|entry| Some((entry.seat, entry.worker.upgrade()?)));
         let Some((seat, worker)) = found else { return false };

@@ -1,4 +1,5 @@
-//! Documents of JSON about sessions: `PROXYSQL INTERNAL SESSION`, and `extended_info` of the list of sessions.
+//! Documents of JSON about sessions: `PROXYSQL INTERNAL SESSION`, and `extended_info` of the list
+//! of sessions.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;

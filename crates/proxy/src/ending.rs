@@ -18,14 +18,14 @@ pub(crate) enum Ending {
     ClientLeft,
     /// The client is sending a command that is too large; this is how far it has come.
     TooLarge(MessageScanner),
-    /// The backend has said something that was not asked for. If the client was sending a command, this is the sequence
-    /// id of the answer that it would have listened for.
+    /// The backend has said something that was not asked for. If the client was sending a command,
+    /// this is the sequence id of the answer that it would have listened for.
     BackendSpoke {
         /// See above; `None` between commands.
         answer_seq: Option<u8>,
     },
-    /// The server of the connection in use is lost, and the client has seen nothing of the answer that it owes: the session goes
-    /// on.
+    /// The server of the connection in use is lost, and the client has seen nothing of the answer
+    /// that it owes: the session goes on.
     ServerLost(Gone),
     /// Nothing may be said: an answer was cut in the middle, or the time is up.
     Silent,
@@ -33,7 +33,8 @@ pub(crate) enum Ending {
     Say {
         /// Packets, ready to be sent.
         packets: Box<[u8]>,
-        /// Whether the client may be sending: then the connection stays open until it has read this.
+        /// Whether the client may be sending: then the connection stays open until it has read
+        /// this.
         linger: bool,
     },
     /// There was no place for the client, which has done nothing wrong: these packets tell it.
@@ -67,8 +68,9 @@ impl Ending {
         Self::say(error, seq, caps, true)
     }
 
-    /// MariaDB's client library takes an error with one of its own numbers for a malformed packet (2027), so it is told
-    /// nothing: a connection that ends is 2013 to it, as when a server goes away.
+    /// MariaDB's client library takes an error with one of its own numbers for a malformed packet
+    /// (2027), so it is told nothing: a connection that ends is 2013 to it, as when a server goes
+    /// away.
     fn say(error: &ClientError, seq: u8, caps: Capabilities, linger: bool) -> Self {
         if error.is_of_clients() && !caps.contains(Capabilities::LONG_PASSWORD) {
             return Self::Silent;

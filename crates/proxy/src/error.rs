@@ -63,7 +63,8 @@ impl ClientError {
         self.code == 9001
     }
 
-    /// Whether it is about what servers lack: there is none in time, or none that does what the session needs.
+    /// Whether it is about what servers lack: there is none in time, or none that does what the
+    /// session needs.
     pub(crate) const fn is_of_server(&self) -> bool {
         matches!(self.code, 9001 | 9002 | 9008)
     }
@@ -131,7 +132,8 @@ impl ClientError {
         Self::new(1053, *b"08S01", "Server shutdown in progress".to_owned())
     }
 
-    /// 1053: the server of the session is of no use any more, in the middle of something that only it knows.
+    /// 1053: the server of the session is of no use any more, in the middle of something that only
+    /// it knows.
     pub(crate) fn switched_off(server: &impl Display, off: Off) -> Self {
         let message = format!("Server shutdown in progress: server {server} {}", Gone::Off(off));
         Self::new(1053, *b"08S01", message)
@@ -143,8 +145,8 @@ impl ClientError {
         Self::new(1053, *b"08S01", message)
     }
 
-    /// 1213: the transaction is lost with its server. It is what servers say when they roll back: clients know that they may begin
-    /// again.
+    /// 1213: the transaction is lost with its server. It is what servers say when they roll back:
+    /// clients know that they may begin again.
     pub(crate) fn rolled_back(server: &impl Display, gone: Gone) -> Self {
         let message =
             format!("Transaction was rolled back: server {server} {gone}; try restarting transaction");
@@ -165,8 +167,9 @@ impl ClientError {
         Self::new(9009, *b"08007", message)
     }
 
-    /// 9009: a server was lost before it answered to what may have been done. The SQLSTATE is that of transactions of which nobody knows
-    /// how they ended; clients do not take it for one that may be repeated.
+    /// 9009: a server was lost before it answered to what may have been done. The SQLSTATE is that
+    /// of transactions of which nobody knows how they ended; clients do not take it for one that
+    /// may be repeated.
     pub(crate) fn outcome_unknown(server: &impl Display, gone: Gone) -> Self {
         let message = format!(
             "Outcome unknown: server {server} {gone} before it answered; the statement may have been done, and is not repeated"
@@ -179,8 +182,8 @@ impl ClientError {
         Self::new(1094, *b"HY000", format!("Unknown thread id: {id}"))
     }
 
-    /// 1094: a server was asked for a session of the proxy's, in a statement that the proxy does not
-    /// carry out itself.
+    /// 1094: a server was asked for a session of the proxy's, in a statement that the proxy does
+    /// not carry out itself.
     pub(crate) fn not_of_server(id: u32) -> Self {
         let message = format!(
             "Unknown thread id: {id}: this id is the proxy's, and the server, which was asked, does not know it; \
@@ -200,7 +203,8 @@ impl ClientError {
         Self::new(1105, *b"HY000", format!("Cannot kill {id}: no answer within {ms}ms"))
     }
 
-    /// 1148: a server has asked for a file on a statement that loads none, or the client offers none.
+    /// 1148: a server has asked for a file on a statement that loads none, or the client offers
+    /// none.
     pub(crate) fn file_not_expected(server: &impl Display) -> Self {
         let message = format!("Server {server} asked for a local file that this statement does not load");
         Self::new(1148, *b"42000", message)
@@ -262,13 +266,15 @@ impl ClientError {
         Self::new(1243, *b"HY000", message)
     }
 
-    /// 1907: the statement took longer than a rule, a hint or a variable allows; the code is ProxySQL's.
+    /// 1907: the statement took longer than a rule, a hint or a variable allows; the code is
+    /// ProxySQL's.
     pub(crate) fn query_timeout() -> Self {
         let message = "Query execution was interrupted, query_timeout exceeded".to_owned();
         Self::new(1907, *b"70100", message)
     }
 
-    /// 1927: somebody has killed the session. The code is MariaDB's; MySQL says nothing to idle clients.
+    /// 1927: somebody has killed the session. The code is MariaDB's; MySQL says nothing to idle
+    /// clients.
     pub(crate) fn killed() -> Self {
         Self::new(1927, *b"70100", "Connection was killed".to_owned())
     }
@@ -284,8 +290,8 @@ impl ClientError {
         Self::new(1148, *b"42000", message.to_owned())
     }
 
-    /// 1295: a rule answers the statement with OK, which is no answer to its preparation. Drivers that know the error send the statement
-    /// as text instead.
+    /// 1295: a rule answers the statement with OK, which is no answer to its preparation. Drivers
+    /// that know the error send the statement as text instead.
     pub(crate) fn ok_is_not_prepared() -> Self {
         let message = "This command is not supported in the prepared statement protocol yet: a query rule answers it with OK";
         Self::new(1295, *b"HY000", message.to_owned())
@@ -322,7 +328,8 @@ impl ClientError {
         Self::new(1235, *b"42000", message)
     }
 
-    /// 1210: an execution says nothing of its types, which its server has not heard, and they cannot be added.
+    /// 1210: an execution says nothing of its types, which its server has not heard, and they
+    /// cannot be added.
     pub(crate) fn no_types(statement: u32) -> Self {
         let message = format!(
             "Incorrect arguments to EXECUTE: statement {statement} was executed at another server before, and this execution \

@@ -69,7 +69,8 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Whether the peer has closed the connection, as far as can be seen; who asks is woken when it does.
+    /// Whether the peer has closed the connection, as far as can be seen; who asks is woken when it
+    /// does.
     pub(crate) fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match self.sock.poll_input(cx) {
             Poll::Ready(Input::End) => Poll::Ready(()),
@@ -85,8 +86,8 @@ impl<'a> Exchange<'a> {
         self.sock.write_all(&out).await
     }
 
-    /// Speaks TLS from here on, after a message that agreed to do so; what came behind that belongs to the handshake.
-    /// Sequence ids go on.
+    /// Speaks TLS from here on, after a message that agreed to do so; what came behind that belongs
+    /// to the handshake. Sequence ids go on.
     pub(crate) async fn start_tls(&mut self, role: Role) -> Result<(), HandshakeError> {
         let seq = self.messages.next_seq();
         let before = std::mem::replace(&mut self.messages, MessageReader::new(LOGIN_MESSAGE_BYTES_MAX));
@@ -123,7 +124,8 @@ impl<'a> Exchange<'a> {
         self.sock.is_encrypted()
     }
 
-    /// The URIs in the certificate that the peer has shown, and that was verified; none if there was none.
+    /// The URIs in the certificate that the peer has shown, and that was verified; none if there
+    /// was none.
     pub(crate) fn certificate_uris(&self) -> impl Iterator<Item = &str> {
         let certificate = self.sock.certificate().and_then(|der| EndEntityCert::try_from(der).ok());
         let uris: Vec<&str> =

@@ -41,7 +41,8 @@ pub enum ExplainError {
 }
 
 impl Remote {
-    /// What would become of `text` in a session that has just begun: outside a transaction, with autocommit.
+    /// What would become of `text` in a session that has just begun: outside a transaction, with
+    /// autocommit.
     pub fn explain(&self, assumed: &Assumed, text: &[u8]) -> Result<Explanation, ExplainError> {
         let snapshot = self.shared.snapshot();
         let user = match &assumed.user {
@@ -84,8 +85,8 @@ impl Remote {
         explain(&snapshot.routes, text, true, &at, &candidates, &must_see).ok_or(ExplainError::NoStatement)
     }
 
-    /// The address and port of a listener for MySQL clients, and what it says: the one with `port`, or the first; a port that no
-    /// listener has, at the address of the first.
+    /// The address and port of a listener for MySQL clients, and what it says: the one with `port`,
+    /// or the first; a port that no listener has, at the address of the first.
     fn listener(&self, port: Option<u16>) -> (String, u16, Door) {
         let mysql = self.listeners.configs().filter(|listener| listener.protocol() == Protocol::Mysql);
         let mut all = mysql.map(|listener: &Listener| match &listener.address {

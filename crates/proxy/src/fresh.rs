@@ -17,7 +17,8 @@ use crate::shared::Shared;
 pub(crate) struct Fresh {
     /// This transaction (`min_gtid`, `gtid_from_hostgroup`).
     pub(crate) gtid: Option<Gtid>,
-    /// All that was there so long ago, as far as servers are known to be behind (`max_lag_ms`, `min_epoch_ms`).
+    /// All that was there so long ago, as far as servers are known to be behind (`max_lag_ms`,
+    /// `min_epoch_ms`).
     pub(crate) max_lag: Option<Duration>,
 }
 
@@ -25,13 +26,14 @@ pub(crate) struct Fresh {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) fresh: Fresh,
-    /// Those that are not behind at all come after the others: there are enough replicas, and the writer has other work
-    /// (`mysql-aurora_max_lag_ms_only_read_from_replicas`).
+    /// Those that are not behind at all come after the others: there are enough replicas, and the
+    /// writer has other work (`mysql-aurora_max_lag_ms_only_read_from_replicas`).
     spares_writer: bool,
 }
 
 impl Fresh {
-    /// What a verdict asks for, and this transaction of the session's own besides if the verdict names none.
+    /// What a verdict asks for, and this transaction of the session's own besides if the verdict
+    /// names none.
     pub(crate) fn new(verdict: &Verdict, own: impl FnOnce(u32) -> Option<Gtid>) -> Option<Self> {
         let named = verdict.min_gtid.as_deref().and_then(|gtid| gtid.parse().ok());
         let gtid = named.or_else(|| verdict.gtid_from_hostgroup.and_then(own));

@@ -17,7 +17,8 @@ pub(crate) struct Holder {
     /// The id that its client was told.
     pub(crate) session: u32,
     pub(crate) user: String,
-    /// What it needs the connection for: the name of a pin, or a word of [`Control::holds`](crate::control::Control::holds).
+    /// What it needs the connection for: the name of a pin, or a word of
+    /// [`Control::holds`](crate::control::Control::holds).
     pub(crate) reason: &'static str,
     /// For how long.
     pub(crate) time: Duration,

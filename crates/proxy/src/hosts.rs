@@ -1,6 +1,6 @@
-//! Addresses whose connections fail before or in their login, for `mysql-client_host_cache_size` and
-//! `mysql-client_host_error_counts`. Nothing is kept, and nothing locked, while these are 0, which they are unless an
-//! operator sets them.
+//! Addresses whose connections fail before or in their login, for `mysql-client_host_cache_size`
+//! and `mysql-client_host_error_counts`. Nothing is kept, and nothing locked, while these are 0,
+//! which they are unless an operator sets them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;

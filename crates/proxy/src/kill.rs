@@ -1,8 +1,8 @@
 //! KILL of a session's statement at the server that runs it.
 //!
-//! The proxy kills as the victim's own user, or as the other one who wants that, on a connection of its own beside the
-//! pool's. That takes a moment in which the statement may end and another one begin; [`Aim`] sees to it that nothing else
-//! is hit.
+//! The proxy kills as the victim's own user, or as the other one who wants that, on a connection of
+//! its own beside the pool's. That takes a moment in which the statement may end and another one
+//! begin; [`Aim`] sees to it that nothing else is hit.
 
 mod stand_in;
 
@@ -55,7 +55,8 @@ pub(crate) enum Verdict {
     Unknown,
     /// It may run on.
     Failed(ClientError),
-    /// The server says no: the payload of its ERR packet, with the session's id in place of its thread's.
+    /// The server says no: the payload of its ERR packet, with the session's id in place of its
+    /// thread's.
     Refused(Vec<u8>),
 }
 
@@ -77,8 +78,8 @@ pub(crate) struct Shot {
     pub(crate) identity: Box<Identity>,
 }
 
-/// The statement that is meant, or that there is none, at the connection that its session has: as long as this lives, nobody else
-/// gets that.
+/// The statement that is meant, or that there is none, at the connection that its session has: as
+/// long as this lives, nobody else gets that.
 #[derive(Debug)]
 pub(crate) struct Victim {
     control: Rc<Control>,
@@ -86,7 +87,8 @@ pub(crate) struct Victim {
     moment: u64,
 }
 
-/// The time from the decision to kill to the server's answer, in which the victim gets no other statement to its server.
+/// The time from the decision to kill to the server's answer, in which the victim gets no other
+/// statement to its server.
 #[derive(Debug)]
 struct Aim<'a> {
     control: &'a Control,
@@ -152,7 +154,8 @@ pub(crate) async fn kill(shot: Shot, victim: Victim, request: Request) {
     }
 }
 
-/// Kills for another user, if the server lets him: the statement that is meant, or the whole connection and the session.
+/// Kills for another user, if the server lets him: the statement that is meant, or the whole
+/// connection and the session.
 pub(crate) async fn kill_for_stranger(shot: Shot, victim: Victim, request: Request) {
     let is_query = request.kill.what == What::Query;
     let verdict = shot.fire(is_query.then_some(&victim)).await;
@@ -163,7 +166,8 @@ pub(crate) async fn kill_for_stranger(shot: Shot, victim: Victim, request: Reque
     request.answer(verdict);
 }
 
-/// Kills what a client that has vanished left running on `backend`, which counts until that is done.
+/// Kills what a client that has vanished left running on `backend`, which counts until that is
+/// done.
 pub(crate) async fn clean_up(shot: Shot, backend: Backend) {
     let verdict = shot.fire(None).await;
     if !matches!(verdict, Verdict::Done) {
@@ -207,7 +211,8 @@ impl Shot {
         Ok(verdict)
     }
 
-    /// The same, uncounted, over a connection that has its place; nothing if what was meant is over.
+    /// The same, uncounted, over a connection that has its place; nothing if what was meant is
+    /// over.
     async fn hit(&self, victim: Option<&Victim>) -> Result<Option<Verdict>, OpenError> {
         let mut link = open(&self.worker, &self.target, &self.identity).await?;
         let verdict = match victim.map(Victim::aim) {

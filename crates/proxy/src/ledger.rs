@@ -1,6 +1,8 @@
-//! Who has which prepared statements: one entry for each text of a user in a schema, as long as a client or a connection to a server has it.
+//! Who has which prepared statements: one entry for each text of a user in a schema, as long as a
+//! client or a connection to a server has it.
 //!
-//! The counts are those who hold the entry: nobody has to say that a session or a connection has ended. Executions do not come here.
+//! The counts are those who hold the entry: nobody has to say that a session or a connection has
+//! ended. Executions do not come here.
 //!
 //! - [`report`]: the entries of all workers together.
 
@@ -26,7 +28,8 @@ pub(crate) struct Ledger {
     state: RandomState,
 }
 
-/// Entries by their hash. Nobody has those that cannot be reached any more: they take themselves out.
+/// Entries by their hash. Nobody has those that cannot be reached any more: they take themselves
+/// out.
 type Index = RefCell<BTreeMap<u64, Weak<Entry>>>;
 
 /// What a user has prepared in a schema.
@@ -75,7 +78,8 @@ impl Ledger {
         Self { index: Rc::default(), state }
     }
 
-    /// The entry for this text of the caller's user and schema; nothing if there is no room for it among the texts.
+    /// The entry for this text of the caller's user and schema; nothing if there is no room for it
+    /// among the texts.
     pub(crate) fn entry(
         &self,
         caller: &Arc<Caller>,
@@ -85,7 +89,8 @@ impl Ledger {
     ) -> Option<Rc<Entry>> {
         let hash = self.state.hash_one((caller.user(), caller.schema(), &**text));
         if let Some(there) = self.index.borrow().get(&hash).and_then(Weak::upgrade) {
-            // Of two with one hash the first one is shown alone; that happens once in millions of years.
+            // Of two with one hash the first one is shown alone; that happens once in millions of
+            // years.
             return there.is(caller, text).then_some(there);
         }
         let names = caller.user().len() + caller.schema().len();
@@ -106,8 +111,9 @@ impl Ledger {
         Some(entry)
     }
 
-    /// As many entries from the hash `from` on as may be copied in one turn of a worker's loop, with their texts or without. Not those
-    /// that nobody has yet: a server has not said whether there is such a statement.
+    /// As many entries from the hash `from` on as may be copied in one turn of a worker's loop,
+    /// with their texts or without. Not those that nobody has yet: a server has not said whether
+    /// there is such a statement.
     pub(crate) fn slice(&self, from: u64, with_texts: bool) -> Slice {
         let index = self.index.borrow();
         let (mut copied, mut bytes) = (Vec::new(), 0);

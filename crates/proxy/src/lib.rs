@@ -1,7 +1,8 @@
-//! The data plane: workers, listeners, client and backend connections, the relay between them, and drain.
+//! The data plane: workers, listeners, client and backend connections, the relay between them, and
+//! drain.
 //!
-//! A [`Proxy`] is started from a [`config::Config`] and runs on its own threads until it is told to drain.
-//! The file `ARCHITECTURE.md` follows a query through the modules.
+//! A [`Proxy`] is started from a [`config::Config`] and runs on its own threads until it is told to
+//! drain. The file `ARCHITECTURE.md` follows a query through the modules.
 
 mod addresses;
 mod alike;

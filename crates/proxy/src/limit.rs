@@ -1,8 +1,9 @@
-//! Limits of users and query rules: most statements in a second (`max_qps`), and at a time (`max_concurrent`).
+//! Limits of users and query rules: most statements in a second (`max_qps`), and at a time
+//! (`max_concurrent`).
 //!
-//! They hold for all workers together, so a statement under a limit takes a lock that others use as well; no other statement
-//! knows that there are limits. Who finds no place waits in line, first come, first served, with a deadline. The deciding part
-//! is [`line`](mod@line).
+//! They hold for all workers together, so a statement under a limit takes a lock that others use as
+//! well; no other statement knows that there are limits. Who finds no place waits in line, first
+//! come, first served, with a deadline. The deciding part is [`line`](mod@line).
 
 mod line;
 
@@ -73,7 +74,8 @@ struct Waiting<'a> {
 }
 
 impl RuleLimits {
-    /// The limits of these rules. A rule with the id of one of `before` goes on with who is there under it.
+    /// The limits of these rules. A rule with the id of one of `before` goes on with who is there
+    /// under it.
     pub(crate) fn new(rules: &Rules, before: Option<&Self>) -> Self {
         let limited = (0..).map_while(|place| Some((place, rules.rule(place)?)));
         let limits = limited.filter_map(|(place, rule)| {
@@ -86,8 +88,8 @@ impl RuleLimits {
         Self(limits.collect())
     }
 
-    /// Those that hold for a statement about which the rules have said this, each once, always in the same order: so nobody
-    /// waits for one who waits for him.
+    /// Those that hold for a statement about which the rules have said this, each once, always in
+    /// the same order: so nobody waits for one who waits for him.
     pub(crate) fn of<'a>(&'a self, verdict: &Verdict) -> Vec<&'a Limit> {
         if !verdict.extras || self.0.is_empty() {
             return Vec::new();
@@ -118,8 +120,8 @@ impl Limit {
         })
     }
 
-    /// A place for a statement, as soon as there is one, but not later than `deadline`. The error says which limit it is, and
-    /// who has the places.
+    /// A place for a statement, as soon as there is one, but not later than `deadline`. The error
+    /// says which limit it is, and who has the places.
     pub(crate) async fn enter(&self, deadline: Instant) -> Result<Place, ClientError> {
         let place = || Place(Arc::clone(&self.gate));
         if self.gate.lock().enter(self.rates, self.gate.now()) {

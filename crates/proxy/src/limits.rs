@@ -2,30 +2,35 @@
 
 use std::time::Duration;
 
-/// Bytes of a running statement that are kept to be shown in lists of sessions. Copied for every statement.
+/// Bytes of a running statement that are kept to be shown in lists of sessions. Copied for every
+/// statement.
 pub(crate) const SHOWN_BYTES_MAX: usize = 1024;
 
-/// Buffers for these that a worker keeps for the next statements: as many as may run at a time without allocating any.
+/// Buffers for these that a worker keeps for the next statements: as many as may run at a time
+/// without allocating any.
 pub(crate) const SHOWN_BUFFERS_MAX: usize = 1024;
 
-/// Kinds of errors of servers that a worker counts, by server, user, schema and number; others are not counted.
+/// Kinds of errors of servers that a worker counts, by server, user, schema and number; others are
+/// not counted.
 pub(crate) const ERRORS_MAX: usize = 1000;
 
-/// Values of one kind that sessions of a worker share, in case the next one has the same: as many as there are users and schemas
-/// in most places.
+/// Values of one kind that sessions of a worker share, in case the next one has the same: as many
+/// as there are users and schemas in most places.
 pub(crate) const ALIKE_MAX: usize = 32;
 
 /// Bytes of a server's error message that are kept.
 pub(crate) const ERROR_MESSAGE_BYTES_MAX: usize = 512;
 
-/// Digests that a worker copies in one turn of its loop for who reads the statistics: some 20 us, less than a statement
-/// waits for its server.
+/// Digests that a worker copies in one turn of its loop for who reads the statistics: some 20 us,
+/// less than a statement waits for its server.
 pub(crate) const DIGESTS_PER_TURN: u32 = 64;
 
-/// Time from one such turn to the next one: workers have most of their time for their clients, also while 100,000 digests are read.
+/// Time from one such turn to the next one: workers have most of their time for their clients, also
+/// while 100,000 digests are read.
 pub(crate) const DIGESTS_PAUSE: Duration = Duration::from_micros(100);
 
-/// Prepared statements that a worker copies in such a turn, as many as digests, and the bytes of their texts behind which it copies no more.
+/// Prepared statements that a worker copies in such a turn, as many as digests, and the bytes of
+/// their texts behind which it copies no more.
 pub(crate) const STATEMENTS_PER_TURN: usize = 64;
 pub(crate) const STATEMENT_BYTES_PER_TURN: usize = 64 * 1024;
 
@@ -36,18 +41,20 @@ pub(crate) const STATEMENTS_SHOWN_BYTES_MAX: usize = 32 << 20;
 /// Scratch fills that one session may forward before the worker looks after the others (256 KiB).
 pub(crate) const FILLS_PER_TURN: usize = 4;
 
-/// Bytes of one message during a login: 64 KiB of connection attributes, the largest field, and 8 KiB for the rest.
-/// Anybody may send that much, `mysql-max_connections` times at once, for `mysql-connect_timeout_client`.
+/// Bytes of one message during a login: 64 KiB of connection attributes, the largest field, and 8
+/// KiB for the rest. Anybody may send that much, `mysql-max_connections` times at once, for
+/// `mysql-connect_timeout_client`.
 pub(crate) const LOGIN_MESSAGE_BYTES_MAX: usize = 72 * 1024;
 
 /// How often is looked whether a client that waits for a place has left.
 pub(crate) const QUEUE_LOOK: Duration = Duration::from_millis(100);
 
-/// What is left of the time for a login when a client is told that there was no place for it in time.
+/// What is left of the time for a login when a client is told that there was no place for it in
+/// time.
 pub(crate) const LOGIN_REST: Duration = Duration::from_millis(250);
 
-/// How long a session that ends with an error waits for the client to read it and to close. Closing at once
-/// while the client still sends would make its kernel throw the error away.
+/// How long a session that ends with an error waits for the client to read it and to close. Closing
+/// at once while the client still sends would make its kernel throw the error away.
 pub(crate) const LINGER_MAX: Duration = Duration::from_secs(2);
 
 /// How long a client that changes its user waits for the server to undo what the old user has left.
@@ -56,8 +63,9 @@ pub(crate) const GOODBYE_MAX: Duration = Duration::from_secs(1);
 /// Bytes of a refused command that are read and thrown away while lingering.
 pub(crate) const LINGER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Commands that a client may have on their way to a server before it has read the first answer; more wait in the
-/// proxy. Drivers that pipeline send a prepare and an execute, or a batch of statements.
+/// Commands that a client may have on their way to a server before it has read the first answer;
+/// more wait in the proxy. Drivers that pipeline send a prepare and an execute, or a batch of
+/// statements.
 pub(crate) const PIPELINE_MAX: usize = 128;
 
 /// Connections that the kernel queues for a listener before it is accepted from.
@@ -66,24 +74,28 @@ pub(crate) const LISTEN_BACKLOG: i32 = 4096;
 /// Wait after `accept` failed for want of file descriptors or memory, before it is tried again.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a login that a server has accepted vouches for the next ones of the same user and schema.
+/// How long a login that a server has accepted vouches for the next ones of the same user and
+/// schema.
 pub(crate) const VOUCHED_FOR: Duration = Duration::from_mins(1);
 
-/// Schemas of one user that are remembered as accepted. A client that goes through more asks servers again.
+/// Schemas of one user that are remembered as accepted. A client that goes through more asks
+/// servers again.
 pub(crate) const VOUCHED_SCHEMAS_MAX: usize = 256;
 
-/// Decoys that answer for users who do not exist: enough that their kinds are mixed as those of real users are, few enough
-/// that 50,000 users are loaded at once.
+/// Decoys that answer for users who do not exist: enough that their kinds are mixed as those of
+/// real users are, few enough that 50,000 users are loaded at once.
 pub(crate) const DECOYS_MAX: usize = 256;
 
 /// Servers that are asked at a time what they can do.
 pub(crate) const PROBES_MAX: usize = 64;
 
-/// How long somebody waits who asks workers for something, all of them together. They answer between two turns of their
-/// loops, in microseconds; a worker that does not is stuck, and nobody shall be stuck with it.
+/// How long somebody waits who asks workers for something, all of them together. They answer
+/// between two turns of their loops, in microseconds; a worker that does not is stuck, and nobody
+/// shall be stuck with it.
 pub(crate) const ASK_WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// How long somebody waits who wants new files of the query log: the disk may be slow, and the order is carried out later then.
+/// How long somebody waits who wants new files of the query log: the disk may be slow, and the
+/// order is carried out later then.
 pub(crate) const FLUSH_LOGS_MAX: Duration = Duration::from_secs(2);
 
 /// How long the end of the process waits for what is in the query log's queue.
@@ -92,7 +104,8 @@ pub(crate) const END_LOGS_MAX: Duration = Duration::from_secs(2);
 /// How long all sessions together have for their ends when the process is to end at once.
 pub(crate) const CUT_OFF_MAX: Duration = Duration::from_millis(250);
 
-/// How long each server may take that is asked for its collations: it keeps the thread of the admin port waiting.
+/// How long each server may take that is asked for its collations: it keeps the thread of the admin
+/// port waiting.
 pub(crate) const COLLATIONS_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Servers that are asked for them, until one answers.
@@ -104,8 +117,9 @@ pub(crate) const COLLATIONS_USERS_MAX: usize = 4;
 /// Collations that a server may list. MariaDB 11 has fewer than 1,000, MySQL 9 some 300.
 pub(crate) const COLLATIONS_MAX: usize = 10_000;
 
-/// How long a client's greeting waits for servers that are being asked what they can do, which they are at start. A
-/// server that is there answers in milliseconds; for one that is not, nobody should wait.
+/// How long a client's greeting waits for servers that are being asked what they can do, which they
+/// are at start. A server that is there answers in milliseconds; for one that is not, nobody should
+/// wait.
 pub(crate) const PROBE_WAIT_MAX: Duration = Duration::from_millis(250);
 
 /// Time between two messages of one worker about something that anybody on the network can cause.
@@ -114,176 +128,201 @@ pub(crate) const SELDOM: Duration = Duration::from_secs(1);
 /// How often a worker looks for sessions that have been idle, or in a transaction, for too long.
 pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The first connection id that clients are told. Servers count theirs from 1: an id that no server has cannot
-/// hit another session's statement when a client sends it in a KILL.
+/// The first connection id that clients are told. Servers count theirs from 1: an id that no server
+/// has cannot hit another session's statement when a client sends it in a KILL.
 pub(crate) const FIRST_CONNECTION_ID: u32 = 1 << 30;
 
-/// The id after which they begin anew: the largest that fits a signed 32-bit integer, which some drivers use.
+/// The id after which they begin anew: the largest that fits a signed 32-bit integer, which some
+/// drivers use.
 pub(crate) const LAST_CONNECTION_ID: u32 = (1 << 31) - 1;
 
-/// Parts of the books of sessions and of servers' threads, each with a lock of its own: workers that open or close
-/// connections at the same time hardly ever meet.
+/// Parts of the books of sessions and of servers' threads, each with a lock of its own: workers
+/// that open or close connections at the same time hardly ever meet.
 pub(crate) const BOOK_SHARDS: usize = 16;
 
-/// Refused logins that are logged one by one within [`REFUSALS_INTERVAL`]; the others are counted. Enough to see who
-/// tries what, too few to fill a disk.
+/// Refused logins that are logged one by one within [`REFUSALS_INTERVAL`]; the others are counted.
+/// Enough to see who tries what, too few to fill a disk.
 pub(crate) const REFUSALS_LOGGED_MAX: u32 = 20;
 
 /// See [`REFUSALS_LOGGED_MAX`].
 pub(crate) const REFUSALS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Bytes of a statement, comments included, within which the proxy looks for connection ids: enough for what people and
-/// tools write into a KILL. It is kept until it is complete.
+/// Bytes of a statement, comments included, within which the proxy looks for connection ids: enough
+/// for what people and tools write into a KILL. It is kept until it is complete.
 pub(crate) const OWN_STATEMENT_BYTES_MAX: u32 = 1024;
 
-/// Bytes of an `EXPLAIN ROUTE` with the statement that it is about: about as many as decide where that goes.
+/// Bytes of an `EXPLAIN ROUTE` with the statement that it is about: about as many as decide where
+/// that goes.
 pub(crate) const EXPLAINED_BYTES_MAX: u32 = 64 * 1024;
 
-/// Connections that one worker has open to servers in order to kill something there, beside those that the servers'
-/// `max_connections` allow. Whoever comes later waits in line.
+/// Connections that one worker has open to servers in order to kill something there, beside those
+/// that the servers' `max_connections` allow. Whoever comes later waits in line.
 pub(crate) const KILLS_MAX: usize = 16;
 
 /// How long a KILL may take, from the line to the server's answer.
 pub(crate) const KILL_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// How long somebody waits who has sent a KILL: the session that it names may have to end a login before it looks.
+/// How long somebody waits who has sent a KILL: the session that it names may have to end a login
+/// before it looks.
 pub(crate) const KILL_ANSWER_MAX: Duration = Duration::from_secs(25);
 
 /// How long a session whose connection was killed at its server has for the rest of its answer.
 pub(crate) const KILL_GRACE: Duration = Duration::from_secs(2);
 
-/// Bytes of mirrored statements that wait on one worker: `mysql-mirror_max_queue_length` alone would allow gigabytes.
+/// Bytes of mirrored statements that wait on one worker: `mysql-mirror_max_queue_length` alone
+/// would allow gigabytes.
 pub(crate) const COPIES_WAITING_BYTES_MAX: usize = 16 << 20;
 
-/// How long a mirrored statement may take, from looking for a connection to the end of its answer. It holds one of few places.
+/// How long a mirrored statement may take, from looking for a connection to the end of its answer.
+/// It holds one of few places.
 pub(crate) const COPY_TIME_MAX: Duration = Duration::from_mins(10);
 
-/// How long a connection for mirrored statements is kept for the next one: longer than the pause between two of a stream,
-/// short for a place at a server that others may need.
+/// How long a connection for mirrored statements is kept for the next one: longer than the pause
+/// between two of a stream, short for a place at a server that others may need.
 pub(crate) const COPY_IDLE_MAX: Duration = Duration::from_secs(10);
 
 /// Connections for mirrored statements that a worker keeps while they have nothing to do.
 pub(crate) const COPY_IDLE_CONNECTIONS_MAX: usize = 64;
 
-/// Results of checks that the monitor keeps of each kind, whatever `mysql-monitor_history` says: those of 2,000 servers would
-/// fill gigabytes in two hours.
+/// Results of checks that the monitor keeps of each kind, whatever `mysql-monitor_history` says:
+/// those of 2,000 servers would fill gigabytes in two hours.
 pub(crate) const CHECKS_KEPT_MAX: usize = 100_000;
 
 /// Changes of servers that are kept to be read on the admin port.
 pub(crate) const SERVER_EVENTS_MAX: usize = 10_000;
 
-/// Idle connections that the monitor keeps to one server: as many checks as may run there at a time, without the connect check.
+/// Idle connections that the monitor keeps to one server: as many checks as may run there at a
+/// time, without the connect check.
 pub(crate) const MONITOR_CONNECTIONS_MAX: usize = 3;
 
-/// By how much an answer may be waited for too long before nothing follows from it: then it was the monitor that was late.
+/// By how much an answer may be waited for too long before nothing follows from it: then it was the
+/// monitor that was late.
 pub(crate) const MONITOR_LATE_MAX: Duration = Duration::from_millis(100);
 
-/// How often a client may be refused as another user and go on as the one that it was. As many as MariaDB allows, which then
-/// answers `COM_CHANGE_USER` with error 1047.
+/// How often a client may be refused as another user and go on as the one that it was. As many as
+/// MariaDB allows, which then answers `COM_CHANGE_USER` with error 1047.
 pub(crate) const CHANGES_REFUSED_MAX: u8 = 3;
 
-/// Settings that a session keeps in order to say them again at other servers. Drivers and frameworks make fewer than 20; a
-/// session with more stays at the server that has them.
+/// Settings that a session keeps in order to say them again at other servers. Drivers and
+/// frameworks make fewer than 20; a session with more stays at the server that has them.
 pub(crate) const SETTINGS_MAX: usize = 64;
 
 /// Bytes of all of them.
 pub(crate) const SETTINGS_BYTES_MAX: usize = 16 * 1024;
 
-/// What a session is known to have left at servers, one by one: temporary tables, locks by name. Of more than these nobody
-/// knows any more when all are gone.
+/// What a session is known to have left at servers, one by one: temporary tables, locks by name. Of
+/// more than these nobody knows any more when all are gone.
 pub(crate) const PINS_MAX: usize = 64;
 
-/// Length of a statement that is prepared by name, in text, if it is to be known what its execution does. There are no more of them than
-/// [`PINS_MAX`] and [`NAMED_MAX`].
+/// Length of a statement that is prepared by name, in text, if it is to be known what its execution
+/// does. There are no more of them than [`PINS_MAX`] and [`NAMED_MAX`].
 pub(crate) const NAMED_TEXT_MAX: usize = 4 << 10;
 
-/// Statements that a session has prepared by name, and that do not bind it to its connection. Who has more is bound by those.
+/// Statements that a session has prepared by name, and that do not bind it to its connection. Who
+/// has more is bound by those.
 pub(crate) const NAMED_MAX: usize = 16;
 
-/// Routines that a session has called, and that these call, of which its server is asked whether they leave anything. Who has called more
-/// is bound by them.
+/// Routines that a session has called, and that these call, of which its server is asked whether
+/// they leave anything. Who has called more is bound by them.
 pub(crate) const ROUTINES_MAX: usize = 16;
 
 /// Bytes of a routine's definition that is looked through.
 pub(crate) const ROUTINE_BYTES_MAX: usize = 16 << 10;
 
-/// Bytes of a statement within which is decided where it goes. Those of a longer one are waited for, too; what is behind
-/// them only a server reads, so such a statement counts as one that writes.
+/// Bytes of a statement within which is decided where it goes. Those of a longer one are waited
+/// for, too; what is behind them only a server reads, so such a statement counts as one that
+/// writes.
 pub(crate) const JUDGED_BYTES_MAX: usize = 64_000;
 
-/// Connections that may be lost while they are being prepared for a command, until the client hears of it: servers that die do not
-/// take all the time of a session.
+/// Connections that may be lost while they are being prepared for a command, until the client hears
+/// of it: servers that die do not take all the time of a session.
 pub(crate) const INTERNAL_LOST_MAX: u8 = 5;
 
-/// Bytes of the statements that a session has prepared and that the proxy could prepare elsewhere, and of their digests; a
-/// statement that does not fit is executed where it was prepared, and is not counted by its digest.
+/// Bytes of the statements that a session has prepared and that the proxy could prepare elsewhere,
+/// and of their digests; a statement that does not fit is executed where it was prepared, and is
+/// not counted by its digest.
 pub(crate) const PREPARED_BYTES_MAX: usize = 8 << 20;
 
-/// Length of the text of a prepared statement that may stay at a connection when that becomes another session's.
+/// Length of the text of a prepared statement that may stay at a connection when that becomes
+/// another session's.
 pub(crate) const LEFT_TEXT_MAX: usize = 4 << 10;
 
-/// Bytes of values that are kept of one statement which its server could not prepare when they came.
+/// Bytes of values that are kept of one statement which its server could not prepare when they
+/// came.
 pub(crate) const PARTS_BYTES_MAX: usize = 1 << 20;
 
-/// Bytes of the statements that all sessions have prepared, each text once for those of a worker, and of what is known of who has them: what
-/// does not fit is executed where it was prepared, or not shown.
+/// Bytes of the statements that all sessions have prepared, each text once for those of a worker,
+/// and of what is known of who has them: what does not fit is executed where it was prepared, or
+/// not shown.
 pub(crate) const PREPARED_BYTES_OF_ALL_MAX: usize = 256 << 20;
 
 /// Digests of which a worker remembers what statements do.
 pub(crate) const SHAPES_MAX: usize = 4096;
 
-/// Sets of two statements of which a worker remembers the outline: of texts of a kilobyte, 2 MiB at most with their digests.
+/// Sets of two statements of which a worker remembers the outline: of texts of a kilobyte, 2 MiB at
+/// most with their digests.
 pub(crate) const SEEN_SETS: usize = 512;
 
-/// How often a statement is prepared again for one execution because its server asks for that: as often as MySQL itself tries.
+/// How often a statement is prepared again for one execution because its server asks for that: as
+/// often as MySQL itself tries.
 pub(crate) const RENEWALS_MAX: u8 = 3;
 
-/// Bytes of the answer to a statement that the proxy prepares by itself: one of 65,535 columns with long names fits.
+/// Bytes of the answer to a statement that the proxy prepares by itself: one of 65,535 columns with
+/// long names fits.
 pub(crate) const INTERNAL_BYTES_MAX: usize = 32 << 20;
 
-/// Connections that a session looks at, to find one that is as it would have it. With more of them, one of the next best kinds is
-/// cheaper than the search.
+/// Connections that a session looks at, to find one that is as it would have it. With more of them,
+/// one of the next best kinds is cheaper than the search.
 pub(crate) const LOOKS_MAX: usize = 32;
 
 /// The longest command that goes out together with those of other sessions, header and all.
 pub(crate) const TRAVELS_BYTES_MAX: usize = 4 * 1024;
 
-/// Bytes of all commands that go out together: sockets take so much at once, and the first one is not answered before the last is sent.
+/// Bytes of all commands that go out together: sockets take so much at once, and the first one is
+/// not answered before the last is sent.
 pub(crate) const TRAIN_BYTES_MAX: usize = 16 * 1024;
 
-/// How long sessions that have sent statements together over one connection wait while none of these is answered. What goes out that way is
-/// done in no time, so something is in their way then, and they look for other ones.
+/// How long sessions that have sent statements together over one connection wait while none of
+/// these is answered. What goes out that way is done in no time, so something is in their way then,
+/// and they look for other ones.
 pub(crate) const STANDSTILL_MAX: Duration = Duration::from_millis(100);
 
-/// Bytes of an answer that are kept until its end has come, as it might be one that the client is not to see. With what is read next they are no more
-/// than a worker's buffer holds.
+/// Bytes of an answer that are kept until its end has come, as it might be one that the client is
+/// not to see. With what is read next they are no more than a worker's buffer holds.
 pub(crate) const WITHHELD_MAX: usize = 32 * 1024;
 
-/// How long a session waits for a connection of its own worker before one that nobody uses at the moment is closed for it elsewhere.
-/// Those of its worker come back sooner, mostly, and who has laid one aside may be about to use it again.
+/// How long a session waits for a connection of its own worker before one that nobody uses at the
+/// moment is closed for it elsewhere. Those of its worker come back sooner, mostly, and who has
+/// laid one aside may be about to use it again.
 pub(crate) const MOVE_WAIT: Duration = Duration::from_millis(10);
 
-/// How much later than the one who waits longest a session may have come that gets a connection which another one of its worker
-/// does not need any more. A new connection for that one costs as much as some dozens of statements.
+/// How much later than the one who waits longest a session may have come that gets a connection
+/// which another one of its worker does not need any more. A new connection for that one costs as
+/// much as some dozens of statements.
 pub(crate) const AHEAD_MAX: Duration = Duration::from_millis(100);
 
-/// Connections which were others' that a session tries to make its own; if that fails, it opens one.
+/// Connections which were others' that a session tries to make its own; if that fails, it opens
+/// one.
 pub(crate) const LENT_MAX: u32 = 2;
 
-/// Commands of the proxy's own that a worker knows to be taken by a server: with 64 bytes each, a quarter of a megabyte.
+/// Commands of the proxy's own that a worker knows to be taken by a server: with 64 bytes each, a
+/// quarter of a megabyte.
 pub(crate) const TAKEN_MAX: usize = 4_096;
 
-/// Most bytes of commands that go out behind setup commands: all fit into the buffer of any socket, so that the server reads all of
-/// them.
+/// Most bytes of commands that go out behind setup commands: all fit into the buffer of any socket,
+/// so that the server reads all of them.
 pub(crate) const BEHIND_SETUP_MAX: usize = 16 * 1_024;
 
-/// Time for which a server that does nothing at logins (`init_connect`) is known to do nothing there.
+/// Time for which a server that does nothing at logins (`init_connect`) is known to do nothing
+/// there.
 pub(crate) const QUIET_LOGINS: Duration = Duration::from_secs(10);
 
-/// For how long it is told again who has the connections of a hostgroup, before all sessions are asked anew.
+/// For how long it is told again who has the connections of a hostgroup, before all sessions are
+/// asked anew.
 pub(crate) const HOLDERS_AGE_MAX: Duration = Duration::from_millis(500);
 
-/// How long other workers have to say who has some: longer than a turn of their loops takes, short for one who has waited in vain.
+/// How long other workers have to say who has some: longer than a turn of their loops takes, short
+/// for one who has waited in vain.
 pub(crate) const HOLDERS_WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// Reasons for having a connection that an error names.
@@ -298,5 +337,6 @@ pub(crate) const GUEST_REFUSED: Duration = Duration::from_mins(1);
 /// How often all sessions are looked at, whether one of them can have taken too long or not.
 pub(crate) const SESSIONS_LOOK: Duration = Duration::from_mins(1);
 
-/// Bytes of an OK packet that are held back until all of it is there: what servers tell of a session has some hundreds.
+/// Bytes of an OK packet that are held back until all of it is there: what servers tell of a
+/// session has some hundreds.
 pub(crate) const TRACKERS_BYTES_MAX: usize = 64 * 1_024;

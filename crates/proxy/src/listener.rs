@@ -1,8 +1,8 @@
 //! Listeners: addresses that clients connect to, and the task that hands each client to a worker.
 //!
-//! One task per listener, on the control runtime, accepts and gives every client to the worker with the fewest
-//! sessions. MySQL sessions are few and long, so an even spread is worth more than the hop between threads
-//! that it costs once per connection.
+//! One task per listener, on the control runtime, accepts and gives every client to the worker with
+//! the fewest sessions. MySQL sessions are few and long, so an even spread is worth more than the
+//! hop between threads that it costs once per connection.
 
 use std::io;
 use std::net::SocketAddr;
@@ -51,7 +51,8 @@ impl Drop for RemoveOnDrop {
 }
 
 impl Bound {
-    /// Binds the listener's address, which processes that do the same may have as well if `beside`. Its clients are counted in `clients`.
+    /// Binds the listener's address, which processes that do the same may have as well if `beside`.
+    /// Its clients are counted in `clients`.
     pub(crate) fn new(config: &Listener, clients: &Arc<AtomicU32>, beside: bool) -> io::Result<Self> {
         let socket = match &config.address {
             Address::Tcp(address) => ListenSocket::Tcp(bind_tcp(*address, beside)?),
@@ -65,7 +66,8 @@ impl Bound {
         Ok(Self { socket, config, clients })
     }
 
-    /// The listener with the address that it really has: with port 0 in the configuration the kernel has chosen one.
+    /// The listener with the address that it really has: with port 0 in the configuration the
+    /// kernel has chosen one.
     pub(crate) fn config(&self) -> Listener {
         self.config.clone()
     }
@@ -87,7 +89,8 @@ impl Bound {
                 Ok((stream, peer)) => hand_over(stream, peer, (&config, &clients), &shared, &workers),
                 Err(error) => {
                     tracing::warn!(%error, address = %config.address, "a client could not be accepted");
-                    // The client was gone already; anything else is a lack of descriptors or memory, which takes time.
+                    // The client was gone already; anything else is a lack of descriptors or
+                    // memory, which takes time.
                     if error.kind() != io::ErrorKind::ConnectionAborted {
                         sleep(ACCEPT_PAUSE).await;
                     }
@@ -118,7 +121,8 @@ fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     }
     let listener = UnixListener::bind(path)?;
     listener.set_nonblocking(true)?;
-    // The proxy checks passwords itself; like a server's socket, its file is open to every local user.
+    // The proxy checks passwords itself; like a server's socket, its file is open to every local
+    // user.
     let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(path, everybody)?;
     Ok(listener)
@@ -144,7 +148,8 @@ impl Acceptor {
         }
     }
 
-    /// The next client, on a socket that belongs to no runtime: its worker registers it with its own.
+    /// The next client, on a socket that belongs to no runtime: its worker registers it with its
+    /// own.
     async fn accept(&mut self, shared: &Shared) -> io::Result<(Stream, Peer)> {
         match self {
             Self::Tcp(listener) => {

@@ -25,7 +25,8 @@ pub struct ListenError {
 /// Where the proxy listens.
 #[derive(Debug)]
 pub(crate) struct Listeners {
-    /// With the ports that the kernel chose where the configuration says 0, and the numbers of their clients.
+    /// With the ports that the kernel chose where the configuration says 0, and the numbers of
+    /// their clients.
     configs: Vec<(Listener, Arc<AtomicU32>)>,
     /// Whether other processes may listen there as well.
     beside: bool,
@@ -45,7 +46,8 @@ fn bind_one(config: &Listener, clients: &Arc<AtomicU32>, beside: bool) -> Result
 }
 
 impl Listeners {
-    /// Begins to accept at what was bound, `beside` others or not. To be called within the runtime that shall do it.
+    /// Begins to accept at what was bound, `beside` others or not. To be called within the runtime
+    /// that shall do it.
     pub(crate) fn start(
         bound: Vec<Bound>,
         beside: bool,

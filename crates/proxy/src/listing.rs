@@ -1,8 +1,9 @@
-//! Puts the ids that clients know into an answer: the first column of every row, where it is a number that stands for
-//! another.
+//! Puts the ids that clients know into an answer: the first column of every row, where it is a
+//! number that stands for another.
 //!
-//! Rows pass as they come. Held back are only the first bytes of each, until its id is complete; what is behind it is
-//! copied on. Rows of 2^24-1 bytes and more, which have several packets, keep their ids.
+//! Rows pass as they come. Held back are only the first bytes of each, until its id is complete;
+//! what is behind it is copied on. Rows of 2^24-1 bytes and more, which have several packets, keep
+//! their ids.
 
 use wire::codec::{Reader, put_lenenc_bytes};
 use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
@@ -52,8 +53,8 @@ impl Listing {
         Self { capabilities, next: Next::Count, held: Vec::new(), pass: 0, continued: false }
     }
 
-    /// The bytes for the client, in place of these, the next ones of the server. `translate` says which id stands for
-    /// one of the server's.
+    /// The bytes for the client, in place of these, the next ones of the server. `translate` says
+    /// which id stands for one of the server's.
     pub(crate) fn rewrite(&mut self, mut input: &[u8], translate: impl Fn(u64) -> Option<u32>) -> Vec<u8> {
         let mut out = Vec::with_capacity(input.len() + self.held.len());
         while !input.is_empty() {
@@ -249,7 +250,8 @@ mod tests {
 
         #[test]
         fn anything_else_passes(bytes: Vec<u8>, cuts in vec(0usize..9, 0..30)) {
-            // With no id known the bytes are the same, whatever they are, up to what is not complete.
+            // With no id known the bytes are the same, whatever they are, up to what is not
+            // complete.
             let mut listing = Listing::new(MODERN);
             let mut out = listing.rewrite(&bytes, |_| None);
             out.extend_from_slice(&listing.held);

@@ -1,5 +1,5 @@
-//! Logs: what the configuration says about them, and a record of a statement that is over. Those of clients are in
-//! [`audit`](crate::audit).
+//! Logs: what the configuration says about them, and a record of a statement that is over. Those of
+//! clients are in [`audit`](crate::audit).
 //!
 //! What is written where, and by whom, is in the crate [`querylog`].
 
@@ -61,7 +61,8 @@ impl LogSettings {
         self.audit.audit.is_some()
     }
 
-    /// Bytes of a running statement that are kept: as many as lists of sessions show, or as logs need.
+    /// Bytes of a running statement that are kept: as many as lists of sessions show, or as logs
+    /// need.
     pub(crate) const fn text_kept(&self) -> usize {
         if self.policy.is_any() && self.text_max > SHOWN_BYTES_MAX { self.text_max } else { SHOWN_BYTES_MAX }
     }
@@ -124,7 +125,8 @@ pub(crate) struct Over {
     pub(crate) own_error: u16,
 }
 
-/// Logs a statement that is over, if it is one of those that are wanted. Called only if there is a log.
+/// Logs a statement that is over, if it is one of those that are wanted. Called only if there is a
+/// log.
 pub(crate) fn note(worker: &Worker, control: &Control, over: &Over) {
     let settings = worker.settings();
     let is_slow = over.took > settings.variables.long_query_time;
@@ -167,8 +169,8 @@ fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Re
     Box::new(record)
 }
 
-/// What the last packet says. Of an OK packet it does not tell whether there was a result without rows before it, so the
-/// statement has to.
+/// What the last packet says. Of an OK packet it does not tell whether there was a result without
+/// rows before it, so the statement has to.
 fn ending(outcome: Outcome, class: Option<Class>) -> querylog::Outcome {
     let rows = Some(outcome.rows);
     match outcome.end {

@@ -1,8 +1,9 @@
 //! Mirrors: copies of statements for other hostgroups, as rules and hints ask for them.
 //!
-//! A copy runs as a task of its session's worker, over a connection of the worker's own, logged in as the session's user in the
-//! session's schema. Nobody waits for it: its answer is read and thrown away, and where there are too many copies some are
-//! left out. With `compare` its answer and the one that the client gets are counted, and differences are reported.
+//! A copy runs as a task of its session's worker, over a connection of the worker's own, logged in
+//! as the session's user in the session's schema. Nobody waits for it: its answer is read and
+//! thrown away, and where there are too many copies some are left out. With `compare` its answer
+//! and the one that the client gets are counted, and differences are reported.
 //!
 //! - [`copy`](mod@copy): running one;
 //! - [`idle`]: connections that wait for the next one;
@@ -125,7 +126,8 @@ impl Waiting {
 }
 
 impl Mirrors {
-    /// A session waits for one of these connections of its user: one that waits for another copy makes room for it.
+    /// A session waits for one of these connections of its user: one that waits for another copy
+    /// makes room for it.
     pub(crate) fn make_room_among(&self, quota: &Arc<Quota>) {
         self.idle.make_room_among(quota);
     }

@@ -1,17 +1,23 @@
-//! Watching servers: what [`monitor`] wants checked is checked here, and what follows from it changes the pool.
+//! Watching servers: what [`monitor`] wants checked is checked here, and what follows from it
+//! changes the pool.
 //!
-//! The monitor has a thread of its own: sessions of a busy worker do not make it late, and what it does delays none of them.
-//! It is late all the same when the machine is; what it finds then counts for nothing. The thread has a worker without sessions,
-//! so that servers are reached and logged in to as sessions do it, with TLS and all.
+//! The monitor has a thread of its own: sessions of a busy worker do not make it late, and what it
+//! does delays none of them. It is late all the same when the machine is; what it finds then counts
+//! for nothing. The thread has a worker without sessions, so that servers are reached and logged in
+//! to as sessions do it, with TLS and all.
 //!
-//! - [`plan`]: what a configuration says about it; [`discovered`]: what it says about servers that it does not name;
+//! - [`plan`]: what a configuration says about it; [`discovered`]: what it says about servers that
+//!   it does not name;
 //! - [`probe`]: one check, over a connection that is kept for the next;
 //! - [`question`]: the statements, and what the answers mean;
-//! - [`cluster`]: the same for servers of clusters; [`replicas`]: the same for replicas that only their primary knows; [`rds`]: and for servers of RDS Multi-AZ clusters;
-//! - [`readers`]: what servers have executed, told by the readers of their binary logs; [`executed`]: who asks for it; [`lags`]: how far
-//!   those of Aurora are behind;
-//! - [`watching`]: where it meets the rest of the proxy: who is in which hostgroup, and is used there;
-//! - [`records`]: what was found, for the admin port; [`aurora_records`]: what is special to Aurora;
+//! - [`cluster`]: the same for servers of clusters; [`replicas`]: the same for replicas that only
+//!   their primary knows; [`rds`]: and for servers of RDS Multi-AZ clusters;
+//! - [`readers`]: what servers have executed, told by the readers of their binary logs;
+//!   [`executed`]: who asks for it; [`lags`]: how far those of Aurora are behind;
+//! - [`watching`]: where it meets the rest of the proxy: who is in which hostgroup, and is used
+//!   there;
+//! - [`records`]: what was found, for the admin port; [`aurora_records`]: what is special to
+//!   Aurora;
 //!   [`complaints`]: what is logged of it.
 
 mod aurora_records;
@@ -161,8 +167,9 @@ impl Watch {
         });
     }
 
-    /// What came of a check, and of others that are over by now. What follows from all of them is carried out at once: that takes time in
-    /// proportion to the servers, which may all change in the same moment.
+    /// What came of a check, and of others that are over by now. What follows from all of them is
+    /// carried out at once: that takes time in proportion to the servers, which may all change in
+    /// the same moment.
     fn learn_all(&mut self, order: &Order<Endpoint>, outcome: &Outcome) {
         let mut events = self.learn(order, outcome);
         while let Ok((order, outcome)) = self.outcomes.try_recv() {
@@ -178,8 +185,8 @@ impl Watch {
         }
     }
 
-    /// Forgets what is kept of servers that are not watched any more, and what servers have against checks that are not made any
-    /// more.
+    /// Forgets what is kept of servers that are not watched any more, and what servers have against
+    /// checks that are not made any more.
     fn forget_others(&self) {
         let is_made = |server: &Endpoint, check| self.monitor.makes(server, check);
         self.prober.keep(|server| Check::ALL.into_iter().any(|check| is_made(server, check)));
@@ -215,7 +222,8 @@ impl Watch {
         events
     }
 
-    /// The configuration or something else has changed. Returns false if nothing is to be watched any more.
+    /// The configuration or something else has changed. Returns false if nothing is to be watched
+    /// any more.
     fn follow(&mut self) -> bool {
         let shared = &self.worker.shared;
         let snapshot = shared.snapshot();

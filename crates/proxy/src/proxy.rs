@@ -57,8 +57,8 @@ impl Proxy {
         Self::start_with(config, control, false)
     }
 
-    /// The same beside other processes that were started in this way: they listen on the same TCP ports (`SO_REUSEPORT`), and the
-    /// system spreads new clients over them.
+    /// The same beside other processes that were started in this way: they listen on the same TCP
+    /// ports (`SO_REUSEPORT`), and the system spreads new clients over them.
     pub fn start_beside(config: &Arc<Config>, control: &Handle) -> Result<Self, StartError> {
         Self::start_with(config, control, true)
     }
@@ -89,7 +89,8 @@ impl Proxy {
         self.remote.clone()
     }
 
-    /// Where the proxy listens, with the ports that the kernel chose where the configuration says 0.
+    /// Where the proxy listens, with the ports that the kernel chose where the configuration says
+    /// 0.
     pub fn addresses(&self) -> Vec<(Address, Protocol)> {
         self.remote.listeners.addresses()
     }
@@ -99,8 +100,8 @@ impl Proxy {
         self.remote.workers.iter().map(Inbox::sessions).sum()
     }
 
-    /// Reads the files of TLS again. New connections use what is in them; if something is wrong with them, all stays as it
-    /// was, and the log says what. Blocks while files are read.
+    /// Reads the files of TLS again. New connections use what is in them; if something is wrong
+    /// with them, all stays as it was, and the log says what. Blocks while files are read.
     pub fn reload_tls(&self) {
         match self.remote.reload_tls() {
             Ok(certificate) => tracing::info!(certificate, "the files of TLS were read again"),
@@ -118,14 +119,15 @@ impl Proxy {
         }
     }
 
-    /// Stops accepting, closes idle clients with error 1053, lets transactions finish for `drain_timeout_ms`, ends
-    /// what is left then, and waits for the workers to be gone.
+    /// Stops accepting, closes idle clients with error 1053, lets transactions finish for
+    /// `drain_timeout_ms`, ends what is left then, and waits for the workers to be gone.
     pub async fn drain(self) {
         let timeout = self.remote.shared.snapshot().drain_timeout;
         self.drain_for(timeout).await;
     }
 
-    /// Stops accepting and ends all sessions at once. Takes a moment at most: what has not ended then ends with the process.
+    /// Stops accepting and ends all sessions at once. Takes a moment at most: what has not ended
+    /// then ends with the process.
     pub async fn cut_off(self) {
         let _ = tokio::time::timeout(CUT_OFF_MAX, self.drain_for(Duration::ZERO)).await;
     }

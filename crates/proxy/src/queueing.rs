@@ -1,4 +1,5 @@
-//! Clients that find no place, and wait for one where that is wanted (`mysql-client_queue_timeout_ms`).
+//! Clients that find no place, and wait for one where that is wanted
+//! (`mysql-client_queue_timeout_ms`).
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -29,7 +30,8 @@ impl NoPlace {
     }
 }
 
-/// A place in line for one of `quota`, if clients are to wait, and not more than `most` do; `now` is the time since the start.
+/// A place in line for one of `quota`, if clients are to wait, and not more than `most` do; `now`
+/// is the time since the start.
 pub(crate) fn line(quota: &Arc<Quota>, patience: Duration, most: u32, now: Duration) -> Option<InLine> {
     if patience.is_zero() {
         return None;

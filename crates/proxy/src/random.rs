@@ -1,4 +1,5 @@
-//! Random values: secrets from the system's generator, and cheap numbers for choices that need no secrecy.
+//! Random values: secrets from the system's generator, and cheap numbers for choices that need no
+//! secrecy.
 
 use std::cell::Cell;
 
@@ -7,13 +8,14 @@ use wire::auth::NONCE_LEN;
 /// `N` unpredictable bytes.
 pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    // Straight from the kernel: AWS-LC's generator takes a tenth of a second to gather entropy of its own when it
-    // is first used, which is most of the time from start to serving.
+    // Straight from the kernel: AWS-LC's generator takes a tenth of a second to gather entropy of
+    // its own when it is first used, which is most of the time from start to serving.
     getrandom::fill(&mut bytes).expect("the kernel's random generator works");
     bytes
 }
 
-/// Has AWS-LC gather its entropy now, on a thread of its own: making a certificate would wait for it.
+/// Has AWS-LC gather its entropy now, on a thread of its own: making a certificate would wait for
+/// it.
 pub fn gather_entropy() {
     let gather = || {
         let _ = aws_lc_rs::rand::fill(&mut [0]);
@@ -22,8 +24,8 @@ pub fn gather_entropy() {
     let _ = std::thread::Builder::new().name("entropy".to_owned()).spawn(gather);
 }
 
-/// A nonce for a login: unpredictable bytes that are neither zero (which ends a string) nor above 127 (which
-/// old clients take for text of another charset).
+/// A nonce for a login: unpredictable bytes that are neither zero (which ends a string) nor above
+/// 127 (which old clients take for text of another charset).
 pub(crate) fn nonce() -> [u8; NONCE_LEN] {
     bytes().map(|byte: u8| byte % 127 + 1)
 }
@@ -44,7 +46,8 @@ impl Dice {
     }
 }
 
-/// Spreads each bit of `value` over all 64, and no two values become one (the last step of `SplitMix64`).
+/// Spreads each bit of `value` over all 64, and no two values become one (the last step of
+/// `SplitMix64`).
 pub(crate) const fn mix(value: u64) -> u64 {
     let mixed = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

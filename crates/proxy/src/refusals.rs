@@ -1,4 +1,5 @@
-//! The log of refused logins, at a bounded rate: whoever guesses passwords must not be able to fill a disk.
+//! The log of refused logins, at a bounded rate: whoever guesses passwords must not be able to fill
+//! a disk.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};

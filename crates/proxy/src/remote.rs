@@ -1,7 +1,8 @@
-//! Steering a proxy while it runs, from a thread that is not one of its own: another configuration, listening or not,
-//! ending single sessions.
+//! Steering a proxy while it runs, from a thread that is not one of its own: another configuration,
+//! listening or not, ending single sessions.
 //!
-//! Calls block until they are done, mostly for less than a millisecond, and never wait for a client.
+//! Calls block until they are done, mostly for less than a millisecond, and never wait for a
+//! client.
 
 mod statements;
 
@@ -36,7 +37,8 @@ use crate::stats::{
 use crate::tls::TlsError;
 use crate::worker::{Inbox, Message, Question, Worker};
 
-/// A running proxy, as others see it. Copies mean the same proxy. Of one that has ended, calls do nothing.
+/// A running proxy, as others see it. Copies mean the same proxy. Of one that has ended, calls do
+/// nothing.
 ///
 /// The methods must not be called on a thread of the runtime that the proxy was started with.
 #[derive(Debug, Clone)]
@@ -79,14 +81,16 @@ impl Remote {
 
     /// Makes all workers use `config`, and returns when they do.
     ///
-    /// Sessions that are there go on, also those whose user or server is configured no more; what has not changed is not
-    /// disturbed. Listeners and the number of threads stay as they are until the process is started again.
+    /// Sessions that are there go on, also those whose user or server is configured no more; what
+    /// has not changed is not disturbed. Listeners and the number of threads stay as they are until
+    /// the process is started again.
     ///
     /// What takes long is done on the calling thread, which may have a low priority.
     pub fn apply(&self, config: &Arc<Config>) -> Result<(), ApplyError> {
         let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let prepared = self.shared.prepare(config)?;
-        // Kept until no worker has it any more: to free 50,000 users takes milliseconds, which workers do not have.
+        // Kept until no worker has it any more: to free 50,000 users takes milliseconds, which
+        // workers do not have.
         let before = self.shared.snapshot();
         let others = !Arc::ptr_eq(&before.routes.rules, &prepared.routes().rules);
         let routings = others.then(|| self.workers.iter().map(|_| Routing::new(prepared.routes())).collect());
@@ -114,8 +118,8 @@ impl Remote {
         }
     }
 
-    /// Reads the files of TLS again; new connections use what is in them. Returns where the certificate for clients comes
-    /// from. On an error all stays as it was.
+    /// Reads the files of TLS again; new connections use what is in them. Returns where the
+    /// certificate for clients comes from. On an error all stays as it was.
     pub fn reload_tls(&self) -> Result<String, TlsError> {
         let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         self.shared.tls.reload()
@@ -128,8 +132,8 @@ impl Remote {
         }
     }
 
-    /// Begins new files of all logs. Blocks until it is done, but not for longer than two seconds: an error says that it will be done
-    /// when the disk lets it.
+    /// Begins new files of all logs. Blocks until it is done, but not for longer than two seconds:
+    /// an error says that it will be done when the disk lets it.
     pub fn flush_logs(&self) -> Result<(), LateError> {
         self.shared.logs.rotate(FLUSH_LOGS_MAX)
     }
@@ -139,8 +143,8 @@ impl Remote {
         self.shared.tls.server_config()
     }
 
-    /// Closes all listeners, and returns when nobody can connect any more; clients that are there go on. Returns false if
-    /// they were closed already.
+    /// Closes all listeners, and returns when nobody can connect any more; clients that are there
+    /// go on. Returns false if they were closed already.
     pub fn pause(&self) -> bool {
         let Some(closing) = self.listeners.close() else { return false };
         self.control.block_on(closing);
@@ -148,8 +152,8 @@ impl Remote {
         true
     }
 
-    /// Listens again, at the same addresses. Returns false if listeners were not closed. On an error they are still
-    /// closed.
+    /// Listens again, at the same addresses. Returns false if listeners were not closed. On an
+    /// error they are still closed.
     pub fn resume(&self) -> Result<bool, ListenError> {
         let _runtime = self.control.enter();
         let resumed = self.listeners.open(&self.shared, &self.workers)?;
@@ -164,19 +168,20 @@ impl Remote {
         self.listeners.is_closed()
     }
 
-    /// For each server of `hostgroup` why nobody gets it now, nothing if somebody does; `None` if there is no such hostgroup. Does
-    /// not block.
+    /// For each server of `hostgroup` why nobody gets it now, nothing if somebody does; `None` if
+    /// there is no such hostgroup. Does not block.
     pub fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>> {
         readiness(&self.shared.pool, hostgroup, self.shared.uptime())
     }
 
-    /// Ends the session with this connection id, whoever its user is: its statement is killed, and it is told error 1927.
-    /// Returns false if there is no such session. Does not wait for its end.
+    /// Ends the session with this connection id, whoever its user is: its statement is killed, and
+    /// it is told error 1927. Returns false if there is no such session. Does not wait for its end.
     pub fn kill(&self, id: u32) -> bool {
         self.shared.directory.kill_any(id)
     }
 
-    /// The rows of `stats_mysql_global`, all names of ProxySQL in its order; 0 where there is no such feature.
+    /// The rows of `stats_mysql_global`, all names of ProxySQL in its order; 0 where there is no
+    /// such feature.
     pub fn globals(&self) -> Vec<(&'static str, u64)> {
         let statements = self.statement_sums();
         self.shared.globals(&self.ask(|worker| worker.report()), statements, self.is_paused())
@@ -230,10 +235,11 @@ impl Remote {
         report::commands(self.ask(|worker| worker.counts.commands.counts()))
     }
 
-    /// Statements by digest, in the order of digest, hostgroup, user, schema and client. With `latency` there are percentiles
-    /// of their times.
+    /// Statements by digest, in the order of digest, hostgroup, user, schema and client. With
+    /// `latency` there are percentiles of their times.
     ///
-    /// Workers give their tables in small parts and serve their clients in between; what is counted meanwhile may be among it.
+    /// Workers give their tables in small parts and serve their clients in between; what is counted
+    /// meanwhile may be among it.
     pub fn digests(&self, latency: bool) -> Vec<DigestStats> {
         let mut sums = digests::report::Sums::default();
         let mut from = 0_u32;
@@ -251,8 +257,8 @@ impl Remote {
         }
     }
 
-    /// The same, and workers begin anew. Each execution is in what is returned, or will be counted later. What a worker has
-    /// counted that does not answer in time is lost.
+    /// The same, and workers begin anew. Each execution is in what is returned, or will be counted
+    /// later. What a worker has counted that does not answer in time is lost.
     pub fn take_digests(&self, latency: bool) -> Vec<DigestStats> {
         let mut sums = digests::report::Sums::default();
         for table in self.ask(|worker| worker.take_digests()) {
@@ -266,7 +272,8 @@ impl Remote {
         drop(self.ask(|worker| worker.take_digests()));
     }
 
-    /// Bytes that digests take, about; not those that a worker keeps for digests to come after its budget became smaller.
+    /// Bytes that digests take, about; not those that a worker keeps for digests to come after its
+    /// budget became smaller.
     pub fn digest_memory(&self) -> u64 {
         digests::report::size(self.ask(|worker| worker.counts.digests.size())).bytes
     }
@@ -315,9 +322,9 @@ impl Remote {
         self.shared.snapshot().users.connections()
     }
 
-    /// The collations of the first server of the configuration that lists them; `None` if none does. A server that was asked
-    /// before is not asked again. Blocks for at most some seconds: see
-    /// `COLLATIONS_TIME_MAX`.
+    /// The collations of the first server of the configuration that lists them; `None` if none
+    /// does. A server that was asked before is not asked again. Blocks for at most some seconds:
+    /// see `COLLATIONS_TIME_MAX`.
     pub fn collations(&self) -> Option<Arc<[Collation]>> {
         let (sender, answer) = channel();
         let worker = self.workers.iter().find(|worker| worker.is_alive())?;

@@ -139,7 +139,8 @@ impl Routing {
         self.routes = Arc::clone(routes);
     }
 
-    /// Takes from the one that was there before, which judged by other rules, what it knows of statements.
+    /// Takes from the one that was there before, which judged by other rules, what it knows of
+    /// statements.
     pub(crate) fn succeed(&mut self, before: &mut Self) {
         std::mem::swap(&mut self.reader, &mut before.reader);
         if self.routes.digests != before.routes.digests {
@@ -173,7 +174,8 @@ impl Routing {
         Some(self.reader.digest(text, options))
     }
 
-    /// Finds out what `text` is and where it goes. Of a statement of which this is not all, `is_whole` is false.
+    /// Finds out what `text` is and where it goes. Of a statement of which this is not all,
+    /// `is_whole` is false.
     pub(crate) fn judge(&mut self, text: &[u8], is_whole: bool, at: &Circumstances<'_>) -> Judged {
         let text = text.get(..JUDGED_BYTES_MAX).unwrap_or(text);
         let Some(options) = &self.routes.digests else {
@@ -205,9 +207,9 @@ impl Routing {
         self.screen(text, judged, at)
     }
 
-    /// Has the firewall judge a statement, and looks for injected SQL in it, as far as these are on. Copies are none of their business, as
-    /// in ProxySQL, and what is executed was judged when it was prepared; whether it still passes the firewall is asked
-    /// [there](crate::session).
+    /// Has the firewall judge a statement, and looks for injected SQL in it, as far as these are
+    /// on. Copies are none of their business, as in ProxySQL, and what is executed was judged when
+    /// it was prepared; whether it still passes the firewall is asked [there](crate::session).
     fn screen(&self, text: &[u8], mut judged: Judged, at: &Circumstances<'_>) -> Judged {
         if at.mirror.is_some() || at.execute {
             return judged;
@@ -237,7 +239,8 @@ pub(crate) fn look(text: &[u8], is_whole: bool, reading: Reading) -> (Facts, boo
     (if is_clear { facts::facts(&shape) } else { Facts::default() }, shape.kind == sql::shape::Kind::Several)
 }
 
-/// What rules, hints, the split and the session say together. Rules do not rewrite what is not whole.
+/// What rules, hints, the split and the session say together. Rules do not rewrite what is not
+/// whole.
 fn decide(
     routes: &Routes,
     verdicts: &mut Verdicts,

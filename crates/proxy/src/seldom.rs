@@ -1,4 +1,5 @@
-//! Messages that anybody on the network can cause: enough to see that it happens, too few to fill a disk.
+//! Messages that anybody on the network can cause: enough to see that it happens, too few to fill a
+//! disk.
 
 use std::cell::Cell;
 
@@ -20,7 +21,8 @@ pub(crate) struct Logged {
     pub(crate) bad_headers: Seldom,
     /// Statements that have failed (`mysql-verbose_query_error`).
     pub(crate) failed: Seldom,
-    /// Connections that nobody uses and whose servers say something (`mysql-log_unhealthy_connections`).
+    /// Connections that nobody uses and whose servers say something
+    /// (`mysql-log_unhealthy_connections`).
     pub(crate) unhealthy: Seldom,
     /// Statements with warnings (`mysql-log_mysql_warnings_enabled`).
     pub(crate) warned: Seldom,

@@ -1,9 +1,10 @@
 //! What the servers behind can do, as their greetings say it: the proxy's own greeting repeats it.
 //!
-//! A client must not be offered what its server lacks, and one behind the proxy shall miss nothing that the server has.
-//! But the greeting goes out before anybody knows which server the client will get: so it offers what all known
-//! servers have in common. They are asked once, at start or when they are configured, by a connection that ends after the
-//! greeting, and every login to a server brings the news.
+//! A client must not be offered what its server lacks, and one behind the proxy shall miss nothing
+//! that the server has. But the greeting goes out before anybody knows which server the client will
+//! get: so it offers what all known servers have in common. They are asked once, at start or when
+//! they are configured, by a connection that ends after the greeting, and every login to a server
+//! brings the news.
 //!
 //! What else is learned of servers is learned here as well: who could log in, and [`collations`].
 
@@ -41,8 +42,8 @@ const OWN: Capabilities = Capabilities::LONG_FLAG
     .union(Capabilities::CONNECT_ATTRS)
     .union(Capabilities::PLUGIN_AUTH_LENENC);
 
-/// What every server has that the proxy can be in front of (MySQL 5.7.5, MariaDB 10.2). Offered while no server is
-/// known.
+/// What every server has that the proxy can be in front of (MySQL 5.7.5, MariaDB 10.2). Offered
+/// while no server is known.
 const COMMON: Capabilities = Capabilities::LONG_PASSWORD
     .union(Capabilities::FOUND_ROWS)
     .union(Capabilities::NO_SCHEMA)
@@ -65,14 +66,15 @@ const MIRRORED: Capabilities = COMMON
     .union(Capabilities::MARIADB_CACHE_METADATA)
     .union(Capabilities::MARIADB_BULK_UNIT_RESULTS);
 
-/// MariaDB's own capabilities, which share bytes of the greeting with [`Capabilities::LONG_PASSWORD`]: a server or a
-/// proxy shows either.
+/// MariaDB's own capabilities, which share bytes of the greeting with
+/// [`Capabilities::LONG_PASSWORD`]: a server or a proxy shows either.
 const EXTENDED: Capabilities = Capabilities::from_bits_retain(!(u32::MAX as u64));
 
 /// The version that clients are told while no server is known: ProxySQL's.
 const UNKNOWN_VERSION: &str = "8.0.11";
 
-/// The collation of the greeting while no server is known: `utf8mb4_general_ci`. Clients choose their own.
+/// The collation of the greeting while no server is known: `utf8mb4_general_ci`. Clients choose
+/// their own.
 const UNKNOWN_COLLATION: u8 = 45;
 
 /// What is known about the servers.
@@ -120,7 +122,8 @@ impl Servers {
         Self { state, asked: watch::Sender::new(true) }
     }
 
-    /// Takes note of what a server has greeted with. One that is configured no more is forgotten with the next change.
+    /// Takes note of what a server has greeted with. One that is configured no more is forgotten
+    /// with the next change.
     pub(crate) fn learn(&self, endpoint: &Endpoint, greeting: &packet::Greeting<'_>) {
         let facts = Facts {
             capabilities: greeting.capabilities,
@@ -165,7 +168,8 @@ impl Servers {
         state.listed = Some(Listed { endpoint, version, collations });
     }
 
-    /// Makes these the servers, in this order, and forgets others. Returns those of which nothing is known.
+    /// Makes these the servers, in this order, and forgets others. Returns those of which nothing
+    /// is known.
     pub(crate) fn replace(&self, order: Vec<Endpoint>) -> Vec<Endpoint> {
         let mut state = self.state_mut();
         let configured: HashSet<&Endpoint> = order.iter().collect();
@@ -190,7 +194,8 @@ impl Servers {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What to offer to a client that connects now. Waits a moment for servers that are being asked.
+    /// What to offer to a client that connects now. Waits a moment for servers that are being
+    /// asked.
     pub(crate) async fn offer(&self) -> Offer {
         let mut asked = self.asked.subscribe();
         // Too late or not: it is what is known.

@@ -1,25 +1,31 @@
 //! A session: one logged-in client, command after command.
 //!
-//! [`Session::run`] is the life of a query. A command is read into the worker's scratch buffer, its end is found by
-//! packet headers, and the bytes go to the backend in the same poll; the answer comes back the same way. Nothing is
-//! copied or allocated unless a socket is full, a command is cut, several commands came at once, or statements of several
-//! sessions go out together.
+//! [`Session::run`] is the life of a query. A command is read into the worker's scratch buffer, its
+//! end is found by packet headers, and the bytes go to the backend in the same poll; the answer
+//! comes back the same way. Nothing is copied or allocated unless a socket is full, a command is
+//! cut, several commands came at once, or statements of several sessions go out together.
 //!
 //! - [`again`]: statements that are said a second time, where a primary has changed;
 //! - [`command`]: from the client to the backend;
-//! - [`aside`]: connections that others may have between two statements, [`last_result`]: what is asked about the one before;
+//! - [`aside`]: connections that others may have between two statements, [`last_result`]: what is
+//!   asked about the one before;
 //! - [`answer`]: from the backend to the client;
 //! - [`pipelined`]: several commands that were sent together;
-//! - [`renew`]: statements that a server wants to have prepared again; [`ride`]: statements that go out together with those of others;
-//! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared statement;
+//! - [`renew`]: statements that a server wants to have prepared again; [`ride`]: statements that go
+//!   out together with those of others;
+//! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared
+//!   statement;
 //! - [`correction`](mod@correction): errors that are told in other words than the server's;
-//! - [`course`]: what the session remembers for that, [`internal_query`]: what the proxy itself has to ask a server;
+//! - [`course`]: what the session remembers for that, [`internal_query`]: what the proxy itself has
+//!   to ask a server;
 //! - [`told`]: what a `SET` has set that is not written in it;
-//! - [`tell`]: answers about where statements go, [`trace`]: where the last one went, and how long that took;
+//! - [`tell`]: answers about where statements go, [`trace`]: where the last one went, and how long
+//!   that took;
 //! - [`by_name`]: statements that are prepared by name, brought to where they are needed;
 //! - [`backlog`]: the command that has come and is not sent yet;
 //! - [`fast_forward`]: sessions whose commands nobody looks at;
-//! - [`file`]: files of clients for their servers; [`heard`]: what is noted of an answer on its way;
+//! - [`file`]: files of clients for their servers; [`heard`]: what is noted of an answer on its
+//!   way;
 //! - [`ids`]: commands that name or show connections;
 //! - [`in_line`]: waiting for a connection;
 //! - [`internal`]: what the session tells of itself;
@@ -127,8 +133,8 @@ pub(crate) struct Session {
     control: Rc<Control>,
     client: Sock,
     identity: Box<Identity>,
-    /// Bytes that the client has sent and that nobody has looked at: commands that came before the answer to the
-    /// one before them, or the beginning of one.
+    /// Bytes that the client has sent and that nobody has looked at: commands that came before the
+    /// answer to the one before them, or the beginning of one.
     backlog: Vec<u8>,
     backend: Option<Backend>,
     /// Its place in line for one, if the command in the backlog waits for that.
@@ -144,8 +150,8 @@ pub(crate) struct Session {
     /// The connection's status, as the backend told it last.
     status: StatusFlags,
     past: Past,
-    /// Whether the client was seen to have sent more while an answer was on its way; until that is over, nobody
-    /// needs to look again.
+    /// Whether the client was seen to have sent more while an answer was on its way; until that is
+    /// over, nobody needs to look again.
     client_waits: bool,
     /// How often the client was refused as another user.
     refused_changes: u8,
@@ -231,7 +237,8 @@ impl Session {
     }
 
     async fn run_commands(&mut self) -> Result<Infallible, Ending> {
-        // Whatever is not the plain way of a query is boxed, so that idle sessions do not carry its states.
+        // Whatever is not the plain way of a query is boxed, so that idle sessions do not carry its
+        // states.
         if self.is_fast_forward() {
             return Box::pin(self.fast_forward()).await;
         }
@@ -268,8 +275,8 @@ impl Session {
         }
     }
 
-    /// Does with this command what is more than forwarding it. One box for all: each future that is awaited in a place of its own
-    /// makes what lives meanwhile a part of the session.
+    /// Does with this command what is more than forwarding it. One box for all: each future that is
+    /// awaited in a place of its own makes what lives meanwhile a part of the session.
     fn do_more(&mut self, command: Command) -> Pin<Box<dyn Future<Output = Result<(), Ending>> + '_>> {
         match command {
             Command::Forwarded(Answer::Endless) => {
@@ -284,8 +291,8 @@ impl Session {
         }
     }
 
-    /// The session becomes another user's. Whether nobody looks at its commands from now on is decided here, and not behind each command: the
-    /// firewall may be switched off meanwhile.
+    /// The session becomes another user's. Whether nobody looks at its commands from now on is
+    /// decided here, and not behind each command: the firewall may be switched off meanwhile.
     async fn become_another(&mut self) -> Result<(), Ending> {
         self.handle(Kind::ChangeUser).await?;
         if self.is_fast_forward() {
@@ -327,7 +334,8 @@ impl Session {
         self.identity.capabilities
     }
 
-    /// Does what others want of the session, between commands or while one runs: nearly always nothing.
+    /// Does what others want of the session, between commands or while one runs: nearly always
+    /// nothing.
     #[inline]
     fn obey(&mut self, running: bool) -> Result<(), Ending> {
         let is_wanted = self.control.has_mail() || self.control.signal() != Signal::None;
@@ -359,7 +367,8 @@ impl Session {
         Ending::tell(error, seq, self.capabilities())
     }
 
-    /// Reading from the client has failed. What is not the protocol it is told, in the place of the answer `seq`.
+    /// Reading from the client has failed. What is not the protocol it is told, in the place of the
+    /// answer `seq`.
     fn unreadable(&self, error: &std::io::Error, seq: u8) -> Ending {
         match garbled(error) {
             Some(error) => self.interrupted(&ClientError::malformed(error), seq),

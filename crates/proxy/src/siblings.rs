@@ -1,4 +1,5 @@
-//! The workers of a proxy, as they reach each other: for the rare moment when one needs what another one could do without.
+//! The workers of a proxy, as they reach each other: for the rare moment when one needs what
+//! another one could do without.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,7 +18,8 @@ use crate::worker::{Message, Question, Worker};
 #[derive(Debug, Default)]
 pub(crate) struct Siblings(Mutex<Vec<WeakUnboundedSender<Message>>>);
 
-/// When a worker has asked the others for room last, by hostgroup. Sessions that wait for the same need not all ask.
+/// When a worker has asked the others for room last, by hostgroup. Sessions that wait for the same
+/// need not all ask.
 #[derive(Debug, Default)]
 pub(crate) struct Requests(RefCell<HashMap<u32, Instant>>);
 
@@ -38,7 +40,8 @@ impl Siblings {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(inbox);
     }
 
-    /// Has the sessions of all of them look whether they have connections to servers that are of no use any more.
+    /// Has the sessions of all of them look whether they have connections to servers that are of no
+    /// use any more.
     pub(crate) fn recall(&self) {
         let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {
@@ -47,7 +50,8 @@ impl Siblings {
         }
     }
 
-    /// Has each of them end one of these connections, if nobody uses it there: a session of their user waits for another one.
+    /// Has each of them end one of these connections, if nobody uses it there: a session of their
+    /// user waits for another one.
     pub(crate) fn make_room_among(&self, quota: &Arc<Quota>) {
         let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {
@@ -57,7 +61,8 @@ impl Siblings {
         }
     }
 
-    /// Asks all of them, but for the one with the number `own`. Who has ended, or is stuck, answers nothing.
+    /// Asks all of them, but for the one with the number `own`. Who has ended, or is stuck, answers
+    /// nothing.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         own: u16,
@@ -78,7 +83,8 @@ impl Siblings {
         inboxes.iter().filter_map(WeakUnboundedSender::upgrade).map(ask).collect()
     }
 
-    /// Has each of them end a connection of this hostgroup that nobody uses there: a session waits for its place.
+    /// Has each of them end a connection of this hostgroup that nobody uses there: a session waits
+    /// for its place.
     pub(crate) fn make_room(&self, hostgroup: u32) {
         let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {

@@ -1,8 +1,9 @@
-//! The configuration in the form that the data plane uses: one immutable value, which workers are sent anew when it
-//! changes.
+//! The configuration in the form that the data plane uses: one immutable value, which workers are
+//! sent anew when it changes.
 //!
-//! Each worker keeps its own reference and reads it without a lock; what is not a worker asks [`Shared`](crate::shared::Shared)
-//! for it. What a session has taken from it (its user, its server) it keeps when the configuration changes.
+//! Each worker keeps its own reference and reads it without a lock; what is not a worker asks
+//! [`Shared`](crate::shared::Shared) for it. What a session has taken from it (its user, its
+//! server) it keeps when the configuration changes.
 
 use std::collections::HashSet;
 use std::ops::Deref;
@@ -48,7 +49,8 @@ pub(crate) struct Snapshot {
     config: Arc<Config>,
 }
 
-/// One worker's reference. Sessions count references to it, not to the snapshot, whose count all workers share.
+/// One worker's reference. Sessions count references to it, not to the snapshot, whose count all
+/// workers share.
 #[derive(Debug)]
 pub(crate) struct Settings(pub(crate) Arc<Snapshot>);
 
@@ -61,8 +63,8 @@ impl Deref for Settings {
 }
 
 impl Snapshot {
-    /// What `config` means; `before` is what it meant until now. Users keep what was learned about them. Fails with the
-    /// rules that cannot be used.
+    /// What `config` means; `before` is what it meant until now. Users keep what was learned about
+    /// them. Fails with the rules that cannot be used.
     pub(crate) fn new(config: &Arc<Config>, before: Option<&Self>) -> Result<Self, Vec<RuleError>> {
         let routes = Routes::new(config, before.map(|before| (&*before.config, &*before.routes)))?;
         let variables = config.variables.clone();
@@ -124,8 +126,8 @@ impl Snapshot {
         &self.config
     }
 
-    /// The servers as the pool keeps them, each where the monitor has found that it belongs. Behind the rows of `mysql_servers`
-    /// are those of `discovered`.
+    /// The servers as the pool keeps them, each where the monitor has found that it belongs. Behind
+    /// the rows of `mysql_servers` are those of `discovered`.
     pub(crate) fn specs(&self, discovered: &[Server], members: &[Member]) -> Vec<ServerSpec<Target>> {
         let spec = |member: &Member| {
             let server = self.server(discovered, member.row)?;

@@ -1,7 +1,7 @@
 //! A data plane for tests: one worker on the calling thread, clients and servers made of memory.
 //!
-//! To be used inside a `tokio::runtime::LocalRuntime` or `LocalSet`, best with paused time: then every deadline is exact and
-//! nothing waits for real.
+//! To be used inside a `tokio::runtime::LocalRuntime` or `LocalSet`, best with paused time: then
+//! every deadline is exact and nothing waits for real.
 
 use std::io;
 use std::net::SocketAddr;
@@ -125,7 +125,8 @@ impl Stage {
         self.shared.watching.records.checks(check)
     }
 
-    /// Uses another configuration from now on, as [`Remote::apply`](crate::Remote::apply) makes workers do.
+    /// Uses another configuration from now on, as [`Remote::apply`](crate::Remote::apply) makes
+    /// workers do.
     pub fn apply(&self, config: Config) -> Result<(), ApplyError> {
         let prepared = self.shared.prepare(&Arc::new(config))?;
         let (snapshot, _) = self.shared.commit(prepared);

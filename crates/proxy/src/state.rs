@@ -1,11 +1,16 @@
-//! What a session has set, left behind and is told: values that outlive the connection on which they came about. No socket, no clock.
+//! What a session has set, left behind and is told: values that outlive the connection on which
+//! they came about. No socket, no clock.
 //!
-//! - [`settings`]: what the client has set, to be said again elsewhere, and [`setting`], one of that; [`set`]: which statements set something; [`switches`]: which of that takes the
-//!   place of what was set before; [`of_global`]: values that begin with the global one;
-//! - [`pins`]: what cannot be said again elsewhere, and binds the session to a connection; [`marks`]: which statements do that; [`named`]: statements that are prepared
-//!   by name; [`by_name`]: those of them that can be prepared again elsewhere;
-//! - [`results`]: what later statements may ask about earlier ones, and [`substitute`]: putting the answer into a question;
-//! - [`gtids`]: the last transactions that servers have told of; [`trackers`]: the packets that tell them;
+//! - [`settings`]: what the client has set, to be said again elsewhere, and [`setting`], one of
+//!   that; [`set`]: which statements set something; [`switches`]: which of that takes the place of
+//!   what was set before; [`of_global`]: values that begin with the global one;
+//! - [`pins`]: what cannot be said again elsewhere, and binds the session to a connection;
+//!   [`marks`]: which statements do that; [`named`]: statements that are prepared by name;
+//!   [`by_name`]: those of them that can be prepared again elsewhere;
+//! - [`results`]: what later statements may ask about earlier ones, and [`substitute`]: putting the
+//!   answer into a question;
+//! - [`gtids`]: the last transactions that servers have told of; [`trackers`]: the packets that
+//!   tell them;
 //! - [`overheard`]: what the proxy was told of a transaction in the client's place;
 //! - [`typed`]: what a server remembers of the values of a prepared statement;
 //! - [`words`]: the tokens of a statement.

@@ -1,8 +1,9 @@
-//! The few statements that the proxy has to understand, because connection ids are in them or in their answers.
+//! The few statements that the proxy has to understand, because connection ids are in them or in
+//! their answers.
 //!
 //! Everything else goes to the server unread. What is ours is found by its first words, within
-//! [`OWN_STATEMENT_BYTES_MAX`](crate::limits::OWN_STATEMENT_BYTES_MAX); whatever cannot be understood here for certain
-//! is the server's, which knows its language best.
+//! [`OWN_STATEMENT_BYTES_MAX`](crate::limits::OWN_STATEMENT_BYTES_MAX); whatever cannot be
+//! understood here for certain is the server's, which knows its language best.
 
 pub(crate) mod ask;
 pub(crate) mod class;
@@ -37,15 +38,18 @@ pub(crate) const fn may_become_own(beginning: &[u8]) -> bool {
     begins_like_own(beginning) || naming::may_become_one(beginning)
 }
 
-/// Whether a statement of which this is the beginning may ask where a statement goes, which may be a long one.
+/// Whether a statement of which this is the beginning may ask where a statement goes, which may be
+/// a long one.
 pub(crate) const fn begins_like_explain(text: &[u8]) -> bool {
     matches!(text, [b'E' | b'e', b'X' | b'x', b'P' | b'p', ..])
 }
 
-/// Whether the first bytes are those of a KILL, of a statement that shows ids, or of one that asks the proxy.
+/// Whether the first bytes are those of a KILL, of a statement that shows ids, or of one that asks
+/// the proxy.
 const fn begins_like_own(text: &[u8]) -> bool {
     match text {
-        // The plainest form of the most frequent statement: only `SELECT CO...` is looked at more closely.
+        // The plainest form of the most frequent statement: only `SELECT CO...` is looked at more
+        // closely.
         [b'S' | b's', b'E' | b'e', _, _, _, _, b' ', a, b, ..] if a.is_ascii_alphanumeric() => {
             matches!((a, b), (b'C' | b'c', b'O' | b'o'))
         }
@@ -62,8 +66,8 @@ const fn begins_like_own(text: &[u8]) -> bool {
     }
 }
 
-/// What a whole statement is to the proxy; `None` if it is the server's. Whether it [names sessions](Own::Naming) only
-/// those know who know the sessions.
+/// What a whole statement is to the proxy; `None` if it is the server's. Whether it [names
+/// sessions](Own::Naming) only those know who know the sessions.
 pub(crate) fn judge(text: &[u8]) -> Option<Own> {
     match words::first(text)? {
         first if first.eq_ignore_ascii_case(b"KILL") => kill_of(text).map(Own::Kill),

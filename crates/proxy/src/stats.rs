@@ -56,8 +56,8 @@ pub struct CommandCounts {
     pub count: u64,
     /// Microseconds that they took together, each rounded down.
     pub total_us: u64,
-    /// How many took at most 100 us, 500 us, 1 ms, 5 ms, 10 ms, 50 ms, 100 ms, 500 ms, 1 s, 5 s, 10 s, and longer. Each
-    /// is in one of them.
+    /// How many took at most 100 us, 500 us, 1 ms, 5 ms, 10 ms, 50 ms, 100 ms, 500 ms, 1 s, 5 s, 10
+    /// s, and longer. Each is in one of them.
     pub buckets: [u64; 12],
 }
 
@@ -72,9 +72,11 @@ pub struct CheckStats {
     pub start_us: u64,
     /// Microseconds that it took; 0 if it failed.
     pub took_us: u64,
-    /// What the server has said: whether it is read-only (1 or 0), or its lag in seconds; `None`: nothing, or that it does not know.
+    /// What the server has said: whether it is read-only (1 or 0), or its lag in seconds; `None`:
+    /// nothing, or that it does not know.
     pub value: Option<i64>,
-    /// What a server of a cluster has said, in the order of the columns of its table; none if it has not.
+    /// What a server of a cluster has said, in the order of the columns of its table; none if it
+    /// has not.
     pub details: Vec<Detail>,
     /// Why it failed.
     pub error: Option<String>,
@@ -149,7 +151,8 @@ pub struct MemberStats {
     pub port: u16,
     /// `ONLINE`, `SHUNNED`, `SHUNNED_REPLICATION_LAG`, `OFFLINE_SOFT` or `OFFLINE_HARD`.
     pub status: &'static str,
-    /// The row of a server that the configuration does not have, because others of its cluster name it.
+    /// The row of a server that the configuration does not have, because others of its cluster name
+    /// it.
     pub discovered: Option<config::Server>,
 }
 
@@ -211,7 +214,8 @@ pub struct SessionStats {
     pub time: Duration,
     /// The beginning of the statement that runs.
     pub statement: Option<Vec<u8>>,
-    /// What binds the session to its connection to a server while it waits for its client, and for how long it has.
+    /// What binds the session to its connection to a server while it waits for its client, and for
+    /// how long it has.
     pub pin: Option<(&'static str, Duration)>,
     /// What else is known of it, as JSON, if `mysql-show_processlist_extended` says so.
     pub extended: Option<String>,
@@ -273,8 +277,9 @@ pub struct InjectionStats {
 /// The hostgroup of statements that the proxy answers itself; tables show -1.
 pub const NO_HOSTGROUP: u32 = u32::MAX;
 
-/// Statements of one digest, by one user with one schema, to the servers of one hostgroup. Times are whole microseconds,
-/// from a statement's arrival to the end of its answer. Names and texts need not be UTF-8.
+/// Statements of one digest, by one user with one schema, to the servers of one hostgroup. Times
+/// are whole microseconds, from a statement's arrival to the end of its answer. Names and texts
+/// need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DigestStats {
     /// The hostgroup; [`NO_HOSTGROUP`] for what the proxy answered itself.
@@ -311,7 +316,8 @@ pub struct DigestStats {
     pub bytes_sent: u64,
     /// How many ended with an error.
     pub errors: u64,
-    /// The times that 50, 95, 99 and 99.9 % took at most, if that was asked for; at most 5.9 % from the true ones.
+    /// The times that 50, 95, 99 and 99.9 % took at most, if that was asked for; at most 5.9 % from
+    /// the true ones.
     pub percentiles_us: [u64; 4],
 }
 

@@ -1,4 +1,5 @@
-//! Texts of prepared statements, each once for all sessions of a worker that have prepared it, within a budget.
+//! Texts of prepared statements, each once for all sessions of a worker that have prepared it,
+//! within a budget.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

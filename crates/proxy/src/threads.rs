@@ -1,8 +1,8 @@
 //! Which session is behind a server's thread.
 //!
-//! A server shows its connections by its own ids, clients know theirs by the proxy's. This book, shared by all
-//! workers, translates. It is written when a connection to a server is opened or closed and read when somebody looks
-//! at a list of threads, never for a statement.
+//! A server shows its connections by its own ids, clients know theirs by the proxy's. This book,
+//! shared by all workers, translates. It is written when a connection to a server is opened or
+//! closed and read when somebody looks at a list of threads, never for a statement.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,8 +12,8 @@ use config::Endpoint;
 
 use crate::limits::BOOK_SHARDS;
 
-/// The sessions whose connections have one thread id, on different servers: hardly ever more than one. Connections change hands often, so
-/// whose they are is said without the book.
+/// The sessions whose connections have one thread id, on different servers: hardly ever more than
+/// one. Connections change hands often, so whose they are is said without the book.
 type Namesakes = Vec<(Endpoint, Arc<AtomicU32>)>;
 
 /// Threads of servers that belong to sessions of this proxy.
@@ -27,7 +27,8 @@ impl Threads {
     pub(crate) fn enter(self: &Arc<Self>, endpoint: &Endpoint, id: u32, session: u32) -> Thread {
         let mut shard = self.shard(id);
         let namesakes = shard.entry(id).or_default();
-        // A server that has restarted counts from 1 again, maybe before the old connection is seen to be gone.
+        // A server that has restarted counts from 1 again, maybe before the old connection is seen
+        // to be gone.
         namesakes.retain(|(other, _)| other != endpoint);
         let session = Arc::new(AtomicU32::new(session));
         namesakes.push((endpoint.clone(), Arc::clone(&session)));
@@ -41,8 +42,8 @@ impl Threads {
         Some(session.load(Ordering::Relaxed))
     }
 
-    /// What `endpoint` calls the connection of `session`. Goes through all connections: only statements that
-    /// [name sessions](crate::statement::Own::Naming) ask.
+    /// What `endpoint` calls the connection of `session`. Goes through all connections: only
+    /// statements that [name sessions](crate::statement::Own::Naming) ask.
     pub(crate) fn thread(&self, endpoint: &Endpoint, session: u32) -> Option<u32> {
         self.shards.iter().find_map(|shard| {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,8 @@
 //! Layer 4: bytes are copied in both directions and nothing is looked at.
 //!
-//! Listeners with `protocol = "tcp"` work this way; so do sessions of users with `fast_forward = 1`, and others once a command
-//! never ends (a binary log dump). It is also the floor that the benchmark measures everything else against.
+//! Listeners with `protocol = "tcp"` work this way; so do sessions of users with
+//! `fast_forward = 1`, and others once a command never ends (a binary log dump). It is also the
+//! floor that the benchmark measures everything else against.
 
 use std::future::poll_fn;
 use std::num::NonZeroU32;
@@ -20,8 +21,8 @@ use crate::sock::Sock;
 use crate::throttle::Throttle;
 use crate::worker::Worker;
 
-/// Connects a client of a layer-4 listener to a server and copies until either side closes. False if the client has left
-/// without a word to the server; `None` if it got none.
+/// Connects a client of a layer-4 listener to a server and copies until either side closes. False
+/// if the client has left without a word to the server; `None` if it got none.
 pub(crate) async fn serve(
     worker: &Rc<Worker>,
     control: &Control,
@@ -57,7 +58,8 @@ pub(crate) async fn serve(
 pub(crate) enum Copied {
     /// Anything: nobody knows whose turn it is.
     Stream,
-    /// Commands and their answers: when the server has spoken last, it is the client's turn, which may not wait for ever with it.
+    /// Commands and their answers: when the server has spoken last, it is the client's turn, which
+    /// may not wait for ever with it.
     Commands,
 }
 
@@ -72,7 +74,8 @@ pub(crate) struct End {
     pub(crate) said_goodbye: bool,
 }
 
-/// Copies until there is nobody left to copy to, or the worker says stop, beginning with bytes that the client has sent already.
+/// Copies until there is nobody left to copy to, or the worker says stop, beginning with bytes that
+/// the client has sent already.
 pub(crate) async fn resume(
     worker: &Worker,
     control: &Control,
@@ -98,8 +101,9 @@ pub(crate) async fn resume(
         }
         was_silent |= matches!(up.flow, Flow::Ended | Flow::Lost) && !up.moved && down.flow == Flow::Open;
         match (up.flow, down.flow) {
-            // Nobody is left to hear anything, or there is nothing more to say. (A server that does not read any
-            // more may still have something.) A client of commands that ends does not listen either.
+            // Nobody is left to hear anything, or there is nothing more to say. (A server that does
+            // not read any more may still have something.) A client of commands that ends does not
+            // listen either.
             (Flow::Lost, _)
             | (_, Flow::Refused)
             | (Flow::Ended | Flow::Refused, Flow::Ended | Flow::Lost) => Poll::Ready(()),
@@ -138,7 +142,8 @@ enum Flow {
 }
 
 impl Direction {
-    /// Copies what there is, at most so many bytes in a second; leaves wakers wherever it has to wait. Whether there was something.
+    /// Copies what there is, at most so many bytes in a second; leaves wakers wherever it has to
+    /// wait. Whether there was something.
     fn poll(
         &mut self,
         cx: &mut Context<'_>,

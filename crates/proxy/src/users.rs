@@ -26,13 +26,14 @@ pub(crate) struct Users {
 }
 
 impl Users {
-    /// The active users that clients may log in as. Rows have been validated: a password that does not parse
-    /// cannot occur, and would only make its user unknown.
+    /// The active users that clients may log in as. Rows have been validated: a password that does
+    /// not parse cannot occur, and would only make its user unknown.
     pub(crate) fn new(rows: &[config::User]) -> Self {
         Self::made_of(rows, |_| None, RandomState::new())
     }
 
-    /// The same with other rows. Users that stay keep what was learned about them, and the count of their connections.
+    /// The same with other rows. Users that stay keep what was learned about them, and the count of
+    /// their connections.
     pub(crate) fn replaced_by(&self, rows: &[config::User]) -> Self {
         Self::made_of(rows, |name| self.by_name.get(name), self.decoy_choice.clone())
     }
@@ -75,7 +76,8 @@ impl Users {
         in_turns(self.by_name).for_each(drop);
     }
 
-    /// Has them have as many clients and connections to servers as their rows say, also those of before they were changed.
+    /// Has them have as many clients and connections to servers as their rows say, also those of
+    /// before they were changed.
     pub(crate) fn enforce(&self) {
         in_turns(self.by_name.values()).for_each(|user| user.enforce());
     }
@@ -97,8 +99,8 @@ impl Users {
 
     /// The user called `name`, or a decoy that nobody can log in as.
     ///
-    /// A decoy has a random password of the same kind as some real user's, always the same kind for one name:
-    /// neither the messages of a login nor their timing tell whether a name exists.
+    /// A decoy has a random password of the same kind as some real user's, always the same kind for
+    /// one name: neither the messages of a login nor their timing tell whether a name exists.
     pub(crate) fn find(&self, name: &[u8]) -> Arc<User> {
         if let Some(user) = self.by_name.get(name) {
             return Arc::clone(user);

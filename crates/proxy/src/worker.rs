@@ -1,8 +1,8 @@
 //! A worker: one thread, one single-threaded runtime, and the sessions that live and die on it.
 //!
-//! Sessions of one worker share its scratch buffer: a session borrows it while it is being polled, never across
-//! a wait, so thousands of connections need one buffer. Nothing in here is `Send`; other threads reach a
-//! worker through its [`Inbox`] only.
+//! Sessions of one worker share its scratch buffer: a session borrows it while it is being polled,
+//! never across a wait, so thousands of connections need one buffer. Nothing in here is `Send`;
+//! other threads reach a worker through its [`Inbox`] only.
 //!
 //! - [`inbox`]: what they can tell it;
 //! - [`books`]: its sessions, [`configuration`]: what it goes by.
@@ -229,14 +229,16 @@ impl Worker {
         self.drain.get().is_some()
     }
 
-    /// Whether the worker can end: all sessions are gone, and nothing is being killed for them unless the time is up.
+    /// Whether the worker can end: all sessions are gone, and nothing is being killed for them
+    /// unless the time is up.
     fn is_drained(&self) -> bool {
         let Some(deadline) = self.drain.get() else { return false };
         let kills_nothing = self.kills.available_permits() == KILLS_MAX || Instant::now() >= deadline;
         kills_nothing && self.controls.borrow().is_empty()
     }
 
-    /// A number for the time for which a session has a connection to a server; never the same, never 0.
+    /// A number for the time for which a session has a connection to a server; never the same,
+    /// never 0.
     pub(crate) fn next_serial(&self) -> u64 {
         self.serials.set(self.serials.get() + 1);
         self.serials.get()
@@ -278,7 +280,8 @@ impl Worker {
         self.clock.get()
     }
 
-    /// Seconds of Unix time, as they were when the worker looked at the clock last: less than two before now.
+    /// Seconds of Unix time, as they were when the worker looked at the clock last: less than two
+    /// before now.
     pub(crate) const fn unix_s(&self) -> u64 {
         self.unix_s.get()
     }
@@ -303,8 +306,8 @@ impl Worker {
         }
     }
 
-    /// Ends sessions that take too long. Returns when there can be others at the earliest: to look at each of thousands that wait
-    /// takes longer than all else that there is to do for them.
+    /// Ends sessions that take too long. Returns when there can be others at the earliest: to look
+    /// at each of thousands that wait takes longer than all else that there is to do for them.
     fn sweep_sessions(&self, now: Instant) -> Instant {
         let patience = self.settings().patience;
         let controls = self.controls.borrow();

@@ -1,4 +1,5 @@
-//! A bounded memory of verdicts: sets of four, in each of which the least recently used one makes room. One worker owns it.
+//! A bounded memory of verdicts: sets of four, in each of which the least recently used one makes
+//! room. One worker owns it.
 
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ const WAYS: usize = 4;
 pub(crate) struct Key {
     hash: u64,
     digest: Option<u64>,
-    /// The length of the digest's text: one more thing that statements with colliding hashes would have to share.
+    /// The length of the digest's text: one more thing that statements with colliding hashes would
+    /// have to share.
     length: usize,
     flag: u32,
     caller: Arc<Caller>,

@@ -1,5 +1,6 @@
-//! The chain: one walk over the rules, and fast routing behind it. Everything that decides goes through here, with or
-//! without a record, over all rules or only over those that a remembered verdict left open.
+//! The chain: one walk over the rules, and fast routing behind it. Everything that decides goes
+//! through here, with or without a record, over all rules or only over those that a remembered
+//! verdict left open.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -16,7 +17,8 @@ use crate::verdict::{Source, Verdict};
 pub(crate) enum Over<'a> {
     /// All.
     All,
-    /// Those at these places, whose [`static_miss`](crate::rule::Rule::static_miss) is known to be none.
+    /// Those at these places, whose [`static_miss`](crate::rule::Rule::static_miss) is known to be
+    /// none.
     Open(&'a [u32]),
 }
 
@@ -151,7 +153,8 @@ impl<'a, 'q> Walk<'a, 'q> {
         Walked { verdict, text: self.text, open: self.open, exhausted: self.exhausted }
     }
 
-    /// Goes through the rules once; with `again` only up to the first that sets the state. Nothing at their end.
+    /// Goes through the rules once; with `again` only up to the first that sets the state. Nothing
+    /// at their end.
     fn pass(&mut self, rules: &Rules, over: Over<'_>, again: bool, record: &mut impl Record) -> Option<Next> {
         let mut position = 0;
         loop {

@@ -1,4 +1,5 @@
-//! Where a statement goes in the end: what rules and hints say, against what the session and its transaction demand.
+//! Where a statement goes in the end: what rules and hints say, against what the session and its
+//! transaction demand.
 
 use std::sync::Arc;
 
@@ -22,7 +23,8 @@ pub struct Account {
 pub struct ByListener {
     /// Its role, as it is configured.
     pub role: &'static str,
-    /// Where all of them go; nothing if the listener is for reads, and the user's hostgroup has no readers.
+    /// Where all of them go; nothing if the listener is for reads, and the user's hostgroup has no
+    /// readers.
     pub hostgroup: Option<u32>,
     /// Where they go while no server there can be had.
     pub instead: Option<u32>,
@@ -34,7 +36,8 @@ impl Account {
         self.listener.and_then(|listener| listener.hostgroup).unwrap_or(self.default_hostgroup)
     }
 
-    /// Where a statement goes that was sent to `hostgroup`, by the split or not, and that no server there can have.
+    /// Where a statement goes that was sent to `hostgroup`, by the split or not, and that no server
+    /// there can have.
     pub fn instead_of(&self, hostgroup: u32, is_split: bool) -> Option<u32> {
         let instead = match self.listener {
             Some(listener) if listener.hostgroup == Some(hostgroup) => listener.instead,
@@ -144,8 +147,8 @@ pub enum Why {
     Listener(&'static str),
 }
 
-/// Where a statement goes: first what a rule answers itself, then the listener if it has a role, the transaction, rules and
-/// hints, the split if `split_on`, and the user's hostgroup.
+/// Where a statement goes: first what a rule answers itself, then the listener if it has a role,
+/// the transaction, rules and hints, the split if `split_on`, and the user's hostgroup.
 pub fn destination(
     verdict: &Verdict,
     account: Account,

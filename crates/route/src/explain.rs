@@ -30,7 +30,8 @@ pub struct Situation<'a> {
     pub pairs: &'a Pairs,
     /// `mysql-read_write_split`.
     pub split_on: bool,
-    /// The firewall, if it is on, and whether the statement's digest says all that a server would do.
+    /// The firewall, if it is on, and whether the statement's digest says all that a server would
+    /// do.
     pub firewall: Option<(&'a Firewall, bool)>,
     /// What looks for injected SQL, if anything does.
     pub injections: Option<&'a Injections>,
@@ -89,8 +90,8 @@ pub struct Explanation {
     pub destination: Destination,
 }
 
-/// Decides about `query` as [`Verdicts`](crate::Verdicts) and [`destination`](crate::destination()) do, and writes down how.
-/// Counts nothing.
+/// Decides about `query` as [`Verdicts`](crate::Verdicts) and [`destination`](crate::destination())
+/// do, and writes down how. Counts nothing.
 pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> Explanation {
     let statement = &query.statement;
     let mut notes = Notes::default();

@@ -1,12 +1,13 @@
 //! The firewall: which statements a user may send at all, by lists of digests.
 //!
-//! `mysql_firewall_whitelist_users` says what is done with statements that are on no list, by user and client address;
-//! `mysql_firewall_whitelist_rules` is the lists. For a client the row of its user and its address holds, else that of the user
-//! without an address; a user without a row has none of his statements pass that is not listed, as in ProxySQL.
+//! `mysql_firewall_whitelist_users` says what is done with statements that are on no list, by user
+//! and client address; `mysql_firewall_whitelist_rules` is the lists. For a client the row of its
+//! user and its address holds, else that of the user without an address; a user without a row has
+//! none of his statements pass that is not listed, as in ProxySQL.
 //!
-//! A statement that is listed costs one look-up, by a hash of which the caller's part is known beforehand. This is not a part of
-//! remembered [verdicts](crate::Verdicts): those do not depend on the client's address, and are not asked where there are no
-//! rules.
+//! A statement that is listed costs one look-up, by a hash of which the caller's part is known
+//! beforehand. This is not a part of remembered [verdicts](crate::Verdicts): those do not depend on
+//! the client's address, and are not asked where there are no rules.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,7 +23,8 @@ const LOCAL: &str = "localhost";
 /// What the firewall knows of a statement: what has no `digest` is on no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// The hash of its digest; nothing if there is none, or if it does not say all that a server would do.
+    /// The hash of its digest; nothing if there is none, or if it does not say all that a server
+    /// would do.
     pub digest: Option<u64>,
     /// The state behind the last query rule.
     pub flag: u32,
@@ -83,7 +85,8 @@ pub(crate) struct Finding<'a> {
 }
 
 impl Firewall {
-    /// The firewall of these rows, of which those that are not active do not count. `message` is what clients are told.
+    /// The firewall of these rows, of which those that are not active do not count. `message` is
+    /// what clients are told.
     pub fn new(users: &[FirewallUser], rules: &[FirewallRule], message: &str) -> Self {
         let mut firewall = Self { message: message.into(), users: HashMap::new(), listed: HashMap::new() };
         for row in in_turns(users).filter(|row| row.active) {
@@ -121,7 +124,8 @@ impl Firewall {
         &self.message
     }
 
-    /// What it says about a statement that `caller` sends from `client_addr`, which is empty for a Unix socket.
+    /// What it says about a statement that `caller` sends from `client_addr`, which is empty for a
+    /// Unix socket.
     pub fn rule(&self, caller: &Caller, client_addr: &str, asked: Asked) -> Ruling {
         let listed = self.find(caller, asked);
         if listed.is_some_and(|listed| listed.everywhere) {
@@ -135,8 +139,8 @@ impl Firewall {
         self.weigh(self.find(caller, asked), caller, client_addr, asked)
     }
 
-    /// What becomes of a statement that would go to `destination`. What rules answer themselves reaches no server, and stays
-    /// as it is.
+    /// What becomes of a statement that would go to `destination`. What rules answer themselves
+    /// reaches no server, and stays as it is.
     pub fn over(&self, ruling: Ruling, destination: Destination) -> Destination {
         match (ruling, destination) {
             (Ruling::Refused, Destination::Hostgroup { .. } | Destination::Locked { .. }) => {

@@ -19,7 +19,8 @@ impl Hits {
         self.matches.iter().map(|count| count.load(Ordering::Relaxed))
     }
 
-    /// How often an expression took more steps than it may. What a verdict that is remembered needed counts once.
+    /// How often an expression took more steps than it may. What a verdict that is remembered
+    /// needed counts once.
     pub fn exhausted(&self) -> u64 {
         self.exhausted.load(Ordering::Relaxed)
     }

@@ -1,8 +1,8 @@
 //! Injected SQL: what is done with statements that look like it.
 //!
-//! `mysql_firewall_whitelist_sqli_fingerprints` says which fingerprints are no reason to refuse a statement. As with the
-//! [firewall](crate::Firewall), this is not a part of remembered [verdicts](crate::Verdicts): two statements with one digest may have
-//! different fingerprints.
+//! `mysql_firewall_whitelist_sqli_fingerprints` says which fingerprints are no reason to refuse a
+//! statement. As with the [firewall](crate::Firewall), this is not a part of remembered
+//! [verdicts](crate::Verdicts): two statements with one digest may have different fingerprints.
 
 use std::collections::HashSet;
 
@@ -33,17 +33,18 @@ pub enum Sighting {
 }
 
 impl Injections {
-    /// What lets the fingerprints of these rows pass, of which those that are not active do not count; with `detect_only` all
-    /// others as well.
+    /// What lets the fingerprints of these rows pass, of which those that are not active do not
+    /// count; with `detect_only` all others as well.
     pub fn new(rows: &[SqliFingerprint], detect_only: bool) -> Self {
         let active = rows.iter().filter(|row| row.active);
         // One that is too long was refused with the configuration.
         Self { listed: active.filter_map(|row| Fingerprint::new(&row.fingerprint)).collect(), detect_only }
     }
 
-    /// Whether anybody looks at a statement that would go to `destination`, and about which the firewall says `ruling`, if it is
-    /// on. As in ProxySQL, nobody does if the firewall has it on a list, or leaves the user alone; what it refuses, and what
-    /// rules answer themselves, reaches no server anyway.
+    /// Whether anybody looks at a statement that would go to `destination`, and about which the
+    /// firewall says `ruling`, if it is on. As in ProxySQL, nobody does if the firewall has it on a
+    /// list, or leaves the user alone; what it refuses, and what rules answer themselves, reaches
+    /// no server anyway.
     pub const fn look_at(ruling: Option<Ruling>, destination: &Destination) -> bool {
         matches!(ruling, None | Some(Ruling::Detected))
             && matches!(destination, Destination::Hostgroup { .. } | Destination::Locked { .. })

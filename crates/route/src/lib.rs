@@ -1,9 +1,11 @@
-//! Where a statement goes, and why: query rules, verdicts, read/write split, the firewall, injected SQL, explanations. Pure: no socket, no clock,
-//! no random source; times and random numbers come in as arguments.
+//! Where a statement goes, and why: query rules, verdicts, read/write split, the firewall, injected
+//! SQL, explanations. Pure: no socket, no clock, no random source; times and random numbers come in
+//! as arguments.
 //!
-//! [`Rules`] are compiled from the rows of the configuration. Each worker asks its own [`Verdicts`], which remember what
-//! the rules say about a digest; [`destination`] adds what the session and its transaction have to say.
-//! [`explain`](fn@explain) takes the same steps and keeps a record of them.
+//! [`Rules`] are compiled from the rows of the configuration. Each worker asks its own
+//! [`Verdicts`], which remember what the rules say about a digest; [`destination`] adds what the
+//! session and its transaction have to say. [`explain`](fn@explain) takes the same steps and keeps
+//! a record of them.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]

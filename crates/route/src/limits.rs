@@ -1,16 +1,18 @@
 //! The limits of this crate, each with its unit and its reason.
 
-/// Bytes of a text that PCRE searches from every position in turn. Longer ones take the slower ways of
-/// [`pattern`](crate::Engine): what is quadratic in the length is harmless up to here.
+/// Bytes of a text that PCRE searches from every position in turn. Longer ones take the slower ways
+/// of [`pattern`](crate::Engine): what is quadratic in the length is harmless up to here.
 pub const SHORT_TEXT_BYTES_MAX: usize = 1_024;
 
-/// Backtracking steps that PCRE may take from one position of a short text: fractions of a millisecond.
+/// Backtracking steps that PCRE may take from one position of a short text: fractions of a
+/// millisecond.
 pub const MATCH_STEPS_MAX: u32 = 10_000;
 
 /// Backtracking steps that PCRE may take in a long text, all positions together: some milliseconds.
 pub const LONG_MATCH_STEPS_MAX: u32 = 1_000_000;
 
-/// Bytes that a compiled expression of the linear engine may take: far more than expressions of rules need.
+/// Bytes that a compiled expression of the linear engine may take: far more than expressions of
+/// rules need.
 pub const COMPILED_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes of scratch memory of an expression of the linear engine.
@@ -26,7 +28,8 @@ pub const REWRITTEN_BYTES_MAX: usize = 64 << 20;
 /// `mysql-query_processor_iterations` says: about a millisecond.
 pub const CHAIN_STEPS_MAX: u32 = 100_000;
 
-/// Verdicts that a worker remembers; with [`CANDIDATES_MAX`] about 8 MB at the very most, 1 MB as a rule.
+/// Verdicts that a worker remembers; with [`CANDIDATES_MAX`] about 8 MB at the very most, 1 MB as a
+/// rule.
 pub const VERDICTS_MAX: usize = 4_096;
 
 /// Rules that a remembered verdict may list: more are looked at anew every time.

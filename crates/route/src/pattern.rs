@@ -1,9 +1,10 @@
 //! The regular expressions of rules, in two dialects. No text makes one of them run for long.
 //!
-//! PCRE backtracks: some expressions take exponential time. In short texts its own limit of steps bounds that. That limit
-//! counts from each position anew, so for longer texts it is not enough; they are searched by the linear engine where
-//! that knows the expression, and else by PCRE from the first position only, with a lazy prefix that does the moving on and
-//! is counted. An expression that hits its limit does not match, and says so.
+//! PCRE backtracks: some expressions take exponential time. In short texts its own limit of steps
+//! bounds that. That limit counts from each position anew, so for longer texts it is not enough;
+//! they are searched by the linear engine where that knows the expression, and else by PCRE from
+//! the first position only, with a lazy prefix that does the moving on and is counted. An
+//! expression that hits its limit does not match, and says so.
 
 mod linear;
 mod needle;

@@ -167,8 +167,8 @@ impl Effects {
     }
 }
 
-/// Who sends a statement, as far as remembered verdicts depend on it. Made when a session begins and when its schema
-/// changes, not for each statement.
+/// Who sends a statement, as far as remembered verdicts depend on it. Made when a session begins
+/// and when its schema changes, not for each statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     hash: u64,
@@ -182,8 +182,8 @@ pub struct Caller {
 impl Caller {
     /// `proxy_addr` and `proxy_port` are where the client connected to.
     pub fn new(user: &[u8], schema: &[u8], proxy_addr: &str, proxy_port: u16) -> Self {
-        // Its keys are fixed, so that the crate has no random source; a user who makes others collide slows
-        // down a set of four verdicts.
+        // Its keys are fixed, so that the crate has no random source; a user who makes others
+        // collide slows down a set of four verdicts.
         let mut hasher = std::hash::DefaultHasher::new();
         (user, schema, proxy_addr, proxy_port).hash(&mut hasher);
         Self {
@@ -226,7 +226,8 @@ impl Caller {
     }
 }
 
-/// A hash of a user's and a schema's name, the same for all listeners. Its keys are fixed, as above.
+/// A hash of a user's and a schema's name, the same for all listeners. Its keys are fixed, as
+/// above.
 pub(crate) fn hash_of_names(user: &[u8], schema: &[u8]) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     (user, schema).hash(&mut hasher);

@@ -1,4 +1,5 @@
-//! What is written down while a decision is made. The hot path writes nothing; an explanation writes everything.
+//! What is written down while a decision is made. The hot path writes nothing; an explanation
+//! writes everything.
 
 use crate::rule::Rule;
 use crate::verdict::{Source, Verdict};
@@ -38,7 +39,8 @@ pub enum Miss {
 pub trait Record {
     /// A rule was tried and did not match.
     fn missed(&mut self, rule: &Rule, miss: Miss, flag: u32);
-    /// A rule matched; `flag` is the state that it says for those behind it, if it says one, `text` the rewritten text if it rewrote.
+    /// A rule matched; `flag` is the state that it says for those behind it, if it says one, `text`
+    /// the rewritten text if it rewrote.
     fn matched(&mut self, rule: &Rule, flag: Option<u32>, text: Option<&[u8]>);
     /// A rule matched, and its replacement was given up.
     fn not_rewritten(&mut self, rule: &Rule);

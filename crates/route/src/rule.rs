@@ -161,8 +161,8 @@ impl Rule {
         self.client_addr.is_none() && self.match_pattern.is_none() && self.weighted.is_none()
     }
 
-    /// Why it does not match, judged by what remembered verdicts depend on: everything but the state. `haystack` is the
-    /// digest's text.
+    /// Why it does not match, judged by what remembered verdicts depend on: everything but the
+    /// state. `haystack` is the digest's text.
     pub(crate) fn static_miss(
         &self,
         caller: &Caller,
@@ -192,8 +192,8 @@ impl Rule {
         self.judge(pattern.is_match(statement.digest_text, haystack), misses)
     }
 
-    /// Why it does not match, judged by what differs from one statement with the same digest to the next. `text` may be
-    /// rewritten already, and is what `haystack` has.
+    /// Why it does not match, judged by what differs from one statement with the same digest to the
+    /// next. `text` may be rewritten already, and is what `haystack` has.
     pub(crate) fn dynamic_miss(
         &self,
         client_addr: &str,
@@ -275,8 +275,8 @@ impl ClientAddr {
     }
 }
 
-/// Whether `CASELESS` and `GLOBAL` are in a comma list. ProxySQL passes over other words; here they are an error, since whoever
-/// writes one expects something of it.
+/// Whether `CASELESS` and `GLOBAL` are in a comma list. ProxySQL passes over other words; here they
+/// are an error, since whoever writes one expects something of it.
 fn modifiers(list: &str) -> Result<(bool, bool), String> {
     let mut found = (false, false);
     for word in list.split(',').map(str::trim).filter(|word| !word.is_empty()) {

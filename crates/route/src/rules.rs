@@ -15,8 +15,8 @@ pub struct Options {
     pub engine: Engine,
     /// `mysql-query_processor_iterations`: how often the chain may start again for one statement.
     pub iterations: u32,
-    /// Whether `apply` of the last rule keeps fast routing from being asked even if that rule does not match. ProxySQL
-    /// 2.7 does so; later ones do not.
+    /// Whether `apply` of the last rule keeps fast routing from being asked even if that rule does
+    /// not match. ProxySQL 2.7 does so; later ones do not.
     pub last_rule_hides_fast_routes: bool,
 }
 
@@ -29,8 +29,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Compiles the active ones of `rules`, and `fast_routes`. Every rule that cannot be used is an error; nothing is left
-    /// out.
+    /// Compiles the active ones of `rules`, and `fast_routes`. Every rule that cannot be used is an
+    /// error; nothing is left out.
     pub fn compile(
         rules: &[QueryRule],
         fast_routes: &[FastRoute],
@@ -76,7 +76,8 @@ impl Rules {
         self.fast.len()
     }
 
-    /// The rule at a place that [`Verdict::matched`](crate::Verdict::matched) or [`Hits`](crate::Hits) names.
+    /// The rule at a place that [`Verdict::matched`](crate::Verdict::matched) or
+    /// [`Hits`](crate::Hits) names.
     pub fn rule(&self, place: u32) -> Option<&Rule> {
         self.list.get(usize::try_from(place).ok()?)
     }

@@ -1,7 +1,8 @@
 //! The split of reads from writes: what a statement is decides, no expression does.
 //!
-//! Only what is proven to be a plain read leaves the writer. In a transaction everything stays where the transaction is; with
-//! `autocommit=0` a transaction begins with the next access of a table, so nothing is sent away then.
+//! Only what is proven to be a plain read leaves the writer. In a transaction everything stays
+//! where the transaction is; with `autocommit=0` a transaction begins with the next access of a
+//! table, so nothing is sent away then.
 
 use std::collections::HashMap;
 
@@ -15,7 +16,8 @@ use crate::query::{Effects, Facts, Kind};
 pub struct Pairs(HashMap<u32, u32>);
 
 impl Pairs {
-    /// These pairs, each of the hostgroup of writers and that of their readers. Of several with the same writers the last counts.
+    /// These pairs, each of the hostgroup of writers and that of their readers. Of several with the
+    /// same writers the last counts.
     pub fn new(pairs: impl IntoIterator<Item = (u32, u32)>) -> Self {
         Self(pairs.into_iter().collect())
     }
@@ -117,7 +119,8 @@ const NEVER_AT_A_READER: Effects = Effects::WRITES
     .with(Effects::SEQUENCE)
     .with(Effects::TEMPORARY_TABLE);
 
-/// Where a statement with these facts goes, if nobody but the split decides. `writer` is the user's hostgroup.
+/// Where a statement with these facts goes, if nobody but the split decides. `writer` is the user's
+/// hostgroup.
 pub fn split(
     facts: Facts,
     session: &Session,

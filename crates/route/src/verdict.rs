@@ -85,7 +85,8 @@ pub enum Multiplex {
     Off,
     /// 1: it is shared again.
     On,
-    /// 2: what may be hidden in this statement does not end sharing: user variables, stored code, functions.
+    /// 2: what may be hidden in this statement does not end sharing: user variables, stored code,
+    /// functions.
     NotByThis,
 }
 
@@ -144,7 +145,8 @@ impl Verdict {
         }
     }
 
-    /// Whether it says anything about a statement besides where it goes and which side the client asks for.
+    /// Whether it says anything about a statement besides where it goes and which side the client
+    /// asks for.
     pub fn says_more_than_where(&self) -> bool {
         self.log.is_some() || self.says_more_than_where_and_log()
     }

@@ -36,8 +36,8 @@ pub struct Decision<'a> {
 }
 
 impl Verdicts {
-    /// A worker's own. The copy of `rules` shares the compiled expressions, but not their scratch memory: workers never
-    /// wait for each other.
+    /// A worker's own. The copy of `rules` shares the compiled expressions, but not their scratch
+    /// memory: workers never wait for each other.
     pub fn new(rules: &Rules) -> Self {
         Self {
             rules: rules.for_worker(),
@@ -100,7 +100,8 @@ impl Verdicts {
         (Cow::Owned(walked.verdict), walked.text)
     }
 
-    /// Finds out what can be remembered about `query`, and says where it is; nothing if it is too much.
+    /// Finds out what can be remembered about `query`, and says where it is; nothing if it is too
+    /// much.
     fn learn(&mut self, query: &Query<'_>, flag: u32) -> Option<(usize, usize)> {
         if query.caller.user().len() + query.caller.schema().len() > CALLER_BYTES_MAX {
             return None;

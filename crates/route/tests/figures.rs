@@ -45,7 +45,8 @@ fn cost(rules: &Rules, texts: &[String], patience: u32) -> f64 {
     best
 }
 
-/// Nanoseconds that the firewall takes for a statement that is listed, among so many, and for one of a user who may send all.
+/// Nanoseconds that the firewall takes for a statement that is listed, among so many, and for one
+/// of a user who may send all.
 fn firewall(count: u64) -> (f64, f64) {
     let user = |username: &str, mode| FirewallUser {
         active: true,

@@ -1,7 +1,9 @@
-//! Chains of rules and what they decide: every `tests/golden/NAME.toml` is a configuration, `NAME.statements` has
-//! statements with their circumstances, and `NAME.out` says what becomes of each and why.
+//! Chains of rules and what they decide: every `tests/golden/NAME.toml` is a configuration,
+//! `NAME.statements` has statements with their circumstances, and `NAME.out` says what becomes of
+//! each and why.
 //!
-//! `POINTSMAN_WRITE_GOLDEN=1 cargo test -p route --test golden` writes the `.out` files; read the difference.
+//! `POINTSMAN_WRITE_GOLDEN=1 cargo test -p route --test golden` writes the `.out` files; read the
+//! difference.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Random rules and statements: what is remembered is what is found out, and both are what a slow and obvious second
-//! implementation of the chain says.
+//! Random rules and statements: what is remembered is what is found out, and both are what a slow
+//! and obvious second implementation of the chain says.
 
 mod slow;
 

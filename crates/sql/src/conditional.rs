@@ -1,28 +1,32 @@
-//! Statements that stand as a whole in one comment that some servers execute: `/*!40101 SET NAMES utf8 */`, as every dump has them.
+//! Statements that stand as a whole in one comment that some servers execute:
+//! `/*!40101 SET NAMES utf8 */`, as every dump has them.
 //!
-//! A server executes the inside if its version is at least the number. MariaDB has comments of its own, `/*M! */`, and leaves out those of
-//! MySQL 5.7 and later, which has gone another way since. To a server that does not execute it, such a statement is nothing.
+//! A server executes the inside if its version is at least the number. MariaDB has comments of its
+//! own, `/*M! */`, and leaves out those of MySQL 5.7 and later, which has gone another way since.
+//! To a server that does not execute it, such a statement is nothing.
 //!
 //! Sources: *Comments* of MySQL's manual and *Comment Syntax* of MariaDB's, and the lexers of both.
 
 use crate::bytes::{DIGIT, SPACE, is};
 use crate::lexer::{Kind, Lexer, Modes, Token};
 
-/// Versions that every server of today has; it executes what asks for less. From here on MariaDB and MySQL differ.
+/// Versions that every server of today has; it executes what asks for less. From here on MariaDB
+/// and MySQL differ.
 const COMMON_BELOW: u32 = 50_700;
 
 /// From here on numbers are MariaDB's own versions, in its eyes.
 const MARIADB_FROM: u32 = 100_000;
 
-/// From here on no server has the version. Dumps of MariaDB have such a comment in front of their first statement, which stops clients of other
-/// makes.
+/// From here on no server has the version. Dumps of MariaDB have such a comment in front of their
+/// first statement, which stops clients of other makes.
 const NEVER_FROM: u32 = 990_000;
 
 /// What proxies call themselves, and servers that read such comments in ways of their own.
 const OTHERS: [&str; 8] =
     ["maxscale", "oceanbase", "proxysql", "singlestore", "memsql", "starrocks", "tidb", "vitess"];
 
-/// Versions that proxies tell unless they are told otherwise: nothing is known of the servers behind them.
+/// Versions that proxies tell unless they are told otherwise: nothing is known of the servers
+/// behind them.
 const OF_PROXIES: [&str; 2] = ["5.5.30", "8.0.11"];
 
 /// What decides which of these comments a server executes.
@@ -55,8 +59,8 @@ impl Dialect {
         self.is_mariadb
     }
 
-    /// Whether every statement clears the diagnostics area, unless it reads that. MariaDB, and MySQL
-    /// before 5.7.2, clear it for statements with tables only.
+    /// Whether every statement clears the diagnostics area, unless it reads that. MariaDB, and
+    /// MySQL before 5.7.2, clear it for statements with tables only.
     pub const fn clears_diagnostics(self) -> bool {
         !self.is_mariadb && self.version >= 5_07_02
     }
@@ -70,8 +74,9 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// The inside of a text that is nothing but one such comment, and which servers execute it; nothing if it is anything else, or if servers
-    /// may see it otherwise. A `;` may stand behind it.
+    /// The inside of a text that is nothing but one such comment, and which servers execute it;
+    /// nothing if it is anything else, or if servers may see it otherwise. A `;` may stand behind
+    /// it.
     pub fn of(sql: &[u8]) -> Option<(&[u8], Self)> {
         let all = sql.trim_ascii_start();
         if !all.starts_with(b"/*") {

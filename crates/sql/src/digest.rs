@@ -1,8 +1,9 @@
-//! Statements without their values: ProxySQL's digest text, byte for byte, and the facts found on the way.
+//! Statements without their values: ProxySQL's digest text, byte for byte, and the facts found on
+//! the way.
 //!
-//! One pass writes the text into a buffer that is used again for the next statement; only texts with long lists are
-//! gone over once more. Users' rules and dashboards hold these texts and their hashes, so they are what ProxySQL 2.7.2
-//! gives, with its quirks.
+//! One pass writes the text into a buffer that is used again for the next statement; only texts
+//! with long lists are gone over once more. Users' rules and dashboards hold these texts and their
+//! hashes, so they are what ProxySQL 2.7.2 gives, with its quirks.
 
 mod collapse;
 mod options;
@@ -49,12 +50,13 @@ pub struct Facts {
     pub escapes: bool,
     /// There are double quotes: names, not strings, in the mode `ANSI_QUOTES`.
     pub quotes: bool,
-    /// All statements with this digest mean the same, as far as names, comments and clauses go, for a server in default
-    /// modes: what was found out about one holds for the others. False if something a server executes left no trace
-    /// in the text (comments `/*! */`), if a name became a value, or if this module and a server would not agree
-    /// where a comment or string ends.
+    /// All statements with this digest mean the same, as far as names, comments and clauses go, for
+    /// a server in default modes: what was found out about one holds for the others. False if
+    /// something a server executes left no trace in the text (comments `/*! */`), if a name became
+    /// a value, or if this module and a server would not agree where a comment or string ends.
     pub sound: bool,
-    /// The same but for what operators want digests not to tell apart: digits in names, and upper from lower case.
+    /// The same but for what operators want digests not to tell apart: digits in names, and upper
+    /// from lower case.
     pub clear: bool,
     /// The whole statement was read. What is behind the part that was read is in nothing else here.
     pub whole: bool,
@@ -111,7 +113,8 @@ impl Digest {
         self.text().get(..self.hashed).unwrap_or_default()
     }
 
-    /// The hash of [`Digest::shown`], which tables and rules show as `0x` and sixteen hexadecimal digits.
+    /// The hash of [`Digest::shown`], which tables and rules show as `0x` and sixteen hexadecimal
+    /// digits.
     pub fn hash(&self) -> u64 {
         self.hash
     }

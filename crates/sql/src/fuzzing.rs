@@ -1,7 +1,8 @@
 //! Harnesses that assert what must hold for any statement at all.
 //!
-//! Each takes the bytes of one fuzz case and panics if an invariant is broken. They run as bounded tests with the other
-//! tests of this crate, and without bounds as the libFuzzer targets in the folder `fuzz`.
+//! Each takes the bytes of one fuzz case and panics if an invariant is broken. They run as bounded
+//! tests with the other tests of this crate, and without bounds as the libFuzzer targets in the
+//! folder `fuzz`.
 
 use crate::digest::{Digest, LITERALS_MAX, Options};
 use crate::injection::{self, Look};
@@ -14,8 +15,8 @@ fn split(data: &[u8]) -> (u8, &[u8]) {
     data.split_first().map_or((0, data), |(first, rest)| (*first, rest))
 }
 
-/// A statement's digest with any options: spans in order and inside, a text no longer than the statement, the same
-/// result in a buffer that was used before.
+/// A statement's digest with any options: spans in order and inside, a text no longer than the
+/// statement, the same result in a buffer that was used before.
 pub fn digest(data: &[u8]) {
     let (choice, rest) = split(data);
     let (limits, sql) = split(rest);
@@ -51,8 +52,8 @@ pub fn digest(data: &[u8]) {
     assert!((hash, facts, text.as_slice()) == (digest.hash(), *digest.facts(), digest.text()));
 }
 
-/// A statement's outline: those that it fits have the same digest and facts, be they the statement with other values in it or
-/// one with another byte in it.
+/// A statement's outline: those that it fits have the same digest and facts, be they the statement
+/// with other values in it or one with another byte in it.
 pub fn outline(data: &[u8]) {
     const NUMBERS: [&[u8]; 4] = [b"0", b"7", b"12345678", b"18446744073709551616"];
     const STRINGS: [&[u8]; 4] = [b"", b"for update", b"/* */ -- #?(", b"\xE4\x00 1"];
@@ -85,8 +86,9 @@ pub fn outline(data: &[u8]) {
     outline::hash(&changed);
 }
 
-/// A statement's tokens and shape in any modes: tokens in order, each with something in it, and a shape that says so if
-/// nothing is known. What stands in one comment is within it, whoever executes that.
+/// A statement's tokens and shape in any modes: tokens in order, each with something in it, and a
+/// shape that says so if nothing is known. What stands in one comment is within it, whoever
+/// executes that.
 pub fn shape(data: &[u8]) {
     let (choice, sql) = split(data);
     let modes = Modes {
@@ -127,7 +129,8 @@ pub fn shape(data: &[u8]) {
     }
 }
 
-/// Whether a statement looks like injected SQL: the library does not fail, and tells a fingerprint that one can write down.
+/// Whether a statement looks like injected SQL: the library does not fail, and tells a fingerprint
+/// that one can write down.
 pub fn injection(data: &[u8]) {
     let found = injection::look(data);
     assert!(found != Look::Failed && found == injection::look(data));

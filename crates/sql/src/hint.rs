@@ -1,8 +1,8 @@
 //! Hints of clients in the first comment of a statement: `/* hostgroup=2;query_timeout=500 */`.
 //!
-//! Pairs `key=value` are separated by `;`, blanks around keys and values do not count, nor does the case of keys. Keys are
-//! ProxySQL's, and `access_mode`. Unknown keys, and values that do not fit, are as if they were not there: other programs write comments
-//! too.
+//! Pairs `key=value` are separated by `;`, blanks around keys and values do not count, nor does the
+//! case of keys. Keys are ProxySQL's, and `access_mode`. Unknown keys, and values that do not fit,
+//! are as if they were not there: other programs write comments too.
 
 /// What hints can ask for; `None` where they did not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -102,8 +102,8 @@ fn number(value: &str) -> Option<u32> {
     value.parse().ok().filter(|number| i32::try_from(*number).is_ok())
 }
 
-/// `uuid:number` or, in MySQL 8.3 and later, `uuid:tag:number`; the dashes of the UUID may be missing, as ProxySQL's binlog reader writes
-/// it.
+/// `uuid:number` or, in MySQL 8.3 and later, `uuid:tag:number`; the dashes of the UUID may be
+/// missing, as ProxySQL's binlog reader writes it.
 fn is_gtid(value: &str) -> bool {
     let Some((source, number)) = value.rsplit_once(':') else { return false };
     let (uuid, tag) = source.split_once(':').unwrap_or((source, "_"));

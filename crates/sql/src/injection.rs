@@ -1,9 +1,10 @@
 //! Whether a text looks like injected SQL, as libinjection sees it.
 //!
-//! libinjection reads a text as tokens, folds them until at most five are left, and looks the five up in a list of fingerprints
-//! that attacks had; it does so with the text as it is and as the rest of a string that is open. It was made for single
-//! inputs of web forms. ProxySQL asks it about whole statements, and so do we: many statements of honest applications have
-//! fingerprints of attacks.
+//! libinjection reads a text as tokens, folds them until at most five are left, and looks the five
+//! up in a list of fingerprints that attacks had; it does so with the text as it is and as the rest
+//! of a string that is open. It was made for single inputs of web forms. ProxySQL asks it about
+//! whole statements, and so do we: many statements of honest applications have fingerprints of
+//! attacks.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,14 +12,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use libinjectionrs::{SqliFlags, SqliState};
 
-/// Bytes of a text that are looked at: what is left of it after folding is decided by its beginning.
+/// Bytes of a text that are looked at: what is left of it after folding is decided by its
+/// beginning.
 pub const LOOKED_AT_BYTES_MAX: usize = 4_096;
 
-/// Dots and backticks in what is looked at. The library looks up each beginning of a word that one of them ends, so without
-/// this its time would grow with the square of a word's length.
+/// Dots and backticks in what is looked at. The library looks up each beginning of a word that one
+/// of them ends, so without this its time would grow with the square of a word's length.
 pub const LOOKED_AT_DOTS_MAX: usize = 256;
 
-/// What libinjection calls a kind of statements or inputs: a letter or sign for each of its tokens, such as `s&1os` or `Enknk`.
+/// What libinjection calls a kind of statements or inputs: a letter or sign for each of its tokens,
+/// such as `s&1os` or `Enknk`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; TOKENS_MAX]);
 
@@ -67,8 +70,8 @@ impl fmt::Debug for Fingerprint {
 pub fn look(text: &[u8]) -> Look {
     let text = shouted(looked_at(text));
     guarded(|| {
-        // Without flags it does what `libinjection_is_sqli` does, which minds none that it was given: ANSI first, and MySQL
-        // where comments may mean something else there.
+        // Without flags it does what `libinjection_is_sqli` does, which minds none that it was
+        // given: ANSI first, and MySQL where comments may mean something else there.
         let mut state = SqliState::new(&text, SqliFlags::FLAG_NONE);
         let is_injected = state.detect();
         // None in its list is longer.
@@ -76,10 +79,11 @@ pub fn look(text: &[u8]) -> Look {
     })
 }
 
-/// What `find` has found. It is somebody else's code, reads bytes from the network and finds places in them by indexing: no
-/// text is known that makes it panic, and if there is one, then it must not end the thread with the sessions of everybody.
-/// Such a text counts as harmless to whoever asks. This is a second wall before that of the server's rights, and a statement
-/// of an honest application that it cannot read must not end its connection; whoever runs the proxy is told.
+/// What `find` has found. It is somebody else's code, reads bytes from the network and finds places
+/// in them by indexing: no text is known that makes it panic, and if there is one, then it must not
+/// end the thread with the sessions of everybody. Such a text counts as harmless to whoever asks.
+/// This is a second wall before that of the server's rights, and a statement of an honest
+/// application that it cannot read must not end its connection; whoever runs the proxy is told.
 fn guarded(find: impl FnOnce() -> Option<Fingerprint>) -> Look {
     // Nothing that lives on was touched when it panicked.
     match catch_unwind(AssertUnwindSafe(find)) {
@@ -97,8 +101,8 @@ fn looked_at(text: &[u8]) -> &[u8] {
     text.get(..end).unwrap_or(text)
 }
 
-/// The text with its `into` in capital letters: only so does the library see `INTO OUTFILE` behind a string, which the original
-/// sees however it is written.
+/// The text with its `into` in capital letters: only so does the library see `INTO OUTFILE` behind
+/// a string, which the original sees however it is written.
 fn shouted(text: &[u8]) -> Cow<'_, [u8]> {
     const WORD: &[u8] = b"INTO";
     let is_meek = |word: &[u8]| word.eq_ignore_ascii_case(WORD) && word != WORD;

@@ -1,9 +1,11 @@
-//! The words, names, values and signs of a statement as a server sees them, in MySQL's and MariaDB's grammar.
+//! The words, names, values and signs of a statement as a server sees them, in MySQL's and
+//! MariaDB's grammar.
 //!
-//! Where a string or comment ends depends on the session: on `ANSI_QUOTES`, on `NO_BACKSLASH_ESCAPES`, and on the
-//! connection's character set, as the second byte of a character of some may look like a backslash or a backtick.
-//! Comments that servers execute (`/*! */`, `/*M! */`) are read as if they had no marks; their tokens say so, because
-//! which server executes them depends on its version.
+//! Where a string or comment ends depends on the session: on `ANSI_QUOTES`, on
+//! `NO_BACKSLASH_ESCAPES`, and on the connection's character set, as the second byte of a character
+//! of some may look like a backslash or a backtick. Comments that servers execute (`/*! */`,
+//! `/*M! */`) are read as if they had no marks; their tokens say so, because which server executes
+//! them depends on its version.
 
 use crate::bytes::{DIGIT, HEX, SPACE, WORD, is};
 
@@ -107,8 +109,8 @@ impl<'a> Lexer<'a> {
         Self { sql, at: 0, modes, conditional: false, broken: false }
     }
 
-    /// Whether something was met so far that servers may see otherwise: a string or comment that does not end, or a
-    /// comment inside a conditional one.
+    /// Whether something was met so far that servers may see otherwise: a string or comment that
+    /// does not end, or a comment inside a conditional one.
     pub fn broken(&self) -> bool {
         self.broken || self.conditional && self.at >= self.sql.len()
     }
@@ -351,7 +353,8 @@ mod tests {
 
     #[test]
     fn second_bytes_are_no_backslashes() {
-        // In GBK, D5 5C is one character; elsewhere, 5C is a backslash that makes the quote a part of the string.
+        // In GBK, D5 5C is one character; elsewhere, 5C is a backslash that makes the quote a part
+        // of the string.
         let sql = b"'\xD5\\' or 1 -- '";
         assert_eq!(tokens(sql, Modes::default()).len(), 1);
         for charset in [Charset::Gbk, Charset::Gb18030, Charset::Big5] {

@@ -1,7 +1,8 @@
 //! What a statement is, from its text alone: no socket, no clock, no random source.
 //!
 //! - [`conditional`]: statements in a comment that some servers execute;
-//! - [`digest`]: the text without its values and that text's hash, as ProxySQL 2.7.2 makes them, in one pass;
+//! - [`digest`]: the text without its values and that text's hash, as ProxySQL 2.7.2 makes them, in
+//!   one pass;
 //! - [`hint`]: what its first comment asks of the proxy;
 //! - [`injection`]: whether it looks like injected SQL;
 //! - [`lexer`]: its tokens as a server sees them, in all modes of a session;
@@ -10,8 +11,8 @@
 //! - [`shape`]: what it does: its kind, the tables it reads and writes, its effects;
 //! - [`spooky`]: the hash of digests and of configuration tables.
 //!
-//! Texts are bytes: what clients send need not be UTF-8. No text makes anything here panic, and time and memory are
-//! bounded by a text's length.
+//! Texts are bytes: what clients send need not be UTF-8. No text makes anything here panic, and
+//! time and memory are bounded by a text's length.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]

@@ -1,13 +1,16 @@
-//! What a statement is but for its plain values: those that share it have the same digest, and need not be read to know that.
+//! What a statement is but for its plain values: those that share it have the same digest, and need
+//! not be read to know that.
 //!
-//! Programs send the same few statements with other numbers and strings in them. Where only such values differ, the pass
-//! that makes a digest takes the same steps: a run of digits that no word and no point goes on, and a string without a
-//! backslash, leave nothing behind but their place. All else counts byte by byte, other values included.
+//! Programs send the same few statements with other numbers and strings in them. Where only such
+//! values differ, the pass that makes a digest takes the same steps: a run of digits that no word
+//! and no point goes on, and a string without a backslash, leave nothing behind but their place.
+//! All else counts byte by byte, other values included.
 
 use crate::bytes::{DIGIT, WORD, is};
 use crate::digest::{Digest, Span};
 
-/// Bytes of the longest statement that has an outline: what it takes to keep one is bounded by this.
+/// Bytes of the longest statement that has an outline: what it takes to keep one is bounded by
+/// this.
 pub const BYTES_MAX: usize = 1024;
 
 /// The outline of one statement.
@@ -19,8 +22,8 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// The outline of `sql`, of which `digest` was made; nothing if it is too long, or if a statement with the same outline
-    /// could mean something else.
+    /// The outline of `sql`, of which `digest` was made; nothing if it is too long, or if a
+    /// statement with the same outline could mean something else.
     pub fn of(sql: &[u8], digest: &Digest) -> Option<Self> {
         let facts = digest.facts();
         let values: Box<[Span]> =
@@ -31,8 +34,8 @@ impl Outline {
         (is_all && sql.len() <= BYTES_MAX).then(|| Self { text: sql.into(), values })
     }
 
-    /// Whether `sql` has this outline: then it has the same digest, by the same options, and the same [facts], comments at the same
-    /// places among them.
+    /// Whether `sql` has this outline: then it has the same digest, by the same options, and the
+    /// same [facts], comments at the same places among them.
     ///
     /// [facts]: crate::digest::Facts
     pub fn fits(&self, sql: &[u8]) -> bool {
@@ -70,8 +73,8 @@ fn is_plain(sql: &[u8], value: Span) -> bool {
     skip_plain(text, kind).is_some_and(<[u8]>::is_empty) && !(is(kind, DIGIT) && goes_on)
 }
 
-/// What is behind the plain value that `text` begins with, if it is one of the kind that begins with `kind` as well: a digit or
-/// a quote.
+/// What is behind the plain value that `text` begins with, if it is one of the kind that begins
+/// with `kind` as well: a digit or a quote.
 fn skip_plain(text: &[u8], kind: u8) -> Option<&[u8]> {
     if is(kind, DIGIT) {
         let digits = text.iter().take_while(|byte| is(**byte, DIGIT)).count();
@@ -92,8 +95,8 @@ fn skip_plain(text: &[u8], kind: u8) -> Option<&[u8]> {
     }
 }
 
-/// A hash of the outline of `sql`, which need not be made for it: the same for all that an outline fits, and nearly always
-/// another one for others.
+/// A hash of the outline of `sql`, which need not be made for it: the same for all that an outline
+/// fits, and nearly always another one for others.
 pub fn hash(sql: &[u8]) -> u64 {
     let mut hash = 0;
     let mut rest = sql;
@@ -111,7 +114,8 @@ pub fn hash(sql: &[u8]) -> u64 {
     hash ^ hash >> 32
 }
 
-/// Up to eight bytes as a number, the first one lowest, and what is behind them; nothing at the end.
+/// Up to eight bytes as a number, the first one lowest, and what is behind them; nothing at the
+/// end.
 fn next_word(text: &[u8]) -> Option<(u64, &[u8])> {
     if let Some((word, behind)) = text.split_first_chunk() {
         return Some((u64::from_le_bytes(*word), behind));
@@ -120,8 +124,8 @@ fn next_word(text: &[u8]) -> Option<(u64, &[u8])> {
     (!text.is_empty()).then_some((word, &[]))
 }
 
-/// The place of the first of eight bytes that begins a value: a quote, or a digit that is not in a word. `before` is the byte in
-/// front of them.
+/// The place of the first of eight bytes that begins a value: a quote, or a digit that is not in a
+/// word. `before` is the byte in front of them.
 fn first_value(word: u64, before: u8) -> Option<usize> {
     let mut marks = digits(word) | quotes(word);
     while marks != 0 {
@@ -143,7 +147,8 @@ const UPPER: u64 = ONES * 0x80;
 
 /// The upper bit of each byte that is a digit.
 const fn digits(word: u64) -> u64 {
-    // Without the upper bits, nothing is carried from byte to byte. Digits become 0 to 9, all others more.
+    // Without the upper bits, nothing is carried from byte to byte. Digits become 0 to 9, all
+    // others more.
     let values = (word & !UPPER) ^ (ONES * b'0' as u64);
     let others = values + ONES * (0x7F - 9);
     !(others | word) & UPPER

@@ -1,7 +1,9 @@
-//! What a stored routine leaves in its session, from its text: whether nothing of it outlives the call, and which other routines it calls.
+//! What a stored routine leaves in its session, from its text: whether nothing of it outlives the
+//! call, and which other routines it calls.
 //!
-//! The grammar of compound statements is followed as far as that takes: which names are local variables, and where a `SET` begins that is a
-//! statement of its own. Whatever is not understood may leave something.
+//! The grammar of compound statements is followed as far as that takes: which names are local
+//! variables, and where a `SET` begins that is a statement of its own. Whatever is not understood
+//! may leave something.
 
 mod body;
 mod calls;
@@ -12,8 +14,8 @@ use crate::shape::pieces::{Piece, Pieces};
 
 pub use self::calls::{Called, Kind};
 
-/// The routines that a statement calls, functions that are not built in among them; `None` if its text does not tell, or if it has a user variable
-/// set by a procedure.
+/// The routines that a statement calls, functions that are not built in among them; `None` if its
+/// text does not tell, or if it has a user variable set by a procedure.
 ///
 /// `modes` need not have `ANSI_QUOTES`: what that would change tells nothing.
 ///
@@ -29,12 +31,15 @@ pub fn called(statement: &[u8], modes: Modes) -> Option<Vec<Called>> {
     if gives { None } else { calls::all(&pieces) }
 }
 
-/// The routines that a routine calls, if nothing else in it outlives its call; `None` if something does, or may. `definition` is the answer to
-/// `SHOW CREATE PROCEDURE` or `SHOW CREATE FUNCTION`, `modes` are those of its creation.
+/// The routines that a routine calls, if nothing else in it outlives its call; `None` if something
+/// does, or may. `definition` is the answer to `SHOW CREATE PROCEDURE` or `SHOW CREATE FUNCTION`,
+/// `modes` are those of its creation.
 ///
-/// Session variables, user variables, locks by name and of tables, temporary tables, statements that are prepared by name and values of sequences
-/// do. So does, for its caller, what is asked about the session before the call: its connection's number, how many rows there were.
-/// Transactions, warnings and the last key that was generated are not looked for: servers tell of them.
+/// Session variables, user variables, locks by name and of tables, temporary tables, statements
+/// that are prepared by name and values of sequences do. So does, for its caller, what is asked
+/// about the session before the call: its connection's number, how many rows there were.
+/// Transactions, warnings and the last key that was generated are not looked for: servers tell of
+/// them.
 ///
 /// ```
 /// let leaves = |text: &[u8]| sql::routine::definition(text, sql::Modes::default()).is_none();

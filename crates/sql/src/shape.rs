@@ -1,13 +1,15 @@
-//! What a statement does, whatever its values are: its kind, the tables it reads and writes, and its effects besides.
+//! What a statement does, whatever its values are: its kind, the tables it reads and writes, and
+//! its effects besides.
 //!
-//! Found once for each digest, from the tokens alone. There is no grammar here that a statement could fail to match:
-//! effects come from words that must be in the text for a server to have them, so an unusual clause between them changes
-//! nothing. A word in front of a parenthesis that is neither a keyword nor a function known here may be a stored
-//! function, which may do anything; a statement whose first word is not known may do anything, too. Nothing recurses, and
-//! statements of more than [`TOKENS_MAX`] tokens are not looked through.
+//! Found once for each digest, from the tokens alone. There is no grammar here that a statement
+//! could fail to match: effects come from words that must be in the text for a server to have them,
+//! so an unusual clause between them changes nothing. A word in front of a parenthesis that is
+//! neither a keyword nor a function known here may be a stored function, which may do anything; a
+//! statement whose first word is not known may do anything, too. Nothing recurses, and statements
+//! of more than [`TOKENS_MAX`] tokens are not looked through.
 //!
-//! Facts come from MySQL 9's and MariaDB 10.11's manuals: "SQL statements", "Functions and operators", "Statements that
-//! cause an implicit commit", "Locking functions".
+//! Facts come from MySQL 9's and MariaDB 10.11's manuals: "SQL statements", "Functions and
+//! operators", "Statements that cause an implicit commit", "Locking functions".
 
 pub(crate) mod functions;
 mod kind;
@@ -21,8 +23,9 @@ use bitflags::bitflags;
 
 use crate::lexer::Modes;
 
-/// Tokens of a statement that are looked at. A larger one is a write with unknown effects, unless it is an `INSERT` or a
-/// `REPLACE` of values, which large statements mostly are: it is that, and its effects are unknown.
+/// Tokens of a statement that are looked at. A larger one is a write with unknown effects, unless
+/// it is an `INSERT` or a `REPLACE` of values, which large statements mostly are: it is that, and
+/// its effects are unknown.
 pub const TOKENS_MAX: usize = 50_000;
 
 bitflags! {
@@ -45,7 +48,8 @@ bitflags! {
         const SEQUENCE = 1 << 6;
         /// It sets what `LAST_INSERT_ID()` gives next: `LAST_INSERT_ID(expr)`.
         const SETS_LAST_INSERT_ID = 1 << 7;
-        /// It reads what the statement before left: `FOUND_ROWS()`, `ROW_COUNT()`, warnings, diagnostics.
+        /// It reads what the statement before left: `FOUND_ROWS()`, `ROW_COUNT()`, warnings,
+        /// diagnostics.
         const READS_LAST = 1 << 8;
         /// It counts rows for `FOUND_ROWS()`: `SQL_CALC_FOUND_ROWS`.
         const COUNTS_ROWS = 1 << 9;
@@ -63,9 +67,11 @@ bitflags! {
         const TABLE_LOCKS = 1 << 15;
         /// It makes, runs or drops a statement prepared by name.
         const PREPARED = 1 << 16;
-        /// Its answer differs between sessions with the same data: `USER()`, `CONNECTION_ID()`, `DATABASE()`.
+        /// Its answer differs between sessions with the same data: `USER()`, `CONNECTION_ID()`,
+        /// `DATABASE()`.
         const READS_SESSION = 1 << 17;
-        /// Its answer differs from one time to the next with the same data: `NOW()`, `RAND()`, `UUID()`.
+        /// Its answer differs from one time to the next with the same data: `NOW()`, `RAND()`,
+        /// `UUID()`.
         const VOLATILE = 1 << 18;
         /// It waits: `SLEEP`, `BENCHMARK`.
         const WAITS = 1 << 19;
@@ -73,7 +79,8 @@ bitflags! {
         const UNKNOWN = 1 << 20;
         /// It reads what the last insert left, however long ago that was: `LAST_INSERT_ID()`.
         const READS_LAST_INSERT_ID = 1 << 21;
-        /// It sets a savepoint. Without `autocommit` that begins what the next `COMMIT` ends, and no status flag says so.
+        /// It sets a savepoint. Without `autocommit` that begins what the next `COMMIT` ends, and
+        /// no status flag says so.
         const SAVEPOINT = 1 << 22;
         /// It waits until its server has reached a position of replication: `MASTER_GTID_WAIT` and
         /// its family.
@@ -102,7 +109,8 @@ pub struct Table {
 pub struct Shape {
     /// What it is.
     pub kind: Kind,
-    /// Tables that it reads, each once, in order of their names. Views and temporary tables look the same.
+    /// Tables that it reads, each once, in order of their names. Views and temporary tables look
+    /// the same.
     pub reads: Vec<Table>,
     /// Tables that it writes, or whose definition it changes; it may read them as well.
     pub writes: Vec<Table>,
@@ -113,8 +121,8 @@ pub struct Shape {
 impl Shape {
     /// The shape of `sql`, for a session in `modes`.
     ///
-    /// Several statements in one text are [`Kind::Several`], with the tables and effects of all. Invalid UTF-8 in names
-    /// becomes U+FFFD.
+    /// Several statements in one text are [`Kind::Several`], with the tables and effects of all.
+    /// Invalid UTF-8 in names becomes U+FFFD.
     pub fn of(sql: &[u8], modes: Modes) -> Self {
         let Some(mut shape) = walk::shape(sql, modes) else {
             return Self::unknown();
@@ -131,8 +139,9 @@ impl Shape {
         Self::new(Kind::Unknown, Effects::UNKNOWN | Effects::WRITES)
     }
 
-    /// Whether this reads and does nothing else: no lock, no variable, nothing left behind in the session. Such a
-    /// statement may run on any server that has the data, and may be run again. What a view calls is not seen.
+    /// Whether this reads and does nothing else: no lock, no variable, nothing left behind in the
+    /// session. Such a statement may run on any server that has the data, and may be run again.
+    /// What a view calls is not seen.
     pub fn is_plain_read(&self) -> bool {
         self.kind == Kind::Select && !self.effects.intersects(NOT_PLAIN)
     }

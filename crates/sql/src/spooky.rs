@@ -1,8 +1,10 @@
-//! SpookyHash V2, the hash that digests are known by: `stats_mysql_query_digest.digest`, the column `digest` of query
-//! rules and the checksums of configuration tables are all its 64-bit form with both seeds 0.
+//! SpookyHash V2, the hash that digests are known by: `stats_mysql_query_digest.digest`, the column
+//! `digest` of query rules and the checksums of configuration tables are all its 64-bit form with
+//! both seeds 0.
 //!
-//! The algorithm is Bob Jenkins', who put it into the public domain (<https://burtleburtle.net/bob/hash/spooky.html>).
-//! It is fast, not secret: nothing that an attacker must not collide may rest on it.
+//! The algorithm is Bob Jenkins', who put it into the public domain
+//! (<https://burtleburtle.net/bob/hash/spooky.html>). It is fast, not secret: nothing that an
+//! attacker must not collide may rest on it.
 
 /// Inputs below this many bytes take the short form, which has a smaller state.
 const SHORT_BELOW: usize = 192;
@@ -97,7 +99,8 @@ fn long(message: &[u8], seed1: u64, seed2: u64) -> (u64, u64) {
     for block in blocks {
         mix(&words(block), &mut state);
     }
-    // What is left over is filled up with zeros, and its length goes into the last byte, which is always free.
+    // What is left over is filled up with zeros, and its length goes into the last byte, which is
+    // always free.
     let mut last = [0; BLOCK];
     for (to, from) in last.iter_mut().zip(rest) {
         *to = *from;

@@ -311,7 +311,8 @@ fn a_digest_that_is_cut_does_not_say_what_a_statement_is() {
     assert!(!facts.sound && facts.clear);
 }
 
-/// Prints what a digest costs: `cargo test --release -p sql --test digest -- --ignored --nocapture`.
+/// Prints what a digest costs:
+/// `cargo test --release -p sql --test digest -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement; run it in a release build"]
 fn cost() {

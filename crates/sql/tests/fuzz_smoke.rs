@@ -1,4 +1,5 @@
-//! The fuzz harnesses as bounded tests: on random bytes, and on statements that something happened to.
+//! The fuzz harnesses as bounded tests: on random bytes, and on statements that something happened
+//! to.
 
 use proptest::{collection::vec, prelude::*, sample::Index};
 use sql::fuzzing;

@@ -1,6 +1,8 @@
-//! Statements and their shapes: `shapes.txt` has a statement on one line and its shape, indented, on the next.
+//! Statements and their shapes: `shapes.txt` has a statement on one line and its shape, indented,
+//! on the next.
 //!
-//! To write the shapes anew, and then to read the difference: `POINTSMAN_WRITE_GOLDEN=1 cargo test -p sql --test shape`.
+//! To write the shapes anew, and then to read the difference:
+//! `POINTSMAN_WRITE_GOLDEN=1 cargo test -p sql --test shape`.
 
 use sql::shape::{Effects, Table};
 use sql::{Modes, Shape};

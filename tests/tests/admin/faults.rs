@@ -1,4 +1,5 @@
-//! What a crash in the middle of a save leaves: the old state or the new one, never a part of either.
+//! What a crash in the middle of a save leaves: the old state or the new one, never a part of
+//! either.
 
 use e2e::{Setup, run};
 use testkit::client::Client;

@@ -1,5 +1,5 @@
-//! Where a configuration comes from, and files that cannot be written: `--reload`, `pointsman import`, rollbacks, a disk that is
-//! full, one that is read-only.
+//! Where a configuration comes from, and files that cannot be written: `--reload`,
+//! `pointsman import`, rollbacks, a disk that is full, one that is read-only.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

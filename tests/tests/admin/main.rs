@@ -1,4 +1,5 @@
-//! The admin port of a running proxy: the classic set-up by statements alone, orders, programs and drivers.
+//! The admin port of a running proxy: the classic set-up by statements alone, orders, programs and
+//! drivers.
 
 mod collations;
 mod drivers;

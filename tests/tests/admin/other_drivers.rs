@@ -1,5 +1,6 @@
-//! Drivers in other languages at the admin port: programs of `tests/clients/admin`, each of which sets something, loads it, and
-//! reads it back. Their drivers are those that `make test-clients` installs; what is not there is skipped by name.
+//! Drivers in other languages at the admin port: programs of `tests/clients/admin`, each of which
+//! sets something, loads it, and reads it back. Their drivers are those that `make test-clients`
+//! installs; what is not there is skipped by name.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

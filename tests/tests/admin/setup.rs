@@ -1,4 +1,5 @@
-//! From an empty proxy to one that serves, by statements of the admin port alone; and over a restart.
+//! From an empty proxy to one that serves, by statements of the admin port alone; and over a
+//! restart.
 
 use e2e::{Setup, run, wait_for};
 use testkit::client::{Client, Options};

@@ -1,4 +1,5 @@
-//! Statements and commands reach the server and their answers the client, as if there were no proxy.
+//! Statements and commands reach the server and their answers the client, as if there were no
+//! proxy.
 
 mod commands;
 mod files;

@@ -65,7 +65,8 @@ fn c17_messages_of_any_size_pass_in_both_directions(db: &Backend) {
             let sql = format!("SELECT LENGTH('{text}'), ''");
             let answered = value(&mut client, &sql).await.unwrap();
             assert_eq!(answered, text.len().to_string());
-            // The row's payload has exactly this length: the length of a cell takes 1, 3, 4 or 9 bytes.
+            // The row's payload has exactly this length: the length of a cell takes 1, 3, 4 or 9
+            // bytes.
             let prefix = if len < 251 {
                 1
             } else if len < 1 << 16 {

@@ -25,7 +25,8 @@ pub(crate) enum Fault {
     FreezeForGood,
     /// The network to it forwards nothing for some time.
     Hold,
-    /// The network to it forwards nothing; the replica is promoted, and the primary told so, which takes a while.
+    /// The network to it forwards nothing; the replica is promoted, and the primary told so, which
+    /// takes a while.
     HoldForGood,
     /// Packets between it and the proxy vanish for some time.
     Partition,

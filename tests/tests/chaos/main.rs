@@ -1,8 +1,10 @@
-//! A primary and its replica, to which everything happens that happens to servers, under clients that write: what was acknowledged
-//! is there once, what was refused is not, sessions go on, and the pool counts exactly.
+//! A primary and its replica, to which everything happens that happens to servers, under clients
+//! that write: what was acknowledged is there once, what was refused is not, sessions go on, and
+//! the pool counts exactly.
 //!
-//! Rounds follow from a seed, which is printed: `POINTSMAN_CHAOS_SEED=7 cargo test -p e2e --test chaos -- --nocapture`.
-//! `make chaos` plays them for 15 minutes.
+//! Rounds follow from a seed, which is printed:
+//! `POINTSMAN_CHAOS_SEED=7 cargo test -p e2e --test chaos -- --nocapture`. `make chaos` plays them
+//! for 15 minutes.
 
 mod clients;
 mod fault;
@@ -30,13 +32,15 @@ const CLIENTS: usize = 16;
 /// Connections that each server may have.
 const CONNECTIONS: u32 = 10;
 
-/// How long the clients of a round may take until each of them writes again; on a machine that does much else, too.
+/// How long the clients of a round may take until each of them writes again; on a machine that does
+/// much else, too.
 const STUCK: Duration = Duration::from_secs(20);
 
 /// Rounds after which the proxy has all the memory that it needs.
 const WARM: u32 = 50;
 
-/// Memory that it may have more in the end, in KiB: how much of what was freed the allocator has given back differs by that.
+/// Memory that it may have more in the end, in KiB: how much of what was freed the allocator has
+/// given back differs by that.
 const GROWTH_KIB: u64 = 4096;
 
 /// Rounds after which the rows of those before are removed, so that to count them takes no longer.

@@ -1,8 +1,8 @@
-//! Networks of the test's own: the proxy and its clients are in one network namespace, the servers in another, and each server is
-//! reached over a cable between them that can be pulled.
+//! Networks of the test's own: the proxy and its clients are in one network namespace, the servers
+//! in another, and each server is reached over a cable between them that can be pulled.
 //!
-//! The kernel removes all of it with the last process that is in there; those that hold it are of the sandbox, which ends however
-//! the test does. Nothing is changed in the machine's own network.
+//! The kernel removes all of it with the last process that is in there; those that hold it are of
+//! the sandbox, which ends however the test does. Nothing is changed in the machine's own network.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -35,10 +35,12 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    /// Makes both namespaces and moves the calling thread into the first one. Whatever it starts from then on is in there, too.
+    /// Makes both namespaces and moves the calling thread into the first one. Whatever it starts
+    /// from then on is in there, too.
     ///
     /// # Errors
-    /// When this process may not do that, or the programs `unshare`, `nsenter` and `ip` are not there.
+    /// When this process may not do that, or the programs `unshare`, `nsenter` and `ip` are not
+    /// there.
     pub(crate) fn enter(sandbox: &Sandbox) -> anyhow::Result<Self> {
         ensure!(rustix::process::geteuid().is_root(), "it takes root");
         let here = hold(sandbox)?;
@@ -62,7 +64,8 @@ impl Net {
             self.at(end, &["address", "add", &format!("{address}/30"), "dev", &name])?;
             self.at(end, &["link", "set", &name, "up"])?;
             if server == 0 {
-                // A rule that comes before the one for the addresses of this end can have packets vanish.
+                // A rule that comes before the one for the addresses of this end can have packets
+                // vanish.
                 self.at(end, &["rule", "add", "pref", "100", "lookup", "local"])?;
                 self.at(end, &["rule", "del", "pref", "0"])?;
             }

@@ -1,5 +1,5 @@
-//! A primary and its replica, which change places and come back whatever was done to them. What was acknowledged by one is at the
-//! other as well: replication is semi-synchronous.
+//! A primary and its replica, which change places and come back whatever was done to them. What was
+//! acknowledged by one is at the other as well: replication is semi-synchronous.
 
 use std::net::Ipv4Addr;
 
@@ -84,8 +84,8 @@ impl Pair {
         [0, 1].map(|server| (address(server), self.relays[server].port()))
     }
 
-    /// Has packets between the proxy and the primary, or the replica, arrive or not. Without a network of its own, the relay
-    /// forwards nothing.
+    /// Has packets between the proxy and the primary, or the replica, arrive or not. Without a
+    /// network of its own, the relay forwards nothing.
     pub(crate) fn cable(&self, to_primary: bool, cable: Cable) {
         let server = if to_primary { self.primary } else { 1 - self.primary };
         match &self.net {

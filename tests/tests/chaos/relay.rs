@@ -37,7 +37,8 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// Listens on a free port of `address` for connections to `target`; both are in this network namespace, if one is given.
+    /// Listens on a free port of `address` for connections to `target`; both are in this network
+    /// namespace, if one is given.
     pub(crate) fn to(target: SocketAddr, address: Ipv4Addr, namespace: Option<OwnedFd>) -> Self {
         let (way, seen) = watch::channel(Way::Open);
         let (sender, port) = std::sync::mpsc::channel();

@@ -1,4 +1,5 @@
-//! A certificate authority for one run, and what it has signed: the certificate that servers and proxies show.
+//! A certificate authority for one run, and what it has signed: the certificate that servers and
+//! proxies show.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! Differences that are known, and why they are there. Each is in the manual's page on drivers as well.
+//! Differences that are known, and why they are there. Each is in the manual's page on drivers as
+//! well.
 
 /// Driver, the beginning of a check's name, and the reason.
 const KNOWN: [(&str, &str, &str); 0] = [];

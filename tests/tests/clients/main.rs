@@ -1,8 +1,9 @@
 //! The client matrix: people's drivers do through the proxy what they do with a server.
 //!
-//! Each program in `tests/clients/` runs its checks with one driver, first with the server and then through the proxy,
-//! and must come to the same outcomes, check by check. `make test-clients` runs everything and prints the table;
-//! `make test` runs those of which the tools are surely there, with less data.
+//! Each program in `tests/clients/` runs its checks with one driver, first with the server and then
+//! through the proxy, and must come to the same outcomes, check by check. `make test-clients` runs
+//! everything and prints the table; `make test` runs those of which the tools are surely there,
+//! with less data.
 
 mod certificates;
 mod driver;
@@ -48,7 +49,8 @@ struct Cell {
     server: String,
     direct: Outcomes,
     proxied: Outcomes,
-    /// A method of login, and how often the client waited for the server in it: direct, and through the proxy.
+    /// A method of login, and how often the client waited for the server in it: direct, and through
+    /// the proxy.
     trips: Vec<(String, usize, usize)>,
 }
 
@@ -76,7 +78,8 @@ fn cell(place: &Place, driver: &'static Driver, size: &str) -> Option<Cell> {
     for method in place.logins() {
         for name in [format!("login_{method}"), format!("tls_login_{method}")] {
             if direct.word(&name) == Some("ok") && proxied.word(&name) == Some("ok") {
-                // A ticket of TLS that comes between two messages of the client looks like an answer to the first.
+                // A ticket of TLS that comes between two messages of the client looks like an
+                // answer to the first.
                 let direct = count(server_port, &name);
                 let mut proxied = count(proxy_port, &name);
                 for _ in 1..TRIES {
@@ -92,7 +95,8 @@ fn cell(place: &Place, driver: &'static Driver, size: &str) -> Option<Cell> {
     Some(Cell { driver: driver.name, server: place.version.clone(), direct, proxied, trips })
 }
 
-/// Prints the table, and fails if the proxy has made a difference or a check is wrong about the server itself.
+/// Prints the table, and fails if the proxy has made a difference or a check is wrong about the
+/// server itself.
 fn conclude(matrix: &[Cell]) {
     let mut table = String::from("\n");
     let (mut wrong, mut differences) = (Vec::new(), Vec::new());

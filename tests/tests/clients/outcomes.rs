@@ -46,7 +46,8 @@ impl Outcomes {
         self.checks.values().filter(|(found, _)| found == word).count()
     }
 
-    /// What is wrong if `self` is the run with the server and `proxied` the one through the proxy: checks, and why.
+    /// What is wrong if `self` is the run with the server and `proxied` the one through the proxy:
+    /// checks, and why.
     pub(crate) fn problems(&self, proxied: &Self) -> Vec<(String, String)> {
         if self.checks.is_empty() || proxied.checks.is_empty() {
             let why = format!("no outcome: {:?} and {:?}", self.noise, proxied.noise);

@@ -14,7 +14,8 @@ enum Speaker {
     Server,
 }
 
-/// A relay on a port of its own. Its threads end with their connections, and the last one with the process.
+/// A relay on a port of its own. Its threads end with their connections, and the last one with the
+/// process.
 #[derive(Debug)]
 pub(crate) struct Relay {
     port: u16,
@@ -42,7 +43,8 @@ impl Relay {
         self.port
     }
 
-    /// How often clients have begun to speak after the server had spoken: what a packet in two pieces does not change.
+    /// How often clients have begun to speak after the server had spoken: what a packet in two
+    /// pieces does not change.
     pub(crate) fn trips(&self) -> usize {
         *self.trips.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,5 +1,5 @@
-//! Prepared statements: preparing, executing, long data, cursors, resetting, closing; MariaDB's bulk execution and its
-//! "statement prepared last".
+//! Prepared statements: preparing, executing, long data, cursors, resetting, closing; MariaDB's
+//! bulk execution and its "statement prepared last".
 
 use e2e::{Backend, Frame, Twin, on_each_server, run};
 use testkit::client::CAPABILITIES;
@@ -49,7 +49,8 @@ fn script() -> Vec<Vec<u8>> {
         long_data(2, 0, b"long "), long_data(2, 0, b"text"), execute_with(2, 0, BLOB, &[]),
         long_data(2, 0, b"lost"), of_statement(Kind::StmtReset, 2), execute_with(2, 0, VAR_STRING, &text(b"kept")),
         long_data(2, 0, &vec![b'l'; 70_000]), execute_with(2, 0, BLOB, &[]),
-        // Wrong: a parameter that is not there (the error comes with the next command), a statement that is not there.
+        // Wrong: a parameter that is not there (the error comes with the next command), a statement
+        // that is not there.
         long_data(2, 9, b"nowhere"), execute_with(2, 0, LONG, &7_i32.to_le_bytes()), of_statement(Kind::StmtReset, 2),
         long_data(NOBODYS, 0, b"nobody"),
         execute(NOBODYS, 0), fetch(NOBODYS, 1), of_statement(Kind::StmtReset, NOBODYS), of_statement(Kind::StmtClose, NOBODYS),

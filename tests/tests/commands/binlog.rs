@@ -1,4 +1,5 @@
-//! Binary logs come through the proxy: to the tools that read them, and to a replica whose primary is the proxy.
+//! Binary logs come through the proxy: to the tools that read them, and to a replica whose primary
+//! is the proxy.
 
 use std::process::Stdio;
 use std::sync::LazyLock;
@@ -40,7 +41,8 @@ fn connection(port: u16) -> [String; 4] {
 fn mariadb_binlog_reads_the_same_through_the_proxy() {
     let db = &*DB;
     write(db);
-    // The server writes this event into the new log in the background, some time after the statement.
+    // The server writes this event into the new log in the background, some time after the
+    // statement.
     wait_for("the new log's checkpoint", || {
         db.sql("SHOW BINLOG EVENTS IN 'binlog.000002'").contains("\tbinlog.000002\n")
     });
@@ -72,7 +74,8 @@ fn mariadb_binlog_reads_the_same_through_the_proxy() {
 
 #[test]
 fn a_mariadb_replica_follows_a_primary_behind_the_proxy() {
-    // A server of its own: what is written here would come into the log that the other test compares.
+    // A server of its own: what is written here would come into the log that the other test
+    // compares.
     let db = &Backend::start(&["--log-bin=binlog"]);
     let proxy = proxy(db);
     let replica = Setup::new("replica").server_id(2).start(&mariadb::find().unwrap(), &db.sandbox).unwrap();
@@ -102,7 +105,8 @@ fn a_mariadb_replica_follows_a_primary_behind_the_proxy() {
     wait_for("the replica to go on", || replica.sql(found).unwrap() == "1\n");
 }
 
-/// Runs MySQL's `mysqlbinlog` to its end; what it printed, without the comments, which name the time and the server.
+/// Runs MySQL's `mysqlbinlog` to its end; what it printed, without the comments, which name the
+/// time and the server.
 fn mysqlbinlog(db: &Backend, port: u16, options: &[&str]) -> String {
     let binaries = mysql::find().unwrap().unwrap();
     let mut command = binaries.command(&db.sandbox, "bin/mysqlbinlog").unwrap();

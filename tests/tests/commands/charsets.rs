@@ -1,6 +1,6 @@
-//! Text in the character set that the client asked for, in every way in which it can ask. In GBK, GB18030 and Shift JIS
-//! the second byte of a character may be a backslash; whoever reads such text as another character set finds the end of
-//! a string in another place than the server.
+//! Text in the character set that the client asked for, in every way in which it can ask. In GBK,
+//! GB18030 and Shift JIS the second byte of a character may be a backslash; whoever reads such text
+//! as another character set finds the end of a string in another place than the server.
 
 use e2e::{Backend, Twin, on_each_server, run};
 use testkit::client::{Client, ClientError, Options, QueryResult};
@@ -46,13 +46,15 @@ const TEXTS: [&[u8]; 14] = [
     "表ソ漢字".as_bytes(),
     "\u{1f600}".as_bytes(),
     b"\xe4\xf6\xfc",
-    // A character of GBK, GB18030 and Big5 whose second byte is a backslash; the same before a quote.
+    // A character of GBK, GB18030 and Big5 whose second byte is a backslash; the same before a
+    // quote.
     b"\xbf\x5c",
     b"\x95\x5c",
     b"\x83\x5c",
     b"\x83\x5c''\x83\x5c",
     b"\x81\x30\x81\x30",
-    // No character: a first byte before a quote. With an escape in front of the quote it is one of GBK.
+    // No character: a first byte before a quote. With an escape in front of the quote it is one of
+    // GBK.
     b"\xbf\x27\x27",
     b"\xbf\x5c\x27",
     b"\xbf\x5c\x5c",
@@ -75,8 +77,8 @@ const CREATE: &str = "CREATE TEMPORARY TABLE kept (id INT PRIMARY KEY AUTO_INCRE
     u TEXT CHARACTER SET utf8mb4, b VARBINARY(100))";
 const KEPT: &str = "SELECT id, u, HEX(u), HEX(b) FROM kept";
 
-/// Sends everything that depends on the character set, as text and as parameters. The prepared statement is the
-/// `prepared`-th of the session.
+/// Sends everything that depends on the character set, as text and as parameters. The prepared
+/// statement is the `prepared`-th of the session.
 async fn compare(twin: &mut Twin, prepared: u32) {
     twin.same_query(SETTINGS).await;
     for text_bytes in TEXTS {

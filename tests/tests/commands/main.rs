@@ -23,7 +23,8 @@ fn proxy(db: &Backend) -> Proxy {
     Setup::before(&db.sandbox, &db.server).start()
 }
 
-/// Creates procedures in a schema, with the protocol: command-line clients would cut their statements at semicolons.
+/// Creates procedures in a schema, with the protocol: command-line clients would cut their
+/// statements at semicolons.
 async fn create_procedures(db: &Backend, schema: &str, procedures: &[&str]) {
     let options = Options::tcp(db.server.address(), USER, PASSWORD).schema(schema);
     let mut client = Client::connect(&options).await.unwrap();

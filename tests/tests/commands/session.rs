@@ -1,4 +1,5 @@
-//! Commands about the session and the server; commands that servers have no more or never had; garbage.
+//! Commands about the session and the server; commands that servers have no more or never had;
+//! garbage.
 
 use e2e::{Backend, Twin, on_each_server, run};
 use testkit::client::Client;
@@ -57,8 +58,9 @@ fn small_commands_are_answered_as_by_the_server(db: &Backend) {
     });
 }
 
-/// Commands whose answers cannot be compared, each with a test elsewhere: they end the session, end the server, show
-/// everybody's sessions, or do not end. MySQL answers the two that are never answered if they are too short.
+/// Commands whose answers cannot be compared, each with a test elsewhere: they end the session, end
+/// the server, show everybody's sessions, or do not end. MySQL answers the two that are never
+/// answered if they are too short.
 const APART: [Kind; 12] = [
     Kind::Quit,
     Kind::Shutdown,

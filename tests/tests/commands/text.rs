@@ -31,7 +31,8 @@ const PROCEDURES: [&str; 6] = [
     "neither() BEGIN SELECT * FROM t WHERE id < 0; UPDATE t SET name = name WHERE id < 0; END",
 ];
 
-/// Statements of all kinds. What they change belongs to the session, for two sessions run each of them.
+/// Statements of all kinds. What they change belongs to the session, for two sessions run each of
+/// them.
 const STATEMENTS: &[&str] = &[
     "CREATE TEMPORARY TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(20) NOT NULL DEFAULT 'x', UNIQUE (name))",
     // Results with and without rows, NULL, empty, wide, long.

@@ -87,7 +87,8 @@ fn values_of_all_types_are_the_servers(db: &Backend) {
             assert!(rows.len() > types.len() + 4, "{}", rows.len());
             twin.same(&prepare("SELECT * FROM types")).await;
             let rows = twin.same(&execute(1, 0)).await;
-            // A count, at least, and the rows and an end: a client that keeps columns gets none again.
+            // A count, at least, and the rows and an end: a client that keeps columns gets none
+            // again.
             assert!(rows.len() >= 5, "{}", rows.len());
             // Each alone: a row may then begin with any of its bytes.
             for i in 0..types.len() {

@@ -1,4 +1,5 @@
-//! The compressed protocol with real servers and real clients: each side on its own, in all combinations.
+//! The compressed protocol with real servers and real clients: each side on its own, in all
+//! combinations.
 
 mod clients;
 mod memory;

@@ -8,14 +8,15 @@ use wire::frame::{Header, MAX_PAYLOAD};
 
 use super::{DB, METHODS, connect, proxy};
 
-/// What the proxy may grow by while it refuses a bomb: its buffers, expanders, and what an allocator keeps. With zstd a
-/// window of 16 MiB is part of it, because frames are that long.
+/// What the proxy may grow by while it refuses a bomb: its buffers, expanders, and what an
+/// allocator keeps. With zstd a window of 16 MiB is part of it, because frames are that long.
 const GROWTH_KIB_MAX: u64 = 32 * 1024;
 
 /// Idle clients of one measurement.
 const CLIENTS: usize = 200;
 
-/// What an idle client may cost more with compression than without, in KiB. The layer itself has less than one.
+/// What an idle client may cost more with compression than without, in KiB. The layer itself has
+/// less than one.
 const IDLE_KIB_MAX: u64 = 2;
 
 #[test]

@@ -20,7 +20,8 @@ on_each_server! {
 /// Connections that the proxy may have to the server in these tests.
 const LIMIT: usize = 4;
 
-/// A proxy that may have [`LIMIT`] connections to the server, for a user of its own, whose sessions share them or not.
+/// A proxy that may have [`LIMIT`] connections to the server, for a user of its own, whose sessions
+/// share them or not.
 fn limited(db: &Backend, user: &str, wait_ms: u32, shares: bool) -> Proxy {
     db.sql(&format!(
         "DROP USER IF EXISTS {user}; CREATE USER {user} IDENTIFIED BY 'pw'; GRANT ALL ON *.* TO {user}"

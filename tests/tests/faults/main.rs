@@ -1,5 +1,5 @@
-//! Everything that can go wrong between a client and a server: somebody dies, or talks nonsense. Whoever is concerned
-//! hears of it, nobody else notices.
+//! Everything that can go wrong between a client and a server: somebody dies, or talks nonsense.
+//! Whoever is concerned hears of it, nobody else notices.
 
 mod clients;
 mod limits;
@@ -47,7 +47,8 @@ impl Leave {
     }
 }
 
-/// A connection that has logged in, and run a statement, with nothing above it: bytes go out as they are.
+/// A connection that has logged in, and run a statement, with nothing above it: bytes go out as
+/// they are.
 async fn raw(options: &Options, proxy: &Proxy) -> TcpStream {
     let mut stream = TcpStream::connect(proxy.tcp()).await.unwrap();
     let mut client = Client::over(&mut stream, options).await.unwrap();
@@ -56,7 +57,8 @@ async fn raw(options: &Options, proxy: &Proxy) -> TcpStream {
     stream
 }
 
-/// A client with a transaction and a temporary table, whose connection must survive whatever others do.
+/// A client with a transaction and a temporary table, whose connection must survive whatever others
+/// do.
 struct Bystander(Client);
 
 impl Bystander {

@@ -241,8 +241,8 @@ fn c01_noise_on_one_connection_reaches_no_other() {
         let mut bystander = Bystander::new(&proxy).await;
         for round in 0..150_usize {
             let mut stream = raw(&proxy.options(), &proxy).await;
-            // A message of noise behind a command byte that the server must make something of, or noise alone. Never
-            // the commands that stop servers.
+            // A message of noise behind a command byte that the server must make something of, or
+            // noise alone. Never the commands that stop servers.
             let body = noise.bytes(round * 7 % 2000);
             let kind = [0x03, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x02, 0x04, 0x11, 0x0e][round % 12];
             let mut bytes = Vec::new();

@@ -147,7 +147,8 @@ fn a_server_that_dies_in_the_middle_of_data_ends_the_session(db: &mut Backend) {
                 .await
                 .unwrap();
             sending.packets().expect_seq(1);
-            // Of a command that no server has seen the client would hear when it has sent all of it.
+            // Of a command that no server has seen the client would hear when it has sent all of
+            // it.
             let is_there = format!("SELECT ({SENT}) >= {}", before + PART_BYTES as u64);
             wait_for_value(&mut admin, &is_there, "1").await;
 
@@ -163,7 +164,8 @@ fn a_server_that_dies_in_the_middle_of_data_ends_the_session(db: &mut Backend) {
             if let Ok(packet) = rest {
                 assert!(packet.starts_with(&[0xff, 0xdd, 0x07]), "{}", packet.escape_ascii());
             }
-            // The file is sent to its end, if the connection still takes it; then there is an answer, or the end.
+            // The file is sent to its end, if the connection still takes it; then there is an
+            // answer, or the end.
             let _ = loading.packets().write(&[]).await;
             let error = loading.read_result().await.unwrap_err();
             assert!(is_loss(&error), "{error}");
@@ -190,7 +192,8 @@ fn c24_a_server_that_freezes_is_left_alone_until_it_is_back(db: &mut Backend) {
         assert!(error.to_string().contains("no answer within "), "{error}");
         assert!(started.elapsed() >= WAIT, "{:?}", started.elapsed());
         db.server.resume().unwrap();
-        // The same session works as soon as the server does, and the one that had a backend has it still.
+        // The same session works as soon as the server does, and the one that had a backend has it
+        // still.
         assert_eq!(client.query("SELECT 1").await.unwrap().first().as_deref(), Some("1"));
         assert_eq!(before.query("SELECT @a").await.unwrap().first().as_deref(), Some("7"));
     });

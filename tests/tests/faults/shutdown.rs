@@ -147,7 +147,8 @@ fn sigterm_ends_those_who_log_in_and_those_who_wait_for_a_server() {
         half_open.read_greeting().await.unwrap();
         proxy.signal(Signal::TERM);
         half_open.expect_gone().await;
-        // The place of the first, which is idle and leaves, is the second's; whether it is used or not, it ends.
+        // The place of the first, which is idle and leaves, is the second's; whether it is used or
+        // not, it ends.
         let _ = waiting.read_result().await;
         assert_eq!(proxy.wait().code(), Some(0));
     });

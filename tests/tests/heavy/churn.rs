@@ -104,7 +104,8 @@ fn thousands_of_short_connections_leave_nothing() {
 #[test]
 fn c29_thousands_of_idle_clients_are_cheap() {
     const CLIENTS: usize = 5000;
-    /// Connections to the server that may stay open although nobody uses them: 10 percent of its `max_connections`.
+    /// Connections to the server that may stay open although nobody uses them: 10 percent of its
+    /// `max_connections`.
     const KEPT_MAX: usize = 100;
     let _machine = machine();
     raise_descriptor_limit();
@@ -185,14 +186,15 @@ fn c27_half_open_logins_disturb_nobody_and_end_at_their_deadline() {
         );
         let each = (with_logins[0] - before) * 1024 / logins as u64;
         assert!(each <= BYTES_MAX, "{each} bytes each");
-        // What the first ones had is there for the second ones, but for what the allocator makes of it.
+        // What the first ones had is there for the second ones, but for what the allocator makes of
+        // it.
         assert!(with_logins[1] <= with_logins[0] * 7 / 5, "the second time is dearer");
         is_served(&options).await;
     });
 }
 
-/// A connection that reads the start of the greeting and goes no further; every other one after a part of a login
-/// packet. With the time when it was made.
+/// A connection that reads the start of the greeting and goes no further; every other one after a
+/// part of a login packet. With the time when it was made.
 async fn half_open(index: usize, address: SocketAddr) -> (TcpStream, Instant) {
     let since = Instant::now();
     let mut stream = connect_from(index, address).await;

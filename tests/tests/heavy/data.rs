@@ -12,8 +12,8 @@ use wire::frame::{HEADER_LEN, put_message};
 use super::{DB, machine, setup};
 
 const MIB: usize = 1 << 20;
-/// What the proxy's memory may grow by while it passes on any amount of data. It holds at most 64 KiB of them; the
-/// rest is for the allocator, and for what a thread touches for the first time.
+/// What the proxy's memory may grow by while it passes on any amount of data. It holds at most 64
+/// KiB of them; the rest is for the allocator, and for what a thread touches for the first time.
 const GROWTH_KIB_MAX: u64 = 1024;
 
 /// The same "random" letters every time, without a pattern of a packet's length.
@@ -156,7 +156,8 @@ fn c29_a_slow_reader_of_a_gigabyte_costs_no_memory() {
     });
 }
 
-/// Reads the large result to its end; again and again not until everything is full, up to the server.
+/// Reads the large result to its end; again and again not until everything is full, up to the
+/// server.
 async fn read_with_pauses(stream: &mut TcpStream, id: &str) {
     let mut packets = PacketCounter::default();
     let mut chunk = vec![0; 64 << 10];

@@ -1,4 +1,5 @@
-//! Many clients that share few connections to the server: nearly all of them have said something once and wait.
+//! Many clients that share few connections to the server: nearly all of them have said something
+//! once and wait.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,8 @@ use super::{DB, machine};
 
 /// Connections that the server may see at a time.
 const BACKENDS_MAX: u64 = 30;
-/// Connections that the proxy may have. The server counts one for a moment longer that was closed to make room for another one.
+/// Connections that the proxy may have. The server counts one for a moment longer that was closed
+/// to make room for another one.
 const LIMIT: u64 = 24;
 /// Clients that log in at the same time.
 const LOGINS_AT_ONCE: usize = 16;
@@ -24,7 +26,8 @@ const LOGINS_AT_ONCE: usize = 16;
 const STATEMENTS: usize = 50;
 /// The budget of a client that waits: resident memory in bytes.
 const BYTES_MAX: u64 = 3072;
-/// The budget of all that wait: processor time in a second. An optimised build has to do with half of it, 0.1 % of a core.
+/// The budget of all that wait: processor time in a second. An optimised build has to do with half
+/// of it, 0.1 % of a core.
 const WAITING_MAX: Duration = Duration::from_millis(2);
 /// After this the memory that only logins needed has gone back to the kernel.
 const REST: Duration = Duration::from_secs(12);
@@ -64,7 +67,8 @@ async fn log_in(proxy: &Proxy, index: usize) -> Client<TcpStream> {
     client
 }
 
-/// Has `clients` log in and say a statement each; their memory is looked at after a rest. Then `active` of them say more, all at once.
+/// Has `clients` log in and say a statement each; their memory is looked at after a rest. Then
+/// `active` of them say more, all at once.
 fn play(clients: usize, active: usize, rest: Duration) -> Seen {
     let _machine = machine();
     raise_descriptor_limit();

@@ -22,7 +22,8 @@ fn machine() -> MutexGuard<'static, ()> {
     MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Hundreds of clients that come at once may wait for seconds where others use the machine as well; nothing here is about that.
+/// Hundreds of clients that come at once may wait for seconds where others use the machine as well;
+/// nothing here is about that.
 const PATIENCE_MS: u32 = 60_000;
 
 fn setup() -> Setup {

@@ -1,4 +1,5 @@
-//! Sessions that share one connection: what one of them has, the other one neither gets nor takes away.
+//! Sessions that share one connection: what one of them has, the other one neither gets nor takes
+//! away.
 
 use e2e::{Backend, Proxy, Setup, run};
 use testkit::client::{Client, ClientError, Options};
@@ -21,7 +22,8 @@ fn options(proxy: &Proxy) -> Options {
     Options::tcp(proxy.tcp(), USER, PASSWORD).schema("test")
 }
 
-/// Another session has a statement carried out, or has to wait in vain where the connection is bound.
+/// Another session has a statement carried out, or has to wait in vain where the connection is
+/// bound.
 async fn meanwhile(other: &mut Client) {
     match other.query("SELECT 7").await {
         Ok(_) => {}

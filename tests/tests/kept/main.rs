@@ -1,4 +1,5 @@
-//! Connections that a client has left and the next one gets, at real servers: the next one finds nothing of the one before.
+//! Connections that a client has left and the next one gets, at real servers: the next one finds
+//! nothing of the one before.
 
 mod hand_over;
 
@@ -154,7 +155,8 @@ fn c03_every_session_begins_with_what_init_connect_says(backend: &Backend) {
         let options = options(&proxy);
         let (mut one, mut two) =
             (Client::connect(&options).await.unwrap(), Client::connect(&options).await.unwrap());
-        // They take turns on one connection, which is reset for the second, and for whoever comes when both have gone.
+        // They take turns on one connection, which is reset for the second, and for whoever comes
+        // when both have gone.
         one.query("SET SESSION max_sort_length = 99, @begun = 'no'").await.unwrap();
         let begun = "SELECT CONCAT(@@max_sort_length, @begun, @also)";
         assert_eq!(value(&mut two, begun).await.as_deref(), Some("77yes;"));

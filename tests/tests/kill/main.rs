@@ -1,4 +1,5 @@
-//! KILL through the proxy: by its connection ids, by Ctrl-C, and of what vanished clients left running.
+//! KILL through the proxy: by its connection ids, by Ctrl-C, and of what vanished clients left
+//! running.
 
 mod cli;
 mod statements;

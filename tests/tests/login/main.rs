@@ -1,4 +1,5 @@
-//! Logins of clients to the proxy and of the proxy to servers: who gets in, how, and what the others are told.
+//! Logins of clients to the proxy and of the proxy to servers: who gets in, how, and what the
+//! others are told.
 
 mod limits;
 mod matrix;
@@ -56,7 +57,8 @@ fn setup() -> Setup {
         .user(SHA2, SHA2_HASH, "")
 }
 
-/// Logs in over TCP; returns the number of messages in both directions, and the client or the proxy's error.
+/// Logs in over TCP; returns the number of messages in both directions, and the client or the
+/// proxy's error.
 async fn log_in(
     address: SocketAddr,
     user: &str,

@@ -1,4 +1,5 @@
-//! Every method of clients with every form of a password, every method of servers, and every way to either.
+//! Every method of clients with every form of a password, every method of servers, and every way to
+//! either.
 
 use e2e::tools::Running;
 use e2e::{Backend, Proxy, Setup, on_each_server, run};
@@ -76,7 +77,8 @@ fn every_combination_works(db: &'static Backend) {
                             Options::tcp(proxy.tcp(), &name, SECRET)
                         };
                         let options = options.auth_plugin(plugin);
-                        // A hash is not enough for another method, unless the client has shown more.
+                        // A hash is not enough for another method, unless the client has shown
+                        // more.
                         let shown = private && *plugin == CLEAR_PLUGIN;
                         if form == "native" && account != "native" && !shown {
                             let error = first_query(&options).await.unwrap_err();
@@ -136,7 +138,8 @@ fn the_command_line_client_logs_in_over_tls(db: &'static Backend) {
     }
 }
 
-/// Who begins with the method of its account takes no more messages to the proxy than to the server.
+/// Who begins with the method of its account takes no more messages to the proxy than to the
+/// server.
 fn a_login_costs_no_more_messages_than_at_the_server(db: &'static Backend) {
     let proxy = proxy(db, "m", 1, false);
     let cases: &[(&str, &str, &str)] = if db.is_mysql() {

@@ -1,4 +1,5 @@
-//! The query log, the slow log and the audit log: what is in them, which files there are, and that they never make a statement wait.
+//! The query log, the slow log and the audit log: what is in them, which files there are, and that
+//! they never make a statement wait.
 
 mod audit;
 mod events;
@@ -65,7 +66,8 @@ fn files(folder: &Path, base: &str) -> Vec<String> {
     names
 }
 
-/// The value of a name in a line of the query log, as it is written there; `None` if the name is not there.
+/// The value of a name in a line of the query log, as it is written there; `None` if the name is
+/// not there.
 fn value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let start = line.find(&format!("\"{name}\":"))? + name.len() + 3;
     let rest = &line[start..];

@@ -1,5 +1,5 @@
-//! Writes random sessions, by seed alone. It knows roughly what its session has open, so that most statements mean
-//! something; what fails is as good as what works.
+//! Writes random sessions, by seed alone. It knows roughly what its session has open, so that most
+//! statements mean something; what fails is as good as what works.
 
 mod commands;
 mod last;
@@ -30,14 +30,15 @@ const SLOTS: usize = 8;
 pub(crate) struct Scope {
     /// Also statements whose answers are known to differ.
     pub(crate) gaps: bool,
-    /// Sessions share connections: what `FOUND_ROWS()` says is only certain behind a `SELECT`, and `GET DIAGNOSTICS` does not know how
-    /// many rows there were.
+    /// Sessions share connections: what `FOUND_ROWS()` says is only certain behind a `SELECT`, and
+    /// `GET DIAGNOSTICS` does not know how many rows there were.
     pub(crate) shares: bool,
-    /// They do so at MySQL: which types user variables have in a prepared statement follows from when it was executed first, parameters keep the
-    /// types of their first values, and warnings may be gone behind a `COM_INIT_DB`.
+    /// They do so at MySQL: which types user variables have in a prepared statement follows from
+    /// when it was executed first, parameters keep the types of their first values, and warnings
+    /// may be gone behind a `COM_INIT_DB`.
     pub(crate) forgets_types: bool,
-    /// They are MySQL's: behind a key that was named, keys are counted in the steps of whoever had the table open before, until somebody says
-    /// `FLUSH TABLES`.
+    /// They are MySQL's: behind a key that was named, keys are counted in the steps of whoever had
+    /// the table open before, until somebody says `FLUSH TABLES`.
     pub(crate) inherits_steps: bool,
     /// Most sessions are alike, and say much that others say as well.
     pub(crate) are_alike: bool,
@@ -95,7 +96,8 @@ struct Slot {
     /// In which modes that was.
     typed_in: usize,
     has_cursor: bool,
-    /// MySQL 9.7 answers without rows, and not as the protocol says, when it is then executed without a cursor.
+    /// MySQL 9.7 answers without rows, and not as the protocol says, when it is then executed
+    /// without a cursor.
     had_cursor: bool,
     /// Others have it as well.
     is_common: bool,
@@ -149,7 +151,8 @@ fn sets_modes(sql: &str) -> bool {
     is_set || sql.starts_with("use ")
 }
 
-/// Of these several statements, and of what stored code does, nobody knows whether something changes modes.
+/// Of these several statements, and of what stored code does, nobody knows whether something
+/// changes modes.
 const MAY_SET_MODES: [&str; 4] = ["PREPARE in_many", "SET @m =", "BEGIN NOT ATOMIC", "CALL "];
 
 impl Author {
@@ -216,7 +219,8 @@ impl Author {
             // At MariaDB only the connection knows whether a key was generated or set.
             sql = sql.replace(", sql_auto_is_null = 1", "");
             if sql.to_lowercase().contains("found_rows()") {
-                // Without tables, which may be locked: behind an error it is what the statement before that has found.
+                // Without tables, which may be locked: behind an error it is what the statement
+                // before that has found.
                 let read = self.filled("SELECT {tag} UNION ALL SELECT 2");
                 self.say(Command::Query(read));
             }
@@ -234,7 +238,8 @@ impl Author {
         self.say(command);
     }
 
-    /// Warnings of the statement before are lost if statements by name are prepared in front of what changes modes: there are to be none.
+    /// Warnings of the statement before are lost if statements by name are prepared in front of
+    /// what changes modes: there are to be none.
     fn read_before_modes(&mut self) {
         if self.is_certain && self.session.named {
             let read = self.filled("SELECT {tag}, id FROM shared.s ORDER BY id LIMIT 3");
@@ -257,7 +262,8 @@ impl Author {
         })
     }
 
-    /// Puts values where a template has names: `{tag}`, `{db}`, `{id}` (of a row), `{n}` (a small number).
+    /// Puts values where a template has names: `{tag}`, `{db}`, `{id}` (of a row), `{n}` (a small
+    /// number).
     fn filled(&mut self, template: &str) -> String {
         let mut out = String::with_capacity(template.len() + 20);
         let mut rest = template;

@@ -1,20 +1,21 @@
-//! The model test: random sessions of many clients at once through the proxy, each of which has to get what it gets from a
-//! server of its own, byte for byte.
+//! The model test: random sessions of many clients at once through the proxy, each of which has to
+//! get what it gets from a server of its own, byte for byte.
 //!
-//! There are two servers that are the same, one of them behind the proxy. Each client has a [script](author) that follows
-//! from the seed, and runs each step on both. What only tells sessions apart is masked: ids of connections and of prepared
-//! statements. Every result names who has asked, and as which command, so that no answer can pass for another.
+//! There are two servers that are the same, one of them behind the proxy. Each client has a
+//! [script](author) that follows from the seed, and runs each step on both. What only tells
+//! sessions apart is masked: ids of connections and of prepared statements. Every result names who
+//! has asked, and as which command, so that no answer can pass for another.
 //!
-//! A failure prints the seed, the last steps of the client and both answers; then the script is made [shorter](shrink) as
-//! long as it fails, and printed. Environment variables, all optional:
+//! A failure prints the seed, the last steps of the client and both answers; then the script is
+//! made [shorter](shrink) as long as it fails, and printed. Environment variables, all optional:
 //!
 //! - `POINTSMAN_MODEL_SEED`: only this seed;
 //! - `POINTSMAN_MODEL_STATEMENTS`: commands of one test, of all clients and seeds together;
 //! - `POINTSMAN_MODEL_CONNECTIONS`: `max_connections` of the server behind the proxy;
 //! - `POINTSMAN_MODEL_GAPS=1`: with statements whose answers are known to differ;
 //! - `POINTSMAN_MODEL_ALL=1`: the others go on when a client fails, and nothing is made shorter;
-//! - `POINTSMAN_MODEL_LOG`: the file into which the server behind the proxy writes what it is told; beside it, with the
-//!   extension `direct`, is that of the other server;
+//! - `POINTSMAN_MODEL_LOG`: the file into which the server behind the proxy writes what it is told;
+//!   beside it, with the extension `direct`, is that of the other server;
 //! - `POINTSMAN_MODEL_SECONDS`: how long `soak` takes.
 
 mod author;
@@ -36,7 +37,8 @@ use world::{CONNECTIONS, MARIADB, MYSQL, Pair, SHARED_CONNECTIONS, World};
 
 /// Commands of all seeds.
 const STATEMENTS: usize = 20_000;
-/// Seeds of every run. None is fresh: a difference that was there before is no reason to refuse a change. `soak` looks for those.
+/// Seeds of every run. None is fresh: a difference that was there before is no reason to refuse a
+/// change. `soak` looks for those.
 const SEEDS: [u64; 4] = [1, 20_260_213, 77, 589_218_387];
 /// Commands of one seed in `soak`.
 const SOAK_STATEMENTS: usize = 20_000;

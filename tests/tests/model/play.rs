@@ -108,7 +108,8 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Runs commands on both sides: one after the other at the server itself, all at once through the proxy.
+    /// Runs commands on both sides: one after the other at the server itself, all at once through
+    /// the proxy.
     async fn same(&mut self, commands: &[Command]) -> Played {
         let Some((mut direct, mut proxied)) = self.sides.take() else { return Ok(Answer::default()) };
         let mut answers = Vec::new();

@@ -1,6 +1,7 @@
 //! The statements that make what a run finds: what all clients read, and what each has for itself.
 
-/// What is made behind it was there long ago, so that its server can say of a routine that nobody has altered it lately.
+/// What is made behind it was there long ago, so that its server can say of a routine that nobody
+/// has altered it lately.
 pub(crate) const LONG_AGO: &str = "SET timestamp = 1700000000";
 
 /// In the schema `shared`. Nobody changes it.
@@ -25,7 +26,8 @@ pub(crate) const SHARED: [&str; 24] = [
     "CREATE PROCEDURE shared.p_error(tag VARCHAR(20)) BEGIN SELECT tag; \
      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = tag; SELECT 'never'; END",
     "CREATE PROCEDURE shared.p_warn(tag VARCHAR(20)) SIGNAL SQLSTATE '01000' SET MESSAGE_TEXT = tag, MYSQL_ERRNO = 1642",
-    // MySQL answers a CALL that runs no statement with the rows of the statement before, on the same connection.
+    // MySQL answers a CALL that runs no statement with the rows of the statement before, on the
+    // same connection.
     "CREATE PROCEDURE shared.p_out(n INT, OUT twice INT) BEGIN SET twice = n * 2; DO 0; END",
     "CREATE PROCEDURE shared.p_lock(name VARCHAR(64)) SELECT GET_LOCK(name, 0)",
     "CREATE PROCEDURE shared.p_prepare(tag VARCHAR(20)) BEGIN SET @sql = CONCAT('SELECT ''', tag, ''''); \

@@ -1,5 +1,5 @@
-//! Makes the script of a failure shorter: the client runs it once more with a few others who disturb it, and steps are left
-//! out as long as it fails.
+//! Makes the script of a failure shorter: the client runs it once more with a few others who
+//! disturb it, and steps are left out as long as it fails.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -95,7 +95,8 @@ async fn search(world: &World, failure: &Failure) -> Option<(Vec<Step>, Box<Diff
     Some((script, difference))
 }
 
-/// How it fails, from the beginning, and at the same command: what others have left may make other commands fail.
+/// How it fails, from the beginning, and at the same command: what others have left may make other
+/// commands fail.
 async fn fails(world: &World, failure: &Failure, script: &[Step]) -> Option<Box<Difference>> {
     if script.is_empty() {
         return None;

@@ -1,7 +1,8 @@
 //! One connection as packets, to the server itself or to the proxy.
 //!
-//! Nothing here knows where an answer ends. The server itself gets `COM_STATISTICS` behind each command: what comes before
-//! its answer is the answer to the command. The proxy gets the commands alone, and has to return exactly these packets.
+//! Nothing here knows where an answer ends. The server itself gets `COM_STATISTICS` behind each
+//! command: what comes before its answer is the answer to the command. The proxy gets the commands
+//! alone, and has to return exactly these packets.
 
 mod user;
 
@@ -22,7 +23,8 @@ use wire::{Capabilities, packet};
 use crate::step::{Command, Login, Names};
 use crate::trackers;
 
-/// Longest time between two packets: a session may have to wait for others to give a connection back.
+/// Longest time between two packets: a session may have to wait for others to give a connection
+/// back.
 const PACKET_TIME_MAX: Duration = Duration::from_mins(2);
 /// What the answer to `COM_STATISTICS` begins with.
 const MARK: &[u8] = b"Uptime: ";
@@ -174,7 +176,8 @@ impl Side {
         }
     }
 
-    /// Waits for the end of a connection that was killed, before which there may be an answer or not.
+    /// Waits for the end of a connection that was killed, before which there may be an answer or
+    /// not.
     pub(crate) async fn at_end_or_error(&mut self) -> Result<(), String> {
         loop {
             match self.frame().await {
@@ -249,7 +252,8 @@ impl Side {
                         [*a, *b, *c, *d] = [*slot, 0, 0, 0];
                     }
                 }
-                // MySQL tells how many warnings there were before, if its diagnostics were not emptied since.
+                // MySQL tells how many warnings there were before, if its diagnostics were not
+                // emptied since.
                 [0, 0, 0, _, _, warnings, _, ..]
                     if matches!(command, Command::Plain(Kind::InitDb | Kind::Ping, _)) =>
                 {
@@ -318,8 +322,8 @@ fn mask_statements(names: &Names, payload: &mut Vec<u8>) {
     }
 }
 
-/// The character set, the length and the flags of a column that is nothing but a parameter, and the flags of one that is made of one: they follow
-/// from when its type was told on this connection.
+/// The character set, the length and the flags of a column that is nothing but a parameter, and the
+/// flags of one that is made of one: they follow from when its type was told on this connection.
 fn mask_parameter(payload: &mut [u8]) {
     // It may have a second name where there is a cursor. Two of them have an alias.
     const PARAMETERS: [&[u8]; 4] = [
@@ -344,8 +348,8 @@ fn mask_parameter(payload: &mut [u8]) {
     }
 }
 
-/// The error that a statement has no open cursor, in a row: `SHOW WARNINGS` and variables have it with the statement's id. In whatever
-/// language, it is the only number there in parentheses.
+/// The error that a statement has no open cursor, in a row: `SHOW WARNINGS` and variables have it
+/// with the statement's id. In whatever language, it is the only number there in parentheses.
 fn mask_told(names: &Names, payload: &mut Vec<u8>) {
     const MARKS: [(&[u8], &[u8]); 2] =
         [(b"The statement (", b") has no open"), (b"Die Anweisung (", b") hat ")];

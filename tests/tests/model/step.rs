@@ -1,5 +1,5 @@
-//! What a session consists of, as values: nothing here depends on an answer, so a script is the same for both sides and
-//! can be cut short.
+//! What a session consists of, as values: nothing here depends on an answer, so a script is the
+//! same for both sides and can be cut short.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -65,7 +65,8 @@ pub(crate) struct Login {
     pub(crate) capabilities: Capabilities,
 }
 
-/// One command. Statements are named by slots, in which the side keeps the id of what was prepared last.
+/// One command. Statements are named by slots, in which the side keeps the id of what was prepared
+/// last.
 #[derive(Clone)]
 pub(crate) enum Command {
     /// `COM_QUERY`.
@@ -74,7 +75,8 @@ pub(crate) enum Command {
     Plain(Kind, Vec<u8>),
     /// `COM_STMT_PREPARE`.
     Prepare(u8, String),
-    /// `COM_STMT_EXECUTE`: slot, flags (1: with a cursor), parameters, whether their types are sent.
+    /// `COM_STMT_EXECUTE`: slot, flags (1: with a cursor), parameters, whether their types are
+    /// sent.
     Execute(u8, u8, Vec<Param>, bool),
     /// `COM_STMT_SEND_LONG_DATA`: slot, parameter, bytes.
     LongData(u8, u16, Vec<u8>),

@@ -1,5 +1,6 @@
-//! What differs between two MariaDB servers in what they say about changes of the session: the order of variables, which follows from
-//! addresses in their memory, and the flag in packets that have no changes in them, where it is left from a login.
+//! What differs between two MariaDB servers in what they say about changes of the session: the
+//! order of variables, which follows from addresses in their memory, and the flag in packets that
+//! have no changes in them, where it is left from a login.
 
 use wire::codec::Reader;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
@@ -7,7 +8,8 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 /// The change of the schema.
 const SCHEMA: u8 = 1;
 
-/// Sorts the changes of session variables in an OK packet, in place; takes the flag out of an EOF packet.
+/// Sorts the changes of session variables in an OK packet, in place; takes the flag out of an EOF
+/// packet.
 pub(crate) fn sort(payload: &mut [u8], capabilities: Capabilities) {
     if let [packet::Eof::HEADER, _, _, _, high] = payload {
         *high &= !(StatusFlags::SESSION_STATE_CHANGED.bits().to_be_bytes()[0]);
@@ -18,8 +20,9 @@ pub(crate) fn sort(payload: &mut [u8], capabilities: Capabilities) {
     payload[from..].copy_from_slice(&sorted);
 }
 
-/// Takes the schema out of the changes in an OK packet, for a command that does not change it. A `CALL` of a procedure in another schema
-/// leaves at MariaDB that the schema has changed, which is told with the next change of something else; so does a login.
+/// Takes the schema out of the changes in an OK packet, for a command that does not change it. A
+/// `CALL` of a procedure in another schema leaves at MariaDB that the schema has changed, which is
+/// told with the next change of something else; so does a login.
 pub(crate) fn forget_schema(payload: &mut Vec<u8>, capabilities: Capabilities) {
     let Some((at, changes)) = changes(payload, capabilities) else { return };
     let kept: Vec<u8> = changes.into_iter().filter(|change| change[0] != SCHEMA).flatten().collect();

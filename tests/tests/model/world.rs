@@ -11,8 +11,8 @@ use tokio::sync::{Mutex, Semaphore};
 use crate::author::ACCOUNTS;
 use crate::shared::{LONG_AGO, OWN, SHARED};
 
-/// Connections that the server behind the proxy may have, if nothing else is said: as many as a run needs while each
-/// session has one of its own.
+/// Connections that the server behind the proxy may have, if nothing else is said: as many as a run
+/// needs while each session has one of its own.
 pub(crate) const CONNECTIONS: usize = 80;
 /// The same for sessions that share them.
 pub(crate) const SHARED_CONNECTIONS: usize = 4;
@@ -37,8 +37,9 @@ pub(crate) static MYSQL: LazyLock<Option<Pair>> = LazyLock::new(|| {
     let (direct, proxied) = (Backend::start_mysql(&OPTIONS)?, Backend::start_mysql(&OPTIONS)?);
     Some(Pair::new(direct, proxied, false))
 });
-/// All clients of a run log in to each of them. A thread of MariaDB that serves another connection still knows `FOUND_ROWS()` of the
-/// one before: there must not be such threads. Statistics that are made in the background would change plans, and with them flags.
+/// All clients of a run log in to each of them. A thread of MariaDB that serves another connection
+/// still knows `FOUND_ROWS()` of the one before: there must not be such threads. Statistics that
+/// are made in the background would change plans, and with them flags.
 const OPTIONS: [&str; 4] =
     ["--max-connections=400", "--back-log=400", "--thread-cache-size=0", "--innodb-stats-auto-recalc=OFF"];
 
@@ -78,8 +79,9 @@ pub(crate) struct World {
     pub(crate) proxy: Proxy,
     /// The most connections that the server behind the proxy may have.
     pub(crate) connections: usize,
-    /// Whether there are tables of more than one engine. Behind a statement that has written into one of `MyISAM`, MySQL warns of the next one
-    /// on the same connection, whoever says it, that it mixes engines (6414).
+    /// Whether there are tables of more than one engine. Behind a statement that has written into
+    /// one of `MyISAM`, MySQL warns of the next one on the same connection, whoever says it, that
+    /// it mixes engines (6414).
     pub(crate) mixes_engines: bool,
     /// What kind of servers they are.
     pub(crate) is_mariadb: bool,
@@ -92,8 +94,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A new proxy in front of one of the servers, which has so many connections to it at most unless `POINTSMAN_MODEL_CONNECTIONS`
-    /// says something else, with `more` configuration.
+    /// A new proxy in front of one of the servers, which has so many connections to it at most
+    /// unless `POINTSMAN_MODEL_CONNECTIONS` says something else, with `more` configuration.
     pub(crate) async fn new(
         pair: &'static Pair,
         connections: usize,
@@ -171,7 +173,8 @@ impl World {
         for watcher in &self.watchers {
             let count = match watcher.lock().await.query(&sql).await {
                 Ok(result) => result.first().unwrap_or_default(),
-                // Somebody else's statement has a character that MySQL's list has no room for: it is asked again.
+                // Somebody else's statement has a character that MySQL's list has no room for: it
+                // is asked again.
                 Err(error) if error.code() == Some(ER_CANNOT_CONVERT_STRING) => return false,
                 Err(error) => panic!("{sql}: {error}"),
             };
@@ -192,7 +195,8 @@ impl World {
         (used.parse().unwrap(), free.parse().unwrap())
     }
 
-    /// How many statements were sent together with those of other sessions, and how many of them once more.
+    /// How many statements were sent together with those of other sessions, and how many of them
+    /// once more.
     pub(crate) async fn sent_together(&self) -> [u64; 2] {
         let mut admin = Client::connect(&Options::tcp(self.proxy.admin(), "admin", "admin")).await.unwrap();
         let mut of = async |name: &str| {

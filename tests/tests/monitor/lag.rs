@@ -22,7 +22,8 @@ enum Cause {
     Stopped,
 }
 
-/// Seconds that the replica may lag in hostgroup 1. In hostgroup 2 it may lag for longer than the test takes.
+/// Seconds that the replica may lag in hostgroup 1. In hostgroup 2 it may lag for longer than the
+/// test takes.
 const LIMIT: u32 = 2;
 
 /// The `server_id` of the replica.
@@ -117,7 +118,8 @@ async fn lag(proxy: &Proxy, topology: &Topology, cause: Cause) {
     wait_for_value(&mut admin, &status(1), "ONLINE").await;
 }
 
-/// The checks of a server that saw more lag than it may have, since then, the oldest first. A lag that nobody knows counts as a minute.
+/// The checks of a server that saw more lag than it may have, since then, the oldest first. A lag
+/// that nobody knows counts as a minute.
 fn late(replica: &Server, since: u64) -> String {
     format!(
         "SELECT time_start_us FROM monitor.mysql_server_replication_lag_log WHERE port = {} AND error IS NULL \

@@ -1,4 +1,5 @@
-//! Real servers that are watched: who writes, who lags, who does not answer, and what the admin port shows of it.
+//! Real servers that are watched: who writes, who lags, who does not answer, and what the admin
+//! port shows of it.
 
 mod lag;
 mod servers;

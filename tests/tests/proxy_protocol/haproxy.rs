@@ -36,7 +36,8 @@ fn haproxy(name: &str, proxy: SocketAddr, option: &str) -> Haproxy {
 
 const OPTIONS: [&str; 2] = ["send-proxy", "send-proxy-v2"];
 
-/// From the client through HAProxy and Pointsman, the server sees the client's own address and port.
+/// From the client through HAProxy and Pointsman, the server sees the client's own address and
+/// port.
 #[test]
 fn the_address_goes_all_the_way() {
     for (option, version) in OPTIONS.into_iter().zip([2, 1]) {

@@ -1,4 +1,5 @@
-//! The PROXY protocol with real peers: headers of HAProxy in front, and MariaDB, which understands them, behind.
+//! The PROXY protocol with real peers: headers of HAProxy in front, and MariaDB, which understands
+//! them, behind.
 
 mod clients;
 mod haproxy;

@@ -109,7 +109,8 @@ fn a_server_that_does_not_know_headers_is_named() {
     }
 }
 
-/// A client hears what may be wrong with a server that gets headers, of version 1 or 2, and does not want them.
+/// A client hears what may be wrong with a server that gets headers, of version 1 or 2, and does
+/// not want them.
 fn expect_hints(db: &Backend) {
     for version in VERSIONS {
         let row = row(&db.server, version);

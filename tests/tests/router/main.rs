@@ -1,4 +1,5 @@
-//! A `mysqlrouter.conf` with static destinations: the strategies with servers that die, and the limits.
+//! A `mysqlrouter.conf` with static destinations: the strategies with servers that die, and the
+//! limits.
 
 use std::io::Read as _;
 use std::net::{SocketAddr, TcpStream};

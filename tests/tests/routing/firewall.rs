@@ -1,4 +1,5 @@
-//! The firewall as an operator sets it up: traffic runs, what has run is listed, the rest is detected and then refused.
+//! The firewall as an operator sets it up: traffic runs, what has run is listed, the rest is
+//! detected and then refused.
 
 use e2e::{Proxy, Setup, run};
 use testkit::client::{Client, Options, Value};

@@ -1,4 +1,5 @@
-//! The search for injected SQL as the manual sets it up: first it only counts, then fingerprints are listed, then the rest is refused.
+//! The search for injected SQL as the manual sets it up: first it only counts, then fingerprints
+//! are listed, then the rest is refused.
 
 use e2e::{Proxy, Setup, run};
 use testkit::client::{Client, Options};

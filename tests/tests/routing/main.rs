@@ -23,7 +23,8 @@ fn split() -> Setup {
         .admin("mysql_ifaces", "\"127.0.0.1:0\"")
 }
 
-/// Runs statements with MariaDB's command-line client as an ordinary user; cells are separated by tabs.
+/// Runs statements with MariaDB's command-line client as an ordinary user; cells are separated by
+/// tabs.
 fn ask(proxy: &Proxy, sql: &str) -> tools::Output {
     tools::mariadb_through(&WRITER.sandbox, proxy, &["--comments", "--execute", sql])
 }

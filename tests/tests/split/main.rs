@@ -1,4 +1,5 @@
-//! Reads and writes of one session at two real servers: what each of them gets, and that nobody notices.
+//! Reads and writes of one session at two real servers: what each of them gets, and that nobody
+//! notices.
 
 mod own_writes;
 mod sets;
@@ -201,7 +202,8 @@ fn c06_text_of_two_byte_characters_is_not_misread(pair: &Pair) {
     run(async {
         let mut client = connect(&proxy).await;
         client.query("SET NAMES gbk").await.unwrap();
-        // The second byte of the character is a backslash: to who does not know the string has no end.
+        // The second byte of the character is a backslash: to who does not know the string has no
+        // end.
         let hidden = b"SELECT name, '\xd5\x5c', @a := 1, '' FROM who";
         let payload = [&b"\x03"[..], hidden].concat();
         client.send_command(wire::command::Kind::Query, &payload[1..]).await.unwrap();

@@ -1,5 +1,5 @@
-//! What a session has written is where it reads: MySQL tells the GTIDs of writes, and a reader of binary logs, which the test plays, who has
-//! executed them.
+//! What a session has written is where it reads: MySQL tells the GTIDs of writes, and a reader of
+//! binary logs, which the test plays, who has executed them.
 
 use std::io::Write as _;
 use std::net::TcpListener;

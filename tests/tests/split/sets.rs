@@ -1,4 +1,5 @@
-//! `SET`s whose effect is not written in them plainly: a session that has said one still reads from the reader, which has what was set.
+//! `SET`s whose effect is not written in them plainly: a session that has said one still reads from
+//! the reader, which has what was set.
 
 use e2e::{Make, run};
 use testkit::client::Client;

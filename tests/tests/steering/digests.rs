@@ -22,7 +22,8 @@ async fn rows(admin: &mut Client, sql: &str) -> Vec<String> {
     result.text().unwrap().into_iter().map(text).collect()
 }
 
-/// What a client does: 7 statements that succeed, 1 that fails, 1 that is prepared and executed twice.
+/// What a client does: 7 statements that succeed, 1 that fails, 1 that is prepared and executed
+/// twice.
 async fn work(client: &mut Client, round: u64) {
     tell(
         client,
@@ -257,8 +258,9 @@ fn digests_are_moved_into_the_history_or_forgotten() {
     });
 }
 
-/// The times of statements until `done`, in microseconds, sorted: 16 clients send about 3,000 a second, so that processor time
-/// is left for others, and waiting is measured and not the lack of it.
+/// The times of statements until `done`, in microseconds, sorted: 16 clients send about 3,000 a
+/// second, so that processor time is left for others, and waiting is measured and not the lack of
+/// it.
 async fn load(options: Options, done: Arc<AtomicBool>) -> Vec<u128> {
     let mut clients = JoinSet::new();
     for _ in 0..16 {

@@ -1,5 +1,5 @@
-//! Steering the proxy through its admin port while clients use it: another configuration, orders, and counters against what
-//! was sent.
+//! Steering the proxy through its admin port while clients use it: another configuration, orders,
+//! and counters against what was sent.
 
 mod counters;
 mod digests;

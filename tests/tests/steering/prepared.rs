@@ -1,4 +1,5 @@
-//! Prepared statements, as the admin port shows them, against what clients have and what the server says.
+//! Prepared statements, as the admin port shows them, against what clients have and what the server
+//! says.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +49,8 @@ fn at_server(db: &Backend) -> String {
     said.chars().filter(char::is_ascii_digit).collect()
 }
 
-/// Waits until the server has as many as the table says: it hears of closed connections a little later.
+/// Waits until the server has as many as the table says: it hears of closed connections a little
+/// later.
 async fn expect_agreement(db: &Backend, admin: &mut Client) {
     let count = "SELECT COALESCE(SUM(ref_count_server), 0) FROM stats_mysql_prepared_statements_info";
     let shown = value(admin, count).await;
@@ -63,7 +65,8 @@ fn start(db: &Backend) -> Proxy {
         .start()
 }
 
-/// What random sessions follow from: the same in each run, so that a change is not refused for what it has not changed.
+/// What random sessions follow from: the same in each run, so that a change is not refused for what
+/// it has not changed.
 const SEED: u64 = 20_261_125;
 
 /// A statement that it has once, and one that it has twice.
@@ -121,7 +124,8 @@ fn statements_are_shown(db: &Backend) {
     });
 }
 
-/// A client that prepares, executes and closes as it likes, and what it has: schema and text of each statement.
+/// A client that prepares, executes and closes as it likes, and what it has: schema and text of
+/// each statement.
 struct Restless {
     client: Client,
     dice: Dice,

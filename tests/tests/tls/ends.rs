@@ -11,7 +11,8 @@ use wire::command::Kind;
 
 use super::DB;
 
-/// A client with TLS that runs a statement which does not end by itself; `name` is how to find it at the server.
+/// A client with TLS that runs a statement which does not end by itself; `name` is how to find it
+/// at the server.
 fn busy(proxy: &Proxy, name: &str) -> Running {
     let (port, user) = (format!("--port={}", proxy.tcp().port()), format!("--user={USER}"));
     let (password, sql) =
@@ -86,7 +87,8 @@ fn a_kill_ends_tls_as_well() {
     });
 }
 
-/// It does not listen any more. An end that is said reaches it as one more packet, and servers say nothing either.
+/// It does not listen any more. An end that is said reaches it as one more packet, and servers say
+/// nothing either.
 #[test]
 fn who_has_said_goodbye_is_told_nothing() {
     let proxy = setup().start();

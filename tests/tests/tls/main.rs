@@ -1,4 +1,5 @@
-//! TLS with clients and with servers: who is shown what, who is believed, and what changes while the proxy runs.
+//! TLS with clients and with servers: who is shown what, who is believed, and what changes while
+//! the proxy runs.
 
 mod clients;
 mod ends;

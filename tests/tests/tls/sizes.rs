@@ -1,4 +1,5 @@
-//! Payloads of every size over TLS on both sides, also with compression inside it, and what a large one costs.
+//! Payloads of every size over TLS on both sides, also with compression inside it, and what a large
+//! one costs.
 
 use std::sync::Arc;
 
@@ -27,8 +28,8 @@ fn c17_payloads_of_every_size_arrive_over_tls() {
     let tls13 = &rustls::version::TLS13;
     let zlib = Some(Method::Zlib);
     let zstd = Some(Method::Zstd { level: 3 });
-    // The server's side, and the client's. Above a record the version makes no difference, and the two sides know nothing
-    // of each other.
+    // The server's side, and the client's. Above a record the version makes no difference, and the
+    // two sides know nothing of each other.
     for (use_ssl, compression, sides) in [
         (0, 0, &[(tls12, None, &SIZES[..4]), (tls13, None, &SIZES), (tls13, zstd, &SIZES)][..]),
         (1, 0, &[(tls13, None, &SIZES), (tls13, zlib, &SIZES)]),

@@ -16,8 +16,9 @@ use tokio::net::TcpStream;
 
 use super::Pki;
 
-/// A connection that counts how often its owner begins to read after it has written. What arrives when does not change that,
-/// as it would for who watches the network: tickets of TLS come while a client is speaking.
+/// A connection that counts how often its owner begins to read after it has written. What arrives
+/// when does not change that, as it would for who watches the network: tickets of TLS come while a
+/// client is speaking.
 struct Counted {
     stream: TcpStream,
     has_written: AtomicBool,
@@ -72,8 +73,9 @@ fn logins_take_what_they_take_at(db: Option<&Backend>, pki: &Pki) {
     let options = Options::unix(proxy.socket(), USER, PASSWORD).schema("test");
     run(async {
         for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
-            // The first of all shows its password, where the server wants to see it once; the second one finds all ready,
-            // and the third one also has what the first ones were given for a shorter handshake.
+            // The first of all shows its password, where the server wants to see it once; the
+            // second one finds all ready, and the third one also has what the first ones were given
+            // for a shorter handshake.
             for again in [false, false, true] {
                 let [direct, proxied] = [(); 2].map(|()| believer(Some(version)).unwrap());
                 for _ in 0..usize::from(again) {

@@ -66,7 +66,8 @@ fn c13_writes_go_on_at_the_next_node() {
              WHERE event = 'LEFT' AND hostgroup = 0 AND port = {next} AND cause LIKE '%primary component%'"
         );
         assert_eq!(value(&mut admin, &cause).await, "1");
-        // Until somebody says that the one is enough. That two find each other again takes Galera a minute at times.
+        // Until somebody says that the one is enough. That two find each other again takes Galera a
+        // minute at times.
         node.sql("SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'").unwrap();
         wait_for_value(&mut admin, &ports_in(0), &next).await;
     });

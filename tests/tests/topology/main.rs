@@ -17,12 +17,12 @@ const WATCHER: &str = "watcher";
 /// Rows that are written before a writer is killed, and after it.
 const ROWS: u32 = 20;
 
-/// What clients may notice of a writer's death: the statement that was running, and one that was sent to a socket whose end
-/// nobody had heard of.
+/// What clients may notice of a writer's death: the statement that was running, and one that was
+/// sent to a socket whose end nobody had heard of.
 const ERRORS_MAX: usize = 2;
 
-/// A proxy that watches, with an admin port, in front of these servers in the reader hostgroup. The row of `table` has more columns
-/// in `more`.
+/// A proxy that watches, with an admin port, in front of these servers in the reader hostgroup. The
+/// row of `table` has more columns in `more`.
 fn proxy(
     sandbox: &Sandbox,
     servers: &[&Server],
@@ -62,7 +62,8 @@ fn ports<'a>(servers: impl IntoIterator<Item = &'a Server>) -> String {
     ports.iter().map(u16::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Writes numbered rows until so many more are acknowledged, and says which were, and how many errors there were.
+/// Writes numbered rows until so many more are acknowledged, and says which were, and how many
+/// errors there were.
 async fn write(proxy: &Proxy, first: u32, count: u32) -> (Vec<u32>, usize) {
     let (mut written, mut errors) = (Vec::new(), Vec::new());
     let mut writer = client(proxy).await;

@@ -1,4 +1,5 @@
-//! An RDS Multi-AZ cluster, as far as it can be played: servers that follow one of them, and each has a table with the names of all.
+//! An RDS Multi-AZ cluster, as far as it can be played: servers that follow one of them, and each
+//! has a table with the names of all.
 
 use e2e::admin::{connect as admin, value, wait_for_value};
 use e2e::{Proxy, Setup, run};
@@ -84,7 +85,8 @@ fn the_servers_of_an_rds_cluster_are_found_and_go_through_a_failover() {
         topology.catch_up().unwrap();
         let next = &topology.replicas[1];
         next.sql("STOP SLAVE; RESET SLAVE ALL; SET GLOBAL read_only = 0").unwrap();
-        // The account may write to a server that is read-only: until the monitor has seen it, the old one takes rows.
+        // The account may write to a server that is read-only: until the monitor has seen it, the
+        // old one takes rows.
         wait_for_value(&mut admin, &online(0), NAMES[2]).await;
         let (more, errors) = write(&proxy, 1_000, ROWS).await;
         assert_eq!(errors, 0);

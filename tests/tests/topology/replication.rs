@@ -116,7 +116,8 @@ fn replicas_are_found_where_they_say_that_they_are() {
         assert_eq!(value(&mut admin, cause).await, "2");
         // One that can be written to is no writer for that.
         topology.replicas[0].sql("SET GLOBAL read_only = 0").unwrap();
-        // A check is in the log before anything follows from it, and the next one is made behind that.
+        // A check is in the log before anything follows from it, and the next one is made behind
+        // that.
         let seen = format!(
             "SELECT count(*) > 1 FROM monitor.mysql_server_read_only_log WHERE port = {} AND read_only = 0",
             topology.replicas[0].port()

@@ -7,15 +7,18 @@ use std::path::Path;
 
 use super::BootError;
 
-/// The right to use a `datadir`: others are refused until it is dropped, or the process ends in whatever way.
+/// The right to use a `datadir`: others are refused until it is dropped, or the process ends in
+/// whatever way.
 #[derive(Debug)]
 pub struct Claim {
-    /// The folder itself, locked (flock(2)). Nothing if it cannot be: some file systems know no locks.
+    /// The folder itself, locked (flock(2)). Nothing if it cannot be: some file systems know no
+    /// locks.
     _folder: Option<File>,
 }
 
 impl Claim {
-    /// The right to use `datadir`. Fails if another process has it. A folder that is not there is somebody else's complaint.
+    /// The right to use `datadir`. Fails if another process has it. A folder that is not there is
+    /// somebody else's complaint.
     pub(super) fn on(datadir: &Path) -> Result<Self, BootError> {
         let Ok(folder) = File::open(datadir) else { return Ok(Self { _folder: None }) };
         match folder.try_lock() {

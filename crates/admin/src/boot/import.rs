@@ -25,8 +25,9 @@ pub struct Imported {
     pub left: Vec<String>,
 }
 
-/// Takes the configuration in `database`, which ProxySQL has saved, into a new `pointsman.db` in `datadir`. One that holds
-/// a configuration already is refused, and a folder that another process uses.
+/// Takes the configuration in `database`, which ProxySQL has saved, into a new `pointsman.db` in
+/// `datadir`. One that holds a configuration already is refused, and a folder that another process
+/// uses.
 pub fn import(database: &Path, datadir: &Path) -> Result<Imported, BootError> {
     let failed =
         |error: rusqlite::Error| StoreError::Database { path: database.into(), message: error.to_string() };

@@ -173,7 +173,8 @@ fn a_file_with_a_mistake_does_not_start_either() {
     assert!(error.contains("did you mean `datadir`?"), "{error}");
 }
 
-/// A database as an older ProxySQL saves it: fewer columns, more variables, rows that are not accepted here.
+/// A database as an older ProxySQL saves it: fewer columns, more variables, rows that are not
+/// accepted here.
 #[test]
 fn a_proxysql_db_is_taken_as_far_as_it_goes() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,11 @@
-//! What dump programs ask about each table, in words of MySQL's `INFORMATION_SCHEMA`, which SQLite does not have.
+//! What dump programs ask about each table, in words of MySQL's `INFORMATION_SCHEMA`, which SQLite
+//! does not have.
 
 use crate::command::{Statement, unquoted};
 use crate::show;
 
-/// A question: how it begins and ends around the name of a table (in upper case), and what is selected in its place.
+/// A question: how it begins and ends around the name of a table (in upper case), and what is
+/// selected in its place.
 struct Question {
     start: &'static str,
     end: &'static str,

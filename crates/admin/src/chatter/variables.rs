@@ -47,8 +47,9 @@ const LISTED: [(&str, &str); 2] = [
     ("sql_mode", "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,NO_BACKSLASH_ESCAPES"),
 ];
 
-/// `SELECT @@a, @@session.b AS c, ... [LIMIT 1]` with nothing but variables that are known here. One variable alone is
-/// answered only if it is of a session or of MySQL itself; `@@max_allowed_packet` alone is the proxy's.
+/// `SELECT @@a, @@session.b AS c, ... [LIMIT 1]` with nothing but variables that are known here.
+/// One variable alone is answered only if it is of a session or of MySQL itself;
+/// `@@max_allowed_packet` alone is the proxy's.
 ///
 /// `fact` knows what is asked for besides: `VERSION()`, `DATABASE()` and the like.
 pub(super) fn selected(statement: &str, fact: impl Fn(&str) -> Option<String>) -> Option<Answer> {
@@ -83,7 +84,8 @@ pub(super) fn selected(statement: &str, fact: impl Fn(&str) -> Option<String>) -
     Some(row(&cells))
 }
 
-/// The rows of `SHOW VARIABLES WHERE Variable_name IN ('a','b', ...)`, given in upper case; nothing unless all are known.
+/// The rows of `SHOW VARIABLES WHERE Variable_name IN ('a','b', ...)`, given in upper case; nothing
+/// unless all are known.
 pub(super) fn listed(words: &str) -> Option<Answer> {
     let (_, list) = words.split_once('(')?;
     let names = list.strip_suffix(')')?.split(',').map(str::trim);

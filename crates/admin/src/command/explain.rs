@@ -1,4 +1,5 @@
-//! `POINTSMAN EXPLAIN ROUTE`: where a statement would go, and why. `EXPLAIN ROUTE`, as it is on the ports of clients, is the same.
+//! `POINTSMAN EXPLAIN ROUTE`: where a statement would go, and why. `EXPLAIN ROUTE`, as it is on the
+//! ports of clients, is the same.
 
 use std::net::IpAddr;
 
@@ -8,7 +9,8 @@ use crate::plane::Question;
 /// What may stand in front of the statement.
 const USAGE: &str = "the syntax is: POINTSMAN EXPLAIN ROUTE [USER name] [SCHEMA name] [CLIENT address] [PORT number] [FORMAT=JSON] statement";
 
-/// The command, if `statement` is one. The statement inside of it is taken as it came, blanks and all.
+/// The command, if `statement` is one. The statement inside of it is taken as it came, blanks and
+/// all.
 pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
     let behind = |text, word: &str| {
         let (first, rest) = word_of(text);
@@ -22,7 +24,8 @@ pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
     }))
 }
 
-/// The question, and whether JSON is wanted; `None` if an option has no value that fits, or nothing follows.
+/// The question, and whether JSON is wanted; `None` if an option has no value that fits, or nothing
+/// follows.
 fn question(mut text: &str) -> Option<(Question, bool)> {
     let mut question = Question::default();
     let mut json = false;
@@ -68,7 +71,8 @@ fn format_before(text: &str) -> Option<(bool, &str)> {
     }
 }
 
-/// Whether JSON is wanted, and what follows: `=JSON`, in one word with `FORMAT` or behind it, with or without blanks.
+/// Whether JSON is wanted, and what follows: `=JSON`, in one word with `FORMAT` or behind it, with
+/// or without blanks.
 fn format_of<'a>(format: &str, rest: &'a str) -> Option<(bool, &'a str)> {
     let mut name = format.to_owned();
     let mut rest = rest;
@@ -92,7 +96,8 @@ fn word_of(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len()))
 }
 
-/// The first word of `text`, or what is in quotes there, and what follows. Of two quotes in a row within them one is meant.
+/// The first word of `text`, or what is in quotes there, and what follows. Of two quotes in a row
+/// within them one is meant.
 fn value_of(text: &str) -> Option<(String, &str)> {
     let text = text.trim_ascii_start();
     let quote = text.chars().next()?;

@@ -3,7 +3,8 @@
 use super::text::unquoted;
 use super::{Command, Statement};
 
-/// What CHECKSUM can be asked for: the words, the table, and whether the one on disk has a checksum too.
+/// What CHECKSUM can be asked for: the words, the table, and whether the one on disk has a checksum
+/// too.
 const CHECKSUMS: [(&str, &str, bool); 10] = [
     ("MYSQL SERVERS", "mysql_servers", true),
     ("MYSQL USERS", "mysql_users", true),
@@ -96,7 +97,8 @@ fn number_after<'a>(statement: &'a Statement<'_>, words: &str) -> Option<&'a str
 /// `SET name = value`. Taken from the text as it came: blanks in values count.
 fn set(text: &str) -> Command {
     let assignment = text.get("SET".len()..).unwrap_or_default().trim();
-    // `SET SESSION TRANSACTION READ ONLY` and the like: no variable has such a name, and drivers want to hear OK.
+    // `SET SESSION TRANSACTION READ ONLY` and the like: no variable has such a name, and drivers
+    // want to hear OK.
     let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
     let (name, value) = (name.trim_end().trim_end_matches(':').trim(), value.trim());
     let quoted = unquoted(value) != value;
@@ -120,8 +122,8 @@ enum Scope {
     Session,
 }
 
-/// The scope and the name of a variable of the program. What names none is left as it is: a variable of MySQL's, which
-/// drivers set.
+/// The scope and the name of a variable of the program. What names none is left as it is: a
+/// variable of MySQL's, which drivers set.
 fn scope_of(name: &str) -> (Scope, &str) {
     const SCOPES: [(&str, Scope); 8] = [
         ("GLOBAL ", Scope::Global),
@@ -141,7 +143,8 @@ fn scope_of(name: &str) -> (Scope, &str) {
     found.unwrap_or((Scope::Global, name))
 }
 
-/// Whether a name is one of a variable of the program: those have the name of their module in front.
+/// Whether a name is one of a variable of the program: those have the name of their module in
+/// front.
 fn is_own(name: &str) -> bool {
     let name = unquoted(name);
     ["mysql-", "admin-", "pointsman-", "sqliteserver-", "clickhouse-", "ldap-", "restapi-", "pgsql-"]

@@ -3,7 +3,8 @@
 use super::{Command, Statement};
 use crate::layers::Module;
 
-/// `POINTSMAN CHECK CONFIG`, `POINTSMAN DIFF <module>`, `POINTSMAN ROLLBACK <module> [TO <version>]`.
+/// `POINTSMAN CHECK CONFIG`, `POINTSMAN DIFF <module>`,
+/// `POINTSMAN ROLLBACK <module> [TO <version>]`.
 pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
     let words = statement.upper.strip_prefix("POINTSMAN ")?;
     if words == "CHECK CONFIG" {

@@ -1,4 +1,5 @@
-//! Commands of ProxySQL that are about something that this program does not have: known, and refused with the reason.
+//! Commands of ProxySQL that are about something that this program does not have: known, and
+//! refused with the reason.
 
 use super::{Command, Statement};
 

@@ -8,8 +8,8 @@ const COMMAND_BYTES_MAX: usize = 16 * 1024;
 /// A statement in the three forms that it is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Statement<'a> {
-    /// As it came, without comments, blanks around it and semicolons behind it. Comments that are code
-    /// (`/*! */`, `/*M! */`) stay.
+    /// As it came, without comments, blanks around it and semicolons behind it. Comments that are
+    /// code (`/*! */`, `/*M! */`) stay.
     pub(crate) text: Cow<'a, str>,
     /// With one blank in place of several; empty if it is too long for a command.
     pub(crate) plain: String,
@@ -56,8 +56,8 @@ fn keeps_comments(text: &str) -> bool {
         .any(|word| text.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word)))
 }
 
-/// The length of the comment that `text` begins with, if it is one: `-- `, `#` up to the end of the line, `/* */`.
-/// One that is code is none.
+/// The length of the comment that `text` begins with, if it is one: `-- `, `#` up to the end of the
+/// line, `/* */`. One that is code is none.
 fn comment(text: &str) -> Option<usize> {
     let line = || text.find('\n').unwrap_or(text.len());
     let dashes = text.strip_prefix("--").filter(|rest| rest.is_empty() || rest.starts_with(is_blank));
@@ -69,7 +69,8 @@ fn comment(text: &str) -> Option<usize> {
     Some(inside.find("*/").map_or(text.len(), |end| "/*".len() + end + "*/".len()))
 }
 
-/// `text` with a blank in the place of each comment that is not in quotes. A `#` within a word begins none: paths have it.
+/// `text` with a blank in the place of each comment that is not in quotes. A `#` within a word
+/// begins none: paths have it.
 fn without_comments(text: &str) -> Cow<'_, str> {
     if !["--", "#", "/*"].iter().any(|begin| text.contains(begin)) {
         return Cow::Borrowed(text);

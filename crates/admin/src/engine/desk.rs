@@ -56,8 +56,9 @@ impl Desk {
         self.look_at_pulls();
     }
 
-    /// Does `work`, after which the next statement can be served even if it panics: one statement is lost by a bug then, and not the
-    /// port for all. Nothing of it is left half done: SQLite takes back what was not committed, and what runs changes as a whole.
+    /// Does `work`, after which the next statement can be served even if it panics: one statement
+    /// is lost by a bug then, and not the port for all. Nothing of it is left half done: SQLite
+    /// takes back what was not committed, and what runs changes as a whole.
     fn survive<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> Result<T, AdminError> {
         let result = catch_unwind(AssertUnwindSafe(|| work(self)));
         result.map_err(|_| {

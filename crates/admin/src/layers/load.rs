@@ -57,8 +57,8 @@ impl Store {
         self.read_from("main", module, draft, failure)
     }
 
-    /// Replaces a module's rows in `draft` by those of a schema. Of rows that cannot be used, `failure` says behind the module's name
-    /// what does not come of them.
+    /// Replaces a module's rows in `draft` by those of a schema. Of rows that cannot be used,
+    /// `failure` says behind the module's name what does not come of them.
     pub(crate) fn read_from(
         &self,
         schema: &str,
@@ -113,7 +113,8 @@ impl Store {
         Ok(Answer::Ok { affected: 0, info })
     }
 
-    /// Puts what only a start can change back to what it was; the answer's message says what that is.
+    /// Puts what only a start can change back to what it was; the answer's message says what that
+    /// is.
     fn keep_what_started(&self, draft: &mut Draft) -> String {
         let mut kept = Vec::new();
         let (Some(old), Some(new)) =

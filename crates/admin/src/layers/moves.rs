@@ -61,7 +61,8 @@ impl Store {
         })
     }
 
-    /// Adds the rows of the configuration file to those of memory, or replaces those with the same keys.
+    /// Adds the rows of the configuration file to those of memory, or replaces those with the same
+    /// keys.
     fn load_file(&self, module: Module) -> Result<u64, AdminError> {
         let Some(path) = &self.file else { return Err(AdminError::new("Config file unknown")) };
         let draft = config::read_rows(path).map_err(|problems| {

@@ -32,7 +32,8 @@ pub struct CheckResult {
     pub took_us: u64,
     /// What the server has said of itself: whether it is read-only (1 or 0), or seconds of lag.
     pub value: Option<i64>,
-    /// What a server of a cluster has said, in the order of the columns of its table; none if it has not.
+    /// What a server of a cluster has said, in the order of the columns of its table; none if it
+    /// has not.
     pub details: Vec<CheckDetail>,
     /// Why it failed.
     pub error: Option<String>,

@@ -25,7 +25,8 @@ pub struct Process {
     pub time_ms: u64,
     /// The statement that runs, as far as it was kept.
     pub info: Option<Vec<u8>>,
-    /// What binds the session to its connection to a server while it waits for its client, and for how many milliseconds it has.
+    /// What binds the session to its connection to a server while it waits for its client, and for
+    /// how many milliseconds it has.
     pub pin: Option<(&'static str, u64)>,
     /// What else is known of it, as JSON; the pin as well.
     pub extended: Option<String>,

@@ -44,8 +44,8 @@ pub struct PoolServer {
     pub bytes_sent: u64,
     /// Bytes that came back.
     pub bytes_received: u64,
-    /// Microseconds that the server took to answer the monitor's last ping, or to make the last connection, its login included;
-    /// 0 if there was neither.
+    /// Microseconds that the server took to answer the monitor's last ping, or to make the last
+    /// connection, its login included; 0 if there was neither.
     pub latency_us: u64,
 }
 
@@ -62,7 +62,8 @@ pub struct Member {
     pub port: u16,
     /// As in [`PoolServer::status`].
     pub status: &'static str,
-    /// The row of a server that `mysql_servers` does not have, because others of its cluster name it.
+    /// The row of a server that `mysql_servers` does not have, because others of its cluster name
+    /// it.
     pub discovered: Option<Server>,
 }
 

@@ -11,12 +11,14 @@ pub struct CommandCounter {
     pub total_us: u64,
     /// How many there were.
     pub count: u64,
-    /// How many took at most 100, 500 us, 1, 5, 10, 50, 100, 500 ms, 1, 5, 10 s, and longer; each is in one of them.
+    /// How many took at most 100, 500 us, 1, 5, 10, 50, 100, 500 ms, 1, 5, 10 s, and longer; each
+    /// is in one of them.
     pub buckets: [u64; 12],
 }
 
-/// A row of `stats_mysql_query_digest` and `stats_pointsman_digest_latency`: statements that differ in their values only, of
-/// one user with one schema in one hostgroup. Names and texts need not be UTF-8. Times are microseconds.
+/// A row of `stats_mysql_query_digest` and `stats_pointsman_digest_latency`: statements that differ
+/// in their values only, of one user with one schema in one hostgroup. Names and texts need not be
+/// UTF-8. Times are microseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Digest {
     /// The hostgroup; `u32::MAX` for what the proxy answered itself.
@@ -70,7 +72,8 @@ pub struct Injection {
     pub digest: u64,
 }
 
-/// A row of `stats_mysql_prepared_statements_info`: what a user has prepared in a schema. Names and texts need not be UTF-8.
+/// A row of `stats_mysql_prepared_statements_info`: what a user has prepared in a schema. Names and
+/// texts need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PreparedStatement {
     /// A number that is the same as long as the row is there.

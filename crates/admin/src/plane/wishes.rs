@@ -1,4 +1,5 @@
-//! What the admin port asks of the proxy and tells it: orders, questions, events; and why a wish may not be fulfilled.
+//! What the admin port asks of the proxy and tells it: orders, questions, events; and why a wish
+//! may not be fulfilled.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,8 +15,8 @@ pub enum NotApplied {
     Because(String),
 }
 
-/// A statement that `POINTSMAN EXPLAIN ROUTE` asks about, and the session that would send it. What is `None` the data plane
-/// chooses.
+/// A statement that `POINTSMAN EXPLAIN ROUTE` asks about, and the session that would send it. What
+/// is `None` the data plane chooses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Question {
     /// The user.

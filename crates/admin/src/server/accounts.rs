@@ -1,4 +1,5 @@
-//! Who may log in to the admin port: `admin-admin_credentials` and `admin-stats_credentials`, and nobody else.
+//! Who may log in to the admin port: `admin-admin_credentials` and `admin-stats_credentials`, and
+//! nobody else.
 
 use wire::auth::Credential;
 
@@ -22,8 +23,8 @@ pub(crate) struct Account {
 }
 
 impl Accounts {
-    /// The accounts of both lists (`user:password;user:password`) and of the monitor, if it has a name. Who is in
-    /// several of them has the rights of the first.
+    /// The accounts of both lists (`user:password;user:password`) and of the monitor, if it has a
+    /// name. Who is in several of them has the rights of the first.
     pub(crate) fn new(admins: &str, stats: &str, monitor: (&str, &str)) -> Self {
         let mut accounts = Vec::new();
         for (list, rights) in [(admins, Rights::Admin), (stats, Rights::Stats)] {

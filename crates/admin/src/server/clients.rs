@@ -43,8 +43,8 @@ impl Clients {
         let _ = self.ends.subscribe().wait_for(|ends| *ends).await;
     }
 
-    /// Has all of them go: those that wait hear of it, over TLS in its words, and those whose statement runs have little time. Takes
-    /// a moment at most.
+    /// Has all of them go: those that wait hear of it, over TLS in its words, and those whose
+    /// statement runs have little time. Takes a moment at most.
     pub async fn end(&self) {
         self.ends.send_replace(true);
         let all = u32::try_from(CLIENTS_MAX).unwrap_or(u32::MAX);

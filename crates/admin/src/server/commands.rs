@@ -60,7 +60,8 @@ async fn answer(shared: &Shared, client: &mut LoggedIn, payload: &[u8]) -> Optio
             client.trail.note_quit();
             None
         }
-        // The protocol has no answer to these: one would be taken for the answer to the next command.
+        // The protocol has no answer to these: one would be taken for the answer to the next
+        // command.
         Kind::StmtClose | Kind::SendLongData => Some(()),
         // `mysqladmin refresh` and `debug`, which ProxySQL leaves without an answer.
         _ => say(client, unknown_command()).await,

@@ -113,7 +113,8 @@ impl Connection {
         }
     }
 
-    /// Waits until the client is gone. What it sends meanwhile is kept, up to one statement; then it is not read.
+    /// Waits until the client is gone. What it sends meanwhile is kept, up to one statement; then
+    /// it is not read.
     pub(super) async fn gone(&mut self) {
         while self.reader.unread().len() <= STATEMENT_BYTES_MAX {
             if self.read().await.is_err() {
@@ -181,7 +182,8 @@ impl Connection {
         let _ = timeout(PART_TIME_MAX, self.stream.shutdown()).await;
     }
 
-    /// Reads and forgets: closing while the client sends would make its kernel throw the error away.
+    /// Reads and forgets: closing while the client sends would make its kernel throw the error
+    /// away.
     async fn linger(&mut self) {
         let _ = self.stream.shutdown().await;
         let mut bytes = vec![0; READ_BYTES];
@@ -194,8 +196,8 @@ impl Connection {
         }
     }
 
-    /// Continues over TLS, with which the client may have begun behind its request. Nothing that it has sent
-    /// unencrypted is read as anything else.
+    /// Continues over TLS, with which the client may have begun behind its request. Nothing that it
+    /// has sent unencrypted is read as anything else.
     pub(super) async fn start_tls(self, tls: std::sync::Arc<rustls::ServerConfig>) -> Option<Self> {
         let next = self.reader.next_seq();
         let stream = Prefixed::new(self.reader.into_unread(), self.stream);

@@ -121,7 +121,8 @@ impl Acceptor {
     }
 }
 
-/// An IPv4 address as such, also where the listener is an IPv6 one: accounts that are local only shall be.
+/// An IPv4 address as such, also where the listener is an IPv6 one: accounts that are local only
+/// shall be.
 fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }

@@ -16,7 +16,8 @@ use crate::limits::LOGIN_TIME_MAX;
 use crate::random;
 use crate::who::{Rights, Who};
 
-/// What the admin port can do. It has no prepared statements, no compression and one statement at a time.
+/// What the admin port can do. It has no prepared statements, no compression and one statement at a
+/// time.
 const OFFERED: Capabilities = Capabilities::PROTOCOL_41
     .union(Capabilities::LONG_PASSWORD)
     .union(Capabilities::FOUND_ROWS)
@@ -169,7 +170,8 @@ async fn check(
     None
 }
 
-/// Whether the client is the one of `account`; nothing if it is gone. Unknown users are asked like known ones.
+/// Whether the client is the one of `account`; nothing if it is gone. Unknown users are asked like
+/// known ones.
 async fn prove(
     connection: &mut Connection,
     account: Option<&Account>,
@@ -210,7 +212,8 @@ async fn prove(
                 }
                 return Some(account.is_some());
             }
-            // Only a stored hash of `caching_sha2_password` asks for the password unencrypted: there is TLS for that.
+            // Only a stored hash of `caching_sha2_password` asks for the password unencrypted:
+            // there is TLS for that.
             as_server::ServerStep::SendPublicKey
             | as_server::ServerStep::Decrypt(_)
             | as_server::ServerStep::Refuse

@@ -9,7 +9,8 @@ use super::login::COLLATION;
 use crate::answer::{Answer, Cell};
 use crate::limits::WRITE_BYTES;
 
-/// The status of every answer: text in statements follows SQLite's rules, which know no backslashes.
+/// The status of every answer: text in statements follows SQLite's rules, which know no
+/// backslashes.
 pub(super) const STATUS: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);
 
 /// An answer as packets, in pieces of about [`WRITE_BYTES`].

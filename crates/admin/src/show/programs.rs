@@ -1,10 +1,12 @@
-//! What programs made for MySQL show (`mysqladmin`, exporters, graphical clients), and ProxySQL's admin interface does not know.
+//! What programs made for MySQL show (`mysqladmin`, exporters, graphical clients), and ProxySQL's
+//! admin interface does not know.
 
 use super::{fields, identifier, qualified, text};
 use crate::command::{Statement, unquoted};
 use crate::who::Rights;
 
-/// The words of such a statement that say whose variables or counters are meant: there is one kind of each.
+/// The words of such a statement that say whose variables or counters are meant: there is one kind
+/// of each.
 const SCOPES: [&str; 3] = ["GLOBAL", "SESSION", "LOCAL"];
 
 /// What the proxy counts.
@@ -20,7 +22,8 @@ const NO_CONDITIONS: &str = "SELECT '' AS Level, '' AS Code, '' AS Message WHERE
 const ENGINES: &str = "SELECT 'SQLite' AS Engine, 'DEFAULT' AS Support, 'what the admin port keeps its tables in' AS Comment, \
                        'NO' AS Transactions, 'NO' AS XA, 'NO' AS Savepoints";
 
-/// `SHOW /*!40003 GLOBAL */ VARIABLES` as `SHOW GLOBAL VARIABLES`: servers of some version on execute such comments.
+/// `SHOW /*!40003 GLOBAL */ VARIABLES` as `SHOW GLOBAL VARIABLES`: servers of some version on
+/// execute such comments.
 pub(super) fn opened(statement: &str) -> Option<String> {
     let (head, rest) = statement.split_once("/*!")?;
     let (inside, tail) = rest.split_once("*/")?;

@@ -10,7 +10,8 @@ use crate::plane::{DataPlane, Digest};
 use crate::store::Store;
 use crate::tables::{DIGEST_LATENCY, DIGESTS, DIGESTS_RESET};
 
-/// Gives those of the tables that are among `names` their rows, all from one reading: what is reset is lost.
+/// Gives those of the tables that are among `names` their rows, all from one reading: what is reset
+/// is lost.
 pub(super) fn refresh(names: &[String], store: &mut Store, plane: &dyn DataPlane) {
     let [digests, reset, latency] =
         [DIGESTS, DIGESTS_RESET, DIGEST_LATENCY].map(|table| names.iter().any(|name| name == table));

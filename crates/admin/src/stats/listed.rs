@@ -1,4 +1,5 @@
-//! Tables that may have 100,000 rows: SQLite reads them where they are, and asks for the cells that a statement needs.
+//! Tables that may have 100,000 rows: SQLite reads them where they are, and asks for the cells that
+//! a statement needs.
 
 use std::sync::Arc;
 

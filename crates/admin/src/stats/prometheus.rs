@@ -1,7 +1,8 @@
-//! `SHOW PROMETHEUS METRICS` and `GET /metrics`: counters in Prometheus' text format, under ProxySQL's names.
+//! `SHOW PROMETHEUS METRICS` and `GET /metrics`: counters in Prometheus' text format, under
+//! ProxySQL's names.
 //!
-//! Source: the metrics of ProxySQL 2.7, and "Exposition formats" in Prometheus' documentation. Metrics of what the proxy does not
-//! have are 0.
+//! Source: the metrics of ProxySQL 2.7, and "Exposition formats" in Prometheus' documentation.
+//! Metrics of what the proxy does not have are 0.
 
 mod metrics;
 

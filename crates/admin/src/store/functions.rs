@@ -78,7 +78,8 @@ pub(crate) fn from_unix_time(seconds: i64) -> String {
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", rest / 3_600, rest / 60 % 60, rest % 60)
 }
 
-/// The date of a day since 1970-01-01 in the Gregorian calendar (Howard Hinnant's "days_from_civil", backwards).
+/// The date of a day since 1970-01-01 in the Gregorian calendar (Howard Hinnant's
+/// "days_from_civil", backwards).
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days.saturating_add(719_468);
     let era = days.div_euclid(146_097);

@@ -11,12 +11,13 @@ use super::Store;
 use crate::answer::AdminError;
 use crate::tables::{Schema, is_list};
 
-/// Pages of 4 KiB that statistics may leave unused before the memory is given back: 1 MiB, which takes no time to fill again.
+/// Pages of 4 KiB that statistics may leave unused before the memory is given back: 1 MiB, which
+/// takes no time to fill again.
 const FREE_MAX_PAGES: i64 = 256;
 
 impl Store {
-    /// The value of a row of statistics about memory of which the data plane knows nothing: SQLite, and the rows that run, without what
-    /// workers make of them.
+    /// The value of a row of statistics about memory of which the data plane knows nothing: SQLite,
+    /// and the rows that run, without what workers make of them.
     pub(crate) fn known_memory(&self, name: &str) -> Option<u64> {
         let sections: &[&'static Section] = match name {
             "SQLite3_memory_bytes" => return Some(self.memory_bytes()),
@@ -44,8 +45,8 @@ impl Store {
         u64::try_from(sum).unwrap_or(0)
     }
 
-    /// Empties those of the tables `names` that are statistics, and gives their memory back if it was much
-    /// (`admin-vacuum_stats`). They are filled again when somebody reads them.
+    /// Empties those of the tables `names` that are statistics, and gives their memory back if it
+    /// was much (`admin-vacuum_stats`). They are filled again when somebody reads them.
     pub(crate) fn clear_stats<'a>(
         &mut self,
         names: impl IntoIterator<Item = &'a String>,

@@ -8,9 +8,9 @@ use crate::tables::Schema;
 /// The number of this program's layout, which the file keeps as SQLite's `user_version`.
 const LAYOUT: i64 = 1;
 
-/// Makes missing tables, and replaces those that have another definition: the old one is renamed to `<table>_v<layout>`
-/// and its rows are copied as far as they fit, as in ProxySQL. All in one transaction; a file of a newer program is
-/// refused.
+/// Makes missing tables, and replaces those that have another definition: the old one is renamed to
+/// `<table>_v<layout>` and its rows are copied as far as they fit, as in ProxySQL. All in one
+/// transaction; a file of a newer program is refused.
 pub(super) fn bring_up_to_date(admin: &Connection) -> rusqlite::Result<()> {
     let layout: i64 = admin.query_row("PRAGMA disk.user_version", [], |row| row.get(0))?;
     if layout > LAYOUT {

@@ -54,15 +54,16 @@ pub enum StoreError {
 }
 
 impl Store {
-    /// Opens the databases: `pointsman.db` and `pointsman_stats.db` in `datadir`, both made if they are not there, or
-    /// in memory without one. What runs and what `main` holds are defaults.
+    /// Opens the databases: `pointsman.db` and `pointsman_stats.db` in `datadir`, both made if they
+    /// are not there, or in memory without one. What runs and what `main` holds are defaults.
     pub fn open(datadir: Option<&Path>) -> Result<Self, StoreError> {
         let name = Box::new(0_u8);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        // Databases in memory that two connections share have names, and the address of a box nobody else has.
+        // Databases in memory that two connections share have names, and the address of a box
+        // nobody else has.
         let shared = |what: &str| format!("file:/pointsman-{:p}-{what}?vfs=memdb", &raw const *name);
         let stats_uri = shared("stats");
         let monitor_uri = shared("monitor");
@@ -128,7 +129,8 @@ impl Store {
     }
 }
 
-/// What the database is called when it is not opened by [`Store::open`]: for `--initial`, which puts it aside.
+/// What the database is called when it is not opened by [`Store::open`]: for `--initial`, which
+/// puts it aside.
 pub(crate) fn disk_file(datadir: &Path) -> PathBuf {
     datadir.join(DISK_FILE)
 }
@@ -173,7 +175,8 @@ pub(super) fn reopen_disk(admin: &Connection, path: Option<&Path>) -> Result<(),
     admin.execute("DETACH DATABASE disk", [])?;
     let reopened = attach_disk(admin, path);
     if reopened.is_err() {
-        // Statements that name the schema must not fail for ever: what is saved now is lost, and that is said.
+        // Statements that name the schema must not fail for ever: what is saved now is lost, and
+        // that is said.
         let _ = admin.execute("DETACH DATABASE disk", []);
         attach_disk(admin, None)?;
     }
@@ -202,8 +205,8 @@ fn history(admin: &Connection, datadir: Option<&Path>) -> Option<String> {
     }
 }
 
-/// The address of a file for `ATTACH`. It names the file system: a connection to a database in memory would look for
-/// the path in memory.
+/// The address of a file for `ATTACH`. It names the file system: a connection to a database in
+/// memory would look for the path in memory.
 fn file_uri(path: &str) -> String {
     let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     format!("file:{escaped}?vfs=unix")
@@ -247,7 +250,8 @@ fn fill(admin: &Connection) -> rusqlite::Result<()> {
     for (id, collation, charset, default) in COLLATIONS {
         insert.execute(params![id, collation, charset, if *default { "Yes" } else { "" }])?;
     }
-    // The answer to a client of a stats account that asks how much it may send, as ProxySQL gives it.
+    // The answer to a client of a stats account that asks how much it may send, as ProxySQL gives
+    // it.
     admin.execute("INSERT INTO stats.global_variables VALUES ('mysql-max_allowed_packet', '4194304')", [])?;
     admin.execute_batch("COMMIT")
 }

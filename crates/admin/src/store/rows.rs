@@ -5,7 +5,8 @@ use config::{Row, RowProblem, RowReader, SqlCell};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result, params_from_iter};
 
-/// The rows of `section` in `schema`, in the order of their keys, or everything that is wrong with them.
+/// The rows of `section` in `schema`, in the order of their keys, or everything that is wrong with
+/// them.
 pub(super) fn read(
     connection: &Connection,
     schema: &str,

@@ -36,8 +36,8 @@ pub(super) fn as_stats(connection: &mut Connection, sql: &str, stop: &Arc<Atomic
     guarded(connection, sql, judge_stats, stop)
 }
 
-/// What SQLite asks every [`limits::PERIOD_OPS`] operations: whether to stop, which is never so, but it takes a
-/// [rest](Turns) when it is time for one.
+/// What SQLite asks every [`limits::PERIOD_OPS`] operations: whether to stop, which is never so,
+/// but it takes a [rest](Turns) when it is time for one.
 pub(super) fn give_way() -> impl FnMut() -> bool + Send + 'static {
     let mut turns = Turns::default();
     move || {
@@ -46,8 +46,9 @@ pub(super) fn give_way() -> impl FnMut() -> bool + Send + 'static {
     }
 }
 
-/// Runs the first statement of `sql` within the limits of time and of what `judge` allows, while `stop` is not set. A
-/// transaction that it leaves open is committed: `BEGIN` means nothing here, as in ProxySQL.
+/// Runs the first statement of `sql` within the limits of time and of what `judge` allows, while
+/// `stop` is not set. A transaction that it leaves open is committed: `BEGIN` means nothing here,
+/// as in ProxySQL.
 fn guarded(
     connection: &mut Connection,
     sql: &str,
@@ -151,7 +152,8 @@ pub(super) fn told(error: &rusqlite::Error) -> AdminError {
     }
 }
 
-/// What an admin's SQL may not do: break the tables that commands work on, or change how this connection works.
+/// What an admin's SQL may not do: break the tables that commands work on, or change how this
+/// connection works.
 fn judge_admin(context: AuthContext<'_>) -> Authorization {
     let ours = |table: &str| is_ours(context.database_name, table);
     let forbidden = match context.action {
@@ -172,7 +174,8 @@ fn judge_admin(context: AuthContext<'_>) -> Authorization {
     if forbidden { Authorization::Deny } else { Authorization::Allow }
 }
 
-/// What an account that reads statistics may not even try. That it writes nothing is up to SQLite's `query_only`.
+/// What an account that reads statistics may not even try. That it writes nothing is up to SQLite's
+/// `query_only`.
 fn judge_stats(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Pragma { .. } | AuthAction::Attach { .. } | AuthAction::Detach { .. } => {

@@ -13,8 +13,8 @@ use crate::plane::Member;
 use crate::tables::{config_tables, variable_groups};
 
 impl Store {
-    /// Fills the table of runtime that is called `table` (`runtime_...`) from what the proxy runs with. False if there
-    /// is no such table.
+    /// Fills the table of runtime that is called `table` (`runtime_...`) from what the proxy runs
+    /// with. False if there is no such table.
     pub fn refresh_runtime(&mut self, table: &str) -> Result<bool, AdminError> {
         let Some(name) = table.strip_prefix("runtime_") else { return Ok(false) };
         let contents: Vec<Vec<Value>> = if name == "global_variables" {
@@ -41,7 +41,8 @@ impl Store {
     }
 }
 
-/// The rows of servers where they are in use, and how: what the monitor has found is shown here only, and nobody saves it.
+/// The rows of servers where they are in use, and how: what the monitor has found is shown here
+/// only, and nobody saves it.
 fn in_use(rows: &[Row], members: &[Member]) -> Vec<Vec<Value>> {
     let key = |row: &Row| match (row.scalar("hostgroup_id"), row.scalar("hostname"), row.scalar("port")) {
         (Scalar::Int(hostgroup), Scalar::Text(host), Scalar::Int(port)) => {

@@ -74,8 +74,9 @@ impl Store {
         self.runtime.rows(section).first()?.cells().get(at).map(shown)
     }
 
-    /// `SET name=value`: changes `main.global_variables`. A value that the variable cannot have is an error. An unknown name is an error if it has the prefix of a family of
-    /// variables; other names are those that drivers set, and OK with ProxySQL's message.
+    /// `SET name=value`: changes `main.global_variables`. A value that the variable cannot have is
+    /// an error. An unknown name is an error if it has the prefix of a family of variables; other
+    /// names are those that drivers set, and OK with ProxySQL's message.
     pub fn set_variable(&mut self, name: &str, value: &str, rights: Rights) -> Answer {
         if rights == Rights::Stats || self.read_only {
             return AdminError::new("attempt to write a readonly database").into();
@@ -98,8 +99,8 @@ impl Store {
     }
 }
 
-/// Why a variable cannot have this value; nothing if it can, or there is none of that name. How values go together is judged when they
-/// are loaded.
+/// Why a variable cannot have this value; nothing if it can, or there is none of that name. How
+/// values go together is judged when they are loaded.
 fn refusal(name: &str, value: &str) -> Option<AdminError> {
     let lower = name.to_ascii_lowercase();
     let (prefix, section) = variable_groups().find(|(prefix, _)| lower.starts_with(prefix))?;

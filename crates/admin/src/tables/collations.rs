@@ -1,6 +1,8 @@
-//! The character sets and collations that clients may name, for whoever looks them up in `mysql_collations`.
+//! The character sets and collations that clients may name, for whoever looks them up in
+//! `mysql_collations`.
 
-/// Number, name, character set, and whether it is the default of that. The numbers are those of MySQL 8.
+/// Number, name, character set, and whether it is the default of that. The numbers are those of
+/// MySQL 8.
 pub(crate) const COLLATIONS: &[(u16, &str, &str, bool)] = &[
     (1, "big5_chinese_ci", "big5", true),
     (2, "latin2_czech_cs", "latin2", false),

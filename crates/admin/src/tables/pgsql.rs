@@ -1,5 +1,5 @@
-//! ProxySQL 3's tables of its second protocol. Nothing comes of their rows: they are there so that programs that compare and
-//! load them come to an end. Source: ProxySQL 3.0's admin interface.
+//! ProxySQL 3's tables of its second protocol. Nothing comes of their rows: they are there so that
+//! programs that compare and load them come to an end. Source: ProxySQL 3.0's admin interface.
 
 use super::Table;
 

@@ -7,7 +7,8 @@ use super::*;
 /// What the reference says about ProxySQL, which is not part of the repository.
 const REFERENCE: &str = "../../../shared/reference/proxysql-surface.md";
 
-/// A table of the reference: its name, and of each column the name, whether it may be NULL, and the default.
+/// A table of the reference: its name, and of each column the name, whether it may be NULL, and the
+/// default.
 type Described = (String, Vec<(String, bool, Option<String>)>);
 
 fn reference() -> Option<String> {

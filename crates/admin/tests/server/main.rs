@@ -24,7 +24,8 @@ use wire::{Capabilities, StatusFlags};
 /// Bytes of the longest statement; must be what the error names.
 const STATEMENT_BYTES_MAX: usize = 4 << 20;
 
-/// How long a test waits for what must come. Nothing takes that long; without an end, nobody would learn what did not come.
+/// How long a test waits for what must come. Nothing takes that long; without an end, nobody would
+/// learn what did not come.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running admin port.
@@ -205,7 +206,8 @@ async fn commands_other_than_queries_are_answered_as_proxysql_does() {
     }
 }
 
-/// Connector/J closes what it could not prepare: an answer to that would be taken for the one to the next command.
+/// Connector/J closes what it could not prepare: an answer to that would be taken for the one to
+/// the next command.
 #[tokio::test(flavor = "multi_thread")]
 async fn c01_commands_without_an_answer_get_none() {
     let admin = Admin::start();

@@ -1,4 +1,5 @@
-//! What single values cannot show: rows against themselves, against each other, and against other tables.
+//! What single values cannot show: rows against themselves, against each other, and against other
+//! tables.
 
 mod listeners;
 
@@ -26,8 +27,8 @@ fn report(problems: &mut Vec<Problem>, at: &Place, message: String) {
     problems.push(Problem::new(&at.file, at.line, message));
 }
 
-/// Everything that rows show only together. `complete` says whether all of them are there: if not, what seems to be
-/// missing may stand in what could not be read.
+/// Everything that rows show only together. `complete` says whether all of them are there: if not,
+/// what seems to be missing may stand in what could not be read.
 pub(super) fn all(tables: &Tables, complete: bool, problems: &mut Vec<Problem>) -> Listeners {
     let listeners = listeners(tables, problems);
     servers(tables.unseen(&MYSQL_SERVERS), problems);
@@ -55,9 +56,9 @@ fn rules(section: &Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
     }
 }
 
-/// The listeners that the rows of `listeners` and the variable `interfaces` ask for together. An empty
-/// `interfaces` counts as not given, as in ProxySQL, and beside rows its default does: a configuration that was saved has
-/// every variable.
+/// The listeners that the rows of `listeners` and the variable `interfaces` ask for together. An
+/// empty `interfaces` counts as not given, as in ProxySQL, and beside rows its default does: a
+/// configuration that was saved has every variable.
 fn listeners(tables: &Tables, problems: &mut Vec<Problem>) -> Listeners {
     let mut listeners = Listeners::new();
     for row in tables.of(&LISTENERS).iter().filter(|row| row.sound) {

@@ -1,5 +1,6 @@
-//! Members of JSON columns that mean nothing: misspelt ones, and those of ProxySQL that do nothing yet. Programs may keep members of
-//! their own there, so that these are no errors, as other unknown names are.
+//! Members of JSON columns that mean nothing: misspelt ones, and those of ProxySQL that do nothing
+//! yet. Programs may keep members of their own there, so that these are no errors, as other unknown
+//! names are.
 
 use std::collections::BTreeMap;
 

@@ -10,8 +10,8 @@ use crate::schema::{MYSQL_QUERY_RULES, MYSQL_USERS, SECTIONS, Section, TOP_LEVEL
 use crate::tree::Place;
 use crate::turns::in_turns;
 
-/// Large sections whose rows no others are compared with, and whose [typed rows](crate::Rows) configurations share: of those that were
-/// checked nothing is wanted any more.
+/// Large sections whose rows no others are compared with, and whose [typed rows](crate::Rows)
+/// configurations share: of those that were checked nothing is wanted any more.
 const ALONE: [&Section; 2] = [&MYSQL_USERS, &MYSQL_QUERY_RULES];
 
 /// Whether it is one of these.
@@ -19,8 +19,8 @@ fn is_alone(section: &Section) -> bool {
     ALONE.iter().any(|alone| alone.name == section.name)
 }
 
-/// The rows of every section, in the order of [`SECTIONS`], then [`TOP_LEVEL`]. A group has one or, if it is not in the
-/// file, none.
+/// The rows of every section, in the order of [`SECTIONS`], then [`TOP_LEVEL`]. A group has one or,
+/// if it is not in the file, none.
 #[derive(Debug)]
 pub(super) struct Tables {
     sections: Vec<Option<Vec<PlacedRow>>>,

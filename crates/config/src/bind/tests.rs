@@ -91,8 +91,8 @@ fn both_formats_give_the_same_rows() {
     assert_eq!((config.users[0].active, config.users[0].default_schema.as_deref()), (false, Some("s")));
 }
 
-/// An unknown key or a bad value stops the whole file, names the line and the nearest valid name, and hides no
-/// other problem.
+/// An unknown key or a bad value stops the whole file, names the line and the nearest valid name,
+/// and hides no other problem.
 #[test]
 fn c26_nothing_is_ignored_and_nothing_half_applied() {
     let broken = "datadri = \"/x\"
@@ -435,7 +435,8 @@ fn networks_are_judged() {
 
 #[test]
 fn a_broken_file_does_not_accuse_what_could_not_be_read() {
-    // The server that the listener needs, and the address that the row needs, may be in the broken part.
+    // The server that the listener needs, and the address that the row needs, may be in the broken
+    // part.
     let cnf = "listeners=({address=\"127.0.0.1:1\", protocol=\"tcp\"})\nmysql_servers=({\naddress \"a\"})";
     assert_eq!(problems(cnf), "f:3: expected `=` or `:` after `address`, found a string");
     let toml = "[[mysql_servers]]\nhostname = \n[[mysql_users]]\nusername = \"u\"\nactve = 1\n";

@@ -34,8 +34,8 @@ impl Unbuilt {
         unbuilt
     }
 
-    /// The file gives `row` a value of `field`. What is the default anyway is not missed: a file that ProxySQL has saved
-    /// has every variable.
+    /// The file gives `row` a value of `field`. What is the default anyway is not missed: a file
+    /// that ProxySQL has saved has every variable.
     pub(super) fn given(&mut self, section: &Section, field: &Field, row: &Row) {
         if !is_quiet(field) && !row.is_preset(field.name) {
             self.field(section, field.name);
@@ -47,7 +47,8 @@ impl Unbuilt {
         self.used.push((name, Vec::new()));
     }
 
-    /// The file sets a field that does nothing (yet). Of a table that was noted as a whole, it is not noted.
+    /// The file sets a field that does nothing (yet). Of a table that was noted as a whole, it is
+    /// not noted.
     pub(super) fn field(&mut self, section: &Section, name: &str) {
         match self.used.iter_mut().find(|(used, _)| *used == section.name) {
             Some((_, fields)) if fields.is_empty() || fields.iter().any(|field| field == name) => {}

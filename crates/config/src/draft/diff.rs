@@ -36,8 +36,8 @@ pub enum Changed {
 }
 
 impl Draft {
-    /// How the rows of `section` became those of `new`: first what is gone or different in the order of the old rows,
-    /// then what is new.
+    /// How the rows of `section` became those of `new`: first what is gone or different in the
+    /// order of the old rows, then what is new.
     pub fn changes(&self, new: &Self, section: &'static Section) -> Vec<Change> {
         if section.shape == Shape::Rows && section.unique.is_empty() {
             let (old, new) = (self.rows(section), new.rows(section));
@@ -65,7 +65,8 @@ impl Draft {
     }
 }
 
-/// The rows that `others` does not have, or not as often: where rows have no key, one that is different is another one.
+/// The rows that `others` does not have, or not as often: where rows have no key, one that is
+/// different is another one.
 fn beyond<'a>(rows: &'a [Row], others: &'a [Row]) -> impl Iterator<Item = &'a Row> {
     let mut there: HashMap<&[Scalar], usize> = HashMap::new();
     for row in others {

@@ -56,7 +56,8 @@ pub struct RowReader {
 }
 
 impl RowReader {
-    /// A reader for the rows of a table, or the variables of a group. What the latter are not given has its default.
+    /// A reader for the rows of a table, or the variables of a group. What the latter are not given
+    /// has its default.
     pub fn new(section: &'static Section) -> Self {
         let rows = if section.shape == Shape::Group { vec![Row::presets(section)] } else { Vec::new() };
         Self { section, fields: section.fields().collect(), rows, problems: Vec::new() }

@@ -40,7 +40,8 @@ fn rows_of_tables_are_judged_as_those_of_files() {
     assert_eq!(checked.warnings, ["nobody can log in: `mysql_users` has no active frontend user"]);
 }
 
-/// What is found in a draft that was made from a sound one does not depend on what need not be looked at again.
+/// What is found in a draft that was made from a sound one does not depend on what need not be
+/// looked at again.
 #[test]
 fn a_draft_from_a_sound_one_is_judged_as_a_whole() {
     let mut sound = Draft::default();
@@ -92,7 +93,8 @@ fn users(names: &[&str]) -> Vec<Row> {
     reader.finish().unwrap()
 }
 
-/// A problem names the table, the row's key and the column, whether a value shows it or the whole row.
+/// A problem names the table, the row's key and the column, whether a value shows it or the whole
+/// row.
 #[test]
 fn c26_problems_of_rows_name_table_key_and_column() {
     let problems = read_server("a'b", SqlCell::Int(-1)).unwrap_err();

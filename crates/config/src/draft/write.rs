@@ -14,8 +14,8 @@ impl Draft {
         self.sections_to_cnf(&sections)
     }
 
-    /// Some sections of the draft as the text of a `proxysql.cnf`. Tables without rows are left out, and so are columns
-    /// that are NULL by default.
+    /// Some sections of the draft as the text of a `proxysql.cnf`. Tables without rows are left
+    /// out, and so are columns that are NULL by default.
     pub fn sections_to_cnf(&self, sections: &[&'static Section]) -> String {
         let mut out = String::new();
         for section in sections {

@@ -1,9 +1,10 @@
 //! libconfig's grammar, in which a `proxysql.cnf` is written.
 //!
-//! After the "Configuration Files" chapter of libconfig's manual: settings `name = value` or `name : value`,
-//! closed by `;`, `,` or nothing; groups in `{ }`, lists in `( )`, arrays of plain values in `[ ]`; comments
-//! in three styles; `@include "file"` at the start of a line. One thing differs: an included file is looked
-//! for beside the file that names it, not in the working directory.
+//! After the "Configuration Files" chapter of libconfig's manual: settings `name = value` or
+//! `name : value`, closed by `;`, `,` or nothing; groups in `{ }`, lists in `( )`, arrays of plain
+//! values in `[ ]`; comments in three styles; `@include "file"` at the start of a line. One thing
+//! differs: an included file is looked for beside the file that names it, not in the working
+//! directory.
 
 mod include;
 mod lexer;
@@ -15,8 +16,8 @@ use std::rc::Rc;
 use super::Parsed;
 use include::Sources;
 
-/// Reads a libconfig document. A file whose grammar is broken is read up to the top-level setting where that
-/// happens: what follows a missing quote or bracket says nothing any more.
+/// Reads a libconfig document. A file whose grammar is broken is read up to the top-level setting
+/// where that happens: what follows a missing quote or bracket says nothing any more.
 pub(super) fn read(text: &str, file: &Rc<Path>) -> Parsed {
     let mut tokens = Vec::new();
     Sources::new(file).read(text, file, &mut tokens);

@@ -1,8 +1,9 @@
 //! MySQL Router's `mysqlrouter.conf`, with static destinations.
 //!
-//! After the chapters "Configuration File Syntax" and "Configuration File Options" of MySQL Router's manual. Every `[routing]`
-//! section becomes a listener with the role `tcp` and a hostgroup of its own: Router knows no users, and where it does not end TLS
-//! itself it passes on what client and server say. What it does that cannot be done here is a problem, with the line.
+//! After the chapters "Configuration File Syntax" and "Configuration File Options" of MySQL
+//! Router's manual. Every `[routing]` section becomes a listener with the role `tcp` and a
+//! hostgroup of its own: Router knows no users, and where it does not end TLS itself it passes on
+//! what client and server say. What it does that cannot be done here is a problem, with the line.
 
 mod destination;
 mod ini;

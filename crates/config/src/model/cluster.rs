@@ -6,7 +6,8 @@ use crate::json::Json;
 use crate::row::{FromScalar, from_row};
 use crate::schema::{Field, MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_GROUP_REPLICATION_HOSTGROUPS, Scalar};
 
-/// A row of `mysql_group_replication_hostgroups` or `mysql_galera_hostgroups`, which have the same columns.
+/// A row of `mysql_group_replication_hostgroups` or `mysql_galera_hostgroups`, which have the same
+/// columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterHostgroups {
     /// Where servers are that take writes.
@@ -114,7 +115,8 @@ from_row!(AuroraHostgroups, MYSQL_AWS_AURORA_HOSTGROUPS, {
     comment,
 });
 
-/// What `servers_defaults` of a hostgroup says about servers that are discovered; what is missing is `None`.
+/// What `servers_defaults` of a hostgroup says about servers that are discovered; what is missing
+/// is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ServersDefaults {
     /// Their weight.

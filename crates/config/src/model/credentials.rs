@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Names and clear passwords, as `admin-admin_credentials` lists them. `Debug` shows the names only.
+/// Names and clear passwords, as `admin-admin_credentials` lists them. `Debug` shows the names
+/// only.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Credentials(Vec<(String, String)>);
 
@@ -33,7 +34,8 @@ impl Credentials {
 impl FromStr for Credentials {
     type Err = InvalidCredentials;
 
-    /// `user:password;user:password`; a password may hold `:` but no `;`, as in ProxySQL. Empty places are passed over.
+    /// `user:password;user:password`; a password may hold `:` but no `;`, as in ProxySQL. Empty
+    /// places are passed over.
     fn from_str(text: &str) -> Result<Self, InvalidCredentials> {
         let mut accounts: Vec<(String, String)> = Vec::new();
         for item in text.split(';').filter(|item| !item.is_empty()) {

@@ -95,13 +95,14 @@ from_row!(SqliFingerprint, MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS, {
     fingerprint,
 });
 
-/// Whether a text can be a fingerprint of libinjection: up to five tokens, each the letter or sign of its kind.
+/// Whether a text can be a fingerprint of libinjection: up to five tokens, each the letter or sign
+/// of its kind.
 pub fn is_sqli_fingerprint(text: &str) -> bool {
     (1..=5).contains(&text.len()) && text.bytes().all(|byte| b"&(),1:;ABETUXcfknostv".contains(&byte))
 }
 
-/// The digest that a text names, in C's notation for numbers, as tables show it (`0x` and hexadecimal digits); nothing if it
-/// names none.
+/// The digest that a text names, in C's notation for numbers, as tables show it (`0x` and
+/// hexadecimal digits); nothing if it names none.
 pub fn digest_number(text: &str) -> Option<u64> {
     let lower = text.trim().to_ascii_lowercase();
     let number = match (lower.strip_prefix("0x"), lower.strip_prefix('0')) {

@@ -65,8 +65,8 @@ from_row!(HostgroupAttributes, MYSQL_HOSTGROUP_ATTRIBUTES, {
     comment,
 });
 
-/// The members of `hostgroup_settings` that have a meaning; what is missing is `None`. Other members are allowed, and so are
-/// other types in ProxySQL's own.
+/// The members of `hostgroup_settings` that have a meaning; what is missing is `None`. Other
+/// members are allowed, and so are other types in ProxySQL's own.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct HostgroupSettings {
     /// Instead of the variable `mysql-handle_warnings`.
@@ -79,8 +79,8 @@ pub struct HostgroupSettings {
     pub max_backend_connections: Option<u32>,
     /// Connections to each server that are kept, and opened, although nobody uses them.
     pub min_idle_connections: Option<u32>,
-    /// Whether replicas are found that `mysql_servers` does not name. It counts for writer hostgroups of
-    /// `mysql_replication_hostgroups`.
+    /// Whether replicas are found that `mysql_servers` does not name. It counts for writer
+    /// hostgroups of `mysql_replication_hostgroups`.
     pub discover_replicas: Option<bool>,
     /// Seconds after which such a replica is forgotten when its primary does not name it any more.
     pub forget_replicas_after: Option<u64>,

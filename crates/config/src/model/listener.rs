@@ -8,7 +8,8 @@ use std::str::FromStr;
 use super::Balance;
 use crate::row::Row;
 
-/// Longest path of a Unix socket, in bytes: `sun_path` of unix(7) holds 108 with the closing zero byte.
+/// Longest path of a Unix socket, in bytes: `sun_path` of unix(7) holds 108 with the closing zero
+/// byte.
 pub const UNIX_PATH_MAX_BYTES: usize = 107;
 
 /// The port that clients find a proxy at when nobody says otherwise (the same as ProxySQL's).
@@ -21,7 +22,8 @@ pub struct Listener {
     pub address: Address,
     /// What is done for its clients.
     pub role: Role,
-    /// The hostgroup whose servers they get; `None`: the users' rows decide. [`Role::Tcp`] has one, [`Role::Auto`] none.
+    /// The hostgroup whose servers they get; `None`: the users' rows decide. [`Role::Tcp`] has one,
+    /// [`Role::Auto`] none.
     pub hostgroup: Option<u32>,
     /// How a server of that hostgroup is chosen; `None`: as the hostgroup's attributes say.
     pub strategy: Option<Strategy>,
@@ -122,7 +124,8 @@ pub enum Protocol {
     Tcp,
 }
 
-/// An address to listen on. Displayed and parsed as `127.0.0.1:6033`, `[::1]:6033` or `/run/pointsman.sock`.
+/// An address to listen on. Displayed and parsed as `127.0.0.1:6033`, `[::1]:6033` or
+/// `/run/pointsman.sock`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Address {
     /// A TCP socket; port 0 lets the system choose one.

@@ -62,7 +62,8 @@ pub struct MonitorVariables {
     pub galera_timeout: Duration,
     /// Questions in a row that were not answered after which a node is used no more.
     pub galera_max_timeout_count: u32,
-    /// The servers of pairs are asked for their RDS topology once in so many checks of whether they are read-only; 0: never.
+    /// The servers of pairs are asked for their RDS topology once in so many checks of whether they
+    /// are read-only; 0: never.
     pub rds_topology_every: u32,
     /// How long the addresses of a server's name are not looked up anew; 0: they are not kept.
     pub dns_cache_ttl: Duration,
@@ -95,7 +96,8 @@ impl FromScalar for BehindIn {
 }
 
 impl MonitorVariables {
-    /// The table of pt-heartbeat as it can stand in a statement; `None`: servers are asked for their lag.
+    /// The table of pt-heartbeat as it can stand in a statement; `None`: servers are asked for
+    /// their lag.
     pub fn heartbeat_table(&self) -> Option<&str> {
         let table = self.replication_lag_use_percona_heartbeat.trim();
         is_table(table).then_some(table)

@@ -41,7 +41,8 @@ pub enum InvalidNetworks {
 }
 
 impl Network {
-    /// Whether `address` is one of them. An IPv4 address in IPv6 clothes counts as the IPv4 address.
+    /// Whether `address` is one of them. An IPv4 address in IPv6 clothes counts as the IPv4
+    /// address.
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         address.is_ipv4() == self.first.is_ipv4() && masked(address, self.prefix) == self.first

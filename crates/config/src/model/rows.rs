@@ -11,7 +11,8 @@ use crate::turns::{in_turns, same_in_turns};
 pub struct Rows<T>(Arc<Vec<T>>);
 
 impl<T: PartialEq> Rows<T> {
-    /// Whether both are the same, found out in turns with other threads unless one was made from the other.
+    /// Whether both are the same, found out in turns with other threads unless one was made from
+    /// the other.
     pub fn same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || same_in_turns(self, other)
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::row::from_row;
 use crate::schema::{MYSQL_QUERY_RULES, MYSQL_QUERY_RULES_FAST_ROUTING};
 
-/// A rule about statements. `None` is a column that is NULL (or, where that would mean nothing else, an empty text): any value, or
-/// nothing changes.
+/// A rule about statements. `None` is a column that is NULL (or, where that would mean nothing
+/// else, an empty text): any value, or nothing changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryRule {
     /// Its place in the order.

@@ -5,8 +5,8 @@ use super::server::endpoint;
 use crate::row::from_row;
 use crate::schema::POINTSMAN_SERVERS;
 
-/// What ProxySQL's tables have no column for, about one server in all its hostgroups. `Default` has the table's
-/// defaults and no host name.
+/// What ProxySQL's tables have no column for, about one server in all its hostgroups. `Default` has
+/// the table's defaults and no host name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerOptions {
     /// The server's host name in `mysql_servers`.

@@ -1,4 +1,5 @@
-//! Which workload may log in as a user: the URI that its certificate must have (SPIFFE, X.509-SVID section 2).
+//! Which workload may log in as a user: the URI that its certificate must have (SPIFFE, X.509-SVID
+//! section 2).
 
 use std::str::FromStr;
 

@@ -6,8 +6,8 @@ use super::user_attributes::UserAttributes;
 use crate::row::from_row;
 use crate::schema::MYSQL_USERS;
 
-/// An account that clients log in with, and that the proxy logs in to servers with. `Default` has the
-/// table's defaults and no name.
+/// An account that clients log in with, and that the proxy logs in to servers with. `Default` has
+/// the table's defaults and no name.
 #[derive(Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "they are columns of a table")]
 pub struct User {

@@ -10,9 +10,9 @@ use crate::password;
 /// What the JSON in the column says. Empty for an empty text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserAttributes {
-    /// A second password that is as good as the first, in the forms of `password`, so that passwords can be changed in
-    /// clients, proxy and servers one after the other. Written as hexadecimal digits, as in ProxySQL. Never printed by
-    /// `Debug`.
+    /// A second password that is as good as the first, in the forms of `password`, so that
+    /// passwords can be changed in clients, proxy and servers one after the other. Written as
+    /// hexadecimal digits, as in ProxySQL. Never printed by `Debug`.
     pub additional_password: Option<Vec<u8>>,
     /// Whether hints in the comments of the user's statements count (`hints`).
     pub hints: bool,
@@ -22,8 +22,8 @@ pub struct UserAttributes {
     pub max_concurrent: Option<u64>,
     /// Most connections to servers as the user; at least 1.
     pub max_backend_connections: Option<u64>,
-    /// The isolation level of transactions that sessions of the user begin with, instead of the server's
-    /// (`default-transaction_isolation`).
+    /// The isolation level of transactions that sessions of the user begin with, instead of the
+    /// server's (`default-transaction_isolation`).
     pub isolation: Option<Isolation>,
     /// Whose certificate a client must show to log in (`spiffe_id`), besides the password.
     pub spiffe_id: Option<SpiffeId>,
@@ -56,7 +56,8 @@ impl Isolation {
         }
     }
 
-    /// The level with this name, which may be written as the value of a variable is: `READ-COMMITTED`.
+    /// The level with this name, which may be written as the value of a variable is:
+    /// `READ-COMMITTED`.
     fn of(name: &str) -> Option<Self> {
         let name = name.replace('-', " ");
         Self::ALL.into_iter().find(|level| level.name().eq_ignore_ascii_case(&name))

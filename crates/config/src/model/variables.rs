@@ -6,8 +6,8 @@ use super::{Address, Networks, TlsParams};
 use crate::row::from_row;
 use crate::schema::{MYSQL_VARIABLES, POINTSMAN_VARIABLES};
 
-/// The variables of ProxySQL's `mysql-` family that exist so far. The manual has their meanings, units and
-/// ranges.
+/// The variables of ProxySQL's `mysql-` family that exist so far. The manual has their meanings,
+/// units and ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that operators set one by one")]
 pub struct MysqlVariables {
@@ -55,7 +55,8 @@ pub struct MysqlVariables {
     pub connect_retries_on_failure: u32,
     /// The pause between two attempts.
     pub connect_retries_delay: Duration,
-    /// Of the connections that a server may have, the percentage that is kept although nobody uses them.
+    /// Of the connections that a server may have, the percentage that is kept although nobody uses
+    /// them.
     pub free_connections_pct: u32,
     /// Prepared statements that stay at a connection when it becomes another session's.
     pub max_stmts_per_connection: u32,
@@ -105,7 +106,8 @@ pub struct MysqlVariables {
     pub proxy_protocol_networks: Networks,
     /// Whether TCP keepalive probes are sent to clients and servers.
     pub use_tcp_keepalive: bool,
-    /// How long a connection is idle before its first keepalive probe; zero leaves it to the system.
+    /// How long a connection is idle before its first keepalive probe; zero leaves it to the
+    /// system.
     pub tcp_keepalive_time: Duration,
     /// Whether clients are offered TLS.
     pub have_ssl: bool,
@@ -319,7 +321,8 @@ pub struct PointsmanVariables {
     pub log_text_max: u32,
     /// What looks like injected SQL passes all the same.
     pub sqli_detect_only: bool,
-    /// How long at most a session that has waited for a connection comes before others who wait (`connection_turn_ms`).
+    /// How long at most a session that has waited for a connection comes before others who wait
+    /// (`connection_turn_ms`).
     pub connection_turn: Duration,
     /// How many statements of sessions that wait for connections go out together over one, at most.
     pub statements_together: u32,

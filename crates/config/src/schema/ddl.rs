@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use super::{COUNT, Field, Kind, Preset, Rule, Section, UNSIGNED};
 
 impl Section {
-    /// The statement that makes the section's table under the name `table`: one column per line, indented by four
-    /// blanks, as ProxySQL shows its own. Checks of SQLite are not stricter than ProxySQL's; what else a value must be
-    /// is judged when the rows are read.
+    /// The statement that makes the section's table under the name `table`: one column per line,
+    /// indented by four blanks, as ProxySQL shows its own. Checks of SQLite are not stricter than
+    /// ProxySQL's; what else a value must be is judged when the rows are read.
     pub fn ddl(&self, table: &str) -> String {
         let mut lines: Vec<String> = self.fields().map(|field| column(field, self.rules)).collect();
         let inline_key =

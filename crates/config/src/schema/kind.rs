@@ -136,9 +136,9 @@ impl fmt::Display for Scalar {
 }
 
 impl Kind {
-    /// The value that `value` stands for, or what it must be instead (as the rest of a sentence that starts
-    /// with the setting's name). Numbers and switches may be written as text too, as `SAVE CONFIG TO FILE`
-    /// of ProxySQL does. With `secret` the message does not repeat the value.
+    /// The value that `value` stands for, or what it must be instead (as the rest of a sentence
+    /// that starts with the setting's name). Numbers and switches may be written as text too, as
+    /// `SAVE CONFIG TO FILE` of ProxySQL does. With `secret` the message does not repeat the value.
     pub(crate) fn accept(self, value: &Value, secret: bool) -> Result<Scalar, String> {
         let accepted = match self {
             Self::Bool => as_bool(value).map(Scalar::Bool),

@@ -1,4 +1,5 @@
-//! The configuration tables. The order of columns is part of the contract: people insert by position.
+//! The configuration tables. The order of columns is part of the contract: people insert by
+//! position.
 
 mod firewall;
 mod hostgroups;

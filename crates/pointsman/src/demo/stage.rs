@@ -22,7 +22,8 @@ const REPLICAS: usize = 2;
 const WRITERS: u32 = 0;
 /// That of the replicas.
 const READERS: u32 = 1;
-/// The user that writes to the primary, and whose plain reads go to the replicas; the password is the same.
+/// The user that writes to the primary, and whose plain reads go to the replicas; the password is
+/// the same.
 const WRITER: &str = "demo";
 /// The user whose queries all go to the replicas; the password is the same.
 const READER: &str = "report";
@@ -61,8 +62,8 @@ struct Addresses {
 }
 
 impl Stage {
-    /// Starts servers and proxy, creates a schema through it, and says so line by line. Blocks; to be called on
-    /// a thread of a tokio runtime that may.
+    /// Starts servers and proxy, creates a schema through it, and says so line by line. Blocks; to
+    /// be called on a thread of a tokio runtime that may.
     pub(super) fn start(
         binaries: &Binaries,
         sandbox: &Sandbox,

@@ -1,10 +1,11 @@
-//! How many of something there are at a server, such as statements that run, counted without a shared write.
+//! How many of something there are at a server, such as statements that run, counted without a
+//! shared write.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// What one thread counts of one server. Written by that thread only, in a cache line of its own; others
-/// read it when they choose a server.
+/// What one thread counts of one server. Written by that thread only, in a cache line of its own;
+/// others read it when they choose a server.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Gauge(AtomicU32);

@@ -1,14 +1,14 @@
 //! What is observed of a server, unlike what is configured: errors, lag, latency.
 //!
-//! Times are counted from any moment that the caller chooses and keeps. What is read when a server is chosen is atomic;
-//! only errors take a lock.
+//! Times are counted from any moment that the caller chooses and keeps. What is read when a server
+//! is chosen is atomic; only errors take a lock.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a latency counts. One that is above the limit keeps sessions away from its server, and with them new
-/// measurements: without an end it would hold for good.
+/// How long a latency counts. One that is above the limit keeps sessions away from its server, and
+/// with them new measurements: without an end it would hold for good.
 pub(crate) const LATENCY_LASTS: Duration = Duration::from_secs(10);
 
 /// What is observed of one server.
@@ -16,7 +16,8 @@ pub(crate) const LATENCY_LASTS: Duration = Duration::from_secs(10);
 pub(crate) struct Health {
     /// 0 unless it is shunned; otherwise the microsecond of its last error, plus 1.
     shunned: AtomicU64,
-    /// The microsecond of the last error in which it has not said a word, plus 1; 0 if there was none.
+    /// The microsecond of the last error in which it has not said a word, plus 1; 0 if there was
+    /// none.
     silent: AtomicU64,
     /// Whether it does not answer who watches it.
     down: AtomicBool,
@@ -45,7 +46,8 @@ pub(crate) fn micros(time: Duration) -> u64 {
 }
 
 impl Health {
-    /// Takes note of an error. The server is shunned when it is the `enough`th in the same second; whether that is news.
+    /// Takes note of an error. The server is shunned when it is the `enough`th in the same second;
+    /// whether that is news.
     pub(crate) fn note_error(&self, now: Duration, enough: u32) -> bool {
         let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
         if failing.second != now.as_secs() {

@@ -1,7 +1,9 @@
-//! Limits that a server has of its own: it has refused a connection because it has too many, of all accounts or of one.
+//! Limits that a server has of its own: it has refused a connection because it has too many, of all
+//! accounts or of one.
 //!
-//! The server does not say when it has room again. So the next attempt is made [`PAUSE`] later, or as soon as one of the
-//! connections to it has ended, and only one attempt at a time until the server has refused none for [`LASTS`].
+//! The server does not say when it has room again. So the next attempt is made [`PAUSE`] later, or
+//! as soon as one of the connections to it has ended, and only one attempt at a time until the
+//! server has refused none for [`LASTS`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -91,7 +93,8 @@ impl Refusals {
         self.open(account, now + PAUSE);
     }
 
-    /// A connection of this account was made, in an attempt that was begun at `begun`. Whether somebody else may make one now.
+    /// A connection of this account was made, in an attempt that was begun at `begun`. Whether
+    /// somebody else may make one now.
     pub(crate) fn note_made(&self, account: Option<usize>, begun: Duration, now: Duration) -> bool {
         if !self.any() {
             return false;
@@ -183,7 +186,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, nobody has to wait longer than the pause behind the last refusal or attempt.
+        /// Whatever comes, nobody has to wait longer than the pause behind the last refusal or
+        /// attempt.
         #[test]
         fn it_is_never_for_good(steps in proptest::collection::vec((0..5u8, 0..3usize, 0..200u64), 0..100)) {
             let (refusals, mut now, mut last) = (Refusals::default(), Duration::ZERO, Duration::ZERO);

@@ -139,7 +139,8 @@ impl Status {
 }
 
 impl<E> Server<E> {
-    /// Whether time alone may make it one that can be chosen. One that is well can be told from that at a glance.
+    /// Whether time alone may make it one that can be chosen. One that is well can be told from
+    /// that at a glance.
     pub(crate) fn may_recover(&self, policy: &Policy) -> bool {
         let health = &self.life.health;
         let limit = self.spec.max_latency.or(policy.max_latency);
@@ -148,7 +149,8 @@ impl<E> Server<E> {
             || self.refusals().any()
     }
 
-    /// Whether the server can be chosen at `now` for this account. One that was shunned long enough can.
+    /// Whether the server can be chosen at `now` for this account. One that was shunned long enough
+    /// can.
     pub(crate) fn standing_for(&self, account: Option<usize>, now: Duration, policy: &Policy) -> Standing {
         match self.standing(now, policy) {
             Standing::Ready => self.refusing(account, now).unwrap_or(Standing::Ready),

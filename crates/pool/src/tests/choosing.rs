@@ -163,7 +163,8 @@ fn a_slow_server_is_passed_over_for_a_while() {
     assert_eq!(names(&pool, 1, s(12)), ["a"]);
 }
 
-/// Under load every login takes long. A pool that passed over its only server for that would turn the load into an outage.
+/// Under load every login takes long. A pool that passed over its only server for that would turn
+/// the load into an outage.
 #[test]
 fn c23_a_slow_server_is_better_than_none() {
     let policy = Policy {
@@ -278,7 +279,8 @@ fn whoever_waits_for_a_shunned_server_hears_when_it_is_tried_again() {
     assert_eq!(pool.serve(0, s(101)), None);
 }
 
-/// Whoever waits would look without end at a server that is tried early, could time alone not help it.
+/// Whoever waits would look without end at a server that is tried early, could time alone not help
+/// it.
 #[test]
 fn whoever_waits_for_a_slow_server_that_was_shunned_hears_when_it_counts_as_fast() {
     for recovery in [Some(s(9)), None] {
@@ -357,7 +359,8 @@ fn what_is_switched_off_is_explained() {
     assert!(pool.explain(1, NOW).is_empty());
 }
 
-/// A server: its weight, its room, whether it has failed, whether it lags, its latency in milliseconds, what it runs.
+/// A server: its weight, its room, whether it has failed, whether it lags, its latency in
+/// milliseconds, what it runs.
 type Situation = (u32, u32, bool, bool, u64, u32);
 
 fn situations() -> impl Strategy<Value = (Policy, Vec<Situation>)> {
@@ -377,8 +380,8 @@ fn situations() -> impl Strategy<Value = (Policy, Vec<Situation>)> {
 }
 
 proptest! {
-    /// What is explained is what happens: a server that is said to be one that could be taken can be, for some random number
-    /// and nobody else's permits; no other ever is.
+    /// What is explained is what happens: a server that is said to be one that could be taken can
+    /// be, for some random number and nobody else's permits; no other ever is.
     #[test]
     fn who_is_chosen_is_who_is_explained((policy, servers) in situations(), randoms in prop::collection::vec(any::<u64>(), 1..20)) {
         const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];

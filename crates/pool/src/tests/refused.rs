@@ -1,4 +1,5 @@
-//! Servers that refuse connections because they have too many, fewer than the pool would open, and limits that are lowered.
+//! Servers that refuse connections because they have too many, fewer than the pool would open, and
+//! limits that are lowered.
 
 use super::*;
 use crate::server::PAUSE;
@@ -132,7 +133,8 @@ fn whoever_has_a_connection_sees_that_the_limit_was_lowered() {
 }
 
 proptest! {
-    /// Whatever the server's own limit is and whatever sessions do, it is never exceeded, and all of them are served in time.
+    /// Whatever the server's own limit is and whatever sessions do, it is never exceeded, and all
+    /// of them are served in time.
     #[test]
     fn all_are_served_in_turn_by_a_server_with_a_limit_of_its_own(
         limit in 1..5usize,

@@ -1,4 +1,5 @@
-//! Getting a backend: a place at a server, opening the connection or making another session's one fit, trying the next server.
+//! Getting a backend: a place at a server, opening the connection or making another session's one
+//! fit, trying the next server.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -34,7 +35,8 @@ pub(crate) enum Full {
     TryAgain,
     /// If all are, the client hears it, as from a server.
     Tell,
-    /// They are tried again; but nobody waits for servers that do not work, because there is another hostgroup.
+    /// They are tried again; but nobody waits for servers that do not work, because there is
+    /// another hostgroup.
     Elsewhere,
 }
 
@@ -51,7 +53,8 @@ pub(crate) enum AcquireError {
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) backend: Backend,
-    /// Another session had it; it is as the one that asked would have it, and its server has told this status last.
+    /// Another session had it; it is as the one that asked would have it, and its server has told
+    /// this status last.
     pub(crate) lent: Option<StatusFlags>,
 }
 
@@ -66,10 +69,12 @@ pub(crate) struct Whom<'a> {
     pub(crate) wanted: Option<&'a Wanted>,
 }
 
-/// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`: one that nobody uses at the moment, or one opened by `open`.
+/// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`: one that nobody uses at
+/// the moment, or one opened by `open`.
 ///
-/// Each attempt takes at most `mysql-connect_timeout_server`, and no longer than its server is of use; after `mysql-connect_retries_on_failure` failures
-/// besides the first the search ends. Servers that have not failed yet come first. Who stands in line already goes on with that.
+/// Each attempt takes at most `mysql-connect_timeout_server`, and no longer than its server is of
+/// use; after `mysql-connect_retries_on_failure` failures besides the first the search ends.
+/// Servers that have not failed yet come first. Who stands in line already goes on with that.
 pub(crate) async fn acquire(
     worker: &Rc<Worker>,
     hostgroup: u32,
@@ -121,7 +126,8 @@ async fn search(
         // Where a server has failed, its other connections may be no better.
         let asker = whom.asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
         let whom = Whom { asker, ..*whom };
-        // Who would wait for servers that have no room takes no share for that from others of the user, who could go on.
+        // Who would wait for servers that have no room takes no share for that from others of the
+        // user, who could go on.
         let has_room = || had_place || worker.shared.pool.has_room(hostgroup, worker.shared.uptime());
         let limited =
             quota.filter(|(_, quota)| first.is_none() && share.is_none() && quota.is_limited() && has_room());
@@ -242,8 +248,9 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    /// Whether this error of a server means that it takes no more connections than it has now: of all users, or of this one
-    /// (`Some(true)`). Without a connection that could be waited for, the client hears what the server says.
+    /// Whether this error of a server means that it takes no more connections than it has now: of
+    /// all users, or of this one (`Some(true)`). Without a connection that could be waited for, the
+    /// client hears what the server says.
     fn has_too_many(self, server: &Server<Target>, error: &OpenError) -> Option<bool> {
         match error {
             OpenError::Refused { code: SERVER_FULL, .. } => {
@@ -316,7 +323,8 @@ fn log_full(server: &Server<Target>, error: &OpenError) {
     );
 }
 
-/// Does something with a server unless it is, or is found to be, of no use: then why. Whoever waits is woken when that is found.
+/// Does something with a server unless it is, or is found to be, of no use: then why. Whoever waits
+/// is woken when that is found.
 pub(crate) async fn while_of_use<T>(
     worker: &Worker,
     server: &Server<Target>,
@@ -376,8 +384,9 @@ async fn no_place(
     AcquireError::Proxy(ClientError::no_backend(hostgroup, waited, &why))
 }
 
-/// Whether a server that has not answered within `limit` is to blame, and not the session, which had no more time left. A little is
-/// always gone for pauses between attempts; if no attempt has all the time that it may take, half of what there is counts.
+/// Whether a server that has not answered within `limit` is to blame, and not the session, which
+/// had no more time left. A little is always gone for pauses between attempts; if no attempt has
+/// all the time that it may take, half of what there is counts.
 fn has_had_time(limit: Duration, variables: &MysqlVariables) -> bool {
     let (whole, longest) = (variables.connect_timeout_server, variables.connect_timeout_server_max);
     if longest < whole { limit >= longest / 2 } else { limit >= whole / 10 * 9 }

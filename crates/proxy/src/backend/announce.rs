@@ -1,4 +1,5 @@
-//! Connections to servers, on which the client is announced first where the server's row asks for it.
+//! Connections to servers, on which the client is announced first where the server's row asks for
+//! it.
 
 use std::collections::HashMap;
 use std::io;

@@ -1,8 +1,8 @@
 //! Asking a server, at a client's login, whether it lets this user into this schema.
 //!
-//! A server that refuses says so at the login, and clients expect to hear it there. So the first client of a user and a
-//! schema gets its connection at its login already; for the next ones that is known, and idle clients take no
-//! connections.
+//! A server that refuses says so at the login, and clients expect to hear it there. So the first
+//! client of a user and a schema gets its connection at its login already; for the next ones that
+//! is known, and idle clients take no connections.
 
 use std::rc::Rc;
 
@@ -13,10 +13,12 @@ use super::{AcquireError, Backend, Full, Target, Whom, acquire, open_in};
 use crate::client::login::Identity;
 use crate::worker::Worker;
 
-/// The connection of a client that is being let in, if it gets one now: a new one, as one that is there proves nothing. `Err` is the payload of the server's ERR packet.
+/// The connection of a client that is being let in, if it gets one now: a new one, as one that is
+/// there proves nothing. `Err` is the payload of the server's ERR packet.
 ///
-/// Only a server's own refusal counts, also that it is full, if all are. Where none can be reached within `mysql-connect_timeout_server` the client is let
-/// in without a connection, as when nobody asks: its first statement waits longer.
+/// Only a server's own refusal counts, also that it is full, if all are. Where none can be reached
+/// within `mysql-connect_timeout_server` the client is let in without a connection, as when nobody
+/// asks: its first statement waits longer.
 pub(crate) async fn check_login(
     worker: &Rc<Worker>,
     identity: &Identity,
@@ -29,7 +31,8 @@ pub(crate) async fn check_login(
         CheckLogins::First | CheckLogins::Always => {}
     }
     let account = identity.route_account(&worker.routing.borrow().routes().pairs);
-    // At a listener for readers of a user who has none nothing can be had, which is said when it is asked for.
+    // At a listener for readers of a user who has none nothing can be had, which is said when it is
+    // asked for.
     if account.listener.is_some_and(|listener| listener.hostgroup.is_none()) {
         return Ok(None);
     }

@@ -23,8 +23,9 @@ type Dial = dyn Fn(&Endpoint) -> io::Result<Sock>;
 /// `ER_NET_PACKETS_OUT_OF_ORDER`, `ER_MALFORMED_PACKET`.
 const NOT_UNDERSTOOD: [u16; 4] = [1043, 1047, 1156, 1835];
 
-/// What the system says when this machine has no more memory, files, ports or buffers for another connection, whoever it would
-/// be to: `ENOMEM`, `ENFILE`, `EMFILE`, `EADDRNOTAVAIL`, `ENOBUFS`, as Linux has them.
+/// What the system says when this machine has no more memory, files, ports or buffers for another
+/// connection, whoever it would be to: `ENOMEM`, `ENFILE`, `EMFILE`, `EADDRNOTAVAIL`, `ENOBUFS`, as
+/// Linux has them.
 const NOTHING_LEFT: [i32; 5] = [12, 23, 24, 99, 105];
 
 /// How a worker reaches servers.
@@ -77,8 +78,9 @@ impl OpenError {
         matches!(self, Self::Unreachable(error) if is_ours(error))
     }
 
-    /// The same failure of a login that began with a PROXY header. A server that does not know headers takes it for a
-    /// broken packet: it closes the connection, or says that packets are out of order.
+    /// The same failure of a login that began with a PROXY header. A server that does not know
+    /// headers takes it for a broken packet: it closes the connection, or says that packets are out
+    /// of order.
     pub(crate) fn behind_header(self) -> Self {
         match self {
             Self::Unreachable(error) => {

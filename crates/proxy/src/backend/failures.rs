@@ -1,4 +1,5 @@
-//! Why a session got no connection to a server: the attempts that failed, and what the client hears of them.
+//! Why a session got no connection to a server: the attempts that failed, and what the client hears
+//! of them.
 
 use std::fmt;
 use std::rc::Rc;
@@ -15,12 +16,13 @@ use crate::holders::Holders;
 /// `ER_CON_COUNT_ERROR`: the server is full. Another one may have room, and soon this one, too.
 pub(super) const SERVER_FULL: u16 = 1040;
 
-/// `ER_TOO_MANY_USER_CONNECTIONS` and `ER_USER_LIMIT_REACHED`: the account has all the connections that the server gives it.
+/// `ER_TOO_MANY_USER_CONNECTIONS` and `ER_USER_LIMIT_REACHED`: the account has all the connections
+/// that the server gives it.
 pub(super) const ACCOUNT_FULL: [u16; 2] = [1203, 1226];
 
-/// Refusals that say nothing about other servers: this one shuts down (`ER_SERVER_SHUTDOWN`), has locked this host out
-/// (`ER_HOST_IS_BLOCKED`), or has as many connections of this user as it allows (`ER_TOO_MANY_USER_CONNECTIONS`,
-/// `ER_USER_LIMIT_REACHED`).
+/// Refusals that say nothing about other servers: this one shuts down (`ER_SERVER_SHUTDOWN`), has
+/// locked this host out (`ER_HOST_IS_BLOCKED`), or has as many connections of this user as it
+/// allows (`ER_TOO_MANY_USER_CONNECTIONS`, `ER_USER_LIMIT_REACHED`).
 const TRY_ELSEWHERE: [u16; 4] = [1053, 1129, 1203, 1226];
 
 /// The failures of one search for a backend.

@@ -1,5 +1,5 @@
-//! A connection that goes from the session that had it to the one that waits for it: over a slot that both know, without a look at what
-//! else there is.
+//! A connection that goes from the session that had it to the one that waits for it: over a slot
+//! that both know, without a look at what else there is.
 
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
@@ -72,7 +72,8 @@ impl Slot {
     }
 }
 
-/// What somebody has who waits. It may go away at any time: what was put into the slot and not taken is put back then.
+/// What somebody has who waits. It may go away at any time: what was put into the slot and not
+/// taken is put back then.
 #[derive(Debug)]
 pub(super) struct Handed {
     worker: Rc<Worker>,
@@ -80,7 +81,8 @@ pub(super) struct Handed {
 }
 
 impl Handed {
-    /// A slot for somebody for whom others are to look at this time, if he does not look himself; and what they need of it.
+    /// A slot for somebody for whom others are to look at this time, if he does not look himself;
+    /// and what they need of it.
     pub(super) fn new(worker: &Rc<Worker>, look: Option<Instant>) -> (Self, Rc<Slot>) {
         let slot = Rc::new(Slot {
             entry: RefCell::default(),

@@ -1,4 +1,5 @@
-//! What connections to servers begin with (`init_connect`), and begin anew with when they were reset for somebody else.
+//! What connections to servers begin with (`init_connect`), and begin anew with when they were
+//! reset for somebody else.
 
 use std::collections::HashMap;
 
@@ -50,8 +51,8 @@ fn statements(text: &str) -> Vec<Box<[u8]>> {
     all
 }
 
-/// Says at a connection that has just logged in what it begins with. A server's refusal is one of the login, whose text names the
-/// variable: the client has said nothing of that kind.
+/// Says at a connection that has just logged in what it begins with. A server's refusal is one of
+/// the login, whose text names the variable: the client has said nothing of that kind.
 pub(super) async fn initialise(
     worker: &Worker,
     link: &mut Connection,

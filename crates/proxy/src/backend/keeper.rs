@@ -1,8 +1,9 @@
-//! Who looks for the sessions of a worker that wait in line: whether something nobody uses is in their way, whether a server has come
-//! back by itself, whether they have waited as long as they may.
+//! Who looks for the sessions of a worker that wait in line: whether something nobody uses is in
+//! their way, whether a server has come back by itself, whether they have waited as long as they
+//! may.
 //!
-//! Most wait for a moment only, and nearly with each statement. So nobody has a timer of his own: one task has one for all, as long as
-//! somebody waits.
+//! Most wait for a moment only, and nearly with each statement. So nobody has a timer of his own:
+//! one task has one for all, as long as somebody waits.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -19,8 +20,8 @@ use super::line::Due;
 use crate::limits::MOVE_WAIT;
 use crate::worker::Worker;
 
-/// While a session waits for a server, it looks this often whether one has come back by itself. Servers that are shunned
-/// meanwhile announce when that will be to those who look.
+/// While a session waits for a server, it looks this often whether one has come back by itself.
+/// Servers that are shunned meanwhile announce when that will be to those who look.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The shortest time between two such looks: the resolution of the runtime's timers.
@@ -95,7 +96,8 @@ pub(super) struct Looked {
 pub(super) fn look(worker: &Rc<Worker>, hostgroup: u32, place: &Deputy<Target>, now: Instant) -> Looked {
     let shared = &worker.shared;
     let mut longest = LOOK;
-    // What nobody uses in this hostgroup is in somebody's way, but for those who wait until the next one may be opened.
+    // What nobody uses in this hostgroup is in somebody's way, but for those who wait until the
+    // next one may be opened.
     let is_throttled = place.is_throttled();
     let makes_room = !is_throttled && worker.kept.make_room(worker, hostgroup);
     if !is_throttled && shared.pool.resting(hostgroup) > 0 {
@@ -110,8 +112,8 @@ pub(super) fn look(worker: &Rc<Worker>, hostgroup: u32, place: &Deputy<Target>, 
     Looked { next, helps_others: is_throttled || makes_room }
 }
 
-/// When somebody who begins to wait at `now`, this long after the start, has to look first, if time alone may bring a `change`. Those who have come
-/// within the same few milliseconds look together.
+/// When somebody who begins to wait at `now`, this long after the start, has to look first, if time
+/// alone may bring a `change`. Those who have come within the same few milliseconds look together.
 pub(super) fn first_look(change: Option<Duration>, now: Instant, uptime: Duration) -> Instant {
     if let Some(change) = change.filter(|change| *change < MOVE_WAIT) {
         return now + bounded(Some(change), MOVE_WAIT);

@@ -1,9 +1,10 @@
 //! Connections that no statement needs at the moment.
 //!
-//! A session that waits for its client lays its connection aside here, unless something on it belongs to the session alone
-//! ([`crate::state::pins`]). Mostly it takes the same one back with the next statement. But meanwhile another session of the same
-//! user may get it: that is how many clients share few connections. Each worker has its own; sessions of the worker that wait for
-//! a server stand in a [line](super::line), and get what comes back before anybody else.
+//! A session that waits for its client lays its connection aside here, unless something on it
+//! belongs to the session alone ([`crate::state::pins`]). Mostly it takes the same one back with
+//! the next statement. But meanwhile another session of the same user may get it: that is how many
+//! clients share few connections. Each worker has its own; sessions of the worker that wait for a
+//! server stand in a [line](super::line), and get what comes back before anybody else.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -68,7 +69,8 @@ pub(crate) struct Left {
     /// In which schema it is.
     pub(crate) caller: Arc<Caller>,
     pub(crate) settings: Rc<Settings>,
-    /// Its client has reset it: character set and modes are the server's, and not those that the login has asked for.
+    /// Its client has reset it: character set and modes are the server's, and not those that the
+    /// login has asked for.
     pub(crate) was_reset: bool,
     /// The connection's status, as the server has told it last.
     pub(crate) status: StatusFlags,
@@ -82,7 +84,8 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    /// Whether nothing has to be asked before somebody else gets the connection. A session that has ended asks nothing.
+    /// Whether nothing has to be asked before somebody else gets the connection. A session that has
+    /// ended asks nothing.
     pub(super) fn is_free(&self) -> bool {
         !self.asks || Rc::strong_count(&self.results) == 1 + usize::from(self.asking.is_some())
     }
@@ -145,7 +148,8 @@ impl Asker<'_> {
         Wish { passport: Rc::clone(self.passport), peer: self.identity.peer, in_no_schema }
     }
 
-    /// Whether a connection on which this is left is in its schema, in the way in which the session is.
+    /// Whether a connection on which this is left is in its schema, in the way in which the session
+    /// is.
     pub(super) fn is_in_schema(&self, left: &Left) -> bool {
         left.is_in_schema_of(self.caller, self.settings)
     }
@@ -157,8 +161,8 @@ impl Asker<'_> {
 }
 
 impl Kept {
-    /// Lays a connection aside that its session does not need now: it gets it back with the ticket if nobody has taken it by then.
-    /// None if it went to somebody else at once, or has ended.
+    /// Lays a connection aside that its session does not need now: it gets it back with the ticket
+    /// if nobody has taken it by then. None if it went to somebody else at once, or has ended.
     pub(crate) fn lay_aside(
         &self,
         worker: &Rc<Worker>,
@@ -200,7 +204,8 @@ impl Kept {
         self.shelf.borrow_mut().put(key, entry)
     }
 
-    /// Gives a connection to somebody who waits for one, or its place; it comes back if nobody needs either.
+    /// Gives a connection to somebody who waits for one, or its place; it comes back if nobody
+    /// needs either.
     fn pass_on(&self, worker: &Rc<Worker>, key: Key, entry: Box<Entry>) -> Option<Box<Entry>> {
         // Some wait for a connection of their user, and not for a server.
         if !entry.is_awaited() && self.line.is_empty() {
@@ -248,8 +253,8 @@ impl Kept {
         }
     }
 
-    /// Puts somebody in line for a connection that comes back: into `slot` from `now` on, as time since the start. He stands in another
-    /// line as well.
+    /// Puts somebody in line for a connection that comes back: into `slot` from `now` on, as time
+    /// since the start. He stands in another line as well.
     pub(super) fn wait(
         &self,
         worker: &Worker,
@@ -266,8 +271,9 @@ impl Kept {
         self.line.wait(asker.key(hostgroup), waiting);
     }
 
-    /// Takes a connection that somebody was given and has not taken. If there is something that only he would have asked its server, it
-    /// is asked now: the session that wants to know waits for it.
+    /// Takes a connection that somebody was given and has not taken. If there is something that
+    /// only he would have asked its server, it is asked now: the session that wants to know waits
+    /// for it.
     pub(super) fn put_back(&self, worker: &Rc<Worker>, entry: Box<Entry>) {
         if entry.backend.connection().is_awaited() {
             self.drain(worker, entry);
@@ -287,7 +293,8 @@ impl Kept {
         (!entry.backend.server().is_off() && entry.is_well(worker)).then_some(entry.backend)
     }
 
-    /// Has `work` done with the connection that this ticket was given for, if it is still there, where it is.
+    /// Has `work` done with the connection that this ticket was given for, if it is still there,
+    /// where it is.
     pub(crate) fn with(&self, ticket: Ticket, work: impl FnOnce(&mut Backend)) {
         if let Some(entry) = self.shelf.borrow_mut().get_mut(ticket) {
             work(&mut entry.backend);
@@ -308,8 +315,9 @@ impl Kept {
         servers
     }
 
-    /// A connection of this hostgroup, to a certain server if one is named, that this one may have: of those that are as it would
-    /// have them, the one that was used last; if there is none, the last of the others.
+    /// A connection of this hostgroup, to a certain server if one is named, that this one may have:
+    /// of those that are as it would have them, the one that was used last; if there is none, the
+    /// last of the others.
     pub(super) fn pop(
         &self,
         worker: &Worker,
@@ -342,7 +350,8 @@ impl Kept {
         }
     }
 
-    /// A session waits for a server of this hostgroup: one that nobody uses gives its place to it, if that helps. Whether there was one.
+    /// A session waits for a server of this hostgroup: one that nobody uses gives its place to it,
+    /// if that helps. Whether there was one.
     pub(crate) fn make_room(&self, worker: &Rc<Worker>, hostgroup: u32) -> bool {
         let mut shelf = self.shelf.borrow_mut();
         if shelf.is_empty() {
@@ -362,7 +371,8 @@ impl Kept {
         true
     }
 
-    /// A session waits for one of these, which its user has all: one that nobody uses makes room for it.
+    /// A session waits for one of these, which its user has all: one that nobody uses makes room
+    /// for it.
     pub(crate) fn make_room_among(&self, worker: &Rc<Worker>, quota: &Arc<Quota>) {
         if quota.waiting() == 0 {
             return;
@@ -379,7 +389,8 @@ impl Kept {
         }
     }
 
-    /// The configuration has changed: ends those that servers may not have any more. Other workers do the same with theirs.
+    /// The configuration has changed: ends those that servers may not have any more. Other workers
+    /// do the same with theirs.
     pub(crate) fn end_surplus(&self, worker: &Rc<Worker>) {
         let mut surplus: Vec<_> = {
             let shelf = self.shelf.borrow();
@@ -422,8 +433,8 @@ impl Kept {
         }
     }
 
-    /// Ends those that are of no use any more, and those that are too many for connections that nobody uses; pings those that were
-    /// not used for a while.
+    /// Ends those that are of no use any more, and those that are too many for connections that
+    /// nobody uses; pings those that were not used for a while.
     pub(crate) fn sweep(&self, worker: &Rc<Worker>, now: Instant) {
         let mut resting: HashMap<u64, u32> = HashMap::new();
         let over = self.shelf.borrow_mut().take_all(|entry| {
@@ -468,7 +479,8 @@ impl Entry {
         self.backend.connection().version() == worker.version() && !server.is_off() && !server.is_late()
     }
 
-    /// Whether its server has more connections than it may have by now. Only another configuration brings that about.
+    /// Whether its server has more connections than it may have by now. Only another configuration
+    /// brings that about.
     fn is_surplus(&self, worker: &Worker) -> bool {
         self.backend.connection().version() != worker.version() && self.backend.server().has_surplus()
     }
@@ -488,7 +500,8 @@ impl Entry {
         }
     }
 
-    /// Whether somebody may have it who wishes for this. What is passed over for new connections is so for these, too.
+    /// Whether somebody may have it who wishes for this. What is passed over for new connections is
+    /// so for these, too.
     pub(super) fn is_good_for(&self, worker: &Worker, wish: &Wish) -> bool {
         let server = self.backend.server();
         // Some servers have been told whom a connection is for.
@@ -515,7 +528,8 @@ impl Entry {
         self.left.begin_asking();
     }
 
-    /// Whether the server neither has closed the connection nor says anything over it. If it does, that is logged.
+    /// Whether the server neither has closed the connection nor says anything over it. If it does,
+    /// that is logged.
     pub(super) fn is_well(&mut self, worker: &Worker) -> bool {
         // Whoever takes it looks again: nobody has to be woken.
         let input = self.backend.connection_mut().input();
@@ -589,8 +603,8 @@ fn is_too_old(worker: &Worker, backend: &Backend) -> bool {
     lifetime(limit, link.draw()).is_some_and(|lifetime| link.age() >= lifetime)
 }
 
-/// Ends a connection. Without a goodbye the server would count and log an aborted one; what a full socket does not take of it
-/// now is not worth waiting for.
+/// Ends a connection. Without a goodbye the server would count and log an aborted one; what a full
+/// socket does not take of it now is not worth waiting for.
 pub(crate) fn part(mut backend: Backend) {
     let _: Poll<_> = backend.connection_mut().poll_write(&mut Context::from_waker(Waker::noop()), &QUIT);
 }

@@ -5,7 +5,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// An odd number without a pattern in its bits: it spreads hostgroups, which are small numbers.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Finds connections of one kind, and those who wait for one. Each statement that waits looks a few times.
+/// Finds connections of one kind, and those who wait for one. Each statement that waits looks a few
+/// times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     /// The hash of their [passport](super::Passport).

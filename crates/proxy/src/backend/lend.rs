@@ -1,8 +1,9 @@
-//! Making a connection that one session has used that of another one: what the first may still want to know is asked for it, and
-//! what the second has set is said, in one exchange.
+//! Making a connection that one session has used that of another one: what the first may still want
+//! to know is asked for it, and what the second has set is said, in one exchange.
 //!
-//! Where the second has set all that the first has, only the rest is said. Otherwise the connection is reset first. The first
-//! connection of a session logs in anew (`COM_CHANGE_USER`), so that its server has let every client in that it serves.
+//! Where the second has set all that the first has, only the rest is said. Otherwise the connection
+//! is reset first. The first connection of a session logs in anew (`COM_CHANGE_USER`), so that its
+//! server has let every client in that it serves.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,8 +25,9 @@ use crate::state::gtids::TRACK_GTIDS;
 use crate::state::{OPTION, Setting};
 use crate::worker::Worker;
 
-/// What servers say who do not have a variable, or do not let this user set it: `ER_PARSE_ERROR`, `ER_UNKNOWN_SYSTEM_VARIABLE`,
-/// `ER_SPECIFIC_ACCESS_DENIED_ERROR`, `ER_QUERY_CACHE_DISABLED`. The client has set it where it matters.
+/// What servers say who do not have a variable, or do not let this user set it: `ER_PARSE_ERROR`,
+/// `ER_UNKNOWN_SYSTEM_VARIABLE`, `ER_SPECIFIC_ACCESS_DENIED_ERROR`, `ER_QUERY_CACHE_DISABLED`. The
+/// client has set it where it matters.
 pub(crate) const DOES_NOT_HAVE_IT: [u16; 4] = [1064, 1193, 1227, 1651];
 
 /// Asks whether servers do something at a login that a reset does not repeat: then there is a row.
@@ -66,7 +68,8 @@ impl Purpose {
 pub(crate) enum Ahead {
     /// Nothing: the command is not whole, or none that is simply answered.
     Nothing,
-    /// Settings. In another schema than the session's the command might do harm, and a schema can be dropped at any time.
+    /// Settings. In another schema than the session's the command might do harm, and a schema can
+    /// be dropped at any time.
     Settings,
     /// Everything.
     All,
@@ -89,11 +92,13 @@ pub(super) enum Lent {
     Late,
     /// Its server does not let the client in.
     NotAdmitted(OpenError),
-    /// Its server does not let the client into the schema, or have its settings: the payload of its ERR packet.
+    /// Its server does not let the client into the schema, or have its settings: the payload of its
+    /// ERR packet.
     Refused(Vec<u8>),
 }
 
-/// Makes `entry` a connection of `asker`, if no answer has to be waited for; it comes back if one has.
+/// Makes `entry` a connection of `asker`, if no answer has to be waited for; it comes back if one
+/// has.
 pub(super) fn lend_at_once(
     worker: &Worker,
     mut entry: Box<Entry>,
@@ -225,7 +230,8 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     Lent::Ready(backend, status)
 }
 
-/// Whether all of `plan` may be said without waiting for an answer. What need not be asked any more is left out then.
+/// Whether all of `plan` may be said without waiting for an answer. What need not be asked any more
+/// is left out then.
 fn may_go_ahead(
     worker: &Worker,
     link: &Connection,
@@ -274,8 +280,8 @@ fn say_ahead(
     link.set_setup(Setup::new(closings, plan, asker.passport.capabilities(), left.asking));
 }
 
-/// What has to be said at a connection on which this is left, so that it is as `asker` would have it; `initial` is what connections begin
-/// with.
+/// What has to be said at a connection on which this is left, so that it is as `asker` would have
+/// it; `initial` is what connections begin with.
 fn plan(left: &Left, asker: &Asker<'_>, initial: &[Box<[u8]>]) -> Vec<(Purpose, InternalQuery)> {
     let capabilities = asker.passport.capabilities();
     let ask = |purpose, text: &[u8]| (purpose, (query(capabilities, text), Answer::Result));
@@ -320,7 +326,8 @@ fn plan(left: &Left, asker: &Asker<'_>, initial: &[Box<[u8]>]) -> Vec<(Purpose, 
     // A login says the client's first one.
     let is_there = is_there || !asker.is_admitted && asker.identity.account.schema.as_deref() == Some(schema);
     if (resets || !is_there) && !was_schema_reset && !schema.is_empty() {
-        // If it is only to have the schema's character set back, a write cannot get into another schema.
+        // If it is only to have the schema's character set back, a write cannot get into another
+        // schema.
         plan.push(to_schema(if stays && asker.is_admitted { Purpose::Charset } else { Purpose::Schema }));
     }
     let all = || asker.settings.besides_schema().cloned().collect();

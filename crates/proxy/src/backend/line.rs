@@ -1,8 +1,10 @@
 //! The sessions of a worker that wait for a connection which another one lays aside.
 //!
-//! They stand in the pool's line as well, where they get a place at a server, or in their user's, if that has all that it may have. A connection that comes back goes to one of this
-//! worker without that, and takes it out of that line at once: it costs nothing, and a new one costs as much as some dozens of statements. But others, of another worker
-//! or another user, can only have its place; so whoever gets it here must not be too far ahead of who waits longest.
+//! They stand in the pool's line as well, where they get a place at a server, or in their user's,
+//! if that has all that it may have. A connection that comes back goes to one of this worker
+//! without that, and takes it out of that line at once: it costs nothing, and a new one costs as
+//! much as some dozens of statements. But others, of another worker or another user, can only have
+//! its place; so whoever gets it here must not be too far ahead of who waits longest.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -26,9 +28,11 @@ use crate::worker::Worker;
 #[derive(Debug, Default)]
 pub(super) struct Line {
     waiting: RefCell<HashMap<Key, Alike, ByKey>>,
-    /// When a connection was given up last for somebody who is not in this line, as time since the start.
+    /// When a connection was given up last for somebody who is not in this line, as time since the
+    /// start.
     yielded: Cell<Duration>,
-    /// The trains with those who were promised one behind others, and when somebody has to look after each.
+    /// The trains with those who were promised one behind others, and when somebody has to look
+    /// after each.
     trains: RefCell<VecDeque<(Instant, Rc<Progress>)>>,
 }
 
@@ -75,7 +79,8 @@ pub(super) enum Other {
 }
 
 impl Other {
-    /// The session is served. It still has to learn that, and until then nothing is to be ended for it.
+    /// The session is served. It still has to learn that, and until then nothing is to be ended for
+    /// it.
     fn leave(self) {
         match self {
             Self::Pool(line) => line.leave(),
@@ -93,7 +98,8 @@ pub(super) struct Waiting {
     pub(super) turn: Rc<Turn>,
     /// Since when, as time since the start.
     pub(super) since: Duration,
-    /// Those with lower ones come first: when he was served last; where there are no turns, since when he waits.
+    /// Those with lower ones come first: when he was served last; where there are no turns, since
+    /// when he waits.
     pub(super) rank: Duration,
     /// When he gives up, if he does not see to that himself.
     pub(super) deadline: Option<Instant>,
@@ -110,7 +116,8 @@ pub(super) struct Due {
 }
 
 impl Line {
-    /// A place for somebody: behind those whose turn it is if it is his as well, else behind those with lower ranks.
+    /// A place for somebody: behind those whose turn it is if it is his as well, else behind those
+    /// with lower ranks.
     pub(super) fn wait(&self, key: Key, waiting: Waiting) {
         let mut all = self.waiting.borrow_mut();
         let Alike { in_turn, others } = all.entry(key).or_default();
@@ -123,8 +130,9 @@ impl Line {
         others.insert(at, waiting);
     }
 
-    /// Gives a connection to whose turn it is of those that it is good for, or else to the one who was served longest ago. It comes back if there
-    /// is nobody, or if it is for somebody elsewhere.
+    /// Gives a connection to whose turn it is of those that it is good for, or else to the one who
+    /// was served longest ago. It comes back if there is nobody, or if it is for somebody
+    /// elsewhere.
     pub(super) fn hand_on(&self, worker: &Rc<Worker>, key: Key, mut entry: Box<Entry>) -> Option<Box<Entry>> {
         let mut all = self.waiting.borrow_mut();
         let Some(alike) = all.get_mut(&key) else { return Some(entry) };
@@ -168,7 +176,8 @@ impl Line {
         Some(next)
     }
 
-    /// Those who go out together with `next`, if he does not send his statement alone: each connection takes along its part of those who wait.
+    /// Those who go out together with `next`, if he does not send his statement alone: each
+    /// connection takes along its part of those who wait.
     fn batch(&self, worker: &Rc<Worker>, alike: &mut Alike, next: &Waiting, entry: &Entry) -> Option<Batch> {
         let most = worker.settings().statements_together.checked_sub(1).filter(|most| *most > 0)?;
         let first =
@@ -210,8 +219,9 @@ impl Line {
         Some(batch)
     }
 
-    /// Whether it is the turn of somebody elsewhere who waits, and not of the one here with this rank. Not for each connection: a
-    /// line that moves slowly needs a few more connections, not all.
+    /// Whether it is the turn of somebody elsewhere who waits, and not of the one here with this
+    /// rank. Not for each connection: a line that moves slowly needs a few more connections, not
+    /// all.
     fn has_to_yield(&self, entry: &Entry, rank: Duration, now: Duration) -> bool {
         let is_ahead = |oldest| rank.saturating_sub(oldest) > AHEAD_MAX;
         if let Some(quota) = entry.backend.connection().quota().filter(|quota| quota.waiting() > 0)
@@ -259,7 +269,8 @@ impl Line {
         due
     }
 
-    /// When somebody has to look for one of them next, or one of them gives up; nothing if nobody has to.
+    /// When somebody has to look for one of them next, or one of them gives up; nothing if nobody
+    /// has to.
     pub(super) fn next_look(&self) -> Option<Instant> {
         let waiting = self.waiting.borrow();
         let all = waiting.values().flat_map(Alike::iter).filter(|one| one.slot.is_looked_after());
@@ -286,7 +297,8 @@ fn until_next(step: Duration, uptime: Duration) -> Duration {
     Duration::from_millis(u64::try_from(step - uptime % step).unwrap_or(0))
 }
 
-/// Where the first one stands who still waits, and whom a connection is good for. Those in front who do not wait any more are forgotten.
+/// Where the first one stands who still waits, and whom a connection is good for. Those in front
+/// who do not wait any more are forgotten.
 fn first(worker: &Worker, waiting: &mut VecDeque<Waiting>, entry: &Entry) -> Option<usize> {
     let mut at = 0;
     while let Some(one) = waiting.get(at).filter(|_| at < LOOKS_MAX) {

@@ -1,7 +1,7 @@
 //! Logging in to a server on behalf of a client.
 //!
-//! The server sees the client's own user, charset, attributes and capabilities, so that what it answers is what
-//! the client would have got from it directly.
+//! The server sees the client's own user, charset, attributes and capabilities, so that what it
+//! answers is what the client would have got from it directly.
 
 use std::io;
 
@@ -22,8 +22,8 @@ use crate::sock::tls::HandshakeError;
 use crate::users::User;
 use crate::worker::Worker;
 
-/// Capabilities that change what the server sends or how it reads statements: a client that has chosen one of
-/// these cannot be served by a server without it.
+/// Capabilities that change what the server sends or how it reads statements: a client that has
+/// chosen one of these cannot be served by a server without it.
 const MUST_MATCH: Capabilities = Capabilities::FOUND_ROWS
     .union(Capabilities::NO_SCHEMA)
     .union(Capabilities::IGNORE_SPACE)
@@ -52,11 +52,12 @@ const OWN: Capabilities = Capabilities::LONG_PASSWORD
 /// `ER_ACCESS_DENIED_ERROR`: not this password, if it is not the host or the account.
 const ACCESS_DENIED: u16 = 1045;
 
-/// The collation of a login whose own one does not fit into it, until it is changed: `utf8mb4_general_ci`.
+/// The collation of a login whose own one does not fit into it, until it is changed:
+/// `utf8mb4_general_ci`.
 const FALLBACK_COLLATION: u8 = 45;
 
-/// Logs in to `target`, the server at the other end of `sock`, as `identity`. Returns the server's id of the connection, and what
-/// another login over it needs.
+/// Logs in to `target`, the server at the other end of `sock`, as `identity`. Returns the server's
+/// id of the connection, and what another login over it needs.
 pub(super) async fn log_in(
     worker: &Worker,
     target: &Target,
@@ -116,8 +117,8 @@ pub(super) async fn log_in(
     Ok((greeting.connection_id, greeted))
 }
 
-/// Logs in anew over a connection that has logged in as the same user, with the same capabilities: the server looks at the account,
-/// and forgets all that was before.
+/// Logs in anew over a connection that has logged in as the same user, with the same capabilities:
+/// the server looks at the account, and forgets all that was before.
 pub(super) async fn log_in_again(
     worker: &Worker,
     link: &mut Connection,
@@ -177,7 +178,8 @@ fn login_packet<'a>(
     }
 }
 
-/// A collation with an id above 255 does not fit into a login; `COM_CHANGE_USER` to the same user has room for it.
+/// A collation with an id above 255 does not fit into a login; `COM_CHANGE_USER` to the same user
+/// has room for it.
 fn collation_changer<'a>(login: &packet::Login<'a>, identity: &Identity) -> Option<command::ChangeUser<'a>> {
     (u16::from(login.collation) != identity.collation).then_some(command::ChangeUser {
         username: login.username,
@@ -189,7 +191,8 @@ fn collation_changer<'a>(login: &packet::Login<'a>, identity: &Identity) -> Opti
     })
 }
 
-/// Answers what the server asks until it accepts, or not; notes what that says about the user's password.
+/// Answers what the server asks until it accepts, or not; notes what that says about the user's
+/// password.
 async fn converse(
     exchange: &mut Exchange<'_>,
     mut login: as_client::ClientLogin,
@@ -257,7 +260,8 @@ async fn start_tls(
     }
 }
 
-/// Says what the server wants in vain; if it is the password, the user's clients will be asked for it.
+/// Says what the server wants in vain; if it is the password, the user's clients will be asked for
+/// it.
 fn unsupported(what: &as_client::Unsupported, user: &User) -> OpenError {
     if !what.wants_password {
         return OpenError::Login(what.to_string());
@@ -283,7 +287,8 @@ fn agree(identity: &Identity, offered: Capabilities, target: &Target) -> Result<
     Ok(capabilities)
 }
 
-/// The method of compression for a server that offers `offered`, as a capability: zlib if it has it, as servers choose.
+/// The method of compression for a server that offers `offered`, as a capability: zlib if it has
+/// it, as servers choose.
 fn compression(target: &Target, offered: Capabilities) -> Capabilities {
     if !target.compression {
         return Capabilities::empty();
@@ -301,7 +306,8 @@ fn malformed(error: wire::WireError) -> OpenError {
     OpenError::Login(error.to_string())
 }
 
-/// The server's own words. In place of its greeting it may leave out the SQLSTATE; the client gets one.
+/// The server's own words. In place of its greeting it may leave out the SQLSTATE; the client gets
+/// one.
 fn refused(payload: &[u8], capabilities: Capabilities) -> OpenError {
     match packet::Err::decode(payload, capabilities) {
         Ok(error) => {

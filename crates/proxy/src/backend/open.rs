@@ -6,8 +6,8 @@ use super::{Connection, OpenError, Target, connect};
 use crate::client::login::Identity;
 use crate::worker::Worker;
 
-/// Connects to `target`, which is a server of `hostgroup`, logs in as `identity`, and says there what connections to that hostgroup begin
-/// with; the caller keeps the deadline.
+/// Connects to `target`, which is a server of `hostgroup`, logs in as `identity`, and says there
+/// what connections to that hostgroup begin with; the caller keeps the deadline.
 pub(crate) async fn open_in(
     worker: &Worker,
     hostgroup: u32,
@@ -19,7 +19,8 @@ pub(crate) async fn open_in(
     Ok(link)
 }
 
-/// Connects to `target` and logs in as `identity`, for the proxy's own use; the caller keeps the deadline.
+/// Connects to `target` and logs in as `identity`, for the proxy's own use; the caller keeps the
+/// deadline.
 pub(crate) async fn open(
     worker: &Worker,
     target: &Target,

@@ -1,4 +1,5 @@
-//! For whom a connection to a server is good: as whom it has logged in, and what was agreed on then.
+//! For whom a connection to a server is good: as whom it has logged in, and what was agreed on
+//! then.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -20,7 +21,8 @@ pub(crate) struct Passport {
 }
 
 impl PartialEq for Passport {
-    /// Whether the connections of both are good for the same clients. After a change of a user's row nobody uses the old ones.
+    /// Whether the connections of both are good for the same clients. After a change of a user's
+    /// row nobody uses the old ones.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.user, &other.user)
             && self.collation == other.collation
@@ -39,7 +41,8 @@ impl Passport {
         Self { user, collation: identity.collation, capabilities, hash: hasher.finish() }
     }
 
-    /// Whether its user is still what the configuration says. Only sessions of before can use the connections of another one.
+    /// Whether its user is still what the configuration says. Only sessions of before can use the
+    /// connections of another one.
     pub(super) fn is_current(&self, worker: &Worker) -> bool {
         Arc::ptr_eq(&self.user, &worker.settings().users.find(&self.user.name))
     }
@@ -54,7 +57,8 @@ impl Passport {
         self.capabilities
     }
 
-    /// A statement that sets the character set that a login has set. Servers take the number that a login has.
+    /// A statement that sets the character set that a login has set. Servers take the number that a
+    /// login has.
     pub(crate) fn charset(&self) -> Vec<u8> {
         let id = self.collation;
         let text = format!(

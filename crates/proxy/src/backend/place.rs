@@ -1,4 +1,5 @@
-//! A place at a server, or a connection that nobody uses: where there is neither, waiting in line for both.
+//! A place at a server, or a connection that nobody uses: where there is neither, waiting in line
+//! for both.
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -31,8 +32,8 @@ pub(crate) enum Place {
     None,
 }
 
-/// A place at a server of `hostgroup`, or a connection that is there; nothing if all are full at `now`, the time since the start. Servers to
-/// `avoid` are taken if there is no other.
+/// A place at a server of `hostgroup`, or a connection that is there; nothing if all are full at
+/// `now`, the time since the start. Servers to `avoid` are taken if there is no other.
 pub(crate) fn take(
     worker: &Rc<Worker>,
     hostgroup: u32,
@@ -63,10 +64,11 @@ pub(crate) fn take(
     Some(Place::Spare(Box::new(worker.kept.pop(worker, hostgroup, None, asker)?)))
 }
 
-/// A search for a server that has begun, and mostly waits in line: for a server, and for a connection that another session of the worker
-/// does not need any more.
+/// A search for a server that has begun, and mostly waits in line: for a server, and for a
+/// connection that another session of the worker does not need any more.
 ///
-/// It is polled, and no future: a session that has nothing else to do for its statement but to wait has it in its hands.
+/// It is polled, and no future: a session that has nothing else to do for its statement but to wait
+/// has it in its hands.
 #[derive(Debug)]
 pub(crate) struct InLine {
     worker: Rc<Worker>,
@@ -88,8 +90,9 @@ struct Standing {
 }
 
 impl InLine {
-    /// A place in the line from `now` on, which is this long after the start, until `deadline`, for a session whose search for a server
-    /// `began` then: behind those that have begun before. What he sends may go out together with what others send if it `travels`.
+    /// A place in the line from `now` on, which is this long after the start, until `deadline`, for
+    /// a session whose search for a server `began` then: behind those that have begun before. What
+    /// he sends may go out together with what others send if it `travels`.
     pub(crate) fn stand(
         worker: &Rc<Worker>,
         hostgroup: u32,
@@ -177,7 +180,8 @@ impl Drop for InLine {
     }
 }
 
-/// Waits for a place at a server of `hostgroup`, or for a connection that another session of this worker does not need any more.
+/// Waits for a place at a server of `hostgroup`, or for a connection that another session of this
+/// worker does not need any more.
 pub(super) async fn wait(
     worker: &Rc<Worker>,
     hostgroup: u32,

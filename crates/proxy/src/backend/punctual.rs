@@ -1,22 +1,25 @@
 //! Which statements are done in no time.
 //!
-//! Those may go out [together](super::batch). A worker remembers of some hundreds of digests how often in a row one was done like that; only what
-//! has waited for a connection is looked at, as nothing else would go out together.
+//! Those may go out [together](super::batch). A worker remembers of some hundreds of digests how
+//! often in a row one was done like that; only what has waited for a connection is looked at, as
+//! nothing else would go out together.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-/// Digests that are remembered. Of two that would have the same place the one has it that comes more often.
+/// Digests that are remembered. Of two that would have the same place the one has it that comes
+/// more often.
 const PLACES: usize = 512;
 
 /// How often a statement has to have been punctual.
 const RUNS_MIN: u8 = 8;
 
-/// Time from sending it, or from the end of the answer before, to the end of its answer. What takes so long is always in no time.
+/// Time from sending it, or from the end of the answer before, to the end of its answer. What takes
+/// so long is always in no time.
 const TIME_MIN: Duration = Duration::from_millis(5);
 
-/// What takes longer than this never is. In between it depends on how long all take: where a server is slow because it has much to do, nobody gets ahead
-/// by waiting for another connection.
+/// What takes longer than this never is. In between it depends on how long all take: where a server
+/// is slow because it has much to do, nobody gets ahead by waiting for another connection.
 const TIME_MAX: Duration = Duration::from_millis(50);
 
 /// It may take so many times as long as they do.

@@ -1,4 +1,5 @@
-//! Users who may have only so many connections to servers (`max_backend_connections`), and who waits for one.
+//! Users who may have only so many connections to servers (`max_backend_connections`), and who
+//! waits for one.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -29,7 +30,8 @@ pub(super) enum Among {
     None,
 }
 
-/// One more connection of a user, or one that is there; waits in line if the user has all that he may have, as one who has come when he `began`.
+/// One more connection of a user, or one that is there; waits in line if the user has all that he
+/// may have, as one who has come when he `began`.
 pub(super) async fn among(
     worker: &Rc<Worker>,
     hostgroup: u32,
@@ -61,8 +63,8 @@ pub(super) async fn among(
     }
 }
 
-/// Waits for a turn. What nobody uses of the user's connections, and this session cannot use, is in the way: who waits longest has one of
-/// them ended, here and on other workers.
+/// Waits for a turn. What nobody uses of the user's connections, and this session cannot use, is in
+/// the way: who waits longest has one of them ended, here and on other workers.
 async fn granted(worker: &Rc<Worker>, quota: &Arc<Quota>, mut line: InLine) -> Share {
     loop {
         // All others are told when they are the first.

@@ -13,8 +13,8 @@ use super::lend::{Lent, lend, lend_at_once};
 use super::place::Place;
 use crate::worker::Worker;
 
-/// Gives `asker` a connection that nobody uses, if it is as he would have it. If more has to be done first, or it is of no use, the place
-/// comes back.
+/// Gives `asker` a connection that nobody uses, if it is as he would have it. If more has to be
+/// done first, or it is of no use, the place comes back.
 pub(crate) fn take_at_once(
     worker: &Worker,
     hostgroup: u32,
@@ -61,7 +61,8 @@ pub(super) async fn lend_spare(
     let why = match lent {
         Ok(Lent::Ready(backend, status)) => return Ok(Spare::Lent(Found { backend, lent: Some(status) })),
         Ok(Lent::Useless) | Err(_) => return Ok(Spare::Useless),
-        // At a change of user servers count the connection twice. It has ended with that, and there is room for another one.
+        // At a change of user servers count the connection twice. It has ended with that, and there
+        // is room for another one.
         Ok(Lent::NotAdmitted(OpenError::Refused { code, .. })) if ACCOUNT_FULL.contains(&code) => {
             return Ok(Spare::Useless);
         }

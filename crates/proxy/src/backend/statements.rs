@@ -1,8 +1,10 @@
 //! The statements that are prepared at a connection.
 //!
-//! One whose text is kept outlives the session that has prepared it: the next session that executes this text, where texts mean the
-//! same, finds it there. One session has it at a time, because servers remember the types of a statement's parameters; and at MySQL only who has executed it with
-//! [the same](crate::state::typed). Those that go out together execute one after the other what they leave as it is.
+//! One whose text is kept outlives the session that has prepared it: the next session that executes
+//! this text, where texts mean the same, finds it there. One session has it at a time, because
+//! servers remember the types of a statement's parameters; and at MySQL only who has executed it
+//! with [the same](crate::state::typed). Those that go out together execute one after the other
+//! what they leave as it is.
 
 use std::rc::Rc;
 
@@ -82,7 +84,8 @@ impl Execution {
         Wanted { origin, entry: None, params: *params, columns: *columns, typed, now }
     }
 
-    /// Whether a statement does for it, and is the same behind it, at a server that `remembers_types` or does not.
+    /// Whether a statement does for it, and is the same behind it, at a server that
+    /// `remembers_types` or does not.
     fn may_follow_at(&self, one: &Statement, remembers_types: bool) -> bool {
         self.wanted().is(one)
             && one.typed.suits(&self.typed, &self.now)
@@ -102,7 +105,8 @@ impl Wanted<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Statements {
     all: Vec<Statement>,
-    /// Whether one that has come, or was bound, since the connection changed hands may have to be closed when it does so again.
+    /// Whether one that has come, or was bound, since the connection changed hands may have to be
+    /// closed when it does so again.
     has_news: bool,
 }
 
@@ -144,7 +148,8 @@ impl Statements {
         prepared
     }
 
-    /// The number of a statement that does for an execution, and is the same behind it, so that another such execution may follow.
+    /// The number of a statement that does for an execution, and is the same behind it, so that
+    /// another such execution may follow.
     pub(super) fn find(&self, execution: &Execution, remembers_types: bool) -> Option<u32> {
         let found = self.all.iter().rfind(|one| execution.may_follow_at(one, remembers_types));
         found.map(|one| one.prepared.id)
@@ -166,7 +171,8 @@ impl Statements {
         }
     }
 
-    /// Those that the session does not have, and the server would execute as this number, which may mean the last one.
+    /// Those that the session does not have, and the server would execute as this number, which may
+    /// mean the last one.
     pub(crate) fn left_as(&self, id: u32) -> Vec<u32> {
         let is_it = |one: &&Statement| !one.is_taken && (id == LAST_STATEMENT || one.prepared.id == id);
         self.all.iter().filter(is_it).map(|one| one.prepared.id).collect()
@@ -185,7 +191,8 @@ impl Statements {
         }
     }
 
-    /// A table has changed: what servers have said of statements may be wrong. Nobody else gets one of them.
+    /// A table has changed: what servers have said of statements may be wrong. Nobody else gets one
+    /// of them.
     pub(crate) fn bind_all(&mut self) {
         for one in &mut self.all {
             one.origin = None;
@@ -198,12 +205,14 @@ impl Statements {
         *self = Self::default();
     }
 
-    /// Whether some have to be closed before another session gets the connection, of which `max` may stay.
+    /// Whether some have to be closed before another session gets the connection, of which `max`
+    /// may stay.
     pub(crate) fn has_surplus(&self, max: u32) -> bool {
         self.has_news && (0..self.all.len()).any(|at| self.is_surplus(at, max))
     }
 
-    /// Another session gets the connection, and `max` of them at most: the commands that close the others. Those are not answered.
+    /// Another session gets the connection, and `max` of them at most: the commands that close the
+    /// others. Those are not answered.
     pub(crate) fn change_hands(&mut self, max: u32) -> Vec<u8> {
         let mut packets = Vec::new();
         let stays: Vec<bool> = (0..self.all.len()).map(|at| !self.is_surplus(at, max)).collect();
@@ -220,7 +229,8 @@ impl Statements {
         packets
     }
 
-    /// Another session gets the connection, and all of them. If its command `is_sent` already, what may have to be closed is closed for a later one.
+    /// Another session gets the connection, and all of them. If its command `is_sent` already, what
+    /// may have to be closed is closed for a later one.
     pub(crate) fn release(&mut self, is_sent: bool) {
         for one in &mut self.all {
             one.is_taken = false;
@@ -228,7 +238,8 @@ impl Statements {
         self.has_news &= is_sent;
     }
 
-    /// Whether one is of no use to others, or there are as many behind it, or another one that is made of the same.
+    /// Whether one is of no use to others, or there are as many behind it, or another one that is
+    /// made of the same.
     fn is_surplus(&self, at: usize, max: u32) -> bool {
         let Some(one) = self.all.get(at) else { return true };
         let Some(origin) = &one.origin else { return true };

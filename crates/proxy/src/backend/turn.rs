@@ -1,25 +1,30 @@
 //! Whose turn it is among sessions that wait for connections.
 //!
-//! If each statement had to wait as long as all others, a request of several statements would wait once for each of them, and by the time a
-//! session is served again everything that belongs to it has gone cold, at its client, in here and at its server. And one that asks now and then would
-//! wait as long as those that ask without a pause. So sessions take turns with connections as processes do with a processor: the one that was
-//! served longest ago comes first, and where they wait long, its next few statements come before others. Nobody waits for ever: each of the others
+//! If each statement had to wait as long as all others, a request of several statements would wait
+//! once for each of them, and by the time a session is served again everything that belongs to it
+//! has gone cold, at its client, in here and at its server. And one that asks now and then would
+//! wait as long as those that ask without a pause. So sessions take turns with connections as
+//! processes do with a processor: the one that was served longest ago comes first, and where they
+//! wait long, its next few statements come before others. Nobody waits for ever: each of the others
 //! has one turn before him at most, as it was served later than he from then on.
 
 use std::cell::Cell;
 use std::time::Duration;
 
-/// Whoever has waited shorter than this has one statement to a turn: nothing has gone cold meanwhile.
+/// Whoever has waited shorter than this has one statement to a turn: nothing has gone cold
+/// meanwhile.
 const WAIT_MIN: Duration = Duration::from_millis(10);
 
-/// Longer turns last the time that was waited beyond that, divided by this. Where fewer than about so many times the sessions wait that connections
-/// can serve at a time, turns become shorter and shorter by that.
+/// Longer turns last the time that was waited beyond that, divided by this. Where fewer than about
+/// so many times the sessions wait that connections can serve at a time, turns become shorter and
+/// shorter by that.
 const SHARE: u32 = 8;
 
 /// Statements of the longest turn: so many times as long others wait at most.
 const STATEMENTS_MAX: u32 = 4;
 
-/// Whoever has waited longer than this has one statement to a turn: others wait as long, and are not to wait until it is too late.
+/// Whoever has waited longer than this has one statement to a turn: others wait as long, and are
+/// not to wait until it is too late.
 const WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// A session's turns. All times are those since the start.
@@ -29,7 +34,8 @@ pub(crate) struct Turn {
     until: Cell<Duration>,
     /// For how many more statements.
     left: Cell<u32>,
-    /// When it was served last. It counts as served when it began: who comes again and again as somebody else passes nobody.
+    /// When it was served last. It counts as served when it began: who comes again and again as
+    /// somebody else passes nobody.
     served: Cell<Duration>,
 }
 

@@ -1,7 +1,9 @@
-//! Connections that are opened before a statement needs them, where a hostgroup wants some (`connection_warming`, `min_idle_connections`).
+//! Connections that are opened before a statement needs them, where a hostgroup wants some
+//! (`connection_warming`, `min_idle_connections`).
 //!
-//! A connection has a user, a character set and abilities of the protocol, so there has to be a client first: they are opened as for the
-//! one whose session got one last. One after the other, so that no server has to let many in at once.
+//! A connection has a user, a character set and abilities of the protocol, so there has to be a
+//! client first: they are opened as for the one whose session got one last. One after the other, so
+//! that no server has to let many in at once.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -60,7 +62,8 @@ impl Guest {
 }
 
 impl Warmth {
-    /// Whether this server has not let the guest's user in a short time ago: servers lock accounts as which somebody tries too often.
+    /// Whether this server has not let the guest's user in a short time ago: servers lock accounts
+    /// as which somebody tries too often.
     fn is_refused_by(&self, server: u64, guest: &Guest) -> bool {
         let mut refused = self.refused.borrow_mut();
         refused.retain(|one| one.when.elapsed() < GUEST_REFUSED);
@@ -106,7 +109,8 @@ impl Warmth {
     }
 }
 
-/// Whether the hostgroup has connections opened ahead, and this is still a user as whom that may be.
+/// Whether the hostgroup has connections opened ahead, and this is still a user as whom that may
+/// be.
 fn is_wanted(worker: &Worker, hostgroup: u32, guest: &Guest) -> bool {
     let (settings, user) = (worker.settings(), &guest.identity.account.user);
     settings.warms(hostgroup) && Arc::ptr_eq(user, &settings.users.find(&user.name))

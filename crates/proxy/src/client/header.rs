@@ -1,8 +1,9 @@
 //! The PROXY header in front of a client's bytes: who it is, said by a proxy that is trusted.
 //!
-//! Whoever connects from `mysql-proxy_protocol_networks` must begin with a header, and is not greeted before: the
-//! protocol forbids to guess whether there is one. Exactly the header's bytes are read, so that all that follows (a login,
-//! TLS, a tunnel) finds the socket as if there had been none.
+//! Whoever connects from `mysql-proxy_protocol_networks` must begin with a header, and is not
+//! greeted before: the protocol forbids to guess whether there is one. Exactly the header's bytes
+//! are read, so that all that follows (a login, TLS, a tunnel) finds the socket as if there had
+//! been none.
 
 use std::future::poll_fn;
 use std::io;
@@ -18,7 +19,8 @@ use crate::worker::Worker;
 /// Why there is no header.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
-    /// The connection is over. What checks ports does that all the time, so nobody needs to hear of it.
+    /// The connection is over. What checks ports does that all the time, so nobody needs to hear of
+    /// it.
     #[error("the connection was closed")]
     Closed(#[from] io::Error),
     #[error("not a PROXY header")]
@@ -29,8 +31,8 @@ enum Failure {
     Late,
 }
 
-/// The client behind `peer`, whose socket this is: the one that its header names, if it has to send one. What is no
-/// header, or comes later than `deadline`, ends the connection.
+/// The client behind `peer`, whose socket this is: the one that its header names, if it has to send
+/// one. What is no header, or comes later than `deadline`, ends the connection.
 pub(super) async fn client(
     worker: &Worker,
     sock: &mut Sock,

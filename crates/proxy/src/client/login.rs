@@ -66,8 +66,8 @@ pub(crate) struct Identity {
     pub(crate) turn: Rc<Turn>,
 }
 
-/// A driver that takes a packet in more than two compressed frames for broken. Servers make frames of up to 16 MB where they
-/// have to.
+/// A driver that takes a packet in more than two compressed frames for broken. Servers make frames
+/// of up to 16 MB where they have to.
 const READS_TWO_FRAMES: &[u8] = b"mysql-connector-python";
 
 impl Identity {
@@ -77,13 +77,15 @@ impl Identity {
         attributes.windows(READS_TWO_FRAMES.len()).any(|name| name == READS_TWO_FRAMES)
     }
 
-    /// Who wants to know of its transactions. Where nobody looks at what servers say, nobody could take out what they tell.
+    /// Who wants to know of its transactions. Where nobody looks at what servers say, nobody could
+    /// take out what they tell.
     pub(crate) fn tracking(&self) -> Tracking {
         let Tracking { by_default, for_clients } = self.tracking;
         Tracking { by_default: by_default && !self.account.user.fast_forward, for_clients }
     }
 
-    /// What is agreed on with its servers: what it has asked for, and what the proxy keeps for itself.
+    /// What is agreed on with its servers: what it has asked for, and what the proxy keeps for
+    /// itself.
     pub(crate) fn server_capabilities(&self) -> Capabilities {
         let own =
             if self.tracking().by_default { Capabilities::SESSION_TRACK } else { Capabilities::empty() };
@@ -109,7 +111,8 @@ impl Identity {
         route::Account { listener, ..user.route_account() }
     }
 
-    /// What a server has to know of this client to judge whether it may kill somebody else's session.
+    /// What a server has to know of this client to judge whether it may kill somebody else's
+    /// session.
     pub(crate) fn as_stranger(&self) -> kill::Stranger {
         let Account { user, secret, .. } = &self.account;
         kill::Stranger { user: Arc::clone(user), secret: secret.clone(), peer: self.peer }
@@ -132,8 +135,8 @@ impl Identity {
         identity
     }
 
-    /// The same user, or this other one, on a connection that the proxy opens for itself: for plain statements, in no
-    /// schema, and with an id that no client has.
+    /// The same user, or this other one, on a connection that the proxy opens for itself: for plain
+    /// statements, in no schema, and with an id that no client has.
     pub(crate) fn for_own_use(&self, connection_id: u32, stranger: Option<&kill::Stranger>) -> Box<Self> {
         let stranger = stranger.map_or_else(|| self.as_stranger(), kill::Stranger::clone);
         let mut identity = Self::of_proxy(connection_id, stranger);
@@ -176,14 +179,15 @@ fn tracking(variables: &MysqlVariables) -> Tracking {
 /// What the proxy's own connections announce: plain statements need no more.
 pub(crate) const PLAIN: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::TRANSACTIONS);
 
-/// Their collation where there is no client to have named one: `utf8mb4_general_ci`, which all servers have.
+/// Their collation where there is no client to have named one: `utf8mb4_general_ci`, which all
+/// servers have.
 const PLAIN_COLLATION: u16 = 45;
 
 /// The longest message that they announce to take, in bytes: what MySQL's own clients do.
 const PLAIN_PACKET_BYTES_MAX: u32 = 1 << 24;
 
-/// What of a client's capabilities a copy of its statements needs: what changes how they are read, and how many answers they
-/// have.
+/// What of a client's capabilities a copy of its statements needs: what changes how they are read,
+/// and how many answers they have.
 const COPIED: Capabilities = Capabilities::FOUND_ROWS
     .union(Capabilities::NO_SCHEMA)
     .union(Capabilities::IGNORE_SPACE)
@@ -278,7 +282,8 @@ pub(crate) async fn login(
     Ok(identity)
 }
 
-/// Whether results may end with an OK packet. Both sides of a session agree on it alike, so it takes both.
+/// Whether results may end with an OK packet. Both sides of a session agree on it alike, so it
+/// takes both.
 const fn deprecates_eof(variables: &MysqlVariables) -> bool {
     variables.enable_client_deprecate_eof && variables.enable_server_deprecate_eof
 }
@@ -294,8 +299,9 @@ struct Hello {
     deadline: Instant,
 }
 
-/// Lets a client in that has sent this login, if it is one of those who may. What it has sent behind that is in its backlog; from
-/// here on it speaks the compressed protocol if there is a method.
+/// Lets a client in that has sent this login, if it is one of those who may. What it has sent
+/// behind that is in its backlog; from here on it speaks the compressed protocol if there is a
+/// method.
 async fn let_in(
     worker: &Rc<Worker>,
     mut dialogue: Dialogue<'_>,
@@ -388,8 +394,8 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// A place among the user's connections, for which the client waits if it is to; nothing if that is of no use. `deadline` is when
-    /// its login has to be over.
+    /// A place among the user's connections, for which the client waits if it is to; nothing if
+    /// that is of no use. `deadline` is when its login has to be over.
     async fn place_in_line(&mut self, user: &User, deadline: Instant) -> Result<Option<Rc<Share>>, Ending> {
         if let Some(share) = user.admit() {
             return Ok(Some(Rc::new(share)));
@@ -421,7 +427,8 @@ impl<'a> Dialogue<'a> {
         Ending::no_place(&error, self.exchange.next_seq(), self.capabilities)
     }
 
-    /// The account of a user who has proven to be one, with a place among the user's connections if there is one already.
+    /// The account of a user who has proven to be one, with a place among the user's connections if
+    /// there is one already.
     pub(crate) fn admit(
         &self,
         proven: Proven,
@@ -483,7 +490,8 @@ impl<'a> Dialogue<'a> {
     }
 }
 
-/// The payload of an OK packet that says nothing but OK and the status of a connection, after an answer with this one.
+/// The payload of an OK packet that says nothing but OK and the status of a connection, after an
+/// answer with this one.
 pub(crate) fn ok(capabilities: Capabilities, status: StatusFlags) -> Vec<u8> {
     packet::Ok::plain(status.of_connection()).encode(capabilities)
 }

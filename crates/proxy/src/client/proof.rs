@@ -1,4 +1,5 @@
-//! Checking who a client says it is: the shell around [`as_server`], for logins and for changes of the user.
+//! Checking who a client says it is: the shell around [`as_server`], for logins and for changes of
+//! the user.
 
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ use crate::random;
 use crate::refusals::Reason;
 use crate::users::User;
 
-/// A proof that a user asks to be checked: the parts that a login and `COM_CHANGE_USER` have in common.
+/// A proof that a user asks to be checked: the parts that a login and `COM_CHANGE_USER` have in
+/// common.
 #[derive(Debug)]
 pub(crate) struct Claim<'a> {
     pub(crate) username: &'a [u8],
@@ -108,8 +110,9 @@ impl Dialogue<'_> {
         self.slow_if_stored(user, step).await
     }
 
-    /// Runs a step of a login; off the worker's thread if it may have to check a stored hash with a clear password,
-    /// which takes thousands of rounds. (Where passwords do not travel in the clear, only [`Self::decrypt`] does.)
+    /// Runs a step of a login; off the worker's thread if it may have to check a stored hash with a
+    /// clear password, which takes thousands of rounds. (Where passwords do not travel in the
+    /// clear, only [`Self::decrypt`] does.)
     async fn slow_if_stored<T: Send + 'static>(
         &self,
         user: &User,
@@ -167,7 +170,8 @@ impl Dialogue<'_> {
         })
     }
 
-    /// Clients say "no password" with no bytes at all or, with `caching_sha2_password`, with one zero byte.
+    /// Clients say "no password" with no bytes at all or, with `caching_sha2_password`, with one
+    /// zero byte.
     const fn note_password(&mut self, answer: &[u8]) {
         self.password_given |= !matches!(answer, [] | [0]);
     }

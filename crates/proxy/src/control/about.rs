@@ -1,5 +1,5 @@
-//! Who a session is, and where its statements go, for lists of sessions: what is known changes with logins and
-//! connections, never with a statement.
+//! Who a session is, and where its statements go, for lists of sessions: what is known changes with
+//! logins and connections, never with a statement.
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};

@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use crate::kill::Request;
 use crate::statement::kill::What;
 
-/// Requests that wait. There are never more than other sessions: each waits for the answer to its own.
+/// Requests that wait. There are never more than other sessions: each waits for the answer to its
+/// own.
 #[derive(Debug, Default)]
 pub(super) struct Mail {
     requests: RefCell<Vec<Request>>,

@@ -1,4 +1,5 @@
-//! What others are told of a session: its row in lists of sessions, and what it needs its connection for.
+//! What others are told of a session: its row in lists of sessions, and what it needs its
+//! connection for.
 
 use std::time::Duration;
 
@@ -42,9 +43,9 @@ impl Control {
         row
     }
 
-    /// What the session needs its connection to this hostgroup for, if it has one, and for how long. Where connections are
-    /// `shared`, one that waits for its client without a pin needs none. What only itself knows of other hostgroups that it was in before is
-    /// not told.
+    /// What the session needs its connection to this hostgroup for, if it has one, and for how
+    /// long. Where connections are `shared`, one that waits for its client without a pin needs
+    /// none. What only itself knows of other hostgroups that it was in before is not told.
     pub(crate) fn holds(&self, hostgroup: u32, shared: bool, now: Instant) -> Option<Holder> {
         let user = self.about.user_with_server_in(hostgroup)?;
         let since = |since: Instant| now.saturating_duration_since(since);

@@ -1,5 +1,5 @@
-//! The statement that runs: since when, of what kind, and how it begins. Nothing is allocated for it: the text is copied
-//! into a buffer that the worker lends.
+//! The statement that runs: since when, of what kind, and how it begins. Nothing is allocated for
+//! it: the text is copied into a buffer that the worker lends.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -72,7 +72,8 @@ pub(crate) struct Warned {
     pub(crate) hidden: u32,
 }
 
-/// A statement that was sent, and is to be sent once more: whoever counts and watches statements sees one.
+/// A statement that was sent, and is to be sent once more: whoever counts and watches statements
+/// sees one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paused {
     pub(crate) measured: Measured,
@@ -173,7 +174,8 @@ impl Running {
         Some(Paused { measured, since, limit: self.limit.get() })
     }
 
-    /// What has begun to run is this statement, which goes on. Returns when the time is over that it may take.
+    /// What has begun to run is this statement, which goes on. Returns when the time is over that
+    /// it may take.
     pub(crate) fn resume(&self, paused: &Paused) -> Option<Instant> {
         let (measured, _) = self.current.get()?;
         self.current.set(Some((measured.or(paused.measured), paused.since)));
@@ -181,8 +183,8 @@ impl Running {
         paused.limit.and_then(|limit| paused.since.checked_add(limit))
     }
 
-    /// Whether what runs has taken too long by `now`, if statements without a limit of their own may take `default`; true once
-    /// for each.
+    /// Whether what runs has taken too long by `now`, if statements without a limit of their own
+    /// may take `default`; true once for each.
     pub(crate) fn is_overdue(&self, now: Instant, default: Duration) -> bool {
         let Some((_, since)) = self.current.get() else { return false };
         let is_overdue = now.saturating_duration_since(since) >= self.limit.get().unwrap_or(default);
@@ -192,7 +194,8 @@ impl Running {
         is_overdue
     }
 
-    /// When what runs has taken as long as it may, if statements without a limit of their own may take `default`.
+    /// When what runs has taken as long as it may, if statements without a limit of their own may
+    /// take `default`.
     pub(crate) fn end_of(&self, default: Duration) -> Option<Instant> {
         let (_, since) = self.current.get()?;
         since.checked_add(self.limit.get().unwrap_or(default))
@@ -213,7 +216,8 @@ impl Running {
         self.text_len.set(self.text_len.get().saturating_add(length(bytes)));
     }
 
-    /// The text as far as it is kept, but not more than `max` bytes of it, and how many bytes it has.
+    /// The text as far as it is kept, but not more than `max` bytes of it, and how many bytes it
+    /// has.
     pub(crate) fn text(&self, max: usize) -> (Box<[u8]>, u64) {
         let text = &self.said.borrow().text;
         (text.get(..max).unwrap_or(text).into(), self.text_len.get().into())

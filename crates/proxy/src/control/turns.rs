@@ -1,8 +1,9 @@
 //! Which statement runs, and whether the next one has to wait: what makes a KILL exact.
 //!
-//! Somebody who wants to kill a statement looks up its number, takes his time to reach the server, and kills only if the
-//! same number runs still. From then until the server has answered, no other statement is sent, so that there is nothing
-//! else that could be hit. Commands that a client has sent together, before the first answer, count as one.
+//! Somebody who wants to kill a statement looks up its number, takes his time to reach the server,
+//! and kills only if the same number runs still. From then until the server has answered, no other
+//! statement is sent, so that there is nothing else that could be hit. Commands that a client has
+//! sent together, before the first answer, count as one.
 
 use std::cell::Cell;
 

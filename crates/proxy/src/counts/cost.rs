@@ -1,4 +1,5 @@
-//! What all the statistics of a statement cost together: its counters, its time, its digest, and its text for lists of sessions.
+//! What all the statistics of a statement cost together: its counters, its time, its digest, and
+//! its text for lists of sessions.
 //!
 //! `cargo test --release -p proxy --lib what_the_statistics -- --ignored --nocapture` prints it.
 

@@ -1,7 +1,9 @@
-//! Statistics per digest: how often, how long, how much; by user, schema, hostgroup and, if that is asked for, client.
+//! Statistics per digest: how often, how long, how much; by user, schema, hostgroup and, if that is
+//! asked for, client.
 //!
-//! A statement costs two looks into the worker's own table: [`Digests::enter`] when it is sent, [`Digests::note`] when it is
-//! answered. Whoever reads gets the table in slices, between which the worker serves its clients.
+//! A statement costs two looks into the worker's own table: [`Digests::enter`] when it is sent,
+//! [`Digests::note`] when it is answered. Whoever reads gets the table in slices, between which the
+//! worker serves its clients.
 //!
 //! - [`table`]: the entries, and which of them go when there are too many;
 //! - [`tally`]: what is counted of one;
@@ -44,7 +46,8 @@ impl Digests {
         }
     }
 
-    /// Sets what is configured: how many bytes the table may take, and whether clients are told apart by their addresses.
+    /// Sets what is configured: how many bytes the table may take, and whether clients are told
+    /// apart by their addresses.
     pub(crate) fn configure(&self, budget: usize, by_client: bool) {
         self.table.borrow_mut().set_budget(budget);
         self.by_client.set(by_client);
@@ -60,8 +63,9 @@ impl Digests {
         self.everybody.borrow_mut().who(names)
     }
 
-    /// `who` has sent a statement with this digest to a server of `hostgroup`: where its execution is to be noted. The
-    /// digest's text is asked for if it is a new one. `None` if there is no memory for it.
+    /// `who` has sent a statement with this digest to a server of `hostgroup`: where its execution
+    /// is to be noted. The digest's text is asked for if it is a new one. `None` if there is no
+    /// memory for it.
     pub(crate) fn enter(
         &self,
         who: &Arc<Who>,
@@ -77,19 +81,20 @@ impl Digests {
         self.table.borrow().text(digest)
     }
 
-    /// The statement is over, at `now_s` in seconds of Unix time. One whose digest was pushed out meanwhile is not counted.
+    /// The statement is over, at `now_s` in seconds of Unix time. One whose digest was pushed out
+    /// meanwhile is not counted.
     pub(crate) fn note(&self, place: Place, done: &Done, now_s: u64) {
         self.table.borrow_mut().note(place, done, now_s);
     }
 
-    /// A part of the table: the entries with the `n` numbers from `from` on, and the number that is next, if there are more.
-    /// With `times` their buckets come along.
+    /// A part of the table: the entries with the `n` numbers from `from` on, and the number that is
+    /// next, if there are more. With `times` their buckets come along.
     pub(crate) fn slice(&self, from: u32, n: u32, times: bool) -> (Vec<Copied>, Option<u32>) {
         self.table.borrow().slice(from, n, times)
     }
 
-    /// Takes the table away, whatever its size. `running` gets a function that gives the place in the new table for one in
-    /// the old one: what runs now is counted there.
+    /// Takes the table away, whatever its size. `running` gets a function that gives the place in
+    /// the new table for one in the old one: what runs now is counted there.
     pub(crate) fn take(&self, running: impl FnOnce(&mut dyn FnMut(Place) -> Option<Place>)) -> Table {
         let mut table = self.table.borrow_mut();
         let new = table.successor();
@@ -98,8 +103,8 @@ impl Digests {
         old
     }
 
-    /// Keeps to a budget that has become smaller; bounded work. The memory of what is pushed out is used again, and given back
-    /// when nothing is left or all is taken away.
+    /// Keeps to a budget that has become smaller; bounded work. The memory of what is pushed out is
+    /// used again, and given back when nothing is left or all is taken away.
     pub(crate) fn trim(&self) {
         let mut table = self.table.borrow_mut();
         for _ in 0..TRIMS_PER_TURN {

@@ -54,7 +54,8 @@ pub(crate) struct Seen {
 pub(crate) struct Errors(HashMap<Key, Seen>);
 
 impl Errors {
-    /// Forgets those of servers for which `is_known` is false: nobody is shown them, and they take the place of others.
+    /// Forgets those of servers for which `is_known` is false: nobody is shown them, and they take
+    /// the place of others.
     pub(crate) fn forget_servers(&mut self, is_known: impl Fn(u64) -> bool) {
         self.0.retain(|key, _| is_known(key.server));
     }

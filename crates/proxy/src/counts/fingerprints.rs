@@ -23,7 +23,8 @@ pub(crate) struct Seen {
 }
 
 impl Fingerprints {
-    /// Counts a statement with this fingerprint, which is listed or not, and the hash of its digest.
+    /// Counts a statement with this fingerprint, which is listed or not, and the hash of its
+    /// digest.
     pub(crate) fn note(&self, fingerprint: Fingerprint, is_listed: bool, digest: u64) {
         let mut all = self.0.borrow_mut();
         let seen = all.entry(fingerprint).or_default();

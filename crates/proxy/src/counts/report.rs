@@ -63,7 +63,8 @@ pub(crate) struct Globals {
     pub(crate) paused: bool,
     pub(crate) logs: querylog::Counts,
     pub(crate) audit: querylog::Counts,
-    /// Checks of servers that went well, and those that did not, in the order of [`monitor::Check::ALL`].
+    /// Checks of servers that went well, and those that did not, in the order of
+    /// [`monitor::Check::ALL`].
     pub(crate) monitor: [[u64; 2]; monitor::Check::ALL.len()],
     /// Whether there is a monitor.
     pub(crate) monitors: u64,

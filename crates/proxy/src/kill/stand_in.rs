@@ -1,7 +1,8 @@
 //! KILL by another user of a session that has no connection to a server at the moment.
 //!
-//! Whether he may is for a server to say, and servers say it only of threads that they have: a connection of the session's user
-//! is opened, which stands in for the one that the session does not have, and is killed in its place.
+//! Whether he may is for a server to say, and servers say it only of threads that they have: a
+//! connection of the session's user is opened, which stands in for the one that the session does
+//! not have, and is killed in its place.
 
 use std::rc::Rc;
 
@@ -31,8 +32,8 @@ pub(crate) struct StandIn {
 }
 
 impl StandIn {
-    /// Finds out whether the request may be granted, grants it, and answers it. Of a session that does nothing, a `KILL QUERY` kills
-    /// nothing.
+    /// Finds out whether the request may be granted, grants it, and answers it. Of a session that
+    /// does nothing, a `KILL QUERY` kills nothing.
     pub(crate) async fn ask(self, victim: Victim, request: Request) {
         let (target, seat) = (self.target.clone(), self.seat);
         let verdict = in_time(request.kill, &target, self.try_to_ask(request.kill)).await;

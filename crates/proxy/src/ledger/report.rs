@@ -1,7 +1,8 @@
 //! The entries of all workers together.
 //!
-//! Workers are asked in turns, so that none of them is kept from its clients for long. Each of its answers goes on where the one before has
-//! ended; what lies in front of the place that all of them have reached is put together.
+//! Workers are asked in turns, so that none of them is kept from its clients for long. Each of its
+//! answers goes on where the one before has ended; what lies in front of the place that all of them
+//! have reached is put together.
 
 use std::ops::ControlFlow;
 
@@ -9,8 +10,8 @@ use super::{Copied, Slice};
 use crate::limits::{STATEMENTS_SHOWN_BYTES_MAX, STATEMENTS_SHOWN_MAX};
 use crate::stats::StatementStats;
 
-/// Bits of a hash that are no part of the number that is shown: 52 bits are left, which programs that take numbers for floating point
-/// can tell apart.
+/// Bits of a hash that are no part of the number that is shown: 52 bits are left, which programs
+/// that take numbers for floating point can tell apart.
 const HIDDEN_BITS: u32 = 12;
 
 /// Sums over all statements.
@@ -28,8 +29,8 @@ pub(crate) struct Sums {
     pub(crate) largest_id: u64,
 }
 
-/// Gives `each` the entries of all workers in the order of their hashes, as long as it wants more. `ask` returns what each worker has from
-/// a hash on.
+/// Gives `each` the entries of all workers in the order of their hashes, as long as it wants more.
+/// `ask` returns what each worker has from a hash on.
 fn walk(mut ask: impl FnMut(u64) -> Vec<Slice>, mut each: impl FnMut(Copied) -> ControlFlow<()>) {
     let mut from = 0;
     loop {

@@ -12,7 +12,8 @@ const BURSTS_PER_SECOND: u64 = 10;
 /// What a limit allows; `None` is everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Rates {
-    /// Most statements in a second. A tenth of them may come at once, so in a single second there may be a tenth more.
+    /// Most statements in a second. A tenth of them may come at once, so in a single second there
+    /// may be a tenth more.
     pub(crate) max_qps: Option<u64>,
     /// Most statements at a time.
     pub(crate) max_concurrent: Option<u64>,
@@ -22,7 +23,8 @@ pub(crate) struct Rates {
 #[derive(Debug)]
 pub(crate) struct Line<W> {
     running: u64,
-    /// When the next statement would come if all came at even distances ("theoretical arrival time").
+    /// When the next statement would come if all came at even distances ("theoretical arrival
+    /// time").
     due: u64,
     /// Tickets, and how to wake those who have them, once they have said so.
     waiting: VecDeque<(u64, Option<W>)>,
@@ -221,8 +223,9 @@ mod tests {
     }
 
     proptest! {
-        /// Never more at a time or in a second than allowed; first come, first served; and nobody is forgotten: whoever is
-        /// first has been woken when there is a place, or knows when there will be one.
+        /// Never more at a time or in a second than allowed; first come, first served; and nobody
+        /// is forgotten: whoever is first has been woken when there is a place, or knows when there
+        /// will be one.
         #[test]
         fn limits_hold_and_the_line_is_fair(
             max_qps in prop::option::of(1_u64..40),

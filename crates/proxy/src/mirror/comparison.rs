@@ -11,7 +11,8 @@ use super::tally::Tally;
 use crate::counts::Counter;
 use crate::worker::Worker;
 
-/// One of the two answers of a comparison, which is over when both are there. If one never comes, nothing is compared.
+/// One of the two answers of a comparison, which is over when both are there. If one never comes,
+/// nothing is compared.
 #[derive(Debug)]
 pub(crate) struct Half {
     other: Rc<Comparison>,
@@ -91,14 +92,14 @@ impl std::fmt::Display for Sum {
 }
 
 impl Watched {
-    /// The answer of a server of `hostgroup` that the client gets, in the form that these capabilities give it; it begins
-    /// with the sequence id `seq`.
+    /// The answer of a server of `hostgroup` that the client gets, in the form that these
+    /// capabilities give it; it begins with the sequence id `seq`.
     pub(crate) fn new(half: Half, hostgroup: u32, capabilities: Capabilities, seq: u8) -> Box<Self> {
         Box::new(Self { tally: Tally::new(capabilities, seq, true), half, hostgroup })
     }
 
-    /// Takes note of the first `len` of these bytes, which belong to the answer; `watched` is nothing any more when there is
-    /// nothing left to see.
+    /// Takes note of the first `len` of these bytes, which belong to the answer; `watched` is
+    /// nothing any more when there is nothing left to see.
     pub(crate) fn read(watched: &mut Option<Box<Self>>, worker: &Worker, bytes: &[u8], len: usize) {
         let Some(answer) = watched else { return };
         let read = answer.tally.read(bytes.get(..len).unwrap_or(bytes));

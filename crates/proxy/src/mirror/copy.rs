@@ -25,8 +25,8 @@ use crate::limits::FILLS_PER_TURN;
 use crate::routing::Circumstances;
 use crate::worker::Worker;
 
-/// What a statement may leave behind in its server's session: a connection that has run one is not used for another copy,
-/// which may be somebody else's.
+/// What a statement may leave behind in its server's session: a connection that has run one is not
+/// used for another copy, which may be somebody else's.
 const LEAVES_SOMETHING: Effects = Effects::USER_VARIABLES
     .with(Effects::USER_LOCKS)
     .with(Effects::TEMPORARY_TABLE)
@@ -34,8 +34,8 @@ const LEAVES_SOMETHING: Effects = Effects::USER_VARIABLES
     .with(Effects::FUNCTION)
     .with(Effects::UNKNOWN);
 
-/// Runs a copy. The error says why it could not be run, or how its answer broke off; what a server has against the
-/// statement is an answer.
+/// Runs a copy. The error says why it could not be run, or how its answer broke off; what a server
+/// has against the statement is an answer.
 pub(super) async fn run(worker: &Rc<Worker>, copy: Copy) -> Result<(), String> {
     let Copy { text, mirror, identity, caller, client_addr, account, reading, compared } = copy;
     let session = Session::default();

@@ -30,7 +30,8 @@ struct Connection {
 /// Where a connection goes, and as whom it is logged in.
 #[derive(Debug)]
 pub(super) struct Login {
-    /// Those that held when it was opened. Others may name other servers, or say that this one is to be left.
+    /// Those that held when it was opened. Others may name other servers, or say that this one is
+    /// to be left.
     settings: Rc<Settings>,
     hostgroup: u32,
     identity: Box<Identity>,
@@ -51,8 +52,9 @@ impl Login {
         self.identity.capabilities
     }
 
-    /// Whether a connection of one to this server is as good for the other. After a change of a server's or a user's row nobody
-    /// uses the old ones. Some servers have been told whom the connection is for.
+    /// Whether a connection of one to this server is as good for the other. After a change of a
+    /// server's or a user's row nobody uses the old ones. Some servers have been told whom the
+    /// connection is for.
     fn is_like(&self, other: &Self, server: &Target) -> bool {
         let (one, two) = (&self.identity, &other.identity);
         Rc::ptr_eq(&self.settings, &other.settings)
@@ -73,7 +75,8 @@ impl Login {
 }
 
 impl Idle {
-    /// A connection for `login` that its server has not closed, and to a server that is not switched off.
+    /// A connection for `login` that its server has not closed, and to a server that is not
+    /// switched off.
     pub(super) async fn take(&self, login: &Login) -> Option<Backend> {
         loop {
             let mut backend = {
@@ -92,8 +95,9 @@ impl Idle {
         }
     }
 
-    /// Keeps a connection if the next copy may have it, if it is as the configuration that holds now would have it, if there are
-    /// not too many, and if no session waits for its place; ends it otherwise.
+    /// Keeps a connection if the next copy may have it, if it is as the configuration that holds
+    /// now would have it, if there are not too many, and if no session waits for its place; ends it
+    /// otherwise.
     pub(super) fn put(&self, worker: &Rc<Worker>, login: Login, backend: Backend, is_clean: bool) {
         let is_wanted = is_clean && login.is_wanted(worker);
         let mut idle = self.0.borrow_mut();
@@ -117,8 +121,8 @@ impl Idle {
         }
     }
 
-    /// Ends the connections that nobody has needed for a while, those that others wait for, those of a configuration that holds
-    /// no more, and those to servers that are switched off.
+    /// Ends the connections that nobody has needed for a while, those that others wait for, those
+    /// of a configuration that holds no more, and those to servers that are switched off.
     pub(super) fn sweep(&self, worker: &Worker, now: Instant) {
         let is_over = |connection: &mut Connection| {
             now.duration_since(connection.since) >= COPY_IDLE_MAX

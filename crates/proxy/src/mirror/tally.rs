@@ -1,4 +1,5 @@
-//! Reading an answer to its end, and what is counted of it: rows, and a checksum that does not depend on their order.
+//! Reading an answer to its end, and what is counted of it: rows, and a checksum that does not
+//! depend on their order.
 
 use wire::frame::{HEADER_LEN, Header};
 use wire::reply::{Answer, Event, Outcome, ReplyScanner};
@@ -34,7 +35,8 @@ struct Rows {
 }
 
 impl Tally {
-    /// The answer to a statement; its first packet has the sequence id `seq`. Rows are looked at if `checked`.
+    /// The answer to a statement; its first packet has the sequence id `seq`. Rows are looked at if
+    /// `checked`.
     pub(crate) fn new(capabilities: Capabilities, seq: u8, checked: bool) -> Self {
         let scanner = ReplyScanner::new(Answer::Result, capabilities).starting_at(seq);
         Self { scanner, rows: checked.then(|| Rows { hash: OFFSET, ..Rows::default() }) }
@@ -45,7 +47,8 @@ impl Tally {
         self.rows.as_ref().map_or(0, |rows| rows.checksum)
     }
 
-    /// The next bytes. When the answer is over: how it ended, and how many of the bytes belong to it.
+    /// The next bytes. When the answer is over: how it ended, and how many of the bytes belong to
+    /// it.
     pub(crate) fn read(&mut self, bytes: &[u8]) -> Result<Option<(Outcome, usize)>, WireError> {
         let mut rest = bytes;
         while !rest.is_empty() {

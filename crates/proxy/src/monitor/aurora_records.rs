@@ -1,4 +1,5 @@
-//! What the admin port shows of Aurora clusters besides single checks: how many there were, and when others became the writers.
+//! What the admin port shows of Aurora clusters besides single checks: how many there were, and
+//! when others became the writers.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,7 +13,8 @@ use crate::stats::{AuroraCheckStats, AuroraFailover};
 /// What was found.
 #[derive(Debug, Default)]
 pub(super) struct AuroraRecords {
-    /// By the writer hostgroup of the cluster, and the server that was asked. There are as many as there are servers.
+    /// By the writer hostgroup of the cluster, and the server that was asked. There are as many as
+    /// there are servers.
     checks: BTreeMap<(u32, Endpoint), Checks>,
     failovers: VecDeque<AuroraFailover>,
 }

@@ -1,4 +1,5 @@
-//! The statements that ask servers of clusters, what the answers mean, and how the tables of `monitor` show them.
+//! The statements that ask servers of clusters, what the answers mean, and how the tables of
+//! `monitor` show them.
 //!
 //! - [`group`]: MySQL Group Replication;
 //! - [`galera`]: nodes of Galera;

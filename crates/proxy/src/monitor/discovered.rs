@@ -1,4 +1,5 @@
-//! The rows of servers that `mysql_servers` does not name, and others of their clusters or pairs do.
+//! The rows of servers that `mysql_servers` does not name, and others of their clusters or pairs
+//! do.
 
 use std::collections::HashSet;
 
@@ -19,7 +20,8 @@ struct Home {
     defaults: ServersDefaults,
 }
 
-/// How servers of a pair are discovered; `None`: they are not. What is said of one pair counts for more than what is of all.
+/// How servers of a pair are discovered; `None`: they are not. What is said of one pair counts for
+/// more than what is of all.
 pub(super) fn means(config: &Config, pair: &ReplicationHostgroups) -> Option<Means> {
     let settings = attributes(config, pair.writer_hostgroup).map(|row| &row.hostgroup_settings);
     match settings.and_then(|settings| settings.discover_replicas) {
@@ -29,7 +31,8 @@ pub(super) fn means(config: &Config, pair: &ReplicationHostgroups) -> Option<Mea
     }
 }
 
-/// The row that those of discovered servers of a pair are like: the first of the reader hostgroup, or of the writer hostgroup.
+/// The row that those of discovered servers of a pair are like: the first of the reader hostgroup,
+/// or of the writer hostgroup.
 pub(super) fn like(config: &Config, pair: &ReplicationHostgroups) -> Server {
     let of = |id: u32| config.servers.iter().find(|server| server.hostgroup_id == id);
     of(pair.reader_hostgroup).or_else(|| of(pair.writer_hostgroup)).cloned().unwrap_or_default()
@@ -41,8 +44,8 @@ pub(super) fn defaults(config: &Config, writer: u32) -> ServersDefaults {
         .map_or_else(ServersDefaults::default, |row| ServersDefaults::read(&row.servers_defaults))
 }
 
-/// The rows of servers that were discovered, by the writer hostgroups of the pairs or clusters that name them: those that `config`
-/// has a pair or cluster for and no row.
+/// The rows of servers that were discovered, by the writer hostgroups of the pairs or clusters that
+/// name them: those that `config` has a pair or cluster for and no row.
 pub(super) fn rows(config: &Config, found: &[(u32, Endpoint)]) -> Vec<Server> {
     if found.is_empty() {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! What servers have executed, as the readers of their binary logs say (`gtid_port`), for sessions that must not read anything older.
+//! What servers have executed, as the readers of their binary logs say (`gtid_port`), for sessions
+//! that must not read anything older.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -20,7 +21,8 @@ pub(crate) struct Executed {
 #[derive(Debug, Clone, Default)]
 struct Reader {
     feed: Feed,
-    /// The machine that it runs on; `None` where it is no TCP connection. A server's name may be that of several.
+    /// The machine that it runs on; `None` where it is no TCP connection. A server's name may be
+    /// that of several.
     machine: Option<IpAddr>,
 }
 
@@ -34,7 +36,8 @@ impl Executed {
         self.readers().retain(|server, _| servers.contains(server));
     }
 
-    /// A server's reader begins anew, on this machine: what the one before has said may not hold any more, as the server may be another one.
+    /// A server's reader begins anew, on this machine: what the one before has said may not hold
+    /// any more, as the server may be another one.
     pub(super) fn begin(&self, server: &Endpoint, machine: Option<IpAddr>) {
         self.readers().insert(server.clone(), Reader { feed: Feed::default(), machine });
     }
@@ -51,12 +54,14 @@ impl Executed {
         }
     }
 
-    /// Whether a server is known to have executed a transaction, if its name is that of the machine where its reader runs.
+    /// Whether a server is known to have executed a transaction, if its name is that of the machine
+    /// where its reader runs.
     pub(crate) fn has(&self, server: &Endpoint, gtid: &Gtid) -> bool {
         self.readers().get(server).is_some_and(|reader| reader.has(gtid))
     }
 
-    /// Whether the server at the other end of a connection to `machine` is known to have executed a transaction.
+    /// Whether the server at the other end of a connection to `machine` is known to have executed a
+    /// transaction.
     pub(crate) fn has_at(&self, server: &Endpoint, machine: Option<IpAddr>, gtid: &Gtid) -> bool {
         self.readers().get(server).is_some_and(|reader| reader.machine == machine && reader.has(gtid))
     }

@@ -1,4 +1,5 @@
-//! How far the servers of Aurora clusters are behind, in milliseconds, for statements that bear only so much (`max_lag_ms`, `min_epoch_ms`).
+//! How far the servers of Aurora clusters are behind, in milliseconds, for statements that bear
+//! only so much (`max_lag_ms`, `min_epoch_ms`).
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -18,7 +19,8 @@ impl Lags {
         drop(before);
     }
 
-    /// How far a server is behind, the writer not at all; nothing of one whose cluster does not say it.
+    /// How far a server is behind, the writer not at all; nothing of one whose cluster does not say
+    /// it.
     pub(crate) fn of(&self, server: &Endpoint) -> Option<Duration> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(server).copied()
     }

@@ -26,8 +26,8 @@ pub(super) fn plan(config: &Config) -> Plan<Endpoint> {
 /// Servers are asked for their replicas once in so many checks of whether they are read-only.
 const DISCOVERY_EVERY: u32 = 10;
 
-/// How long a server stays known that nobody names any more. One that has lost its primary tries to reach it once a
-/// minute unless it is told otherwise.
+/// How long a server stays known that nobody names any more. One that has lost its primary tries to
+/// reach it once a minute unless it is told otherwise.
 const FORGET_AFTER: Duration = Duration::from_mins(3);
 
 fn pair(row: &ReplicationHostgroups, config: &Config) -> Pair {
@@ -90,7 +90,8 @@ pub(super) fn clusters(config: &Config) -> Vec<Cluster> {
     clusters.chain(aurora.map(self::aurora)).collect()
 }
 
-/// Questions in a row that a server of Aurora does not answer before it is used no more: there is no variable for it.
+/// Questions in a row that a server of Aurora does not answer before it is used no more: there is
+/// no variable for it.
 const AURORA_MISSES: u32 = 3;
 
 fn aurora(row: &AuroraHostgroups) -> Cluster {

@@ -55,7 +55,7 @@ pub(crate) struct Outcome {
 struct Asked<'a> {
     server: &'a Endpoint,
     check: Check,
-    /// The writer hostgroup of the pair or cluster where a server was or may be found that is in no row.
+    /// The writer hostgroup where a server was or may be found that is in no row.
     found_in: Option<u32>,
 }
 
@@ -155,15 +155,16 @@ impl Prober {
         Arc::ptr_eq(&self.snapshot, snapshot)
     }
 
-    /// Ends connections to servers that are not watched any more, and forgets what they understand: others are found for them.
+    /// Ends connections to servers that are not watched any more, and forgets what they understand:
+    /// others are found for them.
     pub(super) fn keep(&self, is_watched: impl Fn(&Endpoint) -> bool) {
         let gone: Vec<_> = self.idle.borrow_mut().extract_if(|server, _| !is_watched(server)).collect();
         gone.into_iter().flat_map(|(_, links)| links).for_each(part);
         self.dialects.borrow_mut().retain(|(server, _), _| is_watched(server));
     }
 
-    /// Makes a check, and says what came of it. `found_in` is the writer hostgroup of the pair or cluster where a server was or may be
-    /// found that is in no row.
+    /// Makes a check, and says what came of it. `found_in` is the writer hostgroup of the pair or
+    /// cluster where a server was or may be found that is in no row.
     pub(super) async fn check(
         &self,
         worker: &Worker,
@@ -200,7 +201,8 @@ impl Prober {
             let _ = link.write_all(&QUIT).await;
             return Ok(Told::Alive);
         }
-        // A connection that was kept says nothing about the server when it is gone: the server closes those that are idle.
+        // A connection that was kept says nothing about the server when it is gone: the server
+        // closes those that are idle.
         let kept = self.idle.borrow_mut().get_mut(asked.server).and_then(Vec::pop);
         if let Some(link) = kept {
             match self.use_link(worker, link, asked, learned).await {
@@ -321,14 +323,14 @@ impl Prober {
                 Err(error) => return Ok(Err(error)),
             }
         }
-        // The last: what it says of read_only is newer than this only if it was asked later. It need not say it.
+        // The last: what it says of read_only, if anything, is newer only if it was asked later.
         let status = self.ask_in_dialects(worker, link, (server, Check::Lag), &question::LAG).await?;
         let follows = status.ok().and_then(|rows| rows.follows());
         let word = replicas::read(server, &who, follows, &named, threads.as_ref());
         Ok(word.ok_or_else(|| "it does not say which replicas follow it".to_owned()))
     }
 
-    /// The rows of the first of these statements that the server knows, or its error. It is remembered which one that is.
+    /// The rows of the first of these statements that the server knows, remembered, or its error.
     async fn ask_in_dialects(
         &self,
         worker: &Worker,

@@ -8,7 +8,8 @@ use wire::{Codec as _, packet};
 
 use crate::client::login::PLAIN;
 
-/// How servers are asked for their lag: MariaDB, with all sources of a replica; MySQL since 8.0.22; others.
+/// How servers are asked for their lag: MariaDB, with all sources of a replica; MySQL since 8.0.22;
+/// others.
 pub(super) const LAG: [&str; 3] = ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"];
 
 /// The column of the lag in the answers to them.
@@ -30,7 +31,8 @@ pub(super) fn read_only(check_type: &str) -> String {
     format!("SELECT {expression} read_only")
 }
 
-/// The statement that asks for the lag in the table of pt-heartbeat; `None` if there is no such table.
+/// The statement that asks for the lag in the table of pt-heartbeat; `None` if there is no such
+/// table.
 pub(super) fn heartbeat(variables: &MonitorVariables) -> Option<String> {
     let table = variables.heartbeat_table()?;
     Some(format!(
@@ -80,7 +82,8 @@ impl Rows {
         self.rows.len()
     }
 
-    /// The text in a column of a row, by the column's name in any case; `None` if it is NULL, or is not there.
+    /// The text in a column of a row, by the column's name in any case; `None` if it is NULL, or is
+    /// not there.
     pub(super) fn text(&self, row: usize, column: &str) -> Option<String> {
         let at = self.columns.iter().position(|name| name.eq_ignore_ascii_case(column.as_bytes()))?;
         let cell = self.rows.get(row)?.get(at)?.as_deref()?;

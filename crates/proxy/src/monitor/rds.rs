@@ -1,4 +1,5 @@
-//! The statement that asks a server of RDS for the others of its Multi-AZ cluster, and what the answer means.
+//! The statement that asks a server of RDS for the others of its Multi-AZ cluster, and what the
+//! answer means.
 
 use config::Endpoint;
 use monitor::{Follower, ReplicaWord, Word};
@@ -11,12 +12,14 @@ pub(super) const QUESTION: &str = "SELECT id, endpoint, port FROM mysql.rds_topo
 /// `ER_NO_SUCH_TABLE`: what servers say that have nothing to do with RDS.
 pub(super) const NO_SUCH_TABLE: u16 = 1146;
 
-/// What the names of the servers of a cluster contain, each something else. There are so many of them.
+/// What the names of the servers of a cluster contain, each something else. There are so many of
+/// them.
 const MARKS: [&str; 3] = ["-instance-1", "-instance-2", "-instance-3"];
 
-/// What the answers of a server together say, `None` in place of the second if it has no such table; `None` if they make no sense.
-/// A table that does not describe a whole cluster counts as none: it is used for other things as well, such as deployments that
-/// replace one cluster by another.
+/// What the answers of a server together say, `None` in place of the second if it has no such
+/// table; `None` if they make no sense. A table that does not describe a whole cluster counts as
+/// none: it is used for other things as well, such as deployments that replace one cluster by
+/// another.
 pub(super) fn read(who: &Rows, topology: Option<&Rows>) -> Option<Word<Endpoint>> {
     let id = who.text(0, "id")?.parse().ok()?;
     let followers = topology.and_then(cluster).unwrap_or_default();

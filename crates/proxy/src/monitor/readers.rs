@@ -1,4 +1,5 @@
-//! Connections to the readers of servers' binary logs (`mysql_servers.gtid_port`), each listened to by a task of the monitor's thread.
+//! Connections to the readers of servers' binary logs (`mysql_servers.gtid_port`), each listened to
+//! by a task of the monitor's thread.
 
 use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
@@ -47,7 +48,8 @@ impl Drop for Listening {
     }
 }
 
-/// Listens to the readers that the configuration names, until there is nothing to be watched any more.
+/// Listens to the readers that the configuration names, until there is nothing to be watched any
+/// more.
 pub(super) async fn follow(worker: Rc<Worker>) {
     let shared = Arc::clone(&worker.shared);
     let mut news = shared.watching.subscribe();

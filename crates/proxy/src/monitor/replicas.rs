@@ -1,4 +1,5 @@
-//! The statements that ask a server who it is and which replicas follow it, and what the answers mean.
+//! The statements that ask a server who it is and which replicas follow it, and what the answers
+//! mean.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -11,10 +12,12 @@ use super::question::Rows;
 /// Asks a server who it is.
 pub(super) const WHO: &str = "SELECT @@global.server_id id";
 
-/// How servers are asked for the replicas that have registered: MariaDB and MySQL before 8.4; MySQL since 8.0.22.
+/// How servers are asked for the replicas that have registered: MariaDB and MySQL before 8.4; MySQL
+/// since 8.0.22.
 pub(super) const REPLICAS: [&str; 2] = ["SHOW SLAVE HOSTS", "SHOW REPLICAS"];
 
-/// Asks a server from where replicas have connected: what they do not say themselves where `report_host` is not set.
+/// Asks a server from where replicas have connected: what they do not say themselves where
+/// `report_host` is not set.
 pub(super) const THREADS: &str =
     "SELECT HOST host FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'";
 
@@ -29,8 +32,8 @@ pub(super) fn is_somebody_nameless(replicas: &Rows) -> bool {
     (0..replicas.len()).any(|at| host(replicas, at).is_none())
 }
 
-/// Whether none of these replicas says where it is, and no thread does: one that has registered is connected, so that the monitor
-/// is not let see the threads of others.
+/// Whether none of these replicas says where it is, and no thread does: one that has registered is
+/// connected, so that the monitor is not let see the threads of others.
 pub(super) fn is_nobody_to_be_seen(replicas: &Rows, threads: &Rows) -> bool {
     (0..replicas.len()).all(|at| host(replicas, at).is_none()) && origins(threads).is_empty()
 }
@@ -39,7 +42,8 @@ fn host(replicas: &Rows, at: usize) -> Option<String> {
     replicas.text(at, "Host").filter(|host| !host.is_empty())
 }
 
-/// What the answers of a server together say, with `threads` if it was asked for those; `None` if they make no sense.
+/// What the answers of a server together say, with `threads` if it was asked for those; `None` if
+/// they make no sense.
 pub(super) fn read(
     server: &Endpoint,
     who: &Rows,
@@ -82,7 +86,8 @@ fn origin(threads: &Rows, at: usize) -> Option<String> {
     Some(host.to_owned()).filter(|host| !host.is_empty())
 }
 
-/// A host as the server at `own` calls it: on the same machine, it calls it by names that mean another machine here.
+/// A host as the server at `own` calls it: on the same machine, it calls it by names that mean
+/// another machine here.
 fn seen_from_here(host: String, own: Option<&str>) -> String {
     let is_loopback = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
     match own {

@@ -1,7 +1,8 @@
-//! Where the monitor meets the rest of the proxy: which servers are in which hostgroups, and whether they are used there.
+//! Where the monitor meets the rest of the proxy: which servers are in which hostgroups, and
+//! whether they are used there.
 //!
-//! What operators want is in the snapshot, what servers say of themselves in here; the pool gets what follows from both, and
-//! neither is ever written into the other.
+//! What operators want is in the snapshot, what servers say of themselves in here; the pool gets
+//! what follows from both, and neither is ever written into the other.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
@@ -58,7 +59,8 @@ struct Found {
     read_only: HashMap<Endpoint, bool>,
     /// What they are good for in clusters, by the writer hostgroups of those.
     roles: HashMap<(u32, Endpoint), Role>,
-    /// Servers that only others of their clusters or pairs name, with the writer hostgroups of those.
+    /// Servers that only others of their clusters or pairs name, with the writer hostgroups of
+    /// those.
     discovered: Vec<(u32, Endpoint)>,
 }
 
@@ -72,7 +74,8 @@ impl Watching {
         lock(&self.alone)
     }
 
-    /// Gives the pool the servers of a configuration, each where it belongs. The caller is [`alone`](Self::alone).
+    /// Gives the pool the servers of a configuration, each where it belongs. The caller is
+    /// [`alone`](Self::alone).
     pub(crate) fn place(&self, pool: &Pool<Target>, snapshot: &Snapshot) {
         let (discovered, members) = self.placed(snapshot);
         let is_running = lock(&self.found).is_running;
@@ -81,7 +84,8 @@ impl Watching {
         pool.replace_all(snapshot.specs(&discovered, &members), awaited.iter().copied(), policy);
     }
 
-    /// The members of all hostgroups, and the rows of servers that were discovered, which come behind those of `mysql_servers`.
+    /// The members of all hostgroups, and the rows of servers that were discovered, which come
+    /// behind those of `mysql_servers`.
     fn placed(&self, snapshot: &Snapshot) -> (Vec<Server>, Vec<Member>) {
         let found = lock(&self.found);
         let mut plan = plan(snapshot.config());
@@ -142,7 +146,8 @@ impl Watching {
         self.news.subscribe()
     }
 
-    /// Sessions cannot connect to a server, which was shunned for that; the monitor is to look for itself.
+    /// Sessions cannot connect to a server, which was shunned for that; the monitor is to look for
+    /// itself.
     pub(crate) fn note_shunned(&self, hostgroup: u32, server: &Endpoint, why: &dyn Display) {
         let cause = format!("connecting has failed too often: {why}");
         self.records.note_event(hostgroup, server, "SHUNNED", cause);
@@ -303,8 +308,8 @@ fn mark_one(shared: &Shared, monitor: &Monitor<Endpoint>, server: &Endpoint) {
     }
 }
 
-/// The monitor has made a connection to a server, which it has begun at this time of the process: sessions can make some as well, whatever
-/// they have shunned it for before.
+/// The monitor has made a connection to a server, which it has begun at this time of the process:
+/// sessions can make some as well, whatever they have shunned it for before.
 pub(super) fn mark_reached(shared: &Shared, monitor: &Monitor<Endpoint>, server: &Endpoint, begun: Duration) {
     let target = Target::at(server.clone());
     for (hostgroup, _) in monitor.places(server) {
@@ -312,8 +317,8 @@ pub(super) fn mark_reached(shared: &Shared, monitor: &Monitor<Endpoint>, server:
     }
 }
 
-/// Says so of a server in the hostgroups that it has left, where sessions still have connections to it: what runs there has to end as
-/// well if it does not answer.
+/// Says so of a server in the hostgroups that it has left, where sessions still have connections to
+/// it: what runs there has to end as well if it does not answer.
 fn mark_former(shared: &Shared, server: &Endpoint, mark: Mark) {
     let is_former = |one: &pool::Server<Target>| !one.is_configured() && one.endpoint().endpoint == *server;
     for former in shared.pool.servers().into_iter().filter(|one| is_former(one)) {

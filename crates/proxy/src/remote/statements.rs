@@ -7,8 +7,9 @@ use crate::limits::DIGESTS_PAUSE;
 use crate::stats::StatementStats;
 
 impl Remote {
-    /// What sessions have prepared, and connections to servers, of all workers together: one for each text of a user in a schema, in the
-    /// order of their numbers. Some are left out if there are very many, or very long ones.
+    /// What sessions have prepared, and connections to servers, of all workers together: one for
+    /// each text of a user in a schema, in the order of their numbers. Some are left out if there
+    /// are very many, or very long ones.
     pub fn statements(&self) -> Vec<StatementStats> {
         list(|from| self.slices(from, true))
     }

@@ -1,5 +1,5 @@
-//! The decision about a statement once more, written down. Takes the same steps as [`Routing::judge`](super::Routing::judge),
-//! remembers nothing, and counts nothing.
+//! The decision about a statement once more, written down. Takes the same steps as
+//! [`Routing::judge`](super::Routing::judge), remembers nothing, and counts nothing.
 
 use route::{Candidate, Explanation, Facts, Hints, MustSee, Query, Situation, Statement, Verdict};
 use sql::shape::{Effects, Kind};
@@ -10,8 +10,9 @@ use super::{Circumstances, facts, look};
 use crate::clock::unix_ms;
 use crate::limits::JUDGED_BYTES_MAX;
 
-/// Decides about `text` and writes down how; nothing if it is no statement. Of one of which this is not all, `is_whole` is
-/// false. `candidates` are the servers of a hostgroup and whether each would be taken, `must_see` is what these must have executed.
+/// Decides about `text` and writes down how; nothing if it is no statement. Of one of which this is
+/// not all, `is_whole` is false. `candidates` are the servers of a hostgroup and whether each would
+/// be taken, `must_see` is what these must have executed.
 pub(crate) fn explain(
     routes: &Routes,
     text: &[u8],

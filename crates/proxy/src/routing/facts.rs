@@ -1,4 +1,5 @@
-//! From what a statement's text says to what decides where it may go. What is in doubt counts against a reader.
+//! From what a statement's text says to what decides where it may go. What is in doubt counts
+//! against a reader.
 
 use route::{Effects, Facts, Kind};
 use sql::Shape;
@@ -109,7 +110,8 @@ const fn of_kind(kind: Statement) -> Effects {
     }
 }
 
-/// Whether it is one of the tables of `information_schema` that tell what the server has done for the session last.
+/// Whether it is one of the tables of `information_schema` that tell what the server has done for
+/// the session last.
 fn is_about_the_statement_before(table: &Table) -> bool {
     ["optimizer_trace", "profiling"].iter().any(|name| name.eq_ignore_ascii_case(&table.name))
 }

@@ -44,7 +44,8 @@ pub(super) struct Found<'a> {
 }
 
 impl Reader {
-    /// Reads a statement. Of one of which this is not all, `is_whole` is false: nothing is known of what it does.
+    /// Reads a statement. Of one of which this is not all, `is_whole` is false: nothing is known of
+    /// what it does.
     pub(super) fn read(
         &mut self,
         text: &[u8],
@@ -126,7 +127,8 @@ impl Known {
 }
 
 impl Reading {
-    /// Whether servers may see another end of a string or a comment in `text` than there seems to be.
+    /// Whether servers may see another end of a string or a comment in `text` than there seems to
+    /// be.
     pub(super) fn doubts(self, text: &[u8], escapes: bool, quotes: bool) -> bool {
         escapes && quotes && text.contains(&b'\\') || self.misreads(text, escapes)
     }
@@ -144,7 +146,8 @@ impl Reading {
     }
 }
 
-/// Whether a text in double quotes is in front of a parenthesis: in the mode `ANSI_QUOTES` this calls a function.
+/// Whether a text in double quotes is in front of a parenthesis: in the mode `ANSI_QUOTES` this
+/// calls a function.
 fn may_call(digest: &Digest) -> bool {
     digest.facts().quotes && digest.text().windows(2).any(|pair| pair == b"?(")
 }

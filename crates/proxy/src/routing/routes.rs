@@ -1,4 +1,5 @@
-//! What decides where statements go: the configuration's rules, pairs and switches, compiled once for all workers.
+//! What decides where statements go: the configuration's rules, pairs and switches, compiled once
+//! for all workers.
 
 use std::sync::Arc;
 
@@ -23,8 +24,8 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Compiles what `config` says. If rules and their options are those of `before`, its rules are used again. Fails
-    /// with every rule that cannot be used.
+    /// Compiles what `config` says. If rules and their options are those of `before`, its rules are
+    /// used again. Fails with every rule that cannot be used.
     pub(crate) fn new(config: &Config, before: Option<(&Config, &Self)>) -> Result<Self, Vec<RuleError>> {
         let same = before.filter(|(before, _)| {
             before.query_rules.same(&config.query_rules)
@@ -48,7 +49,8 @@ impl Routes {
         })
     }
 
-    /// Whether every statement of a user with this hostgroup goes there, unless a hint says something else.
+    /// Whether every statement of a user with this hostgroup goes there, unless a hint says
+    /// something else.
     pub(crate) fn are_trivial_for(&self, hostgroup: u32) -> bool {
         self.rules.is_empty() && !(self.split_on && self.pairs.reader(hostgroup).is_some())
     }

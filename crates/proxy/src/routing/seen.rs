@@ -1,5 +1,5 @@
-//! Statements that a worker has seen lately, by their outlines: what was found out about one holds for all that differ from it
-//! in plain values.
+//! Statements that a worker has seen lately, by their outlines: what was found out about one holds
+//! for all that differ from it in plain values.
 
 use route::Facts;
 use sql::digest::Span;
@@ -32,7 +32,8 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// What is to be remembered of `text`, of which `digest` was made; nothing if that holds for no other.
+    /// What is to be remembered of `text`, of which `digest` was made; nothing if that holds for no
+    /// other.
     pub(super) fn new(text: &[u8], digest: &Digest, facts: Facts) -> Option<Self> {
         let found = digest.facts();
         Some(Self {
@@ -97,8 +98,8 @@ impl Seen {
         &self.known[number as usize]
     }
 
-    /// Remembers a statement if it comes for the second time: many come only once. The one that was not used for longest makes
-    /// room.
+    /// Remembers a statement if it comes for the second time: many come only once. The one that was
+    /// not used for longest makes room.
     pub(super) fn learn(&mut self, Vacancy(hash): Vacancy, known: impl FnOnce() -> Option<Known>) {
         if self.sets.is_empty() {
             self.sets.resize_with(SEEN_SETS, Set::default);

@@ -1,7 +1,8 @@
 //! The collations of a server, for `mysql_collations` on the admin port.
 //!
-//! No client waits for them: a server is asked when somebody reads that table, on a connection of the proxy's own that ends
-//! behind the answer, and what it has said holds as long as its version stays the same.
+//! No client waits for them: a server is asked when somebody reads that table, on a connection of
+//! the proxy's own that ends behind the answer, and what it has said holds as long as its version
+//! stays the same.
 
 use std::sync::Arc;
 
@@ -22,8 +23,9 @@ use crate::stats::Collation;
 use crate::users::User;
 use crate::worker::Worker;
 
-/// The list, in the words of MariaDB 10.10 and later, where a collation like `uca1400_ai_ci` has a number with each character
-/// set; and in those of all others, which answer the first with an error.
+/// The list, in the words of MariaDB 10.10 and later, where a collation like `uca1400_ai_ci` has a
+/// number with each character set; and in those of all others, which answer the first with an
+/// error.
 const STATEMENTS: [&str; 2] = [
     "SELECT ID, FULL_COLLATION_NAME, CHARACTER_SET_NAME, IS_DEFAULT \
      FROM information_schema.COLLATION_CHARACTER_SET_APPLICABILITY WHERE ID IS NOT NULL ORDER BY ID",
@@ -53,7 +55,8 @@ impl Login {
     }
 }
 
-/// The collations of the first server of the configuration that lists them, whose version is the one that clients are told.
+/// The collations of the first server of the configuration that lists them, whose version is the
+/// one that clients are told.
 pub(crate) async fn collations(worker: &Worker) -> Option<Arc<[Collation]>> {
     let servers = &worker.shared.servers;
     for endpoint in servers.order().into_iter().take(COLLATIONS_SERVERS_MAX) {
@@ -86,7 +89,8 @@ async fn ask_as_any(worker: &Worker, endpoint: &Endpoint) -> Option<Arc<[Collati
     None
 }
 
-/// Who to log in as: a user who has done so before, and some whose passwords are known and whose statements go there.
+/// Who to log in as: a user who has done so before, and some whose passwords are known and whose
+/// statements go there.
 fn logins(worker: &Worker, endpoint: &Endpoint, hostgroups: &[u32]) -> Vec<Login> {
     let snapshot = worker.shared.snapshot();
     let before = worker.shared.servers.login(endpoint);
@@ -116,7 +120,8 @@ async fn ask(worker: &Worker, target: &Target, login: &Login) -> Result<Vec<Coll
             break;
         }
     }
-    // Without it the server would count and log an aborted connection. Whether it hears it changes nothing.
+    // Without it the server would count and log an aborted connection. Whether it hears it changes
+    // nothing.
     let quit = [Kind::Quit as u8];
     let _ = Exchange::new(worker, &mut link).send(&quit).await;
     if answer.is_empty() { Err(malformed(&"no list of collations")) } else { Ok(answer) }

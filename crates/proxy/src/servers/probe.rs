@@ -18,8 +18,9 @@ use crate::limits::{LOGIN_MESSAGE_BYTES_MAX, PROBES_MAX};
 use crate::names::{Blamed, Keeping};
 use crate::shared::Shared;
 
-/// Asks all servers at once; clients that come before the answers wait for them from now on. A server that does not
-/// answer within `mysql-connect_timeout_server` is known when the first session logs in to it.
+/// Asks all servers at once; clients that come before the answers wait for them from now on. A
+/// server that does not answer within `mysql-connect_timeout_server` is known when the first
+/// session logs in to it.
 pub(crate) fn probe(shared: Arc<Shared>) -> impl Future<Output = ()> {
     shared.servers.asked.send_replace(false);
     async move {

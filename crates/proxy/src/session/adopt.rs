@@ -1,5 +1,6 @@
-//! Statements that other sessions have left prepared at a connection: whoever executes one of the same text goes on with theirs, without a
-//! word to the server, and may go out together with others that do so.
+//! Statements that other sessions have left prepared at a connection: whoever executes one of the
+//! same text goes on with theirs, without a word to the server, and may go out together with others
+//! that do so.
 
 use std::rc::Rc;
 
@@ -17,8 +18,9 @@ use crate::backend::{Execution, Wanted};
 use crate::state::typed::Typed;
 
 impl Session {
-    /// A statement of the same text that another session has left at the backend in use is this session's from now on; the number that
-    /// it has there. It is about to be executed with these values.
+    /// A statement of the same text that another session has left at the backend in use is this
+    /// session's from now on; the number that it has there. It is about to be executed with these
+    /// values.
     pub(super) fn adopt(&mut self, id: u32, now: &Typed) -> Option<u32> {
         let all = self.course.prepared.as_mut()?;
         let prepared = all.get(id)?;
@@ -35,8 +37,8 @@ impl Session {
         Some(found.id)
     }
 
-    /// The execution that `input` is, as the backend in use gets it, and what was decided about it, if that has its statement, maybe from another
-    /// session, and gets nothing else.
+    /// The execution that `input` is, as the backend in use gets it, and what was decided about it,
+    /// if that has its statement, maybe from another session, and gets nothing else.
     pub(super) fn adopt_at_once(&mut self, kind: Kind, input: &[u8]) -> Option<(Vec<u8>, Decided)> {
         if kind != Kind::StmtExecute || self.is_own(kind, input) || !self.needs_only_its_statement(input) {
             return None;
@@ -67,8 +69,8 @@ impl Session {
         Some((command, Decided { renamed: (known_as != id).then_some(id), ..decided }))
     }
 
-    /// The execution that `input` is as any connection may get it where its statement is, but for the number that this has there; nothing if it needs
-    /// more than that.
+    /// The execution that `input` is as any connection may get it where its statement is, but for
+    /// the number that this has there; nothing if it needs more than that.
     pub(super) fn execution(&self, input: &[u8]) -> Option<(Rc<[u8]>, Execution)> {
         let payload = whole_front(input)?;
         let prepared = self.course.prepared.as_ref()?.get(id(payload)?)?;
@@ -101,8 +103,8 @@ impl Session {
         params.map(|params| Typed::of(prepared.types_of(&params, caps))).unwrap_or_default()
     }
 
-    /// Names the statement in `command` as the backend in use does, and adds the types that it lacks. False if the command is too large for
-    /// that.
+    /// Names the statement in `command` as the backend in use does, and adds the types that it
+    /// lacks. False if the command is too large for that.
     pub(super) fn rename(&mut self, command: &mut Vec<u8>, kind: Kind, id: u32, known_as: u32) -> bool {
         let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
         splice(command, ID, &known_as.to_le_bytes());
@@ -127,7 +129,8 @@ impl Session {
     }
 }
 
-/// Adds types to the execution that `command` begins with, of which so many bytes are its values. False if it is too large for that.
+/// Adds types to the execution that `command` begins with, of which so many bytes are its values.
+/// False if it is too large for that.
 fn add_types(command: &mut Vec<u8>, values: usize, types: &[u8]) -> bool {
     // In front of the values is the byte that says whether types follow.
     match front(command).len().checked_sub(values + 1) {
@@ -136,8 +139,8 @@ fn add_types(command: &mut Vec<u8>, values: usize, types: &[u8]) -> bool {
     }
 }
 
-/// Whether an execution of a statement needs nothing but what is in it: no values that were sent before, no cursor, no word about the statement
-/// before.
+/// Whether an execution of a statement needs nothing but what is in it: no values that were sent
+/// before, no cursor, no word about the statement before.
 fn is_usual(prepared: &Prepared, payload: &[u8]) -> bool {
     prepared.unsent.is_empty()
         && !prepared.is_at_home()

@@ -1,5 +1,6 @@
-//! Statements that a server has refused because it is read-only, in the place of a primary, or because it has lost its Galera
-//! cluster: it has done nothing of them. They are said again at the server that takes them, once the monitor has found it.
+//! Statements that a server has refused because it is read-only, in the place of a primary, or
+//! because it has lost its Galera cluster: it has done nothing of them. They are said again at the
+//! server that takes them, once the monitor has found it.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -29,7 +30,8 @@ const OPTION: &[u8] = b"read-only";
 /// What MySQL says to it in some states: `ER_READ_ONLY_MODE`.
 const READ_ONLY_MODE: u16 = 1836;
 
-/// What nodes say to all statements while they are not part of their cluster: `ER_UNKNOWN_COM_ERROR`.
+/// What nodes say to all statements while they are not part of their cluster:
+/// `ER_UNKNOWN_COM_ERROR`.
 const NO_CLUSTER: u16 = 1047;
 
 /// How they begin to say it; the error is there for commands that do not exist as well.
@@ -54,20 +56,22 @@ pub(super) struct Refused {
 }
 
 impl Refused {
-    /// A statement that was sent together with others, and has ended like this: it is sent again with this command.
+    /// A statement that was sent together with others, and has ended like this: it is sent again
+    /// with this command.
     pub(super) fn alone(command: Vec<u8>, outcome: Outcome) -> Self {
         Self { command: Some(command), answer: Vec::new(), outcome, renews: false, is_alone: true }
     }
 }
 
-/// Whether an answer that ends like this may be one that the client does not see: the statement is said again. Until that is known it
-/// is not over for those who count.
+/// Whether an answer that ends like this may be one that the client does not see: the statement is
+/// said again. Until that is known it is not over for those who count.
 pub(super) const fn may_be_hidden(outcome: Outcome, runs: Option<Kind>) -> bool {
     let End::Err { code } = outcome.end else { return false };
     needs_renewal(outcome, runs) || matches!(code, OPTION_PREVENTS | READ_ONLY_MODE | NO_CLUSTER)
 }
 
-/// Whether `output`, which ends with this error, says that the server takes no writes, or nothing at all.
+/// Whether `output`, which ends with this error, says that the server takes no writes, or nothing
+/// at all.
 fn is_refusal(code: u16, output: &[u8]) -> bool {
     match code {
         OPTION_PREVENTS => has(output, OPTION),
@@ -81,7 +85,9 @@ fn has(output: &[u8], words: &[u8]) -> bool {
     output.windows(words.len()).any(|part| part == words)
 }
 
-/// What is to be done about the whole answer to the only statement that was sent, if it is a refusal; `status` is what the server has said before it. The statement may be sent again if all of it is known, and it is outside a transaction.
+/// What is to be done about the whole answer to the only statement that was sent, if it is a
+/// refusal; `status` is what the server has said before it. The statement may be sent again if all
+/// of it is known, and it is outside a transaction.
 pub(super) fn refused(
     course: &Course,
     control: &Control,
@@ -108,9 +114,9 @@ pub(super) fn refused(
 }
 
 impl Session {
-    /// Says a statement again that was refused, as soon as its server is known not to take writes. If it is not, or the session
-    /// cannot do without the server, the client gets the refusal. One in a transaction is not said again: the client hears that the
-    /// transaction is over.
+    /// Says a statement again that was refused, as soon as its server is known not to take writes.
+    /// If it is not, or the session cannot do without the server, the client gets the refusal. One
+    /// in a transaction is not said again: the client hears that the transaction is over.
     pub(super) async fn say_again(&mut self) -> Result<(), Ending> {
         let Some(refused) = self.course.refused.take() else { return Ok(()) };
         if refused.is_alone {

@@ -172,8 +172,8 @@ impl Session {
         self.told_if(client, &ClientError::lost_backend(server))
     }
 
-    /// The backend wants a file of a statement that loads none. The client gets nothing of what was read with that: there the
-    /// error belongs.
+    /// The backend wants a file of a statement that loads none. The client gets nothing of what was
+    /// read with that: there the error belongs.
     fn file_not_expected(&self, client: Progress) -> Ending {
         let Some(backend) = &self.backend else { return Ending::Silent };
         let server = backend.server().endpoint();
@@ -208,13 +208,14 @@ impl Session {
         self.told_if(reply, &error)
     }
 
-    /// The session ends in an answer. Between two packets of it the client can be told why; within one, anything said
-    /// would look like a part of it.
+    /// The session ends in an answer. Between two packets of it the client can be told why; within
+    /// one, anything said would look like a part of it.
     pub(super) fn told_if(&self, reply: Progress, error: &ClientError) -> Ending {
         if reply.is_between_packets { self.told(error, reply.next_seq) } else { Ending::Silent }
     }
 
-    /// Notices a client that leaves while its statement runs; closing the backend ends the statement's output.
+    /// Notices a client that leaves while its statement runs; closing the backend ends the
+    /// statement's output.
     fn poll_client_gone(&mut self, cx: &mut Context<'_>) -> Result<(), Ending> {
         if self.client_waits {
             return Ok(());

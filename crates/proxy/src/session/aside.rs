@@ -1,5 +1,5 @@
-//! Between two statements: connections that nothing binds to the session are laid aside, where another session may get them, and
-//! taken back with the next command if they are still there.
+//! Between two statements: connections that nothing binds to the session are laid aside, where
+//! another session may get them, and taken back with the next command if they are still there.
 
 use route::Effects;
 use wire::StatusFlags;
@@ -25,7 +25,8 @@ const HIDES_LAST_ID: Effects = Effects::SETS_LAST_INSERT_ID.with(Effects::FUNCTI
 /// With these nothing is certain of what a statement does besides.
 const UNKNOWN: Effects = Effects::FUNCTION.with(Effects::UNKNOWN);
 
-/// Whether a `GET DIAGNOSTICS` does this: it puts what it finds into user variables; a `DO` does not.
+/// Whether a `GET DIAGNOSTICS` does this: it puts what it finds into user variables; a `DO` does
+/// not.
 const fn diagnoses(effects: Effects) -> bool {
     effects.any_of(Effects::LAST_RESULT) && effects.any_of(Effects::SETS_USER_VARIABLES)
 }
@@ -95,7 +96,8 @@ impl Ran {
         }
     }
 
-    /// The command that is answered next has ended like this. How many rows the last statement had, if the one before had `before`.
+    /// The command that is answered next has ended like this. How many rows the last statement had,
+    /// if the one before had `before`.
     pub(super) fn note_end(&mut self, outcome: Outcome, before: Counted) -> Counted {
         let affected = match outcome.end {
             End::Ok { affected_rows, .. } => Some(affected_rows.cast_signed()),
@@ -103,7 +105,8 @@ impl Ran {
             _ => None,
         };
         if !std::mem::take(&mut self.is_unanswered) {
-            // No statement: one that is answered with OK counts as one that has changed nothing, one that ends rows as one that has some.
+            // No statement: one that is answered with OK counts as one that has changed nothing,
+            // one that ends rows as one that has some.
             let rows = outcome.ends_rows.then_some(-1);
             let Some(changed) = rows.or(affected) else { return before };
             self.statements = self.statements.max(1);
@@ -140,7 +143,8 @@ impl Ran {
         Counted { changed, found: if counts { outcome.rows } else { before.found } }
     }
 
-    /// Whether the last one was a `GET DIAGNOSTICS`, which leaves what it asks about as it was, unless it warns.
+    /// Whether the last one was a `GET DIAGNOSTICS`, which leaves what it asks about as it was,
+    /// unless it warns.
     fn is_diagnosis(&self) -> bool {
         self.class == Some(Class::Unknown) && diagnoses(self.last)
     }
@@ -150,7 +154,8 @@ impl Ran {
         diagnoses(self.effects)
     }
 
-    /// Whether all that ran was one of these, and `ROW_COUNT()` is what it was where the statement before ran.
+    /// Whether all that ran was one of these, and `ROW_COUNT()` is what it was where the statement
+    /// before ran.
     fn only_looked(&self) -> bool {
         self.is_single() && self.is_diagnosis() && matches!(self.end, Some(End::Ok { warnings: 0, .. }))
     }
@@ -162,7 +167,8 @@ impl Ran {
         is_one && self.class != Some(Class::Load) && !self.effects.any_of(HIDES_LAST_ID)
     }
 
-    /// Whether the last one has left `FOUND_ROWS()` as it was. Where servers differ, this is MariaDB.
+    /// Whether the last one has left `FOUND_ROWS()` as it was. Where servers differ, this is
+    /// MariaDB.
     fn keeps_found(&self) -> bool {
         matches!(self.end, Some(End::Err { .. }))
             || self.is_single()
@@ -237,8 +243,8 @@ impl Session {
         self.lay_one_aside(hostgroup, backend, applied, status);
     }
 
-    /// Whether the backend in use has all that was sent, and is as the session would have it. If its server did not have a setting,
-    /// it must not be taken for one that has.
+    /// Whether the backend in use has all that was sent, and is as the session would have it. If
+    /// its server did not have a setting, it must not be taken for one that has.
     pub(super) fn is_as_it_seems(&self) -> bool {
         let is_fit = |backend: &Backend| {
             let link = backend.connection();
@@ -285,7 +291,8 @@ impl Session {
         }
     }
 
-    /// Parts with the connection in use, to which nothing binds the session: others get it, if it is as it seems and sessions share any.
+    /// Parts with the connection in use, to which nothing binds the session: others get it, if it
+    /// is as it seems and sessions share any.
     pub(super) fn leave_backend(&mut self) {
         self.note_ran();
         let (hostgroup, applied, status) = (self.course.hostgroup, self.course.applied, self.status);
@@ -311,8 +318,9 @@ impl Session {
             && !self.backend.as_ref().is_some_and(asks)
     }
 
-    /// Sees to it that there is no connection of the session's to this hostgroup where the next one is to be new
-    /// (`create_new_connection`). Whether it may be: one that the session needs is not left.
+    /// Sees to it that there is no connection of the session's to this hostgroup where the next one
+    /// is to be new (`create_new_connection`). Whether it may be: one that the session needs is not
+    /// left.
     pub(super) fn makes_way_for_new(&mut self, hostgroup: u32) -> bool {
         if !self.shares(hostgroup) || self.course.others.iter().any(|other| other.hostgroup == hostgroup) {
             return false;
@@ -376,8 +384,8 @@ impl Session {
         self.leave_others();
     }
 
-    /// What the server of the connection in use does not know of the statement before the next one, because that ran over another
-    /// connection.
+    /// What the server of the connection in use does not know of the statement before the next one,
+    /// because that ran over another connection.
     pub(super) fn unknown_here(&self) -> Unknown {
         let here = self.backend.as_ref().map(|backend| backend.connection().serial());
         let Course { ran, ran_on, found_on, counted, .. } = &*self.course;

@@ -28,14 +28,15 @@ fn will_be_whole(bytes: &[u8]) -> bool {
     len_of_cut(bytes).is_some()
 }
 
-/// The length of the command that bytes begin with, if more of it will come, and all of it fits into one packet.
+/// The length of the command that bytes begin with, if more of it will come, and all of it fits
+/// into one packet.
 pub(super) fn len_of_cut(bytes: &[u8]) -> Option<usize> {
     let header = bytes.first_chunk().map(|header| Header::parse(*header))?;
     (!header.continues() && whole_front(bytes).is_none()).then_some(header.len as usize)
 }
 
-/// Puts `with` in the place of a part of the payload, which is there, of the command that `bytes` begin with. False if that is too large for
-/// it.
+/// Puts `with` in the place of a part of the payload, which is there, of the command that `bytes`
+/// begin with. False if that is too large for it.
 pub(super) fn splice(bytes: &mut Vec<u8>, part: Range<usize>, with: &[u8]) -> bool {
     let Some(header) = bytes.first_chunk().map(|header| Header::parse(*header)) else {
         return false;
@@ -54,12 +55,14 @@ pub(super) fn splice(bytes: &mut Vec<u8>, part: Range<usize>, with: &[u8]) -> bo
 }
 
 impl Session {
-    /// Puts `with` in the place of a part of the front's payload that is there. False if the front is too large for that.
+    /// Puts `with` in the place of a part of the front's payload that is there. False if the front
+    /// is too large for that.
     pub(super) fn splice_front(&mut self, part: Range<usize>, with: &[u8]) -> bool {
         splice(&mut self.backlog, part, with)
     }
 
-    /// Reads on until it is clear what the command is, and as much of it is there as a decision takes.
+    /// Reads on until it is clear what the command is, and as much of it is there as a decision
+    /// takes.
     pub(super) async fn complete_command(&mut self, kind: Kind) -> Result<(), Ending> {
         let lacks = |session: &Self| {
             session.look(kind, &session.backlog) == Look::Cut || !Self::is_enough(kind, &session.backlog)
@@ -82,7 +85,8 @@ impl Session {
                 let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
                 self.backlog.extend_from_slice(input);
                 drop(scratch);
-                // Each piece counts as a sign of life; between two the client may be as slow as an idle one.
+                // Each piece counts as a sign of life; between two the client may be as slow as an
+                // idle one.
                 self.set_idle();
             }
             Poll::Ready(Ok::<_, Ending>(()))

@@ -1,4 +1,5 @@
-//! Statements that clients have prepared are brought to the backend in use: under the number that they have there, prepared anew where they are not.
+//! Statements that clients have prepared are brought to the backend in use: under the number that
+//! they have there, prepared anew where they are not.
 
 use route::Effects;
 use wire::Codec as _;
@@ -20,8 +21,9 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 
 impl Session {
-    /// Makes the statement of the command in the backlog one that the backend in use has, and names it in the command as
-    /// that server does. False if the client has had its answer, or the command is brought elsewhere.
+    /// Makes the statement of the command in the backlog one that the backend in use has, and names
+    /// it in the command as that server does. False if the client has had its answer, or the
+    /// command is brought elsewhere.
     pub(super) async fn bring_statement(
         &mut self,
         kind: Kind,
@@ -53,7 +55,8 @@ impl Session {
             return Ok(true);
         };
         let is_told = kind == Kind::StmtExecute && prepared.what.effects.any_of(Effects::LAST_RESULT);
-        // MariaDB takes a value in parts for what the value before was: behind a number it is the address of its bytes.
+        // MariaDB takes a value in parts for what the value before was: behind a number it is the
+        // address of its bytes.
         let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();
         let is_mariadb = self.backend.as_ref().is_some_and(|backend| backend.connection().is_mariadb());
         let is_of_no_use = is_told && (prepared.is_for_once(hostgroup) || self.is_away())
@@ -85,7 +88,8 @@ impl Session {
         Ok(false)
     }
 
-    /// The number of the statement at the backend in use, where it is, another session has left it, or it can be prepared.
+    /// The number of the statement at the backend in use, where it is, another session has left it,
+    /// or it can be prepared.
     async fn statement_here(
         &mut self,
         kind: Kind,
@@ -105,8 +109,9 @@ impl Session {
         self.prepare_again(id).await
     }
 
-    /// The statement of the command in the backlog could not be prepared at the backend in use. The number that it has where the command goes
-    /// instead; nothing if the client has had its answer, or the command is brought elsewhere.
+    /// The statement of the command in the backlog could not be prepared at the backend in use. The
+    /// number that it has where the command goes instead; nothing if the client has had its answer,
+    /// or the command is brought elsewhere.
     async fn go_without(
         &mut self,
         kind: Kind,
@@ -152,7 +157,8 @@ impl Session {
         Ok(None)
     }
 
-    /// Brings the command in the backlog to the hostgroup where its statement was prepared; the number that this has there.
+    /// Brings the command in the backlog to the hostgroup where its statement was prepared; the
+    /// number that this has there.
     async fn go_home(
         &mut self,
         kind: Kind,
@@ -174,8 +180,9 @@ impl Session {
         Ok(here)
     }
 
-    /// The statements of other sessions at the backend in use that a client would mean by this number, which it does not have: they have to
-    /// be closed, so that the server says that it does not know it.
+    /// The statements of other sessions at the backend in use that a client would mean by this
+    /// number, which it does not have: they have to be closed, so that the server says that it does
+    /// not know it.
     pub(super) fn left_as(&self, id: u32) -> Vec<u32> {
         // While one is being prepared, the last one is that.
         let is_awaited = self.course.prepared.as_ref().is_some_and(|all| all.is_awaited(id));
@@ -183,7 +190,8 @@ impl Session {
         statements.filter(|_| !is_awaited).map_or_else(Vec::new, |statements| statements.left_as(id))
     }
 
-    /// An execution of this statement is about to be sent: if it has other columns there than the client knows, the answer says so.
+    /// An execution of this statement is about to be sent: if it has other columns there than the
+    /// client knows, the answer says so.
     fn tell_columns(&mut self, kind: Kind, id: u32) {
         let (caps, hostgroup, cursor) =
             (self.capabilities(), self.course.hostgroup, opens_cursor(front(&self.backlog)));
@@ -196,7 +204,8 @@ impl Session {
         }
     }
 
-    /// Takes note of the types in an execution that no server gets: the next one may come without, as where a server has refused it.
+    /// Takes note of the types in an execution that no server gets: the next one may come without,
+    /// as where a server has refused it.
     fn keep_types(&mut self, kind: Kind, id: u32) {
         let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
         let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
@@ -209,8 +218,8 @@ impl Session {
         }
     }
 
-    /// Has the backend in use tell again what it has against a statement, if something else was said there since: the modes in which it was
-    /// to be prepared.
+    /// Has the backend in use tell again what it has against a statement, if something else was
+    /// said there since: the modes in which it was to be prepared.
     async fn tell_again(&mut self, id: u32, refusal: &[u8]) -> Result<(), Ending> {
         let has_modes = self.course.prepared.as_ref().and_then(|all| all.get(id)?.modes()).is_some();
         match correction(&[&[0; HEADER_LEN], refusal].concat()) {
@@ -219,8 +228,9 @@ impl Session {
         }
     }
 
-    /// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is nothing to reset, and to prepare the
-    /// statement would take away the warnings that the client may ask for.
+    /// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is
+    /// nothing to reset, and to prepare the statement would take away the warnings that the client
+    /// may ask for.
     async fn reset_nothing(&mut self, kind: Kind, id: u32) -> Result<bool, Ending> {
         drop(self.take_parts(kind, id));
         self.answer_here(kind, &ok(self.capabilities(), self.status)).await?;

@@ -1,5 +1,5 @@
-//! Statements that are prepared by name, in text: prepared again over another connection, in front of the first command that needs them
-//! there, or behind which they would be other ones.
+//! Statements that are prepared by name, in text: prepared again over another connection, in front
+//! of the first command that needs them there, or behind which they would be other ones.
 
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
@@ -17,7 +17,8 @@ use crate::state::{Mark, Pin, marks};
 use crate::statement::class::Class;
 
 impl Session {
-    /// Whether the command needs all that was prepared by name at the backend in use, and some of it is elsewhere.
+    /// Whether the command needs all that was prepared by name at the backend in use, and some of
+    /// it is elsewhere.
     pub(super) fn has_to_name(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
         if self.course.named.is_empty() {
             return false;
@@ -32,14 +33,16 @@ impl Session {
         needs && self.backend.as_ref().is_none_or(|backend| is_missing(backend.connection().serial()))
     }
 
-    /// Prepares all that is elsewhere. False if the command in the backlog has its answer, or is brought to another connection.
+    /// Prepares all that is elsewhere. False if the command in the backlog has its answer, or is
+    /// brought to another connection.
     pub(super) async fn bring_named(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
         let Some(backend) = &self.backend else { return Ok(true) };
         let connection = backend.connection().serial();
         let dialect = backend.connection().dialect();
         let sets_modes = decided.change.as_deref().is_some_and(|change| change.sets_modes_at(dialect));
         if self.has_warnings() && decided.class == Some(Class::Set) && !sets_modes {
-            // To prepare them would take the warnings away, which a `SET` at MariaDB does not. They go on being what they were.
+            // To prepare them would take the warnings away, which a `SET` at MariaDB does not. They
+            // go on being what they were.
             self.course.named.lose_all_but(connection);
             return Ok(true);
         }
@@ -81,7 +84,8 @@ impl Session {
             if Some(name) == own.as_ref() && gives_up {
                 self.course.named.remove(name);
             } else {
-                // It may be prepared again when it is executed: tables that are locked are not locked then, say.
+                // It may be prepared again when it is executed: tables that are locked are not
+                // locked then, say.
                 self.course.named.lose(name);
             }
         }
@@ -105,8 +109,8 @@ impl Session {
         }
     }
 
-    /// Gives up a statement that is elsewhere without a word to its server, if to prepare it would take away warnings that it would leave. False if
-    /// the command has its answer.
+    /// Gives up a statement that is elsewhere without a word to its server, if to prepare it would
+    /// take away warnings that it would leave. False if the command has its answer.
     async fn give_up_elsewhere(
         &mut self,
         kind: Kind,

@@ -1,4 +1,5 @@
-//! What was decided about a command is carried out, up to the point where it is forwarded, or answered here.
+//! What was decided about a command is carried out, up to the point where it is forwarded, or
+//! answered here.
 
 use route::Sighting;
 use tokio::time::Instant;
@@ -19,7 +20,8 @@ use crate::error::ClientError;
 use crate::limits::{BEHIND_SETUP_MAX, INTERNAL_LOST_MAX};
 
 impl Session {
-    /// Does what was decided about the command in the backlog, up to the point where it can be forwarded.
+    /// Does what was decided about the command in the backlog, up to the point where it can be
+    /// forwarded.
     pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
         self.course.log = decided.log();
         self.course.digest = decided.digest;
@@ -142,7 +144,8 @@ impl Session {
         self.answer_here(kind, &packet.encode(self.capabilities())).await
     }
 
-    /// Commits the open transaction for the command in the backlog, which is judged anew after that: it may belong elsewhere.
+    /// Commits the open transaction for the command in the backlog, which is judged anew after
+    /// that: it may belong elsewhere.
     async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
         let commit = (self.query(b"COMMIT"), Answer::Result);
         match self.internal_query(&[commit]).await? {
@@ -155,9 +158,10 @@ impl Session {
         }
     }
 
-    /// Gets to where the command in the backlog was decided to go. A read that the split sends to a reader does without it: if
-    /// there is none, or it lacks what the session needs, the writer does it; so it is for a listener that falls back. Nothing if the client was told why there is no
-    /// server.
+    /// Gets to where the command in the backlog was decided to go. A read that the split sends to a
+    /// reader does without it: if there is none, or it lacks what the session needs, the writer
+    /// does it; so it is for a listener that falls back. Nothing if the client was told why there
+    /// is no server.
     pub(super) async fn reach(&mut self, decided: &mut Decided) -> Result<Option<u32>, Ending> {
         let hostgroup = decided.hostgroup;
         let instead = self.course.account.instead_of(hostgroup, decided.is_split);
@@ -182,8 +186,8 @@ impl Session {
         }
     }
 
-    /// Whether the command in the backlog, which was not sent, is brought to another connection because an internal query has lost the
-    /// one in use.
+    /// Whether the command in the backlog, which was not sent, is brought to another connection
+    /// because an internal query has lost the one in use.
     pub(super) fn tries_again(&mut self, decided: &mut Decided) -> bool {
         let tries = self.course.internal_lost && decided.lost < INTERNAL_LOST_MAX;
         self.course.internal_lost = tries;
@@ -200,8 +204,8 @@ impl Session {
         Ok(())
     }
 
-    /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger one there is no whole text
-    /// that a rule could have seen.
+    /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger
+    /// one there is no whole text that a rule could have seen.
     pub(super) fn rewrite(&mut self, kind: Kind, text: &[u8]) {
         let Some(payload) = whole_front(&self.backlog) else { return };
         let begin = match kind {

@@ -1,8 +1,10 @@
-//! Statements that must see what is recent: a transaction (`min_gtid`, `gtid_from_hostgroup`), or what was there so many milliseconds ago
-//! (`max_lag_ms`, `min_epoch_ms`). They go to a server that has it.
+//! Statements that must see what is recent: a transaction (`min_gtid`, `gtid_from_hostgroup`), or
+//! what was there so many milliseconds ago (`max_lag_ms`, `min_epoch_ms`). They go to a server that
+//! has it.
 //!
-//! There are two looks. The first is at the servers that the session may get, so that it does not take a connection in vain. The second is
-//! at the server of the connection that it has got, and that one counts: servers come and go while it waits for a place.
+//! There are two looks. The first is at the servers that the session may get, so that it does not
+//! take a connection in vain. The second is at the server of the connection that it has got, and
+//! that one counts: servers come and go while it waits for a place.
 
 use std::net::IpAddr;
 use std::pin::pin;
@@ -25,8 +27,9 @@ use crate::error::ClientError;
 use crate::fresh::{Fresh, Wanted};
 use crate::worker::Worker;
 
-/// How often a session that waits looks at its servers. What there is to be seen changes with each transaction of each of them, and
-/// with each change of the configuration: those who wait are not to be woken by all of that.
+/// How often a session that waits looks at its servers. What there is to be seen changes with each
+/// transaction of each of them, and with each change of the configuration: those who wait are not
+/// to be woken by all of that.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// What is known of the servers of a hostgroup.
@@ -71,8 +74,8 @@ impl Session {
         Fresh::new(verdict, |hostgroup| self.course.gtids.as_ref()?.last(hostgroup))
     }
 
-    /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer, and what asks about the statement
-    /// before has to ask the server that has executed that.
+    /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer,
+    /// and what asks about the statement before has to ask the server that has executed that.
     fn stays(&self, decided: &Decided) -> bool {
         let session = self.course.session(self.status);
         let here = Some(decided.hostgroup);
@@ -80,14 +83,16 @@ impl Session {
             || session.last_hostgroup == here && decided.effects.any_of(Effects::LAST_RESULT)
     }
 
-    /// Whether the session has left something in this hostgroup that its statements need, so that no other server will do.
+    /// Whether the session has left something in this hostgroup that its statements need, so that
+    /// no other server will do.
     fn is_bound_to(&self, hostgroup: u32) -> bool {
         let session = self.course.session(self.status);
         session.locked_on == Some(hostgroup) || session.hold.is_some_and(|(_, at)| at == hostgroup)
     }
 
-    /// Gets to a server that has what must be seen: where no reader of a pair has, its writer does the command; servers of others are
-    /// waited for. Nothing if the client was told why it is refused.
+    /// Gets to a server that has what must be seen: where no reader of a pair has, its writer does
+    /// the command; servers of others are waited for. Nothing if the client was told why it is
+    /// refused.
     pub(super) async fn reach_caught_up(
         &mut self,
         kind: Kind,
@@ -148,8 +153,9 @@ impl Session {
         }
     }
 
-    /// Gets to a server of the command's hostgroup: one of those that come first, if there is one with room. For that the session
-    /// gives up its connection to another one, if it loses nothing with it.
+    /// Gets to a server of the command's hostgroup: one of those that come first, if there is one
+    /// with room. For that the session gives up its connection to another one, if it loses nothing
+    /// with it.
     async fn reach_one_with(&mut self, fresh: Fresh, decided: &mut Decided) -> Result<Option<u32>, Ending> {
         let hostgroup = decided.hostgroup;
         let replicas_from = self.worker.settings().variables.aurora_max_lag_ms_only_read_from_replicas;
@@ -166,7 +172,8 @@ impl Session {
         self.reach_wanting(wanted, decided).await
     }
 
-    /// Gets to where the command goes; among servers to choose from, those that have what it wants come first.
+    /// Gets to where the command goes; among servers to choose from, those that have what it wants
+    /// come first.
     async fn reach_wanting(&mut self, wanted: Wanted, decided: &mut Decided) -> Result<Option<u32>, Ending> {
         self.course.wanted = Some(Box::new(wanted));
         let reached = self.reach(decided).await;
@@ -174,7 +181,8 @@ impl Session {
         reached
     }
 
-    /// The server of the backend in use, and the address at the other end; nothing if that is not in this hostgroup.
+    /// The server of the backend in use, and the address at the other end; nothing if that is not
+    /// in this hostgroup.
     fn server_at(&self, reached: Option<u32>, hostgroup: u32) -> Option<(Endpoint, Option<IpAddr>)> {
         let backend = self.backend.as_ref().filter(|_| reached == Some(hostgroup))?;
         Some((backend.server().endpoint().endpoint.clone(), backend.connection().peer_ip()))

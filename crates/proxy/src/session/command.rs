@@ -30,7 +30,8 @@ const EXECUTE_HEAD: usize = 6;
 /// What has become of the bytes that the client sent.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// One command or several are with the backend; this answer follows, and then those of the others.
+    /// One command or several are with the backend; this answer follows, and then those of the
+    /// others.
     Forwarded(Answer),
     /// The last command is not complete, or the backend's socket is full.
     Cut(Upload),
@@ -100,8 +101,8 @@ impl Session {
         }
     }
 
-    /// While no command comes: sees whether the backend goes, or says something although nobody asked. It is of no use any
-    /// more then.
+    /// While no command comes: sees whether the backend goes, or says something although nobody
+    /// asked. It is of no use any more then.
     pub(super) fn poll_idle_backend<T>(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Ending>> {
         match self.backend.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
             None | Some(Poll::Pending) => {}
@@ -110,8 +111,8 @@ impl Session {
         Poll::Pending
     }
 
-    /// Looks at the command that `input` begins with, and forwards it if that is all it needs. If it has to wait for a connection before
-    /// that, it is in the backlog while it does.
+    /// Looks at the command that `input` begins with, and forwards it if that is all it needs. If
+    /// it has to wait for a connection before that, it is in the backlog while it does.
     fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Poll<Result<Command, Ending>> {
         // Between the command before and this one nobody may have looked.
         if let Some(input) = self.backend.as_mut().and_then(|backend| backend.connection_mut().input()) {
@@ -140,7 +141,8 @@ impl Session {
         Poll::Ready(Ok(kind.map_or(Command::Unknown, Command::Own)))
     }
 
-    /// What was decided about the command that `input` begins with, if all that has to be done is to forward it.
+    /// What was decided about the command that `input` begins with, if all that has to be done is
+    /// to forward it.
     fn goes_on(&mut self, kind: Kind, input: &[u8]) -> Option<Decided> {
         if self.is_own(kind, input) { None } else { self.points_here(kind, input) }
     }
@@ -156,8 +158,9 @@ impl Session {
         Ok(byte.and_then(|&byte| Kind::try_from(byte).ok()))
     }
 
-    /// Sends the command that `input` begins with, and those that came behind it, in one write: a client that does
-    /// not wait for answers need not wait for the proxy either. What cannot go along stays in the backlog.
+    /// Sends the command that `input` begins with, and those that came behind it, in one write: a
+    /// client that does not wait for answers need not wait for the proxy either. What cannot go
+    /// along stays in the backlog.
     fn forward(
         &mut self,
         cx: &mut Context<'_>,
@@ -275,7 +278,8 @@ impl Session {
         }
     }
 
-    /// Whether the server may ask for a file when it gets this command, of which there may be only a part.
+    /// Whether the server may ask for a file when it gets this command, of which there may be only
+    /// a part.
     pub(super) fn may_ask_for_file(&mut self, kind: Kind, payload: &[u8], is_whole: bool) -> bool {
         match kind {
             Kind::Query => !is_whole || may_load_a_file(self.statement(payload)),
@@ -289,15 +293,17 @@ impl Session {
         }
     }
 
-    /// The command that `rest` begins with, if it may be sent before `before`, the command in front of it, is answered.
+    /// The command that `rest` begins with, if it may be sent before `before`, the command in front
+    /// of it, is answered.
     ///
-    /// Commands that somebody waits for are followed by whole ones only: a server must not wait for the rest of a
-    /// command while the client waits for an answer. Nothing follows a statement that may ask for a file: the server
-    /// would read it as the file. What is wrong with a command, its own turn will show; so it is with a stream that
-    /// does not end.
+    /// Commands that somebody waits for are followed by whole ones only: a server must not wait for
+    /// the rest of a command while the client waits for an answer. Nothing follows a statement that
+    /// may ask for a file: the server would read it as the file. What is wrong with a command, its
+    /// own turn will show; so it is with a stream that does not end.
     ///
-    /// Where it goes may depend on the answer to the one before. So nothing follows what changes the session, and where there
-    /// is more than one way nothing follows that has to be decided about.
+    /// Where it goes may depend on the answer to the one before. So nothing follows what changes
+    /// the session, and where there is more than one way nothing follows that has to be decided
+    /// about.
     fn next_of_pipeline(&mut self, before: &Upload, rest: &[u8]) -> Option<(Kind, Decided)> {
         let is_last =
             self.course.may_ask_for_file || before.answer == Answer::Endless || self.course.is_changing();
@@ -318,12 +324,14 @@ impl Session {
         (whole && !self.pipelined.is_full()).then_some(next)
     }
 
-    /// Whether the command that `input` begins with is not simply forwarded, even when there is a backend.
+    /// Whether the command that `input` begins with is not simply forwarded, even when there is a
+    /// backend.
     pub(super) fn is_own(&self, kind: Kind, input: &[u8]) -> bool {
         matches!(kind, Kind::Quit | Kind::ChangeUser) || self.look(kind, input) != Look::Plain
     }
 
-    /// The text of the statement in a `COM_QUERY`, without its attributes. Of one that is cut, what is there.
+    /// The text of the statement in a `COM_QUERY`, without its attributes. Of one that is cut, what
+    /// is there.
     pub(super) fn statement<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
         if !self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES) {
             return payload.get(1..).unwrap_or_default();
@@ -335,8 +343,8 @@ impl Session {
         }
     }
 
-    /// Forwards the rest of a command as it comes. Ready with true when all is with the backend; with false when
-    /// the backend has something to say before that.
+    /// Forwards the rest of a command as it comes. Ready with true when all is with the backend;
+    /// with false when the backend has something to say before that.
     pub(super) fn poll_upload(
         &mut self,
         cx: &mut Context<'_>,
@@ -370,7 +378,8 @@ impl Session {
                 .scan(input)
                 .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
             self.check_size(&upload.scanner)?;
-            // Each piece counts as a sign of life; between two the client may be as slow as an idle one.
+            // Each piece counts as a sign of life; between two the client may be as slow as an idle
+            // one.
             self.set_idle();
             upload.complete = scanned.done;
             let (now, later) = input.split_at_checked(scanned.len).unwrap_or((input, &[]));
@@ -398,7 +407,8 @@ impl Session {
 
     pub(super) fn send_to_backend(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Result<(), Ending> {
         let Some(backend) = &mut self.backend else { return Err(Ending::Silent) };
-        // A backend that cannot be written to may still have said why: reading its answer will tell.
+        // A backend that cannot be written to may still have said why: reading its answer will
+        // tell.
         if self.to_backend.send(cx, backend.connection_mut(), bytes).is_err() {
             tracing::debug!(server = %backend.server().endpoint(), "a server does not take commands any more");
         }
@@ -406,7 +416,8 @@ impl Session {
     }
 }
 
-/// Whether the header of the first packet is there, and as much behind it as tells what kind of answer follows.
+/// Whether the header of the first packet is there, and as much behind it as tells what kind of
+/// answer follows.
 fn is_visible(input: &[u8]) -> bool {
     match input {
         [0, 0, 0, _, ..] => true,
@@ -426,7 +437,8 @@ fn answer(kind: Kind, payload: &[u8]) -> Answer {
     if opens_cursor(payload) { Answer::Cursor } else { kind.answer() }
 }
 
-/// Whether a statement may be a LOAD DATA LOCAL, judged by its first letter or by there being several statements.
+/// Whether a statement may be a LOAD DATA LOCAL, judged by its first letter or by there being
+/// several statements.
 ///
 /// A server that asks for a file on any other statement is not to be trusted with one.
 fn may_load_a_file(statement: &[u8]) -> bool {

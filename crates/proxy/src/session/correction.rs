@@ -1,5 +1,5 @@
-//! An error that the client was told in other words than the server's: the server is made to have told it in these words, so that
-//! `SHOW WARNINGS` has them, too.
+//! An error that the client was told in other words than the server's: the server is made to have
+//! told it in these words, so that `SHOW WARNINGS` has them, too.
 
 use std::fmt::Write as _;
 

@@ -1,11 +1,14 @@
-//! Where a session's statements go: its connections to servers, what it has set and left there, what it has prepared.
+//! Where a session's statements go: its connections to servers, what it has set and left there,
+//! what it has prepared.
 //!
-//! A session has at most one connection in each hostgroup. The one in use is the session's `backend`; the others wait here
-//! ([`others`](Course::others)). What the client sets is said again at a server that does not know it yet
-//! ([`Settings`]); what cannot be said again keeps the session where it is.
+//! A session has at most one connection in each hostgroup. The one in use is the session's
+//! `backend`; the others wait here ([`others`](Course::others)). What the client sets is said again
+//! at a server that does not know it yet ([`Settings`]); what cannot be said again keeps the
+//! session where it is.
 //!
 //! - [`decided`]: what was decided about a command;
-//! - [`change`](mod@change): what a statement changes for those behind it; [`settle`]: whether it has;
+//! - [`change`](mod@change): what a statement changes for those behind it; [`settle`]: whether it
+//!   has;
 //! - [`prepared`]: prepared statements.
 
 pub(super) mod change;
@@ -96,7 +99,8 @@ pub(super) struct Course {
     pub(super) is_admitted: bool,
     /// Its client has reset its connection.
     pub(super) was_reset: bool,
-    /// What may be said in front of the command that looks for a connection, without waiting for an answer.
+    /// What may be said in front of the command that looks for a connection, without waiting for an
+    /// answer.
     pub(super) ahead: Ahead,
     /// What it has to see there, if that matters for where it goes.
     pub(super) wanted: Option<Box<Wanted>>,
@@ -147,7 +151,8 @@ pub(super) struct Course {
     pub(super) watched: Option<Box<Watched>>,
     /// A statement that was refused by a server that takes no writes any more.
     pub(super) refused: Option<Box<Refused>>,
-    /// The answer that is on its way, if it tells that a prepared statement has other columns than the client knows.
+    /// The answer that is on its way, if it tells that a prepared statement has other columns than
+    /// the client knows.
     pub(super) changed: Option<Box<Changed>>,
     /// What the client is to be told of its transaction with the next OK packet.
     pub(super) overheard: Option<Box<Overheard>>,
@@ -171,7 +176,8 @@ pub(super) struct Course {
     pub(super) tries: u16,
     /// How often it may be, if a rule or a hint says so.
     pub(super) retries: Option<u32>,
-    /// The connection was lost in the middle of an internal query, and nothing with it: it may be had again elsewhere.
+    /// The connection was lost in the middle of an internal query, and nothing with it: it may be
+    /// had again elsewhere.
     pub(super) internal_lost: bool,
     /// The client's transaction is lost, and it has not been told yet: this.
     pub(super) rolled_back: Option<Box<ClientError>>,
@@ -317,7 +323,8 @@ impl Course {
         }
     }
 
-    /// What the session loses with its connection to this hostgroup; `status` is what the server has said last there.
+    /// What the session loses with its connection to this hostgroup; `status` is what the server
+    /// has said last there.
     pub(super) fn loss_at(&self, hostgroup: u32, status: StatusFlags) -> Loss {
         let statement = || self.has_statement_bound_to(hostgroup).then_some(Pin::Statement);
         match self.pins.missed_at(hostgroup).or_else(statement) {
@@ -349,7 +356,8 @@ impl Course {
         self.proposed.as_ref().is_some_and(|change| change.only_sets())
     }
 
-    /// What binds the session to its idle connection to this hostgroup, so that no other may have it.
+    /// What binds the session to its idle connection to this hostgroup, so that no other may have
+    /// it.
     pub(super) fn pin_at(&self, hostgroup: u32, status: StatusFlags) -> Option<Pin> {
         if status.contains(StatusFlags::IN_TRANSACTION) {
             return Some(Pin::Transaction);
@@ -403,7 +411,8 @@ impl Course {
                 (hostgroup, false, Some(Reply::Error(ClientError::locked(locked_on, hostgroup))))
             }
         };
-        // Servers commit a transaction when another one begins. One that only reads may have been at a reader.
+        // Servers commit a transaction when another one begins. One that only reads may have been
+        // at a reader.
         let commits_first = matches!(facts.kind, route::Kind::Begin { .. })
             && status.contains(StatusFlags::IN_TRANSACTION)
             && self.hostgroup != self.account.hostgroup()
@@ -431,7 +440,8 @@ impl Course {
         }
     }
 
-    /// The routines that a statement of this class calls, if they are all that nobody sees of what it does.
+    /// The routines that a statement of this class calls, if they are all that nobody sees of what
+    /// it does.
     fn calls(&self, change: &Change, class: Class, text: &[u8], status: StatusFlags) -> Option<Box<Calls>> {
         let is_known = class == Class::Call || !change.runs_stored_code();
         // Who may be in another schema than is known is bound by that, too.
@@ -441,7 +451,8 @@ impl Course {
         Calls::of(text, self.caller.schema(), self.reading(status))
     }
 
-    /// The statement that an `EXECUTE` executes, and what it does; nothing if that is not known, or not the same everywhere.
+    /// The statement that an `EXECUTE` executes, and what it does; nothing if that is not known, or
+    /// not the same everywhere.
     fn executed(&self, text: &[u8], status: StatusFlags) -> Option<(Box<[u8]>, Facts)> {
         if classify(text) != Class::Execute {
             return None;
@@ -456,9 +467,10 @@ impl Course {
         (is_plain && !names_others && !several).then_some((inner, facts))
     }
 
-    /// Whether a statement that is prepared by name is the same, and does the same, over any connection that is as the session would have it.
-    /// What asks about the statement before would have to be put in other words, and what has user variables has the types that they
-    /// have when it is prepared.
+    /// Whether a statement that is prepared by name is the same, and does the same, over any
+    /// connection that is as the session would have it. What asks about the statement before would
+    /// have to be put in other words, and what has user variables has the types that they have when
+    /// it is prepared.
     fn may_be_prepared_anywhere(&self, text: &[u8], status: StatusFlags) -> bool {
         let is_usual = matches!(
             classify(text),
@@ -488,7 +500,8 @@ impl Course {
         Candidate { command, execution, caller, settings, was_reset: self.was_reset }
     }
 
-    /// What the session leaves on the connection with this number, whose server has told this status last.
+    /// What the session leaves on the connection with this number, whose server has told this
+    /// status last.
     pub(super) fn left(&self, connection: u64, status: StatusFlags) -> Left {
         Left {
             caller: Arc::clone(&self.caller),
@@ -502,8 +515,8 @@ impl Course {
         }
     }
 
-    /// What the client has set, in the order in which it was set: variables, or words that none is called, and the statements
-    /// that set them.
+    /// What the client has set, in the order in which it was set: variables, or words that none is
+    /// called, and the statements that set them.
     pub(super) fn settings(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.settings.since(0).map(|setting| (&*setting.key, &*setting.text))
     }
@@ -513,7 +526,8 @@ impl Course {
         self.settings.modes()
     }
 
-    /// What texts mean at this hostgroup, now and in other sessions; nothing if it is not certain in which schema that is.
+    /// What texts mean at this hostgroup, now and in other sessions; nothing if it is not certain
+    /// in which schema that is.
     pub(super) fn meaning_at(&self, hostgroup: u32) -> Option<(u64, u64)> {
         let is_certain = !self.pins.holds(Pin::Schema, hostgroup);
         is_certain.then(|| (self.modes(), self.settings.meaning(self.caller.schema())))

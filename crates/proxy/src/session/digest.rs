@@ -12,7 +12,8 @@ use crate::counts::digests::{Digests, Names, Place, Who};
 use crate::stats::NO_HOSTGROUP;
 
 impl Session {
-    /// Where a command is counted that the backend in use gets; nothing if it is no statement to be executed.
+    /// Where a command is counted that the backend in use gets; nothing if it is no statement to be
+    /// executed.
     pub(super) fn place(&mut self, kind: Kind, payload: &[u8], decided: &Decided) -> Option<Place> {
         let hostgroup = self.course.hostgroup;
         match kind {
@@ -40,7 +41,8 @@ impl Session {
         }
     }
 
-    /// Where a statement in the backlog is counted that the proxy answers itself; nothing if it has no digest.
+    /// Where a statement in the backlog is counted that the proxy answers itself; nothing if it has
+    /// no digest.
     pub(super) fn place_here(&mut self, kind: Kind) -> Option<Place> {
         let digest = self.course.digest.filter(|_| kind == Kind::Query)?.get();
         self.know_who();

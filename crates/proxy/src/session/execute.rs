@@ -62,8 +62,9 @@ impl Session {
         self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what))
     }
 
-    /// The same for a statement that is not known, or not yet. The server says that it does not know it; but what it takes for the one
-    /// that was prepared last is not that of a client whose last one was refused here, or of a session that has had the connection before.
+    /// The same for a statement that is not known, or not yet. The server says that it does not
+    /// know it; but what it takes for the one that was prepared last is not that of a client whose
+    /// last one was refused here, or of a session that has had the connection before.
     fn decide_unknown(&self, kind: Kind, payload: &[u8]) -> Decided {
         let session = self.course.session(self.status);
         let anywhere = if self.backend.is_some() { Some(self.course.hostgroup) } else { None };
@@ -82,7 +83,8 @@ impl Session {
         self.course.session(self.status).transaction.is_some_and(|hostgroup| hostgroup != home)
     }
 
-    /// Whether the backend in use knows the statement by the number that the client does, and its types.
+    /// Whether the backend in use knows the statement by the number that the client does, and its
+    /// types.
     pub(super) fn is_known_here(&self, kind: Kind, input: &[u8]) -> bool {
         let payload = input.get(HEADER_LEN..).unwrap_or_default();
         let Some(id) = id(payload) else { return true };
@@ -206,9 +208,9 @@ impl Session {
     }
 }
 
-/// What an execution of the statement that was prepared last lacks, if its parameters are not there.
-/// The server gets such a statement by its own number, under which `MariaDB` would take missing bytes
-/// for NULL.
+/// What an execution of the statement that was prepared last lacks, if its parameters are not
+/// there. The server gets such a statement by its own number, under which `MariaDB` would take
+/// missing bytes for NULL.
 fn lacks_parameters(
     kind: Kind,
     payload: &[u8],
@@ -221,7 +223,8 @@ fn lacks_parameters(
     StmtExecute::decode(payload, caps).and_then(|execute| execute.params(prepared, caps)).err()
 }
 
-/// Whether a client with these capabilities keeps what it is told of columns when a statement is prepared: servers may not tell it again.
+/// Whether a client with these capabilities keeps what it is told of columns when a statement is
+/// prepared: servers may not tell it again.
 pub(super) const fn keeps_definitions(capabilities: Capabilities) -> bool {
     capabilities.contains(Capabilities::MARIADB_CACHE_METADATA)
 }
@@ -231,8 +234,8 @@ pub(super) fn id(payload: &[u8]) -> Option<u32> {
     payload.get(ID).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes)
 }
 
-/// What a server says of a statement that has no open cursor, with the number by which the client knows it. `None` if it is the
-/// same, or not there.
+/// What a server says of a statement that has no open cursor, with the number by which the client
+/// knows it. `None` if it is the same, or not there.
 pub(super) fn refusal_with_own_id(packet: &[u8], course: &Course) -> Option<Vec<u8>> {
     let registry = course.prepared.as_ref()?;
     refusal_with(packet, |message| {

@@ -1,8 +1,9 @@
-//! Sessions of users with `fast_forward = 1`: after the login their bytes are copied, and nobody looks at what they say.
+//! Sessions of users with `fast_forward = 1`: after the login their bytes are copied, and nobody
+//! looks at what they say.
 //!
-//! With the first byte that the client sends it gets a connection of its own, for the rest of its life. That connection has logged in with
-//! the client's own capabilities, so both sides mean the same by the same bytes. Compression and TLS are layers of the two sockets, and
-//! may differ.
+//! With the first byte that the client sends it gets a connection of its own, for the rest of its
+//! life. That connection has logged in with the client's own capabilities, so both sides mean the
+//! same by the same bytes. Compression and TLS are layers of the two sockets, and may differ.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -19,13 +20,14 @@ use crate::error::ClientError;
 use crate::tunnel::{Copied, resume};
 
 impl Session {
-    /// Whether this is such a session. At statements that the firewall watches somebody has to look.
+    /// Whether this is such a session. At statements that the firewall watches somebody has to
+    /// look.
     pub(super) fn is_fast_forward(&self) -> bool {
         self.identity.account.user.fast_forward && !self.is_watched()
     }
 
-    /// Copies bytes until one side ends the session. Where no server can be had the client hears why, in the place of the answer to its
-    /// first command, and may try again.
+    /// Copies bytes until one side ends the session. Where no server can be had the client hears
+    /// why, in the place of the answer to its first command, and may try again.
     pub(super) async fn fast_forward(&mut self) -> Result<Infallible, Ending> {
         loop {
             self.set_idle();
@@ -63,7 +65,8 @@ impl Session {
         audit::note(&self.worker, &self.control, AuditEvent::Quit(Port::Traffic));
     }
 
-    /// Waits until the client has sent something. A connection that it got at its login may go meanwhile, as in other sessions.
+    /// Waits until the client has sent something. A connection that it got at its login may go
+    /// meanwhile, as in other sessions.
     fn poll_first_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
         self.obey(false)?;
         if self.control.is_recalled() {

@@ -25,8 +25,8 @@ struct File {
 }
 
 impl Session {
-    /// Relays the file of a LOAD DATA LOCAL: the client's messages up to and including an empty one.
-    /// The reply goes on behind it.
+    /// Relays the file of a LOAD DATA LOCAL: the client's messages up to and including an empty
+    /// one. The reply goes on behind it.
     pub(super) async fn relay_file(&mut self) -> Result<(), Ending> {
         self.flush_client().await?;
         let Some(backend) = &self.backend else { return Err(Ending::Silent) };
@@ -51,8 +51,8 @@ impl Session {
         self.obey(true)?;
         for _ in 0..FILLS_PER_TURN {
             if let Some(backend) = &mut self.backend {
-                // A server that closes is let go at once. The client hears of it after the file: it does not listen
-                // while it sends.
+                // A server that closes is let go at once. The client hears of it after the file: it
+                // does not listen while it sends.
                 if backend.connection_mut().poll_input(cx) == Poll::Ready(Input::End) {
                     file.lost = Some(backend.server().endpoint().clone());
                     self.to_backend = Parked::default();

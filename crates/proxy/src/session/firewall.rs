@@ -1,4 +1,5 @@
-//! The firewall at work: executions of what was prepared, statements that the proxy answers itself, and what is counted and logged.
+//! The firewall at work: executions of what was prepared, statements that the proxy answers itself,
+//! and what is counted and logged.
 //!
 //! All others are judged with where they go ([`Routing::judge`](crate::routing::Routing::judge)).
 
@@ -16,8 +17,8 @@ use crate::error::ClientError;
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
 
 impl Session {
-    /// Whether statements are looked at: by the firewall, unless its mode for the client is `OFF`, or, where there is none, for
-    /// injected SQL.
+    /// Whether statements are looked at: by the firewall, unless its mode for the client is `OFF`,
+    /// or, where there is none, for injected SQL.
     pub(super) fn is_watched(&self) -> bool {
         let routing = self.worker.routing.borrow();
         let (user, address) = (self.course.caller.user(), &self.course.client_addr);
@@ -28,9 +29,9 @@ impl Session {
             .map_or(routes.injections.is_some(), |firewall| firewall.watches(user, address))
     }
 
-    /// What was decided about a command for a prepared statement, unless that is executed and the firewall is against it. It
-    /// is asked about the statement as it was when it was prepared: that is what a server executes. Of one that is not known it
-    /// knows nothing.
+    /// What was decided about a command for a prepared statement, unless that is executed and the
+    /// firewall is against it. It is asked about the statement as it was when it was prepared: that
+    /// is what a server executes. Of one that is not known it knows nothing.
     pub(super) fn screen_execution(
         &self,
         kind: Kind,
@@ -53,8 +54,9 @@ impl Session {
         decided
     }
 
-    /// Has the firewall judge the statement in the backlog, or the execution of one, which is whole, and which the proxy deals with itself. True if the
-    /// client was told that it may not send it.
+    /// Has the firewall judge the statement in the backlog, or the execution of one, which is
+    /// whole, and which the proxy deals with itself. True if the client was told that it may not
+    /// send it.
     pub(super) async fn refuse_own(&mut self, kind: Kind) -> Result<bool, Ending> {
         let is_judged = matches!(kind, Kind::Query | Kind::StmtExecute);
         if !is_judged || self.worker.routing.borrow().routes().firewall.is_none() {

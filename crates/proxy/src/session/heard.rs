@@ -68,8 +68,8 @@ impl Ears<'_> {
         }
     }
 
-    /// Reads replies up to the end of the last one, or of the input, or to where the client has to send a file. `before` is
-    /// how far the first one has come.
+    /// Reads replies up to the end of the last one, or of the input, or to where the client has to
+    /// send a file. `before` is how far the first one has come.
     #[inline]
     pub(super) fn listen<'i>(&mut self, before: Progress, input: &'i [u8]) -> Result<Part<'i>, Crossed> {
         let mut begins_with_packet = before.is_between_packets;
@@ -115,7 +115,8 @@ impl Ears<'_> {
         read == input.len() || self.backend.connection().is_promised()
     }
 
-    /// Keeps what follows behind `part` in `input` for those who have sent their statements with this one. Whether there is anything else.
+    /// Keeps what follows behind `part` in `input` for those who have sent their statements with
+    /// this one. Whether there is anything else.
     pub(super) fn keeps_behind(&mut self, part: &Part<'_>, input: &[u8]) -> bool {
         let behind = input.get(part.bytes.len()..).unwrap_or_default();
         if behind.is_empty() {
@@ -155,7 +156,8 @@ impl Ears<'_> {
         true
     }
 
-    /// Takes note of what a server says of a statement that it prepares, for a client that keeps that.
+    /// Takes note of what a server says of a statement that it prepares, for a client that keeps
+    /// that.
     #[inline]
     fn hear_definitions(&mut self, bytes: &[u8]) {
         if keeps_definitions(self.identity.capabilities)
@@ -166,7 +168,8 @@ impl Ears<'_> {
         }
     }
 
-    /// Takes note of what a server has said of a statement, if that is what it was asked for, or has changed of one.
+    /// Takes note of what a server has said of a statement, if that is what it was asked for, or
+    /// has changed of one.
     fn note_statements(&mut self, outcome: Outcome) {
         let has_changed =
             outcome.status().is_some_and(|status| status.contains(StatusFlags::METADATA_CHANGED));
@@ -190,8 +193,9 @@ impl Ears<'_> {
         }
     }
 
-    /// The execution that was answered may have had other columns than the ones before. The client knows those now, if it `is_told`: a connection
-    /// where the statement has the ones that it does not know has it told of them.
+    /// The execution that was answered may have had other columns than the ones before. The client
+    /// knows those now, if it `is_told`: a connection where the statement has the ones that it does
+    /// not know has it told of them.
     fn note_columns(&mut self, is_told: bool) {
         let running = &self.control.running;
         if running.kind() == Some(Kind::StmtExecute)
@@ -203,7 +207,8 @@ impl Ears<'_> {
         }
     }
 
-    /// Takes note of the transaction that a packet tells, if anybody wants to know: one behind which a scan of `read` has stopped.
+    /// Takes note of the transaction that a packet tells, if anybody wants to know: one behind
+    /// which a scan of `read` has stopped.
     #[inline]
     fn collect(&mut self, event: Event, read: Option<&[u8]>) {
         let Some(gtids) = &mut self.course.gtids else { return };
@@ -244,7 +249,8 @@ pub(super) fn work_at(control: &Control, course: &mut Course, next: &Step) {
 /// What the end of an answer says about the session, which has taken note of it.
 pub(super) fn note(status: &mut StatusFlags, course: &Course, outcome: Outcome) {
     match outcome.end {
-        // The server has rolled the transaction back; an ERR packet carries no status that would say so.
+        // The server has rolled the transaction back; an ERR packet carries no status that would
+        // say so.
         End::Err { code: ER_LOCK_DEADLOCK } => status.remove(StatusFlags::IN_TRANSACTION),
         // That the session has changed is said of one packet.
         _ => *status = outcome.status().unwrap_or(*status) - StatusFlags::SESSION_STATE_CHANGED,

@@ -85,8 +85,8 @@ impl Session {
         }
     }
 
-    /// A command with a statement that names sessions, with their threads at the backend's server in their place; `None` if
-    /// it names none that has one there.
+    /// A command with a statement that names sessions, with their threads at the backend's server
+    /// in their place; `None` if it names none that has one there.
     fn with_threads(&self, kind: Kind, payload: &[u8]) -> Option<Vec<u8>> {
         let text = match kind {
             Kind::Query => self.statement(payload),
@@ -136,14 +136,16 @@ impl Session {
         }
     }
 
-    /// Puts threads in the place of sessions into the command in the backlog, which then is like any other.
+    /// Puts threads in the place of sessions into the command in the backlog, which then is like
+    /// any other.
     fn name_threads(&mut self, kind: Kind) {
         let Some(payload) = whole_front(&self.backlog) else { return };
         let Some(named) = self.with_threads(kind, payload) else { return };
         self.splice_front(0..payload.len(), &named);
     }
 
-    /// Forwards a command whose answer shows ids of connections, and puts those of sessions into it.
+    /// Forwards a command whose answer shows ids of connections, and puts those of sessions into
+    /// it.
     async fn list(&mut self, kind: Kind) -> Result<(), Ending> {
         let scanned = MessageScanner::new(0).scan(&self.backlog).map_or(0, |scanned| scanned.len);
         let later = self.backlog.split_off(scanned);
@@ -190,7 +192,8 @@ pub(super) fn of_unknown_session(packet: &[u8]) -> Option<Vec<u8>> {
 pub(super) fn refusal_with(packet: &[u8], other: impl Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
     let (header, payload) = packet.split_first_chunk::<HEADER_LEN>()?;
     let error = packet::Err::decode(payload, Capabilities::PROTOCOL_41).ok()?;
-    // The character set is the client's: only ASCII means the same in all of them, and the rest stays as it is.
+    // The character set is the client's: only ASCII means the same in all of them, and the rest
+    // stays as it is.
     let message = other(&error.message.iter().map(|byte| char::from(*byte)).collect::<String>())?;
     let message: Vec<u8> = message.chars().filter_map(|c| u8::try_from(c).ok()).collect();
     let told = packet::Err { message: &message, ..error };
@@ -204,8 +207,8 @@ pub(super) fn translate(listing: &mut Listing, bytes: &[u8], worker: &Worker, se
     listing.rewrite(bytes, |id| session_behind(worker, server, u32::try_from(id).ok()?))
 }
 
-/// The session that has a server's thread, or had it last and is still there: others may have it soon. Of one that has left, the thread goes
-/// by the server's id, by which it can be killed.
+/// The session that has a server's thread, or had it last and is still there: others may have it
+/// soon. Of one that has left, the thread goes by the server's id, by which it can be killed.
 fn session_behind(worker: &Worker, server: &Endpoint, thread: u32) -> Option<u32> {
     let shared = &worker.shared;
     shared.threads.session(server, thread).filter(|session| shared.directory.has(*session))

@@ -1,7 +1,8 @@
-//! Waiting in line for a connection. Where many sessions share few connections, that is what nearly every statement does first, and
-//! mostly it is all that has to be done: so it is a part of how a command comes, and the command is forwarded as soon as a connection
-//! is handed over that is as the session would have it. What takes more than that, [`carry_out`](super::carry_out) goes on with: opening a
-//! connection, saying something there first, telling the client that there is none.
+//! Waiting in line for a connection. Where many sessions share few connections, that is what nearly
+//! every statement does first, and mostly it is all that has to be done: so it is a part of how a
+//! command comes, and the command is forwarded as soon as a connection is handed over that is as
+//! the session would have it. What takes more than that, [`carry_out`](super::carry_out) goes on
+//! with: opening a connection, saying something there first, telling the client that there is none.
 
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -21,7 +22,8 @@ impl Session {
         self.in_line.as_ref().is_some_and(|line| line.is_waiting())
     }
 
-    /// Whether there is nothing to be done for the command that was decided about but to get a connection, which other sessions may have.
+    /// Whether there is nothing to be done for the command that was decided about but to get a
+    /// connection, which other sessions may have.
     pub(super) fn needs_only_a_connection(&self, kind: Kind) -> bool {
         let (course, user) = (&*self.course, &self.identity.account.user);
         let Some(decided) = course.decided.as_ref().filter(|_| self.backend.is_none()) else { return false };
@@ -45,8 +47,9 @@ impl Session {
             && self.shares(decided.hostgroup)
     }
 
-    /// Gets a connection for the command that `input` begins with, which is in the backlog while it waits for one. Ready when it is
-    /// there, or when the search is over that [`borrow_backend`](Self::borrow_backend) goes on with.
+    /// Gets a connection for the command that `input` begins with, which is in the backlog while it
+    /// waits for one. Ready when it is there, or when the search is over that
+    /// [`borrow_backend`](Self::borrow_backend) goes on with.
     pub(super) fn poll_connection(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Poll<Result<(), Ending>> {
         let (worker, hostgroup) = (Rc::clone(&self.worker), self.course.hostgroup);
         let now @ (began, uptime) = worker.shared.now();

@@ -1,4 +1,5 @@
-//! Statements that look like injected SQL: what is counted and logged of them, and the end of the sessions that send them.
+//! Statements that look like injected SQL: what is counted and logged of them, and the end of the
+//! sessions that send them.
 //!
 //! They are found with where they go ([`Routing::judge`](crate::routing::Routing::judge)).
 

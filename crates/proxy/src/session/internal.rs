@@ -67,7 +67,8 @@ impl Session {
             ("client_deprecate_eof", has(Capabilities::DEPRECATE_EOF)),
         ];
         let ids = self.course.prepared.as_ref().map(|all| all.ids()).unwrap_or_default();
-        // There are no numbers of statements that all sessions share: a session's own stand for them.
+        // There are no numbers of statements that all sessions share: a session's own stand for
+        // them.
         let ids = ids.into_iter().map(|id| List(vec![plain(id), plain(id)])).collect();
         members.extend(
             [

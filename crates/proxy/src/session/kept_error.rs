@@ -67,7 +67,8 @@ impl KeptError {
 }
 
 impl Course {
-    /// A statement has failed; these are the bytes of its answer, if they are nothing but the error.
+    /// A statement has failed; these are the bytes of its answer, if they are nothing but the
+    /// error.
     #[cold]
     pub(super) fn note_failed(&mut self, bytes: Option<&[u8]>) {
         let kept = bytes.and_then(KeptError::of);
@@ -109,7 +110,8 @@ impl Course {
 }
 
 impl Session {
-    /// Whether the last error alone binds the session, which waits for its client, to its connection.
+    /// Whether the last error alone binds the session, which waits for its client, to its
+    /// connection.
     pub(super) fn may_keep_error(&self) -> bool {
         self.course.kept_error().is_some() && self.backlog.is_empty() && self.may_leave_diagnostics()
     }

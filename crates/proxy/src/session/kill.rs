@@ -1,4 +1,5 @@
-//! KILL, from both sides: a session that wants another one killed, and a session that is to be killed.
+//! KILL, from both sides: a session that wants another one killed, and a session that is to be
+//! killed.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -48,8 +49,8 @@ impl Session {
         }
     }
 
-    /// Sends a KILL to the session that it names, and waits for what comes of it. A client that leaves meanwhile does
-    /// not take it back.
+    /// Sends a KILL to the session that it names, and waits for what comes of it. A client that
+    /// leaves meanwhile does not take it back.
     async fn kill_other(&mut self, kill: Kill) -> Result<Verdict, Ending> {
         let shared = &self.worker.shared;
         let Some(answer) = shared.directory.kill(kill, &self.identity) else {
@@ -68,7 +69,8 @@ impl Session {
         })
     }
 
-    /// Does what others want killed here. `running` says whether the client is in the middle of a command.
+    /// Does what others want killed here. `running` says whether the client is in the middle of a
+    /// command.
     pub(super) fn be_killed(&mut self, running: bool) -> Result<(), Ending> {
         if self.backend.is_none() && !running {
             // Whether somebody may kill it is for the server to say that has its connection.
@@ -104,8 +106,8 @@ impl Session {
         }
     }
 
-    /// Has a server asked whether a stranger may kill this session, which has no connection to one; to him there is nobody if there is
-    /// no server.
+    /// Has a server asked whether a stranger may kill this session, which has no connection to one;
+    /// to him there is nobody if there is no server.
     fn ask_stand_in(&self, request: Request) {
         let shared = &self.worker.shared;
         let servers = shared.pool.explain(self.course.hostgroup, shared.uptime());
@@ -147,7 +149,8 @@ impl Session {
         }
     }
 
-    /// A KILL of what runs on `backend`, by its own user or by a stranger; `None` if the server has not told its id.
+    /// A KILL of what runs on `backend`, by its own user or by a stranger; `None` if the server has
+    /// not told its id.
     fn shot(&self, backend: &Backend, kill: Kill, stranger: Option<&Stranger>) -> Option<Shot> {
         Some(Shot {
             worker: Rc::clone(&self.worker),
@@ -159,8 +162,9 @@ impl Session {
     }
 }
 
-/// Does what others want killed in a session of which nothing runs at a server. Returns whether its statement, which may
-/// wait for a server, is over. `running` says whether the client is in the middle of a command.
+/// Does what others want killed in a session of which nothing runs at a server. Returns whether its
+/// statement, which may wait for a server, is over. `running` says whether the client is in the
+/// middle of a command.
 pub(super) fn killed_here(
     control: &Control,
     capabilities: Capabilities,
@@ -176,7 +180,8 @@ pub(super) fn killed_here(
     Ok(is_over)
 }
 
-/// The same for one KILL. A stranger cannot be told from one who may without a server: to him there is nobody.
+/// The same for one KILL. A stranger cannot be told from one who may without a server: to him there
+/// is nobody.
 fn killed_without_server(
     request: Request,
     capabilities: Capabilities,
@@ -191,13 +196,15 @@ fn killed_without_server(
     if what == What::Query {
         return Ok(true);
     }
-    // With sequence id 1 it is what the client reads as the answer to this command, or to its next one.
+    // With sequence id 1 it is what the client reads as the answer to this command, or to its next
+    // one.
     let ending = if running { Ending::interrupt } else { Ending::tell };
     Err(ending(&ClientError::killed(), 1, capabilities))
 }
 
-/// Waits for what the command in the backlog needs, as long as there is somebody who wants it: nothing comes of it if the
-/// statement is killed meanwhile, and it ends if the client leaves or the session is to.
+/// Waits for what the command in the backlog needs, as long as there is somebody who wants it:
+/// nothing comes of it if the statement is killed meanwhile, and it ends if the client leaves or
+/// the session is to.
 pub(super) async fn while_waiting<T>(
     control: &Control,
     client: &mut Sock,

@@ -1,4 +1,5 @@
-//! Statements that ask about the one before, which ran on a connection that the session does not have any more.
+//! Statements that ask about the one before, which ran on a connection that the session does not
+//! have any more.
 
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
@@ -16,8 +17,8 @@ use crate::state::substitute::with_numbers;
 pub(super) const NOWHERE: u64 = u64::MAX;
 
 impl Session {
-    /// Puts what the command in the backlog asks for into it, if that is how many rows there were. Of warnings there are none: they
-    /// would have kept the connection.
+    /// Puts what the command in the backlog asks for into it, if that is how many rows there were.
+    /// Of warnings there are none: they would have kept the connection.
     pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
         let has_strange = self.has_own_warnings() && !self.has_warnings();
         if self.course.has_released_error() {
@@ -50,7 +51,8 @@ impl Session {
         self.course.pins.holds(Pin::Warnings, self.course.hostgroup)
     }
 
-    /// Whether one that asks about the statement before would be told of another one by the backend in use.
+    /// Whether one that asks about the statement before would be told of another one by the backend
+    /// in use.
     pub(super) fn hears_of_others(&self) -> bool {
         self.is_away() || self.has_own_warnings() || self.course.has_released_error()
     }
@@ -88,7 +90,8 @@ impl Session {
         }
     }
 
-    /// Makes `LAST_INSERT_ID()` at the backend in use what it is to the session. False if the command in the backlog was refused, or is brought elsewhere.
+    /// Makes `LAST_INSERT_ID()` at the backend in use what it is to the session. False if the
+    /// command in the backlog was refused, or is brought elsewhere.
     pub(super) async fn bring_last_id(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
         self.until_told().await;
         if self.has_last_id() {

@@ -1,8 +1,9 @@
 //! What a backend says out of turn: before it has the whole command, or on an idle connection.
 //!
-//! A server does so when it is about to close: it shuts down, a time is up, somebody has killed the connection, a
-//! command is too large for it. An error packet says why, and the client hears it as it would have on a connection of
-//! its own. Anything else nobody has asked for, and nobody gets: it would be taken for the answer to another command.
+//! A server does so when it is about to close: it shuts down, a time is up, somebody has killed the
+//! connection, a command is too large for it. An error packet says why, and the client hears it as
+//! it would have on a connection of its own. Anything else nobody has asked for, and nobody gets:
+//! it would be taken for the answer to another command.
 
 use std::future::poll_fn;
 use std::task::{Poll, ready};
@@ -52,8 +53,8 @@ impl Session {
     }
 }
 
-/// How long the packet is that begins with these bytes, header included, as far as they tell; `None` if it is too long
-/// for an error.
+/// How long the packet is that begins with these bytes, header included, as far as they tell;
+/// `None` if it is too long for an error.
 fn whole(packet: &[u8]) -> Option<usize> {
     let len = packet.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
     (len < SCRATCH_BYTES).then_some(HEADER_LEN + len)

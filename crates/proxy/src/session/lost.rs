@@ -1,8 +1,9 @@
-//! Servers that are lost while the session has a connection to one: what is lost with it, and what the client hears.
+//! Servers that are lost while the session has a connection to one: what is lost with it, and what
+//! the client hears.
 //!
-//! A session that has left nothing there goes on, and nobody notices. With a transaction it goes on as well, outside of one: the next
-//! statement is answered with an error that says so. What neither can be said again elsewhere nor is over with a transaction
-//! ends the session.
+//! A session that has left nothing there goes on, and nobody notices. With a transaction it goes on
+//! as well, outside of one: the next statement is answered with an error that says so. What neither
+//! can be said again elsewhere nor is over with a transaction ends the session.
 
 use pool::Off;
 use wire::command::Kind;
@@ -35,7 +36,8 @@ impl Session {
         self.course.loss_at(self.course.hostgroup, self.status)
     }
 
-    /// Between two commands: the server of the connection in use has closed it, or says something that nobody has asked for.
+    /// Between two commands: the server of the connection in use has closed it, or says something
+    /// that nobody has asked for.
     pub(super) fn lose_idle_backend(&mut self, input: Input) -> Result<(), Ending> {
         match self.loss() {
             Loss::Session(_) if input == Input::Bytes => Err(Ending::BackendSpoke { answer_seq: None }),
@@ -60,8 +62,8 @@ impl Session {
         Ok(())
     }
 
-    /// The connection in use is of no use any more, and a command of the client waits for it: what is to be said to the client if
-    /// a transaction is lost with it.
+    /// The connection in use is of no use any more, and a command of the client waits for it: what
+    /// is to be said to the client if a transaction is lost with it.
     pub(super) fn lose_backend_for(&mut self, gone: Gone) -> Result<Option<ClientError>, Ending> {
         let Some(backend) = &self.backend else { return Ok(None) };
         let server = backend.server().endpoint();
@@ -81,8 +83,8 @@ impl Session {
         self.backend.as_ref().and_then(|backend| backend.server().off())
     }
 
-    /// Tells the client, with the command in the backlog, that its transaction is lost. False if that command does not have to do with
-    /// it, or wants it to be over anyway.
+    /// Tells the client, with the command in the backlog, that its transaction is lost. False if
+    /// that command does not have to do with it, or wants it to be over anyway.
     pub(super) async fn tell_rolled_back(&mut self, kind: Kind) -> Result<bool, Ending> {
         match kind {
             Kind::Query => self.complete_front().await?,
@@ -114,8 +116,9 @@ impl Session {
         class == Some(Class::Rollback)
     }
 
-    /// The server of the connection in use owes the answer to a command, of which the client has seen nothing, and is lost. The
-    /// answer begins with sequence id `seq`. Commands that were sent behind it are lost, too.
+    /// The server of the connection in use owes the answer to a command, of which the client has
+    /// seen nothing, and is lost. The answer begins with sequence id `seq`. Commands that were sent
+    /// behind it are lost, too.
     pub(super) async fn outlive(&mut self, gone: Gone, seq: u8) -> Result<(), Ending> {
         let Some(backend) = &self.backend else { return Err(Ending::Silent) };
         let server = backend.server().endpoint().clone();
@@ -196,8 +199,9 @@ impl Session {
         }
     }
 
-    /// The command that was not answered, to be sent once more, if it may be. If it is lost because its server has refused what was
-    /// said in front of it, that is no failure of the server, but it may be what a KILL has hit.
+    /// The command that was not answered, to be sent once more, if it may be. If it is lost because
+    /// its server has refused what was said in front of it, that is no failure of the server, but
+    /// it may be what a KILL has hit.
     fn again(&self, unanswered: Unanswered, refusal: Option<&[u8]>) -> Option<Vec<u8>> {
         let usual = || self.worker.settings().variables.query_retries_on_failure;
         let is_killed = self.control.is_overdue() || refusal.and_then(code) == Some(ER_QUERY_INTERRUPTED);
@@ -242,7 +246,8 @@ pub(super) const fn is_about_transactions(kind: Kind) -> bool {
     )
 }
 
-/// The command that runs, of this kind and so many bytes, as a packet of the client's, if all of it is known.
+/// The command that runs, of this kind and so many bytes, as a packet of the client's, if all of it
+/// is known.
 pub(super) fn command_that_runs(
     course: &Course,
     control: &Control,

@@ -1,4 +1,5 @@
-//! Counting what a session does: commands when they are sent, and statements when they are answered.
+//! Counting what a session does: commands when they are sent, and statements when they are
+//! answered.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -34,8 +35,8 @@ const fn is_question(kind: Kind) -> bool {
 }
 
 impl Session {
-    /// Counts a command that the backend gets. Of a long one `payload` is the beginning. One that was `paused` was counted as one of the
-    /// client's before.
+    /// Counts a command that the backend gets. Of a long one `payload` is the beginning. One that
+    /// was `paused` was counted as one of the client's before.
     pub(super) fn measure(
         &mut self,
         kind: Kind,
@@ -185,7 +186,8 @@ impl Session {
         self.control.running.begin(&self.worker.shown, measured, text, kept, now);
     }
 
-    /// The same for a command that is sent to the backend, of which `missing` bytes have not come yet.
+    /// The same for a command that is sent to the backend, of which `missing` bytes have not come
+    /// yet.
     pub(super) fn begin_sent(&self, measured: Measured, payload: &[u8], missing: usize) {
         self.begin_running(measured, self.shown_sent(measured.kind, payload));
         self.control.running.note_missing(missing);
@@ -218,7 +220,8 @@ impl Session {
         }
     }
 
-    /// The command in the backlog, which no server gets, begins to run. It is counted, unless it was before.
+    /// The command in the backlog, which no server gets, begins to run. It is counted, unless it
+    /// was before.
     pub(super) fn begin_own(&mut self, kind: Kind) {
         let place = self.place_here(kind);
         let paused = self.course.paused.as_deref();
@@ -241,13 +244,15 @@ impl Session {
         }
     }
 
-    /// Counts the answer that the proxy itself has given to the command that runs; `error` is its number, 0 if it is none.
+    /// Counts the answer that the proxy itself has given to the command that runs; `error` is its
+    /// number, 0 if it is none.
     pub(super) fn answered_here(&self, error: u16) {
         note_time(&self.worker, &self.control, None, error);
         self.end_running();
     }
 
-    /// Counts the answer that the backend has given to the command that runs, of which the client gets another form.
+    /// Counts the answer that the backend has given to the command that runs, of which the client
+    /// gets another form.
     pub(super) fn answered_at_server(&self, reply: &Reply) {
         answered(&self.worker, &self.control, reply.outcome, Some(&reply.bytes));
         self.end_running();
@@ -280,7 +285,8 @@ pub(super) fn answered(worker: &Worker, control: &Control, outcome: Outcome, byt
     }
 }
 
-/// A statement had warnings: those of one in so many are logged, if any are. A `SHOW` tells of those of the statement before.
+/// A statement had warnings: those of one in so many are logged, if any are. A `SHOW` tells of
+/// those of the statement before.
 #[cold]
 fn note_warned(worker: &Worker, control: &Control, measured: &Measured) {
     let is_wanted = worker.settings().variables.log_mysql_warnings_enabled
@@ -299,8 +305,8 @@ fn statement_id(kind: Kind, payload: &[u8]) -> u32 {
     }
 }
 
-/// Counts the statement that runs as one that is over, and logs it if it shall be. `outcome` is what a server has answered. Returns what
-/// it was.
+/// Counts the statement that runs as one that is over, and logs it if it shall be. `outcome` is
+/// what a server has answered. Returns what it was.
 fn note_time(
     worker: &Worker,
     control: &Control,

@@ -1,5 +1,6 @@
-//! Answers that tell the client that a prepared statement has other columns than it was told: so servers do it whose tables have changed,
-//! and so it is if the statement had to be prepared anew over another connection. Where it was prepared with others than the client knows, what its
+//! Answers that tell the client that a prepared statement has other columns than it was told: so
+//! servers do it whose tables have changed, and so it is if the statement had to be prepared anew
+//! over another connection. Where it was prepared with others than the client knows, what its
 //! server says of that is about those: it becomes what the client has to hear.
 
 use wire::codec::Reader;
@@ -7,7 +8,8 @@ use wire::frame::HEADER_LEN;
 use wire::packet::{Eof, Err};
 use wire::{Capabilities, StatusFlags};
 
-/// Bytes of an OK packet up to and including its status: a header and two numbers of up to 9 bytes in front of it.
+/// Bytes of an OK packet up to and including its status: a header and two numbers of up to 9 bytes
+/// in front of it.
 const HEAD_MAX: usize = 21;
 
 /// The answer to an execution, while it passes.
@@ -27,8 +29,8 @@ pub(super) struct Changed {
 }
 
 impl Changed {
-    /// An answer of rows before its first byte, for a client with these capabilities that knows of so many columns; `cursor` says whether the
-    /// rows are fetched later.
+    /// An answer of rows before its first byte, for a client with these capabilities that knows of
+    /// so many columns; `cursor` says whether the rows are fetched later.
     pub(super) const fn new(capabilities: Capabilities, cursor: bool, known: u16) -> Self {
         let is_classic = !capabilities.contains(Capabilities::DEPRECATE_EOF);
         let ends = if is_classic && !cursor { 2 } else { 1 };
@@ -123,7 +125,8 @@ mod tests {
         bytes
     }
 
-    /// Whatever the reads are, the packets that end something have the flag, and all others are as they were.
+    /// Whatever the reads are, the packets that end something have the flag, and all others are as
+    /// they were.
     fn becomes(capabilities: Capabilities, cursor: bool, before: &[&[u8]], behind: &[&[u8]]) {
         becomes_for(3, capabilities, cursor, before, behind);
     }

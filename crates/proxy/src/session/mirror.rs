@@ -12,8 +12,8 @@ use crate::mirror::comparison::{Half, Watched};
 use crate::mirror::{Copy, submit};
 
 impl Session {
-    /// Has a copy of the command run that is being sent, if its rules want one. Of one that is so long that rules do not see
-    /// its end there is none.
+    /// Has a copy of the command run that is being sent, if its rules want one. Of one that is so
+    /// long that rules do not see its end there is none.
     pub(super) fn mirror(&mut self, kind: Kind, payload: &[u8], upload: &Upload, decided: &Decided) {
         let Some(orders) = &decided.orders else { return };
         let mirror =

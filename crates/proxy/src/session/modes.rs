@@ -1,10 +1,11 @@
-//! Preparing a text that means something else by now: it is prepared in the schema, the character sets and the SQL mode of its time, and what
-//! is set now is set again behind that.
+//! Preparing a text that means something else by now: it is prepared in the schema, the character
+//! sets and the SQL mode of its time, and what is set now is set again behind that.
 //!
-//! Where texts are about to mean something else, statements that are not at the connection in use are prepared there at once
-//! ([`Session::prepare_missing`]). But that takes away warnings that the client may still ask for. Then the modes are asked for instead,
-//! which leaves warnings as they are at MariaDB, and the statements are prepared when they are executed. At MySQL it does not; but there a `SET` or
-//! `USE` takes them away as well, if not a `COM_INIT_DB`.
+//! Where texts are about to mean something else, statements that are not at the connection in use
+//! are prepared there at once ([`Session::prepare_missing`]). But that takes away warnings that the
+//! client may still ask for. Then the modes are asked for instead, which leaves warnings as they
+//! are at MariaDB, and the statements are prepared when they are executed. At MySQL it does not;
+//! but there a `SET` or `USE` takes them away as well, if not a `COM_INIT_DB`.
 
 use std::rc::Rc;
 
@@ -26,11 +27,12 @@ use crate::error::ClientError;
 use crate::error::Gone;
 use crate::state::{Mark, Pin};
 
-/// Asks for all that decides what a text means. The character set of results does not: of a statement that is prepared it changes
-/// nothing but what is said of its columns.
+/// Asks for all that decides what a text means. The character set of results does not: of a
+/// statement that is prepared it changes nothing but what is said of its columns.
 const QUESTION: &[u8] = b"SELECT @@sql_mode, @@character_set_client, @@collation_connection, DATABASE()";
 
-/// The same, and what it takes away: how many rows the statement before has found, if only the server knows that.
+/// The same, and what it takes away: how many rows the statement before has found, if only the
+/// server knows that.
 const QUESTION_AND_ROWS: &[u8] =
     b"SELECT @@sql_mode, @@character_set_client, @@collation_connection, DATABASE(), FOUND_ROWS()";
 
@@ -40,7 +42,8 @@ const VARIABLES: [&str; 3] = ["sql_mode", "character_set_client", "collation_con
 /// What stands for a value that is none in a row of text.
 const NULL: u8 = 0xfb;
 
-/// What statements do that may tell the schema in which they were prepared, be it none: `DATABASE()`.
+/// What statements do that may tell the schema in which they were prepared, be it none:
+/// `DATABASE()`.
 pub(super) const TELLS_SCHEMA: Effects = Effects::SERVER.with(Effects::UNKNOWN);
 
 /// What texts mean at a time.
@@ -66,7 +69,8 @@ impl Modes {
     }
 }
 
-/// The modes that are in this row of text; `schema` is what is known of theirs. `None` if they make no sense, or could not be set again.
+/// The modes that are in this row of text; `schema` is what is known of theirs. `None` if they make
+/// no sense, or could not be set again.
 fn modes_of(row: &[u8], schema: Option<&[u8]>) -> Option<Modes> {
     let (mut rest, mut assignments) = (row, Vec::new());
     for name in VARIABLES {
@@ -102,16 +106,18 @@ fn is_told_as_it_is(name: &[u8]) -> bool {
 }
 
 impl Session {
-    /// Whether the statements that are not at the backend in use should keep their modes: the client may ask it for warnings, which to
-    /// prepare them there would take away. At MySQL to ask for modes does so, too, as does a `SET`; and there are more variables there by which
+    /// Whether the statements that are not at the backend in use should keep their modes: the
+    /// client may ask it for warnings, which to prepare them there would take away. At MySQL to ask
+    /// for modes does so, too, as does a `SET`; and there are more variables there by which
     /// [statements go](crate::state::setting::RESOLVED).
     pub(super) fn prefers_modes(&self) -> bool {
         self.course.pins.holds(Pin::Warnings, self.course.hostgroup)
             && self.backend.as_ref().is_some_and(|backend| backend.connection().is_mariadb())
     }
 
-    /// Has the statements that are not at the backend in use keep the modes in which they were prepared. False if they are to be prepared
-    /// there at once; `leaves` says that the command may take the session into a schema, and nothing leads out of all of them.
+    /// Has the statements that are not at the backend in use keep the modes in which they were
+    /// prepared. False if they are to be prepared there at once; `leaves` says that the command may
+    /// take the session into a schema, and nothing leads out of all of them.
     pub(super) async fn keep_modes(&mut self, leaves: bool) -> Result<Result<bool, ClientError>, Ending> {
         let hostgroup = self.course.hostgroup;
         let modes = match self.ask_modes().await? {
@@ -132,8 +138,8 @@ impl Session {
         Ok(Ok(true))
     }
 
-    /// Has the statements that are not at the backend in use keep what texts meant when their types were sent: servers read values that
-    /// come without types as they did then.
+    /// Has the statements that are not at the backend in use keep what texts meant when their types
+    /// were sent: servers read values that come without types as they did then.
     pub(super) async fn keep_modes_of_types(&mut self) -> Result<Result<(), ClientError>, Ending> {
         let hostgroup = self.course.hostgroup;
         let Some(all) = &self.course.prepared else { return Ok(Ok(())) };
@@ -156,7 +162,8 @@ impl Session {
         Ok(Ok(()))
     }
 
-    /// What texts meant when the types of a statement were sent that is about to be executed without, where its server does not know them.
+    /// What texts meant when the types of a statement were sent that is about to be executed
+    /// without, where its server does not know them.
     pub(super) fn modes_of_types(&self, kind: Kind, payload: &[u8], id: u32) -> Option<Rc<Modes>> {
         let prepared = self.course.prepared.as_ref()?.get(id)?;
         let modes = prepared.typed_in(self.course.hostgroup).filter(|_| kind == Kind::StmtExecute)?;
@@ -200,7 +207,8 @@ impl Session {
         Ok(Ok(modes_of(row, is_certain.then(|| self.course.caller.schema()))))
     }
 
-    /// Prepares a statement in these modes at the backend in use; the number that it has there, or why it has none.
+    /// Prepares a statement in these modes at the backend in use; the number that it has there, or
+    /// why it has none.
     pub(super) async fn prepare_in(
         &mut self,
         modes: &Modes,

@@ -1,5 +1,5 @@
-//! `COM_STMT_FETCH` of a statement that the backend in use does not have, and cannot prepare now: it has no cursor there. The client hears what
-//! the server says of one that it has.
+//! `COM_STMT_FETCH` of a statement that the backend in use does not have, and cannot prepare now:
+//! it has no cursor there. The client hears what the server says of one that it has.
 
 use wire::Capabilities;
 use wire::command::Kind;
@@ -31,7 +31,8 @@ impl Session {
         Ok(false)
     }
 
-    /// What the backend in use says when another statement is fetched from, in the session's language: its packet, with this number.
+    /// What the backend in use says when another statement is fetched from, in the session's
+    /// language: its packet, with this number.
     async fn refusal_of_server(&mut self, id: u32) -> Result<Option<Vec<u8>>, Ending> {
         let prepare = [&[Kind::StmtPrepare as u8][..], ANY].concat();
         let prepared = self.internal_query(&[(prepare, Answer::Prepare)]).await?.unwrap_or_default().pop();

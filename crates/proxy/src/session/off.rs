@@ -1,8 +1,9 @@
-//! Servers that are switched off (`OFFLINE_HARD`), do not answer any more or leave their hostgroup while the session has
-//! connections to them.
+//! Servers that are switched off (`OFFLINE_HARD`), do not answer any more or leave their hostgroup
+//! while the session has connections to them.
 //!
-//! Connections that are idle and have nothing left behind are closed, and nobody notices: the next statement gets another one.
-//! What only that server knows is lost with it, and the client is told ([`lost`](super::lost)).
+//! Connections that are idle and have nothing left behind are closed, and nobody notices: the next
+//! statement gets another one. What only that server knows is lost with it, and the client is told
+//! ([`lost`](super::lost)).
 
 use pool::Off;
 
@@ -13,8 +14,8 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 
 impl Session {
-    /// Before a command is sent: closes the connections to servers that are off, or ends the session with the reason if it cannot
-    /// do without one.
+    /// Before a command is sent: closes the connections to servers that are off, or ends the
+    /// session with the reason if it cannot do without one.
     pub(super) fn leave_servers_off(&mut self) -> Result<(), Ending> {
         self.control.heed_recall();
         let is_off = |other: &Other| other.backend.server().is_off();
@@ -43,7 +44,8 @@ impl Session {
         Ok(())
     }
 
-    /// While an answer is on its way: ends the session if the server that owes it is off. What runs there is killed.
+    /// While an answer is on its way: ends the session if the server that owes it is off. What runs
+    /// there is killed.
     pub(super) fn break_off(&mut self) -> Result<(), Ending> {
         let Some(backend) = &self.backend else { return Ok(()) };
         // What runs at a server that has only left its hostgroup may end.

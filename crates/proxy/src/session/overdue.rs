@@ -1,7 +1,9 @@
-//! Statements that take longer than they may: they are killed at their server, and the client hears why.
+//! Statements that take longer than they may: they are killed at their server, and the client hears
+//! why.
 //!
-//! What a rule or a hint allows is kept to the millisecond, by a timer beside the answer. What `mysql-default_query_timeout` allows
-//! the worker looks after once in a second, so that other statements need no timer.
+//! What a rule or a hint allows is kept to the millisecond, by a timer beside the answer. What
+//! `mysql-default_query_timeout` allows the worker looks after once in a second, so that other
+//! statements need no timer.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -26,7 +28,8 @@ impl Session {
         self.course.deadline = limit.and_then(|limit| self.control.running.expire_after(limit)).map(Box::new);
     }
 
-    /// Relays answers as [`relay_answers`](Self::relay_answers) does; if they are not there by `deadline` the statement is killed.
+    /// Relays answers as [`relay_answers`](Self::relay_answers) does; if they are not there by
+    /// `deadline` the statement is killed.
     pub(super) async fn relay_until(&mut self, deadline: Instant, seq: u8) -> Result<(), Ending> {
         let (worker, control) = (Rc::clone(&self.worker), Rc::clone(&self.control));
         let mut timer = pin!(sleep_until(deadline));

@@ -44,15 +44,16 @@ impl Session {
                 self.leave_servers().await;
                 Err(Ending::ClientLeft)
             }
-            // The proxy itself is alive. A reset, however, needs a server: after it a session is not what it was after its login,
-            // but has the server's own charset.
+            // The proxy itself is alive. A reset, however, needs a server: after it a session is
+            // not what it was after its login, but has the server's own charset.
             Kind::Ping if has_none || self.can_answer_ping() => {
                 self.course.counted.changed = 0;
                 let seq = self.skip_command().await?;
                 self.reply(seq, &ok(self.capabilities(), self.status)).await
             }
             Kind::ChangeUser if self.refused_changes >= CHANGES_REFUSED_MAX => self.refuse_unknown().await,
-            // Boxed, as all that is not the way of a statement: what waits for a connection should be small.
+            // Boxed, as all that is not the way of a statement: what waits for a connection should
+            // be small.
             Kind::ChangeUser => Box::pin(self.change_user()).await,
             _ if self.look(kind, &self.backlog) != Look::Plain => Box::pin(self.handle_ids(kind)).await,
             // Nothing to close or reset where nothing was prepared.
@@ -75,8 +76,8 @@ impl Session {
         self.reply_error(seq, &ClientError::unknown_command()).await
     }
 
-    /// Says that a command is too large, once the client has sent it all: it does not listen before that. How much
-    /// is read, and for how long, has an end.
+    /// Says that a command is too large, once the client has sent it all: it does not listen before
+    /// that. How much is read, and for how long, has an end.
     pub(super) async fn refuse_too_large(&mut self, mut command: MessageScanner) -> Ending {
         self.backend = None;
         let mut left = LINGER_BYTES_MAX;
@@ -97,8 +98,9 @@ impl Session {
         self.interrupted(&ClientError::packet_too_large(max), command.next_seq())
     }
 
-    /// Ends the connection to the server, which has rolled back and let go of all locks when this returns: a server that
-    /// changes the user does both before it answers. A goodbye alone is not answered; the reset before it is.
+    /// Ends the connection to the server, which has rolled back and let go of all locks when this
+    /// returns: a server that changes the user does both before it answers. A goodbye alone is not
+    /// answered; the reset before it is.
     async fn end_backend(&mut self) {
         self.leave_others();
         let mut packets = Vec::new();
@@ -116,7 +118,8 @@ impl Session {
         self.control.about.set_backend(None);
     }
 
-    /// Gets a backend of `hostgroup` for the command in the backlog, which stays there. Whether it was opened for that.
+    /// Gets a backend of `hostgroup` for the command in the backlog, which stays there. Whether it
+    /// was opened for that.
     pub(super) async fn borrow_backend(
         &mut self,
         hostgroup: u32,
@@ -287,14 +290,15 @@ impl Session {
         audit::note_refusal(&self.worker, AuditEvent::ChangeUserErr(Port::Traffic), &stranger, told);
     }
 
-    /// Whether a client that was refused as another user goes on as the one that it was: with MariaDB it does, until
-    /// that has happened too often; MySQL ends the connection.
+    /// Whether a client that was refused as another user goes on as the one that it was: with
+    /// MariaDB it does, until that has happened too often; MySQL ends the connection.
     async fn may_stay(&mut self) -> bool {
         self.refused_changes += 1;
         self.refused_changes <= CHANGES_REFUSED_MAX && self.worker.shared.says_mariadb().await
     }
 
-    /// Reads one command to its end and forgets it. Returns the sequence id that an answer begins with.
+    /// Reads one command to its end and forgets it. Returns the sequence id that an answer begins
+    /// with.
     pub(super) async fn skip_command(&mut self) -> Result<u8, Ending> {
         // Until the command is whole the client is as good as idle, and has as long as an idle one.
         self.set_idle();
@@ -355,7 +359,8 @@ impl Session {
 mod tests {
     use super::*;
 
-    /// Each statement that waits for a connection has one: copied into a box, and made again for the next one.
+    /// Each statement that waits for a connection has one: copied into a box, and made again for
+    /// the next one.
     #[test]
     fn what_waits_for_a_connection_stays_small() {
         fn size<'a, F: Future>(_: impl Fn(&'a mut Session, Kind) -> F) -> usize {

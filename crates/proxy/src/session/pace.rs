@@ -1,4 +1,5 @@
-//! Statements that have to wait before they are sent: because of a delay, or because of a limit of their user or of a rule.
+//! Statements that have to wait before they are sent: because of a delay, or because of a limit of
+//! their user or of a rule.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -26,8 +27,8 @@ impl Session {
                 || !self.worker.settings().variables.default_query_delay.is_zero())
     }
 
-    /// Waits until the command in the backlog may be sent. If it may not be, it is answered with the reason; then it is
-    /// false.
+    /// Waits until the command in the backlog may be sent. If it may not be, it is answered with
+    /// the reason; then it is false.
     pub(super) async fn wait_for_turn(
         &mut self,
         kind: Kind,
@@ -41,7 +42,8 @@ impl Session {
         let delay = settings.variables.default_query_delay.saturating_add(ordered);
         let of_rules = orders.map(|orders| settings.limits.of(&orders.verdict)).unwrap_or_default();
         let user = std::sync::Arc::clone(&self.identity.account.user);
-        // That of the user first, and those of rules in their order: so nobody waits for one who waits for him.
+        // That of the user first, and those of rules in their order: so nobody waits for one who
+        // waits for him.
         let limits: Vec<&Limit> = user.limit.iter().chain(of_rules).collect();
         if delay.is_zero() && limits.is_empty() {
             return Ok(true);
@@ -64,8 +66,8 @@ impl Session {
         }
     }
 
-    /// A command is over: what logs want to know of it holds for none behind it, and if it had places under limits, others
-    /// may have them.
+    /// A command is over: what logs want to know of it holds for none behind it, and if it had
+    /// places under limits, others may have them.
     pub(super) fn forget_orders(&mut self) {
         (self.course.log, self.course.digest) = (None, None);
         if self.course.places.is_some() {
@@ -74,8 +76,9 @@ impl Session {
     }
 }
 
-/// Lets `delay` go by, however long it is, and takes a place under each of these limits, in their order. To wait for the places may
-/// take as long as `longest`, all of them together; if it takes longer, the error says for which limit.
+/// Lets `delay` go by, however long it is, and takes a place under each of these limits, in their
+/// order. To wait for the places may take as long as `longest`, all of them together; if it takes
+/// longer, the error says for which limit.
 async fn places(delay: Duration, limits: &[&Limit], longest: Duration) -> Result<Vec<Place>, ClientError> {
     if !delay.is_zero() {
         sleep(delay).await;

@@ -1,6 +1,7 @@
-//! Parts of values (`COM_STMT_SEND_LONG_DATA`) of a statement that the backend in use does not have and refuses to prepare now: the next
-//! transaction may only read, say. Nobody answers that command. So the parts are kept, and go out as soon as the statement is there, at the
-//! latest in front of its execution.
+//! Parts of values (`COM_STMT_SEND_LONG_DATA`) of a statement that the backend in use does not have
+//! and refuses to prepare now: the next transaction may only read, say. Nobody answers that
+//! command. So the parts are kept, and go out as soon as the statement is there, at the latest in
+//! front of its execution.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -15,7 +16,8 @@ use crate::ending::Ending;
 use crate::limits::PARTS_BYTES_MAX;
 
 impl Session {
-    /// The parts that are kept for this statement, if the command is one that needs them, or that forgets them.
+    /// The parts that are kept for this statement, if the command is one that needs them, or that
+    /// forgets them.
     pub(super) fn take_parts(&mut self, kind: Kind, id: u32) -> Vec<u8> {
         let needs =
             matches!(kind, Kind::SendLongData | Kind::StmtExecute | Kind::StmtBulkExecute | Kind::StmtReset);

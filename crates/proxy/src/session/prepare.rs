@@ -1,4 +1,5 @@
-//! Preparing statements at servers: anew where they are not, and for the client where other statements have their numbers.
+//! Preparing statements at servers: anew where they are not, and for the client where other
+//! statements have their numbers.
 
 use route::Effects;
 use wire::command::Kind;
@@ -37,8 +38,8 @@ fn sets_schema(kind: Kind, decided: &Decided) -> bool {
 }
 
 impl Session {
-    /// Whether the command changes what texts mean, while statements that were prepared before are not at the backend in use: they would
-    /// be prepared as other ones afterwards.
+    /// Whether the command changes what texts mean, while statements that were prepared before are
+    /// not at the backend in use: they would be prepared as other ones afterwards.
     pub(super) fn has_to_prepare(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
         let Some(all) = &self.course.prepared else { return false };
         let change = match kind {
@@ -87,8 +88,8 @@ impl Session {
         self.prepare_missing(leaves).await
     }
 
-    /// Prepares those at the backend in use that tell that there is no schema, while there is none; from then on they bind the connection to
-    /// the session.
+    /// Prepares those at the backend in use that tell that there is no schema, while there is none;
+    /// from then on they bind the connection to the session.
     async fn prepare_in_no_schema(&mut self) -> Result<Result<(), ClientError>, Ending> {
         let hostgroup = self.course.hostgroup;
         let all = self.course.prepared.as_ref();
@@ -112,16 +113,17 @@ impl Session {
         Ok(Ok(()))
     }
 
-    /// Whether a statement of the same text that another session has left is as good as one of its own: values could be sent to it in parts later, when
-    /// it could not be prepared any more.
+    /// Whether a statement of the same text that another session has left is as good as one of its
+    /// own: values could be sent to it in parts later, when it could not be prepared any more.
     fn adopts_for_good(&mut self, id: u32) -> bool {
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
         let is_plain = prepared.is_some_and(|prepared| prepared.params() == 0);
         is_plain && self.adopt(id, &Typed::default()).is_some()
     }
 
-    /// Prepares them there; from then on they bind the connection to the session. Those that the server refuses now, while tables are
-    /// locked, say, keep their modes, and are prepared when they are executed.
+    /// Prepares them there; from then on they bind the connection to the session. Those that the
+    /// server refuses now, while tables are locked, say, keep their modes, and are prepared when
+    /// they are executed.
     async fn prepare_missing(&mut self, leaves: bool) -> Result<Result<(), ClientError>, Ending> {
         let hostgroup = self.course.hostgroup;
         let missing = self.course.prepared.as_ref().map(|all| all.missing_at(hostgroup).collect::<Vec<_>>());
@@ -144,7 +146,8 @@ impl Session {
         Ok(Ok(()))
     }
 
-    /// Prepares a statement at the backend in use; the number that it has there, or why it has none.
+    /// Prepares a statement at the backend in use; the number that it has there, or why it has
+    /// none.
     pub(super) async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, NotPrepared>, Ending> {
         self.note_at_server(Kind::StmtPrepare);
         let modes = self.course.prepared.as_ref().and_then(|all| all.get(id)).and_then(Prepared::modes);
@@ -161,8 +164,8 @@ impl Session {
         self.note_placed(id, reply, is_told).await
     }
 
-    /// The command that prepares a statement at the backend in use, and whether that is good for one execution: what it asks about is known
-    /// here, for this once.
+    /// The command that prepares a statement at the backend in use, and whether that is good for
+    /// one execution: what it asks about is known here, for this once.
     pub(super) fn preparation(&self, id: u32) -> Option<(InternalQuery, bool)> {
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id))?;
         let text = prepared.what.text.as_deref()?;
@@ -172,7 +175,8 @@ impl Session {
         Some(((command, Answer::Prepare), told.is_some()))
     }
 
-    /// The backend in use has answered when it was to prepare a statement; the number that it has there, or why it has none.
+    /// The backend in use has answered when it was to prepare a statement; the number that it has
+    /// there, or why it has none.
     pub(super) async fn note_placed(
         &mut self,
         id: u32,
@@ -216,7 +220,8 @@ impl Session {
         self.close_at(hostgroup, known_as).await
     }
 
-    /// Prepares the statement in the backlog, and names it to the client by a number that no other one has.
+    /// Prepares the statement in the backlog, and names it to the client by a number that no other
+    /// one has.
     pub(super) async fn prepare_for_client(&mut self, mut decided: Decided) -> Result<(), Ending> {
         self.complete_front().await?;
         let Some(payload) = whole_front(&self.backlog).map(<[u8]>::to_vec) else {

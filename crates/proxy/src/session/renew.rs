@@ -1,6 +1,7 @@
-//! Error 1615: a server wants a statement to be prepared again, because what it is about has changed too often, or does not fit into
-//! its caches. It has executed nothing. The proxy prepares it once more over the same connection, and executes it there. For who counts and
-//! watches statements it is one all that time.
+//! Error 1615: a server wants a statement to be prepared again, because what it is about has
+//! changed too often, or does not fit into its caches. It has executed nothing. The proxy prepares
+//! it once more over the same connection, and executes it there. For who counts and watches
+//! statements it is one all that time.
 
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
@@ -25,7 +26,8 @@ pub(super) const fn needs_renewal(outcome: Outcome, runs: Option<Kind>) -> bool 
 }
 
 impl Session {
-    /// A statement is over, unless it was refused and may be said again: then it goes on, and only its server rests.
+    /// A statement is over, unless it was refused and may be said again: then it goes on, and only
+    /// its server rests.
     pub(super) fn pause_or_end(&self) {
         match (&self.course.refused, &self.backend) {
             (None, _) => self.end_running(),
@@ -41,15 +43,16 @@ impl Session {
         self.backlog = command;
     }
 
-    /// What was tried for the statement before counts no more, unless that one is in the backlog and goes on.
+    /// What was tried for the statement before counts no more, unless that one is in the backlog
+    /// and goes on.
     pub(super) fn forget_tries(&mut self) {
         if self.course.paused.is_none() {
             (self.course.renewals, self.course.again_until) = (0, None);
         }
     }
 
-    /// Prepares the statement of `command` once more, so that it is executed next; if it cannot be, or was too often, the client gets the
-    /// server's `answer`, which is this `outcome`.
+    /// Prepares the statement of `command` once more, so that it is executed next; if it cannot be,
+    /// or was too often, the client gets the server's `answer`, which is this `outcome`.
     pub(super) async fn renew(
         &mut self,
         command: Option<Vec<u8>>,

@@ -1,5 +1,5 @@
-//! Going out together with statements of other sessions, over one connection (`backend::batch`): which statements may, and what is to be done so that
-//! it never shows.
+//! Going out together with statements of other sessions, over one connection (`backend::batch`):
+//! which statements may, and what is to be done so that it never shows.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -25,7 +25,8 @@ use crate::statement::class::Class;
 /// What nobody does together with others, though it may be done twice.
 const STAYS_ALONE: Effects = NEEDS_LAST_ID.with(Effects::FOUND_ROWS);
 
-/// A statement that may go out together with others, from when it waits for a connection to the end of its answer.
+/// A statement that may go out together with others, from when it waits for a connection to the end
+/// of its answer.
 #[derive(Debug)]
 pub(super) struct Ride {
     digest: u64,
@@ -54,8 +55,9 @@ pub(super) fn collect<'a>(
     }
 }
 
-/// What servers say of a statement that took too long, or was killed: `ER_QUERY_INTERRUPTED`, MariaDB's `ER_STATEMENT_TIMEOUT`, MySQL's
-/// `ER_QUERY_TIMEOUT`. Whoever wanted that does not want it to begin anew.
+/// What servers say of a statement that took too long, or was killed: `ER_QUERY_INTERRUPTED`,
+/// MariaDB's `ER_STATEMENT_TIMEOUT`, MySQL's `ER_QUERY_TIMEOUT`. Whoever wanted that does not want
+/// it to begin anew.
 const INTERRUPTED: [u16; 3] = [1317, 1969, 3024];
 
 /// Whether an answer that ends like this is that of a statement that was interrupted.
@@ -72,7 +74,8 @@ const fn is_marred(outcome: Outcome, warned: bool) -> bool {
         )
 }
 
-/// Whether the end of the answer that `reply` reads is in `bytes`, or something that makes no sense.
+/// Whether the end of the answer that `reply` reads is in `bytes`, or something that makes no
+/// sense.
 fn has_end(reply: &ReplyScanner, bytes: &[u8]) -> bool {
     let (mut reply, mut rest) = (reply.clone(), bytes);
     loop {
@@ -85,12 +88,14 @@ fn has_end(reply: &ReplyScanner, bytes: &[u8]) -> bool {
 }
 
 impl Ride {
-    /// How much of a buffer of this many bytes may be read into: with what is withheld it is no more than that.
+    /// How much of a buffer of this many bytes may be read into: with what is withheld it is no
+    /// more than that.
     pub(super) fn room(&self, buffer: usize) -> usize {
         buffer.saturating_sub(self.withheld.len())
     }
 
-    /// What there is of an answer, once it is whole. One that is too large to be kept goes on as it comes.
+    /// What there is of an answer, once it is whole. One that is too large to be kept goes on as it
+    /// comes.
     fn collect<'a>(&mut self, link: &mut Connection, read: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         self.bytes = self.bytes.saturating_add(read.len());
         let reply = link.next_reply().filter(|_| self.is_together);
@@ -109,7 +114,8 @@ impl Ride {
 }
 
 impl Ears<'_> {
-    /// Whether an answer that ends like this is not told to the client: its statement was sent together with others, and is sent once more, alone.
+    /// Whether an answer that ends like this is not told to the client: its statement was sent
+    /// together with others, and is sent once more, alone.
     pub(super) fn is_untold(&self, outcome: Outcome) -> bool {
         let is_together = self.ride.as_ref().is_some_and(|ride| ride.is_together);
         is_together && is_marred(outcome, self.backend.connection().warned()) && !is_interrupted(outcome)
@@ -128,7 +134,8 @@ impl Ears<'_> {
 }
 
 impl Session {
-    /// The command that `input` begins with, which was decided about and waits for a connection, if it may go out together with others.
+    /// The command that `input` begins with, which was decided about and waits for a connection, if
+    /// it may go out together with others.
     pub(super) fn travels(&mut self, input: &[u8]) -> Option<Candidate> {
         if self.worker.settings().statements_together < 2 {
             return None;
@@ -207,8 +214,8 @@ impl Session {
         self.worker.punctual.note(ride.digest, Run { time, bytes: ride.bytes, is_marred });
     }
 
-    /// A statement that was sent together with others has left something to ask about, which is gone: it is sent once more, alone. The connection
-    /// belongs to the others.
+    /// A statement that was sent together with others has left something to ask about, which is
+    /// gone: it is sent once more, alone. The connection belongs to the others.
     pub(super) fn say_alone(&mut self, command: Vec<u8>) {
         self.worker.counts.note(Counter::OnceMore);
         let hostgroup = self.course.hostgroup;
@@ -229,8 +236,8 @@ impl Session {
         self.backend.as_ref().is_some_and(|backend| backend.connection().is_promised())
     }
 
-    /// Those to whom the connection in use is promised do not get it, nor can the session keep it if they have sent something over it: they look for
-    /// other ones.
+    /// Those to whom the connection in use is promised do not get it, nor can the session keep it
+    /// if they have sent something over it: they look for other ones.
     pub(super) fn break_promise(&mut self) {
         if self.is_promised() {
             self.lose_backend();
@@ -244,7 +251,8 @@ impl Session {
         self.ride.as_ref().is_some_and(|ride| ride.is_together)
     }
 
-    /// The connection was taken over with a command that was sent already, and now something else has to be done first.
+    /// The connection was taken over with a command that was sent already, and now something else
+    /// has to be done first.
     pub(super) fn alight(&mut self) {
         if self.backend.as_ref().is_some_and(|backend| backend.connection().is_awaited()) {
             self.ride = None;

@@ -26,8 +26,9 @@ pub(super) const NEEDS_LAST_ID: Effects =
     Effects::LAST_INSERT_ID.with(Effects::WRITES).with(Effects::FUNCTION).with(Effects::UNKNOWN);
 
 impl Session {
-    /// What is to be done with the command that `input` begins with, if that is to send it to the backend in use. If not,
-    /// it is kept in [`Course::decided`]; nothing is if more of the command has to be there first.
+    /// What is to be done with the command that `input` begins with, if that is to send it to the
+    /// backend in use. If not, it is kept in [`Course::decided`]; nothing is if more of the command
+    /// has to be there first.
     pub(super) fn points_here(&mut self, kind: Kind, input: &[u8]) -> Option<Decided> {
         let decided = if let Some(decided) = self.course.decided.take() {
             decided
@@ -44,8 +45,8 @@ impl Session {
         None
     }
 
-    /// What is to be done with the command that `rest` begins with, if it may be sent before the one in front of it is
-    /// answered.
+    /// What is to be done with the command that `rest` begins with, if it may be sent before the
+    /// one in front of it is answered.
     pub(super) fn goes_along(&mut self, kind: Kind, rest: &[u8]) -> Option<Decided> {
         if self.course.trace.is_some() || self.course.behind.is_some() {
             // One after the other: there is one trace.
@@ -56,11 +57,13 @@ impl Session {
             return None;
         }
         let decided = self.decide(kind, rest)?;
-        // What changes the session has to be seen to succeed: the answers in front of its own say nothing of that.
+        // What changes the session has to be seen to succeed: the answers in front of its own say
+        // nothing of that.
         let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())
             || matches!(kind, Kind::InitDb | Kind::SetOption | Kind::ResetConnection)
             || self.prepared_changes(kind, rest);
-        // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS` does not replace it.
+        // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
+        // does not replace it.
         let waits = changes || decided.asks_for_last() && self.course.ran.may_only_look();
         (!waits && self.is_here(&decided) && self.is_simple(kind, rest, &decided)).then_some(decided)
     }
@@ -105,7 +108,8 @@ impl Session {
             }
     }
 
-    /// Whether the execution that `input` begins with is all that has to be sent to the backend in use, once its statement is there.
+    /// Whether the execution that `input` begins with is all that has to be sent to the backend in
+    /// use, once its statement is there.
     pub(super) fn needs_only_its_statement(&self, input: &[u8]) -> bool {
         self.course.decided.as_ref().is_some_and(|decided| {
             !decided.is_ready
@@ -133,8 +137,8 @@ impl Session {
             || self.has_to_name(kind, input, decided))
     }
 
-    /// The length of a statement that is to be prepared, comes in pieces, and is kept as a whole: without the last ones it could not
-    /// be prepared anew.
+    /// The length of a statement that is to be prepared, comes in pieces, and is kept as a whole:
+    /// without the last ones it could not be prepared anew.
     pub(super) fn len_to_complete(&self, input: &[u8]) -> Option<usize> {
         let max = self.worker.settings().variables.max_allowed_packet as usize;
         len_of_cut(input).filter(|len| *len <= max.min(PREPARED_BYTES_MAX))
@@ -146,7 +150,8 @@ impl Session {
             return false;
         };
         let needed = match kind {
-            // Executions, too: types may have to be added. What is too large for that is left as it is.
+            // Executions, too: types may have to be added. What is too large for that is left as it
+            // is.
             Kind::Query | Kind::StmtPrepare | Kind::StmtExecute => len.min(JUDGED_BYTES_MAX),
             _ => 0,
         };
@@ -238,7 +243,8 @@ impl Session {
         asked_by(query.attributes.iter())
     }
 
-    /// The same for an execution of a prepared statement with so many parameters, none of which was sent as long data.
+    /// The same for an execution of a prepared statement with so many parameters, none of which was
+    /// sent as long data.
     #[inline]
     pub(super) fn asked_of_execution(&self, payload: &[u8], params: u16) -> Option<AccessMode> {
         if !self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES) {

@@ -1,5 +1,6 @@
-//! What stored routines leave in a session that have run over its connection. Their server is asked for their definitions right behind, while the
-//! client has its answer already: where nothing of them outlives their call, others may have the connection. Until then, and if it cannot be told,
+//! What stored routines leave in a session that have run over its connection. Their server is asked
+//! for their definitions right behind, while the client has its answer already: where nothing of
+//! them outlives their call, others may have the connection. Until then, and if it cannot be told,
 //! the session keeps it.
 
 use std::time::Duration;
@@ -18,8 +19,9 @@ use crate::ending::Ending;
 use crate::limits::{ROUTINE_BYTES_MAX, ROUTINES_MAX};
 use crate::state::Mark;
 
-/// How long a routine has to be what it is. Servers tell to the second when it was altered, in the time of the session, which may leap by an hour, and
-/// a replica tells when it was altered at its source.
+/// How long a routine has to be what it is. Servers tell to the second when it was altered, in the
+/// time of the session, which may leap by an hour, and a replica tells when it was altered at its
+/// source.
 const UNALTERED_MIN: Duration = Duration::from_secs(3_700);
 
 /// Questions to a routine.
@@ -31,17 +33,20 @@ const OPEN: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::IN_TRANSACT
 /// What the other questions hide, and what decides how their answers are to be read.
 const FIRST_QUESTION: &[u8] = b"SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode";
 
-/// Character sets of results in which a definition reads as it was written: where each byte of ASCII is that letter.
+/// Character sets of results in which a definition reads as it was written: where each byte of
+/// ASCII is that letter.
 const PLAIN_CHARSETS: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "latin1"];
 
 impl Session {
-    /// Whether it is of use to ask what the routines do that have run, and nothing is lost with that.
+    /// Whether it is of use to ask what the routines do that have run, and nothing is lost with
+    /// that.
     #[inline]
     pub(super) fn may_judge(&self) -> bool {
         self.course.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged.hostgroup))
     }
 
-    /// Whether routines alone bind the session to this hostgroup, and their server can be asked about them.
+    /// Whether routines alone bind the session to this hostgroup, and their server can be asked
+    /// about them.
     fn is_free_but_for(&self, hostgroup: u32) -> bool {
         hostgroup == self.course.hostgroup
             && self.worker.settings().judge_routines
@@ -56,7 +61,8 @@ impl Session {
             && (self.shares(hostgroup) || !self.has_one_way())
     }
 
-    /// Asks about the routines, and about those that they call. If none leaves anything, they do not bind the session any more.
+    /// Asks about the routines, and about those that they call. If none leaves anything, they do
+    /// not bind the session any more.
     pub(super) async fn judge_routines(&mut self) -> Result<(), Ending> {
         let Some(unjudged) = self.course.unjudged.take() else { return Ok(()) };
         let hostgroup = unjudged.hostgroup;
@@ -88,7 +94,8 @@ impl Session {
                 return Ok(());
             }
         }
-        // A server that has been in another schema and back knows the character set of this one again, which a reset had taken away.
+        // A server that has been in another schema and back knows the character set of this one
+        // again, which a reset had taken away.
         let is_here = |routine: &Routine| routine.schema.as_bytes() == self.course.caller.schema();
         if self.course.was_reset && !routines.iter().all(is_here) {
             return Ok(());
@@ -99,8 +106,8 @@ impl Session {
         Ok(())
     }
 
-    /// Asks how many rows there were, which the other questions hide and the answer of a routine does not tell. False if their answers could not be
-    /// read.
+    /// Asks how many rows there were, which the other questions hide and the answer of a routine
+    /// does not tell. False if their answers could not be read.
     async fn ask_rows(&mut self) -> Result<bool, Ending> {
         let unknown = self.unknown_here();
         let question = (self.query(FIRST_QUESTION), Answer::Result);
@@ -146,7 +153,8 @@ fn questions(routine: &Routine, age: Duration) -> [String; QUESTIONS] {
     ]
 }
 
-/// What these routines call by what their server has answered; nothing if one leaves something, or may.
+/// What these routines call by what their server has answered; nothing if one leaves something, or
+/// may.
 fn calls_of(routines: &[Routine], replies: &[Reply]) -> Option<Vec<Routine>> {
     let (answers, _) = replies.as_chunks::<QUESTIONS>();
     if answers.len() != routines.len() {
@@ -172,12 +180,14 @@ fn has_mode(modes: &str, mode: &str) -> bool {
     modes.split(',').any(|one| one == mode)
 }
 
-/// Whether statements are read in these modes as they are in others: in some of MariaDB's, packages have routines, and names are in brackets.
+/// Whether statements are read in these modes as they are in others: in some of MariaDB's, packages
+/// have routines, and names are in brackets.
 fn has_usual_grammar(modes: &str) -> bool {
     !has_mode(modes, "ORACLE") && !has_mode(modes, "MSSQL")
 }
 
-/// How a routine's body is to be read that was created in these modes; not at all if they have another grammar.
+/// How a routine's body is to be read that was created in these modes; not at all if they have
+/// another grammar.
 fn modes_of(modes: &str) -> Option<Modes> {
     let read = Modes {
         ansi_quotes: has_mode(modes, "ANSI_QUOTES"),
@@ -187,7 +197,8 @@ fn modes_of(modes: &str) -> Option<Modes> {
     has_usual_grammar(modes).then_some(read)
 }
 
-/// The values of a row of text; nothing if one is none. What is no UTF-8 is Latin-1, of which a question mark does for each letter.
+/// The values of a row of text; nothing if one is none. What is no UTF-8 is Latin-1, of which a
+/// question mark does for each letter.
 fn texts(row: &[u8]) -> Vec<String> {
     let mut reader = Reader::new(row);
     let mut all = Vec::new();

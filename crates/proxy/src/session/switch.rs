@@ -1,5 +1,5 @@
-//! Changing between servers: the connection in use is put aside, another one is taken or opened, and what the client has
-//! set is said there.
+//! Changing between servers: the connection in use is put aside, another one is taken or opened,
+//! and what the client has set is said there.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
@@ -20,8 +20,8 @@ use crate::error::Gone;
 use crate::statement::class::{SetOf, set_of};
 
 impl Session {
-    /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and says there what the client
-    /// has set.
+    /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and
+    /// says there what the client has set.
     pub(super) async fn go_to(
         &mut self,
         hostgroup: u32,
@@ -74,7 +74,8 @@ impl Session {
         Ok(Ok(()))
     }
 
-    /// Resets a connection that was just opened: its login has set what the client had before it reset its own.
+    /// Resets a connection that was just opened: its login has set what the client had before it
+    /// reset its own.
     async fn reset_new(&mut self) -> Result<Result<(), AcquireError>, Ending> {
         let (said, version) = self.course.before_reset();
         let mut commands: Vec<_> = said.into_iter().map(|said| self.command(said)).collect();
@@ -107,7 +108,8 @@ impl Session {
         self.status = StatusFlags::AUTOCOMMIT;
     }
 
-    /// Takes the connection to this hostgroup that was put aside, if there is one and its server has not closed it.
+    /// Takes the connection to this hostgroup that was put aside, if there is one and its server
+    /// has not closed it.
     async fn take_up(&mut self, hostgroup: u32) -> Result<(), Ending> {
         let Some(at) = self.course.others.iter().position(|other| other.hostgroup == hostgroup) else {
             self.take_back();
@@ -169,9 +171,10 @@ impl Session {
         Ok(Ok(()))
     }
 
-    /// Whether all of this may be said in front of the command in the backlog without waiting for an answer. At a connection that
-    /// was just opened this would not save much, and a command that was not sent can still go elsewhere: there only goes first what
-    /// nothing depends on. One that the client would miss is not to be risked.
+    /// Whether all of this may be said in front of the command in the backlog without waiting for
+    /// an answer. At a connection that was just opened this would not save much, and a command that
+    /// was not sent can still go elsewhere: there only goes first what nothing depends on. One that
+    /// the client would miss is not to be risked.
     fn may_send_ahead(&self, commands: &[(Purpose, InternalQuery)]) -> bool {
         let Some(backend) = &self.backend else { return false };
         let (link, server) = (backend.connection(), backend.server().id());
@@ -245,8 +248,8 @@ impl Session {
         Ok(())
     }
 
-    /// The same over a connection that others may have, if nobody has it yet. What has taken a part of a command is not silent, and
-    /// nobody gets it.
+    /// The same over a connection that others may have, if nobody has it yet. What has taken a part
+    /// of a command is not silent, and nobody gets it.
     fn close_at_kept(&self, hostgroup: u32, known_as: u32, packet: &[u8]) {
         let Some(aside) = self.course.aside.iter().find(|aside| aside.hostgroup == hostgroup) else { return };
         self.worker.kept.with(aside.ticket, |backend| {

@@ -1,5 +1,5 @@
-//! Answers to questions about where statements go and what the session knows: `EXPLAIN ROUTE`, the trace of the last statement,
-//! `PROXYSQL INTERNAL SESSION`.
+//! Answers to questions about where statements go and what the session knows: `EXPLAIN ROUTE`, the
+//! trace of the last statement, `PROXYSQL INTERNAL SESSION`.
 
 use route::{Candidate, Explanation, Verdict};
 use wire::command::Kind;
@@ -71,7 +71,8 @@ impl Session {
         Ok(())
     }
 
-    /// Explains the statement in the backlog that begins `from` bytes behind the beginning of its text.
+    /// Explains the statement in the backlog that begins `from` bytes behind the beginning of its
+    /// text.
     fn explain_backlog(&self, from: usize) -> Option<Explanation> {
         let payload = whole_front(&self.backlog)?;
         let text = self.statement(payload).get(from..)?;
@@ -102,7 +103,8 @@ impl Session {
         explain(routing.routes(), text, is_whole, at, &candidates, &must_see)
     }
 
-    /// The server of the connection in use, if something binds the session to it: no other one is looked at then.
+    /// The server of the connection in use, if something binds the session to it: no other one is
+    /// looked at then.
     fn bound_to(&self, hostgroup: u32) -> Option<Candidate> {
         let backend = self.backend.as_ref().filter(|_| hostgroup == self.course.hostgroup)?;
         let reason = format!("the session's connection, to which it is bound: {}", self.pin()?.name());

@@ -1,5 +1,6 @@
-//! What a `SET` has set that is not written in it: `SET sql_mode = @before`. Its server is asked right behind, while the client has its answer
-//! already, and what it tells can be said elsewhere. Until then, and if it cannot be asked, the session keeps its connection.
+//! What a `SET` has set that is not written in it: `SET sql_mode = @before`. Its server is asked
+//! right behind, while the client has its answer already, and what it tells can be said elsewhere.
+//! Until then, and if it cannot be asked, the session keeps its connection.
 
 use wire::frame::{HEADER_LEN, Header};
 use wire::reply::Answer;
@@ -12,7 +13,8 @@ use crate::backend::{Reply, only_row};
 use crate::ending::Ending;
 use crate::state::{Pin, set};
 
-/// The types of numbers in definitions of columns: `MYSQL_TYPE_TINY` to `MYSQL_TYPE_DOUBLE`, `_LONGLONG`, `_INT24`, `_YEAR`, `_NEWDECIMAL`.
+/// The types of numbers in definitions of columns: `MYSQL_TYPE_TINY` to `MYSQL_TYPE_DOUBLE`,
+/// `_LONGLONG`, `_INT24`, `_YEAR`, `_NEWDECIMAL`.
 const NUMBERS: [u8; 9] = [1, 2, 3, 4, 5, 8, 9, 13, 246];
 
 /// What stands for a value that is none in a row of text.
@@ -36,12 +38,14 @@ impl Session {
         }
     }
 
-    /// The statement that ran has set this variable to what the server knows: asks, if somebody could want to know.
+    /// The statement that ran has set this variable to what the server knows: asks, if somebody
+    /// could want to know.
     async fn ask_what_is_set(&mut self, name: &str) -> Result<(), Ending> {
         let hostgroup = self.course.hostgroup;
         // Sessions that have one connection to one server need not know.
         let matters = self.shares(hostgroup) || !self.has_one_way();
-        // The question would take away what the client may ask for, or be told as a part of its transaction.
+        // The question would take away what the client may ask for, or be told as a part of its
+        // transaction.
         let hides = [Pin::Warnings, Pin::FoundRows, Pin::Prepare]
             .iter()
             .any(|pin| self.course.pins.holds(*pin, hostgroup))

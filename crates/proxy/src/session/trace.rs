@@ -1,5 +1,5 @@
-//! What is kept of the last statement for `SHOW POINTSMAN TRACE`: why it went where it went, and where the time went. There
-//! is none unless the client has said `SET pointsman_trace = 1`.
+//! What is kept of the last statement for `SHOW POINTSMAN TRACE`: why it went where it went, and
+//! where the time went. There is none unless the client has said `SET pointsman_trace = 1`.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -97,7 +97,8 @@ impl Trace {
         self.0.borrow_mut().next(Part::Relay, now);
     }
 
-    /// The rows of [`Explanation::rows`], and behind them those about the way. Nothing if there was no statement.
+    /// The rows of [`Explanation::rows`], and behind them those about the way. Nothing if there was
+    /// no statement.
     pub(super) fn rows(&self) -> Vec<[String; 3]> {
         let kept = self.0.borrow();
         let mut rows = kept.explanation.as_ref().map(Explanation::rows).unwrap_or_default();
@@ -110,7 +111,8 @@ impl Trace {
         rows
     }
 
-    /// The object of [`Explanation::json`] with the members `sent_to` and `times_us`; with these only if there was no statement.
+    /// The object of [`Explanation::json`] with the members `sent_to` and `times_us`; with these
+    /// only if there was no statement.
     pub(super) fn json(&self) -> String {
         let kept = self.0.borrow();
         let mut json = kept.explanation.as_ref().map_or_else(|| "{}".to_owned(), Explanation::json);

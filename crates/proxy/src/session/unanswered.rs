@@ -1,4 +1,5 @@
-//! What may have become of a statement whose server was lost before it answered, and so what may be done with it.
+//! What may have become of a statement whose server was lost before it answered, and so what may be
+//! done with it.
 
 use route::Effects;
 use wire::command::Kind;
@@ -6,7 +7,8 @@ use wire::command::Kind;
 use super::aside::Ran;
 use crate::statement::class::Class;
 
-/// What keeps a statement from being harmless: whatever it does outlasts it, or means something else if it is done again.
+/// What keeps a statement from being harmless: whatever it does outlasts it, or means something
+/// else if it is done again.
 pub(super) const NOT_HARMLESS: Effects = Effects::WRITES
     .with(Effects::LOCKS)
     .with(Effects::USER_LOCKS)
@@ -77,7 +79,8 @@ impl Sent {
         }
     }
 
-    /// Whether it may have made something last that a transaction has done, or all that the transaction has.
+    /// Whether it may have made something last that a transaction has done, or all that the
+    /// transaction has.
     fn may_commit(&self) -> bool {
         let ran = &self.ran;
         // `SET autocommit` commits.

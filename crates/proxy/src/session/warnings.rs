@@ -1,7 +1,7 @@
 //! Logging what servers warn of (`mysql-log_mysql_warnings_enabled`).
 //!
-//! A server is asked for the warnings of a statement before the session goes on. That leaves them as they are; how many rows the statement had is
-//! what the session knows from its answer.
+//! A server is asked for the warnings of a statement before the session goes on. That leaves them
+//! as they are; how many rows the statement had is what the session knows from its answer.
 
 use wire::codec::Reader;
 use wire::frame::{HEADER_LEN, Header};

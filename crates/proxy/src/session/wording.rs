@@ -50,7 +50,8 @@ fn told<'a>(course: &mut Course, link: &Connection, event: Event, output: &'a [u
     gtids.trackers.pass(output, cut).map_or(output.into(), Cow::from)
 }
 
-/// The part with what the client is still to be told of its transaction, if it ends with the packet for that, and the packet is whole.
+/// The part with what the client is still to be told of its transaction, if it ends with the packet
+/// for that, and the packet is whole.
 #[cold]
 fn with_overheard<'a>(ears: &mut Ears<'_>, event: Event, told: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
     let is_ok = matches!(event, Event::Done(Outcome { end: End::Ok { .. }, .. }));
@@ -64,8 +65,8 @@ fn with_overheard<'a>(ears: &mut Ears<'_>, event: Event, told: Cow<'a, [u8]>) ->
     with.into()
 }
 
-/// What a server says of a prepared statement, in other words; nothing if they are good as they are. `is_last` says that the server has not
-/// got commands behind it.
+/// What a server says of a prepared statement, in other words; nothing if they are good as they
+/// are. `is_last` says that the server has not got commands behind it.
 fn retold(output: &[u8], course: &mut Course, is_last: bool) -> Option<Vec<u8>> {
     if let Some(changed) = &mut course.changed {
         return Some(changed.rewrite(output));
@@ -76,7 +77,8 @@ fn retold(output: &[u8], course: &mut Course, is_last: bool) -> Option<Vec<u8>> 
     rewritten
 }
 
-/// Whether an answer ends with what servers say of a statement without an open cursor (`ER_STMT_HAS_NO_OPEN_CURSOR`).
+/// Whether an answer ends with what servers say of a statement without an open cursor
+/// (`ER_STMT_HAS_NO_OPEN_CURSOR`).
 const fn is_without_cursor(event: Event) -> bool {
     matches!(event, Event::Done(Outcome { end: End::Err { code: 1421 }, .. }))
 }

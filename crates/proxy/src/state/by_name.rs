@@ -1,5 +1,6 @@
-//! Statements that a session has prepared by name, in text, and that can be prepared again over another connection: those of which the
-//! text is known, as long as it means what it meant. They bind nobody to a connection; all others are [pins](super::pins).
+//! Statements that a session has prepared by name, in text, and that can be prepared again over
+//! another connection: those of which the text is known, as long as it means what it meant. They
+//! bind nobody to a connection; all others are [pins](super::pins).
 
 use crate::limits::NAMED_MAX;
 
@@ -18,12 +19,14 @@ pub(crate) struct One {
     pub(crate) text: Box<[u8]>,
     /// Where the session stays as long as it has it.
     pub(crate) hostgroup: u32,
-    /// The number of the connection where it is prepared: see [`serial`](crate::backend::Connection::serial).
+    /// The number of the connection where it is prepared: see
+    /// [`serial`](crate::backend::Connection::serial).
     at: u64,
 }
 
 impl ByName {
-    /// The statement is prepared at the connection with this number, in the place of an older one of its name. False if there are too many.
+    /// The statement is prepared at the connection with this number, in the place of an older one
+    /// of its name. False if there are too many.
     pub(crate) fn add(&mut self, name: &[u8], text: &[u8], hostgroup: u32, at: u64) -> bool {
         self.remove(name);
         let all = self.0.get_or_insert_default();

@@ -1,7 +1,8 @@
-//! What servers tell of the transactions that a session has committed (`session_track_gtids`): who wants that, and what was told last.
+//! What servers tell of the transactions that a session has committed (`session_track_gtids`): who
+//! wants that, and what was told last.
 //!
-//! Servers are asked by a [setting](super::settings) like those of clients. A client that has not asked for it is told nothing of
-//! what it brings: see [`trackers`](super::trackers).
+//! Servers are asked by a [setting](super::settings) like those of clients. A client that has not
+//! asked for it is told nothing of what it brings: see [`trackers`](super::trackers).
 
 use monitor::{Gtid, GtidSet};
 
@@ -58,15 +59,17 @@ impl Wish {
 }
 
 impl Tracking {
-    /// These settings, and what sessions begin with if servers tell the transactions of all clients.
+    /// These settings, and what sessions begin with if servers tell the transactions of all
+    /// clients.
     pub(crate) fn with_first(settings: &Settings) -> Settings {
         let mut settings = settings.clone();
         settings.set(Wish::Own.setting());
         settings
     }
 
-    /// What a client's `SET` of the variable asks for: whether it is to be told, how the setting is kept that its server has now, and what
-    /// its server has to be told besides, if that is something else.
+    /// What a client's `SET` of the variable asks for: whether it is to be told, how the setting is
+    /// kept that its server has now, and what its server has to be told besides, if that is
+    /// something else.
     pub(crate) fn judge(self, setting: Setting) -> (bool, Setting, Option<Setting>) {
         let wish = Wish::of(&setting.text);
         let asks = self.for_clients && matches!(wish, Some(Wish::Own | Wish::All));

@@ -1,8 +1,8 @@
-//! What a statement's words say that it leaves at its server, or takes away from there: temporary tables, locks by name, open
-//! handlers, statements prepared by name.
+//! What a statement's words say that it leaves at its server, or takes away from there: temporary
+//! tables, locks by name, open handlers, statements prepared by name.
 //!
-//! It is asked of the few statements that are known to do such things. Where names cannot be told for certain, a pin has none and
-//! lasts.
+//! It is asked of the few statements that are known to do such things. Where names cannot be told
+//! for certain, a pin has none and lasts.
 
 use route::Effects;
 use sql::lexer::Kind;
@@ -11,8 +11,9 @@ use super::words::{Words, tokens};
 use super::{Mark, Pin};
 use crate::statement::class::Class;
 
-/// What a single statement leaves or takes away, besides what is a setting. `schema` is the session's; `tables` says whether it
-/// reads any, so that its functions may be called more than once.
+/// What a single statement leaves or takes away, besides what is a setting. `schema` is the
+/// session's; `tables` says whether it reads any, so that its functions may be called more than
+/// once.
 pub(crate) fn marks(effects: Effects, class: Class, text: &[u8], schema: &[u8], tables: bool) -> Vec<Mark> {
     let mut marks = Vec::new();
     if effects.any_of(Effects::SETS_USER_VARIABLES) && class != Class::Set {
@@ -154,7 +155,8 @@ fn named_locks(words: &Words<'_>, tables: bool, marks: &mut Vec<Mark>) {
     }
 }
 
-/// `CREATE [OR REPLACE] TEMPORARY TABLE [IF NOT EXISTS] name`, `DROP [TEMPORARY] TABLE[S] [IF EXISTS] name, ...`
+/// `CREATE [OR REPLACE] TEMPORARY TABLE [IF NOT EXISTS] name`,
+/// `DROP [TEMPORARY] TABLE[S] [IF EXISTS] name, ...`
 fn temporary_tables(words: &Words<'_>, schema: &[u8], marks: &mut Vec<Mark>) {
     let drops = words.is(0, "drop");
     let keyword = (0..words.len()).find(|at| words.is(*at, "table") || words.is(*at, "tables"));

@@ -1,7 +1,9 @@
-//! Statements that are prepared by name, in text: which one a `PREPARE` names, and which one an `EXECUTE` executes.
+//! Statements that are prepared by name, in text: which one a `PREPARE` names, and which one an
+//! `EXECUTE` executes.
 //!
-//! Names are compared as servers do with letters of ASCII, whatever their case. Servers take other letters for the same with and without
-//! accents, and blanks at the end for nothing: who has such names is not followed.
+//! Names are compared as servers do with letters of ASCII, whatever their case. Servers take other
+//! letters for the same with and without accents, and blanks at the end for nothing: who has such
+//! names is not followed.
 
 use sql::lexer::Kind;
 

@@ -1,6 +1,6 @@
 //! A variable that is set to its global value with more behind it or in front of it:
-//! `CONCAT(@@global.session_track_system_variables, ',tx_isolation')`. MariaDB Connector/J says such a
-//! thing at the beginning of each session. It does not depend on what was set before.
+//! `CONCAT(@@global.session_track_system_variables, ',tx_isolation')`. MariaDB Connector/J says
+//! such a thing at the beginning of each session. It does not depend on what was set before.
 
 use super::words::Words;
 

@@ -1,5 +1,6 @@
-//! What a server has told the proxy of a client's transaction, in the answer to a command of the proxy's own, and the client has not heard yet:
-//! that an error has ended it. Of that servers tell nothing with the error, but with the next OK packet, whoever gets it.
+//! What a server has told the proxy of a client's transaction, in the answer to a command of the
+//! proxy's own, and the client has not heard yet: that an error has ended it. Of that servers tell
+//! nothing with the error, but with the next OK packet, whoever gets it.
 
 use wire::frame::{HEADER_LEN, Header, put_message};
 use wire::packet::{self, SessionState, StateChange};
@@ -10,7 +11,8 @@ use wire::{Capabilities, Codec as _, StatusFlags};
 pub(crate) struct Overheard(Box<[u8]>);
 
 impl Overheard {
-    /// What an answer, packets with their headers, tells of a transaction with its last packet; nothing if that tells none.
+    /// What an answer, packets with their headers, tells of a transaction with its last packet;
+    /// nothing if that tells none.
     pub(crate) fn in_answer(mut answer: &[u8], caps: Capabilities) -> Option<Self> {
         let last = loop {
             let (header, behind) = answer.split_first_chunk::<HEADER_LEN>()?;
@@ -25,8 +27,9 @@ impl Overheard {
         (!told.is_empty()).then(|| Self(SessionState::encode(&told).into()))
     }
 
-    /// A part of an answer whose last packet, of `len` bytes with its header, is OK, with this in that packet as well, unless the server
-    /// tells the client of a transaction itself. `None` if there is no such packet.
+    /// A part of an answer whose last packet, of `len` bytes with its header, is OK, with this in
+    /// that packet as well, unless the server tells the client of a transaction itself. `None` if
+    /// there is no such packet.
     pub(crate) fn told_in(&self, part: &[u8], len: usize, caps: Capabilities) -> Option<Vec<u8>> {
         let (before, packet) = part.split_at_checked(part.len().checked_sub(len)?)?;
         let (header, payload) = packet.split_first_chunk::<HEADER_LEN>()?;

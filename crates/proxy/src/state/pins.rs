@@ -1,5 +1,6 @@
-//! Pins: what a session has left at a server that no other connection can be told. While there is one, the connection is the
-//! session's; it can be lent to others again when what caused the pin has ended.
+//! Pins: what a session has left at a server that no other connection can be told. While there is
+//! one, the connection is the session's; it can be lent to others again when what caused the pin
+//! has ended.
 
 use route::Hold;
 
@@ -8,8 +9,9 @@ use crate::limits::PINS_MAX;
 
 macro_rules! pins {
     ($($(#[doc = $doc:literal])+ $pin:ident = $name:literal, $cause:literal, $end:literal;)+) => {
-        /// Why a connection belongs to its session. What ends every one of them as well: `COM_CHANGE_USER`, the end of the
-        /// session and, but for the schema, `COM_RESET_CONNECTION`.
+        /// Why a connection belongs to its session. What ends every one of them as well:
+        /// `COM_CHANGE_USER`, the end of the session and, but for the schema,
+        /// `COM_RESET_CONNECTION`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub(crate) enum Pin {
             $($(#[doc = $doc])+ $pin,)+
@@ -47,7 +49,8 @@ pins! {
     Handler = "handler", "`HANDLER ... OPEN`", "`HANDLER ... CLOSE` of each";
     /// It has statements that are prepared by name, and might be other ones elsewhere.
     Prepare = "prepare", "`PREPARE ... FROM` what is no literal, asks about the statement before, has user variables or is no plain read or write of rows, at MySQL also what has parameters; with any other, a `SET`, a `USE` or stored code behind it", "`DEALLOCATE PREPARE` of each";
-    /// A cursor is open, parts of a value were sent, or a prepared statement could not be prepared elsewhere.
+    /// A cursor is open, parts of a value were sent, or a prepared statement could not be prepared
+    /// elsewhere.
     Statement = "statement", "an open cursor, a value sent in parts, a prepared statement that would be another one if it were prepared now", "its execution to the end, `COM_STMT_RESET`, `COM_STMT_CLOSE`";
     /// The next statement may ask how many rows there were.
     FoundRows = "found_rows", "`SQL_CALC_FOUND_ROWS`", "the next `SELECT`";
@@ -78,13 +81,14 @@ pins! {
 }
 
 impl Pin {
-    /// Whether the session must not leave the hostgroup even for a statement that rules send elsewhere.
+    /// Whether the session must not leave the hostgroup even for a statement that rules send
+    /// elsewhere.
     pub(crate) const fn locks(self) -> bool {
         matches!(self, Self::Setting | Self::Schema | Self::Handler | Self::Prepare)
     }
 
-    /// Whether the client misses something if the connection is lost, besides its transaction. What is not certain it would rather
-    /// not be told of, nor of what is over with its next statement.
+    /// Whether the client misses something if the connection is lost, besides its transaction. What
+    /// is not certain it would rather not be told of, nor of what is over with its next statement.
     const fn is_missed(self) -> bool {
         !matches!(
             self,
@@ -119,7 +123,8 @@ pub(crate) enum Mark {
     End(Pin, Box<[u8]>),
     /// All of its kind end.
     EndAll(Pin),
-    /// What a statement that is prepared by name is, if its text is known. Without a name it may be any of them.
+    /// What a statement that is prepared by name is, if its text is known. Without a name it may be
+    /// any of them.
     Text(Option<Named>),
 }
 
@@ -129,7 +134,8 @@ impl Mark {
         Self::Begin(pin, Box::default())
     }
 
-    /// Whether statements that were prepared by name before might be other ones if they were prepared behind it, or might be there no more.
+    /// Whether statements that were prepared by name before might be other ones if they were
+    /// prepared behind it, or might be there no more.
     pub(crate) fn unsettles_named(&self) -> bool {
         match self {
             Self::Begin(pin, _) => matches!(pin, Pin::StoredCode | Pin::Setting | Pin::Schema),
@@ -165,7 +171,8 @@ impl Pins {
     pub(crate) fn note(&mut self, mark: Mark, hostgroup: u32) {
         match mark {
             Mark::Begin(pin, name) => {
-                // Those without a name are one, and so are those that are too many to be told apart.
+                // Those without a name are one, and so are those that are too many to be told
+                // apart.
                 let name = if self.0.len() < PINS_MAX { name } else { Box::default() };
                 // Only locks are taken more than once under one name.
                 let counts = pin == Pin::NamedLock && !name.is_empty();

@@ -1,7 +1,8 @@
 //! What later statements of a session may ask about earlier ones: the key that was generated last.
 //!
-//! A server knows it for a connection. Who takes a connection over from a session asks for what that session may want to know,
-//! before doing anything else with it ([`Results::asking`]), and tells it here.
+//! A server knows it for a connection. Who takes a connection over from a session asks for what
+//! that session may want to know, before doing anything else with it ([`Results::asking`]), and
+//! tells it here.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,7 +13,8 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     last_id: Cell<LastId>,
-    /// How often something of this was said: what is asked about a time that is over is of no interest.
+    /// How often something of this was said: what is asked about a time that is over is of no
+    /// interest.
     times: Cell<u32>,
     /// How many ask.
     asked: Cell<u32>,
@@ -65,7 +67,8 @@ impl Results {
         self.times.set(self.times.get().wrapping_add(1));
     }
 
-    /// Somebody has the connection now, and asks; until that is over, [`until_told`](Self::until_told) waits.
+    /// Somebody has the connection now, and asks; until that is over,
+    /// [`until_told`](Self::until_told) waits.
     pub(crate) fn asking(self: &Rc<Self>) -> Asking {
         self.asked.set(self.asked.get() + 1);
         Asking { results: Rc::clone(self), times: self.times.get() }

@@ -1,8 +1,9 @@
 //! What a `SET` does to the session, from its text.
 //!
-//! Only what means the same on every server is a [setting](super::settings): literals, names of character sets, `DEFAULT`,
-//! the global value, which is the same, and an SQL mode that is [what it was and more](super::sql_mode).
-//! What a single variable is else, its server can be asked for. Everything else is [`Change::Unknown`].
+//! Only what means the same on every server is a [setting](super::settings): literals, names of
+//! character sets, `DEFAULT`, the global value, which is the same, and an SQL mode that is [what it
+//! was and more](super::sql_mode). What a single variable is else, its server can be asked for.
+//! Everything else is [`Change::Unknown`].
 
 use sql::lexer::Kind;
 
@@ -28,8 +29,8 @@ pub(crate) enum Change {
     Unknown,
 }
 
-/// Session variables that mean something for one statement or for one server only, or that make a server answer with what the
-/// session did there before.
+/// Session variables that mean something for one statement or for one server only, or that make a
+/// server answer with what the session did there before.
 const NOT_SETTINGS: &[&str] = &[
     "character_set_database",
     "collation_database",
@@ -52,11 +53,13 @@ const NOT_SETTINGS: &[&str] = &[
 /// The variable that makes servers answer with what the session did there before, unless it is off.
 const ASKS_FOR_LAST_ID: &str = "sql_auto_is_null";
 
-/// Variables that are not what was set, that change others with them, or that are another thing than their value: the server is not asked for
-/// these. So are [lists of switches](switches), of which an older server may lack some, and those of [transactions](OF_TRANSACTIONS).
+/// Variables that are not what was set, that change others with them, or that are another thing
+/// than their value: the server is not asked for these. So are [lists of switches](switches), of
+/// which an older server may lack some, and those of [transactions](OF_TRANSACTIONS).
 const NOT_ASKED: [&str; 4] = ["max_join_size", "sql_max_join_size", "session_track_gtids", "timestamp"];
 
-/// Variables that with `@@` and without a scope are about the next transaction alone. Source: *SET TRANSACTION* of MySQL's manual.
+/// Variables that with `@@` and without a scope are about the next transaction alone. Source: *SET
+/// TRANSACTION* of MySQL's manual.
 const OF_TRANSACTIONS: [&str; 4] =
     ["transaction_isolation", "transaction_read_only", "tx_isolation", "tx_read_only"];
 
@@ -103,14 +106,16 @@ fn whole(words: &Words<'_>) -> Option<Change> {
     }
 }
 
-/// Whether a `SET STATEMENT ... FOR` is for a statement that reads or writes rows, which leaves nothing that its effects do not tell.
+/// Whether a `SET STATEMENT ... FOR` is for a statement that reads or writes rows, which leaves
+/// nothing that its effects do not tell.
 fn is_for_rows(words: &Words<'_>) -> bool {
     const OF_ROWS: [&str; 6] = ["select", "insert", "update", "delete", "replace", "with"];
     let at = words.position(|word| word == "for");
     at.is_some_and(|at| OF_ROWS.iter().any(|word| words.is(at + 1, word)))
 }
 
-/// `SESSION TRANSACTION`, and an isolation level, an access mode, or both: each is a setting of its own.
+/// `SESSION TRANSACTION`, and an isolation level, an access mode, or both: each is a setting of its
+/// own.
 fn characteristics(words: &Words<'_>) -> Change {
     let of_one = |part: Words<'_>| {
         let key = if part.is(0, "isolation") { "transaction_isolation" } else { "transaction_access" };
@@ -223,7 +228,8 @@ fn told(words: &Words<'_>) -> Option<Box<str>> {
     (is_value && is_alone && !is_not).then(|| name.into())
 }
 
-/// The setting of a variable that a server has told to be this. `is_number` says whether that is one; nothing stands for `NULL`.
+/// The setting of a variable that a server has told to be this. `is_number` says whether that is
+/// one; nothing stands for `NULL`.
 pub(crate) fn of_told(name: &str, value: Option<&[u8]>, is_number: bool) -> Option<Setting> {
     let value = match value {
         None => "NULL".to_owned(),
@@ -243,7 +249,8 @@ pub(crate) fn of_told(name: &str, value: Option<&[u8]>, is_number: bool) -> Opti
     Some(Setting { key: name.into(), text: text.into() })
 }
 
-/// What stands behind the name of a session variable: `=` or `:=`, and a value that means the same wherever it is said.
+/// What stands behind the name of a session variable: `=` or `:=`, and a value that means the same
+/// wherever it is said.
 fn to_value(words: &Words<'_>, name: &str, at: usize) -> Option<Setting> {
     let at = at + usize::from(words.is_sign(at, b':'));
     let value = words.is_sign(at, b'=').then_some(at + 1)?;

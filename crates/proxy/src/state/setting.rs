@@ -4,8 +4,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::{SCHEMA, switches};
 
-/// Variables by which a statement goes as they were when it was prepared, as by modes: those of MySQL 9.7's session variables of which that is so.
-/// MariaDB goes by what they are when it is executed.
+/// Variables by which a statement goes as they were when it was prepared, as by modes: those of
+/// MySQL 9.7's session variables of which that is so. MariaDB goes by what they are when it is
+/// executed.
 pub(crate) const RESOLVED: [&str; 6] = [
     "default_collation_for_utf8mb4",
     "default_week_format",
@@ -26,8 +27,9 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// Whether it matters which of such settings comes first: character sets are set by several variables, a literal is in
-    /// the one of its moment, lists of switches may have some in common, and to set `max_join_size` changes `sql_big_selects`.
+    /// Whether it matters which of such settings comes first: character sets are set by several
+    /// variables, a literal is in the one of its moment, lists of switches may have some in common,
+    /// and to set `max_join_size` changes `sql_big_selects`.
     pub(super) fn interplays(&self) -> bool {
         const GROUPS: [&str; 11] = [
             "names",

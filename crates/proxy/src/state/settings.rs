@@ -1,7 +1,7 @@
 //! What a client has set in its session: kept, so that every server that it gets has it as well.
 //!
-//! A setting is the client's own text, said again in the order in which it was said first. What can be one is in
-//! [`set`](super::set).
+//! A setting is the client's own text, said again in the order in which it was said first. What can
+//! be one is in [`set`](super::set).
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -55,13 +55,15 @@ impl Settings {
         true
     }
 
-    /// Changes with everything that decides what a text means: the schema, character sets, modes. A statement that was prepared
-    /// under other ones is another statement. It says nothing about another session: that is [`meaning`](Self::meaning).
+    /// Changes with everything that decides what a text means: the schema, character sets, modes. A
+    /// statement that was prepared under other ones is another statement. It says nothing about
+    /// another session: that is [`meaning`](Self::meaning).
     pub(crate) const fn modes(&self) -> u64 {
         self.modes
     }
 
-    /// What texts mean in `schema`: the same to all sessions with the same, over connections that they share.
+    /// What texts mean in `schema`: the same to all sessions with the same, over connections that
+    /// they share.
     pub(crate) fn meaning(&self, schema: &[u8]) -> u64 {
         let mut hasher = DefaultHasher::new();
         (schema, self.was_schema_reset()).hash(&mut hasher);
@@ -86,8 +88,8 @@ impl Settings {
         self.hash = self.all.iter().fold(0, |sum, (_, setting)| sum.wrapping_add(setting.hash()));
     }
 
-    /// Whether the session was reset since it is in its schema. Servers take away the schema's character set then, which is
-    /// `character_set_database`, and leave the schema.
+    /// Whether the session was reset since it is in its schema. Servers take away the schema's
+    /// character set then, which is `character_set_database`, and leave the schema.
     pub(crate) fn was_schema_reset(&self) -> bool {
         self.reset_at.is_some_and(|version| !self.since(version).any(|one| *one.key == *SCHEMA))
     }
@@ -119,8 +121,9 @@ impl Settings {
         self.all.iter().filter(move |(made, _)| *made > version).map(|(_, setting)| setting)
     }
 
-    /// What has to be said where all of `there` is set, and nothing else, to have these settings there; `None` if there is
-    /// something that these do not have. Schemas do not count: who asks knows them.
+    /// What has to be said where all of `there` is set, and nothing else, to have these settings
+    /// there; `None` if there is something that these do not have. Schemas do not count: who asks
+    /// knows them.
     pub(crate) fn missing(&self, there: &Self) -> Option<Vec<Setting>> {
         // Most sessions set nothing, and have that in common.
         if std::ptr::eq(self, there)
@@ -129,7 +132,8 @@ impl Settings {
             return Some(Vec::new());
         }
         let mut missing: Vec<&Setting> = self.besides_schema().collect();
-        // What depends on an order was said there in the order in which it was said here, as far as it was.
+        // What depends on an order was said there in the order in which it was said here, as far as
+        // it was.
         let mut ordered = self.besides_schema().filter(|one| one.interplays());
         for setting in there.besides_schema() {
             if setting.interplays() && ordered.next() != Some(setting) {
@@ -175,8 +179,8 @@ impl Settings {
     }
 }
 
-/// The key of the setting of a user variable to `NULL`. It does not take the place of the one before, of which the variable keeps the
-/// type.
+/// The key of the setting of a user variable to `NULL`. It does not take the place of the one
+/// before, of which the variable keeps the type.
 pub(super) fn key_of_null(name: &str) -> String {
     format!("{name} null")
 }

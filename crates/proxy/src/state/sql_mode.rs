@@ -1,10 +1,12 @@
-//! A `sql_mode` that is what it was, with modes added or taken out: `CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')`,
-//! `REPLACE(@@sql_mode, 'ONLY_FULL_GROUP_BY', '')`. Ruby on Rails says such a thing at the beginning of each session. The same may stand in
+//! A `sql_mode` that is what it was, with modes added or taken out:
+//! `CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')`, `REPLACE(@@sql_mode, 'ONLY_FULL_GROUP_BY', '')`.
+//! Ruby on Rails says such a thing at the beginning of each session. The same may stand in
 //! parentheses, or be selected: `(SELECT REPLACE(@@sql_mode, 'ONLY_FULL_GROUP_BY', ''))`.
 //!
-//! What comes of it depends on what was set before. So it does not take the place of that, but is said behind it. Modes are a set: to do the
-//! same once more changes nothing, and of two such changes that are made in turn the last of each is enough. What begins with the global
-//! value does not depend on what was set before.
+//! What comes of it depends on what was set before. So it does not take the place of that, but is
+//! said behind it. Modes are a set: to do the same once more changes nothing, and of two such
+//! changes that are made in turn the last of each is enough. What begins with the global value does
+//! not depend on what was set before.
 
 use sql::lexer::Kind;
 
@@ -25,7 +27,8 @@ const OWN: [&str; 3] = ["@@sql_mode", "@@session.sql_mode", "@@local.sql_mode"];
 /// The server's value for sessions that begin.
 const GLOBAL: &str = "@@global.sql_mode";
 
-/// The key of the setting of the variable to `value`, all of which is such an expression; nothing if it is not.
+/// The key of the setting of the variable to `value`, all of which is such an expression; nothing
+/// if it is not.
 pub(super) fn key(value: &Words<'_>) -> Option<String> {
     let words = unwrapped(*value);
     if expression(&words, 0, DEPTH_MAX)? != words.len() {
@@ -49,7 +52,8 @@ fn unwrapped(mut words: Words<'_>) -> Words<'_> {
     words
 }
 
-/// Whether a setting with this key is over when the variable is set to something that does not depend on what it was.
+/// Whether a setting with this key is over when the variable is set to something that does not
+/// depend on what it was.
 pub(super) fn is_relative(key: &str) -> bool {
     key.starts_with(RELATIVE)
 }
@@ -74,8 +78,9 @@ fn expression(words: &Words<'_>, at: usize, depth: u8) -> Option<usize> {
     (commas && taken_out && nothing && words.is_sign(at + 4, b')')).then_some(at + 5)
 }
 
-/// The place behind the arguments of `CONCAT`, the first of which is at `at`: one is such an expression, the others are texts. Between it
-/// and those are commas, so that no two names become one.
+/// The place behind the arguments of `CONCAT`, the first of which is at `at`: one is such an
+/// expression, the others are texts. Between it and those are commas, so that no two names become
+/// one.
 fn concatenated(words: &Words<'_>, mut at: usize, depth: u8) -> Option<usize> {
     let (mut is_there, mut may_follow) = (false, true);
     let mut comma_wanted = false;

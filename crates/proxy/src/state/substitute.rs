@@ -1,7 +1,8 @@
-//! Functions that tell about the statement before, made to say what is known of it: for a session whose statement before ran on
-//! another connection.
+//! Functions that tell about the statement before, made to say what is known of it: for a session
+//! whose statement before ran on another connection.
 //!
-//! `ROW_COUNT()` becomes `COALESCE(7, ROW_COUNT())`: of all expressions that are 7, the one of the same type, whatever the server.
+//! `ROW_COUNT()` becomes `COALESCE(7, ROW_COUNT())`: of all expressions that are 7, the one of the
+//! same type, whatever the server.
 
 use super::words::{Words, whole_tokens};
 
@@ -63,8 +64,8 @@ const OPERATORS: [&str; 17] = [
     "collate", "interval", "then", "else",
 ];
 
-/// The statement, in which the functions say what the server does not know; `None` if it does not ask for that. Columns go on being
-/// called what they would be called.
+/// The statement, in which the functions say what the server does not know; `None` if it does not
+/// ask for that. Columns go on being called what they would be called.
 pub(crate) fn with_numbers(text: &[u8], unknown: Unknown) -> Option<Vec<u8>> {
     let tokens = whole_tokens(text)?;
     let words = Words::new(text, &tokens);

@@ -1,7 +1,9 @@
-//! Variables that are lists of switches: a `SET` of one sets the switches that it names, and leaves the others as they were. So one does
-//! not take the place of another, unless it names the same ones.
+//! Variables that are lists of switches: a `SET` of one sets the switches that it names, and leaves
+//! the others as they were. So one does not take the place of another, unless it names the same
+//! ones.
 
-/// Such variables, in lower case. Sources: *Switchable Optimizations* of MySQL's manual, `optimizer_switch` of MariaDB's.
+/// Such variables, in lower case. Sources: *Switchable Optimizations* of MySQL's manual,
+/// `optimizer_switch` of MariaDB's.
 const LISTS: [&str; 2] = ["optimizer_switch", "optimizer_trace_features"];
 
 /// What settings of such variables are called, besides the names of the switches.
@@ -12,7 +14,8 @@ pub(super) fn is_list(name: &str) -> bool {
     LISTS.contains(&name)
 }
 
-/// What the setting of variable `name`, in lower case, to the literal `value` takes the place of; nothing if that is not certain.
+/// What the setting of variable `name`, in lower case, to the literal `value` takes the place of;
+/// nothing if that is not certain.
 pub(super) fn key(name: &str, value: &[u8]) -> Option<String> {
     // A word or a number is about all switches.
     let is_text = value.first().is_some_and(|first| matches!(first, b'\'' | b'"'));

@@ -1,7 +1,8 @@
-//! The changes of a session that OK packets tell: read as they pass, and taken out where the client has not asked for them.
+//! The changes of a session that OK packets tell: read as they pass, and taken out where the client
+//! has not asked for them.
 //!
-//! A packet that a read has cut is held back until the rest of it comes. What is not an OK packet, and what is too long to be one
-//! that servers send, passes as it is.
+//! A packet that a read has cut is held back until the rest of it comes. What is not an OK packet,
+//! and what is too long to be one that servers send, passes as it is.
 
 use monitor::Gtid;
 use wire::frame::{HEADER_LEN, Header, put_message};
@@ -54,8 +55,8 @@ impl Trackers {
         self.passed = 0;
     }
 
-    /// The last `len` bytes of what has come, of which `read` is what the last read has brought, are a packet that tells of changes: looks
-    /// at it. Returns the last transaction that it tells.
+    /// The last `len` bytes of what has come, of which `read` is what the last read has brought,
+    /// are a packet that tells of changes: looks at it. Returns the last transaction that it tells.
     pub(crate) fn look(&mut self, read: &[u8], len: usize) -> Option<Gtid> {
         let end = self.held.len() + read.len();
         // Its beginning may be told already.
@@ -73,8 +74,8 @@ impl Trackers {
         told(state)
     }
 
-    /// What the client gets of what was held and read; nothing if that is what was read. Of the end, `cut` bytes may be the beginning of
-    /// such a packet.
+    /// What the client gets of what was held and read; nothing if that is what was read. Of the
+    /// end, `cut` bytes may be the beginning of such a packet.
     pub(crate) fn pass(&mut self, read: &[u8], cut: usize) -> Option<Vec<u8>> {
         let all = self.held.len() + read.len();
         let may_hold = cut <= TRACKERS_BYTES_MAX && cut <= all - self.passed;

@@ -1,7 +1,8 @@
 //! What a server remembers of the values with which a prepared statement was executed.
 //!
-//! At MySQL from 8.0.22 on a parameter takes on the type of its value where nothing else decides it, and later values are made that: behind
-//! 23, `SELECT ?` says of `'abc'` that it is 0. Strings and NULLs leave a parameter as it is, so a session may go on with a statement that another one
+//! At MySQL from 8.0.22 on a parameter takes on the type of its value where nothing else decides
+//! it, and later values are made that: behind 23, `SELECT ?` says of `'abc'` that it is 0. Strings
+//! and NULLs leave a parameter as it is, so a session may go on with a statement that another one
 //! has executed with the same types, and with no other. MariaDB goes by each value alone.
 
 use wire::Capabilities;
@@ -24,12 +25,14 @@ pub(crate) enum Type {
     Several,
 }
 
-/// The types of all parameters of a statement, so far or of one execution; nothing if all may be any.
+/// The types of all parameters of a statement, so far or of one execution; nothing if all may be
+/// any.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Typed(Box<[Type]>);
 
 impl Type {
-    /// Of a type as executions have it: `MYSQL_TYPE_*`, and above it whether it is unsigned. Source: `COM_STMT_EXECUTE`.
+    /// Of a type as executions have it: `MYSQL_TYPE_*`, and above it whether it is unsigned.
+    /// Source: `COM_STMT_EXECUTE`.
     const fn of_code(code: u16) -> Self {
         let is_unsigned = code & 0x8000 != 0;
         match code & 0xff {
@@ -44,8 +47,8 @@ impl Type {
         }
     }
 
-    /// Those of an execution of a statement with `prepared` parameters, which have these types in the form of
-    /// [`types_without_attributes`](ExecuteParams::types_without_attributes).
+    /// Those of an execution of a statement with `prepared` parameters, which have these types in
+    /// the form of [`types_without_attributes`](ExecuteParams::types_without_attributes).
     pub(crate) fn of<'a>(
         params: &ExecuteParams<'a>,
         types: &'a [u8],
@@ -101,8 +104,8 @@ impl Typed {
         self.0.contains(&Type::Several)
     }
 
-    /// Whether a statement that has had these does for a session that has executed its own with `own` and is about to do so with `now`: it has
-    /// nothing that would be news to it.
+    /// Whether a statement that has had these does for a session that has executed its own with
+    /// `own` and is about to do so with `now`: it has nothing that would be news to it.
     pub(crate) fn suits(&self, own: &Self, now: &Self) -> bool {
         self.0.iter().enumerate().all(|(at, one)| match own.at(at) {
             _ if *one == Type::Any => true,

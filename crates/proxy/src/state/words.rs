@@ -1,8 +1,10 @@
-//! The tokens of a statement, by their places: for the few statements that have to be looked at word by word.
+//! The tokens of a statement, by their places: for the few statements that have to be looked at
+//! word by word.
 
 use sql::lexer::{Kind, Lexer, Modes, Token};
 
-/// Tokens of a statement, or of a part of one. Beyond the last there is nothing, which is like no word.
+/// Tokens of a statement, or of a part of one. Beyond the last there is nothing, which is like no
+/// word.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words<'a> {
     text: &'a [u8],

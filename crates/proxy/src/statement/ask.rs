@@ -1,12 +1,13 @@
-//! Statements that ask the proxy itself: where statements go (`EXPLAIN ROUTE`), the trace of the last one, and what it knows of
-//! the session (`PROXYSQL INTERNAL SESSION`).
+//! Statements that ask the proxy itself: where statements go (`EXPLAIN ROUTE`), the trace of the
+//! last one, and what it knows of the session (`PROXYSQL INTERNAL SESSION`).
 
 use super::words::Words;
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// `EXPLAIN [FORMAT=JSON] ROUTE <statement>`, or with the format behind `ROUTE`, where it stands on the admin port.
+    /// `EXPLAIN [FORMAT=JSON] ROUTE <statement>`, or with the format behind `ROUTE`, where it
+    /// stands on the admin port.
     Route {
         /// Whether the answer is JSON.
         json: bool,

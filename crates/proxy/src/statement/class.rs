@@ -1,8 +1,8 @@
-//! What kind of statement a text is, as far as its first words tell: what it is counted as, and the first thing asked about what
-//! it changes in its session.
+//! What kind of statement a text is, as far as its first words tell: what it is counted as, and the
+//! first thing asked about what it changes in its session.
 //!
-//! The classes are ProxySQL's. Some of them ProxySQL knows and never counts (`EXPLAIN`, `TRUNCATE_TABLE`,
-//! `SELECT_FOR_UPDATE` and others); here they are counted.
+//! The classes are ProxySQL's. Some of them ProxySQL knows and never counts (`EXPLAIN`,
+//! `TRUNCATE_TABLE`, `SELECT_FOR_UPDATE` and others); here they are counted.
 
 use super::words::Words;
 
@@ -247,7 +247,8 @@ const MODIFIERS: &[&str] = &[
     "TEMPORARY",
 ];
 
-/// The class that the kind of object tells, behind modifiers like `OR REPLACE`, `ALGORITHM = MERGE` or `DEFINER = a@b`.
+/// The class that the kind of object tells, behind modifiers like `OR REPLACE`, `ALGORITHM = MERGE`
+/// or `DEFINER = a@b`.
 fn object(mut words: Words<'_>, classes: &[(&str, Class)]) -> Option<Class> {
     loop {
         if let Some((_, class)) = classes.iter().find(|(name, _)| words.keyword(name)) {
@@ -319,7 +320,8 @@ pub(crate) fn set_of(text: &[u8]) -> SetOf {
     if words.keyword("AUTOCOMMIT") { SetOf::Autocommit } else { SetOf::Other }
 }
 
-/// The schema that a statement of [`Class::Use`] names; nothing if it is not certain what servers take for its name.
+/// The schema that a statement of [`Class::Use`] names; nothing if it is not certain what servers
+/// take for its name.
 pub(crate) fn used_schema(text: &[u8]) -> Option<&[u8]> {
     let mut words = Words::new(text);
     words.keyword("USE");

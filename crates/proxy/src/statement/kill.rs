@@ -56,8 +56,8 @@ impl Kill {
     }
 }
 
-/// Reads `KILL [HARD | SOFT] [CONNECTION | QUERY] id`, and nothing else: ids of statements (`QUERY ID`), users, and ids
-/// that have to be computed are for the server.
+/// Reads `KILL [HARD | SOFT] [CONNECTION | QUERY] id`, and nothing else: ids of statements
+/// (`QUERY ID`), users, and ids that have to be computed are for the server.
 pub(crate) fn parse(text: &[u8]) -> Option<Kill> {
     let mut words = Words::new(text);
     words.keyword("KILL").then_some(())?;

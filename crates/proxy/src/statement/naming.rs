@@ -26,8 +26,8 @@ const _: () = assert!(
 const PLACES: [&str; 6] =
     ["information_schema", "performance_schema", "sys", "processlist", "innodb_trx", "is_used_lock"];
 
-/// Whether the whole text of a statement has an id in it. This is what statements pay that have none: a look at every
-/// tenth byte, which no ten digits in a row can stand between.
+/// Whether the whole text of a statement has an id in it. This is what statements pay that have
+/// none: a look at every tenth byte, which no ten digits in a row can stand between.
 pub(crate) fn has_id(text: &[u8]) -> bool {
     text.chunks_exact(DIGITS).enumerate().any(|(n, chunk)| {
         chunk.last().is_some_and(u8::is_ascii_digit) && id_around(text, n * DIGITS + DIGITS - 1).is_some()
@@ -45,7 +45,8 @@ pub(super) const fn may_become_one(text: &[u8]) -> bool {
     }
 }
 
-/// The statement with other numbers in place of ids, if it is one of these and has ids that `translate` knows.
+/// The statement with other numbers in place of ids, if it is one of these and has ids that
+/// `translate` knows.
 pub(crate) fn translated(text: &[u8], translate: impl Fn(u32) -> Option<u32>) -> Option<Vec<u8>> {
     if !has_id(text) || !speaks_of_threads(text) {
         return None;
@@ -62,7 +63,8 @@ pub(crate) fn translated(text: &[u8], translate: impl Fn(u32) -> Option<u32>) ->
     (done > 0).then_some(out)
 }
 
-/// The id that the byte at `at` is a digit of, and where it begins. Digits in a row with something else are no id.
+/// The id that the byte at `at` is a digit of, and where it begins. Digits in a row with something
+/// else are no id.
 fn id_around(text: &[u8], at: usize) -> Option<(usize, u32)> {
     let (before, behind) = text.split_at_checked(at)?;
     let ahead = behind.iter().take(DIGITS + 1).take_while(|byte| byte.is_ascii_digit()).count();

@@ -1,10 +1,10 @@
 //! Words and signs of a statement, without whitespace and comments.
 //!
-//! Comments are `/* ... */`, `#` and `-- ` up to the end of the line. The text of a MySQL comment that servers
-//! execute, `/*!50000 ... */`, counts as text; see [`EXECUTED_BELOW`].
+//! Comments are `/* ... */`, `#` and `-- ` up to the end of the line. The text of a MySQL comment
+//! that servers execute, `/*!50000 ... */`, counts as text; see [`EXECUTED_BELOW`].
 
-/// Versions of executable comments that every server of today executes: none is older, and MariaDB leaves out the text
-/// of those that name a version of MySQL 5.7 or newer.
+/// Versions of executable comments that every server of today executes: none is older, and MariaDB
+/// leaves out the text of those that name a version of MySQL 5.7 or newer.
 const EXECUTED_BELOW: u32 = 50_700;
 
 /// A piece of a statement.
@@ -55,7 +55,8 @@ impl<'a> Words<'a> {
         self.rest
     }
 
-    /// The same from the next word on; nothing if that stands in a comment that servers may execute, or one that is not understood.
+    /// The same from the next word on; nothing if that stands in a comment that servers may
+    /// execute, or one that is not understood.
     pub(super) fn next_text(&mut self) -> Option<&'a [u8]> {
         (self.skip_blanks() && !self.in_comment).then_some(self.rest)
     }
@@ -90,7 +91,8 @@ impl<'a> Words<'a> {
         taken
     }
 
-    /// Passes over whitespace and comments; false at a comment that is not understood or has no end.
+    /// Passes over whitespace and comments; false at a comment that is not understood or has no
+    /// end.
     fn skip_blanks(&mut self) -> bool {
         loop {
             let rest = self.rest;

@@ -1,4 +1,5 @@
-//! One user: what its row says, what was learned about its password, and how many clients and connections it has.
+//! One user: what its row says, what was learned about its password, and how many clients and
+//! connections it has.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +36,8 @@ pub(crate) struct User {
     pub(crate) limit: Option<Limit>,
     /// How many connections to servers it may have; `u32::MAX`: any number.
     max_backends: u32,
-    /// Whether the proxy may log in to servers as this user: its row, or another one of the same name, says so.
+    /// Whether the proxy may log in to servers as this user: its row, or another one of the same
+    /// name, says so.
     pub(crate) for_servers: bool,
     /// Whether clients must use TLS.
     pub(crate) use_ssl: bool,
@@ -51,8 +53,8 @@ pub(crate) struct User {
     learned: Mutex<Option<Learned>>,
     /// Schemas (`None`: none at all) that a server has let this user into, and when.
     pub(super) accepted: Mutex<HashMap<Option<Box<[u8]>>, Instant>>,
-    /// Whether a server has asked for more than the hash in the table. A decoy shares this with the user whose kind it
-    /// has, so that the messages of a login do not tell them apart.
+    /// Whether a server has asked for more than the hash in the table. A decoy shares this with the
+    /// user whose kind it has, so that the messages of a login do not tell them apart.
     pub(super) wants_password: Arc<AtomicBool>,
 }
 
@@ -141,7 +143,8 @@ impl User {
         }
     }
 
-    /// This user, with what is known of it from `before`, when it was configured otherwise; `before` itself if it was not.
+    /// This user, with what is known of it from `before`, when it was configured otherwise;
+    /// `before` itself if it was not.
     pub(super) fn after(mut self, before: &Arc<Self>) -> Arc<Self> {
         let same_password = self.credential == before.credential && self.additional == before.additional;
         let same = same_password
@@ -176,7 +179,8 @@ impl User {
         }
     }
 
-    /// Whether sessions of both have their places among the same ones: they are one user, maybe configured anew.
+    /// Whether sessions of both have their places among the same ones: they are one user, maybe
+    /// configured anew.
     pub(crate) fn shares_places_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.connections, &other.connections)
     }
@@ -216,8 +220,8 @@ impl User {
         self.learned().as_ref().map(|learned| learned.digest)
     }
 
-    /// What the session can log in to servers with, after a login that showed `shown`; `digest` is what it
-    /// taught, if it was a full exchange.
+    /// What the session can log in to servers with, after a login that showed `shown`; `digest` is
+    /// what it taught, if it was a full exchange.
     pub(crate) fn learn(&self, shown: Secret, digest: Option<[u8; 32]>) -> Secret {
         let mut learned = self.learned();
         if let Some(digest) = digest {
@@ -236,13 +240,14 @@ impl User {
         self.wants_password.load(Ordering::Relaxed)
     }
 
-    /// A server has asked for what cannot be made of the hash in the table: from now on clients are asked for the
-    /// password, until one has shown it.
+    /// A server has asked for what cannot be made of the hash in the table: from now on clients are
+    /// asked for the password, until one has shown it.
     pub(crate) fn want_password(&self) {
         self.wants_password.store(true, Ordering::Relaxed);
     }
 
-    /// A server has refused `secret`. If it was learned, clients have to show the password again: it may have changed.
+    /// A server has refused `secret`. If it was learned, clients have to show the password again:
+    /// it may have changed.
     pub(crate) fn forget(&self, secret: &Secret) {
         let mut learned = self.learned();
         if learned.as_ref().is_some_and(|learned| learned.secret == *secret) {

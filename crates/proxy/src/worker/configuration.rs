@@ -23,8 +23,8 @@ impl Worker {
         self.version.get()
     }
 
-    /// Uses another configuration from now on. If its rules are others, `routing` was made of them; what was used before comes
-    /// back, to be freed where nobody waits.
+    /// Uses another configuration from now on. If its rules are others, `routing` was made of them;
+    /// what was used before comes back, to be freed where nobody waits.
     pub(crate) fn configure(
         self: &Rc<Self>,
         snapshot: Arc<Snapshot>,
@@ -51,7 +51,8 @@ impl Worker {
         before
     }
 
-    /// Forgets what was counted of servers that the pool has forgotten: each that comes back is another one. Returns those that there are.
+    /// Forgets what was counted of servers that the pool has forgotten: each that comes back is
+    /// another one. Returns those that there are.
     fn forget_servers(&self) -> Vec<Arc<Server<Target>>> {
         let servers = self.shared.pool.servers();
         let known: HashSet<u64> = servers.iter().map(|server| server.id()).collect();
@@ -59,7 +60,8 @@ impl Worker {
         servers
     }
 
-    /// Has all sessions, and whoever else waits for a server, look whether they have to do with servers that are of no use any more.
+    /// Has all sessions, and whoever else waits for a server, look whether they have to do with
+    /// servers that are of no use any more.
     pub(crate) fn recall(&self) {
         self.forget_servers();
         self.recalled.notify_waiters();

@@ -22,7 +22,8 @@ pub(crate) enum Message {
     Drain(Duration),
     /// Something of this session is to be killed.
     Kill(Seat, Request),
-    /// Somebody wants something done, or to know something; the worker does it between two turns of its loop.
+    /// Somebody wants something done, or to know something; the worker does it between two turns of
+    /// its loop.
     Ask(Question),
 }
 
@@ -55,14 +56,16 @@ impl Inbox {
         Self { sender, sessions }
     }
 
-    /// Hands a message over. The queue is bounded by `mysql-max_connections`: a client in it has its place.
+    /// Hands a message over. The queue is bounded by `mysql-max_connections`: a client in it has
+    /// its place.
     pub(crate) fn send(&self, message: Message) {
         if matches!(message, Message::Client(_)) {
             self.sessions.fetch_add(1, Ordering::Relaxed);
         }
         if let Err(mpsc::error::SendError(Message::Client(arrival))) = self.sender.send(message) {
             self.sessions.fetch_sub(1, Ordering::Relaxed);
-            // Workers end when the proxy drains, or by a bug that has been reported on standard error.
+            // Workers end when the proxy drains, or by a bug that has been reported on standard
+            // error.
             tracing::error!(peer = %arrival.guest.peer, "a client came to a worker that has ended");
         }
     }

@@ -154,7 +154,8 @@ fn another_server_is_taken_when_the_first_fails() {
         let (stage, mut servers) = stage_with(retrying(&["down", "up"], 1, ms(1)), CAPACITY, |endpoint| {
             endpoint.to_string() == "down:3306"
         });
-        // The choice is random: with one retry, so many sessions find it only if failures are avoided.
+        // The choice is random: with one retry, so many sessions find it only if failures are
+        // avoided.
         for _ in 0..30 {
             let mut client = log_in(&stage).await;
             first_query(&mut client, &mut servers).await;

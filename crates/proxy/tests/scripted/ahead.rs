@@ -1,4 +1,5 @@
-//! How connections are begun: ahead of need, no faster than may be, no more than may be; and when they end although nothing is wrong.
+//! How connections are begun: ahead of need, no faster than may be, no more than may be; and when
+//! they end although nothing is wrong.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,4 +1,5 @@
-//! Answers of every shape: each arrives as the server has sent it, and the next command gets its own.
+//! Answers of every shape: each arrives as the server has sent it, and the next command gets its
+//! own.
 
 use proptest::collection::vec;
 use testkit::client::CAPABILITIES;
@@ -81,7 +82,8 @@ fn rows_may_start_like_other_packets() {
     play(async || {
         let (_stage, mut client, mut server) = session().await;
         ask(&mut client, &mut server, "SELECT odd").await;
-        // A NULL first looks like a file request, an empty string like OK, 252 bytes need a length of three.
+        // A NULL first looks like a file request, an empty string like OK, 252 bytes need a length
+        // of three.
         let long = "x".repeat(300);
         let rows: &[&[Option<&str>]] = &[&[None, None], &[Some(""), None], &[Some(&long), Some("")]];
         server.rows(&["a", "b"], rows).await;
@@ -202,8 +204,8 @@ fn c17_rows_around_a_full_packet_are_rows() {
         let mut client = Client::connect(stage.client(1 << 20).unwrap(), &options()).await;
         let mut server = first_query(&mut client, &mut servers).await;
         ask(&mut client, &mut server, "SELECT long").await;
-        // With the four bytes of its length one row fills a packet, so that an empty one follows; the other starts with
-        // 0xfe, like the end of the rows.
+        // With the four bytes of its length one row fills a packet, so that an empty one follows;
+        // the other starts with 0xfe, like the end of the rows.
         for len in [MAX_PAYLOAD - 4, MAX_PAYLOAD + 1] {
             let cell = "x".repeat(len);
             let row: &[Option<&str>] = &[Some(&cell)];
@@ -215,7 +217,8 @@ fn c17_rows_around_a_full_packet_are_rows() {
     });
 }
 
-/// An answer with everything in it: results, rows, an OK in between, session state, an error at the end.
+/// An answer with everything in it: results, rows, an OK in between, session state, an error at the
+/// end.
 fn motley_answer() -> Vec<u8> {
     let more = StatusFlags::AUTOCOMMIT | StatusFlags::MORE_RESULTS;
     let ok = |header, status, session_state| {

@@ -55,7 +55,8 @@ fn execution(id: [u8; 4], attributes: &[(&[u8], &[u8])]) -> Vec<u8> {
     body
 }
 
-/// A statement runs at this server, which knows it as `known_as`, with all that the client has said.
+/// A statement runs at this server, which knows it as `known_as`, with all that the client has
+/// said.
 async fn run(
     client: &mut Client,
     server: &mut Database,

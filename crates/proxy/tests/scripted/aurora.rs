@@ -1,4 +1,5 @@
-//! Servers that say that they are an Aurora cluster: who gets what, and which of them were never configured.
+//! Servers that say that they are an Aurora cluster: who gets what, and which of them were never
+//! configured.
 
 use std::cell::RefCell;
 use std::collections::HashSet;

@@ -1,4 +1,5 @@
-//! Logins that a server is asked about, so that clients hear of its refusals where they expect them.
+//! Logins that a server is asked about, so that clients hear of its refusals where they expect
+//! them.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Which server a session gets: those that fail are left alone, slow ones passed over, and the balance decides.
+//! Which server a session gets: those that fail are left alone, slow ones passed over, and the
+//! balance decides.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -74,7 +75,8 @@ fn errors_about_users_do_not_count_against_the_server() {
     });
 }
 
-/// One error is enough; a session has waited until so long before its time is over when it gets a place, and nobody answers there.
+/// One error is enough; a session has waited until so long before its time is over when it gets a
+/// place, and nobody answers there.
 fn status_after_silence(left: Duration, one_attempt: Duration) -> &'static str {
     let status = Cell::new("");
     play(async || {

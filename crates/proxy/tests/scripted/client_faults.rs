@@ -244,7 +244,8 @@ fn the_limit_also_holds_for_the_first_command() {
 fn a_command_that_is_too_long_is_refused_although_the_client_sends_on() {
     play(async || {
         let (stage, _servers, mut client, mut server) = session_in(limited(8192)).await;
-        // Much more than any socket holds: the rest must be read for the client to come to the error.
+        // Much more than any socket holds: the rest must be read for the client to come to the
+        // error.
         client.send_at(0, &long_query(1 << 20)).await;
         client.expect_err(1153).await;
         client.expect_end().await;

@@ -85,7 +85,8 @@ fn a_stored_hash_is_checked_fast_once_the_password_was_seen() {
         client.send_login(&info, &options, &caching_sha2::answer(b"secret", &info.nonce)).await;
         client.expect(&[1, 3]).await;
         client.expect_ok().await;
-        // A wrong password is not refused by what was learned: it may have been changed. It is asked for.
+        // A wrong password is not refused by what was learned: it may have been changed. It is
+        // asked for.
         let (mut client, info) = greeted(&stage).await;
         client.send_login(&info, &options, &caching_sha2::answer(b"wrong", &info.nonce)).await;
         client.expect(&[1, 4]).await;

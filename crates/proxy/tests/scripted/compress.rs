@@ -139,7 +139,8 @@ fn connector_python_gets_the_rest_of_a_long_packet_in_one_frame() {
 #[test]
 fn ids_wrap_and_commands_may_come_at_any_count() {
     on_every_combination(&async |client, server| {
-        // With one column, 253 rows end with id 0, and the next command comes where the count is at 1.
+        // With one column, 253 rows end with id 0, and the next command comes where the count is at
+        // 1.
         for rows in [1, 250, 251, 252, 253, 254, 255, 256, 700] {
             client.send_query("SELECT many").await;
             let row: &[Option<&str>] = &[None];

@@ -1,4 +1,5 @@
-//! Bad frames and bombs: one session ends, with a word where one can be said, and nobody holds much.
+//! Bad frames and bombs: one session ends, with a word where one can be said, and nobody holds
+//! much.
 
 use std::time::Duration;
 
@@ -100,7 +101,8 @@ fn a_bomb_is_refused_before_it_grows() {
                 }
                 (stage, client, server)
             };
-            // Packets of 16 MB of zeros, each in one frame of some kilobytes: 1 GB in less than 1 MB.
+            // Packets of 16 MB of zeros, each in one frame of some kilobytes: 1 GB in less than 1
+            // MB.
             let zeros = vec![0; MAX_PAYLOAD];
             let body = frame(method, 0, &zeros);
             let mut bomb = Vec::new();
@@ -118,7 +120,8 @@ fn a_bomb_is_refused_before_it_grows() {
             });
             settle().await;
             if let Some(server) = &mut server {
-                // Of the command, nothing but what came before its length was known to be too large.
+                // Of the command, nothing but what came before its length was known to be too
+                // large.
                 let gone = server.stream().unread();
                 assert!(gone <= SCRATCH + CAPACITY, "{gone} bytes");
             }
@@ -146,7 +149,8 @@ fn a_frame_that_never_ends_is_an_idle_client() {
             server.ok().await;
             client.expect_ok().await;
             let mut query = frame(method, 0, &messages(0, &[&[3; 5000]]));
-            // The checksum is missing, or the end of the only block: all of the command might be known.
+            // The checksum is missing, or the end of the only block: all of the command might be
+            // known.
             query.pop();
             client.send_bytes(&query).await;
             tokio::time::sleep(Duration::from_secs(50)).await;

@@ -120,8 +120,8 @@ fn c24_nobody_waits_for_a_server_that_is_found_down_while_it_is_connected_to() {
     });
 }
 
-/// The monitor has never missed it: its own connection was there all the time. A new one, begun behind the last error, proves that there
-/// can be others.
+/// The monitor has never missed it: its own connection was there all the time. A new one, begun
+/// behind the last error, proves that there can be others.
 #[test]
 fn a_server_that_sessions_could_not_reach_is_back_when_the_monitor_has_reached_it() {
     play(async || {

@@ -14,7 +14,8 @@ use super::support::{
     messages, options, options_for, play, rule, secs, settle, stage, stage_with, user,
 };
 
-/// The usual user's sessions are copied; connections would be shared, and a rule would refuse each statement.
+/// The usual user's sessions are copied; connections would be shared, and a rule would refuse each
+/// statement.
 fn forwarding() -> Config {
     let mut config = config();
     config.users[0].fast_forward = true;

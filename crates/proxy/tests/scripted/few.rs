@@ -1,4 +1,5 @@
-//! Servers that take fewer connections than `max_connections` of their rows says, and rows that say less than before.
+//! Servers that take fewer connections than `max_connections` of their rows says, and rows that say
+//! less than before.
 
 use config::Config;
 use testkit::script::ScriptedServer;

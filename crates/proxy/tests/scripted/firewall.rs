@@ -76,7 +76,8 @@ fn a_protected_user_sends_what_is_listed_and_nothing_else() {
     });
 }
 
-/// A comment that servers execute, a cut and a string that ends elsewhere leave no trace in the digest.
+/// A comment that servers execute, a cut and a string that ends elsewhere leave no trace in the
+/// digest.
 #[test]
 fn a_statement_is_refused_whose_digest_does_not_say_all_of_it() {
     play(async || {

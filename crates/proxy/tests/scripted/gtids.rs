@@ -1,4 +1,5 @@
-//! Statements that must see a transaction (`min_gtid`), and the readers of servers' binary logs that say who has executed it.
+//! Statements that must see a transaction (`min_gtid`), and the readers of servers' binary logs
+//! that say who has executed it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

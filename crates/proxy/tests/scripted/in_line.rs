@@ -1,5 +1,5 @@
-//! Statements that wait for the connection of another session: it is handed to the one who was served longest ago, and what has to be
-//! done besides is done then.
+//! Statements that wait for the connection of another session: it is handed to the one who was
+//! served longest ago, and what has to be done besides is done then.
 
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
@@ -129,8 +129,8 @@ fn turns_are_taken_in_the_order_of_coming() {
     });
 }
 
-/// Of three clients with one connection the second has waited for 90 ms, and the first waits when its next statement comes, `pause` after
-/// it was served. Whose statement is the next one?
+/// Of three clients with one connection the second has waited for 90 ms, and the first waits when
+/// its next statement comes, `pause` after it was served. Whose statement is the next one?
 async fn next_after(turn_ms: u64, pause: u64) -> String {
     let mut config = config();
     config.variables.connect_timeout_server_max = ms(1_000);

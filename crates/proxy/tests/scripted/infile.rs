@@ -1,4 +1,5 @@
-//! `LOAD DATA LOCAL`: the server asks for a file in the middle of its answer, and the client sends it.
+//! `LOAD DATA LOCAL`: the server asks for a file in the middle of its answer, and the client sends
+//! it.
 
 use std::time::Duration;
 

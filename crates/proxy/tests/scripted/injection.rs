@@ -1,4 +1,5 @@
-//! Statements that look like injected SQL: that they reach no server, what ends with them, and what passes.
+//! Statements that look like injected SQL: that they reach no server, what ends with them, and what
+//! passes.
 
 use config::{Config, FirewallMode, FirewallRule, FirewallUser, QueryRule, SqliFingerprint};
 use proxy::stage::Stage;
@@ -28,14 +29,15 @@ fn digest_of(sql: &str) -> u64 {
     digest.hash()
 }
 
-/// How many statements were found, how many had a fingerprint that is listed, and how many the detector has failed with.
+/// How many statements were found, how many had a fingerprint that is listed, and how many the
+/// detector has failed with.
 fn counts(stage: &Stage) -> [u64; 3] {
     ["automatic_detected_sql_injection", "whitelisted_sqli_fingerprint", "Sqli_detector_failed"]
         .map(|name| stage.global(name))
 }
 
-/// Plays a test with the lines of its log. All do so: whether a line is wanted is found out when one of them comes to it for the
-/// first time.
+/// Plays a test with the lines of its log. All do so: whether a line is wanted is found out when
+/// one of them comes to it for the first time.
 fn logged(test: impl AsyncFnOnce(Lines)) {
     play(async || {
         let lines = Lines::default();
@@ -125,7 +127,8 @@ fn fingerprints_that_are_listed_pass_and_so_does_all_if_nothing_is_refused_yet()
     });
 }
 
-/// What is known of a digest, and what rules have said about it, is no reason not to look at a statement.
+/// What is known of a digest, and what rules have said about it, is no reason not to look at a
+/// statement.
 #[test]
 fn each_statement_is_looked_at_whatever_rules_say_about_its_digest() {
     logged(async |_| {

@@ -1,4 +1,5 @@
-//! The isolation level that sessions of a user begin with (`default-transaction_isolation` of its attributes).
+//! The isolation level that sessions of a user begin with (`default-transaction_isolation` of its
+//! attributes).
 
 use config::Config;
 use wire::command::Kind;

@@ -23,7 +23,8 @@ pub(super) async fn log_in_with_id(stage: &Stage, options: &Options) -> (Client,
     (client, id)
 }
 
-/// A stage, the servers' ends, a client whose statement runs, its id, its server, and another client of the same user.
+/// A stage, the servers' ends, a client whose statement runs, its id, its server, and another
+/// client of the same user.
 pub(super) async fn running() -> (Stage, Servers, Client, u32, Database, Client) {
     let (stage, mut servers) = stage(config());
     let (mut client, id) = log_in_with_id(&stage, &options()).await;
@@ -154,7 +155,8 @@ fn a_session_that_does_nothing_loses_nothing_by_kill_query() {
     });
 }
 
-/// The server was asked for a thread that the session had when the statement was prepared, and has no more.
+/// The server was asked for a thread that the session had when the statement was prepared, and has
+/// no more.
 #[test]
 fn a_prepared_kill_is_executed_like_any_other() {
     play(async || {

@@ -1,4 +1,5 @@
-//! KILL at the wrong moment: what it was meant for ends, somebody leaves, a server is slow, the proxy ends.
+//! KILL at the wrong moment: what it was meant for ends, somebody leaves, a server is slow, the
+//! proxy ends.
 
 use std::time::Duration;
 
@@ -275,7 +276,8 @@ fn a_drain_lets_a_kill_end_and_its_deadline_does_not() {
     }
 }
 
-/// A session that another user wants to have killed, while sessions of its own user wait for its connection.
+/// A session that another user wants to have killed, while sessions of its own user wait for its
+/// connection.
 struct Aimed {
     _stage: Stage,
     servers: Servers,
@@ -292,7 +294,8 @@ struct Aimed {
 }
 
 impl Aimed {
-    /// The other user has said this, and the id of the session that it means, which then runs a statement.
+    /// The other user has said this, and the id of the session that it means, which then runs a
+    /// statement.
     async fn by(kill: &str) -> Self {
         let mut config = shared();
         config.users.push(user("other", "secret"));

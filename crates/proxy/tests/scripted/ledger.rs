@@ -1,4 +1,5 @@
-//! Who has which prepared statements, as statistics show it, and that the sums are those of the rows.
+//! Who has which prepared statements, as statistics show it, and that the sums are those of the
+//! rows.
 
 use proxy::stage::Stage;
 use proxy::stats::StatementStats;

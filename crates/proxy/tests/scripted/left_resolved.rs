@@ -1,4 +1,5 @@
-//! Prepared statements go by some variables as they were when they were prepared, at MySQL: `GROUP_CONCAT()` by `group_concat_max_len`.
+//! Prepared statements go by some variables as they were when they were prepared, at MySQL:
+//! `GROUP_CONCAT()` by `group_concat_max_len`.
 
 use wire::command::Kind;
 
@@ -58,7 +59,8 @@ fn c15_a_statement_goes_by_what_was_set_when_it_was_prepared() {
     }
 }
 
-/// It takes warnings away that a `SET` takes away as well. Prepared later in the modes of its time, it would go by another length.
+/// It takes warnings away that a `SET` takes away as well. Prepared later in the modes of its time,
+/// it would go by another length.
 #[test]
 fn c15_at_mysql_a_statement_is_prepared_in_front_of_a_setting_though_there_are_warnings() {
     play(async || {

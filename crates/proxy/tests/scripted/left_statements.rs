@@ -1,4 +1,5 @@
-//! Prepared statements that stay at a connection when it becomes another session's: who executes them there, and who must not.
+//! Prepared statements that stay at a connection when it becomes another session's: who executes
+//! them there, and who must not.
 
 use config::Config;
 use wire::StatusFlags;
@@ -45,7 +46,8 @@ pub(super) async fn expect_close(server: &mut Database, id: u8) {
     server.expect_command(Kind::StmtClose, &u32::from(id).to_le_bytes()).await;
 }
 
-/// A statement of the session that gets the connection next, in front of which a statement of the one before is closed.
+/// A statement of the session that gets the connection next, in front of which a statement of the
+/// one before is closed.
 async fn closes_and_runs(client: &mut Client, server: &mut Database, id: u8) {
     client.send_query("SELECT 2").await;
     expect_close(server, id).await;
@@ -312,7 +314,8 @@ fn c15_the_types_of_an_execution_that_was_refused_are_those_of_the_next_one() {
     });
 }
 
-/// The client is told once that a statement has other columns: a connection where it is prepared with the old ones would have it told again.
+/// The client is told once that a statement has other columns: a connection where it is prepared
+/// with the old ones would have it told again.
 #[test]
 fn c15_a_client_that_was_told_of_other_columns_executes_no_statement_with_the_old_ones() {
     /// Two columns and no row.

@@ -1,5 +1,5 @@
-//! Prepared statements at MySQL, which makes values what earlier ones were: nobody gets a statement of which the server remembers other
-//! values than his own.
+//! Prepared statements at MySQL, which makes values what earlier ones were: nobody gets a statement
+//! of which the server remembers other values than his own.
 
 use testkit::client::Options;
 use wire::Capabilities;
@@ -111,7 +111,8 @@ fn c16_sessions_with_values_of_the_same_types_share_statements() {
     });
 }
 
-/// MariaDB takes a value that is sent in parts for what the value before was: behind a number it returns an address of its memory.
+/// MariaDB takes a value that is sent in parts for what the value before was: behind a number it
+/// returns an address of its memory.
 #[test]
 fn c04_a_value_in_parts_never_goes_to_a_statement_that_others_have_executed() {
     let part = |id: u8| [id, 0, 0, 0, 0, 0, b'x'];

@@ -1,4 +1,5 @@
-//! Servers that are lost while sessions have connections to them: who goes on, and what is told to whom.
+//! Servers that are lost while sessions have connections to them: who goes on, and what is told to
+//! whom.
 
 use config::Config;
 use proxy::stage::Stage;

@@ -1,4 +1,5 @@
-//! Statements without an answer from a server that is lost: which of them are sent again, and how often.
+//! Statements without an answer from a server that is lost: which of them are sent again, and how
+//! often.
 
 use config::QueryRule;
 

@@ -242,7 +242,8 @@ fn a_password_that_a_server_needs_is_taken_from_the_next_login() {
         switch(&mut server, caching_sha2::NAME, &NONCE).await;
         let error = first.expect_err(9002).await;
         assert!(error.message.contains("SHA-1") && error.message.contains("connect again"), "{error}");
-        // The user's clients now show the password, whatever they begin with; others are left alone.
+        // The user's clients now show the password, whatever they begin with; others are left
+        // alone.
         for plugin in [native::NAME, caching_sha2::NAME] {
             let options = options_for("app", "wrong").auth_plugin(plugin);
             assert_eq!(Client::new(connect(&stage)).log_in(&options).await.unwrap_err().code, 1045);

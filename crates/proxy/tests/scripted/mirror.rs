@@ -1,5 +1,5 @@
-//! Copies of statements for another hostgroup: what is copied and what is not, that no client waits for one, and that their
-//! answers are compared.
+//! Copies of statements for another hostgroup: what is copied and what is not, that no client waits
+//! for one, and that their answers are compared.
 
 use std::net::SocketAddr;
 
@@ -36,7 +36,8 @@ fn compared() -> Config {
     Config { query_rules: vec![rule].into(), ..mirrored() }
 }
 
-/// The client's first statement with its answer; its server, and the end of the connection for the copy.
+/// The client's first statement with its answer; its server, and the end of the connection for the
+/// copy.
 async fn first_select(client: &mut Client, servers: &mut Servers, sql: &str) -> (Database, End) {
     client.send_query(sql).await;
     let (name, end) = servers.dialled().await;
@@ -370,7 +371,8 @@ fn a_copy_has_rules_of_its_own() {
     });
 }
 
-/// Has both servers answer a compared statement with these rows; what is counted then: compared, and different.
+/// Has both servers answer a compared statement with these rows; what is counted then: compared,
+/// and different.
 async fn compare<'a>(
     stage: &Stage,
     servers: &mut Servers,

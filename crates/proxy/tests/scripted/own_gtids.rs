@@ -1,5 +1,5 @@
-//! The transactions that a session has committed, as servers tell them (`session_track_gtids`): `gtid_from_hostgroup` of rules, and
-//! what clients see of it.
+//! The transactions that a session has committed, as servers tell them (`session_track_gtids`):
+//! `gtid_from_hostgroup` of rules, and what clients see of it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -21,7 +21,8 @@ const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const ASK: &str = "SET SESSION session_track_gtids = OWN_GTID";
 const OFF: &str = "SET SESSION session_track_gtids = OFF";
 
-/// Servers that number their writes and tell who has asked, and a reader of what another one has executed.
+/// Servers that number their writes and tell who has asked, and a reader of what another one has
+/// executed.
 #[derive(Default)]
 struct World {
     said: RefCell<Vec<(String, String)>>,
@@ -42,7 +43,8 @@ impl World {
         (world, stage)
     }
 
-    /// The reader says that it has all that there was before the first write, and the proxy has heard it.
+    /// The reader says that it has all that there was before the first write, and the proxy has
+    /// heard it.
     async fn is_new(&self) {
         self.says(format!("ST={UUID}:1")).await;
     }
@@ -129,7 +131,8 @@ async fn answer(server: &mut ScriptedServer<End>, changes: &[StateChange<'_>]) {
     server.send_bytes(second).await;
 }
 
-/// A pair, whose reader has a reader of its GTIDs, and whose reads must see what their session has written.
+/// A pair, whose reader has a reader of its GTIDs, and whose reads must see what their session has
+/// written.
 fn pair() -> Config {
     let mut config = pair_of_servers();
     config.servers.retain(|server| server.hostgroup_id == 0);

@@ -212,7 +212,8 @@ fn c19_nothing_is_sent_behind_a_statement_that_may_load_a_file() {
         server.expect_query("LOAD DATA LOCAL").await;
         server.packets().write(b"\xfbfile").await.unwrap();
         expect_ok(&mut client, 1).await;
-        // The server has got nothing that it would take for the file; the client answers out of turn.
+        // The server has got nothing that it would take for the file; the client answers out of
+        // turn.
         client.packets().expect_seq(1);
         assert_eq!(client.packets().read().await.unwrap(), b"\xfbfile");
     });

@@ -13,7 +13,8 @@ use super::support::{
     messages, options, play, session, settle, stage, stage_with,
 };
 
-/// Most bytes between two peers of which one does not read: what both sockets hold, and one read in between.
+/// Most bytes between two peers of which one does not read: what both sockets hold, and one read in
+/// between.
 const HELD_MAX: usize = CAPACITY + SCRATCH + CAPACITY;
 
 #[test]

@@ -1,4 +1,5 @@
-//! A pair whose primary changes: who gets the writes, and what becomes of sessions that were at the old one.
+//! A pair whose primary changes: who gets the writes, and what becomes of sessions that were at the
+//! old one.
 
 use config::{QueryRule, ServerStatus};
 use proxy::stage::Stage;
@@ -52,7 +53,8 @@ fn c13_the_wait_for_a_writer_has_an_end() {
     });
 }
 
-/// No failover brings one of them back. As long as one is in use, it may be what the others have failed over to.
+/// No failover brings one of them back. As long as one is in use, it may be what the others have
+/// failed over to.
 #[test]
 fn a_pair_that_was_taken_out_of_use_refuses_at_once() {
     for (replica, waits) in [(ServerStatus::OfflineSoft, ms(0)), (ServerStatus::Online, ms(10_000))] {

@@ -101,7 +101,8 @@ fn a_place_that_comes_too_late_goes_to_the_next() {
         let mut second = log_in(&stage).await;
         second.send_query("SELECT 'b'").await;
         settle().await;
-        // Both leave at once: the second is given the first one's place and does not take it any more.
+        // Both leave at once: the second is given the first one's place and does not take it any
+        // more.
         drop((first, second));
         expect_nothing_left(&stage).await;
         let mut third = log_in(&stage).await;

@@ -1,4 +1,5 @@
-//! Users who may have only so many connections to servers, whatever hostgroups their sessions use and whatever becomes of the limit.
+//! Users who may have only so many connections to servers, whatever hostgroups their sessions use
+//! and whatever becomes of the limit.
 
 use config::{Config, QueryRule, Server};
 use proptest::collection::vec;
@@ -17,8 +18,8 @@ use super::support::{
     Client, Servers, begin, database, first_query, log_in, ms, play, rule, secs, settle, stage,
 };
 
-/// Sessions share connections to two servers: one of hostgroup 0, and one of hostgroup 1, which has the statements with `reader` in them.
-/// Their user may have so many of both together.
+/// Sessions share connections to two servers: one of hostgroup 0, and one of hostgroup 1, which has
+/// the statements with `reader` in them. Their user may have so many of both together.
 fn config(most: Option<u64>) -> Config {
     let mut config = shared();
     config.servers = vec![database("db"), Server { hostgroup_id: 1, ..database("reader") }].into();
@@ -81,7 +82,8 @@ fn who_wants_another_hostgroup_does_not_wait_for_ever() {
     });
 }
 
-/// It took one and waited with it in its hand, and others of the user, who could have gone on, got none.
+/// It took one and waited with it in its hand, and others of the user, who could have gone on, got
+/// none.
 #[test]
 fn c23_who_waits_for_a_full_server_holds_none_of_the_users_connections() {
     let mut config = config(Some(2));
@@ -116,7 +118,8 @@ fn c23_who_waits_for_a_full_server_holds_none_of_the_users_connections() {
     });
 }
 
-/// Whoever was handed a connection counted as waiting until its task went on: the next one that came back was ended for it.
+/// Whoever was handed a connection counted as waiting until its task went on: the next one that
+/// came back was ended for it.
 #[test]
 fn who_has_been_handed_a_connection_does_not_wait_any_more() {
     play(async || {
@@ -157,7 +160,8 @@ fn who_has_been_handed_a_connection_does_not_wait_any_more() {
     });
 }
 
-/// Each session allowed what its own user's row had said, so that the limit was what the last one of them thought.
+/// Each session allowed what its own user's row had said, so that the limit was what the last one
+/// of them thought.
 #[test]
 fn c23_a_limit_that_changes_holds_for_sessions_of_before() {
     play(async || {
@@ -272,7 +276,8 @@ impl Asking {
     }
 }
 
-/// C23: whatever clients do, and whatever limit they have meanwhile, what is counted is what is there.
+/// C23: whatever clients do, and whatever limit they have meanwhile, what is counted is what is
+/// there.
 #[test]
 fn c23_connections_of_a_user_are_exact_after_each_step() {
     let mut runner = TestRunner::deterministic();
@@ -311,7 +316,8 @@ fn c23_connections_of_a_user_are_exact_after_each_step() {
     }
 }
 
-/// As many connections are counted as there are: the user may have one now, and is told how many he has.
+/// As many connections are counted as there are: the user may have one now, and is told how many he
+/// has.
 async fn expect_counted(stage: &Stage) {
     stage.apply(config(Some(1))).unwrap();
     // Those of before are of no use to others.

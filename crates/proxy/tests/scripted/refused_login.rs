@@ -183,7 +183,8 @@ fn a_client_that_leaves_during_its_login_leaves_nothing() {
     });
 }
 
-/// A client that stops after `part` of its login is sent away when its time is over, to the millisecond.
+/// A client that stops after `part` of its login is sent away when its time is over, to the
+/// millisecond.
 async fn expect_deadline(part: impl AsyncFnOnce(&mut Client, &ServerInfo)) {
     let mut config = config_of(users());
     config.variables.connect_timeout_client = Duration::from_millis(7_500);

@@ -106,7 +106,8 @@ fn a_server_that_refuses_the_login_is_heard() {
     }
 }
 
-/// A server answers the next connection with this error in place of a greeting; returns the server's name.
+/// A server answers the next connection with this error in place of a greeting; returns the
+/// server's name.
 async fn refuse(servers: &mut Servers, code: u16) -> String {
     let (name, end) = servers.dialled().await;
     let mut server = ScriptedServer::new(end);

@@ -1,4 +1,5 @@
-//! Prepared statements that a server wants to have prepared again (error 1615), and those that cannot be executed twice.
+//! Prepared statements that a server wants to have prepared again (error 1615), and those that
+//! cannot be executed twice.
 
 use proxy::stage::Stage;
 use testkit::client::CAPABILITIES;
@@ -70,8 +71,8 @@ fn a_statement_that_needs_it_is_prepared_again() {
     });
 }
 
-/// The client executes its statement, which the server wants to be prepared again after two seconds. Returns how many commands there were
-/// before.
+/// The client executes its statement, which the server wants to be prepared again after two
+/// seconds. Returns how many commands there were before.
 async fn executes_for_long(stage: &Stage, client: &mut Client, server: &mut Database) -> u64 {
     let before = stage.global("Questions");
     let _ = stage.take_digests();
@@ -238,8 +239,8 @@ async fn accept(servers: &mut Servers) -> Database {
     server
 }
 
-/// A client of MariaDB's with these capabilities, which keeps what it is told of columns. It is known that its server can do that: another
-/// one has been there.
+/// A client of MariaDB's with these capabilities, which keeps what it is told of columns. It is
+/// known that its server can do that: another one has been there.
 async fn keeps_columns(capabilities: Capabilities) -> (Stage, Servers, Client) {
     let (stage, mut servers) = stage(config());
     let mut first = log_in(&stage).await;
@@ -262,7 +263,8 @@ async fn tells(server: &mut Database, id: u32, column: &[u8]) {
     server.send(column).await;
 }
 
-/// Servers leave out what they have told. They have told it to whoever has prepared the statement: that was the proxy.
+/// Servers leave out what they have told. They have told it to whoever has prepared the statement:
+/// that was the proxy.
 #[test]
 fn c15_a_client_that_keeps_columns_hears_that_they_are_others() {
     for (again, is_same) in [(&b"a column"[..], true), (b"another one", false)] {
@@ -364,7 +366,8 @@ fn c16_a_statement_that_came_in_pieces_outlives_its_server() {
     }
 }
 
-/// Of one that is too large to be kept nobody has the rest any more; the part alone may be a statement as well.
+/// Of one that is too large to be kept nobody has the rest any more; the part alone may be a
+/// statement as well.
 #[test]
 fn c16_a_statement_that_came_in_pieces_is_not_prepared_anew_without_the_last_ones() {
     play(async || {

@@ -1,4 +1,5 @@
-//! Listeners with roles: what their clients' statements and bytes get, whatever rules and the split would say.
+//! Listeners with roles: what their clients' statements and bytes get, whatever rules and the split
+//! would say.
 
 use config::{Config, Listener, QueryRule, Role, Strategy};
 use proxy::stage::Stage;
@@ -8,7 +9,8 @@ use super::support::{
     CAPACITY, Client, Database, Servers, options, pair_of_servers, play, rule, run, settle, stage, stage_with,
 };
 
-/// A writer and a reader with the split, and a rule that sends what it matches to the writer's hostgroup.
+/// A writer and a reader with the split, and a rule that sends what it matches to the writer's
+/// hostgroup.
 fn config() -> Config {
     let mut config = pair_of_servers();
     config.query_rules.push(QueryRule {

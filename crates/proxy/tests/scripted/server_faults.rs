@@ -1,5 +1,5 @@
-//! Servers that die, and servers that say something wrong: the client hears of it where that is possible, and
-//! never gets an answer that is not its own.
+//! Servers that die, and servers that say something wrong: the client hears of it where that is
+//! possible, and never gets an answer that is not its own.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -245,7 +245,8 @@ fn c02_more_than_an_answer_ends_the_session_behind_the_answer() {
 
 #[test]
 fn c02_the_next_query_does_not_get_what_was_left_in_the_socket() {
-    // The answer fills the proxy's buffer to the last byte, so that the read does not show that there is more.
+    // The answer fills the proxy's buffer to the last byte, so that the read does not show that
+    // there is more.
     play(async || {
         let (stage, mut servers) = stage_with(config(), 2 * SCRATCH, |_| false);
         let mut client = Client::connect(stage.client(2 * SCRATCH).unwrap(), &options()).await;

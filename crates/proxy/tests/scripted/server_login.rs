@@ -28,7 +28,8 @@ pub(super) fn greeting(auth_plugin: &str, capabilities: Capabilities) -> packet:
     }
 }
 
-/// A client that has asked for something, and the server that the proxy connects to, before its greeting.
+/// A client that has asked for something, and the server that the proxy connects to, before its
+/// greeting.
 pub(super) async fn asked(config: Config, name: &str) -> (Stage, Servers, Client, Database) {
     let (stage, mut servers) = stage(config);
     let mut client = log_in_as(&stage, &options_for(name, "secret")).await;

@@ -1,4 +1,5 @@
-//! Sessions that share connections to servers: who gets which, what is said on it before, and what no session may notice.
+//! Sessions that share connections to servers: who gets which, what is said on it before, and what
+//! no session may notice.
 
 use config::{Config, QueryRule, ServerStatus};
 use testkit::client::Options;
@@ -19,7 +20,8 @@ const QUESTION: &str = "SELECT 1 FROM DUAL WHERE @@init_connect <> ''";
 pub(super) const CHARSET: &str =
     "SET character_set_client = 45, character_set_results = 45, collation_connection = 45";
 
-/// One server with one connection, which all sessions share. No prepared statement stays there when they take turns.
+/// One server with one connection, which all sessions share. No prepared statement stays there when
+/// they take turns.
 pub(super) fn config() -> Config {
     let mut config = usual();
     config.variables.multiplexing = true;
@@ -44,7 +46,8 @@ pub(super) async fn question(server: &mut Database) {
     server.rows(&["1"], &[]).await;
 }
 
-/// The server takes back what the session that had the connection before has set, for one with the usual collation.
+/// The server takes back what the session that had the connection before has set, for one with the
+/// usual collation.
 pub(super) async fn takes_back(server: &mut Database) {
     server.expect_command(Kind::ResetConnection, b"").await;
     server.ok().await;
@@ -152,7 +155,8 @@ fn pins_begin_and_end() {
     ]);
 }
 
-/// In double quotes a backslash may be one or not, as the mode of the server is: nothing behind it is certain.
+/// In double quotes a backslash may be one or not, as the mode of the server is: nothing behind it
+/// is certain.
 #[test]
 fn c04_what_is_not_understood_binds_as_well() {
     binds(&[

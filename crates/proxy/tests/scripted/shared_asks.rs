@@ -1,5 +1,5 @@
-//! What a session that shares connections may ask about what it said last, where the answer to that did not tell it, or the server has not
-//! heard it.
+//! What a session that shares connections may ask about what it said last, where the answer to that
+//! did not tell it, or the server has not heard it.
 
 use testkit::client::{CAPABILITIES, Options};
 use wire::command::Kind;
@@ -11,7 +11,8 @@ use super::shared_state::insert;
 use super::shared_traces::{EXECUTE, prepared};
 use super::support::{Client, Database, options, play, run, settle};
 
-/// The first session prepares this as its statement 1, and the other one has the connection then, where it was closed.
+/// The first session prepares this as its statement 1, and the other one has the connection then,
+/// where it was closed.
 async fn prepares_and_leaves(one: &mut Client, two: &mut Client, server: &mut Database, sql: &str) {
     one.send_command(Kind::StmtPrepare, sql.as_bytes()).await;
     server.expect_command(Kind::StmtPrepare, sql.as_bytes()).await;
@@ -40,7 +41,8 @@ fn c06_a_list_of_fields_warns_without_saying_so() {
     });
 }
 
-/// Servers take a comment behind the last semicolon for a statement, which changes nothing, and say OK to it.
+/// Servers take a comment behind the last semicolon for a statement, which changes nothing, and say
+/// OK to it.
 #[test]
 fn c06_a_comment_behind_rows_is_a_statement_that_changes_nothing() {
     play(async || {
@@ -56,7 +58,8 @@ fn c06_a_comment_behind_rows_is_a_statement_that_changes_nothing() {
     });
 }
 
-/// It cannot have a cursor where it is not. The server is asked what it says to that: clients have languages.
+/// It cannot have a cursor where it is not. The server is asked what it says to that: clients have
+/// languages.
 #[test]
 fn c15_a_statement_that_cannot_be_prepared_has_no_cursor() {
     play(async || {
@@ -96,7 +99,8 @@ fn c06_an_execution_that_was_refused_can_be_asked_about() {
     });
 }
 
-/// What stored code has done before an error is not taken back, such as the temporary tables that it has made.
+/// What stored code has done before an error is not taken back, such as the temporary tables that
+/// it has made.
 #[test]
 fn c04_stored_code_that_fails_binds() {
     for sql in [
@@ -176,8 +180,8 @@ fn c06_an_option_that_is_set_counts_as_rows() {
     });
 }
 
-/// Servers end it as they end rows, with one packet or the other, and count it as rows. Where the key that was generated last is brought to
-/// the connection behind it, that has to be told.
+/// Servers end it as they end rows, with one packet or the other, and count it as rows. Where the
+/// key that was generated last is brought to the connection behind it, that has to be told.
 #[test]
 fn c06_a_list_of_fields_counts_as_rows() {
     for capabilities in [CAPABILITIES, CAPABILITIES - Capabilities::DEPRECATE_EOF] {
@@ -206,8 +210,8 @@ fn c06_a_list_of_fields_counts_as_rows() {
     }
 }
 
-/// Behind an error that has ended a transaction servers tell session trackers of it with the next OK, be it the answer to what the proxy
-/// has said.
+/// Behind an error that has ended a transaction servers tell session trackers of it with the next
+/// OK, be it the answer to what the proxy has said.
 #[test]
 fn c06_what_a_server_tells_the_proxy_of_a_transaction_the_client_is_told() {
     play(async || {
@@ -245,7 +249,8 @@ fn c06_what_a_server_tells_the_proxy_of_a_transaction_the_client_is_told() {
     });
 }
 
-/// Nobody answers a part of a value. Where the statement cannot be prepared when it comes, it goes out when the statement is executed.
+/// Nobody answers a part of a value. Where the statement cannot be prepared when it comes, it goes
+/// out when the statement is executed.
 #[test]
 fn c15_a_value_sent_in_parts_waits_for_its_statement() {
     play(async || {
@@ -275,7 +280,8 @@ fn c15_a_value_sent_in_parts_waits_for_its_statement() {
     });
 }
 
-/// Where only the beginning of its number had come, a part of a value went to whatever the server knows by the client's number.
+/// Where only the beginning of its number had come, a part of a value went to whatever the server
+/// knows by the client's number.
 #[test]
 fn c15_a_command_that_is_cut_in_the_number_of_its_statement_is_about_that_statement() {
     play(async || {

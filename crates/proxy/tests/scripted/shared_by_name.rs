@@ -1,5 +1,5 @@
-//! Statements that are prepared by name, in text, over connections that sessions share: they are prepared again where they are needed, and
-//! nobody else finds them.
+//! Statements that are prepared by name, in text, over connections that sessions share: they are
+//! prepared again where they are needed, and nobody else finds them.
 
 use wire::command::Kind;
 
@@ -10,7 +10,8 @@ use super::support::{Client, Database, play, prepare, run};
 const ONE: &str = "PREPARE p FROM 'SELECT a FROM t WHERE b = ?'";
 const ONE_AGAIN: &str = "PREPARE `p` FROM 'SELECT a FROM t WHERE b = ?'";
 
-/// The server is told to forget the statement `p` of the session before, and has the next statement of this one.
+/// The server is told to forget the statement `p` of the session before, and has the next statement
+/// of this one.
 async fn takes(client: &mut Client, server: &mut Database, sql: &str) {
     client.send_query(sql).await;
     server.expect_query("DEALLOCATE PREPARE `p`").await;
@@ -26,7 +27,8 @@ async fn brings(client: &mut Client, server: &mut Database, sql: &str) {
     comes(client, server, sql).await;
 }
 
-/// The first session has prepared a statement, and an error at the connection from which the second one has had it taken away.
+/// The first session has prepared a statement, and an error at the connection from which the second
+/// one has had it taken away.
 async fn errs_elsewhere(one: &mut Client, two: &mut Client, server: &mut Database) {
     run(one, server, ONE).await;
     takes(two, server, "SELECT 2").await;
@@ -175,7 +177,8 @@ fn c15_a_statement_by_name_is_there_before_tables_are_locked() {
     });
 }
 
-/// Its error would be gone if the statement were prepared there in front of the `SET`, which leaves it at MariaDB.
+/// Its error would be gone if the statement were prepared there in front of the `SET`, which leaves
+/// it at MariaDB.
 #[test]
 fn c05_a_statement_by_name_takes_no_error_away_in_front_of_a_setting() {
     play(async || {

@@ -1,5 +1,5 @@
-//! Prepared statements of sessions that share connections, where texts mean something else than they did: in another schema, another SQL
-//! mode, other character sets.
+//! Prepared statements of sessions that share connections, where texts mean something else than
+//! they did: in another schema, another SQL mode, other character sets.
 
 use config::{Config, QueryRule};
 use wire::command::Kind;
@@ -57,7 +57,8 @@ fn set_to(sql_mode: &str) -> String {
     )
 }
 
-/// To prepare a statement anew takes warnings away: so it is done when it is executed, and means what it meant.
+/// To prepare a statement anew takes warnings away: so it is done when it is executed, and means
+/// what it meant.
 #[test]
 fn c06_warnings_outlive_a_change_of_what_texts_mean() {
     play(async || {
@@ -82,7 +83,8 @@ fn c06_warnings_outlive_a_change_of_what_texts_mean() {
     });
 }
 
-/// With `sql_select_limit = 0` the question has no row: what is in its place was taken for one, and said again.
+/// With `sql_select_limit = 0` the question has no row: what is in its place was taken for one, and
+/// said again.
 #[test]
 fn c16_a_server_that_does_not_say_what_texts_mean_prepares_them_at_once() {
     play(async || {
@@ -103,7 +105,8 @@ fn c16_a_server_that_does_not_say_what_texts_mean_prepares_them_at_once() {
     });
 }
 
-/// The same if the schema is another one. Where the server refuses to go there, the client hears it, and what was prepared is closed.
+/// The same if the schema is another one. Where the server refuses to go there, the client hears
+/// it, and what was prepared is closed.
 #[test]
 fn c16_a_statement_is_prepared_in_the_schema_of_its_time() {
     play(async || {
@@ -176,7 +179,8 @@ fn c06_warnings_outlive_a_function_that_is_not_known() {
     });
 }
 
-/// The question took away how many rows there were, and so it was not asked, and the warnings were lost.
+/// The question took away how many rows there were, and so it was not asked, and the warnings were
+/// lost.
 #[test]
 fn c06_warnings_outlive_a_change_of_what_texts_mean_where_only_the_server_knows_the_number_of_rows() {
     play(async || {
@@ -196,7 +200,8 @@ fn c06_warnings_outlive_a_change_of_what_texts_mean_where_only_the_server_knows_
     });
 }
 
-/// The name of a schema that is not certain was missing, and the client heard that there is no such statement.
+/// The name of a schema that is not certain was missing, and the client heard that there is no such
+/// statement.
 #[test]
 fn c16_a_statement_is_prepared_in_the_schema_of_its_time_where_that_of_now_is_not_certain() {
     play(async || {
@@ -345,7 +350,8 @@ fn a_variable_that_is_no_mode_has_nothing_prepared() {
     });
 }
 
-/// What the server says of it then is not about the client's statements, and it is prepared as what it was.
+/// What the server says of it then is not about the client's statements, and it is prepared as what
+/// it was.
 #[test]
 fn c16_a_statement_that_cannot_be_prepared_while_tables_are_locked_keeps_its_modes() {
     play(async || {
@@ -393,7 +399,8 @@ fn c15_a_statement_of_a_schema_that_is_not_certain_binds_its_connection() {
     });
 }
 
-/// A client without multiple statements says several. Which schema it is in then, if any, the server knows.
+/// A client without multiple statements says several. Which schema it is in then, if any, the
+/// server knows.
 #[test]
 fn c16_a_statement_is_prepared_again_in_no_schema() {
     play(async || {
@@ -430,8 +437,9 @@ fn c16_a_statement_that_tells_the_schema_is_prepared_while_there_is_none() {
     });
 }
 
-/// As long as the session is in no schema the statement can be prepared when it is executed, and the warnings stay. When it goes into one, it
-/// is prepared before, and is the session's from then on.
+/// As long as the session is in no schema the statement can be prepared when it is executed, and
+/// the warnings stay. When it goes into one, it is prepared before, and is the session's from then
+/// on.
 #[test]
 fn c06_warnings_of_a_session_in_no_schema_outlive_a_set_of_modes() {
     play(async || {

@@ -138,7 +138,8 @@ fn c04_a_transaction_that_was_begun_by_name_binds() {
     });
 }
 
-/// The connection is the session's since the statement was prepared: nothing said there before may come in between.
+/// The connection is the session's since the statement was prepared: nothing said there before may
+/// come in between.
 #[test]
 fn c06_what_is_executed_by_name_is_told_of_the_statement_before() {
     play(async || {

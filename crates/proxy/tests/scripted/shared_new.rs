@@ -1,4 +1,5 @@
-//! Statements whose hint wants a connection that nobody has had (`create_new_connection`), and sessions that need the one they have.
+//! Statements whose hint wants a connection that nobody has had (`create_new_connection`), and
+//! sessions that need the one they have.
 
 use config::Config;
 use proxy::stage::Stage;

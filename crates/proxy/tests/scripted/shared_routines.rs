@@ -1,5 +1,5 @@
-//! Sessions that share connections and call stored routines: their server is asked what these do, and the session is bound where they leave
-//! something, or where nobody knows.
+//! Sessions that share connections and call stored routines: their server is asked what these do,
+//! and the session is bound where they leave something, or where nobody knows.
 
 use testkit::client::Options;
 use wire::command::Kind;
@@ -28,7 +28,8 @@ async fn tells_first(server: &mut Database, row: [Option<&str>; 4]) {
     server.rows(&["a", "b", "c", "d"], &[&row]).await;
 }
 
-/// It is asked for this routine, and tells what it is, if it has anything to tell: of one parameter, which is called `n`.
+/// It is asked for this routine, and tells what it is, if it has anything to tell: of one
+/// parameter, which is called `n`.
 async fn tells(server: &mut Database, is: Is, schema: &str, name: &str, body: Option<&str>) {
     tells_near(server, is, (None, schema, name), body, true).await;
 }
@@ -214,7 +215,8 @@ fn c04_a_function_that_leaves_nothing_binds_nobody() {
     });
 }
 
-/// In a transaction the session is bound anyway, and at MySQL the question would begin one where it is not committed by itself.
+/// In a transaction the session is bound anyway, and at MySQL the question would begin one where it
+/// is not committed by itself.
 #[test]
 fn c01_no_question_comes_into_a_transaction() {
     play(async || {

@@ -1,4 +1,5 @@
-//! Savepoints without `autocommit`: no status flag tells of them before a table is used, and they belong to the transaction.
+//! Savepoints without `autocommit`: no status flag tells of them before a table is used, and they
+//! belong to the transaction.
 
 use wire::StatusFlags;
 

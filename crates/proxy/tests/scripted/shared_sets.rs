@@ -1,4 +1,5 @@
-//! `SET`s whose effect is not what is written in them: in a comment that only some servers execute, or to what only the server knows.
+//! `SET`s whose effect is not what is written in them: in a comment that only some servers execute,
+//! or to what only the server knows.
 
 use wire::StatusFlags;
 
@@ -157,7 +158,8 @@ fn where_nothing_is_shared_nothing_is_asked() {
     });
 }
 
-/// Clients of MariaDB take the command out of the first line of a dump, and send what is left with the next.
+/// Clients of MariaDB take the command out of the first line of a dump, and send what is left with
+/// the next.
 #[test]
 fn c04_the_first_statement_of_a_dump_is_the_set_in_it() {
     play(async || {

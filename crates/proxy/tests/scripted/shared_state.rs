@@ -1,4 +1,5 @@
-//! What is a session's own while it shares connections: settings, schema, prepared statements, keys and rows of the statement before.
+//! What is a session's own while it shares connections: settings, schema, prepared statements, keys
+//! and rows of the statement before.
 
 use config::Server;
 use wire::command::Kind;
@@ -252,7 +253,8 @@ fn c07_a_connection_that_has_not_taken_the_settings_is_not_shared() {
     });
 }
 
-/// The client knows the one of the reader by another number than the server does: the answer goes through the proxy's hands.
+/// The client knows the one of the reader by another number than the server does: the answer goes
+/// through the proxy's hands.
 #[test]
 fn c06_warnings_bind_of_a_statement_that_is_prepared_beside_others() {
     let mut config = config();

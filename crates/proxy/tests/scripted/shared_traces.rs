@@ -1,5 +1,5 @@
-//! What a server keeps of a session's statements besides what was set: for each, a session that shares connections gets the answer that
-//! it would get on one of its own.
+//! What a server keeps of a session's statements besides what was set: for each, a session that
+//! shares connections gets the answer that it would get on one of its own.
 
 use proxy::stage::Stage;
 use testkit::client::Options;
@@ -9,7 +9,8 @@ use wire::{Capabilities, StatusFlags, packet};
 use super::shared::{CHARSET, asked, comes, config, question, takes_back, two, two_of};
 use super::support::{CLASSIC, Client, Database, Servers, messages, options, play, run, settle};
 
-/// A `COM_STMT_PREPARE` of statement `id`, without parameters, of which the server says that it has so many columns.
+/// A `COM_STMT_PREPARE` of statement `id`, without parameters, of which the server says that it has
+/// so many columns.
 pub(super) async fn prepared(server: &mut Database, id: u8, columns: u8) {
     server.send(&[0, id, 0, 0, 0, columns, 0, 0, 0, 0, 0, 0]).await;
     for _ in 0..columns {
@@ -74,7 +75,8 @@ fn c06_a_prepared_statement_does_not_count_the_warnings_of_another_session() {
     });
 }
 
-/// `GET DIAGNOSTICS` leaves that number as it is, so what is sent with it asks about the statement before.
+/// `GET DIAGNOSTICS` leaves that number as it is, so what is sent with it asks about the statement
+/// before.
 #[test]
 fn c05_a_number_of_rows_that_is_asked_for_at_once_with_diagnostics_is_its_askers() {
     play(async || {
@@ -93,7 +95,8 @@ fn c05_a_number_of_rows_that_is_asked_for_at_once_with_diagnostics_is_its_askers
     });
 }
 
-/// The first session comes back to a connection that the second has had, where its setting is said again, which the server warns of.
+/// The first session comes back to a connection that the second has had, where its setting is said
+/// again, which the server warns of.
 async fn warned_again() -> (Stage, Servers, Client, Client, Database) {
     const SET: &str = "SET max_sort_length = 20";
     let (stage, servers, mut one, mut two, mut server) = two().await;
@@ -135,7 +138,8 @@ fn c06_a_ping_that_counts_the_warnings_of_a_setting_has_none() {
     });
 }
 
-/// At MariaDB the warnings of a `SET` outlive statements without tables, also where it was the proxy that said it.
+/// At MariaDB the warnings of a `SET` outlive statements without tables, also where it was the
+/// proxy that said it.
 #[test]
 fn c05_the_warning_of_a_setting_that_is_said_again_is_nobodys() {
     play(async || {
@@ -185,7 +189,8 @@ fn c18_statements_sent_together_have_their_own_numbers_of_rows() {
     });
 }
 
-/// Of a transaction that an error has ended the server tells with its next OK, and the ends of rows are none.
+/// Of a transaction that an error has ended the server tells with its next OK, and the ends of rows
+/// are none.
 #[test]
 fn what_a_server_has_not_told_of_a_transaction_binds() {
     play(async || {
@@ -504,7 +509,8 @@ fn c06_warnings_told_when_a_statement_is_prepared_bind() {
     }
 }
 
-/// A table has got another column since the statement was prepared, and the connection is another one.
+/// A table has got another column since the statement was prepared, and the connection is another
+/// one.
 #[test]
 fn c15_a_statement_with_other_columns_is_executed_and_tells_it() {
     play(async || {

@@ -334,7 +334,8 @@ fn a_reader_that_goes_away_is_not_noticed() {
     });
 }
 
-/// What the client was told of is over with its next statement, and what a function may have left is no reason to end a session.
+/// What the client was told of is over with its next statement, and what a function may have left
+/// is no reason to end a session.
 #[test]
 fn a_reader_that_goes_away_is_not_noticed_after_an_error() {
     play(async || {

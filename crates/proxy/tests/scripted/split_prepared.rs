@@ -138,7 +138,8 @@ fn what_is_prepared_is_not_the_next_transaction() {
     });
 }
 
-/// MariaDB's clients execute what they have prepared last without waiting for its number. If that was refused it is not the one before.
+/// MariaDB's clients execute what they have prepared last without waiting for its number. If that
+/// was refused it is not the one before.
 #[test]
 fn nothing_is_the_last_statement_where_the_last_one_was_refused() {
     play(async || {
@@ -169,8 +170,8 @@ fn nothing_is_the_last_statement_where_the_last_one_was_refused() {
     });
 }
 
-/// The OK of a rule would be taken for the number of a statement, and its text for the numbers of parameters and columns, for which a client
-/// waits.
+/// The OK of a rule would be taken for the number of a statement, and its text for the numbers of
+/// parameters and columns, for which a client waits.
 #[test]
 fn what_a_rule_answers_with_ok_is_not_prepared() {
     play(async || {

@@ -140,7 +140,8 @@ fn c15_columns_are_those_that_the_server_has_now() {
     play(async || {
         let (_stage, mut client, mut server) = session().await;
         prepare(&mut client, &mut server, 0, 1).await;
-        // Somebody adds a column. The server says so with the rows, and when the statement is prepared again.
+        // Somebody adds a column. The server says so with the rows, and when the statement is
+        // prepared again.
         client.send_command(Kind::StmtExecute, &execute(0)).await;
         server.expect_command(Kind::StmtExecute, &execute(0)).await;
         server.columns(&["a", "b"]).await;
@@ -261,7 +262,8 @@ async fn open_cursor(client: &mut Client, server: &mut Database) {
     server.status -= StatusFlags::CURSOR_EXISTS;
 }
 
-/// Asks for rows of the cursor and reads them up to the packet that ends them, whose status this returns.
+/// Asks for rows of the cursor and reads them up to the packet that ends them, whose status this
+/// returns.
 async fn fetch(client: &mut Client, server: &mut Database, rows: &[&[u8]]) -> u8 {
     client.send_command(Kind::StmtFetch, &about_statement(&[2, 0, 0, 0])).await;
     server.expect_command(Kind::StmtFetch, &about_statement(&[2, 0, 0, 0])).await;

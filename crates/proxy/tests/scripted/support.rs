@@ -98,7 +98,8 @@ pub(super) async fn settle() {
 
 /// One server in hostgroup 0, one user `app` with the password `secret`.
 ///
-/// Clients get their connection to it with their first statement, so that a login and a connection are two steps.
+/// Clients get their connection to it with their first statement, so that a login and a connection
+/// are two steps.
 pub(super) fn config() -> Config {
     let mut config = Config::default();
     config.servers.push(database("db"));
@@ -164,7 +165,8 @@ impl Servers {
         self.0.try_recv().ok().map(|(endpoint, end)| (endpoint.to_string(), end))
     }
 
-    /// From now on each connection is a conversation of its own: with the server's name, and its end.
+    /// From now on each connection is a conversation of its own: with the server's name, and its
+    /// end.
     pub(super) fn converse<T: Future<Output = ()> + 'static>(
         mut self,
         conversation: impl Fn(String, End) -> T + 'static,
@@ -188,8 +190,8 @@ pub(super) fn stage(config: Config) -> (Stage, Servers) {
     stage_with(config, CAPACITY, |_| false)
 }
 
-/// The same with connections to servers that hold `capacity` bytes per direction, and with the servers for which
-/// `refused` is true refusing connections.
+/// The same with connections to servers that hold `capacity` bytes per direction, and with the
+/// servers for which `refused` is true refusing connections.
 pub(super) fn stage_with(
     config: Config,
     capacity: usize,
@@ -217,8 +219,8 @@ pub(super) fn stage_failing(
     (stage, Servers(receiver))
 }
 
-/// A proxy that watches its servers, which answer by themselves, each connection as a conversation of its own. Connections do not come
-/// about because of what `failure` returns.
+/// A proxy that watches its servers, which answer by themselves, each connection as a conversation
+/// of its own. Connections do not come about because of what `failure` returns.
 pub(super) fn watched<W: 'static, T: Future<Output = ()> + 'static>(
     config: Config,
     world: &Rc<W>,
@@ -257,8 +259,8 @@ pub(super) async fn log_in_as(stage: &Stage, options: &Options) -> Client {
     ScriptedClient::connect(connect(stage), options).await
 }
 
-/// A stage with the default configuration, a client that is logged in, and its server, which has answered a
-/// first query.
+/// A stage with the default configuration, a client that is logged in, and its server, which has
+/// answered a first query.
 pub(super) async fn session() -> (Stage, Client, Database) {
     session_of(&options()).await
 }

@@ -104,7 +104,8 @@ fn clients_that_send_little_at_a_time_get_tls_as_well() {
 fn a_login_behind_the_request_for_tls_does_not_count() {
     play(async || {
         let (stage, mut servers) = stage(config());
-        // What somebody in between could add: a whole login, in the clear, in the same bytes or later.
+        // What somebody in between could add: a whole login, in the clear, in the same bytes or
+        // later.
         for together in [true, false] {
             let mut client = Client::new(connect(&stage));
             let info = client.read_greeting().await.unwrap();
@@ -248,7 +249,8 @@ fn a_server_that_offers_tls_and_speaks_none_is_an_error() {
         let servers = vec![Server { use_ssl: true, ..database("db") }];
         let (stage, mut servers) = stage(Config { servers: servers.into(), ..config() });
         let mut client = log_in(&stage).await;
-        // Its answer to the request for TLS; and what it may have sent before, which must not count as an answer.
+        // Its answer to the request for TLS; and what it may have sent before, which must not count
+        // as an answer.
         for early in [true, false] {
             client.send_query("DO 1").await;
             let mut server = ScriptedServer::new(servers.dialled().await.1);

@@ -1,4 +1,5 @@
-//! Statements of several sessions that go out together over one connection, of which no client may notice anything.
+//! Statements of several sessions that go out together over one connection, of which no client may
+//! notice anything.
 
 use proxy::stage::Stage;
 use tokio::task::yield_now;
@@ -10,7 +11,8 @@ use super::support::{
     settle, stage,
 };
 
-/// Four sessions that wait for one connection, on which a transaction of a fifth one is open, with statements that are known to be done in no time.
+/// Four sessions that wait for one connection, on which a transaction of a fifth one is open, with
+/// statements that are known to be done in no time.
 struct Waiting {
     stage: Stage,
     servers: Servers,
@@ -351,7 +353,8 @@ fn a_server_that_goes_away_takes_nobody_with_it() {
 fn c24_nobody_waits_long_for_the_statement_of_somebody_else() {
     play(async || {
         let mut all = Waiting::departed().await;
-        // The first one takes its time. The others look for another connection, of which there is none.
+        // The first one takes its time. The others look for another connection, of which there is
+        // none.
         let begun = Instant::now();
         sleep(ms(115)).await;
         assert_eq!(all.stage.usage(0).waiting, 3);

@@ -1,4 +1,5 @@
-//! Executions of prepared statements of several sessions that go out together over one connection: each names the statement that is there.
+//! Executions of prepared statements of several sessions that go out together over one connection:
+//! each names the statement that is there.
 
 use config::Config;
 use proxy::stage::Stage;
@@ -34,7 +35,8 @@ fn answer_of(of: usize) -> Vec<u8> {
     messages(1, &[&[0, u8::try_from(of).expect("it is small"), 0, 2, 0, 0, 0]])
 }
 
-/// Four sessions that have prepared the same statement, and one that has the only connection in a transaction whenever they have to wait.
+/// Four sessions that have prepared the same statement, and one that has the only connection in a
+/// transaction whenever they have to wait.
 struct Four {
     stage: Stage,
     servers: Servers,
@@ -61,7 +63,8 @@ async fn at_mysql(servers: &mut Servers) -> Database {
 }
 
 impl Four {
-    /// All have prepared it; of statements that are the same the last one is left. That its executions are done in no time is known.
+    /// All have prepared it; of statements that are the same the last one is left. That its
+    /// executions are done in no time is known.
     async fn new(config: Config, accept: impl AsyncFn(&mut Servers) -> Database) -> Self {
         let (stage, mut servers) = stage(config);
         let mut holder = log_in(&stage).await;
@@ -269,7 +272,8 @@ fn c04_nobody_goes_along_behind_a_value_of_another_type() {
     });
 }
 
-/// The server says it once. What goes out together and has warnings is not told, and sent once more.
+/// The server says it once. What goes out together and has warnings is not told, and sent once
+/// more.
 #[test]
 fn c15_a_client_hears_that_columns_have_changed_if_the_answer_that_said_so_was_not_told() {
     play(async || {

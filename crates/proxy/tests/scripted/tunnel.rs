@@ -129,7 +129,8 @@ fn what_was_said_before_the_end_arrives() {
     play(async || {
         let (stage, mut servers) = stage(config());
         let (mut client, mut server) = tunnel(&stage, &mut servers).await;
-        // More than the client's socket holds: a part of it waits in the proxy when the server is gone.
+        // More than the client's socket holds: a part of it waits in the proxy when the server is
+        // gone.
         let bytes = vec![7; CAPACITY];
         server.write_all(&bytes).await.unwrap();
         settle().await;

@@ -6,8 +6,8 @@ use super::{Explanation, Step};
 use crate::destination::Destination;
 
 impl Explanation {
-    /// One object: `destination`, `hostgroup` (or null), `outputs` by column, `flagOUT`, and `steps` with the columns of
-    /// [`rows`](Self::rows) as members.
+    /// One object: `destination`, `hostgroup` (or null), `outputs` by column, `flagOUT`, and
+    /// `steps` with the columns of [`rows`](Self::rows) as members.
     pub fn json(&self) -> String {
         let mut out = String::from("{");
         let [_, result, why] = Step::Destination(self.destination.clone()).row();

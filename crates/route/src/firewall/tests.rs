@@ -26,7 +26,8 @@ fn caller(user: &str, schema: &str) -> Caller {
     Caller::new(user.as_bytes(), schema.as_bytes(), "127.0.0.1", 6033)
 }
 
-/// What is said about the digest in the state `flag` that `user` sends from 10.0.0.1 in the schema `shop`.
+/// What is said about the digest in the state `flag` that `user` sends from 10.0.0.1 in the schema
+/// `shop`.
 fn ruling(firewall: &Firewall, user: &str, digest: u64, flag: u32) -> Ruling {
     firewall.rule(&caller(user, "shop"), "10.0.0.1", Asked { digest: Some(digest), flag })
 }

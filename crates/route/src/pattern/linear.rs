@@ -1,4 +1,5 @@
-//! Expressions of RE2 and of PCRE in the words of the linear engine, which has another dialect in small things.
+//! Expressions of RE2 and of PCRE in the words of the linear engine, which has another dialect in
+//! small things.
 
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -104,8 +105,8 @@ const fn set(letter: char, dialect: Dialect) -> &'static str {
     }
 }
 
-/// Translates a class up to its end, and returns what is left behind it. The engine has nested classes and operators on
-/// them; here their signs mean themselves.
+/// Translates a class up to its end, and returns what is left behind it. The engine has nested
+/// classes and operators on them; here their signs mean themselves.
 fn class<'s>(rest: &'s str, out: &mut String) -> Result<&'s str, String> {
     let mut left = rest;
     out.push('[');

@@ -1,5 +1,6 @@
-//! Bytes without which an expression matches nothing: looking for them takes some nanoseconds, trying the expression takes
-//! a microsecond. With thousands of rules that is the difference between a pause that somebody notices and none.
+//! Bytes without which an expression matches nothing: looking for them takes some nanoseconds,
+//! trying the expression takes a microsecond. With thousands of rules that is the difference
+//! between a pause that somebody notices and none.
 
 use memchr::memmem::Finder;
 use regex_syntax::ParserBuilder;
@@ -17,15 +18,16 @@ pub(crate) struct Needle(Finder<'static>);
 pub(crate) struct Haystack(Vec<u8>);
 
 impl Haystack {
-    /// `text`, if all of it is ASCII: what other letters are the same in lower case is for engines to say.
+    /// `text`, if all of it is ASCII: what other letters are the same in lower case is for engines
+    /// to say.
     pub(crate) fn new(text: &[u8]) -> Option<Self> {
         text.is_ascii().then(|| Self(text.to_ascii_lowercase()))
     }
 }
 
 impl Needle {
-    /// The longest one that can be told for certain. An expression of which a part is not understood here has none; what is
-    /// understood means the same in both dialects.
+    /// The longest one that can be told for certain. An expression of which a part is not
+    /// understood here has none; what is understood means the same in both dialects.
     pub(crate) fn of(source: &str) -> Option<Self> {
         let hir = ParserBuilder::new().unicode(false).utf8(false).build().parse(source).ok()?;
         let bytes = longest(&hir).filter(|bytes| bytes.len() >= BYTES_MIN && bytes.is_ascii())?;

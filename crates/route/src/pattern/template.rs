@@ -1,4 +1,5 @@
-//! What a match is replaced with: text with `\0` to `\9` for the match and its groups, `\\` for a backslash.
+//! What a match is replaced with: text with `\0` to `\9` for the match and its groups, `\\` for a
+//! backslash.
 
 /// A replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +42,8 @@ impl Template {
         Ok(Self(parts))
     }
 
-    /// Appends the replacement of a match in `text` to `out`; a group that took no part in it is empty.
+    /// Appends the replacement of a match in `text` to `out`; a group that took no part in it is
+    /// empty.
     pub(super) fn expand(&self, text: &[u8], groups: &[Option<(usize, usize)>], out: &mut Vec<u8>) {
         for part in &self.0 {
             match part {

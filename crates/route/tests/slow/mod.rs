@@ -1,5 +1,5 @@
-//! The chain once more, as one would write it down from the manual: no expressions but `^`, `$` and literal text, no
-//! memory, nothing compiled.
+//! The chain once more, as one would write it down from the manual: no expressions but `^`, `$` and
+//! literal text, no memory, nothing compiled.
 
 use config::{FastRoute, QueryRule};
 use route::{Options, Rules, Verdict};

@@ -1,11 +1,13 @@
-//! Long lists made short: `(?,?,?,?,?)` becomes `(?,?,?,...)`, and many such lists become a few and `...`.
+//! Long lists made short: `(?,?,?,?,?)` becomes `(?,?,?,...)`, and many such lists become a few and
+//! `...`.
 //!
-//! Only texts with enough `?` get here. Both functions shorten in place, reading ahead of where they write.
+//! Only texts with enough `?` get here. Both functions shorten in place, reading ahead of where
+//! they write.
 
 use crate::bytes::{OPERATOR, WORD, is};
 
-/// Shortens lists inside parentheses to `limit` values and `...`; returns how many it shortened, and whether a sign went
-/// with a list that was no value.
+/// Shortens lists inside parentheses to `limit` values and `...`; returns how many it shortened,
+/// and whether a sign went with a list that was no value.
 pub(super) fn lists(text: &mut Vec<u8>, limit: usize) -> (usize, bool) {
     let mut shortener = Shortener::new(text);
     let mut count = 0;

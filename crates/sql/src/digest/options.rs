@@ -6,8 +6,8 @@
 pub struct Options {
     /// Bytes of the digest text that are hashed and shown (`query_digests_max_digest_length`).
     pub max_digest_length: usize,
-    /// Bytes of digest text that are made at all (`query_digests_max_query_length`). A longer statement is read on as
-    /// long as what it became fits.
+    /// Bytes of digest text that are made at all (`query_digests_max_query_length`). A longer
+    /// statement is read on as long as what it became fits.
     pub max_query_length: usize,
     /// How many values of a list stay before `...` (`query_digests_grouping_limit`); 0 keeps all.
     pub grouping_limit: usize,

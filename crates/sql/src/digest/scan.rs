@@ -1,8 +1,10 @@
-//! The pass over a statement that writes its digest text: comments go, values become `?`, blanks become one.
+//! The pass over a statement that writes its digest text: comments go, values become `?`, blanks
+//! become one.
 //!
-//! ProxySQL reads statements byte by byte, without the server's grammar, and its mistakes are part of the texts: a `--`
-//! comment that is empty swallows the next line, a word of digits and letters at the very end is a value, and an
-//! operator between blanks may go. Rules here are ProxySQL 2.7.2's, found from texts that it gave.
+//! ProxySQL reads statements byte by byte, without the server's grammar, and its mistakes are part
+//! of the texts: a `--` comment that is empty swallows the next line, a word of digits and letters
+//! at the very end is a value, and an operator between blanks may go. Rules here are ProxySQL
+//! 2.7.2's, found from texts that it gave.
 
 use crate::bytes::{DIGIT, HEX, SPACE, WORD, class, is};
 
@@ -16,13 +18,15 @@ const COMMENT_MAX: usize = 1023;
 pub(super) struct Scan {
     /// The next byte to read.
     at: usize,
-    /// The byte before, or what counts as it: `?` behind a value, 0 behind a string, a blank behind a comment.
+    /// The byte before, or what counts as it: `?` behind a value, 0 behind a string, a blank behind
+    /// a comment.
     before: u8,
     /// A `;` was read, and nothing but blanks and comments since.
     ended: bool,
     /// Values written, and `?` that the text had.
     pub(super) marks: usize,
-    /// The text may have had shortened lists from the beginning: it has `..`, or a comment was kept.
+    /// The text may have had shortened lists from the beginning: it has `..`, or a comment was
+    /// kept.
     pub(super) lists: bool,
 }
 
@@ -150,7 +154,8 @@ impl Scan {
         let mut end = 0;
         for byte in rest {
             let goes_on = is(*byte, WORD) || *byte == b'.' || is_exponent_sign(before, *byte);
-            // The last byte of a statement belongs to a number only if it could be a part of a word.
+            // The last byte of a statement belongs to a number only if it could be a part of a
+            // word.
             if !goes_on || end + 1 == rest.len() && !is(*byte, WORD) {
                 break;
             }
@@ -200,8 +205,8 @@ impl Scan {
         self.end_line(sql, sink);
     }
 
-    /// Behind a comment that ends with its line. No blank is written for it, so that words around it grow together; and
-    /// servers do not end it at a carriage return.
+    /// Behind a comment that ends with its line. No blank is written for it, so that words around
+    /// it grow together; and servers do not end it at a carriage return.
     fn end_line(&mut self, sql: &[u8], sink: &mut Sink<'_>) {
         self.before = b' ';
         let rest = sql.get(self.at..).unwrap_or_default();
@@ -212,7 +217,8 @@ impl Scan {
         sink.facts.sound &= apart && (!returned || rest.first().is_none_or(|next| *next == b'\n'));
     }
 
-    /// From `-- ` to the end of the line. Inside, `--` and a blank are skipped as one, even if the blank ends the line.
+    /// From `-- ` to the end of the line. Inside, `--` and a blank are skipped as one, even if the
+    /// blank ends the line.
     fn dashes(&mut self, sql: &[u8], sink: &mut Sink<'_>) {
         while let Some(rest) = sql.get(self.at..).filter(|rest| !rest.is_empty()) {
             if rest.len() >= 4 && opens_line_comment(rest) {
@@ -296,8 +302,8 @@ fn is_null(word: &[u8]) -> bool {
     word.len() == 4 && word.eq_ignore_ascii_case(b"null")
 }
 
-/// The word of `len` bytes that `text` begins with, and those behind it with single blanks between: such blanks always stay.
-/// Where `replaces_null`, it ends in front of a NULL.
+/// The word of `len` bytes that `text` begins with, and those behind it with single blanks between:
+/// such blanks always stay. Where `replaces_null`, it ends in front of a NULL.
 fn words(text: &[u8], len: usize, replaces_null: bool) -> &[u8] {
     let mut end = len;
     while let [b' ', rest @ ..] = text.get(end..).unwrap_or_default() {

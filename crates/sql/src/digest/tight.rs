@@ -1,9 +1,11 @@
-//! Output without needless blanks and signs: the second half of the digest, done as the first half writes.
+//! Output without needless blanks and signs: the second half of the digest, done as the first half
+//! writes.
 //!
-//! A blank or sign is held back until the next byte is known. Whether it stays depends on both neighbours, and on the
-//! byte before the left one. ProxySQL decides this in place, on a buffer that it shortens as it goes: while exactly one
-//! byte has been dropped, the second byte to the left is already the last one *written*. Texts depend on that, so
-//! [`Tight::before`] does the same.
+//! A blank or sign is held back until the next byte is known. Whether it stays depends on both
+//! neighbours, and on the byte before the left one. ProxySQL decides this in place, on a buffer
+//! that it shortens as it goes: while exactly one byte has been dropped, the second byte to the
+//! left is already the last one *written*. Texts depend on that, so [`Tight::before`] does the
+//! same.
 
 use crate::bytes::{DIGIT, OPERATOR, WORD, is};
 
@@ -18,7 +20,8 @@ pub(super) struct Tight {
     seen: u32,
     /// Bytes that came in and did not go out; 2 stands for more.
     dropped: u8,
-    /// A sign in front of anything but a value was dropped: without it, the statement may be another one.
+    /// A sign in front of anything but a value was dropped: without it, the statement may be
+    /// another one.
     pub(super) signs_lost: bool,
     /// Digits become `?`.
     no_digits: bool,
@@ -76,7 +79,8 @@ impl Tight {
         }
     }
 
-    /// The same with the blank behind them, in front of a number; false if that has to be done byte by byte.
+    /// The same with the blank behind them, in front of a number; false if that has to be done byte
+    /// by byte.
     #[inline]
     pub(super) fn word_and_blank(&mut self, word: &[u8]) -> bool {
         if self.no_digits {
@@ -154,7 +158,8 @@ impl Tight {
     }
 }
 
-/// A sign goes where it can only be a sign; ProxySQL also drops operators between words with blanks around.
+/// A sign goes where it can only be a sign; ProxySQL also drops operators between words with blanks
+/// around.
 fn sign_stays(left: u8, second: u8, right: u8) -> bool {
     let before = if left == b' ' { second } else { left };
     if is(before, WORD) {

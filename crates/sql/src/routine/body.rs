@@ -6,13 +6,15 @@ use crate::shape::Effects;
 use crate::shape::functions;
 use crate::shape::pieces::Piece;
 
-/// Words that begin what lasts, or what is not followed; not all of them are reserved, so that some may be names that leave nothing.
+/// Words that begin what lasts, or what is not followed; not all of them are reserved, so that some
+/// may be names that leave nothing.
 const LASTING: &str = "\
     alter analyze backup binlog cache change check checksum clone create currval deallocate drop execute flush \
     found_rows grant help import install kill lastval load nextval optimize prepare procedure purge rename repair \
     reset restart revoke setval show shutdown sql_calc_found_rows stop temporary uninstall unlock xa";
 
-/// Functions and schemas that tell of the connection that they run over, also where they are in quotes.
+/// Functions and schemas that tell of the connection that they run over, also where they are in
+/// quotes.
 const OF_CONNECTIONS: [&str; 9] = [
     "connection_id",
     "information_schema",
@@ -49,7 +51,8 @@ struct Walk<'a> {
     variables: Vec<String>,
     /// How many parentheses are open.
     depth: usize,
-    /// The statement may have a `SET` of its own, which sets no variables: it writes rows, or signals a condition.
+    /// The statement may have a `SET` of its own, which sets no variables: it writes rows, or
+    /// signals a condition.
     has_set: bool,
     /// The statement writes rows.
     writes: bool,
@@ -63,7 +66,8 @@ struct Walk<'a> {
     handled: Option<usize>,
 }
 
-/// Whether something outlives the call of a routine with this body and parameters of these names, or may.
+/// Whether something outlives the call of a routine with this body and parameters of these names,
+/// or may.
 pub(super) fn outlives_its_call(pieces: &[Piece], parameters: Vec<String>) -> bool {
     let mut walk = Walk {
         pieces,
@@ -223,7 +227,8 @@ impl Walk<'_> {
         matches!(self.before(), "continue" | "exit" | "undo")
     }
 
-    /// Takes note of what a `DECLARE` declares: variables, if it is no cursor, condition or handler.
+    /// Takes note of what a `DECLARE` declares: variables, if it is no cursor, condition or
+    /// handler.
     fn declare(&mut self) {
         let mut at = self.at + 1;
         if matches!(word(self.pieces, at), "continue" | "exit" | "undo") {
@@ -244,7 +249,8 @@ impl Walk<'_> {
         self.at = at.saturating_sub(1);
     }
 
-    /// A `SET`: that of another statement, or one that sets variables. Whether these may be others than local ones.
+    /// A `SET`: that of another statement, or one that sets variables. Whether these may be others
+    /// than local ones.
     fn set(&mut self) -> bool {
         if matches!(self.before(), "character" | "char") || std::mem::take(&mut self.has_set) {
             return false;

@@ -8,7 +8,8 @@ use crate::shape::pieces::Piece;
 /// Most routines that one text is followed to.
 const CALLED_MAX: usize = 8;
 
-/// Words in front of a parenthesis that are reserved at MySQL and at MariaDB, or always mean the same in their grammars.
+/// Words in front of a parenthesis that are reserved at MySQL and at MariaDB, or always mean the
+/// same in their grammars.
 const RESERVED: &str = "\
     all and as asc between by case char character check collate cross date decimal default desc distinct \
     distinctrow div double else elseif except exists float for force from group having if ignore in index inner \
@@ -17,7 +18,8 @@ const RESERVED: &str = "\
     mediumint smallint tinyint straight_join table then time timestamp to union unique unsigned update use using \
     values varbinary varchar when where while window with xor year";
 
-/// Functions that MySQL has from 8.0 on and MariaDB from 10.6 on. Others may be stored ones at a server that does not have them.
+/// Functions that MySQL has from 8.0 on and MariaDB from 10.6 on. Others may be stored ones at a
+/// server that does not have them.
 const EVERYWHERE: &str = "\
     abs acos adddate addtime aes_decrypt aes_encrypt ascii asin atan atan2 avg benchmark bin bit_and bit_count \
     bit_length bit_or bit_xor cast ceil ceiling char_length character_length charset coalesce coercibility \
@@ -59,7 +61,8 @@ pub struct Called {
     pub name: String,
 }
 
-/// All that is called; `None` if one has a name that is not plain, or if there are more than [`CALLED_MAX`].
+/// All that is called; `None` if one has a name that is not plain, or if there are more than
+/// [`CALLED_MAX`].
 pub(super) fn all(pieces: &[Piece]) -> Option<Vec<Called>> {
     let mut found = Vec::new();
     for at in 0..pieces.len() {

@@ -7,7 +7,8 @@ use crate::shape::pieces::Piece;
 /// What may be behind the name of a type.
 const OF_TYPES: [&str; 6] = ["unsigned", "zerofill", "signed", "binary", "precision", "varying"];
 
-/// The names of the parameters, in lower case, and the body of `CREATE [DEFINER = ...] PROCEDURE name (...) ...`.
+/// The names of the parameters, in lower case, and the body of
+/// `CREATE [DEFINER = ...] PROCEDURE name (...) ...`.
 pub(super) fn split(pieces: &[Piece]) -> Option<(Vec<String>, &[Piece])> {
     let at = (0..pieces.len()).find(|at| matches!(word(pieces, *at), "procedure" | "function"))?;
     let named = pieces.get(at + 1).is_some_and(Piece::is_name) && is_sign(pieces, at + 2, b'(');

@@ -1,8 +1,10 @@
-//! Functions of MySQL 9 and MariaDB 10.11, and words that may be in front of a parenthesis without being functions.
+//! Functions of MySQL 9 and MariaDB 10.11, and words that may be in front of a parenthesis without
+//! being functions.
 
 use super::Effects;
 
-/// What calling `name`, in lower case, does; `None` if it is not known here, so that it may be a stored function.
+/// What calling `name`, in lower case, does; `None` if it is not known here, so that it may be a
+/// stored function.
 pub(crate) fn effects(name: &str, with_arguments: bool) -> Option<Effects> {
     let effects = match name {
         "get_lock" | "release_lock" | "release_all_locks" | "is_free_lock" | "is_used_lock" => {
@@ -63,7 +65,8 @@ pub(super) fn variable_effects(variable: &str) -> Effects {
     last | Effects::READS_SYSTEM_VARIABLES
 }
 
-/// Whether `name` is one of `words`. Statements are looked at once for each digest, so there is no hurry.
+/// Whether `name` is one of `words`. Statements are looked at once for each digest, so there is no
+/// hurry.
 fn has(words: &str, name: &str) -> bool {
     words.split(' ').any(|word| word == name)
 }

@@ -44,7 +44,8 @@ pub enum Kind {
     Savepoint,
     /// `XA`.
     Xa,
-    /// `CREATE`, `ALTER`, `DROP`, `RENAME`, `TRUNCATE` of tables and other objects; accounts and their rights.
+    /// `CREATE`, `ALTER`, `DROP`, `RENAME`, `TRUNCATE` of tables and other objects; accounts and
+    /// their rights.
     Define,
     /// `LOCK TABLES`, `LOCK INSTANCE` and their opposites.
     Lock,

@@ -1,7 +1,8 @@
 //! Through a query or a statement that changes rows: its tables, functions, variables and clauses.
 //!
-//! The walk keeps one frame for each open parenthesis, which says whether a table may come next. It is not a parser:
-//! what it does not expect it passes by, and only what names tables can be missed that way, never an effect.
+//! The walk keeps one frame for each open parenthesis, which says whether a table may come next. It
+//! is not a parser: what it does not expect it passes by, and only what names tables can be missed
+//! that way, never an effect.
 
 use crate::lexer;
 

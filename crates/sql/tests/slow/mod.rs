@@ -1,4 +1,5 @@
-//! Digests made slowly and obviously, stage by stage, each on a whole copy of the text: what the fast one must equal.
+//! Digests made slowly and obviously, stage by stage, each on a whole copy of the text: what the
+//! fast one must equal.
 
 use sql::Options;
 

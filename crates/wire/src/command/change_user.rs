@@ -6,13 +6,13 @@ use crate::{
     codec::{Reader, put_lenenc_bytes, put_nul_bytes},
 };
 
-/// The login of the same or another user, without a new greeting: the proof is made with the nonce of the
-/// first one.
+/// The login of the same or another user, without a new greeting: the proof is made with the nonce
+/// of the first one.
 ///
 /// What is behind the last field is ignored, as servers do.
 ///
-/// Source: `COM_CHANGE_USER`. Clients leave out fields at the end; the last two need a capability each, and
-/// every field needs the ones before it.
+/// Source: `COM_CHANGE_USER`. Clients leave out fields at the end; the last two need a capability
+/// each, and every field needs the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeUser<'a> {
     /// The user; has no zero byte.
@@ -25,7 +25,8 @@ pub struct ChangeUser<'a> {
     pub collation: Option<u16>,
     /// The login method that made the answer ([`Capabilities::PLUGIN_AUTH`]).
     pub auth_plugin: Option<&'a [u8]>,
-    /// Connection attributes: length-encoded names and values in turn ([`Capabilities::CONNECT_ATTRS`]).
+    /// Connection attributes: length-encoded names and values in turn
+    /// ([`Capabilities::CONNECT_ATTRS`]).
     pub attributes: Option<&'a [u8]>,
 }
 

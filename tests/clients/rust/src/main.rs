@@ -60,7 +60,8 @@ impl Place {
         self.with_tls(self.options(), tls)
     }
 
-    /// How another account logs in. The driver takes an empty password for one, so it may have none.
+    /// How another account logs in. The driver takes an empty password for one, so it may have
+    /// none.
     pub fn account(&self, user: &str, password: Option<&str>, tls: Tls) -> MySqlConnectOptions {
         let options = self.options.clone().username(user);
         let options = password.into_iter().fold(options, |options, password| options.password(password));

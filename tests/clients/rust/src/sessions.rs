@@ -134,7 +134,8 @@ async fn kill_connection(place: &Place) -> Outcome {
     Ok(())
 }
 
-/// A future that is dropped leaves the statement running: the driver has no other way, and the connection is closed.
+/// A future that is dropped leaves the statement running: the driver has no other way, and the
+/// connection is closed.
 async fn cancel_by_drop(place: &Place) -> Outcome {
     let mut other = place.connect().await?;
     let mut connection = place.connect().await?;

@@ -6,7 +6,8 @@ use wire::command::Kind;
 use super::{Author, Session};
 use crate::step::{Command, Step};
 
-/// After a reset or another login MariaDB still knows `FOUND_ROWS()` of before; after this it does not.
+/// After a reset or another login MariaDB still knows `FOUND_ROWS()` of before; after this it does
+/// not.
 pub(super) const SETTLED: &str = "SELECT {tag}";
 
 impl Author {
@@ -25,7 +26,8 @@ impl Author {
                 self.read_before_modes();
                 self.say(Command::Plain(Kind::InitDb, schema.into_bytes()));
                 if self.forgets_types {
-                    // Asked for the modes of statements that were prepared before, MySQL has no warnings any more.
+                    // Asked for the modes of statements that were prepared before, MySQL has no
+                    // warnings any more.
                     self.query(SETTLED);
                 }
             }

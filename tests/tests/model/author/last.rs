@@ -1,4 +1,5 @@
-//! Questions about the statement before, in every spelling: the insert id, rows, warnings, diagnostics.
+//! Questions about the statement before, in every spelling: the insert id, rows, warnings,
+//! diagnostics.
 
 use super::Author;
 

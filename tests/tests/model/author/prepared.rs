@@ -43,8 +43,8 @@ const STATEMENTS: [(&str, &[P], bool); 31] = [
     ("BEGIN", &[], false),
 ];
 
-/// Statements that all clients have, so that their executions go out together where sessions wait for connections. Some have warnings, by their
-/// values alone.
+/// Statements that all clients have, so that their executions go out together where sessions wait
+/// for connections. Some have warnings, by their values alone.
 const COMMON: [(&str, &[P]); 4] = [
     ("SELECT ?, s.* FROM shared.s s WHERE id = ?", &[P::Tag, P::Id]),
     ("SELECT ?, LENGTH(?), CONCAT(?, 'x')", &[P::Tag, P::Tag, P::Tag]),
@@ -61,7 +61,8 @@ const UNPREPARABLE: [&str; 5] = [
     "SELECT id, nothing FROM {db}.t WHERE id = ?",
 ];
 
-/// Of how many types values may be of which nobody decides it: integers, floating point numbers, strings.
+/// Of how many types values may be of which nobody decides it: integers, floating point numbers,
+/// strings.
 const CLASSES: usize = 3;
 
 /// With a cursor for reading.
@@ -120,7 +121,8 @@ impl Author {
             self.query("DO {n}");
         }
         if calls && self.is_certain {
-            // MariaDB has been there and back, which ends that a reset has hidden the schema's character set.
+            // MariaDB has been there and back, which ends that a reset has hidden the schema's
+            // character set.
             self.query("USE {db}");
         }
         if self.dice.chance(80) {
@@ -191,7 +193,8 @@ impl Author {
             }
         }
         if self.forgets_types && open.had_parts {
-            // MySQL has made the parameter one of the connection's character set, which may not have them all.
+            // MySQL has made the parameter one of the connection's character set, which may not
+            // have them all.
             let narrow = Param::Text(self.tag());
             params.iter_mut().filter(|param| is_wide(param)).for_each(|param| *param = narrow.clone());
         }
@@ -210,7 +213,8 @@ impl Author {
         }
         let is_moved = self.forgets_types && !typed && open.typed_in != self.session.modes;
         if is_moved {
-            // What session trackers have to tell would be told to the proxy, which sets the character sets of the types.
+            // What session trackers have to tell would be told to the proxy, which sets the
+            // character sets of the types.
             self.query("DO {n}");
         }
         self.say(Command::Execute(name(slot), if cursor { CURSOR } else { 0 }, params, typed));
@@ -228,7 +232,8 @@ impl Author {
             _ => false,
         };
         if self.is_certain && !opened {
-            // The error of one that fails is added to those that there are; told with the number that the client knows, only it is there.
+            // The error of one that fails is added to those that there are; told with the number
+            // that the client knows, only it is there.
             let read = self.filled("SELECT {tag}, id FROM shared.s ORDER BY id LIMIT 3");
             self.say(Command::Query(read));
         }

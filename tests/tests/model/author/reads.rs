@@ -50,8 +50,8 @@ const READS: [&str; 41] = [
 /// At MariaDB these leave `ROW_COUNT()` at the connection as it was if they fail.
 const LOOKS: [&str; 4] = ["SHOW TABLES", "SHOW TABLES FROM {db}", "SHOW COLUMNS FROM t", "DESCRIBE shared.s"];
 
-/// Reads that all clients say again and again, so that they go out together where sessions wait for connections. Some have warnings or fail, by their
-/// values alone.
+/// Reads that all clients say again and again, so that they go out together where sessions wait for
+/// connections. Some have warnings or fail, by their values alone.
 const COMMON: [(usize, &str); 6] = [
     (8, "SELECT {tag}, s.* FROM shared.s s WHERE id = {id}"),
     (12, "SELECT {tag}, '{n}' + 1"),

@@ -7,7 +7,8 @@ use super::commands::SETTLED;
 use super::{ACCOUNTS, Author, Session};
 use crate::step::{Command, Leave, Login, Step};
 
-/// Collations that clients come with: MySQL's and MariaDB's general one, Latin-1, the older UTF-8, binary, GBK.
+/// Collations that clients come with: MySQL's and MariaDB's general one, Latin-1, the older UTF-8,
+/// binary, GBK.
 const COLLATIONS: [u16; 8] = [45, 45, 45, 45, 8, 33, 63, 28];
 
 impl Author {
@@ -127,7 +128,8 @@ impl Author {
     /// Another connection sleeps, and this one wakes it.
     pub(super) fn kill(&mut self) {
         if self.is_certain {
-            // Those who wait for a connection to sleep on may wait for those who wait to be the next.
+            // Those who wait for a connection to sleep on may wait for those who wait to be the
+            // next.
             return self.query("DO {n}");
         }
         let tag = format!("k{}", self.tag());
@@ -136,7 +138,8 @@ impl Author {
         let whole = self.dice.chance(30);
         self.steps.push(Step::Kill { tag, whole });
         if !self.gaps {
-            // The server of the session that kills has not heard of it, and still knows what it has said before.
+            // The server of the session that kills has not heard of it, and still knows what it has
+            // said before.
             self.query("DO {n}");
         }
     }

@@ -1,4 +1,5 @@
-//! Statements that have more than one answer, or run other statements: several at once, procedures, text PREPARE.
+//! Statements that have more than one answer, or run other statements: several at once, procedures,
+//! text PREPARE.
 
 use super::Author;
 

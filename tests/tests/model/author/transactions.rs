@@ -67,7 +67,8 @@ impl Author {
         }
     }
 
-    /// A distributed transaction from beginning to end: a prepared one would outlive the session, with its locks.
+    /// A distributed transaction from beginning to end: a prepared one would outlive the session,
+    /// with its locks.
     fn xa(&mut self) {
         let name = format!("'x{}_{}'", self.db, self.said);
         self.query(format!("XA START {name}"));

@@ -13,7 +13,8 @@ use super::{Answer, Frame, Side};
 use crate::step::Login;
 
 impl Side {
-    /// `COM_CHANGE_USER`; the answer is its last packet. What is in between depends on who is asked.
+    /// `COM_CHANGE_USER`; the answer is its last packet. What is in between depends on who is
+    /// asked.
     pub(crate) async fn change_user(&mut self, login: &Login) -> io::Result<Answer> {
         let plugin = self.server.auth_plugin.clone();
         let secret = Secret::Clear(login.password.as_bytes().to_vec());
@@ -65,7 +66,8 @@ impl Side {
         }
     }
 
-    /// The OK of a login says as well which schema that makes the current one. The proxy's does not.
+    /// The OK of a login says as well which schema that makes the current one. The proxy's does
+    /// not.
     fn without_changes(&self, payload: Vec<u8>) -> Vec<u8> {
         match packet::Ok::decode(&payload, self.capabilities) {
             Ok(mut ok) if payload.first() == Some(&0) => {
@@ -77,7 +79,8 @@ impl Side {
         }
     }
 
-    /// Keeps the random bytes of a request for another method: they are those of the next change, too.
+    /// Keeps the random bytes of a request for another method: they are those of the next change,
+    /// too.
     fn note_nonce(&mut self, payload: &[u8]) {
         let mut parts = payload.splitn(2, |byte| *byte == 0);
         if parts.next().is_some_and(|head| head.first() == Some(&packet::AuthSwitch::HEADER))

@@ -12,8 +12,8 @@ pub(super) enum Kind {
     Gauge,
 }
 
-/// A value: metric without `proxysql_`, kind, label and its value (or none), and its row of `stats_mysql_global`. Those of one
-/// metric stand together.
+/// A value: metric without `proxysql_`, kind, label and its value (or none), and its row of
+/// `stats_mysql_global`. Those of one metric stand together.
 pub(super) type Metric = (&'static str, Kind, Option<(&'static str, &'static str)>, &'static str);
 
 pub(super) const GLOBALS: [Metric; 90] = [
@@ -175,12 +175,13 @@ pub(super) const MEMORY_PLAIN: [(&str, &str); 2] = [
     ("prepare_stmt_backend_memory_bytes", "prepare_statement_backend_memory"),
 ];
 
-/// A metric whose value is a number of seconds: its name without `proxysql_`, its row of `stats_mysql_global`, and how many decimals
-/// of a second the row counts.
+/// A metric whose value is a number of seconds: its name without `proxysql_`, its row of
+/// `stats_mysql_global`, and how many decimals of a second the row counts.
 pub(super) const SECONDS: [(&str, &str, usize); 1] =
     [("backend_query_time_seconds_total", "Backend_query_time_nsec", 9)];
 
-/// Metrics that are variables: the name without `proxysql_`, the variable, and how many decimals the metric has more.
+/// Metrics that are variables: the name without `proxysql_`, the variable, and how many decimals
+/// the metric has more.
 pub(super) const VARIABLES: [(&str, &str, usize); 14] = [
     ("mysql_wait_timeout", "mysql-wait_timeout", 0),
     ("mysql_max_connections", "mysql-max_connections", 0),
@@ -235,7 +236,8 @@ pub(super) const CLUSTER_CONFLICTS: [&str; 7] = [
 /// A metric without `proxysql_`, its kind and its labels.
 pub(super) type Absent = (&'static str, Kind, &'static [(&'static str, &'static str)]);
 
-/// Metrics of what the program does not have, or does without, at 0: dashboards and alerts of ProxySQL name them.
+/// Metrics of what the program does not have, or does without, at 0: dashboards and alerts of
+/// ProxySQL name them.
 pub(super) const ABSENT: [Absent; 18] = [
     ("query_processor_time_seconds_total", Counter, &[]),
     ("connpool_get_conn_success_latency_awareness_total", Counter, &[]),
@@ -257,7 +259,8 @@ pub(super) const ABSENT: [Absent; 18] = [
     ("query_cache_memory_bytes", Gauge, &[]),
 ];
 
-/// A value that each server has: metric without `proxysql_`, kind, label and value (or none), and where it is.
+/// A value that each server has: metric without `proxysql_`, kind, label and value (or none), and
+/// where it is.
 pub(super) type PoolMetric =
     (&'static str, Kind, Option<(&'static str, &'static str)>, fn(&PoolServer) -> u64);
 

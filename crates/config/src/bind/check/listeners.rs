@@ -87,8 +87,8 @@ pub(super) fn strategies(tables: &Tables, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The bytes of a `tcp` listener need a server to go to. Says nothing when rows of servers are broken: the
-/// right one may be among them.
+/// The bytes of a `tcp` listener need a server to go to. Says nothing when rows of servers are
+/// broken: the right one may be among them.
 pub(super) fn served(listeners: &Listeners, tables: &Tables, problems: &mut Vec<Problem>) {
     let servers = tables.of(&MYSQL_SERVERS);
     if servers.iter().any(|row| !row.sound) {

@@ -22,7 +22,8 @@ impl Sources {
         Self { open: vec![identity(file)], included: 0 }
     }
 
-    /// Appends the tokens of `text`, the content of `file`, and of all that it includes, in their order.
+    /// Appends the tokens of `text`, the content of `file`, and of all that it includes, in their
+    /// order.
     pub(super) fn read(&mut self, text: &str, file: &Rc<Path>, out: &mut Vec<Lexeme>) {
         for Lexeme { token, at } in lexer::lex(text, file) {
             match token {

@@ -189,8 +189,9 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// The byte that the backslash at the start of `text` stands for, and how many bytes of `text` that takes. A
-/// backslash that starts no escape stands for itself, so that regular expressions need not double theirs.
+/// The byte that the backslash at the start of `text` stands for, and how many bytes of `text` that
+/// takes. A backslash that starts no escape stands for itself, so that regular expressions need not
+/// double theirs.
 fn escape(text: &str) -> (u8, usize) {
     match *text.as_bytes() {
         [_, b'n', ..] => (b'\n', 2),

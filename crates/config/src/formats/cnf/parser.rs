@@ -12,7 +12,8 @@ use crate::tree::{Entry, Node, Place, Value};
 /// How deep groups, lists and arrays nest. ProxySQL's files need three.
 pub(super) const NESTING_MAX: usize = 32;
 
-/// The settings of the top level, up to the first in which the grammar is broken, and what is wrong there.
+/// The settings of the top level, up to the first in which the grammar is broken, and what is wrong
+/// there.
 pub(super) fn parse(tokens: Vec<Lexeme>, file: &Rc<Path>) -> (Vec<Entry>, Option<Problem>) {
     let end = tokens.last().map_or_else(|| Place::new(file, 1), |lexeme| lexeme.at.clone());
     let mut parser = Parser { tokens: tokens.into_iter().peekable(), end, depth: 0 };
@@ -123,8 +124,8 @@ impl Parser {
         self.tokens.next_if(|lexeme| wanted(&lexeme.token))
     }
 
-    /// What to say of a token that is not the one wanted. Names and values are not repeated: an unquoted
-    /// password would end up in a log.
+    /// What to say of a token that is not the one wanted. Names and values are not repeated: an
+    /// unquoted password would end up in a log.
     fn unexpected(&self, found: Option<Lexeme>, wanted: &str) -> Problem {
         let Some(Lexeme { token, at }) = found else {
             return problem(&self.end, format!("the file ends where {wanted} should be"));

@@ -156,7 +156,8 @@ fn nesting_has_a_limit() {
     problem(&format!("a={}", "{a=".repeat(1_000_000)));
 }
 
-/// Writes the files and returns what the first of them means, with the folder's name taken out of messages.
+/// Writes the files and returns what the first of them means, with the folder's name taken out of
+/// messages.
 fn with_files(files: &[(&str, &str)]) -> (String, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {

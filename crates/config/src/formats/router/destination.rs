@@ -15,7 +15,8 @@ pub(super) struct Destination {
     pub(super) port: u16,
 }
 
-/// The servers of `destinations`, or what is wrong with it as the rest of a sentence that begins with its name.
+/// The servers of `destinations`, or what is wrong with it as the rest of a sentence that begins
+/// with its name.
 pub(super) fn destinations(text: &str) -> Result<Vec<Destination>, String> {
     if text.starts_with("metadata-cache:") {
         return Err(
@@ -50,8 +51,8 @@ fn destination(text: &str) -> Option<Destination> {
     (is_host && port != 0).then(|| Destination { host: host.to_owned(), port })
 }
 
-/// Where to listen, as `listeners.address` has it: the `address`, which may have a port, with this port if it has none.
-/// `Err` is the rest of a sentence.
+/// Where to listen, as `listeners.address` has it: the `address`, which may have a port, with this
+/// port if it has none. `Err` is the rest of a sentence.
 pub(super) fn bind(address: &str, port: Option<u16>) -> Result<String, String> {
     let wrong = || {
         format!(

@@ -59,7 +59,8 @@ pub(super) fn read<'a>(text: &'a str, file: &Path, problems: &mut Vec<Problem>) 
                 continue;
             };
             let (name, key) = inner.split_once(':').unwrap_or((inner, ""));
-            // Names of sections have no case, as in MySQL Router; the one in capitals is written so everywhere.
+            // Names of sections have no case, as in MySQL Router; the one in capitals is written so
+            // everywhere.
             let name = if name.eq_ignore_ascii_case("default") { "DEFAULT" } else { name };
             if let Some(first) = sections.iter().find(|section| (section.name, section.key) == (name, key)) {
                 let message = format!("{} stands twice, first on line {}", first.title(), first.line);

@@ -1,4 +1,5 @@
-//! Options that are not those of a route: `[DEFAULT]`, `[logger]`, and a section that MySQL Router does not have.
+//! Options that are not those of a route: `[DEFAULT]`, `[logger]`, and a section that MySQL Router
+//! does not have.
 
 use super::ini::{Section, Setting};
 use super::{Reader, entry, route};
@@ -91,8 +92,8 @@ pub(super) fn own(section: &Section<'_>, reader: &mut Reader) {
     }
 }
 
-/// The admin port's addresses. It is closed unless the file has an address for it: MySQL Router has none, and the default would
-/// be open to the network.
+/// The admin port's addresses. It is closed unless the file has an address for it: MySQL Router has
+/// none, and the default would be open to the network.
 pub(super) fn admin(own: Option<&Section<'_>>, top: &Place) -> Entry {
     variable(own, ADMIN, "mysql_ifaces", top)
 }

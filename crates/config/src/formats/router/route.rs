@@ -65,7 +65,8 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     USED.into_iter().chain(WITHOUT_EFFECT)
 }
 
-/// An option that is one variable for all routes here: its name, the range in MySQL Router's unit, its default there.
+/// An option that is one variable for all routes here: its name, the range in MySQL Router's unit,
+/// its default there.
 struct Common {
     name: &'static str,
     range: (i64, i64),

@@ -10,7 +10,8 @@ use super::{Copied, Names, Size, Table};
 use crate::limits::DIGESTS_PER_TURN;
 use crate::stats::DigestStats;
 
-/// What is put together. Two that differ nearly always do so in the first number: the names are seldom looked at.
+/// What is put together. Two that differ nearly always do so in the first number: the names are
+/// seldom looked at.
 type Key = (u64, u32, Names);
 
 /// Of some digests, the text and what was counted.
@@ -19,8 +20,8 @@ type Tree = BTreeMap<Key, (Arc<[u8]>, Tally)>;
 /// Trees in [`Sums`]: one for each first byte of a digest.
 const TREES: usize = 1 << u8::BITS;
 
-/// Tables that are being put together. Many small trees are never far from the cache as one of 100,000 digests is, and a hash table
-/// of so many takes ten milliseconds at once to grow.
+/// Tables that are being put together. Many small trees are never far from the cache as one of
+/// 100,000 digests is, and a hash table of so many takes ten milliseconds at once to grow.
 #[derive(Debug)]
 pub(crate) struct Sums([Tree; TREES]);
 

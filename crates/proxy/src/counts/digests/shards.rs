@@ -1,5 +1,5 @@
-//! A hash table in parts, each of which grows for itself: while one does, its worker waits for some microseconds, where a
-//! table of 100,000 entries in one piece would need a millisecond.
+//! A hash table in parts, each of which grows for itself: while one does, its worker waits for some
+//! microseconds, where a table of 100,000 entries in one piece would need a millisecond.
 
 use hashbrown::HashTable;
 

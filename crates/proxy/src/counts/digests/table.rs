@@ -1,9 +1,10 @@
 //! The digests that one worker counts, within a budget of memory.
 //!
-//! Entries lie in blocks that never move and are found through a hash table of their numbers. Texts are kept once per digest,
-//! whoever sends it. When the budget is used up, a new digest takes the place of those that are used least: a hand goes round
-//! the entries, halves how often each was used, and takes the first at zero (or, of sixteen, the one that is used least). No
-//! statement looks at more than a bounded number of entries.
+//! Entries lie in blocks that never move and are found through a hash table of their numbers. Texts
+//! are kept once per digest, whoever sends it. When the budget is used up, a new digest takes the
+//! place of those that are used least: a hand goes round the entries, halves how often each was
+//! used, and takes the first at zero (or, of sixteen, the one that is used least). No statement
+//! looks at more than a bounded number of entries.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -16,7 +17,8 @@ use super::who::{Names, Who};
 /// Entries of a block: 32 KiB.
 const BLOCK: usize = 256;
 
-/// Bytes that an entry takes besides its times and its text: with its number in the hash table, which is half empty at worst.
+/// Bytes that an entry takes besides its times and its text: with its number in the hash table,
+/// which is half empty at worst.
 const ENTRY_BYTES: usize = size_of::<Option<Entry>>() + 2 * (size_of::<Number>() + 1);
 
 /// Bytes that a text takes besides itself, in the same way.
@@ -28,7 +30,8 @@ const LOOKS_MAX: usize = 16;
 /// Entries that one new digest may push out; if that makes not enough room, it is not counted.
 const EVICTIONS_MAX: usize = 64;
 
-/// Where a digest is counted. It is of no more use once the digest was pushed out, or everything taken away.
+/// Where a digest is counted. It is of no more use once the digest was pushed out, or everything
+/// taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     slot: u32,
@@ -44,7 +47,8 @@ struct Key {
     hostgroup: u32,
 }
 
-/// One digest of somebody in a hostgroup: exactly two lines of the processor's cache, which are fetched together.
+/// One digest of somebody in a hostgroup: exactly two lines of the processor's cache, which are
+/// fetched together.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Entry {
@@ -174,7 +178,8 @@ impl Table {
         Size { bytes: self.bytes as u64, entries: self.len as u64, evicted: self.evicted }
     }
 
-    /// The place of a digest; the text is asked for if it is a new one. `None` if there is no room for it.
+    /// The place of a digest; the text is asked for if it is a new one. `None` if there is no room
+    /// for it.
     pub(super) fn enter(
         &mut self,
         who: &Arc<Who>,
@@ -275,7 +280,8 @@ impl Table {
         held.map(|held| Arc::clone(&held.bytes))
     }
 
-    /// Pushes out what is used little until there are `needed` bytes; false if that takes too long. The entry `keep` stays.
+    /// Pushes out what is used little until there are `needed` bytes; false if that takes too long.
+    /// The entry `keep` stays.
     pub(super) fn make_room(&mut self, needed: usize, keep: Option<u32>) -> bool {
         let fits = |table: &Self| table.bytes + needed <= table.budget;
         for _ in 0..EVICTIONS_MAX {
@@ -335,8 +341,8 @@ impl Table {
         }
     }
 
-    /// The entries with the numbers from `from` on, as many as there are among `n`, and the number that is next, if there
-    /// are more.
+    /// The entries with the numbers from `from` on, as many as there are among `n`, and the number
+    /// that is next, if there are more.
     pub(super) fn slice(&self, from: u32, n: u32, times: bool) -> (Vec<Copied>, Option<u32>) {
         let to = from.saturating_add(n);
         let entries = (from..to).filter_map(|slot| entry(&self.blocks, slot));

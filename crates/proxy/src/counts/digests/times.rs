@@ -1,9 +1,9 @@
 //! How long the executions of one digest took: buckets from which any percentile can be read.
 //!
-//! Each power of two of microseconds is cut into eight equal buckets, and times below 16 us have one each, so that a
-//! percentile is wrong by at most 5.9 % (half of an eighth, and less from the middle of a bucket), however long the times are.
-//! Only the buckets between the shortest and the longest time take memory: a statement that takes 90 to 200 us has
-//! 16 of them, 64 bytes.
+//! Each power of two of microseconds is cut into eight equal buckets, and times below 16 us have
+//! one each, so that a percentile is wrong by at most 5.9 % (half of an eighth, and less from the
+//! middle of a bucket), however long the times are. Only the buckets between the shortest and the
+//! longest time take memory: a statement that takes 90 to 200 us has 16 of them, 64 bytes.
 
 /// Bits of a time that tell buckets of the same power of two apart.
 const SUB_BITS: u32 = 3;
@@ -43,7 +43,8 @@ const fn low_bits(number: u64) -> u32 {
     number as u32
 }
 
-/// The time that stands for those of a bucket, in microseconds: as far, relatively, from the shortest as from the longest.
+/// The time that stands for those of a bucket, in microseconds: as far, relatively, from the
+/// shortest as from the longest.
 const fn middle(bucket: u32) -> u64 {
     if bucket < 2 * SUB {
         return bucket as u64;
@@ -110,7 +111,8 @@ impl Times {
         self.first = u8::try_from(from).unwrap_or(u8::MAX);
     }
 
-    /// The times that 50, 95, 99 and 99.9 % of the executions took at most, in microseconds; `None` without any.
+    /// The times that 50, 95, 99 and 99.9 % of the executions took at most, in microseconds; `None`
+    /// without any.
     pub(super) fn percentiles(&self) -> Option<[u64; SHOWN.len()]> {
         let total: u64 = self.counts.iter().copied().map(u64::from).sum();
         if total == 0 {

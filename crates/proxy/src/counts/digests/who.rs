@@ -1,5 +1,6 @@
-//! Whose statements are counted: user, schema and, if they are told apart by it, the client's address. A session asks for
-//! its [`Who`] when it begins and when its schema changes; a statement costs the reading of a number.
+//! Whose statements are counted: user, schema and, if they are told apart by it, the client's
+//! address. A session asks for its [`Who`] when it begins and when its schema changes; a statement
+//! costs the reading of a number.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -58,7 +59,8 @@ impl Everybody {
             // So that each look at everybody is paid for by as many who came.
             self.clear_at = 2 * self.known.len();
         }
-        // After four billion a number comes again, for another name that nobody has used for as long.
+        // After four billion a number comes again, for another name that nobody has used for as
+        // long.
         self.next_id = self.next_id.wrapping_add(1);
         let who = Arc::new(Who { id: self.next_id, names: names.clone() });
         self.known.insert(names, Arc::clone(&who));

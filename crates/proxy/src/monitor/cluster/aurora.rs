@@ -8,8 +8,8 @@ use monitor::{AuroraMember, AuroraWord, Word};
 use super::super::question::Rows;
 use crate::stats::Detail;
 
-/// Asks a server how its cluster is. Servers that were not heard of for three minutes, or say that they are ten behind, are
-/// mostly none any more.
+/// Asks a server how its cluster is. Servers that were not heard of for three minutes, or say that
+/// they are ten behind, are mostly none any more.
 pub(in super::super) const QUESTION: &str = "SELECT SERVER_ID, SESSION_ID, LAST_UPDATE_TIMESTAMP, \
     REPLICA_LAG_IN_MILLISECONDS, CPU FROM information_schema.REPLICA_HOST_STATUS \
     WHERE (SESSION_ID = 'MASTER_SESSION_ID' OR REPLICA_LAG_IN_MILLISECONDS <= 600000) \

@@ -18,7 +18,8 @@ pub(in super::super) const QUESTIONS: [&str; 2] = [
 /// What servers say to statements that they reject: `ER_UNKNOWN_COM_ERROR`, of all things.
 pub(in super::super) const REJECTED: u16 = 1047;
 
-/// What both answers together say; `None` if they make no sense: the server is no node of a cluster.
+/// What both answers together say; `None` if they make no sense: the server is no node of a
+/// cluster.
 pub(in super::super) fn read(status: &Rows, variables: &Rows) -> Option<Word<Endpoint>> {
     let is_on = |name| value(variables, name).is_some_and(|value| value.eq_ignore_ascii_case("ON"));
     let is_other_than =

@@ -7,7 +7,8 @@ use super::super::question::Rows;
 use super::yes;
 use crate::stats::Detail;
 
-/// Asks a member how it sees its group. A server that is in none has one row, or one with nothing about members.
+/// Asks a member how it sees its group. A server that is in none has one row, or one with nothing
+/// about members.
 pub(in super::super) const QUESTION: &str = "SELECT @@global.server_uuid me, @@global.read_only | @@global.super_read_only read_only, \
     m.MEMBER_ID id, m.MEMBER_HOST host, m.MEMBER_PORT port, m.MEMBER_STATE state, \
     s.COUNT_TRANSACTIONS_IN_QUEUE + s.COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE behind FROM (SELECT 1) one \
@@ -36,7 +37,8 @@ pub(in super::super) fn read(rows: &Rows) -> Option<Word<Endpoint>> {
     Some(Word::Group(GroupWord { id, read_only, behind, members }))
 }
 
-/// `viable_candidate`, `read_only` and `transactions_behind` of `mysql_server_group_replication_log`.
+/// `viable_candidate`, `read_only` and `transactions_behind` of
+/// `mysql_server_group_replication_log`.
 pub(super) fn details(word: &GroupWord<Endpoint>) -> Vec<Detail> {
     let behind = i64::try_from(word.behind).unwrap_or(i64::MAX);
     vec![yes(word.is_viable()), yes(word.read_only), Detail::Number(behind)]

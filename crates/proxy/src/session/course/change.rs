@@ -1,4 +1,5 @@
-//! What a statement changes for those behind it: what it sets, and what it leaves at its server or takes away from there.
+//! What a statement changes for those behind it: what it sets, and what it leaves at its server or
+//! takes away from there.
 
 use route::{Effects, Facts};
 use sql::{Condition, Dialect};
@@ -48,7 +49,8 @@ pub(in crate::session) struct Change {
     pub(super) marks: Vec<Mark>,
     /// The session is as after its login.
     pub(super) resets: bool,
-    /// All this also if an error is answered: the statements in front of that one have had their effects.
+    /// All this also if an error is answered: the statements in front of that one have had their
+    /// effects.
     pub(super) anyway: bool,
     /// What it sets nobody knows, and it may be what decides what texts mean.
     may_set_modes: bool,
@@ -62,7 +64,8 @@ pub(in crate::session) struct Change {
     pub(super) within: Option<Condition>,
 }
 
-/// Whether a text that was prepared before this was set might mean something else behind it. Values of user variables it finds when it is executed.
+/// Whether a text that was prepared before this was set might mean something else behind it. Values
+/// of user variables it finds when it is executed.
 pub(super) fn unsettles(setting: &Setting) -> bool {
     !setting.key.starts_with('@') && *setting.key != *OPTION
 }
@@ -134,7 +137,8 @@ impl Change {
         self.marks.contains(&Mark::begin(Pin::StoredCode))
     }
 
-    /// Whether statements that were prepared before might be other ones if they were prepared behind it, or might be there no more.
+    /// Whether statements that were prepared before might be other ones if they were prepared
+    /// behind it, or might be there no more.
     pub(in crate::session) fn unsettles_named(&self) -> bool {
         self.settings.iter().any(unsettles) || self.marks.iter().any(Mark::unsettles_named)
     }
@@ -144,7 +148,8 @@ impl Change {
         self.marks.iter().any(|mark| matches!(mark, Mark::End(Pin::Prepare, _)))
     }
 
-    /// Whether what was prepared by name has to be there: it is given up, or could not be prepared any more where tables are locked.
+    /// Whether what was prepared by name has to be there: it is given up, or could not be prepared
+    /// any more where tables are locked.
     pub(in crate::session) fn needs_named(&self) -> bool {
         let locks = |mark: &Mark| matches!(mark, Mark::Begin(Pin::LockedTables, _));
         self.deallocates() || self.marks.iter().any(locks)
@@ -200,7 +205,8 @@ impl Change {
         Self { within: Some(condition), ..change }
     }
 
-    /// Somebody who knows the statement vouches that what nobody sees of it leaves nothing behind: stored code, functions, user variables, sequences.
+    /// Somebody who knows the statement vouches that what nobody sees of it leaves nothing behind:
+    /// stored code, functions, user variables, sequences.
     pub(super) fn believe_harmless(&mut self) {
         let hidden = [Pin::StoredCode, Pin::Function, Pin::UserVariable, Pin::Sequence].map(Mark::begin);
         self.marks.retain(|mark| !hidden.contains(mark));
@@ -246,7 +252,8 @@ impl Change {
             }
             Class::Flush if flushes_status(text) => change.marks.push(Mark::begin(Pin::Status)),
             Class::UnlockTables => change.marks.push(Mark::EndAll(Pin::LockedTables)),
-            // A function in it may be anything. Of what is too large to be looked at that is not to be expected.
+            // A function in it may be anything. Of what is too large to be looked at that is not to
+            // be expected.
             _ if effects.any_of(Effects::UNKNOWN) && calls(class, text) && text.len() < JUDGED_BYTES_MAX => {
                 change.marks.push(Mark::begin(Pin::Function));
             }
@@ -283,7 +290,8 @@ impl Change {
         change
     }
 
-    /// What several statements in one text change, of which the first has this class: what each does is not told apart.
+    /// What several statements in one text change, of which the first has this class: what each
+    /// does is not told apart.
     pub(super) fn of_several(effects: Effects, first: Class, text: &[u8]) -> Self {
         let mut change = Self::default();
         let uses = effects.any_of(Effects::SESSION) && set::has_use(text);

@@ -49,7 +49,8 @@ pub(in crate::session) struct Decided {
     pub(in crate::session) is_counted: bool,
     /// How often a connection was lost before it could be sent.
     pub(in crate::session) lost: u8,
-    /// The number by which the client has named its prepared statement, if it is named otherwise in the backlog.
+    /// The number by which the client has named its prepared statement, if it is named otherwise in
+    /// the backlog.
     pub(in crate::session) renamed: Option<u32>,
 }
 
@@ -105,8 +106,8 @@ impl Decided {
         self.orders.as_ref().is_some_and(|orders| orders.verdict.create_new_connection)
     }
 
-    /// Whether it asks about the statement before in words that may be put in other words. What is executed by name has the connection over
-    /// which it was prepared.
+    /// Whether it asks about the statement before in words that may be put in other words. What is
+    /// executed by name has the connection over which it was prepared.
     pub(in crate::session) fn asks_for_last(&self) -> bool {
         self.effects.any_of(Effects::LAST_RESULT) && !self.is_by_name
     }

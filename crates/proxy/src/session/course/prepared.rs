@@ -1,8 +1,8 @@
 //! Statements that the client has prepared: what they are, and at which servers.
 //!
-//! The client knows a statement by the number that its first server gave it. Where another statement has that number
-//! already, it gets one that servers do not give. At other servers the proxy prepares a statement when an execution of
-//! it goes there.
+//! The client knows a statement by the number that its first server gave it. Where another
+//! statement has that number already, it gets one that servers do not give. At other servers the
+//! proxy prepares a statement when an execution of it goes there.
 
 pub(in crate::session) mod definitions;
 mod sites;
@@ -43,8 +43,8 @@ pub(in crate::session) struct Preparing {
     pub(in crate::session) text: Option<Text>,
     /// Who else has it. Nothing without its text.
     pub(in crate::session) entry: Option<Rc<Entry>>,
-    /// Whether each execution is judged: it may go elsewhere. If not, it goes where the statement was prepared, or to another server of
-    /// the same hostgroup if that is lost.
+    /// Whether each execution is judged: it may go elsewhere. If not, it goes where the statement
+    /// was prepared, or to another server of the same hostgroup if that is lost.
     pub(in crate::session) moves: bool,
     /// The hash of its digest.
     pub(in crate::session) digest: Option<u64>,
@@ -56,9 +56,11 @@ pub(in crate::session) struct Preparing {
     pub(in crate::session) tables: bool,
     /// What kind of statement it is, as far as words tell.
     pub(in crate::session) class: Option<Class>,
-    /// What the session's texts meant when it was prepared ([`Settings::modes`](crate::state::Settings::modes)), or [`NO_MODES`].
+    /// What the session's texts meant when it was prepared
+    /// ([`Settings::modes`](crate::state::Settings::modes)), or [`NO_MODES`].
     pub(in crate::session) modes: u64,
-    /// The same for all sessions ([`Settings::meaning`](crate::state::Settings::meaning)); nothing if it was not certain.
+    /// The same for all sessions ([`Settings::meaning`](crate::state::Settings::meaning)); nothing
+    /// if it was not certain.
     pub(in crate::session) meaning: Option<u64>,
     /// Its digest's text, as tables show it; empty if it is not counted by that.
     pub(in crate::session) digest_text: Arc<[u8]>,
@@ -71,8 +73,9 @@ pub(in crate::session) struct Preparing {
 }
 
 impl Preparing {
-    /// What it is made of, where a client was told this of it and keeps that; nothing if it must not outlive its session: it is told of what
-    /// ran before it, its text is not kept or long, or nobody knows what that means.
+    /// What it is made of, where a client was told this of it and keeps that; nothing if it must
+    /// not outlive its session: it is told of what ran before it, its text is not kept or long, or
+    /// nobody knows what that means.
     pub(in crate::session) fn origin(&self, told: Option<u64>) -> Option<Origin> {
         let text = self.text.as_ref().filter(|text| text.len() <= LEFT_TEXT_MAX)?;
         let meaning = self.meaning.filter(|_| !self.effects.any_of(Effects::LAST_RESULT))?;
@@ -133,14 +136,16 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// A statement is on its way to its first server. Its texts are forgotten if there are too many.
+    /// A statement is on its way to its first server. Its texts are forgotten if there are too
+    /// many.
     pub(in crate::session) fn expect(&mut self, mut what: Preparing) {
         let awaited = self.awaiting.iter().map(Preparing::bytes).sum::<usize>();
         what.shrink_to(PREPARED_BYTES_MAX.saturating_sub(self.bytes + awaited));
         self.awaiting.push_back(what);
     }
 
-    /// The next bytes of the answer to the first statement that was awaited, for a client that keeps what it says.
+    /// The next bytes of the answer to the first statement that was awaited, for a client that
+    /// keeps what it says.
     pub(in crate::session) fn hear(&mut self, bytes: &[u8]) {
         self.hearing.get_or_insert_default().read(bytes);
     }
@@ -150,8 +155,8 @@ impl Registry {
         self.last = LAST_STATEMENT;
     }
 
-    /// The server of this hostgroup has answered the first statement that was awaited: with this, or with an error. Returns what its
-    /// connection keeps of it.
+    /// The server of this hostgroup has answered the first statement that was awaited: with this,
+    /// or with an error. Returns what its connection keeps of it.
     pub(in crate::session) fn answered(
         &mut self,
         hostgroup: u32,
@@ -168,7 +173,8 @@ impl Registry {
         Some(known)
     }
 
-    /// Enters a statement that the client will know as `id`. Its texts are forgotten if there are too many.
+    /// Enters a statement that the client will know as `id`. Its texts are forgotten if there are
+    /// too many.
     pub(in crate::session) fn enter(
         &mut self,
         id: u32,
@@ -199,8 +205,8 @@ impl Registry {
         self.next_own_id
     }
 
-    /// Whether there are statements to which a connection to this hostgroup may give the number of another one: some were prepared
-    /// elsewhere.
+    /// Whether there are statements to which a connection to this hostgroup may give the number of
+    /// another one: some were prepared elsewhere.
     pub(in crate::session) fn has_other_homes(&self, hostgroup: u32) -> bool {
         let is_safe =
             |(id, prepared): (&u32, &Prepared)| *id >= FIRST_OWN_ID || prepared.id_at(hostgroup) == Some(*id);
@@ -212,14 +218,14 @@ impl Registry {
         self.get(id).is_some_and(|prepared| prepared.places() > 0)
     }
 
-    /// Whether a statement lives at this hostgroup that could not be prepared there again, where texts mean what they do in
-    /// `modes`.
+    /// Whether a statement lives at this hostgroup that could not be prepared there again, where
+    /// texts mean what they do in `modes`.
     pub(super) fn is_bound_to(&self, hostgroup: u32, modes: u64) -> bool {
         !self.awaiting.is_empty() || self.sites.is_bound_to(hostgroup, modes)
     }
 
-    /// Those that live at this hostgroup and are not there, because their connection was lent, but could be as long as texts mean what
-    /// they do.
+    /// Those that live at this hostgroup and are not there, because their connection was lent, but
+    /// could be as long as texts mean what they do.
     pub(in crate::session) fn missing_at(&self, hostgroup: u32) -> impl Iterator<Item = u32> {
         let is_missing = move |(_, one): &(&u32, &Prepared)| {
             let could_be = one.what.text.is_some() && one.modes().is_none();
@@ -228,7 +234,8 @@ impl Registry {
         self.by_id.iter().filter(is_missing).map(|(id, _)| *id)
     }
 
-    /// Those that live at this hostgroup, keep the modes of a session in no schema, and tell that: in one they could not be prepared.
+    /// Those that live at this hostgroup, keep the modes of a session in no schema, and tell that:
+    /// in one they could not be prepared.
     pub(in crate::session) fn in_no_schema(&self, hostgroup: u32) -> impl Iterator<Item = u32> {
         let is_it = move |(_, one): &(&u32, &Prepared)| one.home == hostgroup && one.tells_none();
         self.by_id.iter().filter(is_it).map(|(id, _)| *id)
@@ -252,7 +259,8 @@ impl Registry {
         ids
     }
 
-    /// What the server of this hostgroup calls statements, and what the client does, in the order of the latter.
+    /// What the server of this hostgroup calls statements, and what the client does, in the order
+    /// of the latter.
     pub(in crate::session) fn ids_at(&self, hostgroup: u32) -> Vec<(u32, u32)> {
         let ids = self.ids().into_iter();
         ids.filter_map(|id| Some((self.by_id.get(&id)?.id_at(hostgroup)?, id))).collect()
@@ -325,21 +333,24 @@ impl Registry {
         }
     }
 
-    /// Parts of a value are sent for the statement that the server of this hostgroup knows as `id`, or it forgets them.
+    /// Parts of a value are sent for the statement that the server of this hostgroup knows as `id`,
+    /// or it forgets them.
     pub(in crate::session) fn note_parts(&mut self, id: u32, hostgroup: u32, has_parts: bool) {
         if let Some(prepared) = self.at(id, hostgroup) {
             prepared.note_parts(has_parts);
         }
     }
 
-    /// Whether a server that gives this `answer` to the text of the statement that the client knows as `id` has prepared what the client may
-    /// execute: it needs as many values, and returns rows if it did. Of other columns it is told when it executes the statement, unless
-    /// it keeps those that it was told.
+    /// Whether a server that gives this `answer` to the text of the statement that the client knows
+    /// as `id` has prepared what the client may execute: it needs as many values, and returns rows
+    /// if it did. Of other columns it is told when it executes the statement, unless it keeps those
+    /// that it was told.
     pub(in crate::session) fn is_same(&self, id: u32, statement: reply::Prepared, answer: &[u8]) -> bool {
         self.get(id).is_some_and(|prepared| prepared.is_same(statement, answer))
     }
 
-    /// From now on the statement that the client knows as `id` is prepared in these modes wherever it is, and binds no connection.
+    /// From now on the statement that the client knows as `id` is prepared in these modes wherever
+    /// it is, and binds no connection.
     pub(in crate::session) fn keep_modes(&mut self, id: u32, modes: Rc<Modes>) {
         let Some(prepared) = self.by_id.get_mut(&id) else { return };
         self.sites.unsettle(prepared.home, prepared.freedom());
@@ -347,8 +358,8 @@ impl Registry {
         self.sites.settle(prepared.home, prepared.freedom());
     }
 
-    /// From now on the statement that the client knows as `id` binds the connection to this hostgroup, which has it, as soon as texts mean
-    /// something else.
+    /// From now on the statement that the client knows as `id` binds the connection to this
+    /// hostgroup, which has it, as soon as texts mean something else.
     pub(in crate::session) fn forget_modes(&mut self, id: u32) {
         let Some(prepared) = self.by_id.get_mut(&id) else { return };
         self.sites.unsettle(prepared.home, prepared.freedom());

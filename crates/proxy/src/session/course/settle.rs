@@ -1,4 +1,5 @@
-//! What has become of a statement, and what that means for those behind it: settings that hold, pins that begin and end.
+//! What has become of a statement, and what that means for those behind it: settings that hold,
+//! pins that begin and end.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -62,7 +63,8 @@ impl Course {
         self.proposed = change;
     }
 
-    /// A statement is on its way that was decided about. If it is sent ahead, the answers in front of its own say nothing of it: what it leaves counts at once.
+    /// A statement is on its way that was decided about. If it is sent ahead, the answers in front
+    /// of its own say nothing of it: what it leaves counts at once.
     pub(in crate::session) fn propose(&mut self, decided: &mut Decided, ahead: bool) {
         let change = decided.change.take();
         match change {
@@ -99,7 +101,8 @@ impl Course {
         self.propose_change(Some(Box::new(Change::of_option(payload))));
     }
 
-    /// What is on its way will leave warnings that its answer does not count, as `COM_FIELD_LIST` does at MySQL.
+    /// What is on its way will leave warnings that its answer does not count, as `COM_FIELD_LIST`
+    /// does at MySQL.
     pub(in crate::session) fn propose_warnings(&mut self) {
         self.propose_change(Some(Box::new(Change::pinned(Pin::Warnings))));
     }
@@ -109,8 +112,8 @@ impl Course {
         self.propose_change(Some(Box::new(Change::of_reset())));
     }
 
-    /// The statement that ran is over, at this place; `warned` says whether there were warnings in front of its last packet. Returns whether
-    /// the other connections are of no use any more.
+    /// The statement that ran is over, at this place; `warned` says whether there were warnings in
+    /// front of its last packet. Returns whether the other connections are of no use any more.
     pub(in crate::session) fn settle(
         &mut self,
         identity: &Identity,
@@ -197,8 +200,8 @@ impl Course {
         false
     }
 
-    /// A statement has ended with this error, which would have left these marks: the functions that it has called before, and what stored
-    /// code has done, are not taken back.
+    /// A statement has ended with this error, which would have left these marks: the functions that
+    /// it has called before, and what stored code has done, are not taken back.
     fn note_before_error(&mut self, code: u16, mut marks: Vec<Mark>, calls: Option<Box<Calls>>) {
         let is_code = matches!(self.ran.class, Some(Class::Call | Class::Execute));
         marks.retain(|mark| match mark {
@@ -209,27 +212,31 @@ impl Course {
         self.note_calling(marks, calls);
     }
 
-    /// A statement that changes this is prepared at this hostgroup: user variables exist from then on.
+    /// A statement that changes this is prepared at this hostgroup: user variables exist from then
+    /// on.
     pub(in crate::session) fn note_prepared(&mut self, change: Option<&Change>, hostgroup: u32) {
         if change.is_some_and(Change::sets_user_variables) {
             self.pins.note(Mark::begin(Pin::UserVariable), hostgroup);
         }
     }
 
-    /// A command that is no statement has ended with an error of the server, which the client may ask about.
+    /// A command that is no statement has ended with an error of the server, which the client may
+    /// ask about.
     pub(in crate::session) fn note_error(&mut self) {
         (self.counted.changed, self.ran) = (-1, Ran::command());
         self.begin_warnings();
     }
 
-    /// The server has something to say of the statement that ran. Of the one before it has nothing any more.
+    /// The server has something to say of the statement that ran. Of the one before it has nothing
+    /// any more.
     fn begin_warnings(&mut self) {
         self.forget_released_error();
         self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
     }
 
-    /// How a statement has ended, or a command that is none: what that begins, and what it ends. Where it `counts_own`, warnings in its answer are the
-    /// proxy's. `clears` says that the server clears the diagnostics area with each statement.
+    /// How a statement has ended, or a command that is none: what that begins, and what it ends.
+    /// Where it `counts_own`, warnings in its answer are the proxy's. `clears` says that the server
+    /// clears the diagnostics area with each statement.
     fn note_end(&mut self, outcome: Outcome, is_statement: bool, counts_own: bool, clears: bool) {
         let end = outcome.end;
         let has_warnings = match end {
@@ -242,7 +249,8 @@ impl Course {
         }
         if let Some(status) = outcome.status() {
             let reads_only = status.contains(StatusFlags::IN_TRANSACTION_READONLY);
-            // MariaDB: behind a `SET autocommit = 1` that commits a transaction, the next one may only read as well.
+            // MariaDB: behind a `SET autocommit = 1` that commits a transaction, the next one may
+            // only read as well.
             if std::mem::replace(&mut self.reads_only, reads_only) && !reads_only && !self.ends_transaction()
             {
                 self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.hostgroup);
@@ -278,8 +286,10 @@ impl Course {
         }
     }
 
-    /// Whether a transaction is open, and what the server has still to say of it, or of one that had no tables that know transactions. Behind an error that has ended one, the server has told no session tracker of it; to a client whose rows end
-    /// without trackers it does so with the next OK, over this connection.
+    /// Whether a transaction is open, and what the server has still to say of it, or of one that
+    /// had no tables that know transactions. Behind an error that has ended one, the server has
+    /// told no session tracker of it; to a client whose rows end without trackers it does so with
+    /// the next OK, over this connection.
     fn note_transaction(&mut self, identity: &Identity, outcome: Outcome) {
         let Some(status) = outcome.status() else { return };
         let is_open = status.contains(StatusFlags::IN_TRANSACTION);
@@ -288,7 +298,8 @@ impl Course {
         let could_not = !is_open && !status.contains(StatusFlags::AUTOCOMMIT) && self.writes();
         let has_trackers = identity.capabilities.contains(Capabilities::SESSION_TRACK)
             && !identity.capabilities.contains(Capabilities::DEPRECATE_EOF);
-        // At MySQL a `SET` of `autocommit` that commits leaves it to the next transaction what was said of all of them meanwhile.
+        // At MySQL a `SET` of `autocommit` that commits leaves it to the next transaction what was
+        // said of all of them meanwhile.
         let is_late =
             is_over && matches!(self.ran.class, Some(Class::Set)) && self.settings.has_access_mode();
         let is_untold = is_over && has_trackers && matches!(outcome.end, End::Eof { .. });
@@ -297,8 +308,9 @@ impl Course {
         }
     }
 
-    /// Without `autocommit`, a savepoint is there until the transaction ends, and no status flag says so before a table is used.
-    /// From then on the session is in a transaction: see [`status`](Self::status).
+    /// Without `autocommit`, a savepoint is there until the transaction ends, and no status flag
+    /// says so before a table is used. From then on the session is in a transaction: see
+    /// [`status`](Self::status).
     fn note_savepoint(&mut self, outcome: Outcome) {
         let sets = self.ran.last.any_of(Effects::SAVEPOINT);
         if !sets && !self.pins.holds(Pin::Transaction, self.hostgroup) {
@@ -321,14 +333,15 @@ impl Course {
         self.pins.note(mark, self.hostgroup);
     }
 
-    /// The status of the connection in use, if its server has told `told`: in a transaction also with nothing but a savepoint.
+    /// The status of the connection in use, if its server has told `told`: in a transaction also
+    /// with nothing but a savepoint.
     pub(in crate::session) fn status(&self, told: StatusFlags) -> StatusFlags {
         let has_savepoint = self.pins.holds(Pin::Transaction, self.hostgroup);
         if has_savepoint { told | StatusFlags::IN_TRANSACTION } else { told }
     }
 
-    /// A server has answered a command of the proxy's own. If a transaction is over that was open, an error has ended it, and of that the server
-    /// has told here rather than to the client.
+    /// A server has answered a command of the proxy's own. If a transaction is over that was open,
+    /// an error has ended it, and of that the server has told here rather than to the client.
     pub(in crate::session) fn overhear(&mut self, identity: &Identity, reply: &Reply) {
         let is_over =
             |status: StatusFlags| self.in_transaction && !status.contains(StatusFlags::IN_TRANSACTION);
@@ -342,11 +355,12 @@ impl Course {
         }
     }
 
-    /// Whether the statement that ran, one alone, ends a transaction or was one. Reads may not have been: at MariaDB those of tables
-    /// that know none leave it to the next one that it may only read.
+    /// Whether the statement that ran, one alone, ends a transaction or was one. Reads may not have
+    /// been: at MariaDB those of tables that know none leave it to the next one that it may only
+    /// read.
     fn ends_transaction(&self) -> bool {
-        // At MariaDB a `SET` of `autocommit`, which commits, leaves what was said of the next transaction. Where no tables are locked, nothing
-        // is committed when they are unlocked.
+        // At MariaDB a `SET` of `autocommit`, which commits, leaves what was said of the next
+        // transaction. Where no tables are locked, nothing is committed when they are unlocked.
         let is_not_certain = matches!(self.ran.class, Some(Class::Set | Class::UnlockTables));
         let commits = self.ran.last.any_of(Effects::IMPLICIT_COMMIT) && !is_not_certain;
         matches!(self.ran.class, Some(Class::Commit | Class::Rollback)) || commits || self.writes()
@@ -383,14 +397,16 @@ impl Course {
         }
     }
 
-    /// A statement was prepared by name that could be prepared elsewhere as well: that binds nobody.
+    /// A statement was prepared by name that could be prepared elsewhere as well: that binds
+    /// nobody.
     fn note_named(&mut self, name: Box<[u8]>, text: &[u8], place: RanAt) {
         if self.named.add(&name, text, self.hostgroup, place.connection) {
             self.pins.note(Mark::End(Pin::Prepare, name), self.hostgroup);
         }
     }
 
-    /// Of those that were prepared by name nobody knows any more that they would be the same elsewhere.
+    /// Of those that were prepared by name nobody knows any more that they would be the same
+    /// elsewhere.
     fn bind_named(&mut self) {
         for one in self.named.take_placed() {
             self.bind(one);
@@ -402,8 +418,8 @@ impl Course {
         self.pins.note(Mark::Text(Some((one.name, Some(one.text)))), one.hostgroup);
     }
 
-    /// An error has ended what might have prepared a statement by name. Servers give up the one that had the name before; whether this one has
-    /// come so far is not certain.
+    /// An error has ended what might have prepared a statement by name. Servers give up the one
+    /// that had the name before; whether this one has come so far is not certain.
     fn note_not_prepared(&mut self, change: &Change, place: RanAt) {
         let before = change.prepared_name().and_then(|name| self.named.remove(name));
         if let Some(one) = before.filter(|one| one.is_at(place.connection)) {
@@ -455,7 +471,8 @@ impl Course {
         }
     }
 
-    /// The client has set whether it wants to be told GTIDs. The setting as it is kept, and another one that servers are to hear behind it.
+    /// The client has set whether it wants to be told GTIDs. The setting as it is kept, and another
+    /// one that servers are to hear behind it.
     fn track(&mut self, identity: &Identity, setting: Setting) -> (Setting, Option<Setting>) {
         let (asks, kept, besides) = identity.tracking().judge(setting);
         let keeps = identity.keeps(asks);

@@ -24,13 +24,14 @@ pub(in crate::session) struct Routine {
     pub(in crate::session) kind: Kind,
     pub(in crate::session) schema: String,
     pub(in crate::session) name: String,
-    /// The schema that it was called in, if that was not taken for its own: what was named may be something else there.
+    /// The schema that it was called in, if that was not taken for its own: what was named may be
+    /// something else there.
     pub(in crate::session) near: Option<String>,
 }
 
 impl Routine {
-    /// One that was called by a statement in this schema. None if there is no schema, or its name cannot be put into another statement as
-    /// it is.
+    /// One that was called by a statement in this schema. None if there is no schema, or its name
+    /// cannot be put into another statement as it is.
     pub(in crate::session) fn of(called: Called, schema: &str) -> Option<Self> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'-');
         let is_certain = schema.bytes().all(is_plain);

@@ -1,8 +1,10 @@
-//! What a server has said of the parameters and columns of a statement that it has prepared, as a hash.
+//! What a server has said of the parameters and columns of a statement that it has prepared, as a
+//! hash.
 //!
-//! A client that keeps what it was told (MariaDB's capability `CACHE_METADATA`) gets rows without their columns as long as
-//! the *server* thinks that they are the same. Where the statement is prepared again, that server compares with what it has told
-//! the proxy; so this has to be what the client knows.
+//! A client that keeps what it was told (MariaDB's capability `CACHE_METADATA`) gets rows without
+//! their columns as long as the *server* thinks that they are the same. Where the statement is
+//! prepared again, that server compares with what it has told the proxy; so this has to be what the
+//! client knows.
 
 use wire::frame::HEADER_LEN;
 use wire::packet::Eof;
@@ -30,7 +32,8 @@ enum Packet {
     Number,
     /// A parameter or a column.
     Definition,
-    /// The end of those, for clients that want to have it: it tells of the session, which is in another state elsewhere.
+    /// The end of those, for clients that want to have it: it tells of the session, which is in
+    /// another state elsewhere.
     End,
 }
 

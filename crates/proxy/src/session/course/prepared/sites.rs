@@ -1,8 +1,10 @@
-//! Which statements are where: what has to be known for each command of a session, however many it has prepared.
+//! Which statements are where: what has to be known for each command of a session, however many it
+//! has prepared.
 
 use std::collections::{HashMap, HashSet};
 
-/// The connections of a session to hostgroups, as far as prepared statements are concerned. There are few.
+/// The connections of a session to hostgroups, as far as prepared statements are concerned. There
+/// are few.
 #[derive(Debug, Default)]
 pub(super) struct Sites(Vec<Site>);
 
@@ -16,7 +18,8 @@ struct Site {
     renamed: HashMap<u32, u32>,
     /// How many statements live here that could not be prepared here again.
     bound: usize,
-    /// How many of the others there are, by what texts meant when they were prepared. Mostly they have always meant the same.
+    /// How many of the others there are, by what texts meant when they were prepared. Mostly they
+    /// have always meant the same.
     free: Vec<(u64, usize)>,
 }
 
@@ -48,7 +51,8 @@ impl Sites {
         self.site_mut(hostgroup)
     }
 
-    /// A statement that the client knows as `id` is at this hostgroup, where it is known as `known_as`.
+    /// A statement that the client knows as `id` is at this hostgroup, where it is known as
+    /// `known_as`.
     pub(super) fn place(&mut self, hostgroup: u32, id: u32, known_as: u32) {
         let Some(site) = self.site_of(hostgroup) else { return };
         site.placed.insert(id);
@@ -104,7 +108,8 @@ impl Sites {
         }
     }
 
-    /// Whether a statement lives at this hostgroup that could not be prepared there again, where texts mean what they do in `modes`.
+    /// Whether a statement lives at this hostgroup that could not be prepared there again, where
+    /// texts mean what they do in `modes`.
     pub(super) fn is_bound_to(&self, hostgroup: u32, modes: u64) -> bool {
         self.site(hostgroup)
             .is_some_and(|site| site.bound > 0 || site.free.iter().any(|(these, _)| *these != modes))

@@ -17,7 +17,8 @@ use crate::state::typed::{Type, Typed};
 #[derive(Debug)]
 pub(in crate::session) struct Prepared {
     pub(in crate::session) what: Preparing,
-    /// The hostgroup where it was prepared first; it has everything that was sent for the statement.
+    /// The hostgroup where it was prepared first; it has everything that was sent for the
+    /// statement.
     pub(in crate::session) home: u32,
     /// How many values an execution needs.
     params: u16,
@@ -39,7 +40,8 @@ pub(in crate::session) struct Prepared {
     is_at_home: bool,
     /// Parts of values were sent since the last execution.
     has_parts: bool,
-    /// Parts that its server has not got: it refuses to prepare the statement now. Packets with headers.
+    /// Parts that its server has not got: it refuses to prepare the statement now. Packets with
+    /// headers.
     pub(in crate::session) unsent: Vec<u8>,
     /// The last execution had values that were sent in parts: it cannot be sent again.
     ran_with_parts: bool,
@@ -68,8 +70,8 @@ pub(in crate::session) enum Came {
 }
 
 impl Prepared {
-    /// A statement that was prepared at this hostgroup with this answer; the client was told so of its parameters and columns, if it
-    /// keeps that.
+    /// A statement that was prepared at this hostgroup with this answer; the client was told so of
+    /// its parameters and columns, if it keeps that.
     pub(super) fn new(mut what: Preparing, home: u32, statement: reply::Prepared, told: Option<u64>) -> Self {
         Self {
             opened: what.entry.take().map(Opened::new),
@@ -106,8 +108,9 @@ impl Prepared {
         self.has_parts = has_parts;
     }
 
-    /// Whether a server that has answered so has prepared what the client may execute: it needs as many values, returns rows if it did, and
-    /// tells of parameters and columns what the client was told, if it keeps that.
+    /// Whether a server that has answered so has prepared what the client may execute: it needs as
+    /// many values, returns rows if it did, and tells of parameters and columns what the client was
+    /// told, if it keeps that.
     pub(super) fn is_same(&self, statement: reply::Prepared, answer: &[u8]) -> bool {
         self.params == statement.params
             && (self.columns == 0) == (statement.columns == 0)
@@ -193,7 +196,8 @@ impl Prepared {
         self.places.len()
     }
 
-    /// Whether the client has sent types of its parameters, and nobody has kept what texts meant then.
+    /// Whether the client has sent types of its parameters, and nobody has kept what texts meant
+    /// then.
     pub(in crate::session) fn has_types_of_now(&self) -> bool {
         self.types_of_now().is_some()
     }
@@ -249,7 +253,8 @@ impl Prepared {
         self.at(hostgroup).is_some_and(|place| place.statement.columns != self.columns)
     }
 
-    /// An execution at this hostgroup has had so many columns: that is what its server has prepared now, and what the client knows, if it `is_told`.
+    /// An execution at this hostgroup has had so many columns: that is what its server has prepared
+    /// now, and what the client knows, if it `is_told`.
     pub(in crate::session) fn note_columns(&mut self, hostgroup: u32, columns: u16, is_told: bool) {
         if is_told {
             self.columns = columns;
@@ -291,7 +296,8 @@ impl Prepared {
         self.typed = typed;
     }
 
-    /// The types of the values of an execution with these parameters; nothing is known of them if they were not sent to anybody.
+    /// The types of the values of an execution with these parameters; nothing is known of them if
+    /// they were not sent to anybody.
     pub(in crate::session) fn types_of<'a>(
         &'a self,
         params: &ExecuteParams<'a>,
@@ -301,8 +307,8 @@ impl Prepared {
         Type::of(params, own.or(self.types.as_deref()).unwrap_or_default(), self.params, caps)
     }
 
-    /// An execution with these types goes to a hostgroup; without, those of the one before hold. Returns the types that have
-    /// to be added, because that server does not know them.
+    /// An execution with these types goes to a hostgroup; without, those of the one before hold.
+    /// Returns the types that have to be added, because that server does not know them.
     pub(in crate::session) fn types_for(&mut self, hostgroup: u32, types: Option<&[u8]>) -> Option<&[u8]> {
         // Where they cannot be needed they are not kept.
         self.what.text.as_ref()?;

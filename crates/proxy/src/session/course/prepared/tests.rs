@@ -148,7 +148,8 @@ fn c29_there_is_an_end_to_what_is_kept() {
 fn texts_have_a_limit_together_however_they_come() {
     let mut all = Registry::default();
     let half = "x".repeat(PREPARED_BYTES_MAX / 2);
-    // Beside others they are entered, where they are the only ones they are awaited; many may be on their way.
+    // Beside others they are entered, where they are the only ones they are awaited; many may be on
+    // their way.
     all.enter(1, what(&half), 0, statement(1, 0), None);
     for _ in 2..5 {
         all.expect(what(&half));
