@@ -1,7 +1,7 @@
 //! Names of servers, and the addresses that they have.
 //!
-//! Names are resolved on threads of their own ([`resolver`]), a few at a time, so that a slow
-//! resolver stops no login. What it says is kept ([`cache`]) and looked up anew when it is older
+//! Names are resolved on threads of their own (`resolver`), a few at a time, so that a slow
+//! resolver stops no login. What it says is kept (`cache`) and looked up anew when it is older
 //! than `mysql-monitor_local_dns_cache_ttl`; meanwhile, and when that fails, the addresses that
 //! were known go on to hold. Where a connection cannot be made, its name is looked up at once: the
 //! server may have moved.

@@ -6,9 +6,9 @@
 //! only when the kernel says so. tokio forgets readiness after a short read by itself, so a query
 //! costs one `recv` and one `send` per side.
 //!
-//! - [`plain`]: the socket itself;
-//! - [`link`]: the socket with or without TLS;
-//! - [`compression`]: the compressed protocol on top of either;
+//! - `plain`: the socket itself;
+//! - `link`: the socket with or without TLS;
+//! - `compression`: the compressed protocol on top of either;
 //! - [`tls`]: TLS on a socket.
 
 mod compression;

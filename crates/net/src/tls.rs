@@ -5,12 +5,12 @@
 //! ([`Tls::reload`]) or when the configuration names other files ([`Tls::prepare`]), where anything
 //! wrong leaves what was there. Connections keep what they began with.
 //!
-//! - [`files`]: PEM files and folders of them;
-//! - [`own`]: the certificate that clients are shown, and where it comes from;
-//! - [`generate`]: a certificate of our own, where there is none;
-//! - [`to_clients`], [`to_servers`]: what a handshake needs;
-//! - [`any_server`]: the verifier that accepts every server;
-//! - [`ciphers`]: OpenSSL's names of cipher suites.
+//! - `files`: PEM files and folders of them;
+//! - `own`: the certificate that clients are shown, and where it comes from;
+//! - `generate`: a certificate of our own, where there is none;
+//! - `to_clients`, `to_servers`: what a handshake needs;
+//! - `any_server`: the verifier that accepts every server;
+//! - `ciphers`: OpenSSL's names of cipher suites.
 
 mod any_server;
 mod ciphers;

@@ -6,8 +6,8 @@
 //! connection. A query costs one `recv` and one `send` per side as without TLS; several records
 //! come and go in one of each.
 //!
-//! - [`conn`]: the state machine, without a socket;
-//! - [`handshake`]: how a connection begins.
+//! - `conn`: the state machine, without a socket;
+//! - `handshake`: how a connection begins.
 
 mod conn;
 mod handshake;
