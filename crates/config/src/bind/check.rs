@@ -331,6 +331,10 @@ fn own_addresses(config: &Config, servers: &HashSet<Endpoint>) -> Vec<String> {
     let mut warnings = Vec::new();
     for listener in &config.listeners {
         let address = &listener.address;
+        // Port 0 is a free one each time.
+        if matches!(address, Address::Tcp(tcp) if tcp.port() == 0) {
+            continue;
+        }
         if config.admin.mysql_ifaces.contains(address) {
             warnings.push(format!("{address} is both the admin port's and one where clients connect"));
         }

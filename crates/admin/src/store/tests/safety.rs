@@ -125,7 +125,7 @@ fn schemas_have_their_tables() {
     {
         let sql = format!(
             "SELECT COUNT(*) FROM {schema}.sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%' \
-             AND name NOT LIKE '%pointsman_%'"
+             AND name NOT LIKE '%pointsman_%' AND name NOT LIKE '%pgsql_%'"
         );
         assert_eq!(store.sql(&sql), proxysql.to_string(), "{schema}");
     }
