@@ -21,6 +21,11 @@ fn command(command: &str, file: &Path) -> Output {
     pointsman(&SANDBOX, [command.as_ref(), "--config".as_ref(), file.as_os_str()])
 }
 
+/// The same with `--strict`.
+fn strictly(command: &str, file: &Path) -> Output {
+    pointsman(&SANDBOX, [command.as_ref(), "--strict".as_ref(), "--config".as_ref(), file.as_os_str()])
+}
+
 /// The listeners are free ports, so that a file that should not start cannot fail for another
 /// reason.
 const TOML: &str = r#"[[listeners]]
@@ -71,9 +76,10 @@ fn check_accepts_both_formats_whatever_the_name() {
     {
         let path = file(name, text);
         let output = command("check", &path);
+        let counted = if warns { ", 2 warnings" } else { "" };
         assert_eq!(
             output.stdout,
-            format!("{}: ok, 1 listener, 1 server, 1 user\n", path.display()),
+            format!("{}: ok, 1 listener, 1 server, 1 user{counted}\n", path.display()),
             "{output:?}"
         );
         assert_eq!(output.code, Some(0));
@@ -197,7 +203,7 @@ fn c26_a_file_with_a_mistake_is_refused_with_its_line_and_nothing_starts() {
     for (name, text, lines) in bad() {
         let path = file(name, &text);
         for what in ["check", "serve"] {
-            let output = command(what, &path);
+            let output = strictly(what, &path);
             assert_eq!(output.code, Some(1), "{what} {name}: {output:#?}");
             assert_eq!(output.stdout, "", "{what} {name}");
             for line in &lines {
@@ -208,6 +214,20 @@ fn c26_a_file_with_a_mistake_is_refused_with_its_line_and_nothing_starts() {
             assert!(!output.stderr.contains("0123456789ABCDEF"), "{what} {name}: {output:#?}");
         }
     }
+}
+
+/// ProxySQL starts with such a file.
+#[test]
+fn a_file_of_another_program_is_taken_with_warnings() {
+    let path = file("left_out.cnf", &CNF.replace("max_connections", "ping_interval_server"));
+    let output = command("check", &path);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    let warning = "left_out.cnf:9: unknown setting `ping_interval_server` in `mysql_variables`";
+    assert!(output.stderr.contains(warning) && output.stderr.contains("it is left out"), "{output:#?}");
+    assert!(output.stdout.contains(": ok, ") && output.stdout.contains(", 3 warnings\n"), "{output:#?}");
+    let output = strictly("check", &path);
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    assert!(output.stderr.contains(warning), "{output:#?}");
 }
 
 #[test]

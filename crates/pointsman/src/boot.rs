@@ -32,7 +32,9 @@ const CONTROL_BLOCKING_THREADS: usize = 3;
 pub(crate) fn check(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
     let path = args.config.as_path();
     let loaded = config::load(path, args.strictness())?;
-    for warning in &loaded.warnings {
+    let datadir = about_datadir(Path::new(&loaded.config.datadir));
+    let warnings: Vec<&String> = loaded.warnings.iter().chain(&datadir).collect();
+    for warning in &warnings {
         eprintln!("warning: {warning}");
     }
     proxy::check_tls(&loaded.config)?;
@@ -43,11 +45,8 @@ pub(crate) fn check(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
         }
         anyhow::bail!("{} of {} cannot be used", counted(rules.len(), "rule"), path.display());
     }
-    if let Some(warning) = about_datadir(Path::new(&loaded.config.datadir)) {
-        eprintln!("warning: {warning}");
-    }
     let Config { listeners, servers, users, .. } = &loaded.config;
-    let warnings = match loaded.warnings.len() {
+    let warnings = match warnings.len() {
         0 => String::new(),
         number => format!(", {}", counted(number, "warning")),
     };
