@@ -336,6 +336,10 @@ impl Binder {
         let sections = SECTIONS.iter().filter(|_| top_level).map(|section| section.name);
         let fields = section.fields().flat_map(|field| [Some(field.name), field.alias]).flatten();
         let mut hint = suggestion(&entry.key, fields.chain(sections));
+        if entry.key.starts_with("pgsql_") {
+            // ProxySQL 3's: names of MySQL's settings are near, and not meant.
+            "; PostgreSQL is not proxied".clone_into(&mut hint);
+        }
         if hint.is_empty()
             && let Some(home) = SECTIONS.iter().find(|home| home.find(&entry.key).is_some())
         {

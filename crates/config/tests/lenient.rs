@@ -33,7 +33,7 @@ fn names_of_other_versions_are_left_out() {
     );
     warned(&loaded, &["proxysql.cnf:4: ", "ping_interval_server", "left out"]);
     warned(&loaded, &["proxysql.cnf:5: ", "mysql-max_connections", "left out"]);
-    warned(&loaded, &["proxysql.cnf:7: ", "pgsql_variables"]);
+    warned(&loaded, &["proxysql.cnf:7: ", "pgsql_variables`; PostgreSQL is not proxied; it is left out"]);
     warned(&loaded, &["proxysql.cnf:11: ", "pgsql_users"]);
 }
 
