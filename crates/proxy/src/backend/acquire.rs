@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use wire::StatusFlags;
 
 use super::failures::{ACCOUNT_FULL, Failed, Failures, NoPermit, SERVER_FULL, Why, no_answer};
-use super::kept::Asker;
+use super::idle_state::Asker;
 use super::place::{InLine, Place, take, wait};
 use super::share::{Among, UserFull, among};
 use super::spare::{Spare, lend_spare};

@@ -29,7 +29,7 @@ use wire::reply::Answer;
 
 use super::connection::Connection;
 use super::handed::Slot;
-use super::kept::Left;
+use super::idle_state::Left;
 use super::pipeline::{Expected, Owner, Pipeline};
 use super::statements::{Execution, Statements};
 use crate::state::Settings;

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::time::Instant;
 
-use super::kept::Entry;
+use super::entry::Entry;
 use crate::worker::Worker;
 
 /// Where a connection is put for somebody who waits.

@@ -14,28 +14,24 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use pool::{Quota, Shelf, ShelfTicket as Ticket, lifetime};
-use route::Caller;
 use tokio::time::{Instant, timeout};
-use wire::StatusFlags;
 use wire::command::Kind;
 use wire::reply::Answer;
 
 use super::batch::{Candidate, Next};
+use super::entry::Entry;
 use super::handed::Slot;
+use super::idle_state::{Asker, Left};
 use super::keeper::Keeper;
 use super::key::{ByKey, Key};
-use super::lend::{Ahead, ask_results};
-use super::line::{Line, Other, Waiting, Wish};
+use super::lend::ask_results;
+use super::line::{Line, Other, Waiting};
 use super::passport::Passport;
 use super::unhealthy::{self, Complaint};
 use super::{Backend, QUIT, drain_reply, internal_query};
 use crate::arrival::Peer;
-use crate::client::login::Identity;
 use crate::counts::Counter;
-use crate::counts::report::address;
 use crate::limits::{KEPT_IDLE, LOOKS_MAX, MOVE_WAIT};
-use crate::state::results::Asking;
-use crate::state::{Results, Settings};
 use crate::stats::FreeConnection;
 use crate::worker::Worker;
 
@@ -49,115 +45,6 @@ pub(crate) struct Kept {
     pub(super) keeper: Keeper,
     /// The servers of those that are being pinged, and are back soon.
     pinged: RefCell<Vec<u64>>,
-}
-
-/// A connection that nobody uses.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    pub(super) passport: Rc<Passport>,
-    /// The client that has laid it aside.
-    peer: Peer,
-    pub(super) backend: Backend,
-    pub(super) left: Left,
-    /// When its server has answered last, or somebody has seen that it is well.
-    heard: Instant,
-}
-
-/// What a session has left on its connection.
-#[derive(Debug)]
-pub(crate) struct Left {
-    /// In which schema it is.
-    pub(crate) caller: Arc<Caller>,
-    pub(crate) settings: Rc<Settings>,
-    /// Its client has reset it: character set and modes are the server's, and not those that the
-    /// login has asked for.
-    pub(crate) was_reset: bool,
-    /// The connection's status, as the server has told it last.
-    pub(crate) status: StatusFlags,
-    /// The names of statements that are prepared there by name: nobody else may find them.
-    pub(crate) named: Vec<Box<[u8]>>,
-    /// Only the server knows what the session may ask about its last statements.
-    pub(crate) asks: bool,
-    pub(crate) results: Rc<Results>,
-    /// Somebody has the connection, and is going to ask for the session.
-    pub(crate) asking: Option<Asking>,
-}
-
-impl Left {
-    /// Whether nothing has to be asked before somebody else gets the connection. A session that has
-    /// ended asks nothing.
-    pub(super) fn is_free(&self) -> bool {
-        !self.asks || Rc::strong_count(&self.results) == 1 + usize::from(self.asking.is_some())
-    }
-
-    /// Whether it is in the schema of a session that is like this, in the way in which that is.
-    fn is_in_schema_of(&self, caller: &Caller, settings: &Settings) -> bool {
-        let schema = caller.schema();
-        self.caller.schema() == schema
-            && (schema.is_empty() || self.settings.was_schema_reset() == settings.was_schema_reset())
-    }
-
-    /// Whether the connection is as a session that is like this would have it.
-    pub(super) fn is_as(&self, caller: &Caller, settings: &Settings, was_reset: bool) -> bool {
-        self.is_free()
-            && self.named.is_empty()
-            && self.is_in_schema_of(caller, settings)
-            && self.was_reset == was_reset
-            && settings.are_at(&self.settings)
-    }
-
-    /// Whoever has the connection from now on asks for the session, which waits for that.
-    fn begin_asking(&mut self) {
-        if !self.is_free() && self.asking.is_none() {
-            self.asking = Some(self.results.asking());
-        }
-    }
-}
-
-/// Who wants a connection.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Asker<'a> {
-    pub(crate) identity: &'a Identity,
-    pub(crate) passport: &'a Rc<Passport>,
-    pub(crate) caller: &'a Caller,
-    pub(crate) settings: &'a Settings,
-    /// Its client has reset its connection.
-    pub(crate) was_reset: bool,
-    /// A server has let it in.
-    pub(crate) is_admitted: bool,
-    /// The status of its connection, as it was told last.
-    pub(crate) status: StatusFlags,
-    /// What may be said in front of its command without waiting for an answer.
-    pub(crate) ahead: Ahead,
-}
-
-impl Asker<'_> {
-    /// The name of its user.
-    pub(super) fn user(&self) -> &[u8] {
-        &self.identity.account.user.name
-    }
-
-    pub(super) fn key(&self, hostgroup: u32) -> Key {
-        Key { passport: self.passport.hash(), hostgroup }
-    }
-
-    /// What its connection has to be.
-    fn wish(&self) -> Wish {
-        // No command leaves all schemas, but for a login.
-        let in_no_schema = self.is_admitted && self.caller.schema().is_empty();
-        Wish { passport: Rc::clone(self.passport), peer: self.identity.peer, in_no_schema }
-    }
-
-    /// Whether a connection on which this is left is in its schema, in the way in which the session
-    /// is.
-    pub(super) fn is_in_schema(&self, left: &Left) -> bool {
-        left.is_in_schema_of(self.caller, self.settings)
-    }
-
-    /// Whether the connection is as this one would have it.
-    pub(super) fn is_exact(&self, entry: &Entry) -> bool {
-        self.is_admitted && entry.left.is_as(self.caller, self.settings, self.was_reset)
-    }
 }
 
 impl Kept {
@@ -459,103 +346,6 @@ impl Kept {
             tokio::task::spawn_local(ping(Rc::clone(worker), entry));
         }
         self.line.sweep();
-    }
-}
-
-impl Entry {
-    fn key(&self) -> Key {
-        Key { passport: self.passport.hash(), hostgroup: self.backend.server().hostgroup() }
-    }
-
-    /// Whether somebody waits for a server of its hostgroup, or for a connection of its user.
-    fn is_awaited(&self) -> bool {
-        let quota = self.backend.connection().quota();
-        self.backend.waiting() > 0 || quota.is_some_and(|quota| quota.waiting() > 0)
-    }
-
-    /// Whether the configuration still holds that the connection was opened under.
-    fn is_valid(&self, worker: &Worker) -> bool {
-        let server = self.backend.server();
-        self.backend.connection().version() == worker.version() && !server.is_off() && !server.is_late()
-    }
-
-    /// Whether its server has more connections than it may have by now. Only another configuration
-    /// brings that about.
-    fn is_surplus(&self, worker: &Worker) -> bool {
-        self.backend.connection().version() != worker.version() && self.backend.server().has_surplus()
-    }
-
-    fn row(&self, now: Instant) -> FreeConnection {
-        let (server, caller) = (self.backend.server(), &self.left.caller);
-        let (host, port) = address(&server.endpoint().endpoint);
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        FreeConnection {
-            fd: self.backend.connection().fd(),
-            hostgroup: server.hostgroup(),
-            host,
-            port,
-            user: text(caller.user()),
-            schema: Some(text(caller.schema())).filter(|schema| !schema.is_empty()),
-            idle: now.saturating_duration_since(self.heard),
-        }
-    }
-
-    /// Whether somebody may have it who wishes for this. What is passed over for new connections is
-    /// so for these, too.
-    pub(super) fn is_good_for(&self, worker: &Worker, wish: &Wish) -> bool {
-        let server = self.backend.server();
-        // Some servers have been told whom a connection is for.
-        let is_announced = || worker.settings().announced.contains(&server.endpoint().endpoint);
-        self.is_valid(worker)
-            && server.lends(|| worker.shared.uptime_at(self.heard))
-            && (!wish.in_no_schema || self.left.caller.schema().is_empty())
-            && self.passport == wish.passport
-            && (self.peer == wish.peer || !is_announced())
-    }
-
-    /// Whether statements of several sessions may go out together over it.
-    pub(super) fn may_take_along(&self) -> bool {
-        let link = self.backend.connection();
-        let status = self.left.status;
-        link.may_pipeline()
-            && status.contains(StatusFlags::AUTOCOMMIT)
-            && !status.contains(StatusFlags::IN_TRANSACTION)
-    }
-
-    /// It goes to somebody else.
-    pub(super) fn leave(&mut self) {
-        self.backend.connection().set_resting(false);
-        self.left.begin_asking();
-    }
-
-    /// Whether the server neither has closed the connection nor says anything over it. If it does,
-    /// that is logged.
-    pub(super) fn is_well(&mut self, worker: &Worker) -> bool {
-        // Whoever takes it looks again: nobody has to be woken.
-        let input = self.backend.connection_mut().input();
-        if let Some(input) = input {
-            unhealthy::log(worker, &self.backend, input.into());
-        }
-        input.is_none()
-    }
-
-    /// Ends it. What its session may still ask is asked before.
-    fn end(mut self, worker: &Rc<Worker>) {
-        self.leave();
-        if self.left.is_free() {
-            return part(self.backend);
-        }
-        let worker = Rc::clone(worker);
-        tokio::task::spawn_local(async move {
-            let Self { passport, mut backend, left, .. } = self;
-            let limit = worker.settings().variables.connect_timeout_server;
-            if let Ok(Ok(())) =
-                timeout(limit, ask_results(&worker, backend.connection_mut(), passport.capabilities(), &left))
-                    .await
-            {
-                part(backend);
-            }
-        });
     }
 }
 

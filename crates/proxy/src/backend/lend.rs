@@ -14,7 +14,9 @@ use wire::frame::{HEADER_LEN, Header};
 use wire::reply::Answer;
 use wire::{Capabilities, StatusFlags};
 
-use super::kept::{Asker, Entry, Left, part};
+use super::entry::Entry;
+use super::idle_state::{Asker, Left};
+use super::kept::part;
 use super::login::log_in_again;
 use super::passport::query;
 use super::setup::Setup;

@@ -15,8 +15,8 @@ use tokio::time::Instant;
 
 use super::Target;
 use super::batch::{Batch, Candidate, Progress};
+use super::entry::Entry;
 use super::handed::Slot;
-use super::kept::Entry;
 use super::key::{ByKey, Key};
 use super::passport::Passport;
 use super::turn::Turn;

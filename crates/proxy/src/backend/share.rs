@@ -11,8 +11,9 @@ use std::time::Duration;
 use pool::{InLine, InTurn, Quota, Share};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::entry::Entry;
 use super::handed::Handed;
-use super::kept::{Asker, Entry};
+use super::idle_state::Asker;
 use super::line::Other;
 use crate::limits::MOVE_WAIT;
 use crate::worker::Worker;

@@ -7,8 +7,9 @@ use tokio::time::Instant;
 
 use super::OpenError;
 use super::acquire::{AcquireError, Blame, Found, note_failure, note_got, while_of_use};
+use super::entry::Entry;
 use super::failures::{ACCOUNT_FULL, Failed, Why, no_answer};
-use super::kept::{Asker, Entry};
+use super::idle_state::Asker;
 use super::lend::{Lent, lend, lend_at_once};
 use super::place::Place;
 use crate::worker::Worker;

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 
 use super::acquire::{Attempt, Full, attempt};
 use super::failures::Why;
-use super::kept::Left;
+use super::idle_state::Left;
 use super::{OpenError, Passport, Target, open_in};
 use crate::client::login::Identity;
 use crate::limits::GUEST_REFUSED;
