@@ -93,7 +93,15 @@ impl DataPlane for FakePlane {
     }
 
     fn globals(&self) -> Vec<(&'static str, u64)> {
-        vec![("ProxySQL_Uptime", 60), ("Questions", 1_000), ("Servers_table_version", 7)]
+        vec![
+            ("ProxySQL_Uptime", 60),
+            ("Questions", 1_000),
+            ("queries_with_max_lag_ms", 40),
+            ("queries_with_max_lag_ms__delayed", 2),
+            ("queries_with_max_lag_ms__total_wait_time_us", 11),
+            ("get_aws_aurora_replicas_skipped_during_query", 3),
+            ("Servers_table_version", 7),
+        ]
     }
 
     fn memory(&self) -> Vec<(&'static str, u64)> {

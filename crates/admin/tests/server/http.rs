@@ -56,6 +56,10 @@ async fn rest_serves_metrics_and_scripts_while_it_is_switched_on() {
         "mysql_error_total{hostgroup=\"2\",address=\"127.0.0.2\",port=\"3306\",code=\"1146\"} 3\n",
         "proxysql_mysql_monitor_ping_interval 8\n",
         "proxysql_mysql_monitor_enabled 1\n",
+        "proxysql_queries_with_max_lag_total 40\n",
+        "proxysql_queries_with_max_lag__delayed_total 2\n",
+        "proxysql_queries_with_max_lag__total_wait_time_total 11\n",
+        "proxysql_aws_aurora_replicas_skipped_during_query_total 3\n",
     ] {
         assert!(metrics.contains(line), "{line}{metrics}");
     }

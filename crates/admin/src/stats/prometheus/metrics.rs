@@ -16,7 +16,7 @@ pub(super) enum Kind {
 /// `stats_mysql_global`. Those of one metric stand together.
 pub(super) type Metric = (&'static str, Kind, Option<(&'static str, &'static str)>, &'static str);
 
-pub(super) const GLOBALS: [Metric; 90] = [
+pub(super) const GLOBALS: [Metric; 103] = [
     ("uptime_seconds_total", Counter, None, "ProxySQL_Uptime"),
     ("mysql_listener_paused", Gauge, None, "mysql_listener_paused"),
     ("connpool_memory_bytes", Gauge, None, "ConnPool_memory_bytes"),
@@ -50,6 +50,12 @@ pub(super) const GLOBALS: [Metric; 90] = [
     ("slow_queries_total", Counter, None, "Slow_queries"),
     ("gtid_consistent_queries_total", Counter, None, "GTID_consistent_queries"),
     ("gtid_session_collected_total", Counter, None, "GTID_session_collected"),
+    (
+        "connpool_get_conn_success_latency_awareness_total",
+        Counter,
+        None,
+        "ConnPool_get_conn_latency_awareness",
+    ),
     ("connpool_get_conn_success_immediate_total", Counter, None, "ConnPool_get_conn_immediate"),
     ("connpool_get_conn_success_total", Counter, None, "ConnPool_get_conn_success"),
     ("connpool_get_conn_failure_total", Counter, None, "ConnPool_get_conn_failure"),
@@ -57,6 +63,20 @@ pub(super) const GLOBALS: [Metric; 90] = [
     ("max_connect_timeouts_total", Counter, None, "max_connect_timeouts"),
     ("backend_lagging_during_query_total", Counter, None, "backend_lagging_during_query"),
     ("backend_offline_during_query_total", Counter, None, "backend_offline_during_query"),
+    ("queries_with_max_lag_total", Counter, None, "queries_with_max_lag_ms"),
+    ("queries_with_max_lag__delayed_total", Counter, None, "queries_with_max_lag_ms__delayed"),
+    (
+        "queries_with_max_lag__total_wait_time_total",
+        Counter,
+        None,
+        "queries_with_max_lag_ms__total_wait_time_us",
+    ),
+    (
+        "aws_aurora_replicas_skipped_during_query_total",
+        Counter,
+        None,
+        "get_aws_aurora_replicas_skipped_during_query",
+    ),
     ("mysql_unexpected_frontend_com_quit_total", Counter, None, "mysql_unexpected_frontend_com_quit"),
     ("hostgroup_locked_set_cmds_total", Counter, None, "hostgroup_locked_set_cmds"),
     ("hostgroup_locked_queries_total", Counter, None, "hostgroup_locked_queries"),
@@ -75,6 +95,7 @@ pub(super) const GLOBALS: [Metric; 90] = [
     ("mirror_concurrency", Gauge, None, "Mirror_concurrency"),
     ("mirror_queue_lengths", Gauge, None, "Mirror_queue_length"),
     ("mysql_thread_workers", Gauge, None, "MySQL_Thread_Workers"),
+    ("selects_for_update__autocommit0_total", Counter, None, "Selects_for_update__autocommit0"),
     ("servers_table_version_total", Counter, None, "Servers_table_version"),
     ("server_connections_total", Counter, Some(("status", "created")), "Server_Connections_created"),
     ("server_connections_total", Counter, Some(("status", "delayed")), "Server_Connections_delayed"),
@@ -143,10 +164,17 @@ pub(super) const GLOBALS: [Metric; 90] = [
         "MySQL_Monitor_replication_lag_check_ERR",
     ),
     ("mysql_monitor_workers", Gauge, None, "MySQL_Monitor_Workers"),
+    ("mysql_monitor_workers_aux", Gauge, None, "MySQL_Monitor_Workers_Aux"),
     ("mysql_monitor_workers_started_total", Counter, None, "MySQL_Monitor_Workers_Started"),
     ("mysql_monitor_dns_cache_queried", Counter, None, "MySQL_Monitor_dns_cache_queried"),
     ("mysql_monitor_dns_cache_lookup_success", Counter, None, "MySQL_Monitor_dns_cache_lookup_success"),
     ("mysql_monitor_dns_cache_record_updated", Counter, None, "MySQL_Monitor_dns_cache_record_updated"),
+    ("query_cache_count_set_total", Counter, None, "Query_Cache_count_SET"),
+    ("query_cache_bytes_total", Counter, Some(("op", "written")), "Query_Cache_bytes_IN"),
+    ("query_cache_bytes_total", Counter, Some(("op", "read")), "Query_Cache_bytes_OUT"),
+    ("query_cache_purged_total", Counter, None, "Query_Cache_Purged"),
+    ("query_cache_entries_total", Counter, None, "Query_Cache_Entries"),
+    ("query_cache_memory_bytes", Gauge, None, "Query_Cache_Memory_bytes"),
 ];
 
 /// Rows of `stats_memory_metrics`, in the same form.
@@ -177,8 +205,10 @@ pub(super) const MEMORY_PLAIN: [(&str, &str); 2] = [
 
 /// A metric whose value is a number of seconds: its name without `proxysql_`, its row of
 /// `stats_mysql_global`, and how many decimals of a second the row counts.
-pub(super) const SECONDS: [(&str, &str, usize); 1] =
-    [("backend_query_time_seconds_total", "Backend_query_time_nsec", 9)];
+pub(super) const SECONDS: [(&str, &str, usize); 2] = [
+    ("query_processor_time_seconds_total", "Query_Processor_time_nsec", 9),
+    ("backend_query_time_seconds_total", "Backend_query_time_nsec", 9),
+];
 
 /// Metrics that are variables: the name without `proxysql_`, the variable, and how many decimals
 /// the metric has more.
@@ -236,27 +266,13 @@ pub(super) const CLUSTER_CONFLICTS: [&str; 7] = [
 /// A metric without `proxysql_`, its kind and its labels.
 pub(super) type Absent = (&'static str, Kind, &'static [(&'static str, &'static str)]);
 
-/// Metrics of what the program does not have, or does without, at 0: dashboards and alerts of
-/// ProxySQL name them.
-pub(super) const ABSENT: [Absent; 18] = [
-    ("query_processor_time_seconds_total", Counter, &[]),
-    ("connpool_get_conn_success_latency_awareness_total", Counter, &[]),
-    ("queries_with_max_lag_total", Counter, &[]),
-    ("queries_with_max_lag__delayed_total", Counter, &[]),
-    ("queries_with_max_lag__total_wait_time_total", Counter, &[]),
-    ("aws_aurora_replicas_skipped_during_query_total", Counter, &[]),
-    ("selects_for_update__autocommit0_total", Counter, &[]),
+/// Metrics without a row, of what there is nothing of here, at 0: dashboards and alerts of ProxySQL
+/// name them.
+pub(super) const ABSENT: [Absent; 4] = [
     ("myhgm_myconnpool_get_ping_total", Counter, &[]),
     ("myhgm_auto_increment_multiplex_total", Counter, &[]),
-    ("mysql_monitor_workers_aux", Gauge, &[]),
     ("query_cache_count_get_total", Counter, &[("status", "ok")]),
     ("query_cache_count_get_total", Counter, &[("status", "err")]),
-    ("query_cache_count_set_total", Counter, &[]),
-    ("query_cache_bytes_total", Counter, &[("op", "written")]),
-    ("query_cache_bytes_total", Counter, &[("op", "read")]),
-    ("query_cache_purged_total", Counter, &[]),
-    ("query_cache_entries_total", Counter, &[]),
-    ("query_cache_memory_bytes", Gauge, &[]),
 ];
 
 /// A value that each server has: metric without `proxysql_`, kind, label and value (or none), and
