@@ -10,6 +10,7 @@ use super::backlog::front;
 use super::course::Course;
 use super::course::change::Change;
 use super::course::decided::{self, Decided};
+use super::course::prepared::Prepared;
 use super::ids::refusal_with;
 use super::route::names_statement;
 use crate::ending::Ending;
@@ -50,6 +51,7 @@ impl Session {
                 let asked = self.asked_of_execution(payload, prepared.params());
                 self.judge(text, true, asked, true)
             }
+            None if moves => self.decide_with_meaning(prepared, payload),
             None => Decided::plainly_to(prepared.home),
         };
         let decided = match lacks_parameters(kind, payload, prepared.params(), self.capabilities()) {
@@ -60,6 +62,26 @@ impl Session {
             None => decided,
         };
         self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what))
+    }
+
+    /// The same for a statement that cannot be prepared elsewhere now as what it was. A transaction
+    /// is at one server: if the statement is not there, the client has to prepare it again.
+    fn decide_with_meaning(&self, prepared: &Prepared, payload: &[u8]) -> Decided {
+        let judged = |text: &[u8]| {
+            let asked = self.asked_of_execution(payload, prepared.params());
+            self.judge(text, true, asked, true).hostgroup
+        };
+        let session = self.course.session(self.status);
+        let wanted = session.transaction.or_else(|| prepared.what.text.as_deref().map(judged));
+        let wanted = wanted.unwrap_or(prepared.home);
+        if wanted == prepared.home || prepared.id_at(wanted).is_some() {
+            return Decided::plainly_to(wanted);
+        }
+        let mut decided = Decided::plainly_to(prepared.home);
+        if session.transaction.is_some() || !session.autocommit {
+            decided.answer = Some(Box::new(decided::Reply::Error(ClientError::needs_preparing())));
+        }
+        decided
     }
 
     /// The same for a statement that is not known, or not yet. The server says that it does not

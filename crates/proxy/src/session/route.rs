@@ -175,7 +175,8 @@ impl Session {
             }
             Kind::StmtPrepare => self.judge(payload.get(1..).unwrap_or_default(), is_whole, None, false),
             _ if names_statement(kind) => self.decide_prepared(kind, payload),
-            // What any server that the session has can answer.
+            // What any server that the session has can answer; but where a transaction is open, the
+            // client is told so.
             Kind::Ping
             | Kind::Statistics
             | Kind::InitDb
@@ -185,7 +186,8 @@ impl Session {
             | Kind::ProcessInfo
                 if self.backend.is_some() =>
             {
-                Decided::plainly_to(self.course.hostgroup)
+                let session = self.course.session(self.status);
+                Decided::plainly_to(session.transaction.unwrap_or(self.course.hostgroup))
             }
             _ => {
                 let session = self.course.session(self.status);

@@ -19,6 +19,9 @@ use crate::ending::Ending;
 use crate::error::Gone;
 use crate::statement::class::{SetOf, set_of};
 
+/// The status flags that follow from what a session has set: they do not end with a connection.
+const OF_SESSION: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);
+
 impl Session {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and
     /// says there what the client has set.
@@ -205,13 +208,14 @@ impl Session {
         query(self.capabilities(), text)
     }
 
-    /// The backend in use is of no use any more.
+    /// The backend in use is of no use any more. What the session has set stays, and is said at the
+    /// next one.
     pub(super) fn lose_backend(&mut self) {
         self.backend = None;
         self.to_backend = crate::relay::Parked::default();
         self.course.behind = None;
         self.control.about.set_backend(None);
-        self.status = StatusFlags::AUTOCOMMIT;
+        self.status = self.status & OF_SESSION;
         self.course.forget_left_at(self.course.hostgroup);
         self.control.set_pin(None, self.worker.now());
     }

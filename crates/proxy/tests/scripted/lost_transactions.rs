@@ -1,10 +1,13 @@
 //! Servers that are lost with transactions: what of them is told to whom.
 
+use config::{Config, MysqlVariables};
 use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::lost::{next, scene, scene_of};
-use super::support::{begin, expect_alive, expect_nothing_left, pair_of_servers, play, run, settle};
+use super::support::{
+    begin, config as usual, expect_alive, expect_nothing_left, pair_of_servers, play, run, settle,
+};
 
 #[test]
 fn c14_a_transaction_that_is_lost_is_told_with_the_next_statement() {
@@ -130,6 +133,28 @@ fn c14_a_transaction_at_another_server_that_is_lost_is_told() {
         reader.expect_query("SELECT a FROM t").await;
         reader.rows(&["a"], &[&[Some("1")]]).await;
         client.expect_rows(&[&[Some("1")]]).await;
+    });
+}
+
+/// Drivers believe the flag, and reads would go to a reader.
+#[test]
+fn without_autocommit_it_stays_off_when_a_server_is_lost() {
+    play(async || {
+        let variables = MysqlVariables { multiplexing: true, ..usual().variables };
+        let (_stage, mut servers, mut client, mut db) = scene_of(Config { variables, ..usual() }).await;
+        db.status = StatusFlags::default();
+        run(&mut client, &mut db, "SET autocommit = 0").await;
+        db.status = StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut db, "INSERT 1").await;
+        client.send_query("SELECT 1").await;
+        db.expect_query("SELECT 1").await;
+        drop(db);
+        client.expect_err(1213).await;
+        client.send_command(Kind::Ping, b"").await;
+        assert_eq!(client.expect_ok().await.status, StatusFlags::default());
+        client.send_query("INSERT 2").await;
+        let mut other = next(&mut servers, "SET SESSION autocommit = 0").await;
+        other.expect_query("INSERT 2").await;
     });
 }
 

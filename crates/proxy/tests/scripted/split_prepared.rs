@@ -138,6 +138,34 @@ fn what_is_prepared_is_not_the_next_transaction() {
     });
 }
 
+/// What a statement means was settled when it was prepared: in another schema it cannot be prepared
+/// at another server any more.
+#[test]
+fn c08_a_read_in_a_transaction_stays_there_whatever_its_schema_was() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let known = prepare(&mut client, &mut reader, b"SELECT a FROM t WHERE b = ?", 1).await;
+        let unknown = prepare(&mut client, &mut reader, b"SELECT a FROM u WHERE b = ?", 2).await;
+        let execute = |id: &[u8]| [id, b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        writer.status |= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut writer, "BEGIN").await;
+        client.send_command(Kind::StmtExecute, &execute(&known)).await;
+        writer.expect_command(Kind::StmtPrepare, b"SELECT a FROM t WHERE b = ?").await;
+        prepared(&mut writer, 5).await;
+        writer.expect_command(Kind::StmtExecute, &execute(b"\x05\0\0\0")).await;
+        writer.ok().await;
+        client.expect_ok().await;
+        run(&mut client, &mut writer, "USE elsewhere").await;
+        client.send_command(Kind::StmtExecute, &execute(&known)).await;
+        writer.expect_command(Kind::StmtExecute, &execute(b"\x05\0\0\0")).await;
+        writer.ok().await;
+        client.expect_ok().await;
+        client.send_command(Kind::StmtExecute, &execute(&unknown)).await;
+        client.expect_err(1615).await;
+        run(&mut client, &mut writer, "INSERT INTO t VALUES (1)").await;
+    });
+}
+
 /// MariaDB's clients execute what they have prepared last without waiting for its number. If that
 /// was refused it is not the one before.
 #[test]
