@@ -9,7 +9,7 @@ TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench haproxy:haproxy mariadb-binlog:mari
 BENCH_TOOLS = $(TEST_TOOLS) mariadb-dump:mariadb-client
 CARGO_DENY_VERSION = 0.20.2
 
-.PHONY: help run build optimized test test-servers test-clients soak chaos lint bench fuzz docs tools-run tools-test tools-bench
+.PHONY: help run build optimized test test-servers test-clients sim soak chaos lint bench fuzz docs tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -44,6 +44,9 @@ lint: ## Formatting, lengths and words, clippy, docs, and what may enter the dep
 	@command -v cargo-deny >/dev/null || $(CARGO) install --locked --version $(CARGO_DENY_VERSION) cargo-deny
 	$(CARGO) deny --locked --all-features check --hide-inclusion-graph bans licenses sources
 	$(CARGO) check --quiet --locked --no-default-features --manifest-path fuzz/Cargo.toml
+
+sim: ## Simulated clients, servers and faults, by seed: make sim SEEDS=10000, or one again: make sim SEED=17
+	POINTSMAN_SIM_SEEDS=$(or $(SEEDS),10000) POINTSMAN_SIM_SEED=$(SEED) $(CARGO) test --locked --package proxy --test sim
 
 soak: tools-test test-servers ## The model test with fresh seeds for ten minutes: make soak SECONDS=600 SERVER=mariadb SHARED=yes|no|line
 	$(CARGO) build --locked --package pointsman

@@ -39,6 +39,12 @@ impl Dice {
         Self(Cell::new(u64::from_le_bytes(bytes())))
     }
 
+    /// One that rolls the same each time.
+    #[cfg(feature = "memory")]
+    pub(crate) const fn seeded(seed: u64) -> Self {
+        Self(Cell::new(seed))
+    }
+
     pub(crate) fn roll(&self) -> u64 {
         let state = self.0.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.0.set(state);

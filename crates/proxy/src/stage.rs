@@ -24,6 +24,7 @@ use crate::keys::Keys;
 use crate::ledger::Slice;
 use crate::ledger::report::{list, sums};
 use crate::memory::{End, pair};
+use crate::random::Dice;
 use crate::remote::{ApplyError, listed};
 use crate::routing::Routing;
 use crate::shared::Shared;
@@ -46,6 +47,15 @@ pub struct Stage {
 impl Stage {
     /// A worker that dials servers with `dial`.
     pub fn new(config: Config, dial: impl Fn(&Endpoint) -> io::Result<End> + 'static) -> Self {
+        Self::rolling(config, Dice::new(), dial)
+    }
+
+    /// The same, with choices among servers that follow from `seed`.
+    pub fn seeded(seed: u64, config: Config, dial: impl Fn(&Endpoint) -> io::Result<End> + 'static) -> Self {
+        Self::rolling(config, Dice::seeded(seed), dial)
+    }
+
+    fn rolling(config: Config, dice: Dice, dial: impl Fn(&Endpoint) -> io::Result<End> + 'static) -> Self {
         let config = Arc::new(config);
         let tls = Tls::new(&config).unwrap_or_else(|error| panic!("{error}"));
         let shared = Shared::new(&config, Keys::new(&Handle::current()), tls);
@@ -55,6 +65,7 @@ impl Stage {
         let weak = sender.downgrade();
         let inbox = Inbox::new(sender, Arc::clone(&sessions));
         let mut worker = Worker::new(0, Arc::clone(&shared), sessions, weak);
+        worker.dice = dice;
         worker.dialer = Dialer::Scripted(Box::new(move |endpoint| dial(endpoint).map(Sock::from)));
         let worker = Rc::new(worker);
         tokio::task::spawn_local(Rc::clone(&worker).run(receiver));
@@ -163,6 +174,11 @@ impl Stage {
     /// The connections to servers that no session uses at the moment.
     pub fn free_connections(&self) -> Vec<FreeConnection> {
         self.worker.kept.list()
+    }
+
+    /// Stops the test if what must always hold of free connections does not.
+    pub fn check_invariants(&self) {
+        self.worker.kept.check_invariants();
     }
 
     /// The sessions.

@@ -302,6 +302,17 @@ impl Kept {
         self.shelf.borrow().iter().map(|(_, entry)| entry.row(now)).collect()
     }
 
+    /// Stops a test if a free connection is not as it must be: its queue and buffers hold nothing
+    /// that belongs to a session.
+    #[cfg(feature = "memory")]
+    pub(crate) fn check_invariants(&self) {
+        for (_, entry) in self.shelf.borrow().iter() {
+            let connection = entry.backend.connection();
+            connection.check_invariants();
+            assert!(connection.is_free(), "c02: its session's replies are owed");
+        }
+    }
+
     /// How many of them are to this server.
     pub(super) fn resting_at(&self, hostgroup: u32, server: u64) -> u32 {
         let is_to_it = |entry: &Entry| {

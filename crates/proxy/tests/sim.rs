@@ -1,0 +1,22 @@
+//! A simulation of one worker: real sessions, pool and connections, on one thread, with streams
+//! made of memory and a clock that moves only when everything waits. Servers know a little SQL;
+//! clients know what a server of their own would answer, and compare.
+//!
+//! What happens follows from a seed: the configuration, what clients say, and what goes wrong.
+//! Connections are lost before, in and behind answers, servers are not reached or slow, clients
+//! leave and kill each other. With faults a client may hear of an error; it may never hear another
+//! answer than its own, lose what was promised, or find a row twice.
+//!
+//!     POINTSMAN_SIM_SEEDS=10000 cargo test -p proxy --test sim    # more seeds
+//!     POINTSMAN_SIM_SEED=17 cargo test -p proxy --test sim        # one, again
+
+mod sim {
+    mod author;
+    mod client;
+    mod dice;
+    mod model;
+    mod run;
+    mod server;
+    mod statement;
+    mod world;
+}

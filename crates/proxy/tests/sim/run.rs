@@ -1,0 +1,122 @@
+//! Seeds, one after the other.
+
+use std::cell::RefCell;
+use std::env;
+use std::io;
+use std::rc::Rc;
+use std::sync::Once;
+use std::time::Duration;
+
+use proxy::memory::pair;
+use proxy::stage::Stage;
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::time::sleep;
+
+use super::client::Player;
+use super::dice::Dice;
+use super::server::serve;
+use super::world::{Faults, World};
+
+/// Seeds that a test run plays.
+const SEEDS: u64 = 256;
+
+/// Longer than any deadline of the proxy: what is there behind it stays.
+const LONG: Duration = Duration::from_mins(5);
+
+thread_local! {
+    /// What has panicked on this thread: tasks that do so end quietly.
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+#[test]
+fn every_seed_keeps_what_is_promised() {
+    let number = |name: &str| env::var(name).ok().and_then(|value| value.parse().ok());
+    let seeds = match number("POINTSMAN_SIM_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("POINTSMAN_SIM_SEEDS").unwrap_or(SEEDS),
+    };
+    for seed in seeds {
+        if let Err(failure) = play(World::new(seed)) {
+            panic!("{failure}\nagain: POINTSMAN_SIM_SEED={seed} cargo test -p proxy --test sim");
+        }
+    }
+}
+
+#[test]
+fn an_answer_of_somebody_else_is_noticed() {
+    for seed in 0..8 {
+        let faults = Faults { swapped: 20, ..Faults::default() };
+        let failure = play(World::with(seed, Dice::new(seed), faults)).expect_err("a fault that was put in");
+        assert!(failure.contains("somebody else's"), "another failure: {failure}");
+    }
+}
+
+/// Plays a world to its end.
+fn play(world: Rc<World>) -> Result<(), String> {
+    note_panics();
+    let mut builder = Builder::new_current_thread();
+    builder.enable_all().start_paused(true);
+    let runtime = builder.build_local(LocalOptions::default()).expect("a runtime can be made");
+    runtime.block_on(async {
+        let stage = Rc::new(stage(&world));
+        let players = (0..world.clients).map(|me| Player::new(&world, &stage, me));
+        let players: Vec<_> = players.map(|player| tokio::task::spawn_local(player.play())).collect();
+        for player in players {
+            if player.await.is_err() {
+                world.fail("a client has panicked".to_owned());
+            }
+        }
+        sleep(LONG).await;
+        check_end(&world, &stage);
+    });
+    if let Some(panic) = PANIC.with(|panic| panic.borrow_mut().take()) {
+        world.fail(panic);
+    }
+    world.failure().map_or(Ok(()), Err)
+}
+
+fn stage(world: &Rc<World>) -> Stage {
+    let servers = Rc::clone(world);
+    Stage::seeded(world.seed, world.config(), move |endpoint| {
+        if servers.happens(servers.faults.unreachable) {
+            servers.note(format!("  {endpoint} is not reached"));
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
+        let (ours, theirs) = pair(servers.server_capacity);
+        tokio::task::spawn_local(serve(Rc::clone(&servers), endpoint.to_string(), theirs));
+        Ok(ours)
+    })
+}
+
+/// When everybody has left, nothing is in use.
+fn check_end(world: &World, stage: &Stage) {
+    stage.check_invariants();
+    if stage.sessions() > 0 {
+        world.fail(format!("{} sessions are left", stage.sessions()));
+    }
+    let free = stage.free_connections().len();
+    let (mut open, mut waiting) = (0, 0);
+    for hostgroup in 0..2 {
+        let usage = stage.usage(hostgroup);
+        open += usage.open as usize;
+        waiting += usage.waiting;
+    }
+    let at_servers = world.threads.borrow().len();
+    if (waiting, open, at_servers) != (0, free, free) {
+        world.fail(format!(
+            "{waiting} wait, {open} connections count, {at_servers} are at servers, {free} are free"
+        ));
+    }
+}
+
+/// Panics of this thread are kept, and shown as ever.
+fn note_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let shown = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            PANIC.with(|panic| *panic.borrow_mut() = Some(format!("panicked: {info}")));
+            shown(info);
+        }));
+    });
+}

@@ -1,0 +1,118 @@
+//! The statements that the model knows.
+
+/// A statement, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Statement {
+    Begin,
+    Commit,
+    Rollback,
+    Use(String),
+    /// Names and values, as they are written.
+    Set(Vec<(String, String)>),
+    /// Expressions without a table, as they are written.
+    Select(Vec<String>),
+    /// The rows of this owner.
+    Rows(u64),
+    Insert(u64),
+    Kill {
+        thread: u32,
+        only_query: bool,
+    },
+    /// An error that the proxy has kept, told to the server again.
+    Signal {
+        code: u16,
+        message: String,
+    },
+    /// What the last statement has left to say.
+    Warnings,
+    /// A question of the proxy that has no row as its answer.
+    Nothing,
+}
+
+/// What this text says, if the model knows it.
+pub(super) fn parse(text: &str) -> Option<Statement> {
+    let text = text.trim();
+    let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
+    match first.to_ascii_uppercase().as_str() {
+        "BEGIN" => Some(Statement::Begin),
+        "COMMIT" => Some(Statement::Commit),
+        "ROLLBACK" => Some(Statement::Rollback),
+        "USE" => Some(Statement::Use(rest.trim_matches('`').to_owned())),
+        "SET" => assignments(rest).map(Statement::Set),
+        "INSERT" => number(rest.strip_prefix("INTO t VALUES (")?.strip_suffix(')')?).map(Statement::Insert),
+        "KILL" => kill(rest),
+        "SIGNAL" => signal(rest),
+        "SHOW" if rest.starts_with("WARNINGS") => Some(Statement::Warnings),
+        "SELECT" => select(rest),
+        _ => None,
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    text.trim().parse().ok()
+}
+
+fn kill(rest: &str) -> Option<Statement> {
+    let (only_query, id) = match rest.split_once(' ') {
+        Some((kind, id)) => (kind.eq_ignore_ascii_case("QUERY"), id),
+        None => (false, rest),
+    };
+    Some(Statement::Kill { thread: id.trim().parse().ok()?, only_query })
+}
+
+fn signal(rest: &str) -> Option<Statement> {
+    let (_, rest) = rest.split_once("MYSQL_ERRNO = ")?;
+    let (code, rest) = rest.split_once(',')?;
+    let hex = rest.split_once("X'")?.1.strip_suffix('\'')?;
+    let digits: Vec<char> = hex.chars().collect();
+    let byte = |pair: &[char]| u8::from_str_radix(&pair.iter().collect::<String>(), 16).ok();
+    let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
+    Some(Statement::Signal { code: code.parse().ok()?, message: String::from_utf8(bytes?).ok()? })
+}
+
+fn select(rest: &str) -> Option<Statement> {
+    if rest.contains(" FROM DUAL WHERE ") {
+        return Some(Statement::Nothing);
+    }
+    if rest == "1 FROM (SELECT 1) AS pointsman" {
+        return Some(Statement::Select(vec!["'1'".to_owned()]));
+    }
+    if let Some(owner) = rest.strip_prefix("id FROM t WHERE owner = ") {
+        return number(owner).map(Statement::Rows);
+    }
+    Some(Statement::Select(parts(rest)))
+}
+
+fn assignments(rest: &str) -> Option<Vec<(String, String)>> {
+    let all = parts(rest).into_iter().map(|part| {
+        if let Some(charset) = part.strip_prefix("NAMES ") {
+            return Some(("names".to_owned(), charset.trim_matches('\'').to_owned()));
+        }
+        let (name, value) = part.split_once('=')?;
+        let name = name.trim().trim_end_matches(':').to_ascii_lowercase();
+        let name = name.trim_start_matches("session ").trim_start_matches("@@session.").to_owned();
+        let name = if name.starts_with("@@") { name.trim_start_matches("@@").to_owned() } else { name };
+        Some((name, value.trim().trim_matches('\'').to_owned()))
+    });
+    all.collect()
+}
+
+/// What commas separate outside of quotes and parentheses.
+fn parts(text: &str) -> Vec<String> {
+    let (mut all, mut part, mut depth, mut quoted) = (Vec::new(), String::new(), 0, false);
+    for char in text.chars() {
+        match char {
+            '\'' => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => depth -= 1,
+            ',' if !quoted && depth == 0 => {
+                all.push(std::mem::take(&mut part).trim().to_owned());
+                continue;
+            }
+            _ => {}
+        }
+        part.push(char);
+    }
+    all.push(part.trim().to_owned());
+    all
+}

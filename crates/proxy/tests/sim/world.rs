@@ -1,0 +1,181 @@
+//! What a seed decides before anything happens, and what everybody in it shares.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::rc::Rc;
+
+use config::{CheckLogins, Config, ReplicationHostgroups, Server, User};
+use tokio::sync::Notify;
+
+use super::dice::Dice;
+use super::model::Database;
+
+/// Events that a failure shows.
+const EVENTS: usize = 400;
+
+/// What may go wrong, each once in so many times; 0 is never.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Faults {
+    /// A server is not reached.
+    pub(super) unreachable: u64,
+    /// A server closes a connection before, in or after an answer.
+    pub(super) lost: u64,
+    /// A statement takes long.
+    pub(super) slow: u64,
+    /// A client leaves in the middle of something.
+    pub(super) vanishing: u64,
+    /// A client kills what another does.
+    pub(super) kills: u64,
+    /// A server answers with another session's answer: what no proxy can mend, and every client
+    /// has to notice.
+    pub(super) swapped: u64,
+}
+
+impl Faults {
+    /// Whether a client may hear errors that its statements do not explain.
+    pub(super) const fn are_heard(self) -> bool {
+        self.unreachable + self.lost + self.kills > 0
+    }
+}
+
+/// A connection of a server, as those see it who kill.
+#[derive(Debug, Default)]
+pub(super) struct Thread {
+    /// Its statement, the next one if it has none, is to be interrupted.
+    pub(super) query_is_killed: Cell<bool>,
+    pub(super) is_killed: Cell<bool>,
+    pub(super) woken: Notify,
+}
+
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) seed: u64,
+    pub(super) dice: Dice,
+    pub(super) faults: Faults,
+    pub(super) clients: u64,
+    pub(super) steps: u64,
+    /// Bytes that a client's connection holds per direction.
+    pub(super) capacity: usize,
+    /// The same of a server's connection: enough for what the proxy says before a command.
+    pub(super) server_capacity: usize,
+    pub(super) is_split: bool,
+    max_connections: u32,
+    pub(super) database: RefCell<Database>,
+    pub(super) threads: RefCell<HashMap<u32, Rc<Thread>>>,
+    threads_last: Cell<u32>,
+    /// The proxy's connection ids of clients that are there.
+    pub(super) ids: RefCell<HashMap<u64, u32>>,
+    /// Clients at whom a KILL was aimed since their last login.
+    pub(super) aimed_at: RefCell<BTreeSet<u64>>,
+    events: RefCell<VecDeque<String>>,
+    failure: RefCell<Option<String>>,
+}
+
+impl World {
+    /// The world of this seed.
+    pub(super) fn new(seed: u64) -> Rc<Self> {
+        let dice = Dice::new(seed);
+        let often = |dice: &Dice| *dice.pick(&[0, 0, 20, 60]);
+        // One in four is without faults: there every answer must be right.
+        let faults = if seed.is_multiple_of(4) {
+            Faults::default()
+        } else {
+            Faults {
+                unreachable: often(&dice),
+                lost: often(&dice),
+                slow: often(&dice),
+                vanishing: often(&dice),
+                kills: often(&dice),
+                swapped: 0,
+            }
+        };
+        Self::with(seed, dice, faults)
+    }
+
+    /// The world of this seed with these faults.
+    pub(super) fn with(seed: u64, dice: Dice, faults: Faults) -> Rc<Self> {
+        Rc::new(Self {
+            seed,
+            faults,
+            clients: 2 + dice.below(5),
+            steps: 20 + dice.below(60),
+            capacity: *dice.pick(&[48, 1024, 16 * 1024]),
+            server_capacity: *dice.pick(&[1024, 16 * 1024]),
+            is_split: dice.one_in(3),
+            max_connections: *dice.pick(&[1, 1, 2, 3, 8]),
+            dice,
+            database: RefCell::default(),
+            threads: RefCell::default(),
+            threads_last: Cell::new(100),
+            ids: RefCell::default(),
+            aimed_at: RefCell::default(),
+            events: RefCell::default(),
+            failure: RefCell::default(),
+        })
+    }
+
+    /// The proxy's configuration.
+    pub(super) fn config(&self) -> Config {
+        let mut config = Config::default();
+        let server = |hostgroup_id, hostname: &str| Server {
+            hostgroup_id,
+            hostname: hostname.to_owned(),
+            max_connections: self.max_connections,
+            ..Server::default()
+        };
+        config.servers.push(server(0, "writer"));
+        if self.is_split {
+            config.servers.push(server(1, "reader"));
+            config.replication_hostgroups.push(ReplicationHostgroups {
+                writer_hostgroup: 0,
+                reader_hostgroup: 1,
+                ..ReplicationHostgroups::default()
+            });
+            config.variables.read_write_split = true;
+        }
+        let app = User { username: "app".to_owned(), password: "secret".to_owned(), ..User::default() };
+        config.users.push(app);
+        config.pointsman.check_logins = CheckLogins::Never;
+        config.monitor.enabled = false;
+        config
+    }
+
+    /// Whether what happens once in `n` times happens now.
+    pub(super) fn happens(&self, n: u64) -> bool {
+        n > 0 && self.dice.one_in(n)
+    }
+
+    /// Another thread of a server.
+    pub(super) fn thread(&self) -> (u32, Rc<Thread>) {
+        let id = self.threads_last.get() + 1;
+        self.threads_last.set(id);
+        let thread = Rc::new(Thread::default());
+        self.threads.borrow_mut().insert(id, Rc::clone(&thread));
+        (id, thread)
+    }
+
+    /// Takes note of what happened, for whoever reads of a failure.
+    pub(super) fn note(&self, event: String) {
+        let mut events = self.events.borrow_mut();
+        if events.len() == EVENTS {
+            events.pop_front();
+        }
+        events.push_back(event);
+    }
+
+    /// Something is wrong; the first such thing counts.
+    pub(super) fn fail(&self, what: String) {
+        self.failure.borrow_mut().get_or_insert(what);
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.borrow().is_some()
+    }
+
+    /// What was wrong, with what happened before.
+    pub(super) fn failure(&self) -> Option<String> {
+        let failure = self.failure.borrow();
+        let events: Vec<String> = self.events.borrow().iter().cloned().collect();
+        failure.as_ref().map(|what| format!("{}\nseed {}: {what}", events.join("\n"), self.seed))
+    }
+}
