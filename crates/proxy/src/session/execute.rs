@@ -7,10 +7,12 @@ use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::backlog::front;
-use super::course::Course;
-use super::course::change::Change;
-use super::course::decided::{self, Decided};
-use super::course::prepared::Prepared;
+use super::course::{
+    Course,
+    change::Change,
+    decided::{self, Decided},
+    prepared::Prepared,
+};
 use super::ids::refusal_with;
 use super::route::names_statement;
 use crate::ending::Ending;

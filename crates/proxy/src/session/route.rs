@@ -9,9 +9,9 @@ use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::backlog::len_of_cut;
-use super::course::Loss;
 use super::course::decided::Decided;
 use super::course::prepared::{NO_MODES, Preparing};
+use super::course::{Course, Loss};
 use crate::backend::Backend;
 use crate::limits::{JUDGED_BYTES_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Circumstances;
@@ -175,23 +175,24 @@ impl Session {
             }
             Kind::StmtPrepare => self.judge(payload.get(1..).unwrap_or_default(), is_whole, None, false),
             _ if names_statement(kind) => self.decide_prepared(kind, payload),
-            // What any server that the session has can answer; but where a transaction is open, the
-            // client is told so.
-            Kind::Ping
-            | Kind::Statistics
-            | Kind::InitDb
-            | Kind::FieldList
-            | Kind::SetOption
-            | Kind::ResetConnection
-            | Kind::ProcessInfo
-                if self.backend.is_some() =>
-            {
-                let session = self.course.session(self.status);
-                Decided::plainly_to(session.transaction.unwrap_or(self.course.hostgroup))
-            }
             _ => {
+                // What any server that the session has can answer.
+                let is_anyones = matches!(
+                    kind,
+                    Kind::Ping
+                        | Kind::Statistics
+                        | Kind::InitDb
+                        | Kind::FieldList
+                        | Kind::SetOption
+                        | Kind::ResetConnection
+                        | Kind::ProcessInfo
+                );
+                let Course { hostgroup, account, .. } = &*self.course;
+                let usual =
+                    if is_anyones && self.backend.is_some() { *hostgroup } else { account.hostgroup() };
+                // Where a transaction is open, the status flags tell the client so.
                 let session = self.course.session(self.status);
-                Decided::plainly_to(session.transaction.unwrap_or(self.course.account.hostgroup()))
+                Decided::plainly_to(session.transaction.unwrap_or(usual))
             }
         })
     }

@@ -108,7 +108,7 @@ impl Session {
                 self.course.others.push(Other { hostgroup, backend, applied, status });
             }
         }
-        self.status = StatusFlags::AUTOCOMMIT;
+        self.status &= OF_SESSION;
     }
 
     /// Takes the connection to this hostgroup that was put aside, if there is one and its server
@@ -215,7 +215,7 @@ impl Session {
         self.to_backend = crate::relay::Parked::default();
         self.course.behind = None;
         self.control.about.set_backend(None);
-        self.status = self.status & OF_SESSION;
+        self.status &= OF_SESSION;
         self.course.forget_left_at(self.course.hostgroup);
         self.control.set_pin(None, self.worker.now());
     }

@@ -53,7 +53,7 @@ pub(super) fn next(world: &World, me: u64, written: &mut u64, twin: &Session) ->
         3 if dice.one_in(2) => Step::Reset,
         4..=6 => Step::Prepared(prepared(world, me)),
         7 => Step::Close(prepared(world, me)),
-        // Who sends on while nobody reads waits for ever where connections hold little.
+        // Who sends on while no peer reads waits for ever where connections hold little.
         8 if world.capacity >= 1024 && !twin.has_failed() => {
             Step::Texts((0..2 + dice.below(2)).map(|_| text(world, me, written, twin)).collect())
         }

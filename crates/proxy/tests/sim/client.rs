@@ -240,7 +240,9 @@ impl Player {
             Err(ClientError::Server(error)) if error.code == KILLED && self.is_aimed_at() => return Then::Go,
             // The transaction is rolled back, or there was none and the statement has done nothing:
             // so it is said.
-            Err(ClientError::Server(error)) if error.code == DEADLOCK && self.world.faults.are_heard() => {
+            Err(ClientError::Server(error))
+                if error.code == DEADLOCK && self.world.faults.explain_errors() =>
+            {
                 self.world.note(format!("c{}: {text}: {error}", self.me));
                 twin.roll_back();
                 return Then::Go;
@@ -304,7 +306,7 @@ impl Player {
         Then::Go
     }
 
-    /// An error that the client's own server would not have answered: has somebody caused it?
+    /// An error that the client's own server would not have answered: has a client or a fault caused it?
     fn explain(&self, error: &ClientError, what: &str) -> Then {
         let is_aimed_at = self.is_aimed_at();
         let is_explained = match error {
@@ -312,10 +314,10 @@ impl Player {
             // for the second, and another one the other way round.
             ClientError::Server(error) if error.code == NO_CONNECTION && self.world.is_split => true,
             ClientError::Server(error) => {
-                self.world.faults.are_heard() && (LOST.contains(&error.code) || error.code >= 2000)
+                self.world.faults.explain_errors() && (LOST.contains(&error.code) || error.code >= 2000)
                     || is_aimed_at
             }
-            ClientError::Io(_) => self.world.faults.are_heard() || is_aimed_at,
+            ClientError::Io(_) => self.world.faults.explain_errors() || is_aimed_at,
             _ => false,
         };
         self.world.note(format!("c{}: {what}: {error}", self.me));
@@ -326,7 +328,7 @@ impl Player {
         Then::Leave
     }
 
-    /// Takes note of who has and who wants what, for whoever reads of a failure.
+    /// Takes note of who has and who wants what, to show with a failure.
     fn note_stage(&self) {
         for session in self.stage.processes() {
             let statement = session.statement.map(|text| String::from_utf8_lossy(&text).into_owned());

@@ -43,7 +43,7 @@ fn every_seed_keeps_what_is_promised() {
 }
 
 #[test]
-fn an_answer_of_somebody_else_is_noticed() {
+fn an_answer_of_another_session_is_noticed() {
     for seed in 0..8 {
         let faults = Faults { swapped: 20, ..Faults::default() };
         let failure = play(World::with(seed, Dice::new(seed), faults)).expect_err("a fault that was put in");
@@ -88,7 +88,7 @@ fn stage(world: &Rc<World>) -> Stage {
     })
 }
 
-/// When everybody has left, nothing is in use.
+/// When all clients have left, nothing is in use.
 fn check_end(world: &World, stage: &Stage) {
     stage.check_invariants();
     if stage.sessions() > 0 {

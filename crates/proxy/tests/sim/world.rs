@@ -1,4 +1,4 @@
-//! What a seed decides before anything happens, and what everybody in it shares.
+//! What a seed decides before anything happens, and what all in it share.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -33,7 +33,7 @@ pub(super) struct Faults {
 
 impl Faults {
     /// Whether a client may hear errors that its statements do not explain.
-    pub(super) const fn are_heard(self) -> bool {
+    pub(super) const fn explain_errors(self) -> bool {
         self.unreachable + self.lost + self.kills > 0
     }
 }
@@ -154,7 +154,7 @@ impl World {
         (id, thread)
     }
 
-    /// Takes note of what happened, for whoever reads of a failure.
+    /// Takes note of what happened, to show with a failure.
     pub(super) fn note(&self, event: String) {
         let mut events = self.events.borrow_mut();
         if events.len() == EVENTS {
