@@ -96,6 +96,7 @@ mod told;
 mod trace;
 mod unanswered;
 mod warnings;
+mod without_writer;
 mod wording;
 
 use std::convert::Infallible;

@@ -31,6 +31,7 @@ pub(crate) mod substitute;
 mod switches;
 pub(crate) mod trackers;
 pub(crate) mod typed;
+pub(crate) mod without_writer;
 mod words;
 
 pub(crate) use pins::{Mark, Pin, Pins};

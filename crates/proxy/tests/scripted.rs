@@ -96,5 +96,6 @@ mod scripted {
     mod unhealthy;
     mod waited;
     mod warnings;
+    mod without_writer;
     mod world;
 }

@@ -18,7 +18,8 @@ use crate::worker::Worker;
 ///
 /// Only a server's own refusal counts, also that it is full, if all are. Where none can be reached
 /// within `mysql-connect_timeout_server` the client is let in without a connection, as when nobody
-/// asks: its first statement waits longer.
+/// asks: its first statement waits longer. With the read/write split the login does not wait for a
+/// writer while there are readers only: clients may have come to read.
 pub(crate) async fn check_login(
     worker: &Rc<Worker>,
     identity: &Identity,
@@ -37,6 +38,9 @@ pub(crate) async fn check_login(
         return Ok(None);
     }
     let hostgroup = account.hostgroup();
+    if has_readers_only(worker, hostgroup) {
+        return Ok(None);
+    }
     let open = async |target: &Target| open_in(worker, hostgroup, target, identity).await;
     let whom = Whom::of(user);
     let acquiring = acquire(worker, hostgroup, Full::Tell, whom, None, open);
@@ -49,4 +53,14 @@ pub(crate) async fn check_login(
         Ok(Err(AcquireError::Server(refusal))) => Err(refusal),
         Ok(Err(AcquireError::Proxy(_))) | Err(_) => Ok(None),
     }
+}
+
+/// Whether this is a writer's hostgroup without a usable server, which has readers that are.
+fn has_readers_only(worker: &Worker, hostgroup: u32) -> bool {
+    let (pool, uptime) = (&worker.shared.pool, worker.shared.uptime());
+    let reader = {
+        let routing = worker.routing.borrow();
+        routing.routes().pairs.reader(hostgroup).filter(|_| routing.routes().split_on)
+    };
+    reader.is_some_and(|reader| !pool.works(hostgroup, uptime) && pool.works(reader, uptime))
 }

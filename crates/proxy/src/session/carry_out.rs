@@ -163,14 +163,22 @@ impl Session {
     /// does it; so it is for a listener that falls back. Nothing if the client was told why there
     /// is no server.
     pub(super) async fn reach(&mut self, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+        // Boxed: there mostly is a writer.
+        if self.begins_later() {
+            return Box::pin(self.reach_with_begin(decided)).await;
+        }
         let hostgroup = decided.hostgroup;
         let instead = self.course.account.instead_of(hostgroup, decided.is_split);
-        let full = if instead.is_some() { Full::Elsewhere } else { Full::TryAgain };
+        let needs_none = instead.is_none() && decided.may_need_no_writer();
+        let full = if instead.is_some() || needs_none { Full::Elsewhere } else { Full::TryAgain };
         let Err(why) = self.go_to(hostgroup, full).await? else { return Ok(Some(hostgroup)) };
         let is_lack = match &why {
             AcquireError::Proxy(error) => error.is_of_server(),
             AcquireError::Server(_) => true,
         };
+        if needs_none && is_lack {
+            return Box::pin(self.reach_without_writer(why, decided)).await;
+        }
         let Some(writer) = instead.filter(|_| is_lack) else {
             if !self.tries_again(decided) {
                 self.refuse_unserved(why).await?;

@@ -181,6 +181,9 @@ pub(super) struct Course {
     pub(super) internal_lost: bool,
     /// The client's transaction is lost, and it has not been told yet: this.
     pub(super) rolled_back: Option<Box<ClientError>>,
+    /// The client has begun a transaction of which no server knows yet. There is no connection in
+    /// use then, and the status says that the session is in a transaction.
+    pub(super) begins_later: bool,
     /// The transactions that servers have told, where anybody wants to know.
     pub(super) gtids: Option<Box<Gtids>>,
 }
@@ -284,6 +287,7 @@ impl Course {
             retries: None,
             internal_lost: false,
             rolled_back: None,
+            begins_later: false,
             gtids: identity.tracking().by_default.then(|| Box::new(Gtids::new(identity.keeps(false)))),
         }
     }

@@ -42,6 +42,7 @@ impl Session {
             && course.paused.is_none()
             && course.trace.is_none()
             && course.wanted.is_none()
+            && !self.begins_later()
             && self.has_to_see(decided).is_none()
             && !user.backends().is_limited()
             && self.shares(decided.hostgroup)
@@ -55,9 +56,11 @@ impl Session {
         let now @ (began, uptime) = worker.shared.now();
         let asker = self.course.asker(&self.identity, self.status);
         // Where another hostgroup may do it as well, nobody waits for servers that do not work.
-        let is_split = self.course.decided.as_ref().is_some_and(|decided| decided.is_split);
-        let instead = self.course.account.instead_of(hostgroup, is_split);
-        let full = if instead.is_some() { Full::Elsewhere } else { Full::TryAgain };
+        let decided = self.course.decided.as_ref();
+        let (is_split, needs_no_writer) =
+            decided.map_or((false, false), |decided| (decided.is_split, decided.may_need_no_writer()));
+        let has_instead = needs_no_writer || self.course.account.instead_of(hostgroup, is_split).is_some();
+        let full = if has_instead { Full::Elsewhere } else { Full::TryAgain };
         let whom = Whom { asker: Some(&asker), ..Whom::of(&self.identity.account.user) };
         let line = match take(&worker, hostgroup, uptime, |_| false, full, &whom) {
             Some(Place::Spare(entry)) => match take_at_once(&worker, hostgroup, entry, &asker) {

@@ -1,0 +1,236 @@
+//! Commands of a session that the read/write split sends to the writer, while the writer's
+//! hostgroup has no usable server. What needs no writer does not wait for one:
+//!
+//! - settings, the schema and what is the same at all servers go to a reader;
+//! - a transaction begins with its first statement: `BEGIN` is answered here, and said to the
+//!   writer in front of that statement. If there is none, `COMMIT` is answered here as well.
+//!
+//! All others wait for the writer.
+
+use wire::command::Kind;
+use wire::frame::HEADER_LEN;
+use wire::reply::Answer;
+use wire::{Codec as _, StatusFlags, packet};
+
+use route::Effects;
+
+use super::Session;
+use super::backlog::{front, whole_front};
+use super::course::decided::Decided;
+use crate::backend::{AcquireError, Ahead, Full, part};
+use crate::ending::Ending;
+use crate::state::without_writer::{Bracket, bracket, is_shown_anywhere};
+use crate::statement::class::Class;
+
+/// What a `SET` does that every server can do alike. One of `autocommit` commits, but there is no
+/// transaction.
+const OF_SETS: Effects = Effects::SESSION
+    .with(Effects::IMPLICIT_COMMIT)
+    .with(Effects::SERVER)
+    .with(Effects::USER_VARIABLES)
+    .with(Effects::SETS_USER_VARIABLES);
+
+/// The variable by which `COMMIT` may begin another transaction.
+const COMPLETION_TYPE: &str = "completion_type";
+
+/// How a command is done that the writer cannot do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Without {
+    /// It waits for the writer.
+    Waits,
+    /// By the readers in this hostgroup.
+    Reader(u32),
+    /// Later, in front of the first statement of its transaction.
+    Later,
+}
+
+impl Decided {
+    /// Whether the command may be one that needs no writer. This is a quick look.
+    pub(super) const fn may_need_no_writer(&self) -> bool {
+        match self.class {
+            // Commands that are no statements.
+            None => true,
+            Some(
+                Class::Set
+                | Class::Use
+                | Class::Select
+                | Class::Show
+                | Class::Begin
+                | Class::StartTransaction
+                | Class::Commit
+                | Class::Rollback,
+            ) => self.is_split && !self.several && !self.is_by_name,
+            Some(_) => false,
+        }
+    }
+}
+
+impl Session {
+    /// Goes on with a command that has found no writer, because of `why`. Returns where it is sent;
+    /// nothing if the client has its answer.
+    pub(super) async fn reach_without_writer(
+        &mut self,
+        why: AcquireError,
+        decided: &mut Decided,
+    ) -> Result<Option<u32>, Ending> {
+        let hostgroup = decided.hostgroup;
+        if self.worker.shared.pool.works(hostgroup, self.worker.shared.uptime()) {
+            return self.unreached(why, decided).await;
+        }
+        let status = self.status;
+        match self.without_writer(decided) {
+            Without::Later => return self.begin_later().await,
+            Without::Reader(reader) => {
+                if self.go_to(reader, Full::Elsewhere).await?.is_ok() {
+                    (decided.hostgroup, decided.is_split) = (reader, false);
+                    return Ok(Some(reader));
+                }
+                self.course.internal_lost = false;
+            }
+            Without::Waits => {}
+        }
+        let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? else { return Ok(Some(hostgroup)) };
+        self.keep_status(status);
+        self.unreached(why, decided).await
+    }
+
+    /// Goes on with a command of a transaction that has not begun at a server.
+    pub(super) async fn reach_with_begin(&mut self, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+        match self.bracket_in_backlog() {
+            // Servers commit a transaction when another one begins: this one is empty.
+            Some(Bracket::Begin) => self.course.begins_later = false,
+            Some(Bracket::End) => {
+                self.course.begins_later = false;
+                self.status -= StatusFlags::IN_TRANSACTION;
+                return self.answer_bracket().await;
+            }
+            None => {}
+        }
+        let status = self.status;
+        if !self.course.begins_later {
+            self.status -= StatusFlags::IN_TRANSACTION;
+            return Box::pin(self.reach(decided)).await;
+        }
+        self.course.ahead = Ahead::Nothing;
+        let reached = match self.go_to(decided.hostgroup, Full::TryAgain).await? {
+            Ok(()) => self.say_begin().await?,
+            Err(why) => Err(why),
+        };
+        match reached {
+            Ok(()) => {
+                self.course.begins_later = false;
+                Ok(Some(decided.hostgroup))
+            }
+            Err(why) => {
+                // The client is in its transaction as before.
+                if let Some(backend) = self.backend.take() {
+                    self.lose_backend();
+                    part(backend);
+                }
+                self.status = status;
+                self.unreached(why, decided).await
+            }
+        }
+    }
+
+    /// Whether the transaction of the session has not begun at a server.
+    pub(super) fn begins_later(&self) -> bool {
+        self.course.begins_later
+    }
+
+    /// Says the `BEGIN` that was answered here.
+    async fn say_begin(&mut self) -> Result<Result<(), AcquireError>, Ending> {
+        let text = self.query(b"BEGIN");
+        let replies = match self.internal_query(&[(text, Answer::Result)]).await? {
+            Ok(replies) => replies,
+            Err(error) => return Ok(Err(AcquireError::Proxy(error))),
+        };
+        let refusal = replies.into_iter().find(|reply| reply.error().is_some());
+        Ok(refusal.map_or(Ok(()), |reply| {
+            Err(AcquireError::Server(reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec()))
+        }))
+    }
+
+    /// How the command in the backlog is done without a writer.
+    fn without_writer(&self, decided: &Decided) -> Without {
+        let account = &*self.course.account;
+        let session = self.course.session(self.status);
+        let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
+        let writer = account.default_hostgroup;
+        if is_bound || account.listener.is_some() || decided.hostgroup != writer {
+            return Without::Waits;
+        }
+        let routing = self.worker.routing.borrow();
+        let routes = routing.routes();
+        let Some(reader) = routes.pairs.reader(writer).filter(|_| routes.split_on) else {
+            return Without::Waits;
+        };
+        let bracket = self.bracket_in_backlog();
+        if bracket == Some(Bracket::Begin) {
+            return if account.transaction_persistent { Without::Later } else { Without::Waits };
+        }
+        let is_for_reader = match decided.class {
+            None => matches!(
+                self.kind_in_backlog(),
+                Some(Kind::InitDb | Kind::SetOption | Kind::ResetConnection | Kind::Statistics)
+            ),
+            Some(Class::Set | Class::Use) => {
+                let only_sets = decided.change.as_ref().is_some_and(|change| change.only_sets());
+                only_sets && decided.effects.without(OF_SETS).is_empty()
+            }
+            Some(Class::Select) => !decided.tables && decided.effects.without(Effects::SERVER).is_empty(),
+            Some(Class::Show) => session.autocommit && self.text_in_backlog().is_some_and(is_shown_anywhere),
+            Some(Class::Commit | Class::Rollback) => {
+                let chains = self.course.settings().any(|(name, _)| name == COMPLETION_TYPE);
+                bracket == Some(Bracket::End) && !chains
+            }
+            Some(_) => false,
+        };
+        let works = || self.worker.shared.pool.works(reader, self.worker.shared.uptime());
+        if is_for_reader && works() { Without::Reader(reader) } else { Without::Waits }
+    }
+
+    /// The plain statement in the backlog that begins or ends a transaction, if it is one.
+    fn bracket_in_backlog(&self) -> Option<Bracket> {
+        bracket(self.text_in_backlog()?)
+    }
+
+    /// The text of the `COM_QUERY` in the backlog, if it is one, and whole.
+    fn text_in_backlog(&self) -> Option<&[u8]> {
+        let payload = whole_front(&self.backlog).filter(|_| self.kind_in_backlog() == Some(Kind::Query));
+        payload.map(|payload| self.statement(payload))
+    }
+
+    fn kind_in_backlog(&self) -> Option<Kind> {
+        front(&self.backlog).first().and_then(|byte| Kind::try_from(*byte).ok())
+    }
+
+    /// Answers the `BEGIN` in the backlog; the writer gets it later.
+    async fn begin_later(&mut self) -> Result<Option<u32>, Ending> {
+        self.course.begins_later = true;
+        self.status |= StatusFlags::IN_TRANSACTION;
+        self.answer_bracket().await
+    }
+
+    /// Answers the statement in the backlog with OK.
+    async fn answer_bracket(&mut self) -> Result<Option<u32>, Ending> {
+        let payload = packet::Ok::plain(self.status).encode(self.capabilities());
+        self.answer_here(Kind::Query, &payload).await.map(|()| None)
+    }
+
+    /// The command in the backlog has found no server.
+    async fn unreached(&mut self, why: AcquireError, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+        if !self.tries_again(decided) {
+            self.refuse_unserved(why).await?;
+        }
+        Ok(None)
+    }
+
+    /// The session has no connection, and is still as its client has set it: whether transactions
+    /// begin by themselves decides where the next statement goes.
+    fn keep_status(&mut self, before: StatusFlags) {
+        if self.backend.is_none() {
+            self.status = before & (StatusFlags::AUTOCOMMIT | StatusFlags::NO_BACKSLASH_ESCAPES);
+        }
+    }
+}
