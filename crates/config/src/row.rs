@@ -350,7 +350,7 @@ mod tests {
     use super::*;
     use crate::model::{
         AdminVariables, AuroraHostgroups, ClusterHostgroups, FastRoute, FirewallRule, FirewallUser,
-        HostgroupAttributes, MonitorVariables, MysqlVariables, PointsmanVariables, QueryRule,
+        HostgroupAttributes, Listener, MonitorVariables, MysqlVariables, PointsmanVariables, QueryRule,
         ReplicationHostgroups, Server, ServerOptions, ServerTls, SqliFingerprint, User,
     };
     use crate::schema::{
@@ -390,7 +390,7 @@ mod tests {
             (&MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS, SqliFingerprint::COLUMNS, &[]),
             (&MYSQL_SERVERS_SSL_PARAMS, ServerTls::COLUMNS, &[]),
             (&TOP_LEVEL, &["datadir", "errorlog", "pidfile"], &[]),
-            (&LISTENERS, &["address", "protocol", "hostgroup", "role", "strategy", "max_connections"], &[]),
+            (&LISTENERS, Listener::COLUMNS, &[]),
         ] {
             let mut held: Vec<_> = columns.iter().chain(elsewhere).copied().collect();
             let mut built: Vec<_> =

@@ -69,19 +69,6 @@ fn localhost_is_an_address_of_a_listener() {
 }
 
 #[test]
-fn routes_may_differ() {
-    let loaded = lenient(
-        "mysqlrouter.conf",
-        "[routing:rw]\nbind_address = 127.0.0.1:7001\ndestinations = db:3306\nrouting_strategy = first-available\n\
-         connect_timeout = 3\n[routing:ro]\nbind_address = 127.0.0.1:7002\ndestinations = db:3307\n\
-         routing_strategy = round-robin\n",
-    );
-    assert_eq!(loaded.config.listeners.len(), 2);
-    assert_eq!(loaded.config.variables.connect_timeout_server.as_secs(), 5);
-    warned(&loaded, &["mysqlrouter.conf:5: ", "`connect_timeout`", "5 is used for all"]);
-}
-
-#[test]
 fn routes_of_the_other_protocol_are_left_out() {
     let loaded = lenient(
         "mysqlrouter.conf",

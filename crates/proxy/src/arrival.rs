@@ -5,12 +5,13 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
+use config::Listener;
 use pool::Share;
 use socket2::SockRef;
 use wire::proxy_header::{Addresses, ProxyHeader};
 
-use crate::door::Door;
 use crate::shared::Slot;
 use crate::sock::Sock;
 
@@ -26,8 +27,8 @@ pub(crate) struct Arrival {
 #[derive(Debug)]
 pub(crate) struct Guest {
     pub(crate) peer: Peer,
-    /// The listener.
-    pub(crate) door: Door,
+    /// The listener that it has come to.
+    pub(crate) listener: Arc<Listener>,
     pub(crate) slots: Slots,
 }
 

@@ -28,6 +28,7 @@ mod share;
 mod spare;
 mod statements;
 mod target;
+mod times;
 mod turn;
 mod unhealthy;
 mod warm;
@@ -53,6 +54,7 @@ pub(crate) use setup::{Refused, Setup, Taken};
 pub(crate) use spare::take_at_once;
 pub(crate) use statements::{Execution, Known, Origin, Wanted};
 pub(crate) use target::Target;
+pub(crate) use times::Times;
 pub(crate) use turn::Turn;
 pub(crate) use warm::Warmth;
 

@@ -6,7 +6,7 @@ pub(crate) mod proof;
 
 use std::rc::Rc;
 
-use config::Role;
+use config::{Listener, Role};
 use tokio::time::{Instant, timeout_at};
 use wire::Capabilities;
 
@@ -68,17 +68,18 @@ async fn receive(worker: Rc<Worker>, registered: &Registered, arrival: Arrival) 
             return None;
         }
     };
-    match guest.door.role {
+    let listener = &*guest.listener;
+    match listener.role {
         Role::Tcp => {
             // Boxed: a tunnel takes more than a login, of which there may be thousands at once.
-            Box::pin(serve_tcp(&worker, registered, sock, guest.peer, guest.door)).await;
+            Box::pin(serve_tcp(&worker, registered, sock, guest.peer, listener)).await;
             audit::note_end(&worker, &registered.control, None);
             None
         }
         Role::Auto | Role::ReadWrite | Role::ReadOnly => {
-            let logged_in = log_in(&worker, &registered.control, sock, guest.peer, guest.door).await;
+            let logged_in = log_in(&worker, &registered.control, sock, guest.peer, listener).await;
             if !matches!(logged_in, Err(Refused::Blameless)) {
-                note_host(&worker, &guest.peer, logged_in.is_err());
+                note_host(&worker, &guest.peer, listener, logged_in.is_err());
             }
             let Ok((sock, identity)) = logged_in else {
                 worker.counts.note(Counter::ClientsAborted);
@@ -91,8 +92,14 @@ async fn receive(worker: Rc<Worker>, registered: &Registered, arrival: Arrival) 
     }
 }
 
-async fn serve_tcp(worker: &Rc<Worker>, registered: &Registered, mut sock: Sock, peer: Peer, door: Door) {
-    let deadline = Instant::now() + worker.settings().variables.connect_timeout_client;
+async fn serve_tcp(
+    worker: &Rc<Worker>,
+    registered: &Registered,
+    mut sock: Sock,
+    peer: Peer,
+    listener: &Listener,
+) {
+    let deadline = login_deadline(worker, listener);
     let client = header::client(worker, &mut sock, peer, deadline);
     // Whoever announces no client as it should gets no server.
     if let Ok(Ok(client)) = registered.control.until(Signal::Drain, client).await {
@@ -101,11 +108,17 @@ async fn serve_tcp(worker: &Rc<Worker>, registered: &Registered, mut sock: Sock,
             Ok(place) => place,
             Err(ending) => return Box::pin(say_goodbye(worker, sock, ending)).await,
         };
-        if let Some(spoke) = tunnel::serve(worker, &registered.control, sock, client, door).await {
+        if let Some(spoke) = tunnel::serve(worker, &registered.control, sock, client, listener).await {
             // All that is known here of a login is whether there was one.
-            note_host(worker, &peer, !spoke);
+            note_host(worker, &peer, listener, !spoke);
         }
     }
+}
+
+/// When a client that comes now must have logged in.
+fn login_deadline(worker: &Worker, listener: &Listener) -> Instant {
+    let of_all = || worker.settings().variables.connect_timeout_client;
+    Instant::now() + listener.connect_timeout_client.unwrap_or_else(of_all)
 }
 
 /// Why a client was not let in.
@@ -123,9 +136,9 @@ async fn log_in(
     control: &Control,
     mut sock: Sock,
     peer: Peer,
-    door: Door,
+    listener: &Listener,
 ) -> Result<(Sock, Box<Identity>), Refused> {
-    let deadline = Instant::now() + worker.settings().variables.connect_timeout_client;
+    let (deadline, door) = (login_deadline(worker, listener), Door::new(listener));
     // Boxed: a wait with a deadline takes room for twice what it waits for.
     let login = Box::pin(async {
         let client = Box::pin(header::client(worker, &mut sock, peer, deadline)).await?;
@@ -171,10 +184,10 @@ fn place_of(worker: &Worker, client: Peer) -> Result<Option<Box<Place>>, Ending>
 
 /// Takes note of whether a connection from an address has failed. Who connects for others fails for
 /// them, too, and is not to be locked out.
-fn note_host(worker: &Worker, peer: &Peer, failed: bool) {
+fn note_host(worker: &Worker, peer: &Peer, listener: &Listener, failed: bool) {
     let (settings, shared) = (worker.settings(), &worker.shared);
     if !settings.variables.proxy_protocol_networks.contain(peer.ip()) {
-        shared.hosts.note(peer.ip(), failed, &settings.variables, shared.uptime());
+        shared.hosts.note(peer.ip(), listener, failed, &settings.variables, shared.uptime());
     }
 }
 

@@ -18,12 +18,6 @@ impl Door {
         Self { role: listener.role, hostgroup: listener.hostgroup, falls_back }
     }
 
-    /// A layer-4 listener for this hostgroup.
-    #[cfg(feature = "memory")]
-    pub(crate) const fn tcp(hostgroup: u32) -> Self {
-        Self { role: Role::Tcp, hostgroup: Some(hostgroup), falls_back: false }
-    }
-
     /// Where statements go of a user with this hostgroup, if the listener says so.
     pub(crate) fn says(self, of_user: u32, pairs: &Pairs) -> Option<ByListener> {
         let hostgroup = match self.role {

@@ -1,14 +1,15 @@
 //! Addresses whose connections fail before or in their login, for `mysql-client_host_cache_size`
 //! and `mysql-client_host_error_counts`. Nothing is kept, and nothing locked, while these are 0,
-//! which they are unless an operator sets them.
+//! which they are unless an operator sets them. Listeners with a `client_host_error_counts` of
+//! their own count by themselves, those that lead to the same hostgroup together.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use config::MysqlVariables;
+use config::{Listener, MysqlVariables};
 
 use crate::stats::ClientHost;
 
@@ -20,30 +21,46 @@ pub(crate) struct Hosts {
     refused: AtomicU64,
 }
 
+/// An address, and the hostgroup of the listeners that count it by themselves.
+type Counted = (IpAddr, Option<u32>);
+
 #[derive(Debug, Default)]
 struct Cache {
     /// How many have failed, and when the last one did.
-    hosts: HashMap<IpAddr, (u64, Duration)>,
+    hosts: HashMap<Counted, (u64, Duration)>,
     /// The same addresses, the one first whose last failure is longest ago.
-    order: BTreeSet<(Duration, IpAddr)>,
+    order: BTreeSet<(Duration, Counted)>,
+}
+
+/// How `ip` is counted at `listener`.
+fn counted(ip: IpAddr, listener: &Listener) -> Counted {
+    (ip, listener.hostgroup.filter(|_| listener.client_host_error_counts.is_some()))
 }
 
 impl Hosts {
-    /// Whether a connection from `ip` is to be closed; if so, it is counted.
-    pub(crate) fn refuse(&self, ip: Option<IpAddr>, variables: &MysqlVariables) -> bool {
-        let (size, most) = (variables.client_host_cache_size, variables.client_host_error_counts);
-        let Some(ip) = ip.filter(|_| size > 0 && most > 0) else { return false };
-        let refused = self.cache().hosts.get(&ip).is_some_and(|&(errors, _)| errors >= most.into());
+    /// Whether a connection from `ip` to `listener` is to be closed; if so, it is counted.
+    pub(crate) fn refuse(&self, ip: Option<IpAddr>, listener: &Listener, variables: &MysqlVariables) -> bool {
+        let most = listener.client_host_error_counts.unwrap_or(variables.client_host_error_counts);
+        let Some(ip) = ip.filter(|_| variables.client_host_cache_size > 0 && most > 0) else { return false };
+        let refused =
+            self.cache().hosts.get(&counted(ip, listener)).is_some_and(|&(errors, _)| errors >= most.into());
         if refused {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
         refused
     }
 
-    /// A connection from `ip` has failed, or has got through its login.
-    pub(crate) fn note(&self, ip: Option<IpAddr>, failed: bool, variables: &MysqlVariables, now: Duration) {
+    /// A connection from `ip` to `listener` has failed, or has got through its login.
+    pub(crate) fn note(
+        &self,
+        ip: Option<IpAddr>,
+        listener: &Listener,
+        failed: bool,
+        variables: &MysqlVariables,
+        now: Duration,
+    ) {
         let size = variables.client_host_cache_size as usize;
-        let Some(ip) = ip.filter(|_| size > 0) else { return };
+        let Some(ip) = ip.filter(|_| size > 0).map(|ip| counted(ip, listener)) else { return };
         let mut cache = self.cache();
         let errors = cache.remove(ip).map_or(0, |(errors, _)| errors);
         if failed {
@@ -53,16 +70,18 @@ impl Hosts {
         }
     }
 
-    /// The addresses; with `reset` they are forgotten.
+    /// The addresses, each with its failures at all listeners; with `reset` they are forgotten.
     pub(crate) fn list(&self, reset: bool) -> Vec<ClientHost> {
         let mut cache = self.cache();
-        let row =
-            |(&address, &(errors, last)): (&IpAddr, &(u64, Duration))| ClientHost { address, errors, last };
-        let rows = cache.hosts.iter().map(row).collect();
+        let mut hosts: BTreeMap<IpAddr, (u64, Duration)> = BTreeMap::new();
+        for (&(address, _), &(more, when)) in &cache.hosts {
+            let (errors, last) = hosts.entry(address).or_default();
+            (*errors, *last) = (*errors + more, when.max(*last));
+        }
         if reset {
             *cache = Cache::default();
         }
-        rows
+        hosts.into_iter().map(|(address, (errors, last))| ClientHost { address, errors, last }).collect()
     }
 
     /// Connections that were closed.
@@ -77,7 +96,7 @@ impl Hosts {
 }
 
 impl Cache {
-    fn remove(&mut self, ip: IpAddr) -> Option<(u64, Duration)> {
+    fn remove(&mut self, ip: Counted) -> Option<(u64, Duration)> {
         let host = self.hosts.remove(&ip)?;
         self.order.remove(&(host.1, ip));
         Some(host)
@@ -112,25 +131,27 @@ mod tests {
     #[test]
     fn an_address_is_refused_after_its_failures_until_one_succeeds() {
         let (hosts, on) = (Hosts::default(), variables(10, 2));
-        hosts.note(Some(ip(1)), true, &on, at(1));
-        assert!(!hosts.refuse(Some(ip(1)), &on));
-        hosts.note(Some(ip(1)), true, &on, at(2));
+        hosts.note(Some(ip(1)), &Listener::default(), true, &on, at(1));
+        assert!(!hosts.refuse(Some(ip(1)), &Listener::default(), &on));
+        hosts.note(Some(ip(1)), &Listener::default(), true, &on, at(2));
         assert!(
-            hosts.refuse(Some(ip(1)), &on) && !hosts.refuse(Some(ip(2)), &on) && !hosts.refuse(None, &on)
+            hosts.refuse(Some(ip(1)), &Listener::default(), &on)
+                && !hosts.refuse(Some(ip(2)), &Listener::default(), &on)
+                && !hosts.refuse(None, &Listener::default(), &on)
         );
         assert_eq!(hosts.refused(), 1);
         assert_eq!(hosts.list(false), [ClientHost { address: ip(1), errors: 2, last: at(2) }]);
-        hosts.note(Some(ip(1)), false, &on, at(3));
-        assert!(!hosts.refuse(Some(ip(1)), &on) && hosts.list(false).is_empty());
+        hosts.note(Some(ip(1)), &Listener::default(), false, &on, at(3));
+        assert!(!hosts.refuse(Some(ip(1)), &Listener::default(), &on) && hosts.list(false).is_empty());
     }
 
     #[test]
     fn nothing_is_kept_unless_it_is_wanted() {
         let hosts = Hosts::default();
-        hosts.note(Some(ip(1)), true, &variables(0, 1), at(1));
+        hosts.note(Some(ip(1)), &Listener::default(), true, &variables(0, 1), at(1));
         assert!(hosts.list(false).is_empty());
-        hosts.note(Some(ip(1)), true, &variables(1, 0), at(1));
-        assert!(!hosts.refuse(Some(ip(1)), &variables(1, 0)));
+        hosts.note(Some(ip(1)), &Listener::default(), true, &variables(1, 0), at(1));
+        assert!(!hosts.refuse(Some(ip(1)), &Listener::default(), &variables(1, 0)));
         assert_eq!(hosts.list(true).len(), 1);
         assert!(hosts.list(false).is_empty());
     }
@@ -139,7 +160,7 @@ mod tests {
     fn the_address_that_failed_longest_ago_makes_room() {
         let (hosts, on) = (Hosts::default(), variables(2, 1));
         for (second, last) in [(1, 1), (2, 2), (3, 1), (4, 3)] {
-            hosts.note(Some(ip(last)), true, &on, at(second));
+            hosts.note(Some(ip(last)), &Listener::default(), true, &on, at(second));
         }
         let mut left: Vec<_> =
             hosts.list(false).into_iter().map(|host| (host.address, host.errors)).collect();
@@ -147,5 +168,26 @@ mod tests {
         assert_eq!(left, [(ip(1), 2), (ip(3), 1)]);
         let cache = hosts.cache();
         assert_eq!(cache.order.len(), cache.hosts.len());
+    }
+
+    #[test]
+    fn routes_with_limits_of_their_own_count_by_themselves() {
+        let (hosts, on) = (Hosts::default(), variables(10, 9));
+        let route = |hostgroup, most| Listener {
+            hostgroup: Some(hostgroup),
+            client_host_error_counts: most,
+            ..Listener::default()
+        };
+        let (one, two, three) = (route(1, Some(2)), route(2, Some(1)), route(3, None));
+        for second in [1, 2] {
+            hosts.note(Some(ip(1)), &one, true, &on, at(second));
+        }
+        let refused = [&one, &two, &three].map(|route| hosts.refuse(Some(ip(1)), route, &on));
+        assert_eq!(refused, [true, false, false]);
+        hosts.note(Some(ip(1)), &two, true, &on, at(3));
+        assert!(hosts.refuse(Some(ip(1)), &two, &on) && !hosts.refuse(Some(ip(1)), &three, &on));
+        assert_eq!(hosts.list(false), [ClientHost { address: ip(1), errors: 3, last: at(3) }]);
+        hosts.note(Some(ip(1)), &one, false, &on, at(4));
+        assert!(!hosts.refuse(Some(ip(1)), &one, &on) && hosts.refuse(Some(ip(1)), &two, &on));
     }
 }

@@ -19,7 +19,6 @@ use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Guest, Peer, Stream};
 use crate::audit;
-use crate::door::Door;
 use crate::error::ClientError;
 use crate::limits::{ACCEPT_PAUSE, LISTEN_BACKLOG, QUEUE_LOOK};
 use crate::queueing::{self, NoPlace};
@@ -30,7 +29,7 @@ use crate::worker::{Inbox, Message};
 #[derive(Debug)]
 pub(crate) struct Bound {
     socket: ListenSocket,
-    config: Listener,
+    config: Arc<Listener>,
     clients: Arc<AtomicU32>,
 }
 
@@ -62,14 +61,14 @@ impl Bound {
             ListenSocket::Tcp(listener) => Address::Tcp(listener.local_addr()?),
             ListenSocket::Unix(_, file) => Address::Unix(file.0.clone()),
         };
-        let (config, clients) = (Listener { address, ..config.clone() }, Arc::clone(clients));
+        let (config, clients) = (Arc::new(Listener { address, ..config.clone() }), Arc::clone(clients));
         Ok(Self { socket, config, clients })
     }
 
     /// The listener with the address that it really has: with port 0 in the configuration the
     /// kernel has chosen one.
     pub(crate) fn config(&self) -> Listener {
-        self.config.clone()
+        Listener::clone(&self.config)
     }
 
     /// Where its clients are counted.
@@ -184,21 +183,21 @@ pub(crate) fn tune(socket: &SockRef<'_>, variables: &MysqlVariables) -> io::Resu
 fn hand_over(
     stream: Stream,
     peer: Peer,
-    (config, clients): (&Listener, &Arc<AtomicU32>),
+    (config, clients): (&Arc<Listener>, &Arc<AtomicU32>),
     shared: &Arc<Shared>,
     workers: &Arc<[Inbox]>,
 ) {
-    if shared.hosts.refuse(peer.ip(), &shared.snapshot().variables) {
+    if shared.hosts.refuse(peer.ip(), config, &shared.snapshot().variables) {
         return audit::note_turned_away(shared, &peer, None);
     }
     // 0: there is no limit.
-    let listener = Some(config.max_connections).filter(|max| *max > 0);
-    let Ok(listener) = listener.map(|max| Slot::take(clients, max).ok_or(max)).transpose() else {
+    let limit = Some(config.max_connections).filter(|max| *max > 0);
+    let Ok(slot) = limit.map(|max| Slot::take(clients, max).ok_or(max)).transpose() else {
         return refuse_all(shared, &stream, &peer, &ClientError::listener_full(config.max_connections));
     };
-    let door = Door::new(config);
+    let listener = Arc::clone(config);
     if let Some(all) = shared.admit() {
-        let guest = Guest { peer, door, slots: (all, listener) };
+        let guest = Guest { peer, listener, slots: (all, slot) };
         return send(Arrival { stream, guest: Box::new(guest) }, workers);
     }
     let variables = &shared.snapshot().variables;
@@ -222,7 +221,7 @@ fn hand_over(
         };
         match turn {
             Ok(all) => {
-                let guest = Guest { peer, door, slots: (all, listener) };
+                let guest = Guest { peer, listener, slots: (all, slot) };
                 send(Arrival { stream, guest: Box::new(guest) }, &workers);
             }
             Err(why) => {

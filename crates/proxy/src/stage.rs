@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use config::{Config, Endpoint, Listener};
+use config::{Config, Endpoint, Listener, Role};
 use pool::Usage;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -19,7 +19,6 @@ use crate::arrival::{Arrival, Guest, Peer, Stream};
 use crate::backend::Dialer;
 use crate::counts::digests::report::Sums;
 use crate::counts::{fingerprints, report};
-use crate::door::Door;
 use crate::keys::Keys;
 use crate::ledger::Slice;
 use crate::ledger::report::{list, sums};
@@ -74,25 +73,26 @@ impl Stage {
 
     /// A client that has just connected; `None` if there are too many.
     pub fn client(&self, capacity: usize) -> Option<End> {
-        self.connect(Peer::Local, Door::default(), capacity)
+        self.connect(Peer::Local, Listener::default(), capacity)
     }
 
     /// The same with a client that comes over TCP, `from` and `to` these addresses.
     pub fn client_from(&self, from: SocketAddr, to: SocketAddr, capacity: usize) -> Option<End> {
-        self.connect(Peer::Tcp(Addresses::new(from, to)), Door::default(), capacity)
+        self.connect(Peer::Tcp(Addresses::new(from, to)), Listener::default(), capacity)
     }
 
     /// A client of a layer-4 listener.
     pub fn tunnel(&self, hostgroup: u32, capacity: usize) -> Option<End> {
-        self.connect(Peer::Local, Door::tcp(hostgroup), capacity)
+        let listener = Listener { role: Role::Tcp, hostgroup: Some(hostgroup), ..Listener::default() };
+        self.connect(Peer::Local, listener, capacity)
     }
 
     /// A client of this listener, whatever its address.
     pub fn client_of(&self, listener: &Listener, capacity: usize) -> Option<End> {
-        self.connect(Peer::Local, Door::new(listener), capacity)
+        self.connect(Peer::Local, listener.clone(), capacity)
     }
 
-    fn connect(&self, peer: Peer, door: Door, capacity: usize) -> Option<End> {
+    fn connect(&self, peer: Peer, listener: Listener, capacity: usize) -> Option<End> {
         let Some(place) = self.shared.admit() else {
             self.shared.note_refused();
             return None;
@@ -100,7 +100,8 @@ impl Stage {
         let slots = (place, None);
         let (ours, theirs) = pair(capacity);
         let stream = Stream::Memory(ours);
-        let arrival = Arrival { stream, guest: Box::new(Guest { peer, door, slots }) };
+        let arrival =
+            Arrival { stream, guest: Box::new(Guest { peer, listener: Arc::new(listener), slots }) };
         self.inbox.send(Message::Client(arrival));
         Some(theirs)
     }

@@ -9,10 +9,11 @@ use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use tokio::time::Instant;
+use config::Listener;
+use tokio::time::{Instant, timeout};
 
 use crate::arrival::Peer;
-use crate::backend::{AcquireError, Backend, Full, QUIT, Target, Whom, acquire, connect};
+use crate::backend::{AcquireError, Backend, Full, QUIT, Target, Times, Whom, acquire, connect};
 use crate::control::{Control, Signal};
 use crate::door::Door;
 use crate::limits::FILLS_PER_TURN;
@@ -28,17 +29,19 @@ pub(crate) async fn serve(
     control: &Control,
     mut client: Sock,
     peer: Peer,
-    door: Door,
+    listener: &Listener,
 ) -> Option<bool> {
-    let (hostgroup, instead) = door.way(&worker.routing.borrow().routes().pairs);
+    let (hostgroup, instead) = Door::new(listener).way(&worker.routing.borrow().routes().pairs);
+    let times = Times::at(listener, &worker.settings().variables);
+    let whom = Whom { times: Some(&times), ..Whom::default() };
     let open = async |target: &Target| Ok(connect(worker, &target.endpoint, peer).await?.into());
     let acquiring = async {
         control.about.set_hostgroup(hostgroup);
         let full = if instead.is_some() { Full::Elsewhere } else { Full::TryAgain };
-        let found = acquire(worker, hostgroup, full, Whom::default(), None, &open).await;
+        let found = acquire(worker, hostgroup, full, whom, None, &open).await;
         let (Err(AcquireError::Proxy(_)), Some(instead)) = (&found, instead) else { return found };
         control.about.set_hostgroup(instead);
-        acquire(worker, instead, Full::TryAgain, Whom::default(), None, &open).await
+        acquire(worker, instead, Full::TryAgain, whom, None, &open).await
     };
     let mut backend = match control.until(Signal::Drain, acquiring).await {
         Ok(Ok(found)) => found.backend,
@@ -49,8 +52,32 @@ pub(crate) async fn serve(
         Ok(Err(AcquireError::Server(_))) | Err(_) => return None,
     };
     control.about.set_backend(Some(&backend));
+    if let Some(limit) = listener.connect_timeout_client {
+        let spoken = timeout(limit, first_word(worker, &mut client, &mut backend));
+        match control.until(Signal::Stop, spoken).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return Some(false),
+            Err(_) => return Some(true),
+        }
+    }
     let end = resume(worker, control, &mut client, &mut backend, Vec::new(), Copied::Stream).await;
     Some(!end.was_silent)
+}
+
+/// Copies what the server says until the client has spoken, or one of them has ended.
+async fn first_word(worker: &Worker, client: &mut Sock, backend: &mut Backend) {
+    let mut down = Direction::default();
+    poll_fn(|cx| {
+        let mut scratch = worker.net.scratch.borrow_mut();
+        down.poll(cx, &mut scratch, backend.connection_mut(), client, None);
+        if down.flow != Flow::Open {
+            return Poll::Ready(());
+        }
+        let spoken = client.poll_input(cx).map(drop);
+        // What is not with the client yet would be lost with the direction.
+        if down.parked.is_sent(client) { spoken } else { Poll::Pending }
+    })
+    .await;
 }
 
 /// What is copied.

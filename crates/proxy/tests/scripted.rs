@@ -41,6 +41,7 @@ mod scripted {
     mod left_resolved;
     mod left_statements;
     mod left_types;
+    mod listener_limits;
     mod listing;
     mod log;
     mod lost;

@@ -160,7 +160,7 @@ impl Reader {
             listeners.extend(route.listeners(hostgroup, &self.file));
             servers.extend(route.servers(hostgroup, total, &self.file));
         }
-        let mut variables = route::variables(routes, self);
+        let mut variables = route::variables(routes, &self.file);
         // MySQL Router does not log in to static destinations.
         variables.push(entry("monitor_enabled", Value::Bool(false), &top));
         variables.push(entry("max_connections", Value::Int(total), &Place::new(&self.file, total_at)));

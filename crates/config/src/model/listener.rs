@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use super::Balance;
 use crate::row::Row;
@@ -29,9 +30,32 @@ pub struct Listener {
     pub strategy: Option<Strategy>,
     /// Most clients at a time; 0: as many as the proxy takes.
     pub max_connections: u32,
+    /// Its own `mysql-connect_timeout_client`, if it has one.
+    pub connect_timeout_client: Option<Duration>,
+    /// Its own `mysql-connect_timeout_server`; only [`Role::Tcp`] has one.
+    pub connect_timeout_server: Option<Duration>,
+    /// Its own `mysql-connect_timeout_server_max`; only [`Role::Tcp`] has one.
+    pub connect_timeout_server_max: Option<Duration>,
+    /// Its own `mysql-client_host_error_counts`, if it has one.
+    pub client_host_error_counts: Option<u32>,
 }
 
 impl Listener {
+    /// The columns that end up in this type.
+    #[cfg(test)]
+    pub(crate) const COLUMNS: &[&str] = &[
+        "address",
+        "protocol",
+        "hostgroup",
+        "role",
+        "strategy",
+        "max_connections",
+        "connect_timeout_client",
+        "connect_timeout_server",
+        "connect_timeout_server_max",
+        "client_host_error_counts",
+    ];
+
     /// The typed form of a row of `listeners`.
     pub(crate) fn from_row(row: &Row) -> Self {
         let role = match row.get("protocol") {
@@ -43,8 +67,17 @@ impl Listener {
             Role::Tcp => Some(hostgroup.unwrap_or(0)),
             Role::Auto | Role::ReadWrite | Role::ReadOnly => hostgroup,
         };
-        let (strategy, max_connections) = (row.get("strategy"), row.get("max_connections"));
-        Self { address: row.get("address"), role, hostgroup, strategy, max_connections }
+        Self {
+            address: row.get("address"),
+            role,
+            hostgroup,
+            strategy: row.get("strategy"),
+            max_connections: row.get("max_connections"),
+            connect_timeout_client: row.get("connect_timeout_client"),
+            connect_timeout_server: row.get("connect_timeout_server"),
+            connect_timeout_server_max: row.get("connect_timeout_server_max"),
+            client_host_error_counts: row.get("client_host_error_counts"),
+        }
     }
 
     /// What it does with a connection.

@@ -57,6 +57,31 @@ pub static LISTENERS: Section = Section::new(
         .null()
         .built(),
         int("max_connections", 0, COUNT, "most clients of this listener at a time; 0: `mysql-max_connections` alone counts").built(),
+        ms(
+            "connect_timeout_client",
+            0,
+            (500, 3_600_000),
+            "in place of the variable of that name, for clients of this listener; with `tcp` a client must have sent a byte within it",
+        )
+        .null()
+        .built(),
+        ms(
+            "connect_timeout_server",
+            0,
+            (10, 120_000),
+            "in place of the variable of that name; only with `tcp`, as others share connections to servers",
+        )
+        .null()
+        .built(),
+        ms("connect_timeout_server_max", 0, (10, 3_600_000), "in place of the variable of that name; only with `tcp`").null().built(),
+        int(
+            "client_host_error_counts",
+            0,
+            (0, 1_048_576),
+            "in place of the variable of that name; failures are counted by themselves for each `hostgroup` of such listeners",
+        )
+        .null()
+        .built(),
     ]],
     "Where clients connect. Without any, `interfaces` of `mysql_variables` counts.",
 )

@@ -6,7 +6,6 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::Duration;
 
 use config::MysqlVariables;
 use pool::{Lease, Off, Permit, Quota, Server};
@@ -18,6 +17,7 @@ use super::idle_state::Asker;
 use super::place::{InLine, Place, take, wait};
 use super::share::{Among, UserFull, among};
 use super::spare::{Spare, lend_spare};
+use super::times::Times;
 use super::{Backend, Connection, OpenError, Target};
 use crate::choosing::candidates;
 use crate::counts::Counter;
@@ -67,10 +67,12 @@ pub(crate) struct Whom<'a> {
     pub(crate) asker: Option<&'a Asker<'a>>,
     /// Servers that have this come first.
     pub(crate) wanted: Option<&'a Wanted>,
+    /// How long it may take, if not as long as the variables say.
+    pub(crate) times: Option<&'a Times>,
 }
 
-/// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`: one that nobody uses at
-/// the moment, or one opened by `open`.
+/// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`, or as long as it may
+/// take: one that nobody uses at the moment, or one opened by `open`.
 ///
 /// Each attempt takes at most `mysql-connect_timeout_server`, and no longer than its server is of
 /// use; after `mysql-connect_retries_on_failure` failures besides the first the search ends.
@@ -113,10 +115,9 @@ async fn search(
     let settings = worker.settings();
     let variables = &settings.variables;
     let started = in_line.as_ref().map_or_else(Instant::now, |line| line.began);
-    let deadline = started + variables.connect_timeout_server_max;
+    let deadline = started + whom.times(variables).whole;
     let quota = whom.user.map(|user| (user, user.backends()));
-    let (mut failures, mut lent, mut share) = (Failures::default(), 0, None);
-    let mut first = None;
+    let (mut failures, mut lent, mut share, mut first) = (Failures::default(), 0, None, None);
     if let Some(mut line) = in_line {
         first = Some(poll_fn(|cx| line.poll(cx)).await);
     }
@@ -197,7 +198,8 @@ async fn search(
             continue;
         }
         // Boxed: most connections are lent, and all that wait for one carry this.
-        let how = Attempt { deadline, full, has_more: quota.is_some_and(|(_, all)| all.taken() > 1) };
+        let has_more = quota.is_some_and(|(_, all)| all.taken() > 1);
+        let how = Attempt { deadline, times: whom.times(variables), full, has_more };
         match Box::pin(attempt(worker, permit, how, &open)).await {
             Ok(mut backend) => {
                 backend.connection_mut().set_share(share);
@@ -232,6 +234,11 @@ impl<'a> Whom<'a> {
         Self { user: Some(user), ..Self::default() }
     }
 
+    /// How long it may take.
+    fn times(&self, variables: &MysqlVariables) -> Times {
+        self.times.copied().unwrap_or_else(|| Times::of(variables))
+    }
+
     /// Whether this server does not have what is wanted.
     fn lacks(&self, worker: &Worker, target: &Target) -> bool {
         self.wanted.is_some_and(|wanted| !wanted.is_first(&worker.shared, &target.endpoint))
@@ -242,6 +249,7 @@ impl<'a> Whom<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attempt {
     pub(super) deadline: Instant,
+    pub(super) times: Times,
     pub(super) full: Full,
     /// Whether the user has other connections to servers, which sessions may wait for.
     pub(super) has_more: bool,
@@ -269,11 +277,9 @@ pub(super) async fn attempt(
     how: Attempt,
     open: &impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Backend, Failed> {
-    let settings = worker.settings();
-    let variables = &settings.variables;
     let (server, version) = (permit.server(), worker.version());
     let (begun, begun_uptime) = worker.shared.now();
-    let limit = variables.connect_timeout_server.min(how.deadline.saturating_duration_since(begun));
+    let limit = how.times.attempt.min(how.deadline.saturating_duration_since(begun));
     let opened = while_of_use(worker, server, timeout(limit, open(server.endpoint()))).await;
     let why = match opened {
         Ok(Ok(Ok(mut link))) => {
@@ -299,7 +305,7 @@ pub(super) async fn attempt(
             Why::Said(error)
         }
         Ok(Err(_)) => {
-            let blame = has_had_time(limit, variables).then_some(Blame::Silence);
+            let blame = how.times.has_had_time(limit).then_some(Blame::Silence);
             note_failure(worker, server, blame, &no_answer(limit));
             Why::Late(limit)
         }
@@ -382,14 +388,6 @@ async fn no_place(
     let holders = if usage.open > 0 { holders(worker, hostgroup).await } else { Rc::default() };
     let why = NoPermit { usage, candidates, holders, failures };
     AcquireError::Proxy(ClientError::no_backend(hostgroup, waited, &why))
-}
-
-/// Whether a server that has not answered within `limit` is to blame, and not the session, which
-/// had no more time left. A little is always gone for pauses between attempts; if no attempt has
-/// all the time that it may take, half of what there is counts.
-fn has_had_time(limit: Duration, variables: &MysqlVariables) -> bool {
-    let (whole, longest) = (variables.connect_timeout_server, variables.connect_timeout_server_max);
-    if longest < whole { limit >= longest / 2 } else { limit >= whole / 10 * 9 }
 }
 
 /// What a server is to blame for.

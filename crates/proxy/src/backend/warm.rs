@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 use super::acquire::{Attempt, Full, attempt};
 use super::failures::Why;
 use super::idle_state::Left;
-use super::{OpenError, Passport, Target, open_in};
+use super::{OpenError, Passport, Target, Times, open_in};
 use crate::client::login::Identity;
 use crate::limits::GUEST_REFUSED;
 use crate::worker::Worker;
@@ -171,8 +171,9 @@ async fn add(
     let Guest { identity, passport, caller, .. } = guest;
     let settings = worker.settings();
     let open = async |target: &Target| open_in(worker, hostgroup, target, identity).await;
-    let deadline = Instant::now() + settings.variables.connect_timeout_server;
-    let how = Attempt { deadline, full: Full::TryAgain, has_more: true };
+    let times = Times::of(&settings.variables);
+    let how =
+        Attempt { deadline: Instant::now() + times.attempt, times, full: Full::TryAgain, has_more: true };
     let mut backend = attempt(worker, permit, how, &open).await.map_err(|failed| failed.why)?;
     let link = backend.connection_mut();
     link.set_share(Some(share));

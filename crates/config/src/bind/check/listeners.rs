@@ -35,6 +35,13 @@ pub(super) fn row(row: &PlacedRow, listener: &Listener, problems: &mut Vec<Probl
                        statements go";
         report(problems, row.place("hostgroup"), message.to_owned());
     }
+    for column in ["connect_timeout_server", "connect_timeout_server_max"] {
+        if listener.role != Role::Tcp && !row.row.is_preset(column) {
+            let message =
+                format!("`listeners.{column}` needs role = \"tcp\": others share connections to servers");
+            report(problems, row.place(column), message);
+        }
+    }
     let Some(strategy) = listener.strategy else { return };
     let message = if listener.role == Role::Auto {
         "`listeners.strategy` may not be set with role = \"auto\": `balance` of the hostgroups decides"
@@ -201,6 +208,10 @@ mod tests {
             (
                 "role=\"tcp\", hostgroup=0, strategy=\"round_robin_with_fallback\"",
                 "has no row with `reader_hostgroup` = 0",
+            ),
+            (
+                "connect_timeout_server_max=5000",
+                "`listeners.connect_timeout_server_max` needs role = \"tcp\"",
             ),
             ("role=\"readonly\"", "did you mean `read_only`?"),
             ("role=\"tcp\", strategy=\"first-available\"", "did you mean `first_available`?"),

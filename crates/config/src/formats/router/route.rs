@@ -65,21 +65,20 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     USED.into_iter().chain(WITHOUT_EFFECT)
 }
 
-/// An option that is one variable for all routes here: its name, the range in MySQL Router's unit,
-/// its default there.
-struct Common {
+/// A number that each route has: its name, the range in MySQL Router's unit, its default there.
+struct Number {
     name: &'static str,
     range: (i64, i64),
     preset: i64,
 }
 
 /// Seconds; MySQL Router takes longer ones.
-const CONNECT_TIMEOUT: Common = Common { name: "connect_timeout", range: (1, 120), preset: 5 };
+const CONNECT_TIMEOUT: Number = Number { name: "connect_timeout", range: (1, 120), preset: 5 };
 /// Seconds.
-const CLIENT_CONNECT_TIMEOUT: Common =
-    Common { name: "client_connect_timeout", range: (2, 3_600), preset: 9 };
+const CLIENT_CONNECT_TIMEOUT: Number =
+    Number { name: "client_connect_timeout", range: (2, 3_600), preset: 9 };
 /// Connections of one address.
-const MAX_CONNECT_ERRORS: Common = Common { name: "max_connect_errors", range: (1, 1_048_576), preset: 100 };
+const MAX_CONNECT_ERRORS: Number = Number { name: "max_connect_errors", range: (1, 1_048_576), preset: 100 };
 
 /// How many addresses are remembered whose connections failed.
 const ADDRESSES: i64 = 10_000;
@@ -168,13 +167,13 @@ impl Route {
             return None;
         }
         refuse(&lookup, reader);
-        let common = |common: &Common, reader: &mut Reader| {
-            lookup.number(common.name, common.range, common.preset, reader)
+        let number = |number: &Number, reader: &mut Reader| {
+            lookup.number(number.name, number.range, number.preset, reader)
         };
         let max_connections = lookup.number("max_connections", (0, 65_535), 0, reader);
-        let connect_timeout = common(&CONNECT_TIMEOUT, reader);
-        let client_connect_timeout = common(&CLIENT_CONNECT_TIMEOUT, reader);
-        let max_connect_errors = common(&MAX_CONNECT_ERRORS, reader);
+        let connect_timeout = number(&CONNECT_TIMEOUT, reader);
+        let client_connect_timeout = number(&CLIENT_CONNECT_TIMEOUT, reader);
+        let max_connect_errors = number(&MAX_CONNECT_ERRORS, reader);
         let strategy = strategy(&lookup, reader);
         let addresses = addresses(&lookup, reader);
         let (destinations_at, destinations) = match lookup.get("destinations") {
@@ -203,17 +202,30 @@ impl Route {
         })
     }
 
+    /// How long a client waits for a server: time for an attempt with each destination.
+    fn longest_wait(&self) -> Placed {
+        let (connect, line) = self.connect_timeout;
+        let servers = i64::try_from(self.destinations.len()).unwrap_or(i64::MAX);
+        (connect.saturating_mul(servers).clamp(WAIT_MIN_S, 3_600), line)
+    }
+
     /// The rows of `listeners`.
     pub(super) fn listeners(&self, hostgroup: i64, file: &Rc<Path>) -> Vec<Node> {
         let row = |(address, line): &(String, usize)| {
             let at = Place::new(file, *line);
-            let (max, max_at) = self.max_connections;
+            let number = |name: &str, (value, line): Placed, unit: i64| {
+                entry(name, Value::Int(value * unit), &Place::new(file, line))
+            };
             let entries = vec![
                 entry("address", Value::Text(address.clone()), &at),
                 entry("role", Value::Text("tcp".to_owned()), &at),
                 entry("hostgroup", Value::Int(hostgroup), &at),
                 entry("strategy", Value::Text(self.strategy.to_owned()), &at),
-                entry("max_connections", Value::Int(max), &Place::new(file, max_at)),
+                number("max_connections", self.max_connections, 1),
+                number("connect_timeout_client", self.client_connect_timeout, 1_000),
+                number("connect_timeout_server", self.connect_timeout, 1_000),
+                number("connect_timeout_server_max", self.longest_wait(), 1_000),
+                number("client_host_error_counts", self.max_connect_errors, 1),
             ];
             Node { value: Value::Group(entries), at }
         };
@@ -373,31 +385,17 @@ fn addresses(lookup: &Lookup<'_, '_>, reader: &mut Reader) -> Vec<(String, usize
     all
 }
 
-/// The variables that all routes have in common.
-pub(super) fn variables(routes: &[Route], reader: &mut Reader) -> Vec<Entry> {
-    let file = Rc::clone(&reader.file);
-    let mut common = |common: &Common, of: fn(&Route) -> Placed| {
-        let (mut value, mut line) = routes.first().map_or((common.preset, 0), of);
-        if let Some(other) = routes.iter().find(|route| of(route).0 != value) {
-            let (first, (theirs, at)) = (routes.first().map_or("", |route| route.title.as_str()), of(other));
-            let message = format!(
-                "`{}` is {theirs} in {} and {value} in {first}: here all routes have it in common, so set it in [DEFAULT]",
-                common.name, other.title
-            );
-            // The largest one gives no route less than its file does.
-            let most = routes.iter().map(of).max().unwrap_or((value, line));
-            let instead = format!("{} is used for all", most.0);
-            reader.leave_out(if at == 0 { line } else { at }, message, &instead);
-            (value, line) = most;
-        }
-        (value, Place::new(&file, line))
+/// The variables that stand for what a route has of its own: the largest of all, for what is done
+/// for no single route.
+pub(super) fn variables(routes: &[Route], file: &Rc<Path>) -> Vec<Entry> {
+    let most = |of: fn(&Route) -> Placed, preset: i64| {
+        let (value, line) = routes.iter().map(of).max().unwrap_or((preset, 0));
+        (value, Place::new(file, line))
     };
-    let (connect, connect_at) = common(&CONNECT_TIMEOUT, |route| route.connect_timeout);
-    let (client, client_at) = common(&CLIENT_CONNECT_TIMEOUT, |route| route.client_connect_timeout);
-    let (errors, errors_at) = common(&MAX_CONNECT_ERRORS, |route| route.max_connect_errors);
-    // Time enough for an attempt with each destination.
-    let most = routes.iter().map(|route| route.destinations.len()).max().unwrap_or(1);
-    let wait = connect.saturating_mul(i64::try_from(most).unwrap_or(i64::MAX)).clamp(WAIT_MIN_S, 3_600);
+    let (connect, connect_at) = most(|route| route.connect_timeout, CONNECT_TIMEOUT.preset);
+    let (wait, _) = most(Route::longest_wait, WAIT_MIN_S);
+    let (client, client_at) = most(|route| route.client_connect_timeout, CLIENT_CONNECT_TIMEOUT.preset);
+    let (errors, errors_at) = most(|route| route.max_connect_errors, MAX_CONNECT_ERRORS.preset);
     vec![
         entry("connect_timeout_server", Value::Int(connect * 1_000), &connect_at),
         entry("connect_timeout_server_max", Value::Int(wait * 1_000), &connect_at),

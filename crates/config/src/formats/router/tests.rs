@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::model::{Address, Config, Role, Strategy};
+use crate::model::{Address, Config, Listener, Role, Strategy};
 
 /// A route that lacks nothing, and more options of it.
 fn with(more: &str) -> String {
@@ -129,6 +129,36 @@ fn numbers() {
     // Every destination can be tried.
     let many = with("connect_timeout=20");
     assert_eq!(self::config(&many).variables.connect_timeout_server_max, Duration::from_secs(40));
+}
+
+#[test]
+fn routes_have_numbers_of_their_own() {
+    let text = format!(
+        "[DEFAULT]\nmax_connect_errors=9\n{}[routing:b]\nbind_port=7002\nrouting_strategy=round-robin\n\
+         destinations=a,b,c,d,e\nclient_connect_timeout=2\n",
+        with("connect_timeout=3\nmax_connect_errors=4")
+    );
+    let config = config(&text);
+    let numbers = |listener: &Listener| {
+        let seconds = |time: Option<Duration>| time.map_or(0, |time| time.as_secs());
+        (
+            seconds(listener.connect_timeout_server),
+            seconds(listener.connect_timeout_server_max),
+            seconds(listener.connect_timeout_client),
+            listener.client_host_error_counts,
+        )
+    };
+    let [one, other] = &config.listeners[..] else { panic!("{:?}", config.listeners) };
+    assert_eq!((numbers(one), numbers(other)), ((3, 10, 9, Some(4)), (5, 25, 2, Some(9))));
+    // What is done for no single route has the most time.
+    let variables = &config.variables;
+    assert_eq!(variables.connect_timeout_server, Duration::from_secs(5));
+    assert_eq!(variables.connect_timeout_server_max, Duration::from_secs(25));
+    assert_eq!(
+        (variables.connect_timeout_client, variables.client_host_error_counts),
+        (Duration::from_secs(9), 9)
+    );
+    assert_eq!(warnings(&text), Vec::<String>::new());
 }
 
 #[test]
@@ -263,13 +293,6 @@ fn what_is_wrong_is_named_with_line_and_what_was_meant() {
                 with("")
             ),
             "another listener has the address 127.0.0.1:7001 (line 2)",
-        ),
-        (
-            format!(
-                "{}[routing:b]\nbind_port=7002\nrouting_strategy=round-robin\ndestinations=a\nconnect_timeout=7\n",
-                with("")
-            ),
-            "f:10: `connect_timeout` is 7 in [routing:b] and 5 in [routing:a]: here all routes have it in common",
         ),
     ] {
         // A section that is not the first, where the first decides which format it is.
