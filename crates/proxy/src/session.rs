@@ -30,7 +30,7 @@
 //! - [`in_line`]: waiting for a connection;
 //! - [`internal`]: what the session tells of itself;
 //! - [`kept_error`]: the error of a failed statement, kept without its connection;
-//! - [`kill`]: killing and being killed;
+//! - [`kill`]: killing and being killed; [`kill_forms`]: KILLs that are not one plain statement;
 //! - [`last_words`]: what a backend says out of turn;
 //! - [`leave`]: what becomes of backends when the client leaves;
 //! - [`measure`](mod@measure): counting;
@@ -70,6 +70,7 @@ mod internal;
 mod internal_query;
 mod kept_error;
 mod kill;
+mod kill_forms;
 mod last_result;
 mod last_words;
 mod leave;
@@ -163,7 +164,7 @@ pub(crate) struct Session {
 struct Past {
     /// It has prepared a statement that may ask the client for a file.
     prepared_load: bool,
-    /// It has prepared a KILL of a session of the proxy.
+    /// It has prepared a KILL that may be of a session of the proxy.
     prepared_kill: bool,
     /// It has called itself a replica, which its server remembers as long as the connection lasts.
     is_replica: bool,

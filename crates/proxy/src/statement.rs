@@ -20,6 +20,12 @@ pub(crate) use kill::Kill;
 pub(crate) enum Own {
     /// Kills a session of the proxy.
     Kill(Kill),
+    /// The same, with other statements behind it.
+    KillAndMore,
+    /// Kills what a user variable names.
+    KillByVariable,
+    /// Executes a `KILL`, which is put in its place as text: a `COM_STMT_EXECUTE`, or an `EXECUTE`.
+    KillExecuted,
     /// Asks the proxy where statements go.
     Ask(Ask),
     /// Shows ids of connections, in the first column.
@@ -54,7 +60,8 @@ const fn begins_like_own(text: &[u8]) -> bool {
             matches!((a, b), (b'C' | b'c', b'O' | b'o'))
         }
         [b'S' | b's', second, ..] => matches!(second, b'E' | b'e' | b'H' | b'h'),
-        [b'E' | b'e', b'X' | b'x', third, ..] => matches!(third, b'P' | b'p'),
+        // EXPLAIN, EXECUTE
+        [b'E' | b'e', b'X' | b'x', third, ..] => matches!(third, b'P' | b'p' | b'E' | b'e'),
         // PROXYSQL, and not PREPARE.
         [b'P' | b'p', b'R' | b'r', third, ..] => matches!(third, b'O' | b'o'),
         // Whitespace or a comment may come first.
@@ -70,15 +77,23 @@ const fn begins_like_own(text: &[u8]) -> bool {
 /// sessions](Own::Naming) only those know who know the sessions.
 pub(crate) fn judge(text: &[u8]) -> Option<Own> {
     match words::first(text)? {
-        first if first.eq_ignore_ascii_case(b"KILL") => kill_of(text).map(Own::Kill),
+        first if first.eq_ignore_ascii_case(b"KILL") => kill_of(text),
         _ if listing::is_one(text) => Some(Own::Listing),
         _ => ask::parse(text).map(Own::Ask),
     }
 }
 
-/// Whom a statement kills, if it kills a session of the proxy.
-pub(crate) fn kill_of(text: &[u8]) -> Option<Kill> {
-    kill::parse(text).filter(Kill::is_of_a_session)
+/// What a `KILL` is to the proxy.
+fn kill_of(text: &[u8]) -> Option<Own> {
+    if let Some((form, _)) = kill::in_front(text) {
+        return form.of_a_session().map(|_| Own::KillAndMore);
+    }
+    let form = kill::parse(text)?;
+    match form.target {
+        kill::Target::Id(_) => form.of_a_session().map(Own::Kill),
+        kill::Target::Variable(_) => Some(Own::KillByVariable),
+        kill::Target::Parameter => None,
+    }
 }
 
 /// What a statement does to an XA transaction.
@@ -137,13 +152,18 @@ mod tests {
             assert!(may_be_own(text.as_bytes()), "{text}");
             assert_eq!(judge(text.as_bytes()), Some(Own::Listing), "{text}");
         }
-        for text in ["", "SELECT 1", "INSERT INTO t VALUES (1)", "KILL 1073741823", "KILL 2147483648", "KILL"]
-        {
+        for text in [
+            "",
+            "SELECT 1",
+            "INSERT INTO t VALUES (1)",
+            "KILL 1073741823",
+            "KILL 2147483648",
+            "KILL",
+            "KILL ?",
+        ] {
             assert_eq!(judge(text.as_bytes()), None, "{text}");
         }
-        for text in
-            ["SELECT c FROM t", "INSERT INTO t", "(SELECT 1)", "EXECUTE s", "UPDATE t", "PREPARE s", ""]
-        {
+        for text in ["SELECT c FROM t", "INSERT INTO t", "(SELECT 1)", "UPDATE t", "PREPARE s", ""] {
             assert!(!may_be_own(text.as_bytes()), "{text}");
         }
         for text in ["INSERT INTO t", "UPDATE t", "BEGIN", "CALL p"] {

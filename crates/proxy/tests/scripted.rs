@@ -35,6 +35,7 @@ mod scripted {
     mod isolation;
     mod kept_error;
     mod kill;
+    mod kill_forms;
     mod kill_races;
     mod lag;
     mod ledger;

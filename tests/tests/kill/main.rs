@@ -2,6 +2,7 @@
 //! running.
 
 mod cli;
+mod forms;
 mod statements;
 mod vanished;
 

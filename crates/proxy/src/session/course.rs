@@ -6,13 +6,14 @@
 //! at a server that does not know it yet ([`Settings`]); what cannot be said again keeps the
 //! session where it is.
 //!
-//! - [`decided`]: what was decided about a command;
+//! - [`decided`]: what was decided about a command; [`executed`]: what an `EXECUTE` executes;
 //! - [`change`](mod@change): what a statement changes for those behind it; [`settle`]: whether it
 //!   has;
 //! - [`prepared`]: prepared statements.
 
 pub(super) mod change;
 pub(super) mod decided;
+mod executed;
 pub(super) mod prepared;
 pub(super) mod settle;
 pub(super) mod unjudged;
@@ -22,7 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use pool::ShelfTicket;
-use route::{Account, Caller, Destination, Effects, Facts, Why};
+use route::{Account, Caller, Destination, Effects, Why};
 use sql::Condition;
 use tokio::time::Instant;
 use wire::StatusFlags;
@@ -39,7 +40,6 @@ use crate::mirror::comparison::Watched;
 use crate::routing::{Judged, Reading, look};
 use crate::state::by_name::ByName;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
-use crate::state::named::{self, Executed};
 use crate::state::overheard::Overheard;
 use crate::state::substitute::Counted;
 use crate::state::{Mark, OPTION, Pin, Pins, Results, SCHEMA, Setting, Settings};
@@ -453,22 +453,6 @@ impl Course {
             return None;
         }
         Calls::of(text, self.caller.schema(), self.reading(status))
-    }
-
-    /// The statement that an `EXECUTE` executes, and what it does; nothing if that is not known, or
-    /// not the same everywhere.
-    fn executed(&self, text: &[u8], status: StatusFlags) -> Option<(Box<[u8]>, Facts)> {
-        if classify(text) != Class::Execute {
-            return None;
-        }
-        let inner = match named::executed(text)? {
-            Executed::Name(name) => self.named.text_of(&name).or_else(|| self.pins.text_of(&name))?.into(),
-            Executed::Text(text) => text,
-        };
-        let is_plain = !self.two_byte_quotes || inner.is_ascii();
-        let names_others = matches!(classify(&inner), Class::Prepare | Class::Execute | Class::Deallocate);
-        let (facts, several) = look(&inner, true, self.reading(status));
-        (is_plain && !names_others && !several).then_some((inner, facts))
     }
 
     /// Whether a statement that is prepared by name is the same, and does the same, over any

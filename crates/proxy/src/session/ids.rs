@@ -11,9 +11,8 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
-use super::backlog::{front, whole_front};
+use super::backlog::whole_front;
 use super::course::decided::Decided;
-use super::execute::id;
 use crate::backend::Full;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -60,20 +59,25 @@ impl Session {
                 .ok()
                 .filter(Kill::is_of_a_session)
                 .map(Own::Kill),
-            Kind::Query => statement::judge(self.statement(payload)),
-            Kind::StmtExecute => self.prepared_kill(payload).map(Own::Kill),
+            Kind::Query => self.own_statement(self.statement(payload)),
+            Kind::StmtExecute => self.prepared_kill(payload),
             _ => None,
         };
         let ours = ours.or_else(|| self.with_threads(kind, payload).map(|_| Own::Naming));
         ours.map_or(Look::Plain, Look::Ours)
     }
 
-    /// Whom an execution kills, if that is a session of the proxy.
-    fn prepared_kill(&self, payload: &[u8]) -> Option<Kill> {
-        if !self.past.prepared_kill {
-            return None;
+    /// What a statement is to the proxy, in this session.
+    fn own_statement(&self, text: &[u8]) -> Option<Own> {
+        match statement::judge(text) {
+            // Where texts are judged, the server gets the client's, and refuses an id that it does
+            // not know.
+            Some(Own::KillAndMore) => {
+                (self.takes_several_statements() && !self.is_watched()).then_some(Own::KillAndMore)
+            }
+            None => self.executed_kill(text),
+            own => own,
         }
-        self.course.prepared.as_ref()?.kill(id(payload)?)
     }
 
     /// Bytes of the longest command that is looked at, with the beginning of this one.
@@ -106,15 +110,16 @@ impl Session {
     /// Deals with such a command, which is in the backlog.
     pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
         let look = self.look(kind, &self.backlog);
-        if matches!(look, Look::Ours(Own::Kill(_) | Own::Listing)) && self.refuse_own(kind).await? {
+        let is_judged = matches!(look, Look::Ours(Own::Kill(_) | Own::KillByVariable | Own::Listing));
+        if is_judged && self.refuse_own(kind).await? {
             return Ok(());
         }
         match look {
-            Look::Ours(Own::Kill(kill)) => {
-                let measured = self.measure_own(kind, front(&self.backlog));
-                self.begin_running(measured, &[]);
-                self.run_kill(kill).await?;
-                self.answered_here(0);
+            Look::Ours(Own::Kill(kill)) => self.kill_here(kind, kill).await,
+            Look::Ours(Own::KillAndMore) => self.kill_in_front().await,
+            Look::Ours(Own::KillByVariable) => self.kill_by_variable(kind).await,
+            Look::Ours(Own::KillExecuted) => {
+                self.spell_kill(kind);
                 Ok(())
             }
             Look::Ours(Own::Ask(ask)) => self.tell(kind, ask).await,

@@ -9,8 +9,10 @@ use std::task::Poll;
 use pool::{Explained, Reason, Standing};
 use tokio::task::spawn_local;
 use wire::Capabilities;
+use wire::command::Kind;
 
 use super::Session;
+use super::backlog::front;
 use crate::backend::{Backend, Target};
 use crate::client::login::ok;
 use crate::control::{Control, Signal};
@@ -37,6 +39,15 @@ impl Session {
         }
     }
 
+    /// The same for one that is counted, and shown meanwhile.
+    pub(super) async fn kill_here(&mut self, kind: Kind, kill: Kill) -> Result<(), Ending> {
+        let measured = self.measure_own(kind, front(&self.backlog));
+        self.begin_running(measured, &[]);
+        self.run_kill(kill).await?;
+        self.answered_here(0);
+        Ok(())
+    }
+
     /// The statement that runs is the KILL itself.
     async fn kill_self(&mut self, what: What, seq: u8) -> Result<(), Ending> {
         match what {
@@ -51,7 +62,7 @@ impl Session {
 
     /// Sends a KILL to the session that it names, and waits for what comes of it. A client that
     /// leaves meanwhile does not take it back.
-    async fn kill_other(&mut self, kill: Kill) -> Result<Verdict, Ending> {
+    pub(super) async fn kill_other(&mut self, kill: Kill) -> Result<Verdict, Ending> {
         let shared = &self.worker.shared;
         let Some(answer) = shared.directory.kill(kill, &self.identity) else {
             return Ok(Verdict::Unknown);

@@ -15,7 +15,7 @@ use super::course::{Course, Loss};
 use crate::backend::Backend;
 use crate::limits::{JUDGED_BYTES_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Circumstances;
-use crate::statement::kill_of;
+use crate::statement::kill::PreparedKill;
 use crate::worker::Worker;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
@@ -289,7 +289,7 @@ impl Session {
 
     /// What is kept of a statement that is prepared.
     pub(super) fn preparing(&mut self, text: &[u8], decided: &mut Decided) -> Preparing {
-        let kill = kill_of(text);
+        let kill = PreparedKill::of(text);
         self.past.prepared_kill |= kill.is_some();
         let moves = !self.has_one_way() || self.logs() || self.shares(decided.hostgroup);
         let (digest, change) = (decided.digest(), decided.change.take());

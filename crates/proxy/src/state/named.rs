@@ -49,6 +49,16 @@ pub(crate) fn executed(text: &[u8]) -> Option<Executed> {
     (words.is(0, "execute") && (words.len() == behind || has_values)).then_some(what)
 }
 
+/// The value that an `EXECUTE` gives to its only parameter, as it is written: a user variable or a
+/// number.
+pub(crate) fn only_value(text: &[u8]) -> Option<Box<[u8]>> {
+    let tokens = whole_tokens(text)?;
+    let words = whole(text, &tokens);
+    let at = words.len().checked_sub(1)?;
+    let is_value = matches!(words.kind(at), Some(Kind::UserVariable | Kind::Number));
+    (is_value && at > 0 && words.is(at - 1, "using")).then(|| words.bytes(at).into())
+}
+
 /// The words of a statement, without what ends it.
 fn whole<'a>(text: &'a [u8], tokens: &'a [sql::lexer::Token]) -> Words<'a> {
     let words = Words::new(text, tokens);
@@ -116,6 +126,16 @@ mod tests {
             "PREPARE p FROM 'a",
         ] {
             assert_eq!(of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_value_is_given() {
+        assert_eq!(only_value(b"EXECUTE p USING @a;"), Some(b"@a".as_slice().into()));
+        let number = only_value(b"EXECUTE IMMEDIATE 'KILL ?' USING 7");
+        assert_eq!(number, Some(b"7".as_slice().into()));
+        for text in ["EXECUTE p", "EXECUTE p USING @a, @b", "EXECUTE p USING 'a'", "EXECUTE p USING", ""] {
+            assert_eq!(only_value(text.as_bytes()), None, "{text}");
         }
     }
 

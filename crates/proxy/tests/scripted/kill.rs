@@ -382,7 +382,7 @@ fn c03_a_stranger_does_not_hit_the_next_statement() {
 fn ids_of_servers_are_theirs() {
     play(async || {
         let (_stage, _servers, mut client, mut server) = session_in(config()).await;
-        for text in ["KILL 7", "KILL QUERY 1073741823", "KILL 2147483648", "KILL USER app", "kill @id"] {
+        for text in ["KILL 7", "KILL QUERY 1073741823", "KILL 2147483648", "KILL USER app", "kill @@id"] {
             client.send_query(text).await;
             server.expect_query(text).await;
             server.err(1094, "HY000", "Unknown thread id: 7").await;

@@ -43,7 +43,7 @@ pub(super) fn next(world: &World, me: u64, written: &mut u64, twin: &Session) ->
     }
     if world.happens(world.faults.vanishing) {
         let text = text(world, me, written, twin);
-        let len = if dice.one_in(2) { usize::MAX } else { dice.below(30) as usize };
+        let len = if dice.one_in(2) { usize::MAX } else { dice.place(30) };
         return Step::Vanish { text, len };
     }
     match dice.below(20) {

@@ -1,6 +1,7 @@
 //! A client, which knows at every step what a server of its own would answer.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Display;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -98,7 +99,7 @@ impl Player {
                 return None;
             }
             Err(_) => {
-                self.fail("the login is never answered".to_owned());
+                self.fail("the login is never answered");
                 return None;
             }
         };
@@ -218,7 +219,7 @@ impl Player {
     ) -> Result<T, ClientError> {
         timeout(PATIENCE, answer).await.unwrap_or_else(|_| {
             self.note_stage();
-            self.fail("a command is never answered".to_owned());
+            self.fail("a command is never answered");
             Err(io::Error::from(io::ErrorKind::TimedOut).into())
         })
     }
@@ -354,7 +355,7 @@ impl Player {
     }
 
     /// What these statements would write if all of them were carried out.
-    fn doubt(&mut self, twin: &Session, statements: Vec<Statement>) {
+    fn doubt(&mut self, twin: &Session, statements: impl IntoIterator<Item = Statement>) {
         let (mut twin, mut scratch) = (twin.clone(), Database::default());
         for statement in statements {
             twin.run(&mut scratch, statement);
@@ -380,7 +381,7 @@ impl Player {
         }
     }
 
-    fn fail(&self, what: String) {
+    fn fail(&self, what: impl Display) {
         self.world.fail(format!("c{}: {what}", self.me));
     }
 }
@@ -391,10 +392,10 @@ fn row_of(id: u64, is_binary: bool) -> Vec<u8> {
         return binary(&[Some(text)]);
     }
     let mut payload = Vec::new();
-    wire::packet::TextRow::put(&mut payload, [Some(text.as_str())].into_iter());
+    wire::packet::TextRow::put(&mut payload, [Some(text.as_str())]);
     payload
 }
 
 fn only_io(error: ClientError) -> io::Error {
-    io::Error::other(error.to_string())
+    io::Error::other(error)
 }

@@ -25,6 +25,12 @@ impl Dice {
         self.roll() % bound
     }
 
+    /// The same for lengths and places.
+    pub(super) fn place(&self, bound: usize) -> usize {
+        let below = self.below(bound.try_into().unwrap_or(u64::MAX));
+        usize::try_from(below).unwrap_or(usize::MAX)
+    }
+
     /// True once in `n` times.
     pub(super) fn one_in(&self, n: u64) -> bool {
         self.below(n) == 0
@@ -32,8 +38,7 @@ impl Dice {
 
     /// One of these.
     pub(super) fn pick<'a, T>(&self, all: &'a [T]) -> &'a T {
-        let index = self.below(all.len() as u64) as usize;
-        &all[index]
+        &all[self.place(all.len())]
     }
 
     /// A time below `ms` milliseconds.

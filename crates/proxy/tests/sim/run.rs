@@ -36,7 +36,7 @@ fn every_seed_keeps_what_is_promised() {
         None => 0..number("POINTSMAN_SIM_SEEDS").unwrap_or(SEEDS),
     };
     for seed in seeds {
-        if let Err(failure) = play(World::new(seed)) {
+        if let Err(failure) = play(&World::new(seed)) {
             panic!("{failure}\nagain: POINTSMAN_SIM_SEED={seed} cargo test -p proxy --test sim");
         }
     }
@@ -46,20 +46,20 @@ fn every_seed_keeps_what_is_promised() {
 fn an_answer_of_another_session_is_noticed() {
     for seed in 0..8 {
         let faults = Faults { swapped: 20, ..Faults::default() };
-        let failure = play(World::with(seed, Dice::new(seed), faults)).expect_err("a fault that was put in");
+        let failure = play(&World::with(seed, Dice::new(seed), faults)).expect_err("a fault that was put in");
         assert!(failure.contains("somebody else's"), "another failure: {failure}");
     }
 }
 
 /// Plays a world to its end.
-fn play(world: Rc<World>) -> Result<(), String> {
+fn play(world: &Rc<World>) -> Result<(), String> {
     note_panics();
     let mut builder = Builder::new_current_thread();
     builder.enable_all().start_paused(true);
     let runtime = builder.build_local(LocalOptions::default()).expect("a runtime can be made");
     runtime.block_on(async {
-        let stage = Rc::new(stage(&world));
-        let players = (0..world.clients).map(|me| Player::new(&world, &stage, me));
+        let stage = Rc::new(stage(world));
+        let players = (0..world.clients).map(|me| Player::new(world, &stage, me));
         let players: Vec<_> = players.map(|player| tokio::task::spawn_local(player.play())).collect();
         for player in players {
             if player.await.is_err() {
@@ -67,7 +67,7 @@ fn play(world: Rc<World>) -> Result<(), String> {
             }
         }
         sleep(LONG).await;
-        check_end(&world, &stage);
+        check_end(world, &stage);
     });
     if let Some(panic) = PANIC.with(|panic| panic.borrow_mut().take()) {
         world.fail(panic);

@@ -102,7 +102,7 @@ impl Connection {
     async fn lose(&mut self, kind: Kind, body: &[u8]) -> Then {
         if self.world.dice.one_in(2) {
             let reply = self.reply(kind, body).await;
-            let len = self.world.dice.below(reply.len() as u64 + 1) as usize;
+            let len = self.world.dice.place(reply.len() + 1);
             let _ = self.packets.write_bytes(&reply[..len]).await;
             self.world.note(format!("  [{}] is lost behind {len} bytes", self.id));
         } else {
@@ -208,7 +208,7 @@ impl Connection {
         };
         let ok = packet::PrepareOk {
             statement_id: self.session.prepare(text),
-            columns: columns.len() as u16,
+            columns: columns.len().try_into().unwrap_or(u16::MAX),
             params: 0,
             warnings: 0,
             metadata_follows: None,

@@ -1,7 +1,7 @@
 //! Runs a prepared statement.
 
 use super::attributes::{Attribute, Attributes};
-use super::{Kind, expect};
+use super::{Kind, expect, value};
 use crate::{Capabilities, Codec, WireError, codec::Reader};
 
 /// Runs a prepared statement.
@@ -87,6 +87,16 @@ impl<'a> StmtExecute<'a> {
 }
 
 impl<'a> ExecuteParams<'a> {
+    /// The first value as a number that is whole and not negative, if it is one. `last` is its type
+    /// of the execution before, which holds if none comes along. Returns the number and its type.
+    pub fn first_whole_number(&self, last: Option<u16>) -> Option<(u64, u16)> {
+        let now = self.types.map(|types| Reader::new(types).u16("parameter type").ok());
+        let kind = now.unwrap_or(last)?;
+        let is_null = self.nulls.first().is_none_or(|nulls| nulls & 1 != 0);
+        let number = value::whole_number(&mut Reader::new(self.values), kind).filter(|_| !is_null)?;
+        Some((number, kind))
+    }
+
     /// The types, in the same form, of the first `prepared` parameters: those that are no
     /// attributes.
     pub fn types_without_attributes(&self, prepared: u16, caps: Capabilities) -> Option<&'a [u8]> {
@@ -185,6 +195,18 @@ mod tests {
         let params = command.params(1, Capabilities::empty()).unwrap();
         let expected = ExecuteParams { count: 1, nulls: &[0], types: Some(b"\x0f\0"), values: b"\x03foo" };
         assert_eq!(params, expected);
+    }
+
+    #[test]
+    fn the_first_value_may_be_a_number() {
+        let of = |raw: &[u8], last| {
+            let params = execute(0, raw).params(1, Capabilities::empty()).unwrap();
+            params.first_whole_number(last)
+        };
+        assert_eq!(of(b"\0\x01\x01\0\x07", None), Some((7, 1)));
+        assert_eq!(of(b"\0\0\x07", Some(1)), Some((7, 1)));
+        assert_eq!(of(b"\0\0\x07", None), None);
+        assert_eq!(of(b"\x01\x01\x01\0", None), None, "NULL");
     }
 
     #[test]

@@ -6,6 +6,9 @@ use crate::codec::Reader;
 /// The flag that says that an integer has no sign, in the upper byte of a parameter's type.
 const UNSIGNED: u16 = 0x8000;
 
+/// Whole numbers below this are all different as doubles.
+const WHOLE_BELOW: f64 = 9_007_199_254_740_992.0;
+
 /// Takes one value of the given type (`MYSQL_TYPE_*` and the unsigned flag): the bytes as they are,
 /// with the length that some types have in front.
 ///
@@ -36,9 +39,62 @@ pub(super) fn take<'a>(reader: &mut Reader<'a>, kind: u16) -> Result<&'a [u8], W
     reader.bytes(len, FIELD)
 }
 
+/// One value of the given type as a number that is whole and not negative, if it is one: integers,
+/// doubles, and strings and decimals of digits.
+pub(super) fn whole_number(reader: &mut Reader<'_>, kind: u16) -> Option<u64> {
+    let bytes = take(reader, kind).ok()?;
+    let integer = |bytes: &[u8]| {
+        let is_negative = kind & UNSIGNED == 0 && bytes.last().is_some_and(|byte| byte & 0x80 != 0);
+        (!is_negative).then(|| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    };
+    match kind & !UNSIGNED {
+        0x01..=0x03 | 0x08 | 0x09 => integer(bytes),
+        0x05 => {
+            let number = f64::from_le_bytes(bytes.try_into().ok()?);
+            // What a double holds exactly; as text, because there is no exact conversion.
+            (number >= 0.0 && number.fract() == 0.0 && number < WHOLE_BELOW)
+                .then(|| format!("{number:.0}").parse().ok())?
+        }
+        0x00 | 0x0f | 0xf6 | 0xfd | 0xfe => {
+            let text = Reader::new(bytes).lenenc_bytes("value").ok()?;
+            let is_number = text.iter().all(u8::is_ascii_digit);
+            is_number.then(|| std::str::from_utf8(text).ok()?.parse().ok())?
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn some_values_are_whole_numbers() {
+        let of = |kind, bytes: &[u8]| whole_number(&mut Reader::new(bytes), kind);
+        for (kind, bytes) in [
+            (0x01, &b"\x07"[..]),
+            (0x8002, b"\x07\0"),
+            (0x03, b"\x07\0\0\0"),
+            (0x08, b"\x07\0\0\0\0\0\0\0"),
+            (0x05, b"\0\0\0\0\0\0\x1c\x40"),
+            (0xfd, b"\x017"),
+            (0xf6, b"\x0207"),
+        ] {
+            assert_eq!(of(kind, bytes), Some(7), "{kind:#x}");
+        }
+        assert_eq!((of(0x8001, b"\xff"), of(0x01, b"\xff")), (Some(255), None));
+        for (kind, bytes) in [
+            (0x06, &b""[..]),
+            (0x03, b"\x07"),
+            (0x05, b"\0\0\0\0\0\0\x1d\x40"),
+            (0x05, b"\0\0\0\0\0\0\xf0\x7f"),
+            (0xfd, b"\0"),
+            (0xfd, b"\x027a"),
+            (0x0a, b"\0"),
+        ] {
+            assert_eq!(of(kind, bytes), None, "{kind:#x}");
+        }
+    }
 
     #[test]
     fn every_type_has_its_length() {

@@ -26,8 +26,8 @@ use crate::ledger::Entry;
 use crate::limits::{LEFT_TEXT_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Screened;
 use crate::session::modes::Modes;
-use crate::statement::Kill;
 use crate::statement::class::Class;
+use crate::statement::kill::PreparedKill;
 use crate::texts::Text;
 
 /// What texts mean if that is not certain: never what they mean at another time.
@@ -65,8 +65,8 @@ pub(in crate::session) struct Preparing {
     /// Its digest's text, as tables show it; empty if it is not counted by that.
     pub(in crate::session) digest_text: Arc<[u8]>,
     pub(in crate::session) change: Option<Change>,
-    /// Whom it kills, if that is a session of the proxy: then the proxy executes it.
-    pub(in crate::session) kill: Option<Kill>,
+    /// Whom it kills, if that may be a session of the proxy: then the proxy executes it.
+    pub(in crate::session) kill: Option<PreparedKill>,
     /// Who the session was when it was prepared, and what of it the firewall judges.
     pub(in crate::session) caller: Arc<Caller>,
     pub(in crate::session) screened: Screened,
@@ -295,12 +295,21 @@ impl Registry {
         self.by_id.get(&id).map(|prepared| &prepared.what)
     }
 
-    /// Whom the statement kills that the client knows as `id`, if that is a session of the proxy.
-    pub(in crate::session) fn kill(&self, id: u32) -> Option<Kill> {
+    /// Whom the statement kills that the client knows as `id`, if that may be a session of the
+    /// proxy.
+    pub(in crate::session) fn kill(&self, id: u32) -> Option<PreparedKill> {
         // MariaDB's clients execute a statement that was sent to be prepared just before.
         match self.awaiting.back().filter(|_| id == LAST_STATEMENT) {
             Some(what) => what.kill,
             None => self.get(id)?.what.kill,
+        }
+    }
+
+    /// The parameter of this `KILL` has this type, also if the next execution does not say so.
+    pub(in crate::session) fn note_kill_by(&mut self, id: u32, now: u16) {
+        let kill = self.get_mut(id).and_then(|one| one.what.kill.as_mut());
+        if let Some(PreparedKill::ByParameter { kind, .. }) = kill {
+            *kind = Some(now);
         }
     }
 

@@ -1,0 +1,176 @@
+//! KILLs that are not one statement with a number in it: the session's id is the parameter of a
+//! prepared statement or in a user variable, or other statements stand behind the KILL.
+//!
+//! Each becomes a plain one, as text in the backlog. So the server never gets the id of a session,
+//! and where the id is the server's own, the server gets what it would have got.
+
+use wire::codec::Reader;
+use wire::command::{Kind, StmtExecute};
+use wire::frame::{HEADER_LEN, put_message};
+use wire::reply::Answer;
+use wire::{Capabilities, Codec as _};
+
+use super::Session;
+use super::backlog::whole_front;
+use super::correction::correction;
+use super::execute::id;
+use super::last_result::NOWHERE;
+use crate::backend::{Full, only_row};
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::kill::Verdict;
+use crate::state::OPTION;
+use crate::state::named;
+use crate::statement::kill::{self, PreparedKill, Target};
+use crate::statement::{Kill, Own};
+
+impl Session {
+    /// What an execution of a prepared statement is, if it kills a session of the proxy, or what a
+    /// parameter says.
+    pub(super) fn prepared_kill(&self, payload: &[u8]) -> Option<Own> {
+        if !self.past.prepared_kill {
+            return None;
+        }
+        match self.course.prepared.as_ref()?.kill(id(payload)?)? {
+            PreparedKill::Session(kill) => Some(Own::Kill(kill)),
+            PreparedKill::ByParameter { .. } => self.kill_by_parameter(payload).map(|_| Own::KillExecuted),
+        }
+    }
+
+    /// The KILL that an execution stands for, and the type of its parameter; nothing if its value
+    /// is no number. Where texts are judged it must not become another text.
+    fn kill_by_parameter(&self, payload: &[u8]) -> Option<(Kill, u16)> {
+        let all = self.course.prepared.as_ref()?;
+        let PreparedKill::ByParameter { kill, kind } = all.kill(id(payload)?)? else { return None };
+        let execute = StmtExecute::decode(payload, self.capabilities()).ok()?;
+        let params = execute.params(1, self.capabilities()).ok()?;
+        let (id, kind) = params.first_whole_number(kind)?;
+        (!self.is_watched()).then_some((Kill { id, ..kill }, kind))
+    }
+
+    /// What an `EXECUTE` is that stands for a KILL.
+    pub(super) fn executed_kill(&self, text: &[u8]) -> Option<Own> {
+        self.text_of_executed(text).map(|_| Own::KillExecuted)
+    }
+
+    /// The KILL that an `EXECUTE` stands for, as text.
+    fn text_of_executed(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let of = self.course.text_executed(text)?;
+        let form = kill::parse(&of).filter(|_| !self.is_watched())?;
+        match form.target {
+            Target::Id(_) => form.of_a_session().map(|kill| kill.text().into()),
+            Target::Parameter => Some(form.text_by(&named::only_value(text)?)),
+            Target::Variable(_) => Some(of.into()),
+        }
+    }
+
+    /// Whether other statements may stand behind the first in one text.
+    pub(super) fn takes_several_statements(&self) -> bool {
+        // `COM_SET_OPTION` with 0 allows it.
+        let mut said = self.course.settings().filter(|(key, _)| *key == OPTION);
+        let said = said.next().and_then(|(_, payload)| payload.get(1));
+        said.map_or_else(|| self.capabilities().contains(Capabilities::MULTI_STATEMENTS), |said| *said == 0)
+    }
+
+    /// Puts the KILL that the command in the backlog stands for in its place, as text.
+    pub(super) fn spell_kill(&mut self, kind: Kind) {
+        let Some(payload) = whole_front(&self.backlog) else { return };
+        let text = if kind == Kind::StmtExecute {
+            let Some((kill, of)) = self.kill_by_parameter(payload) else { return };
+            let known = self.course.prepared.as_mut().zip(id(payload));
+            if let Some((all, id)) = known {
+                all.note_kill_by(id, of);
+            }
+            kill.text().into_bytes()
+        } else {
+            let Some(text) = self.text_of_executed(self.statement(payload)) else { return };
+            text
+        };
+        self.say_instead(&text);
+    }
+
+    /// Puts a statement in the place of the command in the backlog.
+    fn say_instead(&mut self, text: &[u8]) {
+        let len = whole_front(&self.backlog).map_or(0, <[u8]>::len);
+        let command = self.query(text);
+        self.splice_front(0..len, &command);
+    }
+
+    /// Asks the session's server for the user variable that the KILL in the backlog names, and
+    /// carries it out. What names no session of the proxy is for the server.
+    pub(super) async fn kill_by_variable(&mut self, kind: Kind) -> Result<(), Ending> {
+        let session = self.course.session(self.status);
+        let hostgroup = session.transaction.unwrap_or(self.course.account.hostgroup());
+        if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
+            return self.refuse_unserved(why).await;
+        }
+        let text = whole_front(&self.backlog).map(|payload| self.statement(payload).to_vec());
+        let text = text.unwrap_or_default();
+        let Some(form) = kill::parse(&text) else { return Ok(()) };
+        let Target::Variable(name) = form.target else { return Ok(()) };
+        self.note_ran();
+        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        let question = (self.query(&[b"SELECT @", name].concat()), Answer::Result);
+        let replies = match self.internal_query(&[question]).await? {
+            Ok(replies) => replies,
+            Err(error) => return self.refuse_here(kind, &error).await,
+        };
+        let row = replies.first().and_then(only_row);
+        let value = row.and_then(|row| Reader::new(row).lenenc_bytes("value").ok());
+        let id = value.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
+        if let Some(kill) = id.map(|id| form.with(id)).filter(Kill::is_of_a_session) {
+            return self.kill_here(kind, kill).await;
+        }
+        // In parentheses it is not asked about again.
+        self.say_instead(&form.text_by(&[b"(@", name, b")"].concat()));
+        Ok(())
+    }
+
+    /// Carries out the KILLs that the text in the backlog begins with, each of which names a
+    /// session of the proxy. In their places the server gets what has come of them.
+    pub(super) async fn kill_in_front(&mut self) -> Result<(), Ending> {
+        let text = whole_front(&self.backlog).map(|payload| self.statement(payload).to_vec());
+        let text = text.unwrap_or_default();
+        let (mut rest, mut instead) = (&text[..], Vec::new());
+        loop {
+            let (form, behind) = match kill::in_front(rest) {
+                Some(found) => found,
+                None => match kill::parse(rest) {
+                    Some(form) => (form, &[][..]),
+                    None => break,
+                },
+            };
+            let Some(kill) = form.of_a_session() else { break };
+            if kill.id == u64::from(self.identity.connection_id) {
+                // It ends here with an error, so nothing behind it runs.
+                return self.run_kill(kill).await;
+            }
+            let outcome = self.outcome_as_text(kill).await?;
+            rest = behind;
+            instead.extend_from_slice(&outcome);
+            if !rest.is_empty() {
+                instead.extend_from_slice(b"; ");
+            }
+        }
+        instead.extend_from_slice(rest);
+        self.say_instead(&instead);
+        Ok(())
+    }
+
+    /// Carries out a KILL. Returns a statement to which a server answers what is to be answered to
+    /// the KILL.
+    async fn outcome_as_text(&mut self, kill: Kill) -> Result<Vec<u8>, Ending> {
+        let error = match self.kill_other(kill).await? {
+            Verdict::Done => return Ok(b"DO 0".to_vec()),
+            Verdict::Unknown => ClientError::unknown_thread(kill.id).to_packet(1, self.capabilities()),
+            Verdict::Failed(error) => error.to_packet(1, self.capabilities()),
+            Verdict::Refused(payload) => {
+                let mut packet = Vec::with_capacity(HEADER_LEN + payload.len());
+                put_message(&mut packet, 1, &payload);
+                packet
+            }
+        };
+        // What cannot be told in these words, the server refuses in its own.
+        Ok(correction(&error).map_or_else(|| kill.text().into_bytes(), Into::into))
+    }
+}
