@@ -123,7 +123,7 @@ impl Player {
             Step::Ping | Step::Enter(_) | Step::Reset => return self.command(pair, &step).await,
             Step::Kill { client, only_query } => return self.kill(pair, client, only_query).await,
             Step::Vanish { text, len } => {
-                let statement = parse(&text).into_iter().collect();
+                let statement = parse(&text);
                 let mut bytes = Vec::new();
                 wire::frame::put_message(&mut bytes, 0, &[&[Kind::Query as u8], text.as_bytes()].concat());
                 let len = len.min(bytes.len());
@@ -142,7 +142,7 @@ impl Player {
         for text in texts {
             let sent = pair.client.send_command(Kind::Query, text.as_bytes()).await;
             if self.sent(sent) == Then::Leave {
-                self.doubt(&pair.twin, texts.iter().filter_map(|text| parse(text)).collect());
+                self.doubt(&pair.twin, texts.iter().filter_map(|text| parse(text)));
                 return Then::Leave;
             }
         }
@@ -151,7 +151,7 @@ impl Player {
             pair.client.packets().expect_seq(1);
             let got = self.in_time(pair.client.read_result()).await;
             if self.judge(&mut pair.twin, text, got, false) == Then::Leave {
-                self.doubt(&pair.twin, texts[index..].iter().filter_map(|text| parse(text)).collect());
+                self.doubt(&pair.twin, texts[index..].iter().filter_map(|text| parse(text)));
                 return Then::Leave;
             }
         }
@@ -177,7 +177,7 @@ impl Player {
         }
         let then = self.judge(&mut pair.twin, text, got, true);
         if then == Then::Leave {
-            self.doubt(&pair.twin, parse(text).into_iter().collect());
+            self.doubt(&pair.twin, parse(text));
         }
         then
     }
