@@ -246,10 +246,12 @@ impl Player {
             {
                 self.world.note(format!("c{}: {text}: {error}", self.me));
                 twin.roll_back();
+                twin.has_lost_last_id = true;
                 return Then::Go;
             }
             Err(ClientError::Server(error)) if error.code == UNKNOWN_COLUMN => {}
             Err(error) => return self.explain(error, text),
+            Ok(_) if twin.has_lost_last_id && text == "SELECT LAST_INSERT_ID()" => return Then::Go,
             Ok(_) => {}
         }
         let reads_rows = matches!(statement, Statement::Rows(_));

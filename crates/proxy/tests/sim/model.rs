@@ -6,9 +6,8 @@ use wire::StatusFlags;
 
 use super::statement::Statement;
 
-/// The character set that a login brings, and the one that a reset leaves.
+/// The character set that a login brings, and a reset brings back.
 const LOGIN_CHARSET: &str = "utf8mb4";
-const SERVER_CHARSET: &str = "latin1";
 
 /// The table `t`, and what has been done to it.
 #[derive(Debug, Default)]
@@ -46,6 +45,8 @@ pub(super) struct Session {
     /// What it has inserted and not committed.
     pub(super) pending: Vec<u64>,
     last_id: u64,
+    /// A server was lost, and with it perhaps what it generated last.
+    pub(super) has_lost_last_id: bool,
     prepared: HashMap<u32, String>,
     prepared_last: u32,
     /// The error of the last statement.
@@ -63,6 +64,7 @@ impl Session {
             in_transaction: false,
             pending: Vec::new(),
             last_id: 0,
+            has_lost_last_id: false,
             prepared: HashMap::new(),
             prepared_last: 0,
             error: None,
@@ -95,7 +97,6 @@ impl Session {
     /// `COM_RESET_CONNECTION`.
     pub(super) fn reset(&mut self) {
         *self = Self { prepared_last: self.prepared_last, ..Self::new(self.schema.take()) };
-        self.set_names(SERVER_CHARSET);
     }
 
     /// `COM_INIT_DB`.
@@ -206,11 +207,14 @@ impl Session {
 
     fn value(&self, expression: &str) -> Result<Option<String>, Answer> {
         if let Some(name) = expression.strip_prefix("@@") {
-            let name = name.trim_start_matches("session.");
-            return Ok(Some(match name {
+            let name = name.trim_start_matches("session.").trim_start_matches("SESSION.");
+            return Ok(Some(match name.trim_start_matches("GLOBAL.") {
+                "init_connect <> ''" => "0".to_owned(),
+                "max_allowed_packet" => "16777216".to_owned(),
+                "max_statement_time" => "0.000000".to_owned(),
                 "last_insert_id" => self.last_id.to_string(),
                 "autocommit" => u8::from(self.autocommit).to_string(),
-                _ => self.variables.get(name).cloned().unwrap_or_else(|| "DEFAULT".to_owned()),
+                name => self.variables.get(name).cloned().unwrap_or_else(|| "DEFAULT".to_owned()),
             }));
         }
         match expression {
@@ -249,6 +253,7 @@ impl Session {
             self.commit(database);
         }
         self.last_id = id + 7;
+        self.has_lost_last_id = false;
         Answer::Ok { affected: 1, last_id: self.last_id }
     }
 
