@@ -317,6 +317,10 @@ pub(crate) const BEHIND_SETUP_MAX: usize = 16 * 1_024;
 /// there.
 pub(crate) const QUIET_LOGINS: Duration = Duration::from_secs(10);
 
+/// Time for which what a login has told of an account's limits (`MAX_STATEMENT_TIME`) is said
+/// behind resets of the connection. Behind it the next one logs in anew.
+pub(crate) const ACCOUNT_LIMITS_AGE_MAX: Duration = Duration::from_mins(1);
+
 /// For how long it is told again who has the connections of a hostgroup, before all sessions are
 /// asked anew.
 pub(crate) const HOLDERS_AGE_MAX: Duration = Duration::from_millis(500);

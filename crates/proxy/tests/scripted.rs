@@ -45,6 +45,7 @@ mod scripted {
     mod listener_limits;
     mod listing;
     mod log;
+    mod login_state;
     mod lost;
     mod lost_again;
     mod lost_prepared;

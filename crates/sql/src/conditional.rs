@@ -64,6 +64,12 @@ impl Dialect {
     pub const fn clears_diagnostics(self) -> bool {
         !self.is_mariadb && self.version >= 5_07_02
     }
+
+    /// Whether `COM_RESET_CONNECTION` gives back the character set that the login got. MySQL gives
+    /// the global one; so did MariaDB until a release of 10.2 to 10.4 (MDEV-18281).
+    pub const fn resets_to_charset_of_login(self) -> bool {
+        self.is_mariadb && self.version >= 10_05_00
+    }
 }
 
 /// Which servers execute a comment.

@@ -2,11 +2,13 @@
 //! nothing of the one before.
 
 mod hand_over;
+mod login_state;
 
 use std::sync::LazyLock;
 use std::time::Instant;
 
 use hand_over::c04_a_savepoint_without_autocommit_stays_with_its_session;
+use login_state::{a_new_client_has_the_packet_limit_of_its_time, c03_a_session_has_what_its_login_gave};
 
 use e2e::{Backend, Proxy, Setup, on_each_server, run, wait_for};
 use testkit::client::{Client, Options, QueryResult};
@@ -34,6 +36,8 @@ on_each_server! {
     connections_are_there_before_they_are_needed,
     c04_stored_code_binds_where_it_leaves_something,
     c04_a_savepoint_without_autocommit_stays_with_its_session,
+    c03_a_session_has_what_its_login_gave,
+    a_new_client_has_the_packet_limit_of_its_time,
 }
 
 fn proxy(backend: &Backend) -> Proxy {

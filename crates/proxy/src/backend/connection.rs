@@ -18,11 +18,11 @@ use wire::{Capabilities, StatusFlags};
 use super::Target;
 use super::batch::Batch;
 use super::initial::FIRST_STATUS;
+use super::login_state::LoginState;
 use super::pipeline::Pipeline;
 use super::setup::Setup;
 use super::statements::Statements;
 use crate::counts::ServerTally;
-use crate::limits::QUIET_LOGINS;
 use crate::sock::Sock;
 use crate::threads::Thread;
 use crate::worker::Worker;
@@ -48,6 +48,8 @@ pub(crate) struct Connection {
     opened: Instant,
     /// The version of the worker's configuration that it was opened under.
     version: u64,
+    /// How often its server had changed what it takes over new connections when it was opened.
+    packet_limit: u32,
     /// What is counted of its server; `None` for the proxy's own connections, which nobody counts.
     tally: Option<Rc<ServerTally>>,
     /// Whether it counts among those that run something. A server runs the statements of one
@@ -82,8 +84,8 @@ struct Known {
     /// Whether what the proxy has said there has left warnings, which are about no statement of a
     /// client.
     own_warnings: bool,
-    /// When its server was seen to do nothing at logins that a reset does not repeat.
-    quiet_since: Option<Instant>,
+    /// What is known of logins over it; nothing before it changes hands for the first time.
+    login_state: Option<Box<LoginState>>,
     /// The sessions that get it behind the one that has it.
     batch: Option<Box<Batch>>,
 }
@@ -201,14 +203,20 @@ impl Connection {
         self.opened
     }
 
-    /// Its server does nothing at logins, as was seen now.
-    pub(crate) fn note_quiet_logins(&mut self, now: Instant) {
-        self.known.quiet_since = Some(now);
+    /// What is known of logins over it.
+    pub(super) fn login_state(&self) -> Option<&LoginState> {
+        self.known.login_state.as_deref()
     }
 
-    /// Whether that was seen not long ago.
-    pub(crate) fn has_quiet_logins(&self, now: Instant) -> bool {
-        self.known.quiet_since.is_some_and(|since| now.saturating_duration_since(since) < QUIET_LOGINS)
+    /// The same, to be changed.
+    pub(super) fn login_state_mut(&mut self) -> &mut LoginState {
+        self.known.login_state.get_or_insert_default()
+    }
+
+    /// Whether its server takes the packets over it that it takes over new connections, as far as
+    /// is known.
+    pub(super) fn takes_packets_of(&self, target: &Target) -> bool {
+        self.packet_limit == target.packet_limit()
     }
 
     /// Whether it counts as one that nobody uses.
@@ -260,6 +268,7 @@ impl Connection {
     pub(crate) fn count_for(&mut self, worker: &Worker, server: &Server<Target>) {
         self.serial = worker.next_serial();
         self.known.draw = worker.dice.roll();
+        self.packet_limit = server.endpoint().packet_limit();
         let tally = worker.counts.server(server.id(), || (server.gauge(), server.resting_gauge()));
         self.sock.count_in(Rc::clone(&tally.flow));
         self.tally = Some(tally);
@@ -313,6 +322,7 @@ impl From<Sock> for Connection {
             thread: None,
             opened: Instant::now(),
             version: 0,
+            packet_limit: 0,
             tally: None,
             running: Cell::new(false),
             resting: Cell::new(false),

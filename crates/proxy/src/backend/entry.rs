@@ -44,7 +44,11 @@ impl Entry {
     /// Whether the configuration still holds that the connection was opened under.
     pub(super) fn is_valid(&self, worker: &Worker) -> bool {
         let server = self.backend.server();
-        self.backend.connection().version() == worker.version() && !server.is_off() && !server.is_late()
+        let link = self.backend.connection();
+        link.version() == worker.version()
+            && link.takes_packets_of(server.endpoint())
+            && !server.is_off()
+            && !server.is_late()
     }
 
     /// Whether its server has more connections than it may have by now. Only another configuration

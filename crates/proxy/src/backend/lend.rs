@@ -3,28 +3,25 @@
 //!
 //! Where the second has set all that the first has, only the rest is said. Otherwise the connection
 //! is reset first. The first connection of a session logs in anew (`COM_CHANGE_USER`), so that its
-//! server has let every client in that it serves.
+//! server has let every client in that it serves. What a reset does not bring back of a login is in
+//! [`login_state`](super::login_state).
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use tokio::time::{Instant, timeout};
-use wire::command::Kind;
 use wire::frame::{HEADER_LEN, Header};
-use wire::reply::Answer;
 use wire::{Capabilities, StatusFlags};
 
 use super::entry::Entry;
 use super::idle_state::{Asker, Left};
 use super::kept::part;
 use super::login::log_in_again;
-use super::passport::query;
+use super::login_state::{Behind, Unfit};
+use super::plan::{Way, last_id, plan, questions};
 use super::setup::Setup;
 use super::{Backend, Connection, InternalQuery, OpenError, Reply, internal_query};
 use crate::counts::Counter;
-use crate::state::by_name::deallocate;
-use crate::state::gtids::TRACK_GTIDS;
-use crate::state::{OPTION, Setting};
 use crate::worker::Worker;
 
 /// What servers say who do not have a variable, or do not let this user set it: `ER_PARSE_ERROR`,
@@ -32,15 +29,16 @@ use crate::worker::Worker;
 /// client has set it where it matters.
 pub(crate) const DOES_NOT_HAVE_IT: [u16; 4] = [1064, 1193, 1227, 1651];
 
-/// Asks whether servers do something at a login that a reset does not repeat: then there is a row.
-const QUESTION: &str = "SELECT 1 FROM DUAL WHERE @@init_connect <> ''";
-
 /// What a command that is sent to a connection before it is lent is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     LastId,
+    /// Asks which packets the server takes.
+    Packets,
     Reset,
+    /// Asks what the server does at logins.
     Question,
+    /// Gives back what a login gives.
     Charset,
     /// What connections of the hostgroup begin with.
     Initial,
@@ -57,7 +55,6 @@ impl Purpose {
     /// Whether an answer means that the connection is not as it should be.
     pub(super) fn is_refused(self, reply: &Reply) -> bool {
         match (self, reply.error()) {
-            (Self::Question, None) => reply.outcome.rows > 0,
             (Self::Tracking | Self::Deallocate, _) => false,
             (Self::Setting, Some(code)) => !DOES_NOT_HAVE_IT.contains(&code),
             (_, error) => error.is_some(),
@@ -114,15 +111,15 @@ pub(super) fn lend_at_once(
         // The command has gone out already, and nothing can be said before.
         return Ok(Lent::Useless);
     }
-    if !asker.is_admitted {
-        return Err(entry);
-    }
     let (server, link) = (entry.backend.server(), entry.backend.connection());
     let settings = worker.settings();
     let mut plan = if asker.is_exact(&entry) {
         Vec::new()
     } else {
-        plan(&entry.left, asker, settings.initial.of(server.hostgroup()))
+        match Way::of(link, &entry.left, asker, worker.now()) {
+            Way::Login => return Err(entry),
+            way => plan(way, link, &entry.left, asker, settings.initial.of(server.hostgroup())),
+        }
     };
     let has_surplus = || link.statements().has_surplus(settings.variables.max_stmts_per_connection);
     if plan.is_empty() && (link.is_awaited() || !has_surplus()) {
@@ -171,19 +168,16 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     let link = backend.connection_mut();
     link.leave();
     let mut status = left.status;
-    if !asker.is_admitted {
-        if ask_results(worker, link, capabilities, &left).await.is_err() {
-            return Lent::Useless;
-        }
-        match log_in_again(worker, link, asker.identity).await {
-            Ok(()) => link.note_reset(),
-            Err(error @ OpenError::Refused { .. }) => return Lent::NotAdmitted(error),
-            Err(_) => return Lent::Useless,
+    let way = Way::of(link, &left, asker, worker.now());
+    let behind = if matches!(way, Way::Login) { Behind::Login } else { Behind::Reset };
+    if behind == Behind::Login {
+        if let Err(lent) = log_in(worker, link, &left, asker).await {
+            return lent;
         }
         status = StatusFlags::AUTOCOMMIT;
     }
     let settings = worker.settings();
-    let plan = plan(&left, asker, settings.initial.of(hostgroup));
+    let plan = plan(way, link, &left, asker, settings.initial.of(hostgroup));
     let (purposes, commands): (Vec<Purpose>, Vec<InternalQuery>) = plan.into_iter().unzip();
     if purposes.contains(&Purpose::Reset) {
         worker.counts.note(Counter::ResetKept);
@@ -213,14 +207,16 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
                 return Lent::Useless;
             }
             Purpose::LastId => {
-                let last_id = number(reply);
-                link.set_last_id(last_id);
-                if let Some((asking, last_id)) = left.asking.as_ref().zip(last_id) {
-                    asking.told(last_id);
-                }
+                link.set_last_id(number(reply));
+                tell_last_id(&left, reply);
             }
             Purpose::Reset => link.note_reset(),
-            Purpose::Question => link.note_quiet_logins(worker.now()),
+            Purpose::Packets | Purpose::Question => {
+                let (state, row) = (link.login_state_mut(), only_row(reply).unwrap_or_default());
+                if let Err(unfit) = state.note(*purpose, row, behind, worker.now()) {
+                    return give_up(backend, unfit);
+                }
+            }
             Purpose::Deallocate => {}
             _ => worker.taken.note(server, asker.user(), payload),
         }
@@ -230,6 +226,51 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
         status = reply.outcome.status().unwrap_or(status);
     }
     Lent::Ready(backend, status)
+}
+
+/// Logs in anew over a connection on which this is left. What only its server knows is asked first.
+async fn log_in(worker: &Worker, link: &mut Connection, left: &Left, asker: &Asker<'_>) -> Result<(), Lent> {
+    let capabilities = asker.passport.capabilities();
+    let (purposes, commands): (Vec<_>, Vec<_>) = questions(link, left, capabilities).into_iter().unzip();
+    let replies = if commands.is_empty() {
+        Vec::new()
+    } else {
+        internal_query(worker, link, capabilities, &commands).await.map_err(|_| Lent::Useless)?
+    };
+    for (purpose, reply) in purposes.iter().zip(&replies) {
+        if *purpose == Purpose::LastId {
+            tell_last_id(left, reply);
+        } else {
+            let (state, row) = (link.login_state_mut(), only_row(reply).unwrap_or_default());
+            state.note(*purpose, row, Behind::Login, worker.now()).map_err(|_| Lent::Useless)?;
+        }
+    }
+    match log_in_again(worker, link, asker.identity, Way::schema_of_login(asker)).await {
+        Ok(()) => {
+            link.note_reset();
+            Ok(())
+        }
+        // Another connection shows what the server has against a client that it has let in before.
+        Err(error @ OpenError::Refused { .. }) if !asker.is_admitted => Err(Lent::NotAdmitted(error)),
+        Err(_) => Err(Lent::Useless),
+    }
+}
+
+/// Ends a connection that is not like a new one. Other connections that are as old as one with
+/// another limit of packets are no better.
+fn give_up(backend: Backend, unfit: Unfit) -> Lent {
+    if unfit == Unfit::Packets {
+        backend.server().endpoint().note_packet_limit();
+    }
+    part(backend);
+    Lent::Useless
+}
+
+/// Tells the session that has left this what its server has said of its last key.
+fn tell_last_id(left: &Left, reply: &Reply) {
+    if let Some((asking, last_id)) = left.asking.as_ref().zip(number(reply)) {
+        asking.told(last_id);
+    }
 }
 
 /// Whether all of `plan` may be said without waiting for an answer. What need not be asked any more
@@ -244,10 +285,11 @@ fn may_go_ahead(
     if plan.is_empty() || asker.ahead == Ahead::Nothing || !asker.is_admitted || !link.may_pipeline() {
         return false;
     }
-    let is_quiet = link.has_quiet_logins(worker.now());
+    let is_quiet = link.login_state().is_some_and(|state| state.is_quiet(worker.now()));
     let goes_ahead = |(purpose, (payload, _)): &(Purpose, InternalQuery)| match purpose {
         Purpose::LastId | Purpose::Reset | Purpose::Deallocate => true,
         Purpose::Tracking => asker.ahead.has(*purpose),
+        Purpose::Packets => false,
         Purpose::Question => is_quiet,
         _ => asker.ahead.has(*purpose) && worker.taken.has(server, asker.user(), payload, link.opened()),
     };
@@ -282,74 +324,6 @@ fn say_ahead(
     link.set_setup(Setup::new(closings, plan, asker.passport.capabilities(), left.asking));
 }
 
-/// What has to be said at a connection on which this is left, so that it is as `asker` would have
-/// it; `initial` is what connections begin with.
-fn plan(left: &Left, asker: &Asker<'_>, initial: &[Box<[u8]>]) -> Vec<(Purpose, InternalQuery)> {
-    let capabilities = asker.passport.capabilities();
-    let ask = |purpose, text: &[u8]| (purpose, (query(capabilities, text), Answer::Result));
-    let mut plan: Vec<_> = question(left, capabilities).filter(|_| asker.is_admitted).into_iter().collect();
-    let schema = asker.caller.schema();
-    let is_there = asker.is_admitted && asker.is_in_schema(left);
-    // What a reset leaves of being in a schema only a reset behind that makes.
-    let was_schema_reset = asker.is_admitted && asker.settings.was_schema_reset() && !schema.is_empty();
-    let is_alike = asker.is_admitted && asker.was_reset == left.was_reset && (is_there || !was_schema_reset);
-    let missing = if is_alike { asker.settings.missing(&left.settings) } else { None };
-    // Neither a reset nor a login takes it back.
-    let option = left.settings.option().filter(|_| missing.is_none() && asker.settings.option().is_none());
-    let resets = asker.is_admitted && missing.is_none();
-    if asker.is_admitted && !resets {
-        plan.extend(left.named.iter().map(|name| ask(Purpose::Deallocate, &deallocate(name))));
-    }
-    let stays = left.caller.schema() == schema;
-    let to_schema = |purpose| (purpose, ([&[Kind::InitDb as u8][..], schema].concat(), Answer::Single));
-    if resets && was_schema_reset && !stays {
-        plan.push(to_schema(Purpose::Schema));
-    }
-    if resets {
-        plan.push((Purpose::Reset, (vec![Kind::ResetConnection as u8], Answer::Single)));
-    }
-    if resets || !asker.is_admitted {
-        plan.push(ask(Purpose::Question, QUESTION.as_bytes()));
-    }
-    if resets && !asker.was_reset {
-        // A login with this capability sets the mode, a reset takes it away.
-        if capabilities.contains(Capabilities::IGNORE_SPACE) {
-            plan.push(ask(Purpose::Charset, b"SET sql_mode = CONCAT(@@sql_mode, ',IGNORE_SPACE')"));
-        }
-        plan.push((Purpose::Charset, (asker.passport.charset(), Answer::Result)));
-    }
-    if resets && !asker.was_reset || !asker.is_admitted {
-        plan.extend(initial.iter().map(|text| ask(Purpose::Initial, text)));
-    }
-    if option.is_some() {
-        let is_off = u8::from(!capabilities.contains(Capabilities::MULTI_STATEMENTS));
-        plan.push((Purpose::Option, (vec![Kind::SetOption as u8, is_off, 0], Answer::Single)));
-    }
-    // A login says the client's first one.
-    let is_there = is_there || !asker.is_admitted && asker.identity.account.schema.as_deref() == Some(schema);
-    if (resets || !is_there) && !was_schema_reset && !schema.is_empty() {
-        // If it is only to have the schema's character set back, a write cannot get into another
-        // schema.
-        plan.push(to_schema(if stays && asker.is_admitted { Purpose::Charset } else { Purpose::Schema }));
-    }
-    let all = || asker.settings.besides_schema().cloned().collect();
-    for Setting { key, text } in missing.unwrap_or_else(all) {
-        plan.push(match &*key {
-            OPTION => (Purpose::Setting, (text.to_vec(), Answer::Single)),
-            TRACK_GTIDS => ask(Purpose::Tracking, &text),
-            _ => ask(Purpose::Setting, &text),
-        });
-    }
-    plan
-}
-
-/// What is to be asked for a session.
-fn question(left: &Left, capabilities: Capabilities) -> Option<(Purpose, InternalQuery)> {
-    // At MariaDB the function would take away what `sql_auto_is_null` goes by.
-    let question = || (Purpose::LastId, (query(capabilities, "SELECT @@last_insert_id"), Answer::Result));
-    (!left.is_free()).then(question)
-}
-
 /// Asks for what the session that has left this may still want to know, and tells it.
 pub(super) async fn ask_results(
     worker: &Worker,
@@ -357,10 +331,10 @@ pub(super) async fn ask_results(
     capabilities: Capabilities,
     left: &Left,
 ) -> Result<(), &'static str> {
-    let Some((_, question)) = question(left, capabilities) else { return Ok(()) };
+    let Some((_, question)) = last_id(left, capabilities) else { return Ok(()) };
     let replies = internal_query(worker, link, capabilities, &[question]).await?;
-    if let Some((asking, last_id)) = left.asking.as_ref().zip(replies.first().and_then(number)) {
-        asking.told(last_id);
+    for reply in &replies {
+        tell_last_id(left, reply);
     }
     Ok(())
 }

@@ -118,11 +118,13 @@ pub(super) async fn log_in(
 }
 
 /// Logs in anew over a connection that has logged in as the same user, with the same capabilities:
-/// the server looks at the account, and forgets all that was before.
+/// the server looks at the account, and forgets all that was before. The connection is in `schema`
+/// then, which may be empty.
 pub(super) async fn log_in_again(
     worker: &Worker,
     link: &mut Connection,
     identity: &Identity,
+    schema: &[u8],
 ) -> Result<(), OpenError> {
     let Some(greeted) = link.greeted().cloned() else {
         return Err(OpenError::Login("nobody has logged in over this connection".to_owned()));
@@ -135,7 +137,7 @@ pub(super) async fn log_in_again(
     let packet = command::ChangeUser {
         username: &user.name,
         auth_answer: &answer,
-        schema: identity.account.schema.as_deref().unwrap_or_default(),
+        schema,
         collation: Some(identity.collation),
         auth_plugin: Some(plugin),
         attributes: identity.attributes.as_deref(),

@@ -57,14 +57,9 @@ impl Passport {
         self.capabilities
     }
 
-    /// A statement that sets the character set that a login has set. Servers take the number that a
-    /// login has.
-    pub(crate) fn charset(&self) -> Vec<u8> {
-        let id = self.collation;
-        let text = format!(
-            "SET character_set_client = {id}, character_set_results = {id}, collation_connection = {id}"
-        );
-        query(self.capabilities, text)
+    /// The collation that its logins ask for.
+    pub(super) const fn collation(&self) -> u16 {
+        self.collation
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use config::Endpoint;
 
@@ -18,6 +18,8 @@ pub(crate) struct Target {
     pub(crate) compression: bool,
     /// Whether it was noted that it cannot.
     uncompressed: Arc<AtomicBool>,
+    /// How often it was seen to have another `max_allowed_packet` than before.
+    packet_limit: Arc<AtomicU32>,
 }
 
 impl Target {
@@ -28,17 +30,34 @@ impl Target {
             use_ssl: server.use_ssl,
             compression: server.compression,
             uncompressed: Arc::default(),
+            packet_limit: Arc::default(),
         }
     }
 
     /// The server at `endpoint`, to be found in the pool.
     pub(crate) fn at(endpoint: Endpoint) -> Self {
-        Self { endpoint, use_ssl: false, compression: false, uncompressed: Arc::default() }
+        Self {
+            endpoint,
+            use_ssl: false,
+            compression: false,
+            uncompressed: Arc::default(),
+            packet_limit: Arc::default(),
+        }
     }
 
     /// Takes note of the server not speaking the compressed protocol; whether that is news.
     pub(crate) fn note_uncompressed(&self) -> bool {
         !self.uncompressed.swap(true, Ordering::Relaxed)
+    }
+
+    /// How often it was seen to have another `max_allowed_packet` than before.
+    pub(crate) fn packet_limit(&self) -> u32 {
+        self.packet_limit.load(Ordering::Relaxed)
+    }
+
+    /// It has another `max_allowed_packet`, which connections that are open go on without.
+    pub(crate) fn note_packet_limit(&self) {
+        self.packet_limit.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -19,7 +19,9 @@ use super::kill::while_waiting;
 use super::last_result::NOWHERE;
 use super::trace::Part;
 use crate::audit;
-use crate::backend::{AcquireError, Found, Full, QUIT, Target, Whom, acquire, check_login, open_in};
+use crate::backend::{
+    AcquireError, Found, Full, LOST_AT_MARIADB, QUIT, Target, Whom, acquire, check_login, open_in,
+};
 use crate::client::login::{Dialogue, Identity, ok};
 use crate::client::proof::Claim;
 use crate::control::Signal;
@@ -254,6 +256,10 @@ impl Session {
         if let Some(attributes) = packet.attributes {
             identity.attributes = Some(attributes.into());
         }
+        let announced = identity.capabilities;
+        if self.worker.shared.says_mariadb().await {
+            identity.capabilities -= LOST_AT_MARIADB;
+        }
         self.worker.seat(&self.control, &self.identity);
         match check_login(&self.worker, &self.identity).await {
             Ok(backend) => {
@@ -273,6 +279,7 @@ impl Session {
                 let identity = &mut *self.identity;
                 (identity.account, identity.collation, identity.attributes) =
                     (account, collation, attributes);
+                identity.capabilities = announced;
                 self.course = self.new_course();
                 self.worker.seat(&self.control, &self.identity);
                 return Ok(());

@@ -22,7 +22,12 @@ pub(crate) struct Settings {
     modes: u64,
     /// The version that a reset has made.
     reset_at: Option<u64>,
+    /// Whether a reset has hidden a time limit of the network, which stays in force behind it.
+    hides_timeouts: bool,
 }
+
+/// Variables whose values stay in force behind a reset, which shows others.
+const TIMEOUTS: [&str; 2] = ["net_write_timeout", "net_read_timeout"];
 
 impl Settings {
     /// How often settings were made. A server that has all has this version.
@@ -81,6 +86,7 @@ impl Settings {
 
     /// Forgets all but the schema and `COM_SET_OPTION`: what `COM_RESET_CONNECTION` leaves.
     pub(crate) fn reset(&mut self) {
+        self.hides_timeouts = self.leave_timeouts();
         self.version += 1;
         self.reset_at = Some(self.version);
         self.all.retain(|(_, setting)| matches!(&*setting.key, SCHEMA | OPTION));
@@ -92,6 +98,12 @@ impl Settings {
     /// character set then, which is `character_set_database`, and leave the schema.
     pub(crate) fn was_schema_reset(&self) -> bool {
         self.reset_at.is_some_and(|version| !self.since(version).any(|one| *one.key == *SCHEMA))
+    }
+
+    /// Whether a connection that has these goes by time limits of the network that a reset of it
+    /// does not take back.
+    pub(crate) fn leave_timeouts(&self) -> bool {
+        self.hides_timeouts || self.all.iter().any(|(_, setting)| TIMEOUTS.contains(&&*setting.key))
     }
 
     /// What was set before the last reset and outlives it, in order.

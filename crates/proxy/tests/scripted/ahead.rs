@@ -12,7 +12,7 @@ use tokio::io::AsyncReadExt as _;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::shared::{config as shared, question};
+use super::shared::{config as shared, let_in, logs_in_again};
 use super::support::{
     CLASSIC, Servers, begin, first_query, log_in, log_in_as, ms, options, play, run, secs, settle, stage,
 };
@@ -92,9 +92,7 @@ fn a_connection_opened_ahead_is_the_next_clients() {
         let mut two = log_in(&stage).await;
         two.send_query("SELECT 2").await;
         // It is let in over the connection that is there.
-        assert_eq!(second.read_command().await.first(), Some(&(Kind::ChangeUser as u8)));
-        second.ok().await;
-        question(&mut second).await;
+        let_in(&mut second).await;
         second.expect_query("SELECT 2").await;
         second.ok().await;
         two.expect_ok().await;
@@ -171,7 +169,7 @@ fn who_waits_for_a_new_connection_takes_one_that_comes_back() {
         settle().await;
         server.ok().await;
         one.expect_ok().await;
-        assert_eq!(server.read_command().await.first(), Some(&(Kind::ChangeUser as u8)));
+        logs_in_again(&mut server).await;
         assert_eq!(stage.usage(0).open, 1);
     });
 }
@@ -262,7 +260,7 @@ fn who_waits_for_one_of_his_user_gets_what_comes_back() {
         settle().await;
         server.ok().await;
         one.expect_ok().await;
-        assert_eq!(server.read_command().await.first(), Some(&(Kind::ChangeUser as u8)));
+        logs_in_again(&mut server).await;
         assert_eq!(stage.usage(0).open, 1);
     });
 }

@@ -2,9 +2,8 @@
 
 use config::{Config, HostgroupAttributes};
 use wire::StatusFlags;
-use wire::command::Kind;
 
-use super::shared::{config as shared, question, takes_back};
+use super::shared::{config as shared, let_in, takes_back};
 use super::support::{Client, Database, Servers, config as usual, log_in, play, run, settle, stage};
 
 /// What a connection begins with.
@@ -96,10 +95,7 @@ fn c03_the_next_session_begins_with_it_as_well() {
         let mut server = first(&mut one, &mut servers, &[INIT]).await;
         let mut two = log_in(&stage).await;
         two.send_query("SELECT 2").await;
-        let command = server.read_command().await;
-        assert_eq!(command.first(), Some(&(Kind::ChangeUser as u8)));
-        server.ok().await;
-        question(&mut server).await;
+        let_in(&mut server).await;
         server.expect_query(INIT).await;
         server.ok().await;
         server.expect_query("SELECT 2").await;
@@ -127,10 +123,7 @@ fn c03_a_key_that_it_has_generated_is_not_the_next_sessions() {
         let mut server = first(&mut one, &mut servers, &[AUDIT]).await;
         let mut two = log_in(&stage).await;
         two.send_query("SELECT LAST_INSERT_ID()").await;
-        let command = server.read_command().await;
-        assert_eq!(command.first(), Some(&(Kind::ChangeUser as u8)));
-        server.ok().await;
-        question(&mut server).await;
+        let_in(&mut server).await;
         server.expect_query(AUDIT).await;
         server.ok_with(1, 9).await;
         server.expect_query("SET last_insert_id = 0").await;

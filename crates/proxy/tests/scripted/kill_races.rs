@@ -8,10 +8,9 @@ use proxy::memory::End;
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
 use tokio::time::{Instant, timeout};
-use wire::command::Kind;
 
 use super::kill::{expect_killed, log_in_with_id, running};
-use super::shared::config as shared;
+use super::shared::{config as shared, logs_in_again};
 use super::support::{
     Client, Database, Servers, config, database, expect_alive, expect_nothing_left, first_query, log_in,
     log_in_as, options, options_for, play, run, settle, stage, user,
@@ -343,8 +342,7 @@ fn a_connection_is_shared_again_when_a_kill_was_refused() {
         side.err(1095, "HY000", "You are not owner of thread 7").await;
         other.expect_err(1095).await;
         // Nobody has to wait until the first client says something.
-        let command = server.read_command().await;
-        assert_eq!(command.first(), Some(&(Kind::ChangeUser as u8)));
+        logs_in_again(&mut server).await;
     });
 }
 

@@ -10,11 +10,14 @@ use super::support::{
     CLASSIC, Client, Database, Servers, begin, config as usual, first_query, log_in, log_in_as, ms, options,
     options_for, play, rule, run, settle, stage, user,
 };
-use proxy::stage::Stage;
-use proxy::stats::FreeConnection;
+use proxy::{stage::Stage, stats::FreeConnection};
 
 /// The question that goes with a login or a reset over a connection that is there.
-const QUESTION: &str = "SELECT 1 FROM DUAL WHERE @@init_connect <> ''";
+const QUESTION: &str = "SELECT @@init_connect <> '', @@GLOBAL.max_allowed_packet, @@max_statement_time, @@GLOBAL.max_statement_time";
+/// The same at MySQL.
+const MYSQL_QUESTION: &str = "SELECT @@init_connect <> '', @@GLOBAL.max_allowed_packet";
+/// The question before a connection changes hands for the first time.
+const PACKET_QUESTION: &str = "SELECT @@SESSION.max_allowed_packet";
 
 /// What a client with the usual collation has said at its login.
 pub(super) const CHARSET: &str =
@@ -33,17 +36,35 @@ pub(super) fn config() -> Config {
 
 /// The server lets another client of the user in over the connection that there is.
 pub(super) async fn let_in(server: &mut Database) {
-    let command = server.read_command().await;
-    assert_eq!(command.first(), Some(&(Kind::ChangeUser as u8)), "{command:?}");
+    logs_in_again(server).await;
     server.ok().await;
-    server.expect_query(QUESTION).await;
-    server.rows(&["1"], &[]).await;
+    question(server).await;
+}
+
+/// Another client of the user logs in over the connection that there is.
+pub(super) async fn logs_in_again(server: &mut Database) {
+    let mut command = server.read_command().await;
+    if command.get(1..) == Some(PACKET_QUESTION.as_bytes()) {
+        server.rows(&["m"], &[&[Some("16777216")]]).await;
+        command = server.read_command().await;
+    }
+    assert_eq!(command.first(), Some(&(Kind::ChangeUser as u8)), "{}", command.escape_ascii());
 }
 
 /// The server has nothing to do at logins.
 pub(super) async fn question(server: &mut Database) {
-    server.expect_query(QUESTION).await;
-    server.rows(&["1"], &[]).await;
+    question_with(server, "0", "16777216", "0.000000").await;
+}
+
+/// The server is asked what it does at logins, and says this. Whether that is MariaDB.
+pub(super) async fn question_with(server: &mut Database, init: &str, packet: &str, seconds: &str) -> bool {
+    let asked = server.read_command().await;
+    let is_mariadb = asked.get(1..) == Some(QUESTION.as_bytes());
+    assert!(is_mariadb || asked.get(1..) == Some(MYSQL_QUESTION.as_bytes()), "{}", asked.escape_ascii());
+    let row = [init, packet, seconds, "0.000000"].map(Some);
+    let len = if is_mariadb { 4 } else { 2 };
+    server.rows(&row.map(|_| "?")[..len], &[&row[..len]]).await;
+    is_mariadb
 }
 
 /// The server takes back what the session that had the connection before has set, for one with the
@@ -51,9 +72,10 @@ pub(super) async fn question(server: &mut Database) {
 pub(super) async fn takes_back(server: &mut Database) {
     server.expect_command(Kind::ResetConnection, b"").await;
     server.ok().await;
-    question(server).await;
-    server.expect_query(CHARSET).await;
-    server.ok().await;
+    if !question_with(server, "0", "16777216", "0.000000").await {
+        server.expect_query(CHARSET).await;
+        server.ok().await;
+    }
 }
 
 /// The server is asked for the key of the session that had the connection before, and says this.
@@ -307,7 +329,7 @@ fn a_server_that_does_not_let_the_next_client_in_says_so() {
         let mut server = first_query(&mut one, &mut servers).await;
         let mut two = log_in(&stage).await;
         two.send_query("SELECT 2").await;
-        server.read_command().await;
+        logs_in_again(&mut server).await;
         server.err(3118, "HY000", "Access denied. Account is locked").await;
         two.expect_err(3118).await;
     });

@@ -6,7 +6,7 @@ use testkit::client::Options;
 use wire::command::Kind;
 use wire::{Capabilities, StatusFlags, packet};
 
-use super::shared::{CHARSET, asked, comes, config, question, takes_back, two, two_of};
+use super::shared::{asked, comes, config, question, takes_back, two, two_of};
 use super::support::{CLASSIC, Client, Database, Servers, messages, options, play, run, settle};
 
 /// A `COM_STMT_PREPARE` of statement `id`, without parameters, of which the server says that it has
@@ -131,8 +131,6 @@ fn c06_a_ping_that_counts_the_warnings_of_a_setting_has_none() {
         one.read().await;
         two.send_query("SELECT 2").await;
         server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        server.expect_query(CHARSET).await;
         server.ok().await;
         comes(&mut two, &mut server, "SELECT 2").await;
     });
