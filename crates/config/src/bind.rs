@@ -38,6 +38,9 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path, strictness: Strictness) -> Res
     let listeners = check::all(&read.tables, read.complete, &mut read.problems);
     let Read { tables, unbuilt, left_out, .. } = read.sound()?;
     let config = config(&tables, listeners, None);
+    if let Some(message) = check::own_server(&config) {
+        return Err(Problems::one(Problem::new(origin, 0, message)));
+    }
     let file = origin.display();
     let warnings = notes.into_iter().chain(unbuilt.warning()).chain(members::warnings(&tables));
     let warnings = warnings.chain(check::warnings(&config));
@@ -316,7 +319,20 @@ impl Binder {
         }
         // Also where nothing is said of it, because it may stand where the file could not be read.
         let is_whole = lacking(section, &given).next().is_none();
-        Some(PlacedRow { row, at, given: Some(given), sound: is_whole && self.problems.len() == before })
+        let row = PlacedRow { row, at, given: Some(given), sound: is_whole && self.problems.len() == before };
+        if self.lenient && is_row && row.sound && self.breaks_rule(section, &row) {
+            return None;
+        }
+        Some(row)
+    }
+
+    /// Reports what does not hold between the columns of a row. Whether there is something.
+    fn breaks_rule(&mut self, section: &Section, row: &PlacedRow) -> bool {
+        let broken: Vec<_> = check::broken(section, row).collect();
+        for (at, message) in &broken {
+            self.leave_out(at, message.clone(), SKIPPED);
+        }
+        !broken.is_empty()
     }
 
     /// Reports what a row lacks. Whether it lacks something.

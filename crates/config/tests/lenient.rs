@@ -88,8 +88,7 @@ fn routes_of_the_other_protocol_are_left_out() {
 #[test]
 fn what_leads_nowhere_is_warned_of() {
     let text = "mysql_variables = { interfaces = \"127.0.0.1:6033\" }\nadmin_variables = { mysql_ifaces = \"127.0.0.1:6033\" }\n\
-                mysql_servers = (\n  { address = \"db\", hostgroup = 1, max_connections = 0 },\n  \
-                { address = \"127.0.0.1\", port = 6033, hostgroup = 2 }\n)\nmysql_users:\n(\n  \
+                mysql_servers = (\n  { address = \"db\", hostgroup = 1, max_connections = 0 }\n)\nmysql_users:\n(\n  \
                 { username = \"app\", password = \"app\", default_hostgroup = 1 }\n)\nmysql_query_rules:\n(\n  \
                 { rule_id = 1, active = 1, match_digest = \"^SELECT\", destination_hostgroup = 20, apply = 1 },\n  \
                 { rule_id = 2, active = 0, match_digest = \"^SELECT\", destination_hostgroup = 30, apply = 1 }\n)\n";
@@ -97,6 +96,24 @@ fn what_leads_nowhere_is_warned_of() {
     warned(&loaded, &["hostgroup 20 has no server", "rule `1`"]);
     warned(&loaded, &["hostgroup 1", "`max_connections` is 0"]);
     warned(&loaded, &["127.0.0.1:6033 is both the admin port's"]);
-    warned(&loaded, &["`mysql_servers` has 127.0.0.1:6033"]);
     assert!(!loaded.warnings.iter().any(|warning| warning.contains("30")));
+}
+
+#[test]
+fn rows_whose_columns_do_not_go_together_are_skipped() {
+    let text = "mysql_servers = ( { address = \"a\", port = 3306 } )\nmysql_replication_hostgroups = (\n  \
+                { writer_hostgroup = 1, reader_hostgroup = 1 },\n  { writer_hostgroup = 2, reader_hostgroup = 3 }\n)\n";
+    let loaded = lenient("proxysql.cnf", text);
+    warned(&loaded, &["proxysql.cnf:3: ", "mysql_replication_hostgroups", "the row is skipped"]);
+    let pairs = &loaded.config.replication_hostgroups;
+    assert_eq!((pairs.len(), pairs[0].writer_hostgroup), (1, 2));
+    assert!(read("proxysql.cnf", text, Strictness::Strict).is_err());
+}
+
+#[test]
+fn a_server_that_is_the_proxy_itself_is_refused() {
+    let text = "mysql_variables = { interfaces = \"127.0.0.1:6033\" }\n\
+                mysql_servers = ( { address = \"localhost\", port = 6033 } )\n";
+    let problems = read("proxysql.cnf", text, Strictness::Lenient).unwrap_err();
+    assert!(problems.ends_with("which is where clients connect to the proxy itself"), "{problems}");
 }

@@ -49,11 +49,21 @@ pub(super) fn all(tables: &Tables, complete: bool, problems: &mut Vec<Problem>) 
 /// What must hold between the columns of each row.
 fn rules(section: &Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
     for row in in_turns(rows).filter(|row| row.sound) {
-        for rule in section.rules.iter().filter(|rule| !rule.holds(&row.row)) {
-            let column = rule.column();
-            report(problems, row.place(column), format!("`{}.{column}` {}", section.name, rule.message()));
+        for (at, message) in broken(section, row) {
+            report(problems, at, message);
         }
     }
+}
+
+/// What does not hold between the columns of a row, and where it stands.
+pub(super) fn broken<'a>(
+    section: &'a Section,
+    row: &'a PlacedRow,
+) -> impl Iterator<Item = (&'a Place, String)> {
+    section.rules.iter().filter(|rule| !rule.holds(&row.row)).map(|rule| {
+        let column = rule.column();
+        (row.place(column), format!("`{}.{column}` {}", section.name, rule.message()))
+    })
 }
 
 /// The listeners that the rows of `listeners` and the variable `interfaces` ask for together. An
@@ -278,7 +288,8 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
     warnings.extend(unserved);
     warnings.extend(destinations(config, &served));
     let endpoints: HashSet<_> = in_turns(&config.servers).map(Server::endpoint).collect();
-    warnings.extend(own_addresses(config, &endpoints));
+    warnings.extend(shared_addresses(config));
+    warnings.extend(own_server(config));
     for options in &config.server_options {
         let endpoint = options.endpoint();
         if !endpoints.contains(&endpoint) {
@@ -326,30 +337,30 @@ fn destinations(config: &Config, served: &HashSet<u32>) -> Vec<String> {
     without.chain(closed).collect()
 }
 
-/// Addresses that stand for two things: the admin port and clients, or clients and a server.
-fn own_addresses(config: &Config, servers: &HashSet<Endpoint>) -> Vec<String> {
-    let mut warnings = Vec::new();
-    for listener in &config.listeners {
-        let address = &listener.address;
-        // Port 0 is a free one each time.
-        if matches!(address, Address::Tcp(tcp) if tcp.port() == 0) {
-            continue;
-        }
-        if config.admin.mysql_ifaces.contains(address) {
-            warnings.push(format!("{address} is both the admin port's and one where clients connect"));
-        }
-        if let Address::Tcp(tcp) = address
-            && [tcp.ip().to_string(), "localhost".to_owned()].into_iter().any(|host| {
-                let is_own = host != "localhost" || tcp.ip().is_loopback() || tcp.ip().is_unspecified();
-                is_own && servers.contains(&Endpoint::Tcp { host, port: tcp.port() })
-            })
-        {
-            warnings.push(format!(
-                "`mysql_servers` has {address}, which is where clients connect to the proxy itself"
-            ));
-        }
-    }
-    warnings
+/// The addresses where clients connect; port 0 is a free one each time.
+fn client_addresses(config: &Config) -> impl Iterator<Item = &Address> {
+    let addresses = config.listeners.iter().map(|listener| &listener.address);
+    addresses.filter(|address| !matches!(address, Address::Tcp(tcp) if tcp.port() == 0))
+}
+
+/// Addresses that are both the admin port's and one where clients connect.
+fn shared_addresses(config: &Config) -> impl Iterator<Item = String> {
+    client_addresses(config)
+        .filter(|address| config.admin.mysql_ifaces.contains(address))
+        .map(|address| format!("{address} is both the admin port's and one where clients connect"))
+}
+
+/// A server that is the proxy itself: each of its connections would open another one, without end.
+pub(super) fn own_server(config: &Config) -> Option<String> {
+    let servers: HashSet<_> = in_turns(&config.servers).map(Server::endpoint).collect();
+    let is_own = |address: &&Address| {
+        let Address::Tcp(tcp) = address else { return false };
+        let has = |host: String| servers.contains(&Endpoint::Tcp { host, port: tcp.port() });
+        let ip = tcp.ip();
+        has(ip.to_string()) || (ip.is_loopback() || ip.is_unspecified()) && has("localhost".to_owned())
+    };
+    let address = client_addresses(config).find(is_own)?;
+    Some(format!("`mysql_servers` has {address}, which is where clients connect to the proxy itself"))
 }
 
 /// Names in a message: more are only counted.
