@@ -141,6 +141,11 @@ impl Session {
 
     /// Keeps the last error without the connection, if it is all that the server has to say.
     pub(super) async fn keep_error(&mut self) -> Result<(), Ending> {
+        if self.course.has_released_error() {
+            // It is of a later statement than all that is left to say over this connection.
+            self.release_diagnostics();
+            return Ok(());
+        }
         self.note_ran();
         let question = (self.query(QUESTION), Answer::Result);
         // If that fails, the client hears of it with its next statement.

@@ -130,3 +130,28 @@ fn an_error_does_not_keep_the_writer_of_a_session_that_reads() {
         assert_eq!((stage.usage(0).resting, stage.usage(1).resting), (1, 1));
     });
 }
+
+/// What the writer may still have to say is older than the error that was kept.
+#[test]
+fn c05_an_error_that_is_kept_is_not_asked_about_elsewhere() {
+    play(async || {
+        let mut config = pair_of_servers();
+        config.variables.multiplexing = true;
+        let Scene { mut client, mut writer, mut reader, .. } = scene(config).await;
+        fails(&mut client, &mut writer).await;
+        client.send_query("SELECT a FROM t").await;
+        // It is not the error that the client was told: that connection stays bound.
+        tells(&mut writer, &[]).await;
+        reader.expect_query("SELECT a FROM t").await;
+        reader.err(1062, "23000", MESSAGE).await;
+        client.expect_err(1062).await;
+        client.send_query("SELECT @@time_zone").await;
+        tells_it(&mut reader).await;
+        comes(&mut client, &mut writer, "SELECT @@time_zone").await;
+        client.send_query("SELECT 5").await;
+        comes(&mut client, &mut reader, "SELECT 5").await;
+        client.send_query("SHOW WARNINGS").await;
+        tells_again(&mut reader).await;
+        comes(&mut client, &mut reader, "SHOW WARNINGS").await;
+    });
+}
