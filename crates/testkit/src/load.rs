@@ -25,6 +25,7 @@ use counters::Counters;
 pub use counters::{Snapshot, Stats};
 pub use histogram::Histogram;
 pub use operation::{Mix, Operation};
+pub use random::Random;
 pub use schema::{SCHEMA, create_schema};
 
 /// Connections that do the same.

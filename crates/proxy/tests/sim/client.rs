@@ -32,8 +32,8 @@ const NEEDS_PREPARING: u16 = 1615;
 /// The proxy's own: none could be had in time.
 const NO_CONNECTION: u16 = 9001;
 /// What the proxy says of a lost server below 2000, where client libraries have their own numbers:
-/// the above, and `ER_SERVER_SHUTDOWN`.
-const LOST: [u16; 2] = [DEADLOCK, 1053];
+/// the above, `ER_SERVER_SHUTDOWN`, and `ER_UNKNOWN_ERROR` of a KILL that could not be sent.
+const LOST: [u16; 3] = [DEADLOCK, 1053, 1105];
 
 /// A client's part in the simulation.
 pub(super) struct Player {
@@ -246,12 +246,10 @@ impl Player {
             {
                 self.world.note(format!("c{}: {text}: {error}", self.me));
                 twin.roll_back();
-                twin.has_lost_last_id = true;
                 return Then::Go;
             }
             Err(ClientError::Server(error)) if error.code == UNKNOWN_COLUMN => {}
             Err(error) => return self.explain(error, text),
-            Ok(_) if twin.has_lost_last_id && text == "SELECT LAST_INSERT_ID()" => return Then::Go,
             Ok(_) => {}
         }
         let reads_rows = matches!(statement, Statement::Rows(_));

@@ -1,28 +1,22 @@
 //! The numbers that a seed stands for.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::time::Duration;
 
-/// A generator (`SplitMix64`) that everything in a simulation draws from.
+use testkit::load::Random;
+
+/// A generator that everything in a simulation draws from.
 #[derive(Debug)]
-pub(super) struct Dice(Cell<u64>);
+pub(super) struct Dice(RefCell<Random>);
 
 impl Dice {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(Cell::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
-    }
-
-    fn roll(&self) -> u64 {
-        let state = self.0.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
-        self.0.set(state);
-        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+    pub(super) const fn new(seed: u64) -> Self {
+        Self(RefCell::new(Random::new(seed)))
     }
 
     /// A number below `bound`, which is not 0.
     pub(super) fn below(&self, bound: u64) -> u64 {
-        self.roll() % bound
+        self.0.borrow_mut().below(bound)
     }
 
     /// The same for lengths and places.

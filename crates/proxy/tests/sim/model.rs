@@ -45,8 +45,6 @@ pub(super) struct Session {
     /// What it has inserted and not committed.
     pub(super) pending: Vec<u64>,
     last_id: u64,
-    /// A server was lost, and with it perhaps what it generated last.
-    pub(super) has_lost_last_id: bool,
     prepared: HashMap<u32, String>,
     prepared_last: u32,
     /// The error of the last statement.
@@ -64,7 +62,6 @@ impl Session {
             in_transaction: false,
             pending: Vec::new(),
             last_id: 0,
-            has_lost_last_id: false,
             prepared: HashMap::new(),
             prepared_last: 0,
             error: None,
@@ -253,7 +250,6 @@ impl Session {
             self.commit(database);
         }
         self.last_id = id + 7;
-        self.has_lost_last_id = false;
         Answer::Ok { affected: 1, last_id: self.last_id }
     }
 

@@ -45,7 +45,7 @@ fn every_seed_keeps_what_is_promised() {
 #[test]
 fn an_answer_of_another_session_is_noticed() {
     for seed in 0..8 {
-        let faults = Faults { swapped: 20, ..Faults::default() };
+        let faults = Faults { swapped: 5, ..Faults::default() };
         let failure = play(&World::with(seed, Dice::new(seed), faults)).expect_err("a fault that was put in");
         assert!(failure.contains("somebody else's"), "another failure: {failure}");
     }

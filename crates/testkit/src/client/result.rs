@@ -125,6 +125,10 @@ pub(super) async fn read_columns<S: AsyncRead + AsyncWrite + Unpin>(
     let mut columns = Vec::new();
     for _ in 0..count {
         let payload = packets.read().await?;
+        // A result may end with an error at any packet; no definition begins so.
+        if payload.first() == Some(&packet::Err::HEADER) {
+            return Err(ClientError::from_packet(&payload, packets.capabilities()));
+        }
         let column = packet::Column::decode(&payload, packets.capabilities())?;
         columns.push(Column { name: String::from_utf8_lossy(column.name).into_owned(), kind: column.kind });
     }

@@ -2,10 +2,11 @@
 
 /// The `SplitMix64` generator: small, fast, and good enough to choose rows.
 #[derive(Debug, Clone)]
-pub(super) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(super) const fn new(seed: u64) -> Self {
+    /// The numbers that `seed` stands for.
+    pub const fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0xd134_2543_de82_ef95))
     }
 
@@ -18,7 +19,7 @@ impl Random {
     }
 
     /// A number below `limit`, which is above 0.
-    pub(super) const fn below(&mut self, limit: u64) -> u64 {
+    pub const fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 }
