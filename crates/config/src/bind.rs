@@ -38,7 +38,7 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path, strictness: Strictness) -> Res
     let listeners = check::all(&read.tables, read.complete, &mut read.problems);
     let Read { tables, unbuilt, left_out, .. } = read.sound()?;
     let config = config(&tables, listeners, None);
-    if let Some(message) = check::own_server(&config) {
+    if let Some(message) = check::own_server(&config, &check::endpoints(&config)) {
         return Err(Problems::one(Problem::new(origin, 0, message)));
     }
     let file = origin.display();

@@ -287,9 +287,9 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
         .collect();
     warnings.extend(unserved);
     warnings.extend(destinations(config, &served));
-    let endpoints: HashSet<_> = in_turns(&config.servers).map(Server::endpoint).collect();
+    let endpoints = endpoints(config);
     warnings.extend(shared_addresses(config));
-    warnings.extend(own_server(config));
+    warnings.extend(own_server(config, &endpoints));
     for options in &config.server_options {
         let endpoint = options.endpoint();
         if !endpoints.contains(&endpoint) {
@@ -350,9 +350,13 @@ fn shared_addresses(config: &Config) -> impl Iterator<Item = String> {
         .map(|address| format!("{address} is both the admin port's and one where clients connect"))
 }
 
+/// Where servers are.
+pub(super) fn endpoints(config: &Config) -> HashSet<Endpoint> {
+    in_turns(&config.servers).map(Server::endpoint).collect()
+}
+
 /// A server that is the proxy itself: each of its connections would open another one, without end.
-pub(super) fn own_server(config: &Config) -> Option<String> {
-    let servers: HashSet<_> = in_turns(&config.servers).map(Server::endpoint).collect();
+pub(super) fn own_server(config: &Config, servers: &HashSet<Endpoint>) -> Option<String> {
     let is_own = |address: &&Address| {
         let Address::Tcp(tcp) = address else { return false };
         let has = |host: String| servers.contains(&Endpoint::Tcp { host, port: tcp.port() });
