@@ -163,28 +163,46 @@ impl Session {
     /// does it; so it is for a listener that falls back. Nothing if the client was told why there
     /// is no server.
     pub(super) async fn reach(&mut self, decided: &mut Decided) -> Result<Option<u32>, Ending> {
-        // Boxed: there mostly is a writer.
+        // Boxed, as the other ways are: mostly there is a server.
         if self.begins_later() {
             return Box::pin(self.reach_with_begin(decided)).await;
         }
         let hostgroup = decided.hostgroup;
-        let instead = self.course.account.instead_of(hostgroup, decided.is_split);
-        let needs_none = instead.is_none() && decided.may_need_no_writer();
-        let full = if instead.is_some() || needs_none { Full::Elsewhere } else { Full::TryAgain };
-        let Err(why) = self.go_to(hostgroup, full).await? else { return Ok(Some(hostgroup)) };
+        let full = self.full(hostgroup, Some(decided));
+        match self.go_to(hostgroup, full).await? {
+            Ok(()) => Ok(Some(hostgroup)),
+            Err(why) => Box::pin(self.reach_instead(why, decided)).await,
+        }
+    }
+
+    /// Whether the search for a server of this hostgroup waits for servers that do not work: not if
+    /// another hostgroup may do in its place.
+    pub(super) fn full(&self, hostgroup: u32, decided: Option<&Decided>) -> Full {
+        let is_split = decided.is_some_and(|decided| decided.is_split);
+        let has_instead = self.instead_of(hostgroup, is_split).is_some()
+            || decided.is_some_and(Decided::may_need_no_writer);
+        if has_instead { Full::Elsewhere } else { Full::TryAgain }
+    }
+
+    fn instead_of(&self, hostgroup: u32, is_split: bool) -> Option<u32> {
+        self.course.account.instead_of(hostgroup, is_split)
+    }
+
+    /// Goes on with a command that has found no server where it was to go, because of `why`.
+    async fn reach_instead(
+        &mut self,
+        why: AcquireError,
+        decided: &mut Decided,
+    ) -> Result<Option<u32>, Ending> {
+        let instead = self.instead_of(decided.hostgroup, decided.is_split);
         let is_lack = match &why {
             AcquireError::Proxy(error) => error.is_of_server(),
             AcquireError::Server(_) => true,
         };
-        if needs_none && is_lack {
-            return Box::pin(self.reach_without_writer(why, decided)).await;
+        if is_lack && instead.is_none() && decided.may_need_no_writer() {
+            return self.reach_without_writer(why, decided).await;
         }
-        let Some(writer) = instead.filter(|_| is_lack) else {
-            if !self.tries_again(decided) {
-                self.refuse_unserved(why).await?;
-            }
-            return Ok(None);
-        };
+        let Some(writer) = instead.filter(|_| is_lack) else { return self.unreached(why, decided).await };
         (decided.hostgroup, decided.is_split) = (writer, false);
         self.course.internal_lost = false;
         match self.go_to(writer, Full::TryAgain).await? {

@@ -11,7 +11,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::kill::killed_here;
-use crate::backend::{Found, Full, InLine, Place, Whom, take, take_at_once};
+use crate::backend::{Found, InLine, Place, Whom, take, take_at_once};
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::sock::Input;
@@ -56,11 +56,7 @@ impl Session {
         let now @ (began, uptime) = worker.shared.now();
         let asker = self.course.asker(&self.identity, self.status);
         // Where another hostgroup may do it as well, nobody waits for servers that do not work.
-        let decided = self.course.decided.as_ref();
-        let (is_split, needs_no_writer) =
-            decided.map_or((false, false), |decided| (decided.is_split, decided.may_need_no_writer()));
-        let has_instead = needs_no_writer || self.course.account.instead_of(hostgroup, is_split).is_some();
-        let full = if has_instead { Full::Elsewhere } else { Full::TryAgain };
+        let full = self.full(hostgroup, self.course.decided.as_ref());
         let whom = Whom { asker: Some(&asker), ..Whom::of(&self.identity.account.user) };
         let line = match take(&worker, hostgroup, uptime, |_| false, full, &whom) {
             Some(Place::Spare(entry)) => match take_at_once(&worker, hostgroup, entry, &asker) {

@@ -374,6 +374,6 @@ mod tests {
             size_of::<F>()
         }
         let bytes = size(Session::handle);
-        assert!(bytes <= 1640, "the future of a command that waits has {bytes} bytes");
+        assert!(bytes <= 1600, "the future of a command that waits has {bytes} bytes");
     }
 }

@@ -77,7 +77,6 @@ impl Session {
         if self.worker.shared.pool.works(hostgroup, self.worker.shared.uptime()) {
             return self.unreached(why, decided).await;
         }
-        let status = self.status;
         match self.without_writer(decided) {
             Without::Later => return self.begin_later().await,
             Without::Reader(reader) => {
@@ -90,7 +89,6 @@ impl Session {
             Without::Waits => {}
         }
         let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? else { return Ok(Some(hostgroup)) };
-        self.keep_status(status);
         self.unreached(why, decided).await
     }
 
@@ -219,18 +217,14 @@ impl Session {
     }
 
     /// The command in the backlog has found no server.
-    async fn unreached(&mut self, why: AcquireError, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+    pub(super) async fn unreached(
+        &mut self,
+        why: AcquireError,
+        decided: &mut Decided,
+    ) -> Result<Option<u32>, Ending> {
         if !self.tries_again(decided) {
             self.refuse_unserved(why).await?;
         }
         Ok(None)
-    }
-
-    /// The session has no connection, and is still as its client has set it: whether transactions
-    /// begin by themselves decides where the next statement goes.
-    fn keep_status(&mut self, before: StatusFlags) {
-        if self.backend.is_none() {
-            self.status = before & (StatusFlags::AUTOCOMMIT | StatusFlags::NO_BACKSLASH_ESCAPES);
-        }
     }
 }
