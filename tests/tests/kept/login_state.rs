@@ -64,7 +64,7 @@ fn compare(backend: &Backend) {
     });
 }
 
-pub(super) fn c03_a_session_has_what_its_login_gave(backend: &Backend) {
+pub(super) fn c04_a_session_has_what_its_login_gave(backend: &Backend) {
     backend.sql("SET GLOBAL interactive_timeout = 1111; SET GLOBAL wait_timeout = 2222");
     compare(backend);
     if backend.make == Make::MariaDb {
@@ -76,7 +76,7 @@ pub(super) fn c03_a_session_has_what_its_login_gave(backend: &Backend) {
 }
 
 #[test]
-fn c03_a_server_that_ignores_the_clients_character_set_goes_on_with_that() {
+fn c06_a_server_that_ignores_the_clients_character_set_goes_on_with_that() {
     let backend = Backend::start(&["--skip-character-set-client-handshake", "--character-set-server=latin1"]);
     compare(&super::prepared(backend));
 }

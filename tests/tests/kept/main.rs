@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use hand_over::c04_a_savepoint_without_autocommit_stays_with_its_session;
-use login_state::{a_new_client_has_the_packet_limit_of_its_time, c03_a_session_has_what_its_login_gave};
+use login_state::{a_new_client_has_the_packet_limit_of_its_time, c04_a_session_has_what_its_login_gave};
 
 use e2e::{Backend, Proxy, Setup, on_each_server, run, wait_for};
 use testkit::client::{Client, Options, QueryResult};
@@ -32,11 +32,11 @@ fn prepared(backend: Backend) -> Backend {
 on_each_server! {
     c04_nothing_of_a_client_is_left_to_the_next,
     short_connections_cost_few_logins,
-    c03_every_session_begins_with_what_init_connect_says,
+    c04_every_session_begins_with_what_init_connect_says,
     connections_are_there_before_they_are_needed,
     c04_stored_code_binds_where_it_leaves_something,
     c04_a_savepoint_without_autocommit_stays_with_its_session,
-    c03_a_session_has_what_its_login_gave,
+    c04_a_session_has_what_its_login_gave,
     a_new_client_has_the_packet_limit_of_its_time,
 }
 
@@ -152,7 +152,7 @@ fn short_connections_cost_few_logins(backend: &Backend) {
     assert!(created.parse::<u32>().unwrap() <= 20, "200 clients cost {created} logins");
 }
 
-fn c03_every_session_begins_with_what_init_connect_says(backend: &Backend) {
+fn c04_every_session_begins_with_what_init_connect_says(backend: &Backend) {
     let init = "\"SET SESSION max_sort_length = 77; SET @begun = 'yes', @also = ';'\"";
     let proxy = setup(backend).one_thread().variable("init_connect", init).start();
     run(async {

@@ -88,7 +88,7 @@ fn what_it_does_to_the_status_is_known() {
 }
 
 #[test]
-fn c03_the_next_session_begins_with_it_as_well() {
+fn c04_the_next_session_begins_with_it_as_well() {
     play(async || {
         let (stage, mut servers) = stage(with_init(shared(), INIT));
         let mut one = log_in(&stage).await;
@@ -115,7 +115,7 @@ fn c03_the_next_session_begins_with_it_as_well() {
 }
 
 #[test]
-fn c03_a_key_that_it_has_generated_is_not_the_next_sessions() {
+fn c05_a_key_that_it_has_generated_is_not_the_next_sessions() {
     const AUDIT: &str = "INSERT INTO logins VALUES ()";
     play(async || {
         let (stage, mut servers) = stage(with_init(shared(), AUDIT));

@@ -23,7 +23,7 @@ async fn two_with(options: &Options) -> (Stage, Servers, Client, Client, Databas
 }
 
 #[test]
-fn c03_what_mariadb_forgets_of_a_login_is_said_again() {
+fn c04_what_mariadb_forgets_of_a_login_is_said_again() {
     const LOST: &str =
         "SET sql_mode = CONCAT(@@sql_mode, ',IGNORE_SPACE'), wait_timeout = @@GLOBAL.interactive_timeout";
     let more = Capabilities::IGNORE_SPACE | Capabilities::INTERACTIVE;
@@ -47,7 +47,7 @@ fn c03_what_mariadb_forgets_of_a_login_is_said_again() {
 }
 
 #[test]
-fn c03_the_time_limit_of_an_account_outlives_a_reset() {
+fn c04_the_time_limit_of_an_account_outlives_a_reset() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = two_with(&options()).await;
         two.send_query("SELECT 0").await;
@@ -65,7 +65,7 @@ fn c03_the_time_limit_of_an_account_outlives_a_reset() {
 }
 
 #[test]
-fn c03_no_time_limit_of_the_network_is_left_to_the_next_session() {
+fn c04_no_time_limit_of_the_network_is_left_to_the_next_session() {
     const TIMEOUTS: &str = "SET SESSION net_write_timeout = DEFAULT, net_read_timeout = DEFAULT";
     play(async || {
         for resets in [false, true] {
