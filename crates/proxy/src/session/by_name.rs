@@ -68,9 +68,7 @@ impl Session {
                 return Ok(false);
             }
         };
-        // That has hidden how many rows the statement before had.
-        self.note_ran();
-        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        self.hide_last_result();
         let mut refusal = None;
         for (name, reply) in names.iter().zip(&replies) {
             if reply.error().is_none() {

@@ -14,7 +14,6 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 use super::Session;
 use super::correction::correction;
 use super::course::Course;
-use super::last_result::NOWHERE;
 use crate::backend::{Reply, only_row};
 use crate::ending::Ending;
 use crate::state::{Mark, Pin};
@@ -150,8 +149,7 @@ impl Session {
         let question = (self.query(QUESTION), Answer::Result);
         // If that fails, the client hears of it with its next statement.
         let replies = self.internal_query(&[question]).await?.unwrap_or_default();
-        self.note_ran();
-        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        self.hide_last_result();
         let Some(mut error) = self.course.take_kept_error() else { return Ok(()) };
         if replies.first().is_some_and(|reply| error.is_all_in(reply)) {
             error.is_released = true;
@@ -175,8 +173,7 @@ impl Session {
         let (signal, status) = ((self.query(&error.signal), Answer::Result), self.status);
         // If that fails, the client hears it of its own statement.
         let replies = self.internal_query(&[signal]).await?.unwrap_or_default();
-        self.note_ran();
-        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        self.hide_last_result();
         let Some(backend) = self.backend.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };
         backend.connection_mut().set_own_warnings(false);
         // An error that is told so ends no transaction.

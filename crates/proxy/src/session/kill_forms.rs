@@ -14,7 +14,6 @@ use super::Session;
 use super::backlog::whole_front;
 use super::correction::correction;
 use super::execute::id;
-use super::last_result::NOWHERE;
 use crate::backend::{Full, only_row};
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -108,8 +107,7 @@ impl Session {
         let text = text.unwrap_or_default();
         let Some(form) = kill::parse(&text) else { return Ok(()) };
         let Target::Variable(name) = form.target else { return Ok(()) };
-        self.note_ran();
-        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        self.hide_last_result();
         let question = (self.query(&[b"SELECT @", name].concat()), Answer::Result);
         let replies = match self.internal_query(&[question]).await? {
             Ok(replies) => replies,

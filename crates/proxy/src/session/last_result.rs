@@ -46,6 +46,13 @@ impl Session {
         Ok(())
     }
 
+    /// An internal query runs over the connection in use: it hides how many rows the statement
+    /// before had.
+    pub(super) fn hide_last_result(&mut self) {
+        self.note_ran();
+        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+    }
+
     /// Whether what the backend in use has to say is about the session's statements.
     pub(super) fn has_warnings(&self) -> bool {
         self.course.pins.holds(Pin::Warnings, self.course.hostgroup)
@@ -71,9 +78,7 @@ impl Session {
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().set_own_warnings(false);
         }
-        self.note_ran();
-        // That has hidden how many rows the statement before had.
-        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        self.hide_last_result();
         Ok(())
     }
 

@@ -19,7 +19,6 @@ use wire::reply::Answer;
 use super::Session;
 use super::course::Behind;
 use super::course::prepared::Prepared;
-use super::last_result::NOWHERE;
 use super::prepare::NotPrepared;
 use crate::backend::{InternalQuery, only_row};
 use crate::ending::Ending;
@@ -178,8 +177,7 @@ impl Session {
         let Ok(Some(now)) = self.ask_modes().await? else { return Ok(()) };
         // If that fails, the client hears it of its own statement.
         let _ = self.internal_query(&[(self.query(&modes.charsets()), Answer::Result)]).await?;
-        self.note_ran();
-        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        self.hide_last_result();
         self.course.behind = Some(Box::new(Behind::Set(now.charsets())));
         Ok(())
     }
@@ -190,9 +188,7 @@ impl Session {
         let asks_for_rows = self.course.pins.holds(Pin::FoundRows, hostgroup);
         let question = if asks_for_rows { QUESTION_AND_ROWS } else { QUESTION };
         let answered = self.internal_query(&[(self.query(question), Answer::Result)]).await?;
-        // It hides how many rows the statement before had.
-        self.note_ran();
-        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        self.hide_last_result();
         let replies = match answered {
             Err(error) => return Ok(Err(NotPrepared::Lost(error))),
             Ok(replies) => replies,

@@ -13,7 +13,6 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::course::unjudged::{CODE, Routine};
-use super::last_result::NOWHERE;
 use crate::backend::{Reply, only_row};
 use crate::ending::Ending;
 use crate::limits::{ROUTINE_BYTES_MAX, ROUTINES_MAX};
@@ -112,8 +111,7 @@ impl Session {
         let unknown = self.unknown_here();
         let question = (self.query(FIRST_QUESTION), Answer::Result);
         let replies = self.internal_query(&[question]).await?.unwrap_or_default();
-        self.note_ran();
-        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        self.hide_last_result();
         let row = replies.first().and_then(only_row).map(texts).unwrap_or_default();
         let mut numbers = row.iter();
         let counted = &mut self.course.counted;

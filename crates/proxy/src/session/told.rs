@@ -8,7 +8,6 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::Session;
 use super::course::Behind;
-use super::last_result::NOWHERE;
 use crate::backend::{Reply, only_row};
 use crate::ending::Ending;
 use crate::state::{Pin, set};
@@ -29,8 +28,7 @@ impl Session {
                 // If that fails, the client hears of it with its next statement.
                 let replies =
                     self.internal_query(&[(self.query(&text), Answer::Result)]).await?.unwrap_or_default();
-                self.note_ran();
-                (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+                self.hide_last_result();
                 // MySQL says that a character set is outdated, also in its answer to a COM_PING.
                 if replies.iter().any(Reply::warns) { self.forget_warnings().await } else { Ok(()) }
             }
@@ -57,8 +55,7 @@ impl Session {
         let question = self.query(format!("SELECT @@session.{name}").as_bytes());
         // If that fails, the client hears of it with its next statement.
         let replies = self.internal_query(&[(question, Answer::Result)]).await?.unwrap_or_default();
-        self.note_ran();
-        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        self.hide_last_result();
         let told = replies.first().and_then(|reply| {
             let (value, is_number) = value_of(reply, self.capabilities())?;
             set::of_told(name, value, is_number)

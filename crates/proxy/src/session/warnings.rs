@@ -8,7 +8,6 @@ use wire::frame::{HEADER_LEN, Header};
 use wire::reply::Answer;
 
 use super::Session;
-use super::last_result::NOWHERE;
 use crate::control::running::Warned;
 use crate::ending::Ending;
 
@@ -27,8 +26,7 @@ impl Session {
         let question = (self.query(QUESTION), Answer::Result);
         // If that fails, the client hears of it with its next statement.
         let replies = self.internal_query(&[question]).await?.unwrap_or_default();
-        self.note_ran();
-        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        self.hide_last_result();
         for reply in replies {
             rows(&reply.bytes).for_each(|warning| self.log_warning(&warning, warned));
         }
