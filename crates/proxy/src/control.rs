@@ -423,7 +423,7 @@ fn overdue_request(id: u32) -> Request {
         match verdict.await {
             Ok(Verdict::Done | Verdict::Unknown) | Err(_) => {}
             Ok(verdict) => {
-                tracing::warn!(connection = id, ?verdict, "a statement that takes too long cannot be killed");
+                tracing::warn!(connection = id, %verdict, "a statement that takes too long cannot be killed");
             }
         }
     });

@@ -6,6 +6,7 @@
 
 mod stand_in;
 
+use std::fmt::{self, Display};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use wire::command::Kind;
 use wire::{Capabilities, Codec as _, packet};
 
 use crate::arrival::Peer;
+use crate::audit::refusal_in;
 use crate::backend::{Backend, OpenError, QUIT, Target, open};
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
@@ -58,6 +60,18 @@ pub(crate) enum Verdict {
     /// The server says no: the payload of its ERR packet, with the session's id in place of its
     /// thread's.
     Refused(Vec<u8>),
+}
+
+impl Display for Verdict {
+    /// In the words of a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done => f.write_str("killed"),
+            Self::Unknown => f.write_str("the server does not know it"),
+            Self::Failed(error) => write!(f, "{error}"),
+            Self::Refused(payload) => f.write_str(refusal_in(payload).as_deref().unwrap_or("refused")),
+        }
+    }
 }
 
 impl Request {
@@ -142,7 +156,7 @@ pub(crate) async fn kill(shot: Shot, victim: Victim, request: Request) {
     let killed = matches!(verdict, Verdict::Done);
     if !killed {
         let (server, thread) = (&shot.target, shot.thread_id);
-        tracing::warn!(%server, thread, ?verdict, "a killed session may run on at its server");
+        tracing::warn!(%server, thread, %verdict, "a killed session may run on at its server");
     }
     request.answer(Verdict::Done);
     if killed {
@@ -172,7 +186,7 @@ pub(crate) async fn clean_up(shot: Shot, backend: Backend) {
     let verdict = shot.fire(None).await;
     if !matches!(verdict, Verdict::Done) {
         let (server, thread) = (&shot.target, shot.thread_id);
-        tracing::warn!(%server, thread, ?verdict, "the statement of a client that vanished may run on");
+        tracing::warn!(%server, thread, %verdict, "the statement of a client that vanished may run on");
     }
     drop(backend);
 }
@@ -183,8 +197,7 @@ async fn in_time(
     target: &Target,
     attempt: impl Future<Output = Result<Verdict, OpenError>>,
 ) -> Verdict {
-    let failed =
-        |why: &dyn std::fmt::Display| Verdict::Failed(ClientError::kill_failed(kill.id, target, &why));
+    let failed = |why: &dyn Display| Verdict::Failed(ClientError::kill_failed(kill.id, target, &why));
     match timeout(KILL_TIME_MAX, attempt).await {
         Ok(Ok(verdict)) => verdict,
         Ok(Err(OpenError::Refused { payload, .. })) => Verdict::Refused(payload),
@@ -249,5 +262,22 @@ impl Shot {
         let message = format!("{text} {}", self.kill.id);
         let told = packet::Err { message: message.as_bytes(), ..error };
         Ok(Verdict::Refused(told.encode(CAPABILITIES)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_are_told_in_words() {
+        let error = ClientError::unknown_thread(7);
+        let text = error.to_string();
+        assert_eq!(Verdict::Failed(error).to_string(), text);
+        assert!(!text.contains("ClientError") && text.contains('7'), "{text}");
+        let refused = packet::Err { code: 1095, sql_state: Some(*b"HY000"), message: b"not the owner" };
+        let payload = refused.encode(Capabilities::PROTOCOL_41);
+        assert!(Verdict::Refused(payload).to_string().contains("not the owner"));
+        assert_eq!(Verdict::Refused(Vec::new()).to_string(), "refused");
     }
 }
