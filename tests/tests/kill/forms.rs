@@ -43,7 +43,9 @@ fn c03_kill_is_understood_in_every_form(db: &Backend) {
             wait_for("the end of the statement", || running(db, "kill_forms") == 0);
         }
         // The results are as many as the statements.
-        let idle = Client::connect(&options).await.unwrap();
+        let mut idle = Client::connect(&options).await.unwrap();
+        // Its login is over for the client a moment before it is for the worker.
+        idle.ping().await.unwrap();
         let text = format!("KILL {}; SELECT 1; SELECT 2", idle.server().connection_id);
         assert_eq!(killer.query_all(&text).await.unwrap().len(), 3);
         // The first error ends them.
