@@ -49,9 +49,8 @@ impl Users {
         let usable = active.filter(|row| row.frontend);
         let by_name: HashMap<_, _> = in_turns(usable)
             .filter_map(|row| {
-                let credential = Credential::parse(row.password.as_bytes()).ok()?;
-                let additional = row.attributes.additional_password.as_deref().map(Credential::parse);
-                let additional = additional.transpose().ok()?;
+                let credential = row.credential().ok()?;
+                let additional = row.additional_credential().transpose().ok()?;
                 let name = row.username.clone().into_bytes();
                 let for_servers = for_servers.contains(row.username.as_str());
                 let before = before(&name);

@@ -1,6 +1,7 @@
 //! Logins of clients to the proxy and of the proxy to servers: who gets in, how, and what the
 //! others are told.
 
+mod clear;
 mod limits;
 mod matrix;
 mod methods;

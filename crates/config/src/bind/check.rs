@@ -2,6 +2,7 @@
 //! tables.
 
 mod listeners;
+mod passwords;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -18,7 +19,7 @@ use crate::problem::Problem;
 use crate::row::PlacedRow;
 use crate::schema::{
     LISTENERS, MYSQL_FIREWALL_WHITELIST_RULES, MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS, MYSQL_SERVERS,
-    MYSQL_VARIABLES, POINTSMAN_VARIABLES, SECTIONS, Scalar, Section, Shape, addresses,
+    MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_VARIABLES, SECTIONS, Scalar, Section, Shape, addresses,
 };
 use crate::tree::Place;
 use crate::turns::in_turns;
@@ -60,10 +61,13 @@ pub(super) fn broken<'a>(
     section: &'a Section,
     row: &'a PlacedRow,
 ) -> impl Iterator<Item = (&'a Place, String)> {
-    section.rules.iter().filter(|rule| !rule.holds(&row.row)).map(|rule| {
-        let column = rule.column();
-        (row.place(column), format!("`{}.{column}` {}", section.name, rule.message()))
-    })
+    let rules = section.rules.iter().filter(|rule| !rule.holds(&row.row));
+    let is_user = section.name == MYSQL_USERS.name;
+    let password = if is_user { passwords::wrong(&row.row) } else { None };
+    let broken = rules.map(|rule| (rule.column(), rule.message()));
+    broken
+        .chain(password.map(|error| ("password", error)))
+        .map(|(column, message)| (row.place(column), format!("`{}.{column}` {message}", section.name)))
 }
 
 /// The listeners that the rows of `listeners` and the variable `interfaces` ask for together. An

@@ -26,6 +26,7 @@ const COLUMNS: [Column; 4] = [
         name: "attributes",
         members: &[
             "additional_password",
+            "clear_password",
             "hints",
             "max_qps",
             "max_concurrent",

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use wire::auth::{Credential, CredentialError};
+
 use super::user_attributes::UserAttributes;
+use crate::password;
 use crate::row::from_row;
 use crate::schema::MYSQL_USERS;
 
@@ -14,7 +17,8 @@ pub struct User {
     /// The name.
     pub username: String,
     /// Empty (no password), clear text, `*` and 40 hex digits (`mysql_native_password`), or a
-    /// `$A$005$...` string (`caching_sha2_password`). Never printed by `Debug`.
+    /// `$A$005$...` string (`caching_sha2_password`). With `clear_password` in the attributes:
+    /// clear text. Never printed by `Debug`.
     pub password: String,
     /// Whether the account exists as far as clients and servers are concerned.
     pub active: bool,
@@ -55,6 +59,20 @@ from_row!(User, MYSQL_USERS, {
     attributes,
     comment,
 });
+
+impl User {
+    /// What `password` is: the password itself or a hash of it. Rows that were checked give no
+    /// error.
+    pub fn credential(&self) -> Result<Credential, CredentialError> {
+        password::credential(self.password.as_bytes(), self.attributes.clear_password)
+    }
+
+    /// The same of the second password, if there is one.
+    pub fn additional_credential(&self) -> Option<Result<Credential, CredentialError>> {
+        let text = self.attributes.additional_password.as_deref()?;
+        Some(password::credential(text, self.attributes.clear_password))
+    }
+}
 
 impl fmt::Debug for User {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

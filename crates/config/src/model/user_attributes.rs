@@ -14,6 +14,8 @@ pub struct UserAttributes {
     /// passwords can be changed in clients, proxy and servers one after the other. Written as
     /// hexadecimal digits, as in ProxySQL. Never printed by `Debug`.
     pub additional_password: Option<Vec<u8>>,
+    /// Whether both passwords are clear texts, whatever their form (`clear_password`).
+    pub clear_password: bool,
     /// Whether hints in the comments of the user's statements count (`hints`).
     pub hints: bool,
     /// Most statements of the user in a second, on all its connections together; at least 1.
@@ -69,6 +71,7 @@ impl Default for UserAttributes {
     fn default() -> Self {
         Self {
             additional_password: None,
+            clear_password: false,
             hints: true,
             max_qps: None,
             max_concurrent: None,
@@ -88,19 +91,25 @@ impl FromStr for UserAttributes {
             return Ok(Self::default());
         }
         let json = Json::parse(text).ok_or("must be JSON, or empty")?;
-        let hints = match json.get("hints") {
-            None | Some(Json::Null) => true,
-            Some(value) => value.switch().ok_or("must have `hints` as true or false")?,
-        };
+        let clear_password = switch(&json, "clear_password", false)?;
         Ok(Self {
-            additional_password: additional_password(&json)?,
-            hints,
+            additional_password: additional_password(&json, clear_password)?,
+            clear_password,
+            hints: switch(&json, "hints", true)?,
             max_qps: limit(&json, "max_qps")?,
             max_concurrent: limit(&json, "max_concurrent")?,
             max_backend_connections: limit(&json, "max_backend_connections")?,
             isolation: isolation(&json)?,
             spiffe_id: spiffe_id(&json)?,
         })
+    }
+}
+
+/// A switch that is `preset` where it is not given.
+fn switch(json: &Json, name: &str, preset: bool) -> Result<bool, String> {
+    match json.get(name) {
+        None | Some(Json::Null) => Ok(preset),
+        Some(value) => value.switch().ok_or_else(|| format!("must have `{name}` as true or false")),
     }
 }
 
@@ -134,7 +143,7 @@ fn spiffe_id(json: &Json) -> Result<Option<SpiffeId>, String> {
 }
 
 /// The second password, if there is one.
-fn additional_password(json: &Json) -> Result<Option<Vec<u8>>, String> {
+fn additional_password(json: &Json, clear: bool) -> Result<Option<Vec<u8>>, String> {
     let digits = match json.get("additional_password") {
         None | Some(Json::Null) => return Ok(None),
         Some(value) => value.text().and_then(bytes),
@@ -143,7 +152,7 @@ fn additional_password(json: &Json) -> Result<Option<Vec<u8>>, String> {
     if password.is_empty() {
         return Ok(None);
     }
-    let check = std::str::from_utf8(&password).map_or(Ok(()), password::check);
+    let check = std::str::from_utf8(&password).map_or(Ok(()), |text| password::check(text, clear));
     check.map_err(|error| format!("has an `additional_password` that {error}"))?;
     Ok(Some(password))
 }
@@ -164,6 +173,7 @@ impl fmt::Debug for UserAttributes {
         let password = if self.additional_password.is_some() { "hidden" } else { "none" };
         f.debug_struct("UserAttributes")
             .field("additional_password", &password)
+            .field("clear_password", &self.clear_password)
             .field("hints", &self.hints)
             .field("max_qps", &self.max_qps)
             .field("max_concurrent", &self.max_concurrent)
@@ -210,6 +220,14 @@ mod tests {
     }
 
     #[test]
+    fn a_second_password_that_looks_like_a_hash_can_be_clear() {
+        let text = r#"{"clear_password": true, "additional_password": "2441243030352461"}"#;
+        assert_eq!(password(text), Ok(Some(b"$A$005$a".to_vec())));
+        assert!(password(&text.replace("true", "false")).unwrap_err().contains("`clear_password`"));
+        assert!(password(&text.replace("true", "3")).is_err());
+    }
+
+    #[test]
     fn hints_count_unless_they_are_switched_off() {
         let hints = |text: &str| text.parse().map(|attributes: UserAttributes| attributes.hints).ok();
         for (text, expected) in [
@@ -245,7 +263,7 @@ mod tests {
         let attributes: UserAttributes = r#"{"additional_password": "736563726574"}"#.parse().unwrap();
         assert_eq!(
             format!("{attributes:?}"),
-            r#"UserAttributes { additional_password: "hidden", hints: true, max_qps: None, max_concurrent: None, max_backend_connections: None, isolation: None, spiffe_id: None }"#
+            r#"UserAttributes { additional_password: "hidden", clear_password: false, hints: true, max_qps: None, max_concurrent: None, max_backend_connections: None, isolation: None, spiffe_id: None }"#
         );
     }
 

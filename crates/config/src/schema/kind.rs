@@ -5,7 +5,6 @@ use std::fmt;
 use crate::json::is_json;
 use crate::model::{Address, Credentials, HostgroupSettings, Networks, UserAttributes};
 use crate::nearest::suggestion;
-use crate::password;
 use crate::tree::Value;
 
 /// Which values a variable or column takes.
@@ -38,7 +37,8 @@ pub enum Kind {
     Addresses,
     /// Networks, separated by `,`, or `*`.
     Networks,
-    /// A user's password, in one of the forms of `mysql_users`.
+    /// A user's password, in one of the forms of `mysql_users`. Which ones depends on another
+    /// column, so that rows are judged and not the value.
     Password,
     /// Accounts `user:password`, separated by `;`.
     Credentials,
@@ -175,7 +175,6 @@ impl Kind {
             Self::Address => drop(text.parse::<Address>().map_err(|error| format!("is wrong: {error}"))?),
             Self::Addresses => drop(addresses(text).map_err(|error| format!("is wrong: {error}"))?),
             Self::Networks => drop(text.parse::<Networks>().map_err(|error| format!("is wrong: {error}"))?),
-            Self::Password => password::check(text)?,
             Self::Credentials => drop(text.parse::<Credentials>().map_err(|error| error.to_string())?),
             Self::Json if !text.is_empty() && !is_json(text) => {
                 return Err("must be JSON, or empty".to_owned());
@@ -184,7 +183,7 @@ impl Kind {
             Self::HostgroupSettings => {
                 let _: HostgroupSettings = text.parse()?;
             }
-            Self::Bool | Self::Int { .. } | Self::Text | Self::Json => {}
+            Self::Bool | Self::Int { .. } | Self::Text | Self::Password | Self::Json => {}
         }
         Ok(Scalar::Text(text.to_owned()))
     }

@@ -79,10 +79,7 @@ impl User {
 
     /// A user of the proxy's own, whom no client can log in as.
     pub(crate) fn of_monitor(name: &str, password: &str) -> Arc<Self> {
-        let credential = match password {
-            "" => Credential::Empty,
-            password => Credential::Clear(password.as_bytes().to_vec()),
-        };
+        let credential = Credential::clear(password.as_bytes());
         let user = Self::new(name.as_bytes().to_vec(), credential, true, &config::User::default());
         Arc::new(Self { is_own: true, ..user })
     }

@@ -30,15 +30,19 @@ pub enum CredentialError {
 }
 
 impl Credential {
+    /// Takes `text` as the password itself, whatever its form.
+    pub fn clear(text: &[u8]) -> Self {
+        if text.is_empty() { Self::Empty } else { Self::Clear(text.to_vec()) }
+    }
+
     /// Reads the text of the `password` column, told apart by its form.
     pub fn parse(text: &[u8]) -> Result<Self, CredentialError> {
         match text {
-            [] => Ok(Self::Empty),
             [b'*', digits @ ..] if digits.len() == 40 => {
                 hexadecimal(digits).map(Self::Native).ok_or(CredentialError::NotHexadecimal)
             }
             _ if text.starts_with(Stored::PREFIX) => Ok(Self::CachingSha2(Stored::parse(text)?)),
-            _ => Ok(Self::Clear(text.to_vec())),
+            _ => Ok(Self::clear(text)),
         }
     }
 }
@@ -80,6 +84,15 @@ mod tests {
         assert_eq!(Credential::parse(b"*short"), Ok(Credential::Clear(b"*short".to_vec())));
         let stored = b"$A$005$THISISACOMBINATIONOFINVALIDSALTANDPASSWORDTHATMUSTNEVERBRBEUSED";
         assert!(matches!(Credential::parse(stored), Ok(Credential::CachingSha2(_))));
+    }
+
+    #[test]
+    fn a_clear_password_may_look_like_a_hash() {
+        let hash = b"*14E65567ABDB5135D0CFD9A70B3032C179A49EE7".as_slice();
+        for text in [hash, b"$A$005$abc", b"secret"] {
+            assert_eq!(Credential::clear(text), Credential::Clear(text.to_vec()));
+        }
+        assert_eq!(Credential::clear(b""), Credential::Empty);
     }
 
     #[test]
