@@ -230,6 +230,30 @@ fn a_file_of_another_program_is_taken_with_warnings() {
     assert!(output.stderr.contains(warning), "{output:#?}");
 }
 
+/// ProxySQL starts with such a rule, too, and it does not match.
+#[test]
+fn a_rule_of_another_program_that_does_not_compile_is_skipped() {
+    let more = "    , { rule_id=2, active=1, match_digest=\"(\", apply=1 }\n    \
+                , { rule_id=3, active=1, match_digest=\"[\", negate_match_pattern=1, apply=1 }\n)\n";
+    let text = CNF
+        .replace("datadir=\"/var/lib/proxysql\"\n", "")
+        .replace("admin_credentials=", "mysql_ifaces=\"\" admin_credentials=");
+    let path = file("expression.cnf", &format!("{}{more}", text.strip_suffix(")\n").unwrap()));
+    let output = command("check", &path);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    for (rule, why) in [(2, "; the rule is skipped\n"), (3, "lets it match every statement\n")] {
+        let start =
+            format!("warning: {}: mysql_query_rules row rule_id={rule}: `match_digest`: ", path.display());
+        let warning = output.stderr.lines().find(|line| line.starts_with(&start)).unwrap_or_default();
+        assert!(format!("{warning}\n").ends_with(why), "{output:#?}");
+    }
+    let output = strictly("check", &path);
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    assert!(output.stderr.contains("2 rules of "), "{output:#?}");
+    let proxy = Proxy::start(&SANDBOX, &path, &[], &[]);
+    proxy.wait_for_log("rule_id=2");
+}
+
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
     for what in ["check", "serve"] {

@@ -10,7 +10,7 @@ mod import;
 use std::path::{Path, PathBuf};
 
 use config::schema::TOP_LEVEL;
-use config::{Draft, Loaded, Problems};
+use config::{Draft, Loaded};
 use rusqlite::{Connection, OpenFlags};
 
 pub use claim::Claim;
@@ -25,13 +25,13 @@ use crate::store::{Store, StoreError, disk_file, set_version};
 pub struct Start {
     /// The configuration file.
     pub file: PathBuf,
+    /// What it holds.
+    pub loaded: Loaded,
     /// Whether a saved configuration is put aside (as `pointsman.db.bak`) and the file taken.
     pub initial: bool,
     /// Whether the file's rows are added to the saved configuration, where they replace those with
     /// the same keys.
     pub reload: bool,
-    /// Whether a file of another program may do without what cannot be used.
-    pub strictness: config::Strictness,
 }
 
 /// A store, and what an operator should know about how it came about.
@@ -48,9 +48,6 @@ pub struct Booted {
 /// Why there is no configuration to start with.
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
-    /// The configuration file is wrong.
-    #[error(transparent)]
-    File(#[from] Problems),
     /// The databases cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -82,8 +79,8 @@ pub enum BootError {
 }
 
 /// Opens the databases and loads the configuration to the store's runtime.
-pub fn boot(start: &Start) -> Result<Booted, BootError> {
-    let loaded = config::load(&start.file, start.strictness)?;
+pub fn boot(start: Start) -> Result<Booted, BootError> {
+    let loaded = start.loaded;
     let datadir = Some(PathBuf::from(&loaded.config.datadir)).filter(|path| !path.as_os_str().is_empty());
     let claim = datadir.as_deref().map(Claim::on).transpose()?;
     if let (true, Some(datadir)) = (start.initial, &datadir) {

@@ -34,6 +34,7 @@ use unbuilt::Unbuilt;
 
 /// The configuration that `parsed` describes, or everything that is wrong with it.
 pub(crate) fn bind(parsed: Parsed, origin: &Path, strictness: Strictness) -> Result<Loaded, Problems> {
+    let lenient = parsed.is_foreign && strictness == Strictness::Lenient;
     let (mut read, notes) = read(parsed, origin, strictness);
     let listeners = check::all(&read.tables, read.complete, &mut read.problems);
     let Read { tables, unbuilt, left_out, .. } = read.sound()?;
@@ -46,7 +47,7 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path, strictness: Strictness) -> Res
     let warnings = warnings.chain(check::warnings(&config));
     let warnings = warnings.map(|warning| format!("{file}: {warning}"));
     let warnings = left_out.iter().map(Problem::to_string).chain(warnings).collect();
-    Ok(Loaded { config, draft: tables.into_draft(), warnings })
+    Ok(Loaded { config, draft: tables.into_draft(), warnings, lenient })
 }
 
 /// The rows that `parsed` describes, each judged by itself.

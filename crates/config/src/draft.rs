@@ -78,6 +78,13 @@ impl Draft {
         }
     }
 
+    /// Keeps the rows of `section` that `keep` wants.
+    pub(crate) fn retain_rows(&mut self, section: &Section, keep: impl FnMut(&Row) -> bool) {
+        if let Some(part) = self.sections.get_mut(section.index()) {
+            Arc::make_mut(&mut part.rows).retain(keep);
+        }
+    }
+
     /// Takes the rows of `section` from `other`.
     pub fn take_rows(&mut self, section: &Section, other: &Self) {
         let at = section.index();

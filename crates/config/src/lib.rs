@@ -12,6 +12,7 @@ mod draft;
 mod file;
 mod formats;
 mod json;
+mod leave_out;
 pub mod manual;
 mod model;
 mod nearest;
@@ -50,6 +51,8 @@ pub struct Loaded {
     /// What is accepted but deserves attention, one line each: known settings that do nothing yet,
     /// users whose hostgroup has no server.
     pub warnings: Vec<String>,
+    /// Whether a row that cannot be used is left out, with a warning, instead of an error.
+    pub lenient: bool,
 }
 
 /// What becomes of a setting that cannot be used.

@@ -15,6 +15,7 @@ use tokio::runtime::{Builder, Handle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::unbounded_channel;
 
+use crate::file;
 use crate::log::Log;
 use crate::pidfile::PidFile;
 use crate::plane::{Plane, Wish};
@@ -31,7 +32,7 @@ const CONTROL_BLOCKING_THREADS: usize = 3;
 /// Says whether a configuration can be used.
 pub(crate) fn check(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
     let path = args.config.as_path();
-    let loaded = config::load(path, args.strictness())?;
+    let loaded = file::load(args)?;
     let datadir = about_datadir(Path::new(&loaded.config.datadir));
     let warnings: Vec<&String> = loaded.warnings.iter().chain(&datadir).collect();
     for warning in &warnings {
@@ -102,8 +103,8 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     proxy::gather_entropy();
     let log = Log::begin();
     let ServeArgs { config, initial, reload, reuse_port } = args;
-    let strictness = config.strictness();
-    let booted = admin::boot(&admin::Start { file: config.config, initial, reload, strictness })?;
+    let loaded = file::load(&config)?;
+    let booted = admin::boot(admin::Start { file: config.config, loaded, initial, reload })?;
     log.go_on_in(&booted.store.config().errorlog);
     raise_file_limit();
     for warning in &booted.warnings {

@@ -2,6 +2,7 @@
 
 mod boot;
 mod demo;
+mod file;
 mod log;
 mod memory;
 mod pidfile;
