@@ -31,6 +31,7 @@ mod limits;
 mod listener;
 mod listeners;
 mod listing;
+mod log_limit;
 mod logs;
 mod mirror;
 mod monitor;
@@ -40,7 +41,7 @@ mod random;
 mod refusals;
 mod remote;
 mod routing;
-mod seldom;
+
 mod servers;
 mod session;
 mod shared;

@@ -123,7 +123,7 @@ pub(crate) const COLLATIONS_MAX: usize = 10_000;
 pub(crate) const PROBE_WAIT_MAX: Duration = Duration::from_millis(250);
 
 /// Time between two messages of one worker about something that anybody on the network can cause.
-pub(crate) const SELDOM: Duration = Duration::from_secs(1);
+pub(crate) const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How often a worker looks for sessions that have been idle, or in a transaction, for too long.
 pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);

@@ -26,8 +26,8 @@ use tokio::time::{Instant, timeout};
 use crate::client::login::Identity;
 use crate::counts::Counter;
 use crate::limits::{COPIES_WAITING_BYTES_MAX, COPY_TIME_MAX};
+use crate::log_limit::LogLimit;
 use crate::routing::Reading;
-use crate::seldom::Seldom;
 use crate::worker::Worker;
 
 use comparison::Half;
@@ -39,9 +39,9 @@ pub(crate) struct Mirrors {
     waiting: RefCell<Waiting>,
     idle: Idle,
     /// Bounds what is logged of copies that fail.
-    failures: Seldom,
+    failures: LogLimit,
     /// Bounds what is logged of differences.
-    differences: Seldom,
+    differences: LogLimit,
 }
 
 /// Copies that wait for one of those that run to end.

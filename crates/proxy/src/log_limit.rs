@@ -5,11 +5,11 @@ use std::cell::Cell;
 
 use tokio::time::Instant;
 
-use crate::limits::SELDOM;
+use crate::limits::LOG_INTERVAL;
 
-/// Admits one message per [`SELDOM`], and counts the others.
+/// Admits one message per [`LOG_INTERVAL`], and counts the others.
 #[derive(Debug, Default)]
-pub(crate) struct Seldom {
+pub(crate) struct LogLimit {
     last: Cell<Option<Instant>>,
     hidden: Cell<u32>,
 }
@@ -18,28 +18,28 @@ pub(crate) struct Seldom {
 #[derive(Debug, Default)]
 pub(crate) struct Logged {
     /// Connections that should begin with a PROXY header and do not.
-    pub(crate) bad_headers: Seldom,
+    pub(crate) bad_headers: LogLimit,
     /// Statements that have failed (`mysql-verbose_query_error`).
-    pub(crate) failed: Seldom,
-    /// Connections that nobody uses and whose servers say something
+    pub(crate) failed: LogLimit,
+    /// Idle connections whose servers say something
     /// (`mysql-log_unhealthy_connections`).
-    pub(crate) unhealthy: Seldom,
+    pub(crate) unhealthy: LogLimit,
     /// Statements with warnings (`mysql-log_mysql_warnings_enabled`).
-    pub(crate) warned: Seldom,
+    pub(crate) warned: LogLimit,
     /// Statements that the firewall would refuse.
-    pub(crate) detected: Seldom,
+    pub(crate) detected: LogLimit,
     /// Statements that the firewall has refused.
-    pub(crate) refused: Seldom,
+    pub(crate) refused: LogLimit,
     /// Statements that look like injected SQL.
-    pub(crate) injected: Seldom,
-    /// Statements that nobody could look at for that.
-    pub(crate) unjudged: Seldom,
+    pub(crate) injected: LogLimit,
+    /// Statements too long to be looked at for that.
+    pub(crate) unjudged: LogLimit,
 }
 
-impl Seldom {
+impl LogLimit {
     /// Whether a message may be logged at `now`; if so, how many were not since the last one.
     pub(crate) fn admit(&self, now: Instant) -> Option<u32> {
-        if self.last.get().is_some_and(|last| now.duration_since(last) < SELDOM) {
+        if self.last.get().is_some_and(|last| now.duration_since(last) < LOG_INTERVAL) {
             self.hidden.set(self.hidden.get().saturating_add(1));
             return None;
         }
@@ -53,12 +53,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_seldom_and_counted() {
-        let (seldom, start) = (Seldom::default(), Instant::now());
-        assert_eq!(seldom.admit(start), Some(0));
-        assert_eq!(seldom.admit(start), None);
-        assert_eq!(seldom.admit(start + SELDOM / 2), None);
-        assert_eq!(seldom.admit(start + SELDOM), Some(2));
-        assert_eq!(seldom.admit(start + SELDOM * 2), Some(0));
+    fn messages_are_admitted_once_in_an_interval_and_counted() {
+        let (limit, start) = (LogLimit::default(), Instant::now());
+        assert_eq!(limit.admit(start), Some(0));
+        assert_eq!(limit.admit(start), None);
+        assert_eq!(limit.admit(start + LOG_INTERVAL / 2), None);
+        assert_eq!(limit.admit(start + LOG_INTERVAL), Some(2));
+        assert_eq!(limit.admit(start + LOG_INTERVAL * 2), Some(0));
     }
 }
