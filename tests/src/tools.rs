@@ -98,6 +98,22 @@ pub fn pointsman<S: AsRef<OsStr>>(sandbox: &Sandbox, arguments: impl IntoIterato
     Running::start(sandbox, binary::pointsman(), arguments).wait()
 }
 
+/// Runs `pointsman` with these arguments until it ends, under limits as the shell's `ulimit` takes
+/// them (`-n 64`).
+pub fn pointsman_limited<S: AsRef<OsStr>>(
+    sandbox: &Sandbox,
+    limits: &str,
+    environment: &str,
+    arguments: impl IntoIterator<Item = S>,
+) -> Output {
+    let script = format!("ulimit -c 0; ulimit {limits}; {environment} exec \"$0\" \"$@\"");
+    let program = binary::pointsman();
+    let fixed = [OsStr::new("-c"), OsStr::new(&script), program.as_os_str()];
+    let arguments: Vec<S> = arguments.into_iter().collect();
+    let arguments = arguments.iter().map(AsRef::as_ref);
+    Running::start(sandbox, "sh", fixed.into_iter().chain(arguments)).wait()
+}
+
 /// Starts MariaDB's command-line client, which prints rows as lines with columns separated by tabs.
 ///
 /// # Panics

@@ -46,8 +46,9 @@ pub(crate) const LINGER_BYTES_MAX: usize = 64 << 20;
 /// Connections that the kernel queues for a listener.
 pub(crate) const LISTEN_BACKLOG: i32 = 1024;
 
-/// Wait after `accept` failed for want of file descriptors or memory.
-pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Wait after `accept` failed for want of file descriptors or memory. Each failure is logged, so it
+/// bounds the log as well.
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
 /// Wait before a listener of REST or health checks is tried again that could not be had.
 pub(crate) const LISTEN_AGAIN: Duration = Duration::from_millis(250);

@@ -107,6 +107,9 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let booted = admin::boot(admin::Start { file: config.config, loaded, initial, reload })?;
     log.go_on_in(&booted.store.config().errorlog);
     raise_file_limit();
+    if let Some(warning) = proxy::too_few_descriptors(booted.store.config()) {
+        tracing::warn!("{warning}");
+    }
     for warning in &booted.warnings {
         tracing::warn!("{warning}");
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
@@ -46,6 +47,16 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
+    /// The number of its descriptor; a stream made of memory has none.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        match self {
+            Self::Tcp(stream) => stream.as_raw_fd(),
+            Self::Unix(stream) => stream.as_raw_fd(),
+            #[cfg(feature = "memory")]
+            Self::Memory(_) => 0,
+        }
+    }
+
     /// Whether the client has closed its side, before it has sent anything.
     pub(crate) fn is_closed(&self) -> bool {
         let mut byte = [MaybeUninit::uninit()];

@@ -8,6 +8,7 @@ use wire::command::{Kind, LAST_STATEMENT};
 use wire::frame::put_packet;
 use wire::{Capabilities, packet};
 
+use crate::descriptors::TooFew;
 use crate::queueing::NoPlace;
 
 /// How a server was lost.
@@ -90,6 +91,11 @@ impl ClientError {
     pub(crate) fn listener_full(max: u32) -> Self {
         let message = format!("Too many connections (max_connections of this listener is {max})");
         Self::new(1040, *b"08004", message)
+    }
+
+    /// 1040: the process has as many descriptors as it may have for this.
+    pub(crate) fn no_descriptor(why: TooFew) -> Self {
+        Self::new(1040, *b"08004", format!("Too many connections ({why})"))
     }
 
     /// 1226: the user has all the connections that it may have.

@@ -14,6 +14,7 @@ mod client;
 mod clock;
 mod control;
 mod counts;
+mod descriptors;
 mod directory;
 mod document;
 mod door;
@@ -61,6 +62,7 @@ mod worker;
 use net::{keys, names, relay, sock, throttle, tls};
 
 pub use ::monitor::Check;
+pub use descriptors::too_few_descriptors;
 pub use error::ClientError;
 pub use explain::{Assumed, ExplainError};
 pub use listeners::ListenError;

@@ -71,6 +71,17 @@ pub(crate) const PIPELINE_MAX: usize = 128;
 /// Connections that the kernel queues for a listener before it is accepted from.
 pub(crate) const LISTEN_BACKLOG: i32 = 4096;
 
+/// Descriptors that sessions and their connections to servers leave to the admin port, the monitor,
+/// and the files of logs, of certificates and of the saved configuration.
+pub(crate) const DESCRIPTORS_RESERVED: u64 = 16;
+
+/// Clients leave one in so many of all descriptors to connections to servers: without any, clients
+/// would be of no use.
+pub(crate) const DESCRIPTORS_FOR_SERVERS_SHARE: u64 = 8;
+
+/// Descriptors that a worker has by itself, and its part of those that the process has.
+pub(crate) const DESCRIPTORS_OF_THREAD: u64 = 8;
+
 /// Wait after `accept` failed for want of file descriptors or memory, before it is tried again.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 

@@ -19,6 +19,7 @@ use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Guest, Peer, Stream};
 use crate::audit;
+use crate::descriptors::Purpose;
 use crate::error::ClientError;
 use crate::limits::{ACCEPT_PAUSE, LISTEN_BACKLOG, QUEUE_LOOK};
 use crate::queueing::{self, NoPlace};
@@ -87,7 +88,7 @@ impl Bound {
             match acceptor.accept(&shared).await {
                 Ok((stream, peer)) => hand_over(stream, peer, (&config, &clients), &shared, &workers),
                 Err(error) => {
-                    tracing::warn!(%error, address = %config.address, "a client could not be accepted");
+                    shared.not_accepted.note(&config.address, &error);
                     // The client was gone already; anything else is a lack of descriptors or
                     // memory, which takes time.
                     if error.kind() != io::ErrorKind::ConnectionAborted {
@@ -189,6 +190,11 @@ fn hand_over(
 ) {
     if shared.hosts.refuse(peer.ip(), config, &shared.snapshot().variables) {
         return audit::note_turned_away(shared, &peer, None);
+    }
+    if let Err(too_few) = Purpose::Client.check(stream.descriptor()) {
+        let error = ClientError::no_descriptor(too_few);
+        shared.not_accepted.note(&config.address, &error);
+        return refuse_all(shared, &stream, &peer, &error);
     }
     // 0: there is no limit.
     let limit = Some(config.max_connections).filter(|max| *max > 0);

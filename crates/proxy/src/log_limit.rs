@@ -32,7 +32,7 @@ pub(crate) struct Logged {
     pub(crate) refused: LogLimit,
     /// Statements that look like injected SQL.
     pub(crate) injected: LogLimit,
-    /// Statements too long to be looked at for that.
+    /// Statements that could not be looked at for that.
     pub(crate) unjudged: LogLimit,
 }
 

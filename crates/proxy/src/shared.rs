@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::addresses::Addresses;
 use crate::backend::Target;
 use crate::counts::report::{self, Globals, Report};
+use crate::descriptors::NotAccepted;
 use crate::directory::Directory;
 use crate::hosts::Hosts;
 use crate::keys::Keys;
@@ -46,6 +47,7 @@ pub(crate) struct Shared {
     pub(crate) threads: Arc<Threads>,
     pub(crate) tls: Tls,
     pub(crate) hosts: Hosts,
+    pub(crate) not_accepted: NotAccepted,
     pub(crate) names: Arc<Names>,
     pub(crate) siblings: Siblings,
     pub(crate) logs: LogWriters,
@@ -95,6 +97,7 @@ impl Shared {
             threads: Arc::default(),
             tls,
             hosts: Hosts::default(),
+            not_accepted: NotAccepted::default(),
             siblings: Siblings::default(),
             logs: LogWriters::new(&snapshot.logs),
             snapshot: RwLock::new(Arc::new(snapshot)),

@@ -33,6 +33,7 @@ use crate::control::{Control, Signal};
 use crate::counts::digests::Table;
 use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
+use crate::descriptors::Purpose;
 use crate::holders::Asked;
 use crate::ledger::Ledger;
 use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, SESSIONS_LOOK, SWEEP_INTERVAL};
@@ -167,7 +168,7 @@ impl Worker {
             dice: Dice::new(),
             serials: Cell::new(0),
             samplers: Default::default(),
-            dialer: Dialer::default(),
+            dialer: Dialer::Network(if index == WATCHER { Purpose::Monitor } else { Purpose::Server }),
             recalled: Notify::new(),
             logged: Logged::default(),
             rate_to_client: Cell::default(),

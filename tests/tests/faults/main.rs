@@ -2,6 +2,7 @@
 //! Whoever is concerned hears of it, nobody else notices.
 
 mod clients;
+mod descriptors;
 mod limits;
 mod packets;
 mod servers;

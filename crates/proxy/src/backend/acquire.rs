@@ -213,11 +213,7 @@ async fn search(
         }
         let next = Instant::now() + variables.connect_retries_delay;
         if failures.count > variables.connect_retries_on_failure || next >= deadline {
-            return Err(AcquireError::Proxy(ClientError::no_backend(
-                hostgroup,
-                started.elapsed(),
-                &failures,
-            )));
+            return Err(AcquireError::Proxy(failures.to_error(hostgroup, started.elapsed())));
         }
         sleep_until(next).await;
     }

@@ -9,6 +9,7 @@ use tokio::net::UnixStream;
 
 use super::failures::SERVER_FULL;
 use crate::choosing::is_about_session;
+use crate::descriptors::{Purpose, TooFew};
 use crate::exchange::ReceiveError;
 use crate::listener::tune;
 use crate::names::{Blamed, Keeping, Names, TooMany};
@@ -29,11 +30,9 @@ const NOT_UNDERSTOOD: [u16; 4] = [1043, 1047, 1156, 1835];
 const NOTHING_LEFT: [i32; 5] = [12, 23, 24, 99, 105];
 
 /// How a worker reaches servers.
-#[derive(Default)]
 pub(crate) enum Dialer {
-    /// By the network.
-    #[default]
-    Network,
+    /// By the network, with descriptors for this.
+    Network(Purpose),
     /// By a test's function.
     #[cfg(feature = "memory")]
     Scripted(Box<Dial>),
@@ -71,6 +70,14 @@ impl OpenError {
     /// Whether the server has said something.
     pub(crate) const fn is_answer(&self) -> bool {
         !matches!(self, Self::Unreachable(_))
+    }
+
+    /// Whether, and why, it is the process that has too few descriptors for a connection.
+    pub(super) fn too_few_descriptors(&self) -> Option<TooFew> {
+        match self {
+            Self::Unreachable(error) => TooFew::of(error),
+            Self::Refused { .. } | Self::Login(_) => None,
+        }
     }
 
     /// Whether it is this machine that can open no connection, to whatever server.
@@ -129,13 +136,17 @@ impl Dialer {
         match (self, endpoint) {
             #[cfg(feature = "memory")]
             (Self::Scripted(dial), endpoint) => dial(endpoint),
-            (_, Endpoint::Tcp { host, port }) => {
+            (Self::Network(purpose), Endpoint::Tcp { host, port }) => {
+                purpose.check_before()?;
                 let keeping = Keeping::new(settings.monitor());
                 let stream = names.dial(host, *port, keeping, is_ours, blamed).await?;
                 tune(&SockRef::from(&stream), &settings.variables)?;
                 Ok(stream.into())
             }
-            (_, Endpoint::Unix(path)) => UnixStream::connect(path).await.map(Sock::from),
+            (Self::Network(purpose), Endpoint::Unix(path)) => {
+                purpose.check_before()?;
+                UnixStream::connect(path).await.map(Sock::from)
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use route::Candidate;
 
 use super::acquire::{AcquireError, Full};
 use super::{OpenError, Target};
+use crate::descriptors::TooFew;
 use crate::error::{ClientError, Gone};
 use crate::holders::Holders;
 
@@ -33,6 +34,8 @@ pub(super) struct Failures {
     pub(super) are_full: bool,
     /// The last refusal of a server, which the client shall see if no other server is left to try.
     pub(super) refusal: Option<Vec<u8>>,
+    /// The process has had too few descriptors for the last attempt.
+    too_few: Option<TooFew>,
     /// One entry per server: how often it failed, and how last.
     servers: Vec<(Target, u32, String)>,
 }
@@ -72,6 +75,10 @@ impl Failed {
             Why::Said(OpenError::Login(why)) => {
                 return Err(AcquireError::Proxy(ClientError::backend_login(target, &why)));
             }
+            Why::Said(error) if error.too_few_descriptors().is_some() => {
+                failures.too_few = error.too_few_descriptors();
+                failures.note(target, error.to_string());
+            }
             Why::Said(error) | Why::Full(error) => failures.note(target, error.to_string()),
             Why::Late(limit) => failures.note(target, no_answer(limit)),
             Why::Off(off) => failures.note(target, Gone::Off(off).to_string()),
@@ -104,6 +111,12 @@ impl Failures {
             }
             None => self.servers.push((target.clone(), 1, error)),
         }
+    }
+
+    /// What the client hears of a search that has ended with them.
+    pub(super) fn to_error(&self, hostgroup: u32, waited: Duration) -> ClientError {
+        self.too_few
+            .map_or_else(|| ClientError::no_backend(hostgroup, waited, self), ClientError::no_descriptor)
     }
 
     pub(super) fn contain(&self, target: &Target) -> bool {
