@@ -26,7 +26,7 @@ async fn two_with(options: &Options) -> (Stage, Servers, Client, Client, Databas
 fn c04_what_mariadb_forgets_of_a_login_is_said_again() {
     const LOST: &str =
         "SET sql_mode = CONCAT(@@sql_mode, ',IGNORE_SPACE'), wait_timeout = @@GLOBAL.interactive_timeout";
-    let more = Capabilities::IGNORE_SPACE | Capabilities::INTERACTIVE;
+    let more = Capabilities::IGNORE_SPACE | Capabilities::INTERACTIVE | Capabilities::SECURE_CONNECTION;
     play(async || {
         let options = options().capabilities(Capabilities::default() | more);
         let (_stage, _servers, mut one, mut two, mut server) = two_with(&options).await;
