@@ -1,23 +1,48 @@
-//! Puts the ids that clients know into an answer: the first column of every row, where it is a
-//! number that stands for another.
+//! Puts the ids that clients know into an answer: into columns that are ids of threads, as the
+//! statement or their definitions say, where such a number stands for another.
 //!
-//! Rows pass as they come. Held back are only the first bytes of each, until its id is complete;
-//! what is behind it is copied on. Rows of 2^24-1 bytes and more, which have several packets, keep
-//! their ids.
+//! Rows pass as they come. Held back are only the first bytes of each, until its last id is
+//! complete; what is behind it is copied on. The server's ids stay in rows of 2^24-1 bytes and
+//! more, which have several packets, and behind the first [`REACH_MAX`] bytes of a row.
 
-use wire::codec::{Reader, put_lenenc_bytes};
+mod row;
+
+use std::ops::Range;
+
+use wire::codec::Reader;
 use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
-use wire::packet::{self, ColumnCount};
+use wire::packet::{self, Column, ColumnCount};
 use wire::{Capabilities, Codec as _};
 
-/// Bytes of a row that its id is in: a length, and the 20 digits that 64 bits may have.
+use crate::state::ids::Ids;
+use row::{COLUMNS_MAX, Columns, Look};
+
+/// Bytes of a row that are looked at first: a length, and the 20 digits that 64 bits may have.
 const ID_BYTES_MAX: usize = 21;
+
+/// Bytes of a row that are held back at most.
+const REACH_MAX: usize = 64 * 1024;
+
+/// Bytes of the longest definition of a column that is looked at.
+const DEFINITION_BYTES_MAX: usize = 4096;
 
 /// Bytes of the packet with the number of columns: a length-encoded integer and a flag.
 const COUNT_BYTES_MAX: usize = 10;
 
-/// Bytes by which an id may grow.
-const GROWTH_MAX: usize = ID_BYTES_MAX;
+/// Bytes by which the ids of a row may grow.
+const GROWTH_MAX: usize = COLUMNS_MAX * ID_BYTES_MAX;
+
+/// Tables of servers with a column of ids of threads, and that column, in lower case.
+const TABLES: [(&[u8], &[u8]); 5] = [
+    (b"processlist", b"id"),
+    (b"processlist", b"conn_id"),
+    (b"session", b"conn_id"),
+    (b"threads", b"processlist_id"),
+    (b"innodb_trx", b"trx_mysql_thread_id"),
+];
+
+/// The schemas that they are in.
+const SCHEMAS: [&[u8]; 3] = [b"information_schema", b"performance_schema", b"sys"];
 
 /// What the next packet of the answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +63,12 @@ enum Next {
 #[derive(Debug)]
 pub(crate) struct Listing {
     capabilities: Capabilities,
+    columns: Columns,
+    /// Definitions may say of columns that they are ids.
+    by_definition: bool,
     next: Next,
+    /// Bytes of the current row that have to be seen.
+    reach: usize,
     /// The beginning of a packet that is not complete enough to be judged.
     held: Vec<u8>,
     /// Bytes of the current packet that go on as they are.
@@ -49,8 +79,17 @@ pub(crate) struct Listing {
 
 impl Listing {
     /// An answer before its first byte, of a connection with these capabilities.
-    pub(crate) const fn new(capabilities: Capabilities) -> Self {
-        Self { capabilities, next: Next::Count, held: Vec::new(), pass: 0, continued: false }
+    pub(crate) const fn new(capabilities: Capabilities, ids: Ids, is_binary: bool) -> Self {
+        Self {
+            capabilities,
+            columns: Columns::new(ids.columns, is_binary),
+            by_definition: ids.by_definition,
+            next: Next::Count,
+            reach: ID_BYTES_MAX,
+            held: Vec::new(),
+            pass: 0,
+            continued: false,
+        }
     }
 
     /// The bytes for the client, in place of these, the next ones of the server. `translate` says
@@ -85,7 +124,8 @@ impl Listing {
         let Some(header) = self.header() else { return HEADER_LEN };
         let needed = match self.next {
             Next::Count => COUNT_BYTES_MAX,
-            Next::Row if !self.continued => ID_BYTES_MAX,
+            Next::Columns(_) if !self.continued => DEFINITION_BYTES_MAX,
+            Next::Row if !self.continued => self.reach,
             _ => 0,
         };
         HEADER_LEN + needed.min(header.len as usize)
@@ -100,24 +140,65 @@ impl Listing {
         let Some((bytes, payload)) = head.split_first_chunk::<HEADER_LEN>() else { return };
         let header = Header::parse(*bytes);
         let (len, continues) = (header.len as usize, header.continues());
+        let is_plain = !continues && !self.continued;
+        let is_row = is_plain && self.next == Next::Row && !self.is_end(payload, len);
+        let look = if is_row { self.columns.look(payload, len) } else { Look::default() };
+        if let Some(reach) = look.needed.filter(|reach| *reach <= REACH_MAX) {
+            self.reach = reach;
+            return self.held.extend_from_slice(head);
+        }
+        self.reach = ID_BYTES_MAX;
         self.pass = len.saturating_sub(payload.len());
-        let continued = std::mem::replace(&mut self.continued, continues);
-        if continued {
-            out.extend_from_slice(head);
-            return;
+        if std::mem::replace(&mut self.continued, continues) {
+            return out.extend_from_slice(head);
         }
         match self.next {
-            Next::Row if !continues && len + GROWTH_MAX < MAX_PAYLOAD && !self.is_end(payload, len) => {
-                return row(header, payload, translate, out);
+            Next::Row if is_row && len + GROWTH_MAX < MAX_PAYLOAD => {
+                return self.row(header, payload, &look.ids, translate, out);
             }
-            Next::Row if !continues && self.is_end(payload, len) => self.next = Next::Anything,
+            Next::Row if is_plain && !is_row => self.next = Next::Anything,
             Next::Count => self.next = self.after_count(payload, len),
-            Next::Columns(n) if n > 1 => self.next = Next::Columns(n - 1),
-            Next::Columns(_) => self.next = self.after_columns(),
+            Next::Columns(n) => {
+                self.define(payload, len);
+                self.next = if n > 1 { Next::Columns(n - 1) } else { self.after_columns() };
+            }
             Next::EndOfColumns => self.next = Next::Row,
             Next::Row | Next::Anything => {}
         }
         out.extend_from_slice(head);
+    }
+
+    /// Passes on the beginning of a row, with other ids at these places where they stand for
+    /// others.
+    fn row(
+        &self,
+        header: Header,
+        payload: &[u8],
+        ids: &[Range<usize>],
+        translate: &impl Fn(u64) -> Option<u32>,
+        out: &mut Vec<u8>,
+    ) {
+        let (mut told, mut done) = (Vec::with_capacity(payload.len() + ID_BYTES_MAX), 0);
+        for place in ids {
+            let value = payload.get(place.clone()).unwrap_or_default();
+            let Some(id) = self.columns.id_in(value).and_then(translate) else { continue };
+            told.extend_from_slice(payload.get(done..place.start).unwrap_or_default());
+            self.columns.put_id(id, &mut told);
+            done = place.end;
+        }
+        told.extend_from_slice(payload.get(done..).unwrap_or_default());
+        // Fits: the row is shorter than a full packet by more than its ids have.
+        let len = u32::try_from(header.len as usize + told.len() - payload.len()).unwrap_or(header.len);
+        out.extend_from_slice(&Header { len, seq: header.seq }.to_bytes());
+        out.extend_from_slice(&told);
+    }
+
+    /// Takes note of the next column.
+    fn define(&mut self, payload: &[u8], len: usize) {
+        let column = Column::read(&mut Reader::new(payload), self.capabilities).ok();
+        let column = column.filter(|_| payload.len() == len);
+        let is_id = self.by_definition && column.as_ref().is_some_and(is_id);
+        self.columns.define(column.map(|column| column.kind), is_id);
     }
 
     /// Whether a packet is behind the rows: an error, or the end of the result.
@@ -131,8 +212,12 @@ impl Listing {
         }
     }
 
-    fn after_count(&self, payload: &[u8], len: usize) -> Next {
-        match ColumnCount::decode(payload, self.capabilities) {
+    fn after_count(&mut self, payload: &[u8], len: usize) -> Next {
+        let count = ColumnCount::decode(payload, self.capabilities);
+        if let Ok(ColumnCount { count, .. }) = count {
+            self.columns.set_count(count);
+        }
+        match count {
             // OK packets begin like a count of zero; errors and requests for a file are no numbers.
             Ok(ColumnCount { count: 1.., .. }) if payload.len() < len => Next::Anything,
             Ok(ColumnCount { count: 1.., metadata_follows: Some(false) }) => self.after_columns(),
@@ -146,23 +231,11 @@ impl Listing {
     }
 }
 
-/// Passes on the beginning of a row, with the id that stands for its first column.
-fn row(header: Header, payload: &[u8], translate: &impl Fn(u64) -> Option<u32>, out: &mut Vec<u8>) {
-    let mut reader = Reader::new(payload);
-    let id = reader.lenenc_bytes("id").ok().and_then(|id| std::str::from_utf8(id).ok()?.parse().ok());
-    let Some(id) = id.and_then(translate) else {
-        out.extend_from_slice(&header.to_bytes());
-        return out.extend_from_slice(payload);
-    };
-    let mut column = Vec::new();
-    put_lenenc_bytes(&mut column, id.to_string().as_bytes());
-    let behind = reader.rest();
-    let grown = header.len as usize + column.len() + behind.len() - payload.len();
-    // Fits: the row is shorter than a full packet by more than an id has.
-    let len = u32::try_from(grown).unwrap_or(header.len);
-    out.extend_from_slice(&Header { len, seq: header.seq }.to_bytes());
-    out.extend_from_slice(&column);
-    out.extend_from_slice(behind);
+/// Whether the column of a result is that of a table with ids of threads.
+fn is_id(column: &Column<'_>) -> bool {
+    let is = |name: &[u8], one: &[u8]| name.eq_ignore_ascii_case(one);
+    SCHEMAS.iter().any(|schema| is(schema, column.schema))
+        && TABLES.iter().any(|(table, name)| is(table, column.org_table) && is(name, column.org_name))
 }
 
 #[cfg(test)]
@@ -192,10 +265,17 @@ mod tests {
         payload
     }
 
-    /// A result with these rows, as it is on the wire.
-    fn result(caps: Capabilities, rows: &[Vec<u8>]) -> Vec<u8> {
-        let count = if caps == MARIADB { &[2, 1][..] } else { &[2] };
-        let mut payloads = vec![count.to_vec(), b"\x03def a column".to_vec(), vec![b'5'; 300]];
+    /// The definition of a column of this table, of type `LONG`.
+    fn definition(schema: &str, table: &str, name: &str) -> Vec<u8> {
+        let (schema, org_table, org_name) = (schema.as_bytes(), table.as_bytes(), name.as_bytes());
+        Column { schema, org_table, org_name, kind: 3, ..Column::text(b"a", 63) }.encode(CLASSIC)
+    }
+
+    /// A result with these columns and rows, as it is on the wire.
+    fn result_of(caps: Capabilities, columns: &[Vec<u8>], rows: &[Vec<u8>]) -> Vec<u8> {
+        let count = u8::try_from(columns.len()).unwrap();
+        let count = if caps == MARIADB { vec![count, 1] } else { vec![count] };
+        let mut payloads = [&[count], columns].concat();
         if caps == CLASSIC {
             payloads.push(EOF.to_vec());
         }
@@ -206,9 +286,17 @@ mod tests {
         bytes
     }
 
+    /// The same with two columns of no table.
+    fn result(caps: Capabilities, rows: &[Vec<u8>]) -> Vec<u8> {
+        result_of(caps, &[definition("", "", ""), vec![b'5'; 5000]], rows)
+    }
+
     /// What becomes of `bytes` when they come in pieces of these lengths.
-    fn rewritten(caps: Capabilities, mut bytes: &[u8], cuts: &[usize]) -> Vec<u8> {
-        let mut listing = Listing::new(caps);
+    fn rewritten(caps: Capabilities, bytes: &[u8], cuts: &[usize]) -> Vec<u8> {
+        rewritten_by(Listing::new(caps, Ids::FIRST, false), bytes, cuts)
+    }
+
+    fn rewritten_by(mut listing: Listing, mut bytes: &[u8], cuts: &[usize]) -> Vec<u8> {
         let mut out = Vec::new();
         for &cut in cuts.iter().chain(&[usize::MAX]) {
             let (now, later) = bytes.split_at(cut.min(bytes.len()));
@@ -252,17 +340,95 @@ mod tests {
         fn anything_else_passes(bytes: Vec<u8>, cuts in vec(0usize..9, 0..30)) {
             // With no id known the bytes are the same, whatever they are, up to what is not
             // complete.
-            let mut listing = Listing::new(MODERN);
+            let mut listing = Listing::new(MODERN, Ids::FIRST, false);
             let mut out = listing.rewrite(&bytes, |_| None);
             out.extend_from_slice(&listing.held);
             prop_assert!(out == bytes);
-            let mut listing = Listing::new(MODERN);
+            let mut listing = Listing::new(MODERN, Ids::FIRST, false);
             let mut rest = &bytes[..];
             for cut in cuts {
                 let (now, later) = rest.split_at(cut.min(rest.len()));
                 listing.rewrite(now, translate);
                 rest = later;
             }
+        }
+    }
+
+    #[test]
+    fn ids_may_be_in_any_columns() {
+        let before = [Some("x"), Some("5"), None, Some("5"), Some("7"), Some("5")];
+        let after = [Some("x"), Some("1073741829"), None, Some("5"), Some("1073741831"), Some("5")];
+        let columns = vec![definition("", "", ""); 6];
+        let ids = Ids { columns: 0b1_0110, by_definition: false };
+        for caps in [CLASSIC, MODERN, MARIADB] {
+            let [before, after] = [before, after].map(|row| result_of(caps, &columns, &[text_row(&row)]));
+            for cut in 0..before.len() {
+                assert!(rewritten_by(Listing::new(caps, ids, false), &before, &[cut]) == after, "{cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn definitions_tell_which_columns_are_ids() {
+        let columns = [
+            definition("app", "processlist", "id"),
+            definition("information_schema", "PROCESSLIST", "ID"),
+            definition("performance_schema", "threads", "THREAD_ID"),
+            definition("performance_schema", "threads", "PROCESSLIST_ID"),
+        ];
+        let ids = Ids { columns: 0, by_definition: true };
+        let before = result_of(MODERN, &columns, &[text_row(&[Some("5"); 4])]);
+        let after = [Some("5"), Some("1073741829"), Some("5"), Some("1073741829")];
+        let after = result_of(MODERN, &columns, &[text_row(&after)]);
+        assert!(rewritten_by(Listing::new(MODERN, ids, false), &before, &[]) == after);
+    }
+
+    #[test]
+    fn ids_in_binary_rows_keep_their_length() {
+        let kinds = [253, 3, 12, 8, 3, 3];
+        let columns: Vec<_> =
+            kinds.iter().map(|&kind| Column { kind, ..Column::text(b"a", 63) }.encode(CLASSIC)).collect();
+        let ids = Ids { columns: 0b11_1010, by_definition: false };
+        // The fifth is NULL: bit 6 behind the first byte.
+        let row = |ids: [u32; 3]| {
+            let [a, b, c] = ids.map(u32::to_le_bytes);
+            let time = b"\x04\xe9\x07\x01\x05";
+            [b"\0\x40\x04five", &a[..], time, &b, &[0; 4], &c].concat()
+        };
+        for caps in [CLASSIC, MODERN] {
+            let [before, after] = [[5, 6, 7], [5, 6, 7].map(|id| (1 << 30) + id)]
+                .map(|ids| result_of(caps, &columns, &[row(ids)]));
+            for cut in 0..before.len() {
+                let told = rewritten_by(Listing::new(caps, ids, true), &before, &[cut]);
+                assert_eq!(told, after, "{cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_definitions_the_first_column_is_an_id() {
+        let row = |id: u32| [&[0, 0][..], &id.to_le_bytes(), b"\x01x"].concat();
+        let all = |row| {
+            let mut bytes = Vec::new();
+            [vec![2, 0], row, OK.to_vec()]
+                .iter()
+                .fold(1, |seq, payload| put_message(&mut bytes, seq, payload));
+            bytes
+        };
+        let told = rewritten_by(Listing::new(MARIADB, Ids::FIRST, true), &all(row(5)), &[3, 1, 7]);
+        assert_eq!(told, all(row((1 << 30) + 5)));
+    }
+
+    #[test]
+    fn an_id_far_behind_stays() {
+        let columns = vec![definition("", "", ""); 3];
+        let ids = Ids { columns: 0b101, by_definition: false };
+        for (len, last) in [(REACH_MAX - 100, "1073741830"), (REACH_MAX, "6")] {
+            let long = "x".repeat(len);
+            let before = result_of(MODERN, &columns, &[text_row(&[Some("5"), Some(&long), Some("6")])]);
+            let after = text_row(&[Some("1073741829"), Some(&long), Some(last)]);
+            let told = rewritten_by(Listing::new(MODERN, ids, false), &before, &[100, 5000]);
+            assert!(told == result_of(MODERN, &columns, &[after]), "{len}");
         }
     }
 

@@ -168,12 +168,6 @@ impl Routing {
         self.reader.shown(digest, text, self.routes.digests.as_ref())
     }
 
-    /// The hash of a statement's digest; nothing if digests are switched off.
-    pub(crate) fn digest_of(&mut self, text: &[u8]) -> Option<u64> {
-        let options = self.routes.digests.as_ref()?;
-        Some(self.reader.digest(text, options))
-    }
-
     /// Finds out what `text` is and where it goes. Of a statement of which this is not all,
     /// `is_whole` is false.
     pub(crate) fn judge(&mut self, text: &[u8], is_whole: bool, at: &Circumstances<'_>) -> Judged {

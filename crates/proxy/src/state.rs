@@ -11,12 +11,14 @@
 //!   answer into a question;
 //! - [`gtids`]: the last transactions that servers have told of; [`trackers`]: the packets that
 //!   tell them;
+//! - [`ids`]: columns that show ids of threads;
 //! - [`overheard`]: what the proxy was told of a transaction in the client's place;
 //! - [`typed`]: what a server remembers of the values of a prepared statement;
 //! - [`words`]: the tokens of a statement.
 
 pub(crate) mod by_name;
 pub(crate) mod gtids;
+pub(crate) mod ids;
 pub(crate) mod marks;
 pub(crate) mod named;
 mod of_global;

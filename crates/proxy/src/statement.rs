@@ -8,7 +8,6 @@
 pub(crate) mod ask;
 pub(crate) mod class;
 pub(crate) mod kill;
-pub(crate) mod listing;
 pub(crate) mod naming;
 mod words;
 
@@ -28,8 +27,6 @@ pub(crate) enum Own {
     KillExecuted,
     /// Asks the proxy where statements go.
     Ask(Ask),
-    /// Shows ids of connections, in the first column.
-    Listing,
     /// Has ids of sessions in it, in whose place the server needs its own.
     Naming,
 }
@@ -50,15 +47,11 @@ pub(crate) const fn begins_like_explain(text: &[u8]) -> bool {
     matches!(text, [b'E' | b'e', b'X' | b'x', b'P' | b'p', ..])
 }
 
-/// Whether the first bytes are those of a KILL, of a statement that shows ids, or of one that asks
-/// the proxy.
+/// Whether the first bytes are those of a KILL, or of a statement that asks the proxy.
 const fn begins_like_own(text: &[u8]) -> bool {
     match text {
-        // The plainest form of the most frequent statement: only `SELECT CO...` is looked at more
-        // closely.
-        [b'S' | b's', b'E' | b'e', _, _, _, _, b' ', a, b, ..] if a.is_ascii_alphanumeric() => {
-            matches!((a, b), (b'C' | b'c', b'O' | b'o'))
-        }
+        // SET, and not SELECT.
+        [b'S' | b's', b'E' | b'e', third, ..] => matches!(third, b'T' | b't'),
         [b'S' | b's', second, ..] => matches!(second, b'E' | b'e' | b'H' | b'h'),
         // EXPLAIN, EXECUTE
         [b'E' | b'e', b'X' | b'x', third, ..] => matches!(third, b'P' | b'p' | b'E' | b'e'),
@@ -78,7 +71,6 @@ const fn begins_like_own(text: &[u8]) -> bool {
 pub(crate) fn judge(text: &[u8]) -> Option<Own> {
     match words::first(text)? {
         first if first.eq_ignore_ascii_case(b"KILL") => kill_of(text),
-        _ if listing::is_one(text) => Some(Own::Listing),
         _ => ask::parse(text).map(Own::Ask),
     }
 }
@@ -148,10 +140,6 @@ mod tests {
             assert!(may_be_own(text.as_bytes()), "{text}");
             assert!(matches!(judge(text.as_bytes()), Some(Own::Kill(_))), "{text}");
         }
-        for text in ["SELECT CONNECTION_ID()", "show processlist", "-- c\nSELECT connection_id()"] {
-            assert!(may_be_own(text.as_bytes()), "{text}");
-            assert_eq!(judge(text.as_bytes()), Some(Own::Listing), "{text}");
-        }
         for text in [
             "",
             "SELECT 1",
@@ -170,15 +158,9 @@ mod tests {
             assert!(!may_become_own(text.as_bytes()), "{text}");
         }
         // However much of it has come.
-        for text in [
-            "KILL 1073741824",
-            "SELECT CONNECTION_ID()",
-            "select  connection_id()",
-            "SHOW PROCESSLIST",
-            "Explain Route x",
-            "SET pointsman_trace=1",
-            "Proxysql internal session",
-        ] {
+        for text in
+            ["KILL 1073741824", "Explain Route x", "SET pointsman_trace=1", "Proxysql internal session"]
+        {
             assert!((0..text.len()).all(|len| may_become_own(&text.as_bytes()[..len])), "{text}");
         }
     }

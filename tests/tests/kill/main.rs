@@ -3,6 +3,7 @@
 
 mod cli;
 mod forms;
+mod ids;
 mod statements;
 mod vanished;
 

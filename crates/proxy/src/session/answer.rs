@@ -38,6 +38,7 @@ impl Session {
         self.control.end_statement();
         self.pause_or_end();
         self.course.changed = None;
+        self.listing = None;
         match self.course.take_correction() {
             None => Ok(()),
             Some(correction) => Box::pin(self.correct(&correction)).await,

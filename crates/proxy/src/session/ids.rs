@@ -1,24 +1,19 @@
 //! Commands with connection ids in them or in their answers.
 
-use std::future::poll_fn;
-use std::num::NonZeroU64;
-use std::task::Poll;
-
 use config::Endpoint;
 use wire::command::{Kind, ProcessKill};
-use wire::frame::{HEADER_LEN, Header, MessageScanner, put_message};
-use wire::reply::Answer;
+use wire::frame::{HEADER_LEN, Header, put_message};
 use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
 use super::backlog::whole_front;
-use super::course::decided::Decided;
+use super::execute::opens_cursor;
 use crate::backend::Full;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::{EXPLAINED_BYTES_MAX, FIRST_CONNECTION_ID, LAST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
 use crate::listing::Listing;
-use crate::statement::class::classify;
+
 use crate::statement::{self, Kill, Own};
 use crate::worker::Worker;
 
@@ -40,7 +35,7 @@ impl Session {
         let payload = behind.get(..header.len as usize);
         let may_be_ours = match (kind, payload) {
             _ if header.len > self.own_bytes_max(kind, behind) => false,
-            (Kind::ProcessKill | Kind::ProcessInfo, _) | (Kind::StmtPrepare, None) => true,
+            (Kind::ProcessKill, _) | (Kind::StmtPrepare, None) => true,
             (Kind::StmtExecute, None) => self.past.prepared_kill,
             (Kind::StmtExecute, Some(payload)) => self.prepared_kill(payload).is_some(),
             (Kind::Query, Some(payload)) => statement::may_be_own(self.statement(payload)),
@@ -53,7 +48,6 @@ impl Session {
         }
         let Some(payload) = payload else { return Look::Cut };
         let ours = match kind {
-            Kind::ProcessInfo => Some(Own::Listing),
             Kind::ProcessKill => ProcessKill::decode(payload, self.capabilities())
                 .map(|command| Kill::connection(command.connection_id))
                 .ok()
@@ -63,7 +57,7 @@ impl Session {
             Kind::StmtExecute => self.prepared_kill(payload),
             _ => None,
         };
-        let ours = ours.or_else(|| self.with_threads(kind, payload).map(|_| Own::Naming));
+        let ours = ours.or_else(|| self.names_threads(kind, payload).then_some(Own::Naming));
         ours.map_or(Look::Plain, Look::Ours)
     }
 
@@ -89,14 +83,28 @@ impl Session {
         }
     }
 
+    /// Whether a command has a statement that names sessions, in whose place a server needs its own
+    /// threads. Without a backend it is not known yet which.
+    fn names_threads(&self, kind: Kind, payload: &[u8]) -> bool {
+        if self.backend.is_some() {
+            return self.with_threads(kind, payload).is_some();
+        }
+        self.naming(kind, payload).is_some_and(statement::naming::is_one)
+    }
+
+    /// The text of a command that may name sessions.
+    fn naming<'a>(&self, kind: Kind, payload: &'a [u8]) -> Option<&'a [u8]> {
+        match kind {
+            Kind::Query => Some(self.statement(payload)),
+            Kind::StmtPrepare => payload.get(1..),
+            _ => None,
+        }
+    }
+
     /// A command with a statement that names sessions, with their threads at the backend's server
     /// in their place; `None` if it names none that has one there.
     fn with_threads(&self, kind: Kind, payload: &[u8]) -> Option<Vec<u8>> {
-        let text = match kind {
-            Kind::Query => self.statement(payload),
-            Kind::StmtPrepare => payload.get(1..)?,
-            _ => return None,
-        };
+        let text = self.naming(kind, payload)?;
         let server = &self.backend.as_ref()?.server().endpoint().endpoint;
         // A server that counts that far could be asked for the wrong one.
         let thread = |session| {
@@ -110,7 +118,7 @@ impl Session {
     /// Deals with such a command, which is in the backlog.
     pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
         let look = self.look(kind, &self.backlog);
-        let is_judged = matches!(look, Look::Ours(Own::Kill(_) | Own::KillByVariable | Own::Listing));
+        let is_judged = matches!(look, Look::Ours(Own::Kill(_) | Own::KillByVariable));
         if is_judged && self.refuse_own(kind).await? {
             return Ok(());
         }
@@ -124,18 +132,7 @@ impl Session {
             }
             Look::Ours(Own::Ask(ask)) => self.tell(kind, ask).await,
             Look::Cut => self.complete_command(kind).await,
-            Look::Ours(Own::Listing) => {
-                let session = self.course.session(self.status);
-                let writer = self.course.account.hostgroup();
-                match self.go_to(session.transaction.unwrap_or(writer), Full::TryAgain).await? {
-                    Ok(()) => self.list(kind).await,
-                    Err(why) => self.refuse_unserved(why).await,
-                }
-            }
-            Look::Ours(Own::Naming) => {
-                self.name_threads(kind);
-                Ok(())
-            }
+            Look::Ours(Own::Naming) => self.name_threads(kind).await,
             // It has become complete, and is forwarded like any other.
             Look::Plain => Ok(()),
         }
@@ -143,42 +140,32 @@ impl Session {
 
     /// Puts threads in the place of sessions into the command in the backlog, which then is like
     /// any other.
-    fn name_threads(&mut self, kind: Kind) {
-        let Some(payload) = whole_front(&self.backlog) else { return };
-        let Some(named) = self.with_threads(kind, payload) else { return };
-        self.splice_front(0..payload.len(), &named);
+    async fn name_threads(&mut self, kind: Kind) -> Result<(), Ending> {
+        if self.backend.is_none() {
+            let session = self.course.session(self.status);
+            let hostgroup = session.transaction.unwrap_or(self.course.account.hostgroup());
+            if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
+                return self.refuse_unserved(why).await;
+            }
+        }
+        let payload = whole_front(&self.backlog);
+        if let Some((len, named)) = payload.and_then(|all| Some((all.len(), self.with_threads(kind, all)?))) {
+            self.splice_front(0..len, &named);
+        }
+        Ok(())
     }
 
-    /// Forwards a command whose answer shows ids of connections, and puts those of sessions into
-    /// it.
-    async fn list(&mut self, kind: Kind) -> Result<(), Ending> {
-        let scanned = MessageScanner::new(0).scan(&self.backlog).map_or(0, |scanned| scanned.len);
-        let later = self.backlog.split_off(scanned);
-        let command = std::mem::replace(&mut self.backlog, later);
-        let payload = command.get(HEADER_LEN..).unwrap_or_default();
-        let digest = self.worker.routing.borrow_mut().digest_of(self.statement(payload));
-        let mut decided = Decided {
-            digest: digest.and_then(NonZeroU64::new),
-            ..Decided::plainly_to(self.course.hostgroup)
-        };
-        let measured = self.measure(kind, payload, &decided, None);
-        self.begin_running(measured, self.shown(kind, payload));
-        self.course.retries = None;
-        decided.class = Some(classify(self.statement(payload)));
-        self.course.ran.note(&decided, false);
-        self.expect_reply(Answer::Result);
-        poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &command))).await?;
-        poll_fn(|cx| {
-            self.obey(true)?;
-            let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
-            // A server that does not take it may have said why.
-            self.to_backend.poll_flush(cx, backend.connection_mut()).map(|_| Ok(()))
-        })
-        .await?;
-        self.listing = Some(Box::new(Listing::new(self.capabilities())));
-        self.relay_answers(1).await?;
-        self.listing = None;
-        Ok(())
+    /// Takes note of a command that is being sent, if it may show ids of threads. Rows that the
+    /// client fetches later keep them.
+    #[inline]
+    pub(super) fn begin_listing(&mut self, kind: Kind, payload: &[u8]) {
+        let course = &mut self.course;
+        if kind == Kind::ProcessInfo {
+            course.propose_process_info();
+        }
+        let Some(ids) = course.shows_ids().filter(|_| !opens_cursor(payload)) else { return };
+        let is_binary = kind == Kind::StmtExecute;
+        self.listing = Some(Box::new(Listing::new(self.capabilities(), ids, is_binary)));
     }
 }
 

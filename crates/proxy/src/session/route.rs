@@ -12,6 +12,7 @@ use super::backlog::len_of_cut;
 use super::course::decided::Decided;
 use super::course::prepared::{NO_MODES, Preparing};
 use super::course::{Course, Loss};
+use super::execute::keeps_definitions;
 use crate::backend::Backend;
 use crate::limits::{JUDGED_BYTES_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Circumstances;
@@ -60,7 +61,7 @@ impl Session {
         // What changes the session has to be seen to succeed: the answers in front of its own say
         // nothing of that.
         let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())
-            || matches!(kind, Kind::InitDb | Kind::SetOption | Kind::ResetConnection)
+            || matches!(kind, Kind::InitDb | Kind::SetOption | Kind::ProcessInfo | Kind::ResetConnection)
             || self.prepared_changes(kind, rest);
         // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
         // does not replace it.
@@ -285,6 +286,7 @@ impl Session {
             _ if names_statement(kind) => self.note_prepared(kind, payload),
             _ => {}
         }
+        self.begin_listing(kind, payload);
     }
 
     /// What is kept of a statement that is prepared.
@@ -292,7 +294,10 @@ impl Session {
         let kill = PreparedKill::of(text);
         self.past.prepared_kill |= kill.is_some();
         let moves = !self.has_one_way() || self.logs() || self.shares(decided.hostgroup);
-        let (digest, change) = (decided.digest(), decided.change.take());
+        let (digest, mut change) = (decided.digest(), decided.change.take());
+        if let Some(change) = change.as_mut().filter(|_| keeps_definitions(self.capabilities())) {
+            change.without_definitions();
+        }
         self.course.note_prepared(change.as_deref(), decided.hostgroup);
         let shown = |digest| {
             let new = || self.digest_text(digest, text, decided);

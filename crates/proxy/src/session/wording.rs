@@ -27,19 +27,23 @@ pub(super) fn wording<'a>(
         None => told,
         Some(_) => with_overheard(ears, event, told),
     };
-    let server = &ears.backend.server().endpoint().endpoint;
-    let rewritten = match listing {
-        None if is_unknown_thread(event) => of_unknown_session(&told),
-        None if ears.course.changed.is_some() || is_without_cursor(event) => {
-            retold(&told, ears.course, ears.pipelined.is_empty())
-        }
-        None if ears.control.is_overdue() && between_packets && is_interrupted(event) => {
-            timed_out(&told, ears.identity.capabilities)
-        }
-        None => None,
-        Some(listing) => Some(translate(listing, &told, ears.worker, server)),
+    let rewritten = if is_unknown_thread(event) {
+        of_unknown_session(&told)
+    } else if ears.course.changed.is_some() || is_without_cursor(event) {
+        retold(&told, ears.course, ears.pipelined.is_empty())
+    } else if ears.control.is_overdue() && between_packets && is_interrupted(event) {
+        timed_out(&told, ears.identity.capabilities)
+    } else {
+        None
     };
-    rewritten.map_or(told, Cow::from)
+    let told = rewritten.map_or(told, Cow::from);
+    match listing {
+        None => told,
+        Some(listing) => {
+            let server = &ears.backend.server().endpoint().endpoint;
+            translate(listing, &told, ears.worker, server).into()
+        }
+    }
 }
 
 /// The part without what the server was asked to tell for the proxy alone.

@@ -39,7 +39,7 @@ pub(crate) fn marks(effects: Effects, class: Class, text: &[u8], schema: &[u8], 
     {
         temporary_tables(&Words::new(text, &tokens(text)), schema, &mut marks);
     }
-    if effects.any_of(Effects::SERVER) && (has_call(text, "connection_id") || has(text, "pseudo_thread_id")) {
+    if effects.any_of(Effects::SERVER) && has(text, "pseudo_thread_id") {
         marks.push(Mark::begin(Pin::ConnectionId));
     }
     marks
@@ -109,16 +109,6 @@ pub(crate) fn flushes_status(text: &[u8]) -> bool {
 /// Whether this word is anywhere in it, or a part of another one.
 fn has(text: &[u8], word: &str) -> bool {
     text.windows(word.len()).any(|bytes| bytes.eq_ignore_ascii_case(word.as_bytes()))
-}
-
-/// Whether a function of this name is called; most texts do not have the word.
-fn has_call(text: &[u8], function: &str) -> bool {
-    if !has(text, function) {
-        return false;
-    }
-    let tokens = tokens(text);
-    let words = Words::new(text, &tokens);
-    (0..words.len()).any(|at| words.is_call(at, function))
 }
 
 /// The name that is here, without quotes; nothing if there is none, or one with quotes in it.
@@ -242,7 +232,6 @@ mod tests {
         assert_eq!(of("SELECT @a"), []);
         assert_eq!(of("SELECT SQL_CALC_FOUND_ROWS a FROM t LIMIT 1"), begin(Pin::FoundRows, ""));
         assert_eq!(of("SELECT f(1)"), begin(Pin::Function, ""));
-        assert_eq!(of("SELECT 1 + CONNECTION_ID()"), begin(Pin::ConnectionId, ""));
         assert_eq!(of("SELECT @@pseudo_thread_id"), begin(Pin::ConnectionId, ""));
         assert!(flushes_status(b"FLUSH LOCAL STATUS") && !flushes_status(b"FLUSH PRIVILEGES"));
         assert!(

@@ -71,7 +71,7 @@ pins! {
     /// Its server has reached a position of replication that it has waited for.
     Waited = "waited", "`MASTER_GTID_WAIT()`, `WAIT_FOR_EXECUTED_GTID_SET()`, `MASTER_POS_WAIT()` and their like: the next reads are to see what was waited for", "the next write, a reset";
     /// It was told the server's number of its connection.
-    ConnectionId = "connection_id", "`CONNECTION_ID()` within a larger statement, `@@pseudo_thread_id`", "a reset";
+    ConnectionId = "connection_id", "`CONNECTION_ID()` other than as a column of a `SELECT`, `@@pseudo_thread_id`", "a reset";
     /// It has set the counters of its connection to 0, to look at them later.
     Status = "status", "`FLUSH STATUS`", "a reset";
     /// It has called itself a replica.

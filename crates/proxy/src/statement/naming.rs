@@ -45,10 +45,15 @@ pub(super) const fn may_become_one(text: &[u8]) -> bool {
     }
 }
 
+/// Whether it is one of these, and has an id in it.
+pub(crate) fn is_one(text: &[u8]) -> bool {
+    has_id(text) && speaks_of_threads(text)
+}
+
 /// The statement with other numbers in place of ids, if it is one of these and has ids that
 /// `translate` knows.
 pub(crate) fn translated(text: &[u8], translate: impl Fn(u32) -> Option<u32>) -> Option<Vec<u8>> {
-    if !has_id(text) || !speaks_of_threads(text) {
+    if !is_one(text) {
         return None;
     }
     let (mut out, mut done) = (Vec::new(), 0);

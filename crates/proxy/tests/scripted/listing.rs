@@ -18,6 +18,12 @@ fn c03_ids_in_answers_are_those_of_greetings() {
         server.rows(&["Connection_Id()"], &[&[Some("7")]]).await;
         client.expect_rows(&[&[Some(&id)]]).await;
         let long = "x".repeat(100_000);
+        for text in ["SELECT CONNECTION_ID() AS id", "SELECT IS_USED_LOCK('a') l"] {
+            client.send_query(text).await;
+            server.expect_query(text).await;
+            server.rows(&["id"], &[&[Some("7")], &[Some("8")], &[None]]).await;
+            client.expect_rows(&[&[Some(&id)], &[Some("8")], &[None]]).await;
+        }
         for (kind, text) in [
             (Kind::Query, "SHOW FULL PROCESSLIST"),
             (Kind::Query, "/* tool */ show processlist;"),
@@ -47,7 +53,7 @@ fn other_answers_are_not_touched() {
         let (stage, mut servers) = stage(config());
         let (mut client, _) = log_in_with_id(&stage, &options()).await;
         let mut server = first_query(&mut client, &mut servers).await;
-        for text in ["SELECT CONNECTION_ID() AS id", "SELECT 7", "SELECT CONNECTION_ID(), 1"] {
+        for text in ["SELECT CONNECTION_ID() + 0 AS id", "SELECT 7", "SELECT IS_FREE_LOCK('a')"] {
             client.send_query(text).await;
             server.expect_query(text).await;
             server.rows(&["id"], &[&[Some("7")]]).await;

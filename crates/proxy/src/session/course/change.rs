@@ -6,6 +6,7 @@ use sql::{Condition, Dialect};
 
 use super::unjudged::Calls;
 use crate::limits::JUDGED_BYTES_MAX;
+use crate::state::ids::{Ids, told};
 use crate::state::marks::{by_name, drops_schema, flushes_status, is_handler, marks};
 use crate::state::setting::RESOLVED;
 use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, named, set};
@@ -23,6 +24,9 @@ pub(super) const TRACES: Effects = Effects::SESSION
     .with(Effects::WAITS_FOR_POSITION)
     .with(Effects::SERVER)
     .with(Effects::UNKNOWN);
+
+/// What may show ids of the server's threads.
+const SHOWS_THREADS: Effects = Effects::SERVER.with(Effects::USER_LOCKS);
 
 /// Whether a statement of this class may call functions; `text` is not understood.
 fn calls(class: Class, text: &[u8]) -> bool {
@@ -60,6 +64,8 @@ pub(in crate::session) struct Change {
     pub(super) calls: Option<Box<Calls>>,
     /// What it prepares by name could be prepared over any other connection as well.
     pub(super) moves: bool,
+    /// What of its rows is the id of a thread, which the client gets otherwise.
+    pub(super) ids: Option<Ids>,
     /// It stands in a comment, and is nothing to servers that do not execute that.
     pub(super) within: Option<Condition>,
 }
@@ -101,7 +107,7 @@ impl Change {
     }
 
     pub(super) const fn is_empty(&self) -> bool {
-        self.settings.is_empty() && self.marks.is_empty() && !self.resets
+        self.settings.is_empty() && self.marks.is_empty() && !self.resets && self.ids.is_none()
     }
 
     /// Whether it makes settings, and nothing else.
@@ -181,6 +187,7 @@ impl Change {
     pub(in crate::session) fn is_quiet(&self) -> bool {
         self.settings.is_empty()
             && !self.resets
+            && self.ids.is_none()
             && self.within.is_none()
             && self.marks.iter().all(Mark::is_quiet)
     }
@@ -193,6 +200,11 @@ impl Change {
     /// Whether it is what `COM_SET_OPTION` changes, which servers answer as they end rows.
     pub(super) fn is_option(&self) -> bool {
         self.settings.iter().any(|setting| &*setting.key == OPTION)
+    }
+
+    /// What `COM_PROCESS_INFO` shows.
+    pub(super) fn of_process_info() -> Self {
+        Self { ids: Some(Ids::FIRST), ..Self::default() }
     }
 
     /// What `COM_RESET_CONNECTION` changes.
@@ -234,6 +246,7 @@ impl Change {
             return Self::default();
         }
         let mut change = Self::marked(marks(effects, class, text, at.schema, facts.tables));
+        change.add_ids(effects, text);
         match class {
             Class::Set if at.two_byte_quotes && !text.is_ascii() => {
                 return Self { may_set_modes: names_mode(text), ..Self::pinned(Pin::Setting) };
@@ -288,6 +301,24 @@ impl Change {
             _ => {}
         }
         change
+    }
+
+    /// And what it shows of threads.
+    fn add_ids(&mut self, effects: Effects, text: &[u8]) {
+        let told = if effects.any_of(SHOWS_THREADS) { told(text) } else { return };
+        self.ids = told.ids;
+        if told.is_hidden {
+            self.marks.push(Mark::begin(Pin::ConnectionId));
+        }
+    }
+
+    /// The same of a statement whose client knows the columns already and is not told them again.
+    pub(in crate::session) fn without_definitions(&mut self) {
+        let Some(ids) = self.ids.take() else { return };
+        self.ids = ids.without_definitions();
+        if self.ids != Some(ids) {
+            self.marks.push(Mark::begin(Pin::ConnectionId));
+        }
     }
 
     /// What several statements in one text change, of which the first has this class: what each

@@ -19,6 +19,7 @@ use crate::client::login::Identity;
 use crate::session::heard::ER_LOCK_DEADLOCK;
 use crate::state::by_name::One;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
+use crate::state::ids::Ids;
 use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
 use crate::statement::class::Class;
@@ -105,6 +106,17 @@ impl Course {
     /// does at MySQL.
     pub(in crate::session) fn propose_warnings(&mut self) {
         self.propose_change(Some(Box::new(Change::pinned(Pin::Warnings))));
+    }
+
+    /// What is on its way shows threads.
+    pub(in crate::session) fn propose_process_info(&mut self) {
+        self.propose_change(Some(Box::new(Change::of_process_info())));
+    }
+
+    /// What the rows of the command on its way show of threads, if they may show any.
+    #[inline]
+    pub(in crate::session) fn shows_ids(&self) -> Option<Ids> {
+        self.proposed.as_ref()?.ids
     }
 
     /// The session will be as after its login, in the schema that it is in.
