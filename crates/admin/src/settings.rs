@@ -72,7 +72,8 @@ impl Settings {
 
 /// The addresses of a list separated by `;`, which was checked when it was loaded.
 fn addresses(list: &str) -> Vec<SocketAddr> {
-    list.split(';').filter_map(|address| address.trim().parse().ok()).collect()
+    let parts = list.split(';').filter_map(|address| address.trim().parse().ok());
+    parts.filter_map(|address| if let Address::Tcp(tcp) = address { Some(tcp) } else { None }).collect()
 }
 
 fn is_true(value: &str) -> bool {

@@ -8,6 +8,7 @@ mod clock;
 mod flow;
 pub mod keys;
 mod limits;
+pub mod listen;
 mod local;
 pub mod names;
 pub mod relay;

@@ -37,5 +37,8 @@ pub(crate) const TLS_HELD_BYTES_MAX: usize = 72 * 1024;
 /// answered.
 pub(crate) const NAMES_AT_ONCE_MAX: usize = 8;
 
+/// How long the name of a host to listen on may take to be resolved.
+pub(crate) const LISTEN_NAME_TIME_MAX: Duration = Duration::from_secs(5);
+
 /// How often is looked whether it is time to look names up anew.
 pub(crate) const NAMES_LOOK: Duration = Duration::from_secs(1);

@@ -91,6 +91,8 @@ impl Remote {
         let mysql = self.listeners.configs().filter(|listener| listener.protocol() == Protocol::Mysql);
         let mut all = mysql.map(|listener: &Listener| match &listener.address {
             Address::Tcp(at) => (at.ip().to_string(), at.port(), Door::new(listener)),
+            // A listener that is bound has an IP address.
+            Address::Name { host, port } => (host.clone(), *port, Door::new(listener)),
             Address::Unix(path) => (path.display().to_string(), 0, Door::new(listener)),
         });
         let first = all.next().unwrap_or_default();

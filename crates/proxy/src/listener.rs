@@ -56,6 +56,9 @@ impl Bound {
     pub(crate) fn new(config: &Listener, clients: &Arc<AtomicU32>, beside: bool) -> io::Result<Self> {
         let socket = match &config.address {
             Address::Tcp(address) => ListenSocket::Tcp(bind_tcp(*address, beside)?),
+            Address::Name { host, port } => {
+                ListenSocket::Tcp(net::listen::first(host, *port, |address| bind_tcp(address, beside))?)
+            }
             Address::Unix(path) => ListenSocket::Unix(bind_unix(path)?, RemoveOnDrop(path.clone())),
         };
         let address = match &socket {

@@ -38,6 +38,7 @@ impl Bound {
     pub(super) fn new(address: &Address) -> io::Result<Self> {
         let bound = match address {
             Address::Tcp(tcp) => bind_tcp(*tcp),
+            Address::Name { host, port } => net::listen::first(host, *port, bind_tcp),
             Address::Unix(path) => bind_unix(path),
         };
         bound.map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {address}: {error}")))

@@ -109,6 +109,7 @@ async fn accounts_log_in_with_both_methods_everywhere() {
                 let options = match address {
                     Address::Tcp(address) => Options::tcp(*address, user, password),
                     Address::Unix(path) => Options::unix(path, user, password),
+                    Address::Name { .. } => panic!("{address} is not bound"),
                 };
                 let mut client = Client::connect(&options.auth_plugin(plugin)).await.unwrap();
                 let result = client.query("SELECT 1 AS one").await.unwrap();

@@ -108,7 +108,7 @@ fn listeners(tables: &Tables, problems: &mut Vec<Problem>) -> Listeners {
 fn same_address(listeners: &Listeners, problems: &mut Vec<Problem>) {
     let mut seen = HashMap::new();
     for (listener, at) in listeners {
-        if matches!(listener.address, Address::Tcp(address) if address.port() == 0) {
+        if listener.address.port() == Some(0) {
             continue;
         }
         if let Some(first) = seen.insert(&listener.address, at) {
@@ -123,9 +123,9 @@ fn same_address(listeners: &Listeners, problems: &mut Vec<Problem>) {
 fn health_address(tables: &Tables, problems: &mut Vec<Problem>) {
     let Some(row) = tables.of(&POINTSMAN_VARIABLES).first().filter(|row| row.sound) else { return };
     let all: Vec<Address> = row.row.get("health_address");
-    if let Some(Address::Unix(path)) = all.iter().find(|address| matches!(address, Address::Unix(_))) {
+    if let Some(other) = all.iter().find(|address| !matches!(address, Address::Tcp(_))) {
         let message =
-            format!("`pointsman_variables.health_address` must be TCP addresses, not {}", path.display());
+            format!("`pointsman_variables.health_address` must be IP addresses with ports, not {other}");
         report(problems, row.place("health_address"), message);
     }
 }
@@ -344,7 +344,7 @@ fn destinations(config: &Config, served: &HashSet<u32>) -> Vec<String> {
 /// The addresses where clients connect; port 0 is a free one each time.
 fn client_addresses(config: &Config) -> impl Iterator<Item = &Address> {
     let addresses = config.listeners.iter().map(|listener| &listener.address);
-    addresses.filter(|address| !matches!(address, Address::Tcp(tcp) if tcp.port() == 0))
+    addresses.filter(|address| address.port() != Some(0))
 }
 
 /// Addresses that are both the admin port's and one where clients connect.
@@ -362,10 +362,16 @@ pub(super) fn endpoints(config: &Config) -> HashSet<Endpoint> {
 /// A server that is the proxy itself: each of its connections would open another one, without end.
 pub(super) fn own_server(config: &Config, servers: &HashSet<Endpoint>) -> Option<String> {
     let is_own = |address: &&Address| {
-        let Address::Tcp(tcp) = address else { return false };
-        let has = |host: String| servers.contains(&Endpoint::Tcp { host, port: tcp.port() });
-        let ip = tcp.ip();
-        has(ip.to_string()) || (ip.is_loopback() || ip.is_unspecified()) && has("localhost".to_owned())
+        let has = |host: String, port| servers.contains(&Endpoint::Tcp { host, port });
+        match address {
+            Address::Tcp(tcp) => {
+                let (ip, port) = (tcp.ip(), tcp.port());
+                let is_local = ip.is_loopback() || ip.is_unspecified();
+                has(ip.to_string(), port) || is_local && has("localhost".to_owned(), port)
+            }
+            Address::Name { host, port } => has(host.clone(), *port),
+            Address::Unix(_) => false,
+        }
     };
     let address = client_addresses(config).find(is_own)?;
     Some(format!("`mysql_servers` has {address}, which is where clients connect to the proxy itself"))

@@ -202,6 +202,7 @@ fn interfaces_are_listeners() {
     );
     assert_eq!(addresses("listeners=({address=\"127.0.0.1:2\"})"), ["127.0.0.1:2"]);
     assert_eq!(addresses("mysql_variables = { interfaces = \"\" }"), ["0.0.0.0:6033"]);
+    assert_eq!(addresses("mysql_variables = { interfaces = \"proxy:1;proxy:0\" }"), ["proxy:1", "proxy:0"]);
     // What is saved has every variable: beside rows the default is nobody's wish.
     let saved = "mysql_variables = { interfaces = \"0.0.0.0:6033\" } listeners=({address=\"127.0.0.1:2\"})";
     assert_eq!(addresses(saved), ["127.0.0.1:2"]);
@@ -213,9 +214,9 @@ fn interfaces_are_listeners() {
     );
     assert_eq!(problems("listeners=()"), "f:1: there is no listener: `listeners` is empty");
     assert_eq!(
-        problems("mysql_variables = { interfaces = \"127.0.0.1:1;nohost:2\" }"),
-        "f:1: `mysql_variables.interfaces` is wrong: `nohost:2` is no address: write 127.0.0.1:6033, [::1]:6033 \
-         or the absolute path of a Unix socket"
+        problems("mysql_variables = { interfaces = \"127.0.0.1:1;no host:2\" }"),
+        "f:1: `mysql_variables.interfaces` is wrong: `no host:2` is no address: write 127.0.0.1:6033, [::1]:6033, \
+         name:6033 or the absolute path of a Unix socket"
     );
 }
 

@@ -157,14 +157,32 @@ pub enum Protocol {
     Tcp,
 }
 
-/// An address to listen on. Displayed and parsed as `127.0.0.1:6033`, `[::1]:6033` or
+/// An address to listen on. Displayed and parsed as `127.0.0.1:6033`, `[::1]:6033`, `name:6033` or
 /// `/run/pointsman.sock`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Address {
     /// A TCP socket; port 0 lets the system choose one.
     Tcp(SocketAddr),
+    /// A TCP socket at the first address of a name that can be bound.
+    Name {
+        /// The name, which is resolved when the address is bound.
+        host: String,
+        /// The port; 0 lets the system choose one.
+        port: u16,
+    },
     /// A Unix socket: an absolute path of at most [`UNIX_PATH_MAX_BYTES`] bytes.
     Unix(PathBuf),
+}
+
+impl Address {
+    /// Its port, if it has one.
+    pub(crate) const fn port(&self) -> Option<u16> {
+        match self {
+            Self::Tcp(address) => Some(address.port()),
+            Self::Name { port, .. } => Some(*port),
+            Self::Unix(_) => None,
+        }
+    }
 }
 
 impl Default for Address {
@@ -177,6 +195,7 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => write!(f, "{address}"),
+            Self::Name { host, port } => write!(f, "{host}:{port}"),
             Self::Unix(path) => write!(f, "{}", path.display()),
         }
     }
@@ -185,8 +204,10 @@ impl fmt::Display for Address {
 /// A text that is no address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidAddress {
-    /// Neither an IP address with a port nor an absolute path.
-    #[error("`{0}` is no address: write 127.0.0.1:6033, [::1]:6033 or the absolute path of a Unix socket")]
+    /// Neither an IP address or a name with a port, nor an absolute path.
+    #[error(
+        "`{0}` is no address: write 127.0.0.1:6033, [::1]:6033, name:6033 or the absolute path of a Unix socket"
+    )]
     Malformed(String),
     /// The path does not fit into the system's socket address.
     #[error(
@@ -209,15 +230,26 @@ impl FromStr for Address {
         if text.starts_with('/') {
             return unix_path(text).map(Self::Unix);
         }
-        // The one name that means the same everywhere.
-        let numeric = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
-        numeric
-            .as_deref()
-            .unwrap_or(text)
-            .parse()
-            .map(Self::Tcp)
-            .map_err(|_| InvalidAddress::Malformed(text.to_owned()))
+        if let Ok(address) = text.parse() {
+            return Ok(Self::Tcp(address));
+        }
+        let malformed = || InvalidAddress::Malformed(text.to_owned());
+        let (host, port) = text.rsplit_once(':').ok_or_else(malformed)?;
+        let port = port.parse().map_err(|_| malformed())?;
+        match host {
+            // The one name that means the same everywhere.
+            "localhost" => Ok(Self::Tcp((Ipv4Addr::LOCALHOST, port).into())),
+            host if is_name(host) => Ok(Self::Name { host: host.to_owned(), port }),
+            _ => Err(malformed()),
+        }
     }
+}
+
+/// Whether `text` can be the name of a host, and is no IPv4 address that has a mistake.
+pub(crate) fn is_name(text: &str) -> bool {
+    let last = text.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
+    let numeric = last.bytes().all(|byte| byte.is_ascii_digit());
+    !numeric && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 /// `text` as the path of a Unix socket, if the system can take it as one.
@@ -237,15 +269,33 @@ mod tests {
 
     #[test]
     fn addresses_round_trip() {
-        for text in ["127.0.0.1:6033", "0.0.0.0:0", "[::1]:6033", "[fe80::1%2]:6033", "/run/x.sock"] {
+        for text in
+            ["127.0.0.1:6033", "0.0.0.0:0", "[::1]:6033", "[fe80::1%2]:6033", "db-1.x_y.org:0", "/run/x.sock"]
+        {
             assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
         }
         assert_eq!(Address::default().to_string(), "0.0.0.0:6033");
+        assert_eq!("localhost:1".parse::<Address>().unwrap().to_string(), "127.0.0.1:1");
     }
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for text in ["", "nohost:6033", "127.0.0.1", "::1:6033", "127.0.0.1:65536", "x.sock", ":6033"] {
+        for text in [
+            "",
+            "127.0.0.1",
+            "::1:6033",
+            "127.0.0.1:65536",
+            "127.0.0.256:6033",
+            "127.0.0.1.:6033",
+            "name",
+            "name:",
+            "name:65536",
+            "na me:6033",
+            "name/:6033",
+            "x.sock",
+            ":6033",
+            ".:6033",
+        ] {
             assert_eq!(text.parse::<Address>(), Err(InvalidAddress::Malformed(text.to_owned())));
         }
     }

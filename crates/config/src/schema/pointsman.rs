@@ -16,7 +16,7 @@ pub static LISTENERS: Section = Section::new(
             "address",
             Kind::Address,
             Preset::Required,
-            "`ip:port`, `[ipv6]:port`, or the absolute path of a Unix socket of at most 107 bytes; \
+            "`ip:port`, `[ipv6]:port`, `name:port`, or the absolute path of a Unix socket of at most 107 bytes; \
              with port 0 the system chooses one",
         )
         .built(),

@@ -1,6 +1,8 @@
 //! Addresses: where a route listens, and where it leads.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, SocketAddr};
+
+use crate::model::Address;
 
 /// MySQL's port.
 const SERVER_PORT: u16 = 3306;
@@ -56,17 +58,17 @@ fn destination(text: &str) -> Option<Destination> {
 pub(super) fn bind(address: &str, port: Option<u16>) -> Result<String, String> {
     let wrong = || {
         format!(
-            "is wrong: `{}` is no IP address, with or without a port, nor localhost",
+            "is wrong: `{}` is no IP address and no name of a host, with or without a port",
             address.escape_debug()
         )
     };
     let (host, own) = host_and_port(address).ok_or_else(wrong)?;
-    let ip = match host {
-        "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        host => host.parse().map_err(|_| wrong())?,
-    };
-    let port = own.or(port).ok_or("has no port, and `bind_port` is not set")?;
-    Ok(std::net::SocketAddr::new(ip, port).to_string())
+    let port = own.or(port).ok_or("has no port, and `bind_port` is not set");
+    if let Ok(ip) = host.parse() {
+        return Ok(SocketAddr::new(ip, port?).to_string());
+    }
+    let named: Address = format!("{host}:{}", port?).parse().map_err(|_| wrong())?;
+    Ok(named.to_string())
 }
 
 /// A host and its port; an IPv6 address with a port is in brackets.
