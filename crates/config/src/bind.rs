@@ -34,7 +34,8 @@ use unbuilt::Unbuilt;
 
 /// The configuration that `parsed` describes, or everything that is wrong with it.
 pub(crate) fn bind(parsed: Parsed, origin: &Path, strictness: Strictness) -> Result<Loaded, Problems> {
-    let lenient = parsed.is_foreign && strictness == Strictness::Lenient;
+    let foreign = parsed.is_foreign;
+    let lenient = foreign && strictness == Strictness::Lenient;
     let (mut read, notes) = read(parsed, origin, strictness);
     let listeners = check::all(&read.tables, read.complete, &mut read.problems);
     let Read { tables, unbuilt, left_out, .. } = read.sound()?;
@@ -44,7 +45,8 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path, strictness: Strictness) -> Res
     }
     let file = origin.display();
     let warnings = notes.into_iter().chain(unbuilt.warning()).chain(members::warnings(&tables));
-    let warnings = warnings.chain(check::warnings(&config));
+    let fast_routes = foreign.then(|| check::fast_routes(&tables)).flatten();
+    let warnings = warnings.chain(check::warnings(&config)).chain(fast_routes);
     let warnings = warnings.map(|warning| format!("{file}: {warning}"));
     let warnings = left_out.iter().map(Problem::to_string).chain(warnings).collect();
     Ok(Loaded { config, draft: tables.into_draft(), warnings, lenient })

@@ -106,17 +106,28 @@ impl Config {
 
     /// The hostgroups of each cluster.
     pub fn clusters(&self) -> impl Iterator<Item = Vec<u32>> {
-        let clusters = self.group_replication_hostgroups.iter().chain(&self.galera_hostgroups);
-        let clusters = clusters.filter(|row| row.active).map(|row| {
-            vec![
+        self.named_clusters().map(|(_, hostgroups)| hostgroups)
+    }
+
+    /// The same with the table of each.
+    pub(crate) fn named_clusters(&self) -> impl Iterator<Item = (&'static str, Vec<u32>)> {
+        let group = self.group_replication_hostgroups.iter();
+        let group = group.map(|row| ("mysql_group_replication_hostgroups", row));
+        let galera = self.galera_hostgroups.iter().map(|row| ("mysql_galera_hostgroups", row));
+        let clusters = group.chain(galera).filter(|(_, row)| row.active).map(|(table, row)| {
+            let hostgroups = vec![
                 row.writer_hostgroup,
                 row.backup_writer_hostgroup,
                 row.reader_hostgroup,
                 row.offline_hostgroup,
-            ]
+            ];
+            (table, hostgroups)
         });
         let aurora = self.aurora_hostgroups.iter().filter(|row| row.active);
-        clusters.chain(aurora.map(|row| vec![row.writer_hostgroup, row.reader_hostgroup]))
+        clusters.chain(
+            aurora
+                .map(|row| ("mysql_aws_aurora_hostgroups", vec![row.writer_hostgroup, row.reader_hostgroup])),
+        )
     }
 
     /// Whether hostgroups consist of the same servers of pairs and clusters in both.

@@ -56,6 +56,7 @@ pub fn import(database: &Path, datadir: &Path) -> Result<Imported, BootError> {
             imported.left.push(format!("{name}: {count} rows: there is no such table here"));
         }
     }
+    imported.left.extend(hidden_routes(&store));
     if tables.iter().any(|name| name == "global_variables") {
         take_variables(&store, &theirs, &mut imported).map_err(failed)?;
     }
@@ -108,6 +109,20 @@ fn take(
         }
     }
     Ok(())
+}
+
+/// What to know about fast routing: ProxySQL 2 never asks it if the last rule has `apply`, whether
+/// that matches or not.
+fn hidden_routes(store: &Store) -> Option<String> {
+    let hides = "SELECT apply FROM main.mysql_query_rules WHERE active=1 ORDER BY rule_id DESC LIMIT 1";
+    let hides: bool = store.connection().query_row(hides, [], |row| row.get(0)).ok()?;
+    let routes = "SELECT COUNT(*) FROM main.mysql_query_rules_fast_routing";
+    let routes: i64 = store.connection().query_row(routes, [], |row| row.get(0)).ok()?;
+    (hides && routes > 0).then(|| {
+        "mysql_query_rules_fast_routing: it is asked here, while ProxySQL 2 does not ask it behind a last rule with \
+         `apply`, whether that matches or not"
+            .to_owned()
+    })
 }
 
 /// Takes the variables that are known here, with values that are possible here.

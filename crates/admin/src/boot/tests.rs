@@ -203,6 +203,28 @@ fn a_proxysql_db_is_taken_as_far_as_it_goes() {
     assert_eq!(booted.store.config().users.len(), 2);
 }
 
+/// In ProxySQL 2 they are hidden by a last rule that applies, whether it matches or not.
+#[test]
+fn fast_routing_that_begins_to_count_is_told() {
+    for (apply, told) in [(0, false), (1, true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let theirs = folder.path().join("proxysql.db");
+        Connection::open(&theirs)
+            .unwrap()
+            .execute_batch(&format!(
+                "CREATE TABLE mysql_query_rules (rule_id INT, active INT, apply INT); \
+                 INSERT INTO mysql_query_rules VALUES (1,1,1), (2,1,{apply}), (3,0,1); \
+                 CREATE TABLE mysql_query_rules_fast_routing (username VARCHAR, schemaname VARCHAR, flagIN INT, \
+                   destination_hostgroup INT, comment VARCHAR); \
+                 INSERT INTO mysql_query_rules_fast_routing VALUES ('u','s',0,1,'')"
+            ))
+            .unwrap();
+        let left = import(&theirs, folder.path()).unwrap().left;
+        let is_it = |line: &String| line.starts_with("mysql_query_rules_fast_routing: it is asked here");
+        assert_eq!(left.iter().any(is_it), told, "{left:?}");
+    }
+}
+
 #[test]
 fn a_datadir_is_used_by_one_at_a_time() {
     let folder = tempfile::tempdir().unwrap();

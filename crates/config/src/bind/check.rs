@@ -3,6 +3,7 @@
 
 mod listeners;
 mod passwords;
+mod unserved;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -18,8 +19,9 @@ use crate::model::{
 use crate::problem::Problem;
 use crate::row::PlacedRow;
 use crate::schema::{
-    LISTENERS, MYSQL_FIREWALL_WHITELIST_RULES, MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS, MYSQL_SERVERS,
-    MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_VARIABLES, SECTIONS, Scalar, Section, Shape, addresses,
+    LISTENERS, MYSQL_FIREWALL_WHITELIST_RULES, MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS,
+    MYSQL_QUERY_RULES_FAST_ROUTING, MYSQL_SERVERS, MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_VARIABLES,
+    SECTIONS, Scalar, Section, Shape, addresses,
 };
 use crate::tree::Place;
 use crate::turns::in_turns;
@@ -290,7 +292,7 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
         })
         .collect();
     warnings.extend(unserved);
-    warnings.extend(destinations(config, &served));
+    warnings.extend(unserved::warnings(config, &served));
     let endpoints = endpoints(config);
     warnings.extend(shared_addresses(config));
     warnings.extend(own_server(config, &endpoints));
@@ -306,39 +308,15 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
     warnings
 }
 
-/// Rules whose hostgroup has no server, and hostgroups of which no server may have a connection.
-fn destinations(config: &Config, served: &HashSet<u32>) -> Vec<String> {
-    // The monitor moves servers between the two hostgroups of a pair.
-    let pairs = config.replication_hostgroups.iter().map(|row| [row.writer_hostgroup, row.reader_hostgroup]);
-    let reachable: HashSet<u32> = pairs
-        .filter(|pair| pair.iter().any(|hostgroup| served.contains(hostgroup)))
-        .flatten()
-        .chain(served.iter().copied())
-        .collect();
-    let mut unserved: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-    for rule in in_turns(&config.query_rules).filter(|rule| rule.active) {
-        if let Some(hostgroup) = rule.destination_hostgroup.filter(|hostgroup| !reachable.contains(hostgroup))
-        {
-            unserved.entry(hostgroup).or_default().push(rule.rule_id.to_string());
-        }
-    }
-    let mut most: BTreeMap<u32, u32> = BTreeMap::new();
-    for server in in_turns(&config.servers) {
-        let most = most.entry(server.hostgroup_id).or_default();
-        *most = (*most).max(server.max_connections);
-    }
-    let without = unserved.into_iter().map(|(hostgroup, rules)| {
-        let names: Vec<&str> = rules.iter().map(String::as_str).collect();
+/// Whether rows of fast routing count that another program does not read. A file that was saved
+/// here has variables of the proxy's own.
+pub(super) fn fast_routes(tables: &Tables) -> Option<String> {
+    let here = tables.of(&MYSQL_QUERY_RULES_FAST_ROUTING).len();
+    (here > 0 && tables.of(&POINTSMAN_VARIABLES).is_empty()).then(|| {
         format!(
-            "hostgroup {hostgroup} has no server, and is the destination_hostgroup of rule {}: statements that match \
-             wait for one and then hear error 9001",
-            shorten(&names)
+            "rows of `mysql_query_rules_fast_routing` ({here}) count, while ProxySQL reads none from a file"
         )
-    });
-    let closed = most.into_iter().filter(|(_, most)| *most == 0).map(|(hostgroup, _)| {
-        format!("no server of hostgroup {hostgroup} may have a connection: their `max_connections` is 0")
-    });
-    without.chain(closed).collect()
+    })
 }
 
 /// The addresses where clients connect; port 0 is a free one each time.

@@ -316,6 +316,7 @@ fn a_server_in_one_hostgroup_of_a_cluster_serves_all_of_them() {
             "\n[[mysql_galera_hostgroups]]\nwriter_hostgroup = 9\nbackup_writer_hostgroup = 8\n\
              reader_hostgroup = {reader}\noffline_hostgroup = 6\n\
              [[mysql_servers]]\nhostgroup_id = 8\nhostname = \"a\"\n\
+             [[mysql_servers]]\nhostgroup_id = 1\nhostname = \"b\"\n\
              [[mysql_users]]\nusername = \"w\"\ndefault_hostgroup = 9\n\
              [[mysql_replication_hostgroups]]\nwriter_hostgroup = 1\nreader_hostgroup = 2\n"
         );
