@@ -3,6 +3,7 @@
 //! Plain HTTP on all addresses at `admin-restapi_port` while `admin-restapi_enabled` is true,
 //! without accounts, as in ProxySQL 2.7; replies, codes and texts are ProxySQL's.
 
+mod exposer;
 mod reply;
 mod script;
 
@@ -10,7 +11,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -23,6 +24,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
+use self::exposer::Exposer;
 use self::reply::Reply;
 use crate::answer::Answer;
 use crate::engine::Engine;
@@ -45,6 +47,7 @@ struct Shared {
     engine: Engine,
     settings: watch::Receiver<Arc<Settings>>,
     places: Arc<Semaphore>,
+    exposer: Exposer,
 }
 
 /// The listener. Dropped, it closes; clients that are connected stay.
@@ -62,7 +65,7 @@ impl Drop for Listening {
 /// Listens while and where the variables say so, until nobody can change them any more.
 pub(crate) async fn run(engine: Engine, mut settings: watch::Receiver<Arc<Settings>>) {
     let places = Arc::new(Semaphore::new(REST_CLIENTS_MAX));
-    let shared = Arc::new(Shared { engine, settings: settings.clone(), places });
+    let shared = Arc::new(Shared { engine, settings: settings.clone(), places, exposer: Exposer::default() });
     let mut listening: Option<Listening> = None;
     let mut why = Wake::Changed;
     while why != Wake::Over {
@@ -164,12 +167,15 @@ async fn body(request: Request<Incoming>) -> Result<Bytes, Reply> {
 }
 
 async fn metrics(shared: &Shared) -> Response<Full<Bytes>> {
+    let started = Instant::now();
     let who = Who { user: "metrics".to_owned(), rights: Rights::Stats, address: None };
     let answer = shared.engine.ask(&who, "SHOW PROMETHEUS METRICS".to_owned()).answer().await;
-    let text = match answer {
+    let mut text = match answer {
         Answer::Rows { rows, .. } => rows.concat().into_iter().flatten().next().unwrap_or_default(),
         _ => Vec::new(),
     };
+    shared.exposer.add_to(&mut text);
+    shared.exposer.count(text.len(), started.elapsed());
     let mut response = Response::new(Full::new(Bytes::from(text)));
     let kind = hyper::header::HeaderValue::from_static("text/plain; version=0.0.4");
     response.headers_mut().insert(CONTENT_TYPE, kind);

@@ -63,6 +63,11 @@ async fn rest_serves_metrics_and_scripts_while_it_is_switched_on() {
     ] {
         assert!(metrics.contains(line), "{line}{metrics}");
     }
+    // As in ProxySQL a scrape does not count itself.
+    assert!(metrics.contains("\nexposer_scrapes_total 0\n"), "{metrics}");
+    let again = get("/metrics").await;
+    assert!(again.contains("\nexposer_request_latencies_count 1\n"), "{again}");
+    assert!(!again.contains("\nexposer_transferred_bytes_total 0\n"), "{again}");
     let echo = get("/sync/echo?a=b%20c").await;
     assert!(echo.starts_with("HTTP/1.1 200") && echo.ends_with("{\"a\":\"b c\"}\n"), "{echo}");
     assert!(get("/sync/nothing").await.starts_with("HTTP/1.1 400"));
