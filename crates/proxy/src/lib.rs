@@ -40,6 +40,7 @@ mod proxy;
 mod queueing;
 mod random;
 mod refusals;
+mod relations;
 mod remote;
 mod routing;
 

@@ -87,6 +87,7 @@ mod pace;
 mod parts;
 mod pipelined;
 mod prepare;
+mod relations;
 mod renew;
 mod ride;
 mod route;

@@ -54,6 +54,8 @@ pub(crate) struct Shared {
     started: Instant,
     /// How often the servers were configured.
     servers_version: AtomicU64,
+    /// How often sessions have defined what may be behind the name of a table.
+    pub(crate) definitions: AtomicU64,
     /// Clients that were refused because there were too many.
     clients_refused: AtomicU64,
     pub(crate) clients: Arc<Quota>,
@@ -103,6 +105,7 @@ impl Shared {
             snapshot: RwLock::new(Arc::new(snapshot)),
             started: Instant::now(),
             servers_version: AtomicU64::new(1),
+            definitions: AtomicU64::new(0),
             clients_refused: AtomicU64::new(0),
             clients: Quota::new(config.variables.max_connections),
             addresses: Arc::default(),

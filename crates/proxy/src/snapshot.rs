@@ -35,6 +35,8 @@ pub(crate) struct Snapshot {
     pub(crate) statements_together: usize,
     /// Whether servers are asked what the stored routines do that have run.
     pub(crate) judge_routines: bool,
+    /// Whether they are asked what is behind the names of tables.
+    pub(crate) judge_tables: bool,
     pub(crate) drain_timeout: Duration,
     pub(crate) users: Arc<Users>,
     pub(crate) announced: Announced,
@@ -86,6 +88,7 @@ impl Snapshot {
             connection_turn: config.pointsman.connection_turn,
             statements_together: config.pointsman.statements_together as usize,
             judge_routines: config.pointsman.judge_routines,
+            judge_tables: config.pointsman.judge_tables,
             drain_timeout: config.pointsman.drain_timeout,
             users,
             announced: Announced::new(config),

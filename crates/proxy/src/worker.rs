@@ -40,6 +40,7 @@ use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, SESSIONS_LOOK, SWEEP_I
 use crate::log_limit::Logged;
 use crate::mirror::Mirrors;
 use crate::random::Dice;
+use crate::relations::Relations;
 use crate::routing::Routing;
 use crate::shared::Shared;
 use crate::siblings::Requests;
@@ -115,6 +116,8 @@ pub(crate) struct Worker {
     pub(crate) taken: Taken,
     /// What sessions begin with.
     pub(crate) alike: Alike,
+    /// What is known of tables.
+    pub(crate) relations: Relations,
 }
 
 /// Starts a worker thread; it ends when all senders of its inbox are gone or it has drained.
@@ -191,6 +194,7 @@ impl Worker {
             ledger,
             taken: Taken::default(),
             alike: Alike::default(),
+            relations: Relations::default(),
         };
         worker.configure_digests();
         worker.configure_rate();

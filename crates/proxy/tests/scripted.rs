@@ -84,6 +84,7 @@ mod scripted {
     mod shared_savepoints;
     mod shared_sets;
     mod shared_state;
+    mod shared_tables;
     mod shared_traces;
     mod split;
     mod split_prepared;

@@ -220,8 +220,8 @@ impl Caller {
         self.hash
     }
 
-    /// That of the user and the schema.
-    pub(crate) const fn hash_of_names(&self) -> u64 {
+    /// A hash of the user's and the schema's names.
+    pub const fn hash_of_names(&self) -> u64 {
         self.hash_of_names
     }
 }

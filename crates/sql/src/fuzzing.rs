@@ -113,9 +113,9 @@ pub fn shape(data: &[u8]) {
         assert!(!inside.is_empty() && !ends && sql.windows(inside.len()).any(|part| part == inside));
         condition.holds_at(Dialect::of(inside));
     }
-    for called in
-        [routine::called(sql, modes), routine::definition(sql, modes)].into_iter().flatten().flatten()
-    {
+    let uses = [routine::definition(sql, modes), routine::trigger(sql, modes), routine::view(sql)];
+    let routines = uses.into_iter().flatten().flat_map(|uses| uses.routines);
+    for called in routine::called(sql, modes).into_iter().flatten().chain(routines) {
         // It is put into other statements as it is.
         assert!(called.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')));
     }

@@ -1,5 +1,5 @@
-//! What a stored routine leaves in its session, from its text: whether nothing of it outlives the
-//! call, and which other routines it calls.
+//! What stored code leaves in its session, from its text: whether nothing of a routine, a trigger
+//! or a view outlives the statement, and which other routines and tables it uses.
 //!
 //! The grammar of compound statements is followed as far as that takes: which names are local
 //! variables, and where a `SET` begins that is a statement of its own. Whatever is not understood
@@ -8,11 +8,31 @@
 mod body;
 mod calls;
 mod head;
+mod tables;
 
 use crate::lexer::{self, Lexer, Modes};
 use crate::shape::pieces::{Piece, Pieces};
+use crate::shape::{Effects, Shape, Table};
 
 pub use self::calls::{Called, Kind};
+
+/// What stored code uses that may hide something as well.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// Routines, functions that are not built in among them.
+    pub routines: Vec<Called>,
+    /// Tables and views.
+    pub tables: Vec<Table>,
+}
+
+/// What a view does that outlives the statement which reads it, or that needs to know what was
+/// before it.
+const OF_A_VIEW: Effects = Effects::NAMED_LOCKS
+    .union(Effects::SEQUENCE)
+    .union(Effects::SETS_LAST_INSERT_ID)
+    .union(Effects::READS_LAST_INSERT_ID)
+    .union(Effects::READS_LAST)
+    .union(Effects::SETS_USER_VARIABLES);
 
 /// The routines that a statement calls, functions that are not built in among them; `None` if its
 /// text does not tell, or if it has a user variable set by a procedure.
@@ -31,7 +51,7 @@ pub fn called(statement: &[u8], modes: Modes) -> Option<Vec<Called>> {
     if gives { None } else { calls::all(&pieces) }
 }
 
-/// The routines that a routine calls, if nothing else in it outlives its call; `None` if something
+/// What a routine uses, if nothing else in it outlives its call; `None` if something
 /// does, or may. `definition` is the answer to `SHOW CREATE PROCEDURE` or `SHOW CREATE FUNCTION`,
 /// `modes` are those of its creation.
 ///
@@ -46,10 +66,46 @@ pub fn called(statement: &[u8], modes: Modes) -> Option<Vec<Called>> {
 /// assert!(!leaves(b"CREATE PROCEDURE `p`(n INT) BEGIN SET n = 1; UPDATE t SET a = n; END"));
 /// assert!(leaves(b"CREATE PROCEDURE `p`() BEGIN SET sql_mode = ''; END"));
 /// ```
-pub fn definition(definition: &[u8], modes: Modes) -> Option<Vec<Called>> {
+pub fn definition(definition: &[u8], modes: Modes) -> Option<Uses> {
     let pieces = certain(definition, modes)?;
     let (parameters, body) = head::split(&pieces)?;
-    if body::outlives_its_call(body, parameters) { None } else { calls::all(body) }
+    uses(body, parameters)
+}
+
+/// The same of a trigger. `action` is its `ACTION_STATEMENT` in `information_schema.TRIGGERS`.
+///
+/// ```
+/// let leaves = |text: &[u8]| sql::routine::trigger(text, sql::Modes::default()).is_none();
+/// assert!(!leaves(b"SET NEW.a = 1"));
+/// assert!(leaves(b"SET @a = NEW.a"));
+/// ```
+pub fn trigger(action: &[u8], modes: Modes) -> Option<Uses> {
+    uses(&certain(action, modes)?, Vec::new())
+}
+
+/// The same of a view. `definition` is its `VIEW_DEFINITION` in `information_schema.VIEWS`, which
+/// its server writes: functions with neither a schema nor quotes are built in.
+///
+/// ```
+/// let leaves = |text: &[u8]| sql::routine::view(text).is_none();
+/// assert!(!leaves(b"select `a`.`t`.`b` AS `b` from `a`.`t`"));
+/// assert!(leaves(b"select get_lock('v',0) AS `g`"));
+/// ```
+pub fn view(definition: &[u8]) -> Option<Uses> {
+    let pieces = certain(definition, Modes::default())?;
+    let mut routines = calls::all(&pieces)?;
+    let is_quoted =
+        |name: &str| pieces.iter().any(|piece| piece.kind == lexer::Kind::Name && piece.written == name);
+    routines.retain(|called| called.schema.is_some() || is_quoted(&called.name));
+    let Shape { reads: tables, effects, .. } = Shape::of(definition, Modes::default());
+    (!effects.intersects(OF_A_VIEW)).then_some(Uses { routines, tables })
+}
+
+fn uses(body: &[Piece], variables: Vec<String>) -> Option<Uses> {
+    if body::outlives_its_call(body, variables) {
+        return None;
+    }
+    Some(Uses { routines: calls::all(body)?, tables: tables::all(body) })
 }
 
 /// The tokens of a text, if every server sees the same ones.

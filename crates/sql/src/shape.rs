@@ -18,6 +18,7 @@ mod query;
 mod walk;
 
 pub use self::kind::Kind;
+pub(crate) use self::walk::statement as of_pieces;
 
 use bitflags::bitflags;
 

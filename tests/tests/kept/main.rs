@@ -3,12 +3,14 @@
 
 mod hand_over;
 mod login_state;
+mod tables;
 
 use std::sync::LazyLock;
 use std::time::Instant;
 
 use hand_over::c04_a_savepoint_without_autocommit_stays_with_its_session;
 use login_state::{a_new_client_has_the_packet_limit_of_its_time, c04_a_session_has_what_its_login_gave};
+use tables::c04_views_and_triggers_bind_where_they_leave_something;
 
 use e2e::{Backend, Proxy, Setup, on_each_server, run, wait_for};
 use testkit::client::{Client, Options, QueryResult};
@@ -38,6 +40,7 @@ on_each_server! {
     c04_a_savepoint_without_autocommit_stays_with_its_session,
     c04_a_session_has_what_its_login_gave,
     a_new_client_has_the_packet_limit_of_its_time,
+    c04_views_and_triggers_bind_where_they_leave_something,
 }
 
 fn proxy(backend: &Backend) -> Proxy {

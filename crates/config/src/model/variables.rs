@@ -328,6 +328,8 @@ pub struct PointsmanVariables {
     pub statements_together: u32,
     /// Whether servers are asked what the stored routines do that have run.
     pub judge_routines: bool,
+    /// Whether servers are asked what is behind the names of tables.
+    pub judge_tables: bool,
 }
 
 from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
@@ -345,6 +347,7 @@ from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
     connection_turn = "connection_turn_ms",
     statements_together,
     judge_routines,
+    judge_tables,
 });
 
 /// A login method.

@@ -179,6 +179,13 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
         "behind a statement that calls stored procedures or functions, ask its server for their definitions: where nothing of them outlives the \
          call, they do not bind the session to its connection",
     )
+    .built(),
+    switch(
+        "judge_tables",
+        true,
+        "behind the first statement with a table, ask its server whether a view or triggers are behind the name: where these leave something \
+         in a session, statements with it bind the session to its connection",
+    )
     .built()]],
     "Variables that ProxySQL does not have.",
 )

@@ -63,7 +63,13 @@ impl Session {
             }
             None => decided,
         };
-        self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what))
+        let decided = self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what));
+        match prepared.what.text.as_deref() {
+            Some(text) if kind == Kind::StmtExecute || kind == Kind::StmtBulkExecute => {
+                self.look_behind(decided, text, true)
+            }
+            _ => decided,
+        }
     }
 
     /// The same for a statement that cannot be prepared elsewhere now as what it was. A transaction

@@ -172,7 +172,7 @@ impl Session {
         Some(match kind {
             Kind::Query => {
                 let text = self.statement(payload);
-                self.judge(text, is_whole, self.asked(payload), false)
+                self.look_behind(self.judge(text, is_whole, self.asked(payload), false), text, false)
             }
             Kind::StmtPrepare => self.judge(payload.get(1..).unwrap_or_default(), is_whole, None, false),
             _ if names_statement(kind) => self.decide_prepared(kind, payload),
@@ -265,6 +265,9 @@ impl Session {
         }
         if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex) {
             self.course.note_multiplex(multiplex, decided);
+        }
+        if let Some(unseen) = decided.change.as_mut().and_then(|change| change.unseen.take()) {
+            self.course.note_unseen(unseen);
         }
         match kind {
             Kind::Query => {

@@ -12,22 +12,18 @@ use wire::codec::Reader;
 use wire::reply::Answer;
 
 use super::Session;
-use super::course::unjudged::{CODE, Routine};
+use super::course::unjudged::{CODE, Code, Routine, Unjudged};
+use super::relations;
 use crate::backend::{Reply, only_row};
 use crate::ending::Ending;
-use crate::limits::{ROUTINE_BYTES_MAX, ROUTINES_MAX};
+use crate::limits::{ROUTINE_BYTES_MAX, ROUTINES_MAX, TABLES_MAX};
+use crate::relations::{Behind, Relation};
 use crate::state::Mark;
 
 /// How long a routine has to be what it is. Servers tell to the second when it was altered, in the
 /// time of the session, which may leap by an hour, and a replica tells when it was altered at its
 /// source.
 const UNALTERED_MIN: Duration = Duration::from_secs(3_700);
-
-/// Questions to a routine.
-const QUESTIONS: usize = 2;
-
-/// What the status has of transactions.
-const OPEN: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::IN_TRANSACTION);
 
 /// What the other questions hide, and what decides how their answers are to be read.
 const FIRST_QUESTION: &[u8] = b"SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode";
@@ -41,39 +37,45 @@ impl Session {
     /// that.
     #[inline]
     pub(super) fn may_judge(&self) -> bool {
-        self.course.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged.hostgroup))
+        self.course.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged))
     }
 
-    /// Whether routines alone bind the session to this hostgroup, and their server can be asked
-    /// about them.
-    fn is_free_but_for(&self, hostgroup: u32) -> bool {
+    /// Whether hidden code alone binds the session to its hostgroup, and its server can be asked
+    /// about that.
+    fn is_free_but_for(&self, unjudged: &Unjudged) -> bool {
+        let hostgroup = unjudged.hostgroup;
+        // At MySQL a question begins a transaction, too, where `autocommit` is off. Behind those
+        // about tables it is ended.
+        let is_outside = !self.status.contains(StatusFlags::IN_TRANSACTION)
+            && (self.status.contains(StatusFlags::AUTOCOMMIT) || unjudged.has_only_tables());
         hostgroup == self.course.hostgroup
-            && self.worker.settings().judge_routines
+            && (self.worker.settings().judge_routines || unjudged.has_only_tables())
             && self.course.decided.is_none()
             && self.backlog.is_empty()
             && self.backend.is_some()
-            // At MySQL a question begins a transaction, too.
-            && (self.status & OPEN) == StatusFlags::AUTOCOMMIT
+            && is_outside
             // Whoever is bound by more would not be free, and warnings would be gone.
             && self.course.pins.holds_only(&CODE, hostgroup)
             // Sessions that have one connection to one server need not know.
             && (self.shares(hostgroup) || !self.has_one_way())
     }
 
-    /// Asks about the routines, and about those that they call. If none leaves anything, they do
-    /// not bind the session any more.
+    /// Asks about the routines and tables, and about those that these use. If none leaves anything,
+    /// they do not bind the session any more.
     pub(super) async fn judge_routines(&mut self) -> Result<(), Ending> {
         let Some(unjudged) = self.course.unjudged.take() else { return Ok(()) };
         let hostgroup = unjudged.hostgroup;
-        let (mut routines, age) = unjudged.take();
+        let (mut all, age) = unjudged.take();
         let age = age + UNALTERED_MIN;
         self.note_ran();
-        if !self.ask_rows().await? {
-            return Ok(());
-        }
+        let reads_routines = self.ask_rows().await?;
+        let has_routine = |all: &[Code]| all.iter().any(|code| matches!(code, Code::Routine(_)));
         let mut asked = 0;
-        while let Some(batch) = routines.get(asked..).filter(|batch| !batch.is_empty()) {
-            let questions = batch.iter().flat_map(|routine| questions(routine, age));
+        while let Some(batch) = all.get(asked..).filter(|batch| !batch.is_empty()) {
+            if has_routine(batch) && !reads_routines {
+                return Ok(());
+            }
+            let questions = batch.iter().flat_map(|code| questions(code, age));
             let commands: Vec<_> =
                 questions.map(|text| (self.query(text.as_bytes()), Answer::Result)).collect();
             // If that fails, the client hears of it with its next statement.
@@ -82,27 +84,78 @@ impl Session {
             if replies.iter().any(|reply| reply.warns() || reply.error().is_some()) {
                 self.forget_warnings().await?;
             }
-            let Some(more) = calls_of(batch, &replies) else { return Ok(()) };
-            asked = routines.len();
-            for routine in more {
-                if !routines.contains(&routine) {
-                    routines.push(routine);
+            self.end_question().await?;
+            let Some(more) = self.used_by(batch, &replies) else { return Ok(()) };
+            asked = all.len();
+            for code in more {
+                if !all.contains(&code) {
+                    all.push(code);
                 }
             }
-            if routines.len() > ROUTINES_MAX {
+            if all.len() > ROUTINES_MAX + TABLES_MAX {
                 return Ok(());
+            }
+        }
+        for code in &all {
+            if let Code::Behind(relation) = code {
+                self.note_behind(relation, Behind::Nothing);
             }
         }
         // A server that has been in another schema and back knows the character set of this one
         // again, which a reset had taken away.
-        let is_here = |routine: &Routine| routine.schema.as_bytes() == self.course.caller.schema();
-        if self.course.was_reset && !routines.iter().all(is_here) {
+        let is_here = |code: &Code| match code {
+            Code::Routine(routine) => routine.schema.as_bytes() == self.course.caller.schema(),
+            Code::Behind(_) => true,
+        };
+        if self.course.was_reset && !all.iter().all(is_here) {
             return Ok(());
         }
         for pin in CODE {
             self.course.pins.note(Mark::EndAll(pin), hostgroup);
         }
         Ok(())
+    }
+
+    /// Ends the transaction that a question has begun where `autocommit` is off.
+    async fn end_question(&mut self) -> Result<(), Ending> {
+        if self.status.contains(StatusFlags::IN_TRANSACTION) {
+            let commit = (self.query(b"COMMIT"), Answer::Result);
+            // If that fails, the client hears of it with its next statement.
+            let _ = self.internal_query(&[commit]).await?;
+            self.note_ran();
+        }
+        Ok(())
+    }
+
+    /// What these use by what their server has answered; nothing if one leaves something, or may.
+    fn used_by(&self, batch: &[Code], replies: &[Reply]) -> Option<Vec<Code>> {
+        let mut replies = replies.iter();
+        let mut all = Vec::new();
+        for code in batch {
+            let (uses, schema) = match code {
+                Code::Routine(routine) => (uses_of(replies.next()?, replies.next()?)?, &routine.schema),
+                Code::Behind(relation) => {
+                    let reply = replies.next()?;
+                    let Some(uses) = relations::uses(reply) else {
+                        self.note_behind(relation, Behind::Something);
+                        return None;
+                    };
+                    (uses, &relation.schema)
+                }
+            };
+            for called in uses.routines {
+                all.push(Code::Routine(Routine::of(called, schema)?));
+            }
+            let tables = relations::relations_of(uses.tables.into_iter(), schema);
+            let judges = self.worker.settings().judge_tables;
+            all.extend(tables.into_iter().filter(|_| judges).map(Code::Behind));
+        }
+        Some(all)
+    }
+
+    fn note_behind(&self, relation: &Relation, behind: Behind) {
+        let whose = self.whose(self.course.hostgroup);
+        self.worker.relations.note(whose, relation, behind, self.worker.unix_s());
     }
 
     /// Asks how many rows there were, which the other questions hide and the answer of a routine
@@ -126,9 +179,13 @@ impl Session {
     }
 }
 
-/// How to ask what a routine is, and whether it has been that since it was called and longer.
-fn questions(routine: &Routine, age: Duration) -> [String; QUESTIONS] {
-    let Routine { kind, schema, name, near } = routine;
+/// How to ask what a routine is, and whether it has been that since it was called and longer; or
+/// what is behind a name.
+fn questions(code: &Code, age: Duration) -> Vec<String> {
+    let Routine { kind, schema, name, near } = match code {
+        Code::Routine(routine) => routine,
+        Code::Behind(relation) => return vec![relations::question(relation)],
+    };
     let kind = match kind {
         Kind::Procedure => "PROCEDURE",
         Kind::Function => "FUNCTION",
@@ -141,7 +198,7 @@ fn questions(routine: &Routine, age: Duration) -> [String; QUESTIONS] {
              AND ROUTINE_NAME = '{schema}' AND ROUTINE_TYPE LIKE 'PACKAGE%')"
         )
     });
-    [
+    vec![
         format!("SHOW CREATE {kind} `{schema}`.`{name}`"),
         format!(
             "SELECT 1 FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = '{schema}' \
@@ -151,27 +208,17 @@ fn questions(routine: &Routine, age: Duration) -> [String; QUESTIONS] {
     ]
 }
 
-/// What these routines call by what their server has answered; nothing if one leaves something, or
-/// may.
-fn calls_of(routines: &[Routine], replies: &[Reply]) -> Option<Vec<Routine>> {
-    let (answers, _) = replies.as_chunks::<QUESTIONS>();
-    if answers.len() != routines.len() {
+/// What a routine uses by what its server has answered to the two questions; nothing if it leaves
+/// something, or may.
+fn uses_of(definition: &Reply, unaltered: &Reply) -> Option<routine::Uses> {
+    only_row(unaltered)?;
+    let columns = texts(only_row(definition)?);
+    let [_, modes, text, charset, ..] = columns.as_slice() else { return None };
+    // Its letters include the backslash's and the backtick's bytes.
+    if text.len() > ROUTINE_BYTES_MAX || charset == "swe7" {
         return None;
     }
-    let mut all = Vec::new();
-    for (routine, [definition, unaltered]) in routines.iter().zip(answers) {
-        only_row(unaltered)?;
-        let columns = texts(only_row(definition)?);
-        let [_, modes, text, charset, ..] = columns.as_slice() else { return None };
-        // Its letters include the backslash's and the backtick's bytes.
-        if text.len() > ROUTINE_BYTES_MAX || charset == "swe7" {
-            return None;
-        }
-        for called in routine::definition(text.as_bytes(), modes_of(modes)?)? {
-            all.push(Routine::of(called, &routine.schema)?);
-        }
-    }
-    Some(all)
+    routine::definition(text.as_bytes(), modes_of(modes)?)
 }
 
 fn has_mode(modes: &str, mode: &str) -> bool {
@@ -186,7 +233,7 @@ fn has_usual_grammar(modes: &str) -> bool {
 
 /// How a routine's body is to be read that was created in these modes; not at all if they have
 /// another grammar.
-fn modes_of(modes: &str) -> Option<Modes> {
+pub(super) fn modes_of(modes: &str) -> Option<Modes> {
     let read = Modes {
         ansi_quotes: has_mode(modes, "ANSI_QUOTES"),
         no_backslash_escapes: has_mode(modes, "NO_BACKSLASH_ESCAPES"),
@@ -236,8 +283,8 @@ mod tests {
             name: name.clone(),
             near: near.map(str::to_owned),
         };
-        let [_, plain] = questions(&routine(None), Duration::ZERO);
-        let [_, named] = questions(&routine(Some("b")), Duration::ZERO);
+        let asked = |near| questions(&Code::Routine(routine(near)), Duration::ZERO).remove(1);
+        let (plain, named) = (asked(None), asked(Some("b")));
         assert!(named.starts_with(&plain) && named.contains("ROUTINE_SCHEMA = 'b' AND ROUTINE_NAME = 'a'"));
     }
 }

@@ -259,8 +259,11 @@ impl Walk<'_> {
         !self.is_local(self.at + 1)
     }
 
-    /// Whether a local variable is set at `at`.
+    /// Whether a local variable is set at `at`, or a column of a trigger's new row.
     fn is_local(&self, at: usize) -> bool {
+        if word(self.pieces, at) == "new" && is_sign(self.pieces, at + 1, b'.') {
+            return true;
+        }
         let is_assigned = is_sign(self.pieces, at + 1, b'=')
             || is_sign(self.pieces, at + 1, b':') && is_sign(self.pieces, at + 2, b'=');
         let name = self.pieces.get(at).filter(|piece| piece.is_name());
@@ -278,8 +281,8 @@ mod tests {
         let text = format!(
             "CREATE DEFINER=`a`@`%` PROCEDURE `x`(p INT, OUT `Total` INT)\n    READS SQL DATA\n{text}"
         );
-        definition(text.as_bytes(), Modes::default()).map_or("lasts".to_owned(), |called| {
-            called.into_iter().map(|called| called.name).collect::<Vec<_>>().join(" ")
+        definition(text.as_bytes(), Modes::default()).map_or("lasts".to_owned(), |uses| {
+            uses.routines.into_iter().map(|called| called.name).collect::<Vec<_>>().join(" ")
         })
     }
 

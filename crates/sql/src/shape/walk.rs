@@ -73,7 +73,8 @@ fn find(pieces: &[Piece], word: &str) -> Option<usize> {
     pieces.iter().position(|piece| piece.text == word)
 }
 
-fn statement(pieces: &[Piece]) -> Shape {
+/// The shape of a single statement.
+pub(crate) fn statement(pieces: &[Piece]) -> Shape {
     let (first, second) = (word(pieces, 0), word(pieces, 1));
     let simple = |kind, effects| Shape::new(kind, effects);
     let ddl = Effects::WRITES | Effects::COMMITS;

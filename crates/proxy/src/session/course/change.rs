@@ -4,7 +4,7 @@
 use route::{Effects, Facts};
 use sql::{Condition, Dialect};
 
-use super::unjudged::Calls;
+use super::unjudged::{Calls, Unseen};
 use crate::limits::JUDGED_BYTES_MAX;
 use crate::state::ids::{Ids, told};
 use crate::state::marks::{by_name, drops_schema, flushes_status, is_handler, marks};
@@ -62,6 +62,8 @@ pub(in crate::session) struct Change {
     pub(super) asks: Option<Box<str>>,
     /// The routines that it calls, if these are all that it hides.
     pub(super) calls: Option<Box<Calls>>,
+    /// What is behind the names of its tables, if that may be something.
+    pub(in crate::session) unseen: Option<Unseen>,
     /// What it prepares by name could be prepared over any other connection as well.
     pub(super) moves: bool,
     /// What of its rows is the id of a thread, which the client gets otherwise.

@@ -393,7 +393,7 @@ impl Course {
     }
 
     /// A statement has left this that calls these routines, or nobody knows which.
-    fn note_calling(&mut self, marks: Vec<Mark>, calls: Option<Box<Calls>>) {
+    pub(super) fn note_calling(&mut self, marks: Vec<Mark>, calls: Option<Box<Calls>>) {
         if marks.iter().any(is_of_code) {
             let is_bound = CODE.iter().any(|pin| self.pins.holds(*pin, self.hostgroup));
             self.unjudged = Unjudged::and(self.unjudged.take(), calls, is_bound, self.hostgroup);

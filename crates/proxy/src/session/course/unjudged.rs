@@ -1,4 +1,5 @@
-//! Routines that a session has called of which nobody has said yet whether they leave anything.
+//! Routines that a session has called, and tables that it has used, of which its server has not
+//! been asked yet whether they leave anything.
 
 use std::time::Duration;
 
@@ -6,7 +7,9 @@ use sql::Modes;
 use sql::routine::{Called, Kind, called};
 use tokio::time::Instant;
 
-use crate::limits::ROUTINES_MAX;
+use super::Course;
+use crate::limits::{ROUTINES_MAX, TABLES_MAX};
+use crate::relations::Relation;
 use crate::routing::Reading;
 use crate::state::{Mark, Pin};
 
@@ -42,12 +45,30 @@ impl Routine {
     }
 }
 
-/// The routines that a statement calls.
+/// The routines that a statement calls, and its tables.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Calls {
     routines: Vec<Routine>,
-    /// When the first of them was called, or later.
+    tables: Vec<Relation>,
+    /// When the first of the routines was called, or later.
     since: Instant,
+}
+
+/// What may be behind the names of a statement's tables.
+#[derive(Debug, Clone)]
+pub(in crate::session) enum Unseen {
+    /// Of these nothing is known.
+    Unknown(Box<Calls>),
+    /// Something is.
+    Known,
+}
+
+/// What has to be judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::session) enum Code {
+    Routine(Routine),
+    /// What is behind the name of a table.
+    Behind(Relation),
 }
 
 impl Calls {
@@ -61,7 +82,12 @@ impl Calls {
         let schema = std::str::from_utf8(schema).ok()?;
         let routines = called(text, Modes::default())?.into_iter().map(|called| Routine::of(called, schema));
         let routines = routines.collect::<Option<Vec<_>>>().filter(|routines| !routines.is_empty())?;
-        Some(Box::new(Self { routines, since: Instant::now() }))
+        Some(Box::new(Self { routines, tables: Vec::new(), since: Instant::now() }))
+    }
+
+    /// No routines, but these tables.
+    pub(in crate::session) fn of_tables(tables: Vec<Relation>) -> Self {
+        Self { routines: Vec::new(), tables, since: Instant::now() }
     }
 
     /// They are called now.
@@ -90,17 +116,42 @@ impl Unjudged {
             return Some(Box::new(Self { hostgroup, calls }));
         }
         let mut all = before.filter(|before| before.hostgroup == hostgroup)?;
-        for routine in calls.routines {
-            if !all.calls.routines.contains(&routine) {
-                all.calls.routines.push(routine);
-            }
-        }
-        (all.calls.routines.len() <= ROUTINES_MAX).then_some(all)
+        add(&mut all.calls.routines, calls.routines);
+        add(&mut all.calls.tables, calls.tables);
+        let is_few = all.calls.routines.len() <= ROUTINES_MAX && all.calls.tables.len() <= TABLES_MAX;
+        is_few.then_some(all)
     }
 
-    /// The routines, and how long ago the first of them was called.
-    pub(in crate::session) fn take(self) -> (Vec<Routine>, Duration) {
-        (self.calls.routines, self.calls.since.elapsed())
+    /// Whether there are no routines among it.
+    pub(in crate::session) const fn has_only_tables(&self) -> bool {
+        self.calls.routines.is_empty()
+    }
+
+    /// All of it, and how long ago the first of the routines was called.
+    pub(in crate::session) fn take(self) -> (Vec<Code>, Duration) {
+        let Calls { routines, tables, since } = self.calls;
+        let routines = routines.into_iter().map(Code::Routine);
+        (routines.chain(tables.into_iter().map(Code::Behind)).collect(), since.elapsed())
+    }
+}
+
+impl Course {
+    /// A statement is on its way with tables of which this is all that is known.
+    pub(in crate::session) fn note_unseen(&mut self, unseen: Unseen) {
+        let calls = match unseen {
+            Unseen::Unknown(calls) => Some(calls),
+            Unseen::Known => None,
+        };
+        self.note_calling(vec![Mark::begin(Pin::Function)], calls);
+    }
+}
+
+/// Adds each of `more` that is not there.
+fn add<T: PartialEq>(all: &mut Vec<T>, more: Vec<T>) {
+    for one in more {
+        if !all.contains(&one) {
+            all.push(one);
+        }
     }
 }
 

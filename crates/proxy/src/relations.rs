@@ -1,0 +1,188 @@
+//! What a worker knows of tables: whether a view or triggers are behind a name that do more than
+//! the statement says.
+//!
+//! What is known holds for a while, and until a session defines a view, a trigger or a routine.
+//! Statements are looked through once: those with the same digest have the same tables.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+
+use route::Caller;
+
+use crate::limits::{RELATION_AGE_MAX_S, RELATIONS_MAX, SEEN_THROUGH_MAX};
+
+/// A table or a view.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Relation {
+    pub(crate) schema: String,
+    pub(crate) name: String,
+}
+
+/// What is behind a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Behind {
+    /// Nothing that outlives a statement, as far as the user may see.
+    Nothing,
+    /// Something does, or may.
+    Something,
+}
+
+/// For whom something is known: users see what they may, and hostgroups have tables of their own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whose<'a> {
+    pub(crate) caller: &'a Caller,
+    pub(crate) hostgroup: u32,
+}
+
+/// What one worker knows.
+#[derive(Debug)]
+pub(crate) struct Relations {
+    /// By the hash of whose they are and what they are called; until this second of Unix time.
+    known: RefCell<HashMap<u64, (Behind, u64)>>,
+    /// Statements with nothing behind their tables, at the places that their hashes have.
+    seen_through: RefCell<Box<[(u64, u64)]>>,
+    hasher: RandomState,
+    /// The number of the definitions that this is about, and since when they are the same.
+    version: Cell<u64>,
+    since: Cell<u64>,
+}
+
+const _: () = assert!(SEEN_THROUGH_MAX.is_power_of_two(), "places are the lower bits of hashes");
+
+impl Default for Relations {
+    fn default() -> Self {
+        Self {
+            known: RefCell::default(),
+            seen_through: RefCell::new(vec![(0, 0); SEEN_THROUGH_MAX].into()),
+            hasher: RandomState::new(),
+            version: Cell::new(0),
+            since: Cell::new(0),
+        }
+    }
+}
+
+impl Relations {
+    /// Forgets everything if definitions have changed, of which this is the number in this second.
+    pub(crate) fn refresh(&self, version: u64, now: u64) {
+        if self.version.replace(version) != version {
+            self.since.set(now);
+            self.known.borrow_mut().clear();
+            self.seen_through.borrow_mut().fill((0, 0));
+        }
+    }
+
+    /// Whether nothing is behind the tables of statements with this digest.
+    pub(crate) fn sees_through(&self, whose: Whose<'_>, digest: u64, now: u64) -> bool {
+        let key = key_of(whose, digest);
+        self.seen_through.borrow().get(place(key)).is_some_and(|(known, until)| *known == key && now < *until)
+    }
+
+    /// The same is known from now on, if it is known of all these.
+    pub(crate) fn see_through(&self, whose: Whose<'_>, digest: u64, all: &[Relation], now: u64) -> bool {
+        let mut until = self.until(now);
+        for relation in all {
+            match self.entry(whose, relation, now) {
+                Some((Behind::Nothing, its)) => until = until.min(its),
+                _ => return false,
+            }
+        }
+        let key = key_of(whose, digest);
+        if let Some(entry) = self.seen_through.borrow_mut().get_mut(place(key)) {
+            *entry = (key, until);
+        }
+        true
+    }
+
+    /// What is behind this name, if that is known.
+    pub(crate) fn behind(&self, whose: Whose<'_>, relation: &Relation, now: u64) -> Option<Behind> {
+        self.entry(whose, relation, now).map(|(behind, _)| behind)
+    }
+
+    fn entry(&self, whose: Whose<'_>, relation: &Relation, now: u64) -> Option<(Behind, u64)> {
+        self.known.borrow().get(&self.hash(whose, relation)).copied().filter(|(_, until)| now < *until)
+    }
+
+    /// Takes note of what is behind this name.
+    pub(crate) fn note(&self, whose: Whose<'_>, relation: &Relation, behind: Behind, now: u64) {
+        let mut known = self.known.borrow_mut();
+        if known.len() >= RELATIONS_MAX {
+            known.clear();
+        }
+        known.insert(self.hash(whose, relation), (behind, self.until(now)));
+    }
+
+    /// How long what is found out now may be counted on. A definition counts when it is sent, and
+    /// may come into force later: what has been the same for a short time is asked for again soon.
+    fn until(&self, now: u64) -> u64 {
+        now + now.saturating_sub(self.since.get()).min(RELATION_AGE_MAX_S)
+    }
+
+    fn hash(&self, whose: Whose<'_>, relation: &Relation) -> u64 {
+        self.hasher.hash_one((whose.hostgroup, whose.caller.user(), relation))
+    }
+}
+
+fn key_of(whose: Whose<'_>, digest: u64) -> u64 {
+    // An odd number without a pattern, so that hostgroups do not cancel out each other.
+    let hostgroup = u64::from(whose.hostgroup).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    digest ^ whose.caller.hash_of_names().rotate_left(17) ^ hostgroup
+}
+
+fn place(key: u64) -> usize {
+    usize::try_from(key & (SEEN_THROUGH_MAX as u64 - 1)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: u64 = 1_000_000;
+
+    fn relation(name: &str) -> Relation {
+        Relation { schema: "a".into(), name: name.into() }
+    }
+
+    #[test]
+    fn a_statement_is_seen_through_when_all_its_tables_are() {
+        let (relations, caller) = (Relations::default(), Caller::new(b"u", b"a", "", 0));
+        let whose = Whose { caller: &caller, hostgroup: 1 };
+        let both = [relation("t"), relation("v")];
+        relations.note(whose, &both[0], Behind::Nothing, NOW);
+        assert!(!relations.see_through(whose, 7, &both, NOW));
+        relations.note(whose, &both[1], Behind::Nothing, NOW);
+        assert!(relations.see_through(whose, 7, &both, NOW) && relations.sees_through(whose, 7, NOW));
+        let other = Caller::new(b"w", b"a", "", 0);
+        assert!(!relations.sees_through(Whose { caller: &other, ..whose }, 7, NOW));
+        assert!(!relations.sees_through(Whose { hostgroup: 2, ..whose }, 7, NOW));
+        relations.note(whose, &both[1], Behind::Something, NOW);
+        assert_eq!(relations.behind(whose, &both[1], NOW), Some(Behind::Something));
+        assert!(!relations.see_through(whose, 8, &both, NOW));
+    }
+
+    #[test]
+    fn what_is_known_has_an_end() {
+        let (relations, caller) = (Relations::default(), Caller::new(b"u", b"a", "", 0));
+        let whose = Whose { caller: &caller, hostgroup: 1 };
+        let known = |now| relations.behind(whose, &relation("t"), now).is_some();
+        relations.note(whose, &relation("t"), Behind::Nothing, NOW);
+        assert!(known(NOW + RELATION_AGE_MAX_S - 1) && !known(NOW + RELATION_AGE_MAX_S));
+        relations.refresh(1, NOW);
+        assert!(!known(NOW));
+        // Whether the definition was in force when it was asked for is not certain.
+        relations.note(whose, &relation("t"), Behind::Nothing, NOW);
+        assert!(!known(NOW));
+        relations.note(whose, &relation("t"), Behind::Nothing, NOW + 5);
+        assert!(known(NOW + 9) && !known(NOW + 10));
+    }
+
+    #[test]
+    fn there_is_a_limit() {
+        let (relations, caller) = (Relations::default(), Caller::new(b"u", b"a", "", 0));
+        let whose = Whose { caller: &caller, hostgroup: 1 };
+        for number in 0..=RELATIONS_MAX {
+            relations.note(whose, &relation(&number.to_string()), Behind::Nothing, NOW);
+        }
+        assert_eq!(relations.known.borrow().len(), 1);
+    }
+}

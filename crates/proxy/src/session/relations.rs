@@ -1,0 +1,209 @@
+//! What is behind the names of a statement's tables: a view or a trigger may do more than the
+//! statement says.
+//!
+//! The first statement with a table counts as one that calls a stored function. Behind it, the
+//! session's server is asked what is there; what it says holds for all sessions of the worker.
+
+use route::{AccessMode, Effects};
+use sql::{Modes, Shape, routine};
+use wire::codec::Reader;
+use wire::frame::{HEADER_LEN, Header};
+
+use super::Session;
+use super::course::decided::Decided;
+use super::course::unjudged::{Calls, Unseen};
+use super::routines::modes_of;
+use crate::backend::Reply;
+use crate::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX, TABLES_MAX};
+use crate::relations::{Behind, Relation, Whose};
+
+/// Schemas of the servers themselves: what is behind their names leaves nothing.
+const OF_SERVERS: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
+
+/// What is in a definition of what may be behind the name of a table.
+const DEFINITIONS: [&str; 5] = ["view", "trigger", "function", "procedure", "rename"];
+
+/// What has an effect that others have to hear of.
+const MAY_DEFINE: Effects = Effects::IMPLICIT_COMMIT;
+
+impl Session {
+    /// The same decision about a statement with this text, or about an execution of it, with what
+    /// may be behind its tables.
+    pub(super) fn look_behind(&self, decided: Decided, text: &[u8], execute: bool) -> Decided {
+        if decided.effects.any_of(MAY_DEFINE) && defines(text) {
+            self.worker.shared.definitions.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+        if !decided.tables || decided.answer.is_some() || decided.is_believed() {
+            return decided;
+        }
+        let settings = self.worker.settings();
+        if !settings.judge_tables || !self.shares(decided.hostgroup) {
+            return decided;
+        }
+        let Some(unseen) = self.behind(&decided, text) else { return decided };
+        let effects = decided.effects.with(Effects::FUNCTION);
+        let (mut hostgroup, mut is_split) = (decided.hostgroup, decided.is_split);
+        if is_split && matches!(unseen, Unseen::Known) {
+            // Not at a reader: it may write.
+            let elsewhere = self.judge(text, true, Some(AccessMode::ReadWrite), execute);
+            (hostgroup, is_split) = (elsewhere.hostgroup, false);
+        }
+        let mut decided = Decided { hostgroup, is_split, effects, ..decided };
+        decided.change.get_or_insert_default().unseen = Some(unseen);
+        decided
+    }
+
+    /// What is behind the tables of a statement, if that is not nothing.
+    fn behind(&self, decided: &Decided, text: &[u8]) -> Option<Unseen> {
+        let (relations, now) = (&self.worker.relations, self.worker.unix_s());
+        let definitions = &self.worker.shared.definitions;
+        relations.refresh(definitions.load(std::sync::atomic::Ordering::Relaxed), now);
+        let whose = self.whose(decided.hostgroup);
+        let digest = decided.digest().filter(|_| !decided.is_by_name);
+        if digest.is_some_and(|digest| relations.sees_through(whose, digest, now)) {
+            return None;
+        }
+        let executed = self.course.text_executed(text);
+        let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
+        let text = executed.as_deref().or(rewritten).unwrap_or(text);
+        let mut all = tables_of(text, self.course.caller.schema());
+        if relations.see_through(whose, digest.unwrap_or(0), &all, now) {
+            return None;
+        }
+        let behind = |relation: &Relation| relations.behind(whose, relation, now);
+        if all.len() > TABLES_MAX || all.iter().any(|one| behind(one) == Some(Behind::Something)) {
+            return Some(Unseen::Known);
+        }
+        all.retain(|one| behind(one).is_none());
+        Some(Unseen::Unknown(Box::new(Calls::of_tables(all))))
+    }
+
+    pub(super) fn whose(&self, hostgroup: u32) -> Whose<'_> {
+        Whose { caller: &self.course.caller, hostgroup }
+    }
+}
+
+/// Whether a text that commits may define what is behind the name of a table.
+fn defines(text: &[u8]) -> bool {
+    let has = |word: &str| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
+    DEFINITIONS.into_iter().any(has)
+}
+
+/// The tables of a statement in this schema that can be asked for.
+fn tables_of(text: &[u8], schema: &[u8]) -> Vec<Relation> {
+    let Shape { reads, writes, .. } = Shape::of(text, Modes::default());
+    let schema = std::str::from_utf8(schema).unwrap_or_default();
+    relations_of(reads.into_iter().chain(writes), schema)
+}
+
+/// These tables, named by what is in this schema.
+pub(super) fn relations_of(tables: impl Iterator<Item = sql::shape::Table>, schema: &str) -> Vec<Relation> {
+    let relation = |table: sql::shape::Table| Relation {
+        schema: table.schema.unwrap_or_else(|| schema.to_owned()),
+        name: table.name,
+    };
+    let mut all: Vec<_> = tables.map(relation).filter(can_be_asked_for).collect();
+    all.dedup();
+    all
+}
+
+/// Whether a name can be put into a question as it is, and is not a server's own.
+fn can_be_asked_for(relation: &Relation) -> bool {
+    let Relation { schema, name } = relation;
+    let is_plain = |text: &str| !text.is_empty() && !text.contains(['\'', '\\', char::REPLACEMENT_CHARACTER]);
+    let is_of_servers = OF_SERVERS.iter().any(|own| own.eq_ignore_ascii_case(schema));
+    is_plain(schema) && is_plain(name) && !is_of_servers
+}
+
+/// How to ask what is behind a name. Definitions come in hexadecimal: what character set results
+/// have does not matter.
+pub(super) fn question(relation: &Relation) -> String {
+    let Relation { schema, name } = relation;
+    format!(
+        "SELECT 'view', HEX(VIEW_DEFINITION), '' FROM information_schema.VIEWS \
+         WHERE TABLE_SCHEMA = '{schema}' AND TABLE_NAME = '{name}' UNION ALL \
+         SELECT 'trigger', HEX(ACTION_STATEMENT), SQL_MODE FROM information_schema.TRIGGERS \
+         WHERE EVENT_OBJECT_SCHEMA = '{schema}' AND EVENT_OBJECT_TABLE = '{name}' LIMIT {RELATION_ROWS_MAX}"
+    )
+}
+
+/// What a view or triggers use by what their server has answered, if nothing of them outlives a
+/// statement. What the user may not see has no definition.
+pub(super) fn uses(reply: &Reply) -> Option<routine::Uses> {
+    let mut all = routine::Uses::default();
+    let rows = rows(reply)?;
+    if rows.len() >= RELATION_ROWS_MAX {
+        return None;
+    }
+    for row in rows {
+        let mut reader = Reader::new(row);
+        let mut next = || reader.lenenc_bytes("value").ok();
+        let (kind, definition, modes) = (next()?, unhex(next()?)?, next()?);
+        if definition.len() > ROUTINE_BYTES_MAX {
+            return None;
+        }
+        let uses = match kind {
+            _ if definition.is_empty() => routine::Uses::default(),
+            b"view" => routine::view(&definition)?,
+            _ => routine::trigger(&definition, modes_of(std::str::from_utf8(modes).ok()?)?)?,
+        };
+        all.routines.extend(uses.routines);
+        all.tables.extend(uses.tables);
+    }
+    Some(all)
+}
+
+/// The rows of an answer of text; nothing if it is none.
+fn rows(reply: &Reply) -> Option<Vec<&[u8]>> {
+    let mut packets = Vec::new();
+    let mut rest = &reply.bytes[..];
+    while let Some((header, behind)) = rest.split_at_checked(HEADER_LEN) {
+        let len = header.first_chunk().map(|header| Header::parse(*header).len as usize)?;
+        let (payload, behind) = behind.split_at_checked(len)?;
+        packets.push(payload);
+        rest = behind;
+    }
+    if reply.error().is_some() {
+        return None;
+    }
+    // They are in front of the packet that ends the answer.
+    let end = packets.len().checked_sub(1)?;
+    let count = usize::try_from(reply.outcome.rows).ok()?;
+    packets.get(end.checked_sub(count)?..end).map(<[_]>::to_vec)
+}
+
+fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
+    let value = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
+    let (pairs, []) = digits.as_chunks::<2>() else { return None };
+    pairs.iter().map(|[high, low]| Some(value(*high)? << 4 | value(*low)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let all = tables_of(text.as_bytes(), b"db");
+        all.iter().map(|one| format!("{}.{}", one.schema, one.name)).collect()
+    }
+
+    #[test]
+    fn tables_are_those_that_a_server_can_be_asked_for() {
+        assert_eq!(names("SELECT * FROM t JOIN a.`v w`"), ["db.t", "a.v w"]);
+        assert_eq!(names("INSERT INTO t SELECT * FROM s"), ["db.s", "db.t"]);
+        assert_eq!(names("SELECT * FROM information_schema.TABLES, `it's`, sys.x"), [""; 0]);
+        assert_eq!(names("SELECT 1"), [""; 0]);
+    }
+
+    #[test]
+    fn a_text_that_may_define_something_is_known() {
+        assert!(defines(b"CREATE OR REPLACE VIEW v AS SELECT 1") && defines(b"rename table a to b"));
+        assert!(!defines(b"TRUNCATE t"));
+    }
+
+    #[test]
+    fn hexadecimal_digits_are_read() {
+        assert_eq!(unhex(b"4a6F"), Some(b"Jo".to_vec()));
+        assert_eq!((unhex(b"4"), unhex(b"4g"), unhex(b"")), (None, None, Some(Vec::new())));
+    }
+}
