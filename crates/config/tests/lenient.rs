@@ -117,3 +117,26 @@ fn a_server_that_is_the_proxy_itself_is_refused() {
     let problems = read("proxysql.cnf", text, Strictness::Lenient).unwrap_err();
     assert!(problems.ends_with("which is where clients connect to the proxy itself"), "{problems}");
 }
+
+/// A route that passes TLS on is not told of the modes of another one.
+#[test]
+fn tls_modes_are_those_of_their_route() {
+    let route = |name: &str, port: u16, modes: &str| {
+        format!(
+            "[routing:{name}]\nbind_port={port}\nrouting_strategy=first-available\ndestinations=db\n{modes}\n"
+        )
+    };
+    let one = route("one", 7001, "client_ssl_mode=PASSTHROUGH\nserver_ssl_mode=AS_CLIENT");
+    let two = route("two", 7002, "client_ssl_mode=PREFERRED\nserver_ssl_mode=DISABLED");
+    let loaded = lenient("mysqlrouter.conf", &format!("{one}{two}"));
+    warned(&loaded, &["`client_ssl_mode` in [routing:two] is `PREFERRED`"]);
+    warned(&loaded, &["`server_ssl_mode` in [routing:two] is `DISABLED`"]);
+    let told = loaded.warnings.iter().filter(|warning| warning.contains("ssl_mode"));
+    assert!(!told.clone().any(|warning| warning.contains("[routing:one]")), "{:#?}", loaded.warnings);
+    let required = route("three", 7003, "client_ssl_mode=REQUIRED");
+    let refused = read("mysqlrouter.conf", &format!("{one}{required}"), Strictness::Lenient).unwrap_err();
+    assert!(
+        refused.contains("[routing:three] is `REQUIRED`") && !refused.contains("[routing:one]"),
+        "{refused}"
+    );
+}

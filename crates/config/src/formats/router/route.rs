@@ -297,8 +297,9 @@ fn refuse(lookup: &Lookup<'_, '_>, reader: &mut Reader) {
         }
         Some(_) => {}
     }
-    if lookup.get("server_ssl_mode").is_some() && !is("server_ssl_mode", "AS_CLIENT") {
-        let why = format!("must be `AS_CLIENT` where bytes are passed on; anything else {ends_tls}");
+    if let Some(mode) = lookup.value("server_ssl_mode").filter(|_| !is("server_ssl_mode", "AS_CLIENT")) {
+        let mode = mode.to_ascii_uppercase().escape_debug().to_string();
+        let why = format!("is `{mode}`; where bytes are passed on, anything but `AS_CLIENT` {ends_tls}");
         if is("server_ssl_mode", "PREFERRED") || is("server_ssl_mode", "DISABLED") {
             lookup.leave_out("server_ssl_mode", &why, PASSED_ON, reader);
         } else {

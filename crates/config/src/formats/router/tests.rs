@@ -209,7 +209,7 @@ fn what_cannot_be_done_is_refused() {
             with("client_ssl_cert=/c.pem"),
             "f:5: `client_ssl_cert` in [routing:a] is for `client_ssl_mode` = `PREFERRED`",
         ),
-        (with("server_ssl_mode=REQUIRED"), "f:5: `server_ssl_mode` in [routing:a] must be `AS_CLIENT`"),
+        (with("server_ssl_mode=REQUIRED"), "f:5: `server_ssl_mode` in [routing:a] is `REQUIRED`; where"),
         (with("server_ssl_key=/k"), "f:5: `server_ssl_key` in [routing:a] cannot be set"),
         (
             with("access_mode=auto"),
