@@ -40,7 +40,7 @@ pub use cluster::{
 pub use event::{Change, Event};
 pub use finding::{Finding, Lag, Told};
 pub use gtid::{Feed, FeedError, Gtid, GtidError, GtidSet, LINE_BYTES_MAX, Line, RANGES_MAX, Source};
-pub use monitor::{Health, Monitor, Places};
+pub use monitor::{Conflict, Conflicts, Health, Monitor, Places, Writers};
 pub use placement::{Member, place};
 pub use plan::{Pace, Pair, Plan, Row, Settings};
 pub use replicas::{Discover, Follower, Means, ReplicaWord};

@@ -3,12 +3,14 @@
 //! - `clusters`: what servers of clusters say, and the servers that only they know of;
 //! - `families`: servers of pairs whose replicas are found;
 //! - `learn`: what follows from a finding for the server itself;
-//! - `changes`: what is different between two moments.
+//! - `changes`: what is different between two moments;
+//! - `writers`: pairs of which several servers can be written to.
 
 mod changes;
 mod clusters;
 mod families;
 mod learn;
+mod writers;
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -23,6 +25,7 @@ use crate::{Check, Event, Finding, Member, Order, Pace, Pair, Plan, Row, Told, W
 use changes::events;
 
 pub use changes::Places;
+pub use writers::{Conflict, Conflicts, Writers};
 
 /// Time between the first checks of two servers: those of 2,000 are spread over a second.
 const SPREAD: Duration = Duration::from_micros(500);

@@ -18,12 +18,13 @@
 //!   there;
 //! - [`records`]: what was found, for the admin port; [`aurora_records`]: what is special to
 //!   Aurora;
-//!   [`complaints`]: what is logged of it.
+//!   [`complaints`], [`conflicts`]: what is logged of it.
 
 mod aurora_records;
 mod awaited;
 mod cluster;
 mod complaints;
+mod conflicts;
 mod discovered;
 mod executed;
 mod lags;
@@ -50,6 +51,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
 use crate::worker::{WATCHER, Worker};
+use conflicts::Conflicts;
 use probe::{Outcome, Prober};
 pub(crate) use watching::{News, Watching};
 
@@ -104,6 +106,7 @@ struct Watch {
     worker: Rc<Worker>,
     monitor: Monitor<Endpoint>,
     prober: Rc<Prober>,
+    conflicts: Conflicts,
     /// How checks say what came of them. At most one of each kind for each server is on its way.
     sender: mpsc::UnboundedSender<(Order<Endpoint>, Outcome)>,
     outcomes: mpsc::UnboundedReceiver<(Order<Endpoint>, Outcome)>,
@@ -121,6 +124,7 @@ impl Watch {
             worker: Rc::clone(worker),
             monitor,
             prober: Rc::new(Prober::new(snapshot, None)),
+            conflicts: Conflicts::default(),
             sender,
             outcomes,
         }
@@ -206,6 +210,7 @@ impl Watch {
             shared.watching.records.complain_of_candidate(*check, server, outcome);
         }
         let why = outcome.error.as_deref().unwrap_or_default();
+        let read_only = self.monitor.read_only(server);
         let events = match &outcome.word {
             Some(word) => self.monitor.hear(server, *check, word.clone(), shared.uptime()),
             None => self.monitor.observe(server, *check, outcome.finding, why, shared.uptime()),
@@ -219,6 +224,10 @@ impl Watch {
         if let Some(latency) = outcome.latency {
             watching::note_latency(shared, &self.monitor, server, latency);
         }
+        if !events.is_empty() || self.monitor.read_only(server) != read_only {
+            self.conflicts.doubt();
+        }
+        self.conflicts.follow(&self.monitor, &shared.watching.records, server, *check);
         events
     }
 
@@ -242,6 +251,7 @@ impl Watch {
             // What checks that run find out with the old one goes to the new one all the same.
             self.prober = Rc::new(Prober::new(&snapshot, Some(&self.prober)));
             shared.watching.begin(shared, &self.monitor);
+            self.conflicts.doubt();
             self.forget_others();
         }
         true

@@ -16,6 +16,7 @@ mod scripted {
     mod commands;
     mod compress;
     mod compress_faults;
+    mod conflicts;
     mod copies;
     mod counts;
     mod down;

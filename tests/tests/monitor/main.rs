@@ -1,6 +1,7 @@
 //! Real servers that are watched: who writes, who lags, who does not answer, and what the admin
 //! port shows of it.
 
+mod conflicts;
 mod lag;
 mod servers;
 mod switch;
