@@ -114,7 +114,8 @@ fn rows(store: &mut Store, table: &str, sql: &str) -> Vec<Vec<Cell>> {
     match store.query(sql, Rights::Admin) {
         Answer::Rows { rows, .. } => rows,
         other => {
-            tracing::error!(?other, table, "a table of the runtime cannot be read");
+            let error = if let Answer::Error(error) = other { error.message } else { "no rows".to_owned() };
+            tracing::error!(error, table, "a table of the runtime cannot be read");
             Vec::new()
         }
     }

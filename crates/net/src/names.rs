@@ -246,7 +246,8 @@ impl Names {
             Learned::New => drop(self.updated.fetch_add(1, Ordering::Relaxed)),
             Learned::Other { before, now } => {
                 self.updated.fetch_add(1, Ordering::Relaxed);
-                tracing::info!(host, ?before, ?now, "the name of a server has other addresses");
+                let [before, now] = [&before, &now].map(|addresses| listed(addresses));
+                tracing::info!(host, before, now, "the name of a server has other addresses");
             }
             Learned::Failed => {
                 let error = outcome.as_ref().err().map(ToString::to_string).unwrap_or_default();
@@ -286,6 +287,12 @@ impl Names {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Addresses as the log has them.
+fn listed(addresses: &[SocketAddr]) -> String {
+    let addresses: Vec<String> = addresses.iter().map(|address| address.ip().to_string()).collect();
+    addresses.join(", ")
 }
 
 /// So many names wait to be resolved that the proxy looks up no more at the moment. No server is to

@@ -23,6 +23,8 @@ pub(crate) enum Rule {
     Readme,
     /// An attribute without its reason.
     Reason,
+    /// A value in a log line as Rust's `Debug` has it.
+    Debug,
 }
 
 impl Rule {
@@ -38,6 +40,7 @@ impl Rule {
             Self::Layer => "layer",
             Self::Readme => "readme",
             Self::Reason => "reason",
+            Self::Debug => "debug",
         }
     }
 }

@@ -93,6 +93,15 @@ impl<'ast> Visit<'ast> for Found<'_> {
         visit::visit_impl_item_fn(self, item);
     }
 
+    fn visit_macro(&mut self, called: &'ast syn::Macro) {
+        let is_log = called.path.segments.first().is_some_and(|first| first.ident == "tracing");
+        if is_log && has_debug(called.tokens.clone()) {
+            let text = "a log line with Rust's Debug form; say it in words".to_owned();
+            self.add(Rule::Debug, called.path.span().start().line, text);
+        }
+        visit::visit_macro(self, called);
+    }
+
     fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
         let has_reason = match &attribute.meta {
             syn::Meta::List(list) if list.path.is_ident("expect") => {
@@ -106,6 +115,20 @@ impl<'ast> Visit<'ast> for Found<'_> {
             self.add(Rule::Reason, attribute.span().start().line, text);
         }
     }
+}
+
+/// Whether the arguments of a log macro have a field `?field` or a format `{field:?}`.
+fn has_debug(arguments: TokenStream) -> bool {
+    let mut begins = true;
+    for token in arguments {
+        match &token {
+            TokenTree::Punct(punct) if punct.as_char() == '?' && begins => return true,
+            TokenTree::Literal(literal) if literal.to_string().contains(":?}") => return true,
+            _ => {}
+        }
+        begins = matches!(&token, TokenTree::Punct(punct) if matches!(punct.as_char(), ',' | '='));
+    }
+    false
 }
 
 #[cfg(test)]
@@ -143,6 +166,16 @@ mod tests {
         assert_eq!(rules(&format!("fn f() {{\n{body}}}\n")), [(Rule::Function, 1)]);
         assert_eq!(rules(&format!("struct A;\nimpl A {{\nfn f() {{\n{body}}}\n}}\n")), [(Rule::Function, 3)]);
         assert_eq!(rules(&"const _: () = ();\n".repeat(501)), [(Rule::File, 0)]);
+    }
+
+    #[test]
+    fn log_lines_have_no_debug_forms() {
+        for log in ["tracing::info!(?kind, \"lost\")", "tracing::warn!(%a, b = ?kind, \"lost\")"] {
+            assert_eq!(rules(&format!("fn f() {{\n    {log};\n}}\n")), [(Rule::Debug, 2)], "{log}");
+        }
+        assert_eq!(rules("fn f() {\n    tracing::info!(\"{kind:?}\");\n}\n"), [(Rule::Debug, 2)]);
+        let fine = "fn f() -> Option<()> {\n    tracing::info!(%kind, at = at()?, \"lost?\");\n    None\n}\n";
+        assert_eq!(rules(fine), []);
     }
 
     #[test]

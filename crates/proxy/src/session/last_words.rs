@@ -10,12 +10,12 @@ use std::task::{Poll, ready};
 
 use net::SCRATCH_BYTES;
 use wire::frame::{HEADER_LEN, Header};
-use wire::packet;
+use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::limits::LINGER_MAX;
+use crate::limits::{ERROR_MESSAGE_BYTES_MAX, LINGER_MAX};
 
 impl Session {
     /// Reads the backend's error, if it is one, as the last thing that the client hears.
@@ -23,7 +23,9 @@ impl Session {
         let error = tokio::time::timeout(LINGER_MAX, self.read_error()).await.ok().flatten();
         let Some(backend) = &self.backend else { return Ending::Silent };
         let server = backend.server().endpoint();
-        tracing::warn!(%server, error = error.is_some(), "a server spoke out of turn; the session ends");
+        let said = error.as_deref().and_then(|packet| error_text(packet.get(HEADER_LEN..)?));
+        let said = said.unwrap_or_else(|| "no error".to_owned());
+        tracing::warn!(%server, said, "a server spoke out of turn; the session ends");
         match (error, answer_seq) {
             (Some(packet), _) => {
                 Ending::Say { packets: packet.into_boxed_slice(), linger: answer_seq.is_some() }
@@ -53,9 +55,30 @@ impl Session {
     }
 }
 
+/// The payload of an ERR packet as the log has it: `error 1053: Server shutdown in progress`.
+pub(super) fn error_text(payload: &[u8]) -> Option<String> {
+    let error = packet::Err::decode(payload, Capabilities::PROTOCOL_41).ok()?;
+    let message = error.message.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(error.message);
+    Some(format!("error {}: {}", error.code, String::from_utf8_lossy(message)))
+}
+
 /// How long the packet is that begins with these bytes, header included, as far as they tell;
 /// `None` if it is too long for an error.
 fn whole(packet: &[u8]) -> Option<usize> {
     let len = packet.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
     (len < SCRATCH_BYTES).then_some(HEADER_LEN + len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::error_text;
+
+    #[test]
+    fn the_log_has_errors_of_servers_in_words() {
+        let said = |payload: &[u8]| error_text(payload);
+        let text = said(b"\xff\x1d\x04#08S01Server shutdown in progress");
+        assert_eq!(text.as_deref(), Some("error 1053: Server shutdown in progress"));
+        assert_eq!(said(b"\0\0\0\x02\0\0\0"), None);
+        assert_eq!(said(b""), None);
+    }
 }

@@ -14,6 +14,7 @@ use super::Session;
 use super::backlog::{front, whole_front};
 use super::course::{Course, Loss};
 use super::execute::{ID, id};
+use super::last_words::error_text;
 use super::unanswered::{Sent, Unanswered};
 use crate::backend::query;
 use crate::client::login::ok;
@@ -145,7 +146,9 @@ impl Session {
         let (unanswered, refused) = (self.sent().unanswered(), self.course.refusal.take());
         let refusal = refused.map(|refused| refused.0);
         let (kind, again) = (self.control.running.kind(), self.again(unanswered, refusal.as_deref()));
-        tracing::info!(%server, %gone, ?kind, ?unanswered, again = again.is_some(), "a server is lost while it owes an answer");
+        let (command, outcome) = (kind.map_or("", Kind::name), unanswered.name());
+        let error = refusal.as_deref().and_then(error_text).unwrap_or_default();
+        tracing::info!(%server, %gone, command, outcome, error, again = again.is_some(), "a server is lost while it owes an answer");
         if is_off {
             self.leave_nothing_running();
         }

@@ -58,6 +58,17 @@ pub(super) enum Unanswered {
     Unknown,
 }
 
+impl Unanswered {
+    /// How the log calls it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Again | Self::Nothing => "nothing done",
+            Self::RolledBack => "transaction rolled back",
+            Self::Unknown => "outcome unknown",
+        }
+    }
+}
+
 impl Sent {
     /// What may have become of it.
     pub(super) fn unanswered(self) -> Unanswered {
