@@ -8,6 +8,7 @@
 pub(crate) mod about;
 mod extended;
 mod mail;
+mod own_limit;
 mod report;
 pub(crate) mod running;
 mod turns;
@@ -29,6 +30,7 @@ use crate::statement::Kill;
 use crate::statement::kill::{Force, What};
 use about::About;
 use mail::Mail;
+use own_limit::OwnLimit;
 use running::Running;
 use turns::Turns;
 
@@ -55,6 +57,8 @@ enum Activity {
     Login,
     /// Waiting for the client's next command since the given time.
     Idle(Instant),
+    /// Waiting since then for a client that does not go on with a command, or with its answer.
+    Slow(Instant),
     /// Running a command.
     Busy,
     /// Copying bytes without looking at them; since when the server has spoken last, if that is how
@@ -103,6 +107,8 @@ pub(crate) struct Control {
     pin: Cell<Option<Pin>>,
     /// When that began, in milliseconds since the session did.
     pinned_ms: Cell<u32>,
+    /// How long it may be idle by its own `wait_timeout`.
+    own_limit: Cell<Option<OwnLimit>>,
 }
 
 impl Patience {
@@ -131,6 +137,7 @@ impl Control {
             delayed: Cell::new(false),
             pin: Cell::new(None),
             pinned_ms: Cell::new(0),
+            own_limit: Cell::new(None),
             signal: Cell::new(Signal::None),
             waker: RefCell::new(None),
             activity: Cell::new(Activity::Login),
@@ -378,6 +385,17 @@ impl Control {
     /// Says that a command has ended at `now`, and whether a transaction is open after it.
     pub(crate) fn set_idle(&self, now: Instant, in_transaction: bool) {
         self.activity.set(Activity::Idle(now));
+        self.note_transaction(now, in_transaction);
+    }
+
+    /// The same of a client that does not go on with a command, or with its answer.
+    pub(crate) fn set_slow(&self, now: Instant, in_transaction: bool) {
+        self.activity.set(Activity::Slow(now));
+        self.note_transaction(now, in_transaction);
+    }
+
+    /// Says whether a transaction is open from `now` on.
+    pub(crate) fn note_transaction(&self, now: Instant, in_transaction: bool) {
         match (in_transaction, self.transaction_since.get()) {
             (true, None) => self.transaction_since.set(Some(now)),
             (false, Some(_)) => self.transaction_since.set(None),
@@ -395,7 +413,10 @@ impl Control {
         let (activity, transaction) = (self.activity.get(), self.transaction_since.get());
         let allowed = if transaction.is_some() { patience.idle_in_transaction } else { patience.idle };
         let idle = match activity {
-            Activity::Idle(since) | Activity::Tunnel(Some(since)) => since.checked_add(allowed),
+            Activity::Idle(since) => {
+                since.checked_add(self.own_limit().map_or(allowed, |own| own.min(allowed)))
+            }
+            Activity::Slow(since) | Activity::Tunnel(Some(since)) => since.checked_add(allowed),
             Activity::Login | Activity::Busy | Activity::Tunnel(None) => None,
         };
         let keeps_error = match activity {

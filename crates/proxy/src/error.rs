@@ -285,6 +285,13 @@ impl ClientError {
         Self::new(1927, *b"70100", "Connection was killed".to_owned())
     }
 
+    /// 4031: the client was idle for longer than its own `wait_timeout`; in MySQL's words.
+    pub(crate) fn was_idle() -> Self {
+        let message = "The client was disconnected by the server because of inactivity. \
+                       See wait_timeout and interactive_timeout for configuring this behavior.";
+        Self::new(4031, *b"HY000", message.to_owned())
+    }
+
     /// 2013: the backend went away while it owed an answer.
     pub(crate) fn lost_backend(server: &impl Display) -> Self {
         let message = format!("Lost connection to MySQL server during query (server {server})");

@@ -105,6 +105,7 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::time::Duration;
 
 use querylog::{AuditEvent, Port};
 use wire::command::Kind;
@@ -257,7 +258,7 @@ impl Session {
             if let Some(warned) = self.control.running.take_warned() {
                 Box::pin(self.log_warnings(warned)).await?;
             }
-            if let Some(behind) = self.course.behind.take_if(|_| self.course.decided.is_none()) {
+            if let Some(behind) = self.course.take_behind() {
                 Box::pin(self.say_behind(*behind)).await?;
             }
             if self.may_judge() {
@@ -272,7 +273,7 @@ impl Session {
             if self.course.decided.is_none() && self.course.paused.is_none() {
                 self.forget_orders();
             }
-            self.set_idle();
+            self.control.set_idle(self.worker.now(), self.is_in_transaction());
             self.note_arrival();
             self.lay_aside();
         }
@@ -304,15 +305,28 @@ impl Session {
         Ok(())
     }
 
-    /// The session waits for its client from now on.
-    fn set_idle(&self) {
-        self.control.set_idle(self.worker.now(), self.status.contains(StatusFlags::IN_TRANSACTION));
+    /// The session waits for its client from now on, in the middle of a command.
+    fn set_slow(&self) {
+        self.control.set_slow(self.worker.now(), self.is_in_transaction());
+    }
+
+    fn is_in_transaction(&self) -> bool {
+        self.status.contains(StatusFlags::IN_TRANSACTION)
+    }
+
+    /// The client may have set how long it may be idle.
+    #[cold]
+    fn note_own_limit(&self) {
+        let seconds = self.course.wait_timeout();
+        let is_mysql = self.backend.as_ref().is_some_and(|backend| !backend.connection().is_mariadb());
+        self.control.set_own_limit(seconds, is_mysql);
+        self.worker.look_in(Duration::from_secs(seconds.unwrap_or(u32::MAX).into()));
     }
 
     /// Sends the rest of a command that came in pieces, and relays its answer.
     async fn finish_upload(&mut self, mut upload: Upload) -> Result<(), Ending> {
         // While the client sends it has as much time as an idle one.
-        self.set_idle();
+        self.set_slow();
         let complete = poll_fn(|cx| self.poll_upload(cx, &mut upload)).await?;
         self.control.set_busy();
         match upload.answer {
@@ -351,7 +365,7 @@ impl Session {
         if self.control.has_mail() {
             self.be_killed(running)?;
         }
-        let in_transaction = self.status.contains(StatusFlags::IN_TRANSACTION);
+        let in_transaction = self.is_in_transaction();
         match self.control.signal() {
             Signal::None => Ok(()),
             Signal::Drain if running || in_transaction => Ok(()),
@@ -360,6 +374,9 @@ impl Session {
             Signal::Kill if running => Ok(()),
             Signal::Kill => Err(self.told(&ClientError::killed(), 1)),
             Signal::Stop if !running => Err(self.told(&ClientError::shutdown(), 1)),
+            Signal::Timeout if !running && self.control.tells_timeout() => {
+                Err(self.told(&ClientError::was_idle(), 1))
+            }
             Signal::Stop | Signal::Timeout => Err(Ending::Silent),
         }
     }

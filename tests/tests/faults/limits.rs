@@ -10,6 +10,7 @@ use super::{raw, setup, setup_for};
 
 on_each_server! {
     c24_an_idle_transaction_is_rolled_back,
+    c24_a_client_is_idle_no_longer_than_it_has_set,
     c24_a_client_that_does_not_read_is_disconnected,
 }
 
@@ -44,6 +45,25 @@ fn c24_an_idle_client_is_disconnected() {
         let runs_long = async { busy.query("DO SLEEP(4)").await.unwrap() };
         tokio::join!(ends, goes_on, runs_long);
         in_transaction.query("COMMIT").await.unwrap();
+    });
+}
+
+/// As the server does it: MySQL says why.
+fn c24_a_client_is_idle_no_longer_than_it_has_set(db: &Backend) {
+    db.sql("CREATE USER limits_itself IDENTIFIED BY 'pw'");
+    let proxy = setup_for(db).user("limits_itself", "pw", "").start();
+    run(async {
+        let options = Options::tcp(proxy.tcp(), "limits_itself", "pw");
+        let mut client = Client::connect(&options).await.unwrap();
+        client.query("SET SESSION wait_timeout := 1").await.unwrap();
+        // The connection is another session's from now on.
+        let mut other = Client::connect(&options).await.unwrap();
+        other.query("SELECT 1").await.unwrap();
+        let mut word = Vec::new();
+        let _ = client.packets().stream().read_to_end(&mut word).await;
+        let is_4031 = word.get(4..7) == Some(&[0xff, 0xbf, 0x0f]);
+        assert_eq!(is_4031, db.is_mysql(), "{word:?}");
+        other.query("SELECT 1").await.unwrap();
     });
 }
 

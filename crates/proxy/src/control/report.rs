@@ -21,7 +21,7 @@ impl Control {
             (_, Some((_, since, _))) if self.delayed.get() => ("Delay", *since),
             (_, Some((_, since, _))) if !self.about.has_server() => ("Connect", *since),
             (_, Some((kind, since, _))) => (command(*kind), *since),
-            (Activity::Idle(since), None) => ("Sleep", since),
+            (Activity::Idle(since) | Activity::Slow(since), None) => ("Sleep", since),
             (Activity::Busy, None) => ("Query", now),
         };
         let mut row = SessionStats {
@@ -53,8 +53,8 @@ impl Control {
         let pinned = || self.pinned(now).map(|(pin, time)| (pin.name(), time));
         let transaction = || self.transaction_since.get().map(|begun| ("transaction", since(begun)));
         let whole = || match self.activity.get() {
-            Activity::Idle(_) if shared => None,
-            Activity::Idle(idle) => Some(("session", since(idle))),
+            Activity::Idle(_) | Activity::Slow(_) if shared => None,
+            Activity::Idle(idle) | Activity::Slow(idle) => Some(("session", since(idle))),
             Activity::Login | Activity::Busy | Activity::Tunnel(_) => Some(("session", self.age(now))),
         };
         let (reason, time) = pinned().or_else(transaction).or_else(running).or_else(whole)?;

@@ -3,7 +3,6 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
-use tokio::time::Instant;
 use wire::reply::{End, Event, Outcome};
 
 use super::Session;
@@ -77,14 +76,15 @@ impl Session {
             }
         };
         self.flush_client().await?;
-        self.course.tries = 0;
-        if let Some(trace) = &self.course.trace {
-            trace.answered(Instant::now());
-        }
+        self.course.note_answered();
         let link = self.backend.as_ref().map(|backend| backend.connection());
         let (warned, place) = link.map(|link| (link.warned(), RanAt::from(link))).unwrap_or_default();
+        let changes = self.course.is_changing();
         let is_reset = self.course.settle(&self.identity, outcome, warned, place);
         note(&mut self.status, &self.course, outcome);
+        if changes {
+            self.note_own_limit();
+        }
         if is_reset {
             self.was_reset();
         }
@@ -268,7 +268,7 @@ impl Session {
     fn poll_parked(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
         if self.to_client.poll_flush(cx, &mut self.client)?.is_pending() {
             // A client that does not read has as much time as an idle one.
-            self.set_idle();
+            self.set_slow();
             return Poll::Pending;
         }
         self.control.set_busy();

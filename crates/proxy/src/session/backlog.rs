@@ -76,7 +76,7 @@ impl Session {
     }
 
     async fn read_while(&mut self, lacks: impl Fn(&Self) -> bool) -> Result<(), Ending> {
-        self.set_idle();
+        self.set_slow();
         poll_fn(|cx| {
             self.obey(true)?;
             while lacks(self) {
@@ -87,7 +87,7 @@ impl Session {
                 drop(scratch);
                 // Each piece counts as a sign of life; between two the client may be as slow as an
                 // idle one.
-                self.set_idle();
+                self.set_slow();
             }
             Poll::Ready(Ok::<_, Ending>(()))
         })

@@ -380,7 +380,7 @@ impl Session {
             self.check_size(&upload.scanner)?;
             // Each piece counts as a sign of life; between two the client may be as slow as an idle
             // one.
-            self.set_idle();
+            self.set_slow();
             upload.complete = scanned.done;
             let (now, later) = input.split_at_checked(scanned.len).unwrap_or((input, &[]));
             self.backlog.extend_from_slice(later);

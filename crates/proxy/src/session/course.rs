@@ -509,6 +509,24 @@ impl Course {
         self.settings.since(0).map(|setting| (&*setting.key, &*setting.text))
     }
 
+    /// What is to be said behind the statement, unless that goes on.
+    pub(super) fn take_behind(&mut self) -> Option<Box<Behind>> {
+        self.behind.take_if(|_| self.decided.is_none())
+    }
+
+    /// An answer is over.
+    pub(super) fn note_answered(&mut self) {
+        self.tries = 0;
+        if let Some(trace) = &self.trace {
+            trace.answered(Instant::now());
+        }
+    }
+
+    /// How long the client may be idle by what it has set, in seconds.
+    pub(super) fn wait_timeout(&self) -> Option<u32> {
+        self.settings.wait_timeout()
+    }
+
     /// Changes with everything that decides what a text means.
     pub(super) fn modes(&self) -> u64 {
         self.settings.modes()

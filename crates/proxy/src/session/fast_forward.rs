@@ -30,7 +30,7 @@ impl Session {
     /// why, in the place of the answer to its first command, and may try again.
     pub(super) async fn fast_forward(&mut self) -> Result<Infallible, Ending> {
         loop {
-            self.set_idle();
+            self.set_slow();
             poll_fn(|cx| self.poll_first_bytes(cx)).await?;
             if self.backlog == QUIT {
                 self.note_goodbye();

@@ -33,7 +33,7 @@ impl Session {
         let seq = backend.connection().progress().next_seq;
         let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
         // While the client sends it has as much time as an idle one.
-        self.set_idle();
+        self.set_slow();
         poll_fn(|cx| self.poll_file(cx, &mut file)).await?;
         self.control.set_busy();
         let seq = file.message.next_seq();
@@ -71,7 +71,7 @@ impl Session {
                 let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
                 self.backlog.extend_from_slice(input);
                 drop(scratch);
-                self.set_idle();
+                self.set_slow();
             }
             let input = std::mem::take(&mut self.backlog);
             let mut sent = 0;

@@ -59,7 +59,8 @@ impl Session {
             Loss::Session(pin) => return Err(self.told(&ClientError::lost_with(server, gone, pin.name()), 1)),
         }
         self.lose_backend();
-        self.set_idle();
+        // That it was idle before counts on.
+        self.control.note_transaction(self.worker.now(), self.is_in_transaction());
         Ok(())
     }
 

@@ -265,6 +265,7 @@ impl Session {
             Ok(backend) => {
                 self.control.about.set_backend(backend.as_ref());
                 self.course = self.new_course();
+                self.note_own_limit();
                 self.course.is_admitted = backend.is_some();
                 self.status =
                     backend.as_ref().map_or(self.status, |backend| backend.connection().first_status());
@@ -281,6 +282,7 @@ impl Session {
                     (account, collation, attributes);
                 identity.capabilities = announced;
                 self.course = self.new_course();
+                self.note_own_limit();
                 self.worker.seat(&self.control, &self.identity);
                 return Ok(());
             }
@@ -308,7 +310,7 @@ impl Session {
     /// with.
     pub(super) async fn skip_command(&mut self) -> Result<u8, Ending> {
         // Until the command is whole the client is as good as idle, and has as long as an idle one.
-        self.set_idle();
+        self.set_slow();
         let mut scanner = MessageScanner::new(0);
         poll_fn(|cx| self.poll_skip(cx, &mut scanner)).await?;
         self.course.paused = None;
@@ -356,7 +358,7 @@ impl Session {
 
     pub(super) async fn write_to_client(&mut self, packet: &[u8]) -> Result<(), Ending> {
         // A client that does not read has as much time as an idle one.
-        self.set_idle();
+        self.set_slow();
         let written = self.control.until(Signal::Stop, self.client.write_all(packet)).await;
         Ok(written.map_err(|_| Ending::Silent)??)
     }

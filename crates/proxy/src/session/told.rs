@@ -62,6 +62,7 @@ impl Session {
         });
         if let Some(setting) = told {
             self.course.note_told(&self.identity, setting);
+            self.note_own_limit();
         }
         Ok(())
     }

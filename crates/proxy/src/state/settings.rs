@@ -117,6 +117,14 @@ impl Settings {
         self.reset_at.unwrap_or_default()
     }
 
+    /// How long the client may be idle, in seconds, if it has set that to a number.
+    pub(crate) fn wait_timeout(&self) -> Option<u32> {
+        let (_, setting) = self.all.iter().find(|(_, setting)| *setting.key == *"wait_timeout")?;
+        let value = setting.text.rsplit(|byte| *byte == b'=').next()?.trim_ascii();
+        // Servers make it a second at least.
+        std::str::from_utf8(value).ok()?.parse().ok().map(|seconds: u32| seconds.max(1))
+    }
+
     /// Whether there is a user variable.
     pub(crate) fn has_user_variables(&self) -> bool {
         self.all.iter().any(|(_, setting)| setting.key.starts_with('@'))
@@ -210,6 +218,23 @@ mod tests {
         assert_eq!(texts(0), [b"2", b"3"]);
         assert_eq!(texts(2), [b"3"]);
         assert_eq!(texts(all.version()).len(), 0);
+    }
+
+    #[test]
+    fn the_time_that_a_client_may_be_idle_is_a_number() {
+        for (text, seconds) in [
+            ("SET SESSION wait_timeout = 9", Some(9)),
+            ("SET SESSION wait_timeout:=9 ", Some(9)),
+            ("SET SESSION wait_timeout = 0", Some(1)),
+            ("SET SESSION wait_timeout = DEFAULT", None),
+        ] {
+            let mut all = Settings::default();
+            assert_eq!(all.wait_timeout(), None);
+            assert!(all.set(Setting { key: "wait_timeout".into(), text: text.as_bytes().into() }));
+            assert_eq!(all.wait_timeout(), seconds, "{text}");
+            all.reset();
+            assert_eq!(all.wait_timeout(), None);
+        }
     }
 
     #[test]

@@ -126,6 +126,57 @@ fn a_client_is_never_disconnected_early() {
 }
 
 #[test]
+fn a_client_may_be_idle_no_longer_than_it_has_set() {
+    play(async || {
+        let (stage, mut client, mut server) = session().await;
+        run(&mut client, &mut server, "set session wait_timeout:=2").await;
+        let begun = Instant::now();
+        let mut other = log_in(&stage).await;
+        other.patience(secs(1000));
+        let other_begun = Instant::now();
+        // Without its connection the session lives no longer.
+        drop(server);
+        expect_timeout(&mut client, begun, secs(2)).await;
+        expect_timeout(&mut other, other_begun, secs(5)).await;
+    });
+}
+
+#[test]
+fn a_limit_that_a_client_has_set_ends_with_a_reset() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        run(&mut client, &mut server, "SET wait_timeout = 2").await;
+        client.send_command(Kind::ResetConnection, b"").await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.ok().await;
+        client.expect_ok().await;
+        expect_timeout(&mut client, Instant::now(), secs(5)).await;
+    });
+}
+
+#[test]
+fn a_client_that_reads_slowly_is_not_idle_by_its_own_limit() {
+    let mut config = impatient();
+    config.variables.wait_timeout = secs(100);
+    play(async || {
+        let (stage, mut servers) = stage(config.clone());
+        let mut client = log_in(&stage).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        run(&mut client, &mut server, "SET wait_timeout = 2").await;
+        client.send_query("SELECT a").await;
+        server.expect_query("SELECT a").await;
+        let long = "x".repeat(1 << 20);
+        let reads = async {
+            sleep(secs(20)).await;
+            client.expect_rows(&[&[Some(&long)]]).await;
+        };
+        let rows = [&[Some(&*long)][..]];
+        tokio::join!(server.rows(&["a"], &rows), reads);
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
 fn a_statement_may_take_longer_than_a_client_may_be_idle() {
     play(async || {
         let (_stage, mut client, mut server) = session().await;
