@@ -16,7 +16,7 @@ use clap::{Parser, Subcommand};
 /// The system's allocator keeps the pages of a burst of clients for ever; this one gives them back
 /// within seconds.
 #[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+static ALLOCATOR: heap::Heap = heap::Heap;
 
 /// A MySQL proxy: one binary between applications and their MySQL or MariaDB servers.
 #[derive(Debug, Parser)]
