@@ -70,6 +70,12 @@ pub(crate) struct TooFew {
 }
 
 impl TooFew {
+    /// The reason of a process that may have `limit` descriptors.
+    #[cfg(test)]
+    pub(crate) const fn at(limit: u64) -> Self {
+        Self { limit }
+    }
+
     /// The reason, if this is what the system says when a process has no descriptor left.
     pub(crate) fn of(error: &io::Error) -> Option<Self> {
         (error.raw_os_error() == Some(TOO_MANY)).then(|| Self { limit: limit() })

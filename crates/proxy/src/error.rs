@@ -388,3 +388,6 @@ impl ClientError {
         out
     }
 }
+
+#[cfg(test)]
+mod tests;
