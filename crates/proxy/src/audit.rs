@@ -68,8 +68,10 @@ pub(crate) fn note_refusal(
 pub(crate) fn note_turned_away(shared: &Shared, peer: &Peer, error: Option<&ClientError>) {
     if shared.snapshot().logs.audits() {
         let stranger = Stranger { id: 0, peer, user: &[], schema: &[], tls: false };
-        let told = error
-            .map_or_else(|| "too many connections from there have failed".to_owned(), ToString::to_string);
+        let told = error.map_or_else(
+            || "too many connections from there have failed".to_owned(),
+            |error| error.logged().to_string(),
+        );
         offer(shared, of_stranger(AuditEvent::ConnectErr(Port::Traffic), &stranger, told));
     }
 }
@@ -150,7 +152,7 @@ mod tests {
     #[test]
     fn what_a_client_was_told_is_read_from_its_packet() {
         for (capabilities, code) in [(Capabilities::PROTOCOL_41, 1053), (Capabilities::empty(), 1053)] {
-            let packet = ClientError::shutdown().to_packet(1, capabilities);
+            let packet = ClientError::Shutdown.to_packet(1, capabilities);
             let told = error_in(&packet).unwrap();
             assert!(told.starts_with(&format!("{code}: ")), "{told}");
         }

@@ -178,7 +178,7 @@ fn place_of(worker: &Worker, client: Peer) -> Result<Option<Box<Place>>, Ending>
     let place = worker.shared.addresses.take(ip, max);
     place.map(|place| Some(Box::new(place))).ok_or_else(|| {
         worker.counts.note(Counter::OwnErrors);
-        Ending::no_place(&ClientError::too_many_from(&ip, max), 0, Capabilities::empty())
+        Ending::no_place(&ClientError::TooManyFromAddress { address: ip, max }, 0, Capabilities::empty())
     })
 }
 

@@ -72,7 +72,7 @@ impl Ending {
     /// (2027), so it is told nothing: a connection that ends is 2013 to it, as when a server goes
     /// away.
     fn say(error: &ClientError, seq: u8, caps: Capabilities, linger: bool) -> Self {
-        if error.is_of_clients() && !caps.contains(Capabilities::LONG_PASSWORD) {
+        if error.is_of_client_library() && !caps.contains(Capabilities::LONG_PASSWORD) {
             return Self::Silent;
         }
         Self::Say { packets: error.to_packet(seq, caps).into_boxed_slice(), linger }
@@ -122,11 +122,11 @@ mod tests {
     fn clients_of_mariadb_are_not_told_errors_of_their_own_library() {
         let (ours, mysql) =
             (Capabilities::PROTOCOL_41, Capabilities::PROTOCOL_41 | Capabilities::LONG_PASSWORD);
-        let lost = ClientError::lost_backend(&"db");
+        let lost = ClientError::server_lost(&"db");
         assert!(matches!(Ending::tell(&lost, 1, ours), Ending::Silent));
         assert!(matches!(Ending::tell(&lost, 1, mysql), Ending::Say { .. }));
         assert!(matches!(
-            Ending::interrupt(&ClientError::shutdown(), 1, ours),
+            Ending::interrupt(&ClientError::Shutdown, 1, ours),
             Ending::Say { linger: true, .. }
         ));
     }

@@ -68,7 +68,7 @@ impl Display for Verdict {
         match self {
             Self::Done => f.write_str("killed"),
             Self::Unknown => f.write_str("the server does not know it"),
-            Self::Failed(error) => write!(f, "{error}"),
+            Self::Failed(error) => error.logged().fmt(f),
             Self::Refused(payload) => f.write_str(refusal_in(payload).as_deref().unwrap_or("refused")),
         }
     }
@@ -271,8 +271,8 @@ mod tests {
 
     #[test]
     fn verdicts_are_told_in_words() {
-        let error = ClientError::unknown_thread(7);
-        let text = error.to_string();
+        let error = ClientError::UnknownThread { id: 7 };
+        let text = error.logged().to_string();
         assert_eq!(Verdict::Failed(error).to_string(), text);
         assert!(!text.contains("ClientError") && text.contains('7'), "{text}");
         let refused = packet::Err { code: 1095, sql_state: Some(*b"HY000"), message: b"not the owner" };

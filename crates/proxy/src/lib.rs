@@ -64,7 +64,6 @@ use net::{keys, names, relay, sock, throttle, tls};
 
 pub use ::monitor::Check;
 pub use descriptors::too_few_descriptors;
-pub use error::ClientError;
 pub use explain::{Assumed, ExplainError};
 pub use listeners::ListenError;
 #[cfg(feature = "memory")]

@@ -154,7 +154,7 @@ impl Limit {
         let (running, waiting) = self.gate.lock().counts();
         // Without the one who gives up.
         let full = Full { limit: self, running, waiting: waiting.saturating_sub(1), waited: began.elapsed() };
-        Err(ClientError::limit(&full))
+        Err(ClientError::limit_reached(&full))
     }
 }
 
@@ -263,7 +263,7 @@ mod tests {
         let places = [limit.enter(soon(0)).await.unwrap(), limit.enter(soon(0)).await.unwrap()];
         let (error, other) = tokio::join!(limit.enter(soon(100)), limit.enter(soon(200)));
         assert_eq!(
-            error.unwrap_err().to_string(),
+            error.unwrap_err().logged().to_string(),
             "1226 (42000): User 'app' has reached its limit of 2 statements at a time (max_concurrent): 2 run, 1 more wait; no \
              place within 100ms"
         );

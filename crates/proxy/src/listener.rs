@@ -195,14 +195,19 @@ fn hand_over(
         return audit::note_turned_away(shared, &peer, None);
     }
     if let Err(too_few) = Purpose::Client.check(stream.descriptor()) {
-        let error = ClientError::no_descriptor(too_few);
-        shared.not_accepted.note(&config.address, &error);
+        let error = ClientError::NoDescriptor(too_few);
+        shared.not_accepted.note(&config.address, &error.logged());
         return refuse_all(shared, &stream, &peer, &error);
     }
     // 0: there is no limit.
     let limit = Some(config.max_connections).filter(|max| *max > 0);
     let Ok(slot) = limit.map(|max| Slot::take(clients, max).ok_or(max)).transpose() else {
-        return refuse_all(shared, &stream, &peer, &ClientError::listener_full(config.max_connections));
+        return refuse_all(
+            shared,
+            &stream,
+            &peer,
+            &ClientError::ListenerFull { max: config.max_connections },
+        );
     };
     let listener = Arc::clone(config);
     if let Some(all) = shared.admit() {
@@ -213,7 +218,7 @@ fn hand_over(
     let patience = variables.client_queue_timeout;
     let Some(line) = queueing::line(&shared.clients, patience, variables.client_queue_size, shared.uptime())
     else {
-        let error = ClientError::too_many_connections(shared.clients.max(), NoPlace::Refused);
+        let error = ClientError::TooManyConnections { max: shared.clients.max(), why: NoPlace::Refused };
         return refuse_all(shared, &stream, &peer, &error);
     };
     let (shared, workers, deadline) = (Arc::clone(shared), Arc::clone(workers), Instant::now() + patience);
@@ -234,7 +239,7 @@ fn hand_over(
                 send(Arrival { stream, guest: Box::new(guest) }, &workers);
             }
             Err(why) => {
-                let error = ClientError::too_many_connections(shared.clients.max(), why);
+                let error = ClientError::TooManyConnections { max: shared.clients.max(), why };
                 refuse_all(&shared, &stream, &peer, &error);
             }
         }

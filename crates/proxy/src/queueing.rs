@@ -1,6 +1,7 @@
 //! Clients that find no place, and wait for one where that is wanted
 //! (`mysql-client_queue_timeout_ms`).
 
+use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
@@ -18,13 +19,13 @@ pub(crate) enum NoPlace {
     Late(Duration, usize),
 }
 
-impl NoPlace {
-    /// What stands behind the reason, for the client.
-    pub(crate) fn detail(self) -> String {
+impl fmt::Display for NoPlace {
+    /// What stands behind an error's text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused => String::new(),
+            Self::Refused => Ok(()),
             Self::Late(waited, waiting) => {
-                format!("; no place within {}ms, {waiting} more clients wait", waited.as_millis())
+                write!(f, "; no place within {}ms, {waiting} more clients wait", waited.as_millis())
             }
         }
     }

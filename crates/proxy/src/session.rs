@@ -370,12 +370,12 @@ impl Session {
             Signal::None => Ok(()),
             Signal::Drain if running || in_transaction => Ok(()),
             // With sequence id 1 it is what the client reads as the answer to its next command.
-            Signal::Drain => Err(self.told(&ClientError::shutdown(), 1)),
+            Signal::Drain => Err(self.told(&ClientError::Shutdown, 1)),
             Signal::Kill if running => Ok(()),
-            Signal::Kill => Err(self.told(&ClientError::killed(), 1)),
-            Signal::Stop if !running => Err(self.told(&ClientError::shutdown(), 1)),
+            Signal::Kill => Err(self.told(&ClientError::ConnectionKilled, 1)),
+            Signal::Stop if !running => Err(self.told(&ClientError::Shutdown, 1)),
             Signal::Timeout if !running && self.control.tells_timeout() => {
-                Err(self.told(&ClientError::was_idle(), 1))
+                Err(self.told(&ClientError::IdleTooLong, 1))
             }
             Signal::Stop | Signal::Timeout => Err(Ending::Silent),
         }

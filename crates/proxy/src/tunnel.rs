@@ -46,7 +46,7 @@ pub(crate) async fn serve(
     let mut backend = match control.until(Signal::Drain, acquiring).await {
         Ok(Ok(found)) => found.backend,
         Ok(Err(AcquireError::Proxy(error))) => {
-            tracing::warn!(%peer, %error, "a layer-4 client got no server");
+            tracing::warn!(%peer, error = %error.logged(), "a layer-4 client got no server");
             return None;
         }
         Ok(Err(AcquireError::Server(_))) | Err(_) => return None,

@@ -90,7 +90,7 @@ pub(crate) async fn acquire(
         Ok(_) => note_got(worker, hostgroup, whom.asker),
         Err(_) => worker.counts.note(Counter::NoConnection),
     }
-    if matches!(&found, Err(AcquireError::Proxy(error)) if error.is_connect_timeout()) {
+    if matches!(&found, Err(AcquireError::Proxy(ClientError::NoBackend(_)))) {
         worker.counts.note(Counter::ConnectTimeouts);
     }
     found

@@ -73,7 +73,7 @@ impl Failed {
                 failures.refusal = Some(payload);
             }
             Why::Said(OpenError::Login(why)) => {
-                return Err(AcquireError::Proxy(ClientError::backend_login(target, &why)));
+                return Err(AcquireError::Proxy(ClientError::login_failed(target, &why)));
             }
             Why::Said(error) if error.too_few_descriptors().is_some() => {
                 failures.too_few = error.too_few_descriptors();
@@ -116,7 +116,7 @@ impl Failures {
     /// What the client hears of a search that has ended with them.
     pub(super) fn to_error(&self, hostgroup: u32, waited: Duration) -> ClientError {
         self.too_few
-            .map_or_else(|| ClientError::no_backend(hostgroup, waited, self), ClientError::no_descriptor)
+            .map_or_else(|| ClientError::no_backend(hostgroup, waited, self), ClientError::NoDescriptor)
     }
 
     pub(super) fn contain(&self, target: &Target) -> bool {

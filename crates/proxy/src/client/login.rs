@@ -330,7 +330,7 @@ async fn enter(
     packet: packet::Login<'_>,
 ) -> Result<(Box<Identity>, Option<Method>), Ending> {
     let method = Method::agreed(packet.capabilities, packet.zstd_level)
-        .map_err(|level| dialogue.refuse(&ClientError::wrong_compression_level(level)))?;
+        .map_err(|level| dialogue.refuse(&ClientError::CompressionLevel(level)))?;
     let claim = Claim {
         username: packet.username,
         plugin: packet.auth_plugin,

@@ -10,6 +10,7 @@ use wire::{Capabilities, Codec, WireError, packet};
 use super::{ClientError, Gone};
 use crate::descriptors::TooFew;
 use crate::queueing::NoPlace;
+use crate::state::pins::Pin;
 
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const SERVER: &str = "db:3306";
@@ -19,18 +20,18 @@ const SECOND: Duration = Duration::from_secs(1);
 fn of_logins() -> Vec<ClientError> {
     let late = NoPlace::Late(SECOND, 2);
     vec![
-        ClientError::too_many_connections(7, NoPlace::Refused),
-        ClientError::too_many_connections(7, late),
-        ClientError::too_many_from(&ADDRESS, 7),
-        ClientError::listener_full(7),
-        ClientError::no_descriptor(TooFew::at(64)),
+        ClientError::TooManyConnections { max: 7, why: NoPlace::Refused },
+        ClientError::TooManyConnections { max: 7, why: late },
+        ClientError::TooManyFromAddress { address: ADDRESS, max: 7 },
+        ClientError::ListenerFull { max: 7 },
+        ClientError::NoDescriptor(TooFew::at(64)),
         ClientError::too_many_user_connections(b"app", 7, NoPlace::Refused),
         ClientError::too_many_user_connections(b"a\xffp", 7, late),
         ClientError::access_denied(b"app", &ADDRESS, true),
         ClientError::access_denied(b"a\xffp", &ADDRESS, false),
         ClientError::unprotected_password(b"app", &ADDRESS),
         ClientError::bad_handshake(&WireError::TrailingBytes(3)),
-        ClientError::wrong_compression_level(23),
+        ClientError::CompressionLevel(23),
     ]
 }
 
@@ -54,25 +55,28 @@ const OF_LOGINS: [&str; 12] = [
 /// Errors about servers.
 fn of_servers() -> Vec<ClientError> {
     let (down, left) = (Gone::Off(Off::Down), Gone::Off(Off::Left));
+    let mut for_fast_forward = ClientError::no_backend(1, SECOND, &"tried a after b");
+    if let ClientError::NoBackend(search) = for_fast_forward {
+        for_fast_forward = ClientError::NoBackendForFastForward(search);
+    }
     vec![
-        ClientError::switched_off(&SERVER, Off::Configured),
-        ClientError::lost_with(&SERVER, left, "temporary_table"),
-        ClientError::rolled_back(&SERVER, Gone::Closed),
+        ClientError::server_off(&SERVER, Off::Configured),
+        ClientError::session_lost(&SERVER, left, Pin::TemporaryTable),
+        ClientError::transaction_lost(&SERVER, Gone::Closed),
         ClientError::nothing_done(&SERVER, down),
         ClientError::outcome_unknown(&SERVER, Gone::Refused),
-        ClientError::rolled_back(&SERVER, Gone::Closed).of_commit(),
-        ClientError::no_internal(&SERVER, &"no answer in time").of_commit(),
-        ClientError::lost_backend(&SERVER),
+        ClientError::CommitUnknown(Box::new(ClientError::transaction_lost(&SERVER, Gone::Closed))),
+        ClientError::CommitUnknown(Box::new(ClientError::setup_failed(&SERVER, &"no answer in time"))),
+        ClientError::server_lost(&SERVER),
         ClientError::file_not_expected(&SERVER),
-        ClientError::no_internal(&SERVER, &"no answer in time"),
-        ClientError::backend_login(&SERVER, &"dialog"),
+        ClientError::setup_failed(&SERVER, &"no answer in time"),
+        ClientError::login_failed(&SERVER, &"dialog"),
         ClientError::no_backend(1, SECOND, &"tried a after b"),
-        ClientError::no_backend(1, SECOND, &"tried a after b").of_fast_forward(),
-        ClientError::backend_login(&SERVER, &"x after y").of_fast_forward(),
+        for_fast_forward,
     ]
 }
 
-const OF_SERVERS: [&str; 14] = [
+const OF_SERVERS: [&str; 13] = [
     "1053 08S01 Server shutdown in progress: server db:3306 was set OFFLINE_HARD",
     "1053 08S01 Server shutdown in progress: server db:3306 has left the hostgroup; lost with it: temporary_table",
     "1213 40001 Transaction was rolled back: server db:3306 has closed the connection; try restarting transaction",
@@ -89,41 +93,43 @@ const OF_SERVERS: [&str; 14] = [
     "9002 HY000 Cannot log in to server db:3306: dialog",
     "9001 HY000 Max connect timeout reached while reaching hostgroup 1 after 1000ms: tried a after b",
     "9001 HY000 Max connect timeout reached while reaching hostgroup 1 for 'fast_forward' session after 1000ms: tried a after b",
-    "9002 HY000 Cannot log in to server db:3306: x after y",
 ];
 
 /// Errors about what the client has sent, and about ends.
 fn of_commands() -> Vec<ClientError> {
     vec![
-        ClientError::unknown_command(),
-        ClientError::shutdown(),
-        ClientError::interrupted(),
-        ClientError::killed(),
-        ClientError::query_timeout(),
-        ClientError::packet_too_large(1024),
+        ClientError::UnknownCommand,
+        ClientError::Shutdown,
+        ClientError::Interrupted,
+        ClientError::ConnectionKilled,
+        ClientError::IdleTooLong,
+        ClientError::QueryTimeout,
+        ClientError::PacketTooLarge { max: 1024 },
         ClientError::malformed(WireError::OutOfOrder { expected: 0, got: 3 }),
         ClientError::malformed(WireError::BadFrame("too short")),
         ClientError::malformed(WireError::TrailingBytes(3)),
         ClientError::malformed(WireError::Truncated { field: "id", needed: 4, left: 1 }),
-        ClientError::limit(&"User 'app' has reached its limit"),
-        ClientError::by_rule("Not here"),
-        ClientError::ok_is_not_prepared(),
-        ClientError::locked(1, 2),
-        ClientError::unknown_thread(1 << 40),
-        ClientError::not_of_server(7),
+        ClientError::limit_reached(&"User 'app' has reached its limit"),
+        ClientError::ByRule("Not here".into()),
+        ClientError::OkIsNotPrepared,
+        ClientError::Locked { locked_on: 1, hostgroup: 2 },
+        ClientError::UnknownThread { id: 1 << 40 },
+        ClientError::ThreadOfProxy { id: 7 },
         ClientError::kill_failed(7, &SERVER, &"no answer within 5ms"),
-        ClientError::kill_unanswered(7, SECOND),
-        ClientError::unknown_internal(),
-        ClientError::nothing_to_explain(),
-        ClientError::not_traced(),
+        ClientError::KillUnanswered { id: 7, waited: SECOND },
+        ClientError::UnknownInternal,
+        ClientError::NothingToExplain,
+        ClientError::NotTraced,
     ]
 }
 
-const OF_COMMANDS: [&str; 21] = [
+const OF_COMMANDS: [&str; 22] = [
     "1047 08S01 Unknown command",
     "1053 08S01 Server shutdown in progress",
     "1317 70100 Query execution was interrupted",
     "1927 70100 Connection was killed",
+    "4031 HY000 The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for \
+     configuring this behavior.",
     "1907 70100 Query execution was interrupted, query_timeout exceeded",
     "1153 08S01 Got a packet bigger than 'max_allowed_packet' bytes (1024)",
     "1156 08S01 Got packets out of order: sequence id 3, expected 0",
@@ -148,15 +154,15 @@ const OF_COMMANDS: [&str; 21] = [
 /// Errors about prepared statements.
 fn of_statements() -> Vec<ClientError> {
     vec![
-        ClientError::needs_preparing(),
-        ClientError::no_statement(7),
-        ClientError::no_types(7),
-        ClientError::no_cursor(7, true),
-        ClientError::no_cursor(7, false),
-        ClientError::no_last_statement(Kind::StmtExecute),
-        ClientError::no_last_statement(Kind::StmtFetch),
-        ClientError::no_last_statement(Kind::StmtReset),
-        ClientError::no_last_statement(Kind::StmtBulkExecute),
+        ClientError::NeedReprepare,
+        ClientError::UnknownStatement { id: 7 },
+        ClientError::NoTypes { id: 7 },
+        ClientError::NoCursor { id: 7, is_mariadb: true },
+        ClientError::NoCursor { id: 7, is_mariadb: false },
+        ClientError::NoLastStatement(Kind::StmtExecute),
+        ClientError::NoLastStatement(Kind::StmtFetch),
+        ClientError::NoLastStatement(Kind::StmtReset),
+        ClientError::NoLastStatement(Kind::StmtBulkExecute),
     ]
 }
 
@@ -189,4 +195,11 @@ fn clients_get_these_codes_sql_states_and_texts() {
     let errors = [of_logins(), of_servers(), of_commands(), of_statements()].concat();
     let expected = [&OF_LOGINS[..], &OF_SERVERS, &OF_COMMANDS, &OF_STATEMENTS].concat();
     assert_eq!(errors.iter().map(told).collect::<Vec<_>>(), expected);
+}
+
+/// Futures of sessions hold results with an error.
+#[test]
+fn an_error_stays_small() {
+    let bytes = size_of::<ClientError>();
+    assert!(bytes <= 32, "an error has {bytes} bytes");
 }

@@ -88,7 +88,7 @@ async fn connect(worker: &Rc<Worker>, hostgroup: u32, login: &Login) -> Result<B
     let found =
         acquire(worker, hostgroup, Full::TryAgain, Whom::of(&identity.account.user), None, open).await;
     found.map(|found| found.backend).map_err(|error| match error {
-        AcquireError::Proxy(error) => error.to_string(),
+        AcquireError::Proxy(error) => error.logged().to_string(),
         AcquireError::Server(packet) => {
             format!("a server refuses the login: {}", String::from_utf8_lossy(&packet))
         }

@@ -151,7 +151,7 @@ impl Session {
             let moved = pin!(timeout_at(end.min(patience), moved));
             let moved =
                 while_waiting(&self.control, &mut self.client, self.identity.capabilities, moved).await?;
-            let Some(moved) = moved else { return self.refuse_running(&ClientError::interrupted()).await };
+            let Some(moved) = moved else { return self.refuse_running(&ClientError::Interrupted).await };
             let has_moved = moved.is_ok();
             match (self.loss(), refused.command) {
                 (Loss::Nothing, Some(command)) if has_moved => {
@@ -161,7 +161,7 @@ impl Session {
                 }
                 (Loss::Transaction, None) if has_moved => {
                     let off = server.off().unwrap_or(Off::Left);
-                    let error = ClientError::rolled_back(server.endpoint(), Gone::Off(off));
+                    let error = ClientError::transaction_lost(server.endpoint(), Gone::Off(off));
                     self.lose_backend();
                     return self.refuse_running(&error).await;
                 }

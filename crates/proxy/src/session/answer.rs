@@ -170,7 +170,7 @@ impl Session {
         let Some(backend) = &self.backend else { return Ending::Silent };
         let server = backend.server().endpoint();
         tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
-        self.told_if(client, &ClientError::lost_backend(server))
+        self.told_if(client, &ClientError::server_lost(server))
     }
 
     /// The backend wants a file of a statement that loads none. The client gets nothing of what was
@@ -202,9 +202,9 @@ impl Session {
         }
         self.worker.counts.note(Counter::ServersAborted);
         let error = if self.control.signal() == Signal::Kill {
-            ClientError::killed()
+            ClientError::ConnectionKilled
         } else {
-            ClientError::lost_backend(backend.server().endpoint())
+            ClientError::server_lost(backend.server().endpoint())
         };
         self.told_if(reply, &error)
     }

@@ -84,7 +84,7 @@ impl Session {
             decided.renamed = (known_as != id).then_some(id);
             return Ok(true);
         }
-        self.refuse_here(kind, &ClientError::no_types(id)).await?;
+        self.refuse_here(kind, &ClientError::NoTypes { id }).await?;
         Ok(false)
     }
 
@@ -136,7 +136,7 @@ impl Session {
                 return Ok(here);
             }
             NotPrepared::Changed if kind.answer() != Answer::None => {
-                self.refuse_here(kind, &ClientError::needs_preparing()).await?;
+                self.refuse_here(kind, &ClientError::NeedReprepare).await?;
             }
             NotPrepared::Refused(_) if kind == Kind::SendLongData => {
                 self.keep_part(id, std::mem::take(parts)).await?;
@@ -241,7 +241,7 @@ impl Session {
 
     /// Answers the command in the backlog: the statement is not there any more.
     async fn refuse_statement(&mut self, kind: Kind, id: u32) -> Result<bool, Ending> {
-        let error = ClientError::no_statement(id);
+        let error = ClientError::UnknownStatement { id };
         if kind.answer() == Answer::None {
             self.skip_command().await?;
         } else {

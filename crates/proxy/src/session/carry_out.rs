@@ -135,7 +135,7 @@ impl Session {
         }
         let text = match reply {
             Reply::Ok(_) if kind == Kind::StmtPrepare => {
-                return self.refuse_here(kind, &ClientError::ok_is_not_prepared()).await;
+                return self.refuse_here(kind, &ClientError::OkIsNotPrepared).await;
             }
             Reply::Ok(text) => text,
             Reply::Error(error) => return self.refuse_here(kind, &error).await,
@@ -149,7 +149,7 @@ impl Session {
     async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
         let commit = (self.query(b"COMMIT"), Answer::Result);
         match self.internal_query(&[commit]).await? {
-            Err(error) => self.refuse_here(kind, &error.of_commit()).await,
+            Err(error) => self.refuse_here(kind, &ClientError::CommitUnknown(Box::new(error))).await,
             Ok(replies) if self.status.contains(StatusFlags::IN_TRANSACTION) => {
                 let refusal = replies.first().map_or(&[][..], |reply| front(&reply.bytes));
                 self.answer_here(kind, refusal).await
@@ -196,7 +196,7 @@ impl Session {
     ) -> Result<Option<u32>, Ending> {
         let instead = self.instead_of(decided.hostgroup, decided.is_split);
         let is_lack = match &why {
-            AcquireError::Proxy(error) => error.is_of_server(),
+            AcquireError::Proxy(error) => error.is_lack_of_server(),
             AcquireError::Server(_) => true,
         };
         if is_lack && instead.is_none() && decided.may_need_no_writer() {

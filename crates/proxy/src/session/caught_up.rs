@@ -223,7 +223,7 @@ impl Session {
                 let why = format_args!("none of its servers that could be had is known {fresh}");
                 ClientError::no_backend(*hostgroup, *limit, &why)
             }
-            None => ClientError::interrupted(),
+            None => ClientError::Interrupted,
         };
         self.refuse_here(*kind, &error).await.map(|()| false)
     }

@@ -409,10 +409,10 @@ impl Course {
             Destination::Hostgroup { hostgroup, why } => (hostgroup, matches!(why, Why::Split(_)), None),
             Destination::Ok(text) => (self.hostgroup, false, Some(Reply::Ok(text))),
             Destination::Error(text) => {
-                (self.hostgroup, false, Some(Reply::Error(ClientError::by_rule(&text))))
+                (self.hostgroup, false, Some(Reply::Error(ClientError::ByRule(text))))
             }
             Destination::Locked { locked_on, hostgroup } => {
-                (hostgroup, false, Some(Reply::Error(ClientError::locked(locked_on, hostgroup))))
+                (hostgroup, false, Some(Reply::Error(ClientError::Locked { locked_on, hostgroup })))
             }
         };
         // Servers commit a transaction when another one begins. One that only reads may have been

@@ -87,7 +87,7 @@ impl Session {
         }
         let mut decided = Decided::plainly_to(prepared.home);
         if session.transaction.is_some() || !session.autocommit {
-            decided.answer = Some(Box::new(decided::Reply::Error(ClientError::needs_preparing())));
+            decided.answer = Some(Box::new(decided::Reply::Error(ClientError::NeedReprepare)));
         }
         decided
     }
@@ -103,7 +103,7 @@ impl Session {
         let known = self.course.prepared.as_ref().zip(id(payload));
         let awaited = known.and_then(|(all, id)| all.executed(id, hostgroup));
         if awaited.is_none() && id(payload) == Some(LAST_STATEMENT) && kind.answer() != Answer::None {
-            decided.answer = Some(Box::new(decided::Reply::Error(ClientError::no_last_statement(kind))));
+            decided.answer = Some(Box::new(decided::Reply::Error(ClientError::NoLastStatement(kind))));
         }
         self.screen_execution(kind, awaited, decided)
     }

@@ -40,8 +40,9 @@ impl Session {
             self.control.set_busy();
             match self.reach_for_all().await? {
                 Ok(()) => break,
-                Err(AcquireError::Proxy(error)) => {
-                    self.refuse_unserved(AcquireError::Proxy(error.of_fast_forward())).await?;
+                Err(AcquireError::Proxy(ClientError::NoBackend(search))) => {
+                    let error = ClientError::NoBackendForFastForward(search);
+                    self.refuse_unserved(AcquireError::Proxy(error)).await?;
                 }
                 Err(refused) => self.refuse_unserved(refused).await?,
             }
@@ -92,7 +93,7 @@ impl Session {
     async fn reach_for_all(&mut self) -> Result<Result<(), AcquireError>, Ending> {
         let account = &self.course.account;
         if account.listener.is_some_and(|listener| listener.hostgroup.is_none()) {
-            let why = ClientError::by_rule(&no_readers(account.default_hostgroup));
+            let why = ClientError::ByRule(no_readers(account.default_hostgroup));
             return Ok(Err(AcquireError::Proxy(why)));
         }
         let hostgroup = account.hostgroup();

@@ -38,7 +38,7 @@ impl Session {
         self.control.set_busy();
         let seq = file.message.next_seq();
         if let Some(server) = file.lost {
-            return Err(self.told(&ClientError::lost_backend(&server), seq));
+            return Err(self.told(&ClientError::server_lost(&server), seq));
         }
         if let Some(reply) = self.backend.as_mut().and_then(|backend| backend.connection_mut().next_reply()) {
             reply.file_sent(seq);

@@ -48,7 +48,7 @@ impl Session {
         let flag = what.map_or(self.course.flag_in, |what| what.screened.flag);
         decided.screened.ruling = firewall.rule(caller, &self.course.client_addr, Asked { digest, flag });
         if decided.screened.ruling == Ruling::Refused {
-            let refusal = || Box::new(Reply::Error(ClientError::by_rule(firewall.message())));
+            let refusal = || Box::new(Reply::Error(ClientError::ByRule(firewall.message().into())));
             decided.answer.get_or_insert_with(refusal);
         }
         decided

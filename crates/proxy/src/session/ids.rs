@@ -176,7 +176,7 @@ pub(super) fn of_unknown_session(packet: &[u8]) -> Option<Vec<u8>> {
         // `Unknown thread id: 7`
         let id = message.rsplit_once(' ')?.1.parse().ok()?;
         let is_session = (FIRST_CONNECTION_ID..=LAST_CONNECTION_ID).contains(&id);
-        is_session.then(|| ClientError::not_of_server(id).message().to_owned())
+        is_session.then(|| ClientError::ThreadOfProxy { id }.to_string())
     })
 }
 

@@ -69,7 +69,7 @@ impl Session {
         // Without an answer another server would not be tried in time.
         self.course.internal_lost = why.is_err() && rolled_back.is_none();
         let (Ok(why) | Err(why)) = why;
-        Ok(Err(rolled_back.unwrap_or_else(|| ClientError::no_internal(server, &why))))
+        Ok(Err(rolled_back.unwrap_or_else(|| ClientError::setup_failed(server, &why))))
     }
 
     /// Takes note of a transaction that an answer tells.

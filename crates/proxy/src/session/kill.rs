@@ -33,7 +33,7 @@ impl Session {
         }
         match self.kill_other(kill).await? {
             Verdict::Done => self.reply(seq, &ok(self.capabilities(), self.status)).await,
-            Verdict::Unknown => self.reply_error(seq, &ClientError::unknown_thread(kill.id)).await,
+            Verdict::Unknown => self.reply_error(seq, &ClientError::UnknownThread { id: kill.id }).await,
             Verdict::Failed(error) => self.reply_error(seq, &error).await,
             Verdict::Refused(payload) => self.reply(seq, &payload).await,
         }
@@ -51,12 +51,12 @@ impl Session {
     /// The statement that runs is the KILL itself.
     async fn kill_self(&mut self, what: What, seq: u8) -> Result<(), Ending> {
         match what {
-            What::Query => self.reply_error(seq, &ClientError::interrupted()).await,
+            What::Query => self.reply_error(seq, &ClientError::Interrupted).await,
             // What they say themselves.
             What::Connection if self.worker.shared.says_mariadb().await => {
-                Err(self.told(&ClientError::killed(), seq))
+                Err(self.told(&ClientError::ConnectionKilled, seq))
             }
-            What::Connection => Err(self.told(&ClientError::interrupted(), seq)),
+            What::Connection => Err(self.told(&ClientError::Interrupted, seq)),
         }
     }
 
@@ -75,8 +75,10 @@ impl Session {
             Some(Ok(Ok(verdict))) => verdict,
             // The session has ended, and with it what was to be killed.
             Some(Ok(Err(_))) => Verdict::Done,
-            Some(Err(_)) => Verdict::Failed(ClientError::kill_unanswered(kill.id, KILL_ANSWER_MAX)),
-            None => Verdict::Failed(ClientError::interrupted()),
+            Some(Err(_)) => {
+                Verdict::Failed(ClientError::KillUnanswered { id: kill.id, waited: KILL_ANSWER_MAX })
+            }
+            None => Verdict::Failed(ClientError::Interrupted),
         })
     }
 
@@ -210,7 +212,7 @@ fn killed_without_server(
     // With sequence id 1 it is what the client reads as the answer to this command, or to its next
     // one.
     let ending = if running { Ending::interrupt } else { Ending::tell };
-    Err(ending(&ClientError::killed(), 1, capabilities))
+    Err(ending(&ClientError::ConnectionKilled, 1, capabilities))
 }
 
 /// Waits for what the command in the backlog needs, as long as there is somebody who wants it:

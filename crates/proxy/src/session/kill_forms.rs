@@ -160,7 +160,7 @@ impl Session {
     async fn outcome_as_text(&mut self, kill: Kill) -> Result<Vec<u8>, Ending> {
         let error = match self.kill_other(kill).await? {
             Verdict::Done => return Ok(b"DO 0".to_vec()),
-            Verdict::Unknown => ClientError::unknown_thread(kill.id).to_packet(1, self.capabilities()),
+            Verdict::Unknown => ClientError::UnknownThread { id: kill.id }.to_packet(1, self.capabilities()),
             Verdict::Failed(error) => error.to_packet(1, self.capabilities()),
             Verdict::Refused(payload) => {
                 let mut packet = Vec::with_capacity(HEADER_LEN + payload.len());

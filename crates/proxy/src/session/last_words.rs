@@ -30,7 +30,7 @@ impl Session {
             (Some(packet), _) => {
                 Ending::Say { packets: packet.into_boxed_slice(), linger: answer_seq.is_some() }
             }
-            (None, Some(seq)) => self.interrupted(&ClientError::lost_backend(server), seq),
+            (None, Some(seq)) => self.interrupted(&ClientError::server_lost(server), seq),
             (None, None) => Ending::Silent,
         }
     }

@@ -53,10 +53,10 @@ impl Session {
         match loss {
             Loss::Nothing => {}
             Loss::Transaction => {
-                let error = ClientError::rolled_back(server, gone);
+                let error = ClientError::transaction_lost(server, gone);
                 self.course.rolled_back = Some(Box::new(error));
             }
-            Loss::Session(pin) => return Err(self.told(&ClientError::lost_with(server, gone, pin.name()), 1)),
+            Loss::Session(pin) => return Err(self.told(&ClientError::session_lost(server, gone, pin), 1)),
         }
         self.lose_backend();
         // That it was idle before counts on.
@@ -71,9 +71,9 @@ impl Session {
         let server = backend.server().endpoint();
         let error = match self.loss() {
             Loss::Nothing => None,
-            Loss::Transaction => Some(ClientError::rolled_back(server, gone)),
+            Loss::Transaction => Some(ClientError::transaction_lost(server, gone)),
             Loss::Session(pin) => {
-                return Err(self.interrupted(&ClientError::lost_with(server, gone, pin.name()), 1));
+                return Err(self.interrupted(&ClientError::session_lost(server, gone, pin), 1));
             }
         };
         self.lose_backend();
@@ -134,8 +134,8 @@ impl Session {
         }
         let (Loss::Nothing | Loss::Transaction) = self.loss() else {
             let error = match gone {
-                Gone::Closed | Gone::Refused => ClientError::lost_backend(&server),
-                Gone::Off(off) => ClientError::switched_off(&server, off),
+                Gone::Closed | Gone::Refused => ClientError::server_lost(&server),
+                Gone::Off(off) => ClientError::server_off(&server, off),
             };
             let ending = self.told(&error, seq);
             if is_off {
@@ -171,7 +171,7 @@ impl Session {
         }
         let error = match unanswered {
             Unanswered::Again | Unanswered::Nothing => ClientError::nothing_done(&server, gone),
-            Unanswered::RolledBack => ClientError::rolled_back(&server, gone),
+            Unanswered::RolledBack => ClientError::transaction_lost(&server, gone),
             Unanswered::Unknown => ClientError::outcome_unknown(&server, gone),
         };
         let has_done_nothing = matches!(unanswered, Unanswered::Again | Unanswered::Nothing);

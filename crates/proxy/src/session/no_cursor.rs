@@ -18,10 +18,11 @@ const ANY: &[u8] = b"SELECT 1";
 impl Session {
     /// Answers the command in the backlog. False: it has its answer.
     pub(super) async fn refuse_fetch(&mut self, id: u32) -> Result<bool, Ending> {
-        let error = match self.refusal_of_server(id).await? {
-            Some(error) => error,
-            None => ClientError::no_cursor(id, self.worker.shared.says_mariadb().await)
-                .to_packet(1, Capabilities::PROTOCOL_41),
+        let error = if let Some(error) = self.refusal_of_server(id).await? {
+            error
+        } else {
+            let is_mariadb = self.worker.shared.says_mariadb().await;
+            ClientError::NoCursor { id, is_mariadb }.to_packet(1, Capabilities::PROTOCOL_41)
         };
         if let Some(signal) = correction(&error) {
             self.correct(&signal).await?;

@@ -36,9 +36,9 @@ impl Session {
         match self.course.loss_at(other.hostgroup, other.status) {
             Loss::Nothing => {}
             Loss::Transaction => {
-                self.course.rolled_back = Some(Box::new(ClientError::rolled_back(server, gone)));
+                self.course.rolled_back = Some(Box::new(ClientError::transaction_lost(server, gone)));
             }
-            Loss::Session(pin) => return Err(self.told(&ClientError::lost_with(server, gone, pin.name()), 1)),
+            Loss::Session(pin) => return Err(self.told(&ClientError::session_lost(server, gone, pin), 1)),
         }
         self.course.forget_left_at(other.hostgroup);
         Ok(())
@@ -55,7 +55,7 @@ impl Session {
             return Err(Ending::ServerLost(Gone::Off(off)));
         }
         self.worker.counts.note(Counter::OfflineDuringQuery);
-        let error = ClientError::switched_off(backend.server().endpoint(), off);
+        let error = ClientError::server_off(backend.server().endpoint(), off);
         let ending = self.told_if(reply, &error);
         self.leave_nothing_running();
         Err(ending)

@@ -62,7 +62,7 @@ pub(super) fn timed_out(packets: &[u8], caps: Capabilities) -> Option<Vec<u8>> {
         }
         if end == packets.len() {
             let mut told = packets.get(..start)?.to_vec();
-            told.extend(ClientError::query_timeout().to_packet(header.seq, caps));
+            told.extend(ClientError::QueryTimeout.to_packet(header.seq, caps));
             return Some(told);
         }
         start = end;

@@ -75,7 +75,7 @@ impl Session {
     /// Answers a command that does not exist.
     pub(super) async fn refuse_unknown(&mut self) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
-        self.reply_error(seq, &ClientError::unknown_command()).await
+        self.reply_error(seq, &ClientError::UnknownCommand).await
     }
 
     /// Says that a command is too large, once the client has sent it all: it does not listen before
@@ -97,7 +97,7 @@ impl Session {
         });
         let _ = self.control.until(Signal::Stop, tokio::time::timeout(LINGER_MAX, rest)).await;
         let max = self.worker.settings().variables.max_allowed_packet;
-        self.interrupted(&ClientError::packet_too_large(max), command.next_seq())
+        self.interrupted(&ClientError::PacketTooLarge { max }, command.next_seq())
     }
 
     /// Ends the connection to the server, which has rolled back and let go of all locks when this
@@ -137,7 +137,7 @@ impl Session {
         let in_line = self.in_line.take().filter(|line| line.hostgroup == hostgroup);
         if in_line.as_ref().is_some_and(|line| line.is_killed) {
             self.end_running();
-            return Ok(Err(AcquireError::Proxy(ClientError::interrupted())));
+            return Ok(Err(AcquireError::Proxy(ClientError::Interrupted)));
         }
         let begun = Instant::now();
         if !in_line.as_ref().is_some_and(|line| line.has_stood()) {
@@ -151,7 +151,7 @@ impl Session {
             let acquiring = pin!(acquire(&self.worker, hostgroup, full, whom, in_line, open));
             while_waiting(&self.control, &mut self.client, self.identity.capabilities, acquiring).await?
         };
-        let acquired = acquired.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::interrupted())));
+        let acquired = acquired.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::Interrupted)));
         if let Some(trace) = &self.course.trace {
             trace.add(Part::Connect, connecting.get());
             trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
@@ -186,7 +186,7 @@ impl Session {
         match why {
             AcquireError::Proxy(error) => {
                 let (connection, peer) = (self.identity.connection_id, self.identity.peer);
-                tracing::warn!(connection, %peer, %error, "a session got no server");
+                tracing::warn!(connection, %peer, error = %error.logged(), "a session got no server");
                 let seq = self.skip_command().await?;
                 self.reply_error(seq, &error).await
             }

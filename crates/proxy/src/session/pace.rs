@@ -57,7 +57,7 @@ impl Session {
         };
         self.control.delayed.set(false);
         self.end_running();
-        match waited.unwrap_or_else(|| Err(ClientError::interrupted())) {
+        match waited.unwrap_or_else(|| Err(ClientError::Interrupted)) {
             Ok(places) => {
                 self.course.places = Some(Box::new(places.into()));
                 Ok(true)

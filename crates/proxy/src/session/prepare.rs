@@ -226,7 +226,7 @@ impl Session {
         self.complete_front().await?;
         let Some(payload) = whole_front(&self.backlog).map(<[u8]>::to_vec) else {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
-            return self.refuse_here(Kind::StmtPrepare, &ClientError::packet_too_large(max)).await;
+            return self.refuse_here(Kind::StmtPrepare, &ClientError::PacketTooLarge { max }).await;
         };
         self.course.may_ask_for_file = self.may_ask_for_file(Kind::StmtPrepare, &payload, true);
         let paused = self.course.paused.take();

@@ -74,7 +74,7 @@ impl Session {
         self.close_here(statement).await?;
         match self.prepare_again(statement).await? {
             Ok(_) if killed_here(&self.control, self.identity.capabilities, true)? => {
-                self.refuse_running(&ClientError::interrupted()).await
+                self.refuse_running(&ClientError::Interrupted).await
             }
             Ok(_) => {
                 self.send_once_more(command);

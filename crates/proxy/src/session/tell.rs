@@ -37,15 +37,15 @@ impl Session {
             Ask::Route { json, from } => match self.explain_backlog(from) {
                 Some(explanation) if json => Told::Json("EXPLAIN", explanation.json()),
                 Some(explanation) => Told::Rows(explanation.rows()),
-                None => Told::Refused(ClientError::nothing_to_explain()),
+                None => Told::Refused(ClientError::NothingToExplain),
             },
             Ask::Trace { json } => match &self.course.trace {
                 Some(trace) if json => Told::Json("EXPLAIN", trace.json()),
                 Some(trace) => Told::Rows(trace.rows()),
-                None => Told::Refused(ClientError::not_traced()),
+                None => Told::Refused(ClientError::NotTraced),
             },
             Ask::Internals => Told::Json("session_info", self.internals()),
-            Ask::UnknownInternal => Told::Refused(ClientError::unknown_internal()),
+            Ask::UnknownInternal => Told::Refused(ClientError::UnknownInternal),
             Ask::Tracing(on) => {
                 if on != self.course.trace.is_some() {
                     self.course.trace = on.then(Box::default);
