@@ -15,6 +15,7 @@ use super::backlog::{front, whole_front};
 use super::course::{Course, Loss};
 use super::execute::{ID, id};
 use super::last_words::error_text;
+use super::overdue::INTERRUPTED;
 use super::unanswered::{Sent, Unanswered};
 use crate::backend::query;
 use crate::client::login::ok;
@@ -24,9 +25,6 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::sock::Input;
 use crate::statement::class::{Class, classify};
-
-/// What a server says whose statement was killed.
-const ER_QUERY_INTERRUPTED: u16 = 1317;
 
 impl Session {
     /// What the session loses with the connection in use.
@@ -208,7 +206,7 @@ impl Session {
     /// it may be what a KILL has hit.
     fn again(&self, unanswered: Unanswered, refusal: Option<&[u8]>) -> Option<Vec<u8>> {
         let usual = || self.worker.settings().variables.query_retries_on_failure;
-        let is_killed = self.control.is_overdue() || refusal.and_then(code) == Some(ER_QUERY_INTERRUPTED);
+        let is_killed = self.control.is_overdue() || refusal.and_then(code) == Some(INTERRUPTED);
         let most = match refusal {
             Some(_) if is_killed => 0,
             Some(_) => u32::MAX,

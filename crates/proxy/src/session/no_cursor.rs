@@ -12,6 +12,9 @@ use super::ids::refusal_with;
 use crate::ending::Ending;
 use crate::error::ClientError;
 
+/// `ER_STMT_HAS_NO_OPEN_CURSOR`: nothing can be fetched from the statement.
+pub(super) const NO_OPEN_CURSOR: u16 = 1421;
+
 /// A statement without tables and parameters.
 const ANY: &[u8] = b"SELECT 1";
 
@@ -43,7 +46,7 @@ impl Session {
         if self.backend.is_some() {
             self.close_at(self.course.hostgroup, other.id).await?;
         }
-        let refused = refused.filter(|reply| reply.error() == Some(1421));
+        let refused = refused.filter(|reply| reply.error() == Some(NO_OPEN_CURSOR));
         let own = |message: &str| Some(message.replacen(&format!("({})", other.id), &format!("({id})"), 1));
         Ok(refused.and_then(|reply| refusal_with(&reply.bytes, own)))
     }

@@ -20,7 +20,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 
 /// `ER_QUERY_INTERRUPTED`: what servers say of a statement that was killed.
-const INTERRUPTED: u16 = 1317;
+pub(super) const INTERRUPTED: u16 = 1317;
 
 impl Session {
     /// The statement that begins to run may take so long; nothing means what the variable says.

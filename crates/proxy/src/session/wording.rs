@@ -9,9 +9,13 @@ use super::course::Course;
 use super::execute::refusal_with_own_id;
 use super::heard::{Ears, Part};
 use super::ids::{of_unknown_session, translate};
+use super::no_cursor::NO_OPEN_CURSOR;
 use super::overdue::{is_interrupted, timed_out};
 use crate::backend::Connection;
 use crate::listing::Listing;
+
+/// `ER_NO_SUCH_THREAD`: no session has the id.
+const NO_SUCH_THREAD: u16 = 1094;
 
 /// What the client gets of a part of an answer, which begins between two packets or not.
 #[inline]
@@ -81,14 +85,12 @@ fn retold(output: &[u8], course: &mut Course, is_last: bool) -> Option<Vec<u8>> 
     rewritten
 }
 
-/// Whether an answer ends with what servers say of a statement without an open cursor
-/// (`ER_STMT_HAS_NO_OPEN_CURSOR`).
+/// Whether an answer ends with what servers say of a statement without an open cursor.
 const fn is_without_cursor(event: Event) -> bool {
-    matches!(event, Event::Done(Outcome { end: End::Err { code: 1421 }, .. }))
+    matches!(event, Event::Done(Outcome { end: End::Err { code: NO_OPEN_CURSOR }, .. }))
 }
 
-/// Whether an answer ends with what servers say of a thread that is not there
-/// (`ER_NO_SUCH_THREAD`).
+/// Whether an answer ends with what servers say of a thread that is not there.
 const fn is_unknown_thread(event: Event) -> bool {
-    matches!(event, Event::Done(Outcome { end: End::Err { code: 1094 }, .. }))
+    matches!(event, Event::Done(Outcome { end: End::Err { code: NO_SUCH_THREAD }, .. }))
 }
