@@ -357,6 +357,13 @@ pub(crate) const HOLDERS_AGE_MAX: Duration = Duration::from_millis(500);
 /// for one who has waited in vain.
 pub(crate) const HOLDERS_WAIT_MAX: Duration = Duration::from_millis(100);
 
+/// How long other workers have to name their sessions for a list of threads.
+pub(crate) const SESSIONS_WAIT_MAX: Duration = Duration::from_millis(100);
+
+/// Sessions of a worker, and of all, that such a list may have besides the server's threads: some
+/// 10 ms of a worker's time, and 1 MiB.
+pub(crate) const SESSIONS_LISTED_MAX: usize = 10_000;
+
 /// Reasons for having a connection that an error names.
 pub(crate) const HOLDERS_SHOWN_MAX: usize = 4;
 

@@ -5,6 +5,7 @@
 //! complete; what is behind it is copied on. The server's ids stay in rows of 2^24-1 bytes and
 //! more, which have several packets, and behind the first [`REACH_MAX`] bytes of a row.
 
+mod absent;
 mod row;
 
 use std::ops::Range;
@@ -15,6 +16,8 @@ use wire::packet::{self, Column, ColumnCount};
 use wire::{Capabilities, Codec as _};
 
 use crate::state::ids::Ids;
+pub(crate) use absent::Absent;
+use absent::{HEAD_BYTES_MAX, is_last_end};
 use row::{COLUMNS_MAX, Columns, Look};
 
 /// Bytes of a row that are looked at first: a length, and the 20 digits that 64 bits may have.
@@ -75,6 +78,8 @@ pub(crate) struct Listing {
     pass: usize,
     /// Whether the next packet continues the message of the one before it.
     continued: bool,
+    /// The sessions of the proxy, if those without a row get one behind the server's.
+    absent: Option<Absent>,
 }
 
 impl Listing {
@@ -89,7 +94,31 @@ impl Listing {
             held: Vec::new(),
             pass: 0,
             continued: false,
+            absent: None,
         }
+    }
+
+    /// What is known before the statement is sent. Answers pass.
+    pub(crate) fn ahead(absent: Absent) -> Self {
+        let listing = Self::new(Capabilities::empty(), Ids::FIRST, false);
+        Self { next: Next::Anything, absent: Some(absent), ..listing }
+    }
+
+    /// The sessions that are known before the statement is sent.
+    pub(crate) const fn known(&self) -> Option<&Absent> {
+        self.absent.as_ref()
+    }
+
+    /// An answer in text, behind whose rows those of these sessions come that have none.
+    pub(crate) fn with(mut self, ahead: Self) -> Self {
+        self.absent = ahead.absent;
+        self.reach = self.first_reach();
+        self
+    }
+
+    /// Bytes of each row that are looked at first.
+    const fn first_reach(&self) -> usize {
+        if self.absent.is_some() { HEAD_BYTES_MAX } else { ID_BYTES_MAX }
     }
 
     /// The bytes for the client, in place of these, the next ones of the server. `translate` says
@@ -147,16 +176,22 @@ impl Listing {
             self.reach = reach;
             return self.held.extend_from_slice(head);
         }
-        self.reach = ID_BYTES_MAX;
+        self.reach = self.first_reach();
         self.pass = len.saturating_sub(payload.len());
         if std::mem::replace(&mut self.continued, continues) {
             return out.extend_from_slice(head);
         }
         match self.next {
             Next::Row if is_row && len + GROWTH_MAX < MAX_PAYLOAD => {
+                if let Some(absent) = &mut self.absent {
+                    absent.see(payload, translate);
+                }
                 return self.row(header, payload, &look.ids, translate, out);
             }
-            Next::Row if is_plain && !is_row => self.next = Next::Anything,
+            Next::Row if is_plain && !is_row => {
+                self.next = Next::Anything;
+                return self.end(header, payload, out);
+            }
             Next::Count => self.next = self.after_count(payload, len),
             Next::Columns(n) => {
                 self.define(payload, len);
@@ -191,6 +226,15 @@ impl Listing {
         let len = u32::try_from(header.len as usize + told.len() - payload.len()).unwrap_or(header.len);
         out.extend_from_slice(&Header { len, seq: header.seq }.to_bytes());
         out.extend_from_slice(&told);
+    }
+
+    /// Passes on the beginning of the packet behind the rows, and in front of it rows that the
+    /// server does not have.
+    fn end(&mut self, header: Header, payload: &[u8], out: &mut Vec<u8>) {
+        let absent = self.absent.take().filter(|_| is_last_end(payload, self.capabilities));
+        let seq = absent.map_or(header.seq, |absent| absent.put(self.columns.count(), header.seq, out));
+        out.extend_from_slice(&Header { seq, ..header }.to_bytes());
+        out.extend_from_slice(payload);
     }
 
     /// Takes note of the next column.

@@ -87,6 +87,7 @@ mod pace;
 mod parts;
 mod pipelined;
 mod prepare;
+mod processes;
 mod relations;
 mod renew;
 mod ride;
@@ -149,7 +150,8 @@ pub(crate) struct Session {
     to_backend: Parked,
     to_client: Parked,
     pipelined: Pipelined,
-    /// The answer that is on its way, if it shows connection ids.
+    /// The answer that is on its way, if it shows connection ids; or what a list of threads needs
+    /// before it is sent.
     listing: Option<Box<Listing>>,
     /// The connection's status, as the backend told it last.
     status: StatusFlags,

@@ -14,6 +14,8 @@ mod words;
 pub(crate) use ask::Ask;
 pub(crate) use kill::Kill;
 
+use crate::state::ids;
+
 /// A statement that the proxy does not simply forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Own {
@@ -29,6 +31,11 @@ pub(crate) enum Own {
     Ask(Ask),
     /// Has ids of sessions in it, in whose place the server needs its own.
     Naming,
+    /// Lists the server's threads, to which come the sessions that have none.
+    Processes {
+        /// Whether statements are shown as far as they are known.
+        is_full: bool,
+    },
 }
 
 /// Whether a statement may be one of ours. This is all that most statements cost.
@@ -71,7 +78,10 @@ const fn begins_like_own(text: &[u8]) -> bool {
 pub(crate) fn judge(text: &[u8]) -> Option<Own> {
     match words::first(text)? {
         first if first.eq_ignore_ascii_case(b"KILL") => kill_of(text),
-        _ => ask::parse(text).map(Own::Ask),
+        _ => match ids::process_list(text) {
+            Some(is_full) => Some(Own::Processes { is_full }),
+            None => ask::parse(text).map(Own::Ask),
+        },
     }
 }
 

@@ -1,6 +1,6 @@
 //! Ids of sessions in rows: all that a client is told are the same ids, however it asks.
 
-use e2e::{Backend, on_each_server, run};
+use e2e::{Backend, Setup, on_each_server, run};
 use testkit::client::{Client, Options, QueryResult, Value};
 use wire::command::Kind;
 
@@ -8,6 +8,7 @@ use super::{options, proxy_for};
 
 on_each_server! {
     a_cut_over_finds_its_own_lock,
+    a_list_of_threads_has_all_sessions,
     ids_are_the_same_however_they_are_asked_for,
 }
 
@@ -139,5 +140,32 @@ fn ids_are_the_same_however_they_are_asked_for(db: &Backend) {
         let thread = rows(&mut holder, "SELECT CONNECTION_ID() + 0").await[0][0].clone().unwrap();
         let same = rows(&mut client, &format!("SELECT {thread}, CONNECTION_ID(), {thread}")).await;
         assert_eq!(same, [[Some(thread.clone()), Some(own.to_string()), Some(thread)]]);
+    });
+}
+
+fn a_list_of_threads_has_all_sessions(db: &Backend) {
+    db.sql("CREATE USER threads IDENTIFIED BY 'pw'; CREATE USER others IDENTIFIED BY 'pw'; GRANT PROCESS ON *.* TO others");
+    let setup = Setup::before(&db.sandbox, &db.server).user("threads", "pw", "").user("others", "pw", "");
+    let proxy = setup.one_thread().start();
+    run(async {
+        let mut clients = Vec::new();
+        for user in ["threads", "threads", "threads", "others"] {
+            let mut client = Client::connect(&options(&proxy, user)).await.unwrap();
+            client.query("SELECT 1").await.unwrap();
+            clients.push(client);
+        }
+        let ids: Vec<u32> = clients.iter().map(|client| client.server().connection_id).collect();
+        for sql in ["SHOW PROCESSLIST", "SHOW FULL PROCESSLIST"] {
+            for (at, client) in clients.iter_mut().enumerate() {
+                let list = rows(client, sql).await;
+                let shown = ids.iter().map(|id| {
+                    let id = id.to_string();
+                    list.iter().filter(|row| row[0].as_ref() == Some(&id)).count()
+                });
+                // Only one of them may see the threads of others.
+                let expected = if at < 3 { [1, 1, 1, 0] } else { [1; 4] };
+                assert_eq!(shown.collect::<Vec<_>>(), expected, "{sql}: {list:?}");
+            }
+        }
     });
 }

@@ -93,6 +93,11 @@ impl Columns {
         self.count = usize::try_from(count).unwrap_or(usize::MAX);
     }
 
+    /// How many there are.
+    pub(super) const fn count(&self) -> usize {
+        self.count
+    }
+
     /// The next one has this type, and is an id by its definition.
     pub(super) fn define(&mut self, kind: Option<u8>, is_id: bool) {
         if self.defined < COLUMNS_MAX {

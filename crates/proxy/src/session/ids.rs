@@ -35,7 +35,7 @@ impl Session {
         let payload = behind.get(..header.len as usize);
         let may_be_ours = match (kind, payload) {
             _ if header.len > self.own_bytes_max(kind, behind) => false,
-            (Kind::ProcessKill, _) | (Kind::StmtPrepare, None) => true,
+            (Kind::ProcessKill | Kind::ProcessInfo, _) | (Kind::StmtPrepare, None) => true,
             (Kind::StmtExecute, None) => self.past.prepared_kill,
             (Kind::StmtExecute, Some(payload)) => self.prepared_kill(payload).is_some(),
             (Kind::Query, Some(payload)) => statement::may_be_own(self.statement(payload)),
@@ -55,8 +55,10 @@ impl Session {
                 .map(Own::Kill),
             Kind::Query => self.own_statement(self.statement(payload)),
             Kind::StmtExecute => self.prepared_kill(payload),
+            Kind::ProcessInfo => Some(Own::Processes { is_full: false }),
             _ => None,
         };
+        let ours = ours.filter(|own| !self.needs_no_more(*own));
         let ours = ours.or_else(|| self.names_threads(kind, payload).then_some(Own::Naming));
         ours.map_or(Look::Plain, Look::Ours)
     }
@@ -131,6 +133,7 @@ impl Session {
                 Ok(())
             }
             Look::Ours(Own::Ask(ask)) => self.tell(kind, ask).await,
+            Look::Ours(Own::Processes { is_full }) => self.ask_for_sessions(kind, is_full).await,
             Look::Cut => self.complete_command(kind).await,
             Look::Ours(Own::Naming) => self.name_threads(kind).await,
             // It has become complete, and is forwarded like any other.
@@ -165,7 +168,12 @@ impl Session {
         }
         let Some(ids) = course.shows_ids().filter(|_| !opens_cursor(payload)) else { return };
         let is_binary = kind == Kind::StmtExecute;
-        self.listing = Some(Box::new(Listing::new(self.capabilities(), ids, is_binary)));
+        let ahead = self.listing.take().filter(|_| !is_binary);
+        let listing = Listing::new(self.capabilities(), ids, is_binary);
+        self.listing = Some(Box::new(match ahead {
+            Some(ahead) => listing.with(*ahead),
+            None => listing,
+        }));
     }
 }
 

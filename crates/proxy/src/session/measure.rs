@@ -246,9 +246,10 @@ impl Session {
 
     /// Counts the answer that the proxy itself has given to the command that runs; `error` is its
     /// number, 0 if it is none.
-    pub(super) fn answered_here(&self, error: u16) {
+    pub(super) fn answered_here(&mut self, error: u16) {
         note_time(&self.worker, &self.control, None, error);
         self.end_running();
+        self.listing = None;
     }
 
     /// Counts the answer that the backend has given to the command that runs, of which the client

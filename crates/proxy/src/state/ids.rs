@@ -83,6 +83,17 @@ pub(crate) fn told(text: &[u8]) -> Told {
     Told { ids: (ids != Ids::default()).then_some(ids), is_hidden: numbers_in(&words) > numbers }
 }
 
+/// Whether `text` is `SHOW [FULL] PROCESSLIST` and nothing else; if so, whether it is `FULL`.
+pub(crate) fn process_list(text: &[u8]) -> Option<bool> {
+    if !has(text, TABLES[0]) {
+        return None;
+    }
+    let all = tokens(text);
+    let words = Words::new(text, &all);
+    let is_plain = whole_tokens(text).is_some() && !all.iter().any(|token| token.conditional);
+    (is_plain && is_process_list(&words)).then(|| words.is(1, "full"))
+}
+
 /// Whether it is `SHOW [FULL] PROCESSLIST`.
 fn is_process_list(words: &Words<'_>) -> bool {
     let at = 1 + usize::from(words.is(1, "full"));

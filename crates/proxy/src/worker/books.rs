@@ -64,6 +64,14 @@ impl Worker {
         self.controls.borrow().iter().map(|(_, control)| row(control)).collect()
     }
 
+    /// At most `max` of its sessions that can be killed: whose clients have logged in, and that
+    /// have not ended.
+    pub(crate) fn seated(&self, max: usize) -> Vec<SessionStats> {
+        let (now, all) = (Instant::now(), self.controls.borrow());
+        let rows = all.iter().map(|(_, control)| control.row(self.index, now));
+        rows.filter(|row| self.shared.directory.has(row.id)).take(max).collect()
+    }
+
     /// Those of its sessions that have a connection of this hostgroup.
     pub(crate) fn holders_of(&self, hostgroup: u32) -> Holders {
         let (now, settings, mut holders) = (Instant::now(), self.settings(), Holders::default());

@@ -3,6 +3,7 @@
 use wire::command::Kind;
 
 use super::kill::log_in_with_id;
+use super::shared::{comes, config as shared, let_in};
 use super::support::{config, expect_alive, first_query, messages, options, play, settle, stage};
 
 #[test]
@@ -101,5 +102,61 @@ fn ids_are_forgotten_with_their_connections() {
         server.expect_query("SHOW PROCESSLIST").await;
         server.rows(&["Id"], &[&[Some("7")], &[Some("8")]]).await;
         client.expect_rows(&[&[Some(&id.to_string())], &[Some("8")]]).await;
+    });
+}
+
+/// The columns of a list of threads.
+const PROCESSES: [&str; 8] = ["Id", "User", "Host", "db", "Command", "Time", "State", "Info"];
+
+#[test]
+fn a_list_of_threads_has_the_sessions_without_one() {
+    play(async || {
+        let (stage, mut servers) = stage(shared());
+        let (mut one, first) = log_in_with_id(&stage, &options()).await;
+        let mut server = first_query(&mut one, &mut servers).await;
+        let (mut two, second) = log_in_with_id(&stage, &options()).await;
+        two.send_query("SELECT 0").await;
+        let_in(&mut server).await;
+        comes(&mut two, &mut server, "SELECT 0").await;
+        let [first, second] = [first, second].map(|id| id.to_string());
+        for (kind, text) in [
+            (Kind::Query, "SHOW PROCESSLIST"),
+            (Kind::Query, "/* tool */ show full processlist;"),
+            (Kind::ProcessInfo, ""),
+        ] {
+            for (client, own, other) in [(&mut one, &first, &second), (&mut two, &second, &first)] {
+                client.send_command(kind, text.as_bytes()).await;
+                server.expect_command(kind, text.as_bytes()).await;
+                let row = ["7", "app", "proxy:1", "", "Query", "0", "init", text].map(Some);
+                server.rows(&PROCESSES, &[&row]).await;
+                let list = client.expect_result().await.text().unwrap();
+                let ids: Vec<_> = list.iter().map(|row| row[0].as_deref()).collect();
+                assert_eq!(ids, [Some(&**own), Some(other)], "{list:?}");
+                let idle = list[1][4..].iter().map(Option::as_deref);
+                assert_eq!(idle.collect::<Vec<_>>(), [Some("Sleep"), Some("0"), Some(""), None]);
+                // What comes next is not a list.
+                client.send_query("SELECT CONNECTION_ID()").await;
+                server.expect_query("SELECT CONNECTION_ID()").await;
+                server.rows(&["CONNECTION_ID()"], &[&[Some("7")]]).await;
+                client.expect_rows(&[&[Some(own)]]).await;
+            }
+        }
+    });
+}
+
+#[test]
+fn a_list_of_threads_that_is_refused_has_no_rows() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let (mut client, _) = log_in_with_id(&stage, &options()).await;
+        let (_other, _) = log_in_with_id(&stage, &options()).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        for _ in 0..2 {
+            client.send_query("SHOW PROCESSLIST").await;
+            server.expect_query("SHOW PROCESSLIST").await;
+            server.err(1227, "42000", "Access denied").await;
+            client.expect_err(1227).await;
+            expect_alive(&mut client, &mut server).await;
+        }
     });
 }

@@ -1,0 +1,57 @@
+//! `SHOW PROCESSLIST` and `COM_PROCESS_INFO`: before the server is asked for its threads, the
+//! workers are asked for their sessions, of which some have no thread there.
+
+use std::pin::pin;
+use std::rc::Rc;
+
+use tokio::time::{Instant, timeout_at};
+use wire::command::Kind;
+
+use super::Session;
+use super::kill::while_waiting;
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::limits::{SESSIONS_LISTED_MAX, SESSIONS_WAIT_MAX};
+use crate::listing::{Absent, Listing};
+use crate::statement::Own;
+use crate::stats::SessionStats;
+use crate::worker::Worker;
+
+impl Session {
+    /// Whether the sessions are known that such a statement needs: it is forwarded like any other.
+    pub(super) fn needs_no_more(&self, own: Own) -> bool {
+        let is_known = || self.listing.as_ref().is_some_and(|listing| listing.known().is_some());
+        matches!(own, Own::Processes { .. }) && is_known()
+    }
+
+    /// Asks all workers for their sessions, for the statement in the backlog.
+    pub(super) async fn ask_for_sessions(&mut self, kind: Kind, is_full: bool) -> Result<(), Ending> {
+        let worker = Rc::clone(&self.worker);
+        let asking = pin!(sessions(&worker));
+        let sessions =
+            while_waiting(&self.control, &mut self.client, self.identity.capabilities, asking).await?;
+        let Some(sessions) = sessions else {
+            return self.refuse_here(kind, &ClientError::Interrupted).await;
+        };
+        let user = String::from_utf8_lossy(&self.identity.account.user.name).into_owned();
+        let absent = Absent::new(sessions, self.identity.connection_id, user, is_full);
+        self.listing = Some(Box::new(Listing::ahead(absent)));
+        Ok(())
+    }
+}
+
+/// The sessions of all workers that answer in time, by their ids.
+async fn sessions(worker: &Rc<Worker>) -> Vec<SessionStats> {
+    let ask = |sibling: &Rc<Worker>| sibling.seated(SESSIONS_LISTED_MAX);
+    let answers = worker.shared.siblings.ask(worker.index(), ask);
+    let mut all = worker.seated(SESSIONS_LISTED_MAX);
+    let deadline = Instant::now() + SESSIONS_WAIT_MAX;
+    for answer in answers {
+        if let Ok(Ok(sessions)) = timeout_at(deadline, answer).await {
+            all.extend(sessions);
+        }
+    }
+    all.truncate(SESSIONS_LISTED_MAX);
+    all.sort_unstable_by_key(|session| session.id);
+    all
+}
