@@ -8,7 +8,9 @@ use testkit::client::Options;
 use super::left_statements::{executes, expect_close, prepares};
 use super::shared::{asked, comes, config as usual, two_of};
 use super::shared_by_name::is_bound;
-use super::support::{Client, Database, Servers, begin, commit, options, play, run};
+use super::support::{
+    Client, Database, Servers, begin, commit, first_query, log_in_as, options, play, run, stage,
+};
 
 const ROWS: &str = "SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode";
 
@@ -166,5 +168,27 @@ fn an_execution_asks_for_its_tables_once() {
         expect_close(&mut server, 7).await;
         asked(&mut server, "0").await;
         comes(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+/// Two sessions use a table at the same time: the one whose statement ends later need not ask.
+#[test]
+fn a_table_that_another_session_has_asked_for_is_known() {
+    play(async || {
+        let mut config = config();
+        config.servers[0].max_connections = 2;
+        let in_one: Options = options().schema("db");
+        let (stage, mut servers) = stage(config);
+        let mut one = log_in_as(&stage, &in_one).await;
+        let mut server = first_query(&mut one, &mut servers).await;
+        begin(&mut one, &mut server).await;
+        let mut two = log_in_as(&stage, &in_one).await;
+        let mut other = first_query(&mut two, &mut servers).await;
+        run(&mut one, &mut server, "SELECT a FROM t").await;
+        run(&mut two, &mut other, "SELECT a FROM t").await;
+        tells(&mut other, &[("db.t", &[])]).await;
+        run(&mut two, &mut other, "SELECT 2").await;
+        commit(&mut one, &mut server).await;
+        run(&mut one, &mut server, "SELECT 1").await;
     });
 }
