@@ -65,7 +65,7 @@ fn c13_writes_go_on_at_the_next_node() {
             "SELECT count(*) > 0 FROM stats_pointsman_server_events \
              WHERE event = 'LEFT' AND hostgroup = 0 AND port = {next} AND cause LIKE '%primary component%'"
         );
-        assert_eq!(value(&mut admin, &cause).await, "1");
+        wait_for_value(&mut admin, &cause, "1").await;
         // Until somebody says that the one is enough. That two find each other again takes Galera a
         // minute at times.
         node.sql("SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'").unwrap();
