@@ -46,7 +46,7 @@ pub(crate) use initial::InitConnects;
 use internal_query::drain_reply;
 pub(crate) use internal_query::{InternalQuery, Reply, internal_query};
 pub(crate) use kept::{Kept, part};
-pub(crate) use lend::{Ahead, DOES_NOT_HAVE_IT, Purpose, only_row};
+pub(crate) use lend::{Ahead, DOES_NOT_HAVE_IT, Purpose};
 pub(crate) use login_state::LOST_AT_MARIADB;
 pub(crate) use open::{open, open_in};
 pub(crate) use passport::{Passport, query};

@@ -2,7 +2,7 @@
 //! the statement says.
 //!
 //! What is known holds for a while, and until a session defines a view, a trigger or a routine.
-//! Statements are looked through once: those with the same digest have the same tables.
+//! Statements are looked through once where those with the same digest have the same tables.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -78,8 +78,15 @@ impl Relations {
         self.seen_through.borrow().get(place(key)).is_some_and(|(known, until)| *known == key && now < *until)
     }
 
-    /// The same is known from now on, if it is known of all these.
-    pub(crate) fn see_through(&self, whose: Whose<'_>, digest: u64, all: &[Relation], now: u64) -> bool {
+    /// Whether nothing is behind all these names. If so, that is known from now on of statements
+    /// with this digest, where it tells which tables they have.
+    pub(crate) fn are_harmless(
+        &self,
+        whose: Whose<'_>,
+        all: &[Relation],
+        digest: Option<u64>,
+        now: u64,
+    ) -> bool {
         let mut until = self.until(now);
         for relation in all {
             match self.entry(whose, relation, now) {
@@ -87,8 +94,10 @@ impl Relations {
                 _ => return false,
             }
         }
-        let key = key_of(whose, digest);
-        if let Some(entry) = self.seen_through.borrow_mut().get_mut(place(key)) {
+        let key = digest.map(|digest| key_of(whose, digest));
+        if let Some(key) = key
+            && let Some(entry) = self.seen_through.borrow_mut().get_mut(place(key))
+        {
             *entry = (key, until);
         }
         true
@@ -149,15 +158,15 @@ mod tests {
         let whose = Whose { caller: &caller, hostgroup: 1 };
         let both = [relation("t"), relation("v")];
         relations.note(whose, &both[0], Behind::Nothing, NOW);
-        assert!(!relations.see_through(whose, 7, &both, NOW));
+        assert!(!relations.are_harmless(whose, &both, Some(7), NOW));
         relations.note(whose, &both[1], Behind::Nothing, NOW);
-        assert!(relations.see_through(whose, 7, &both, NOW) && relations.sees_through(whose, 7, NOW));
+        assert!(relations.are_harmless(whose, &both, Some(7), NOW) && relations.sees_through(whose, 7, NOW));
         let other = Caller::new(b"w", b"a", "", 0);
         assert!(!relations.sees_through(Whose { caller: &other, ..whose }, 7, NOW));
         assert!(!relations.sees_through(Whose { hostgroup: 2, ..whose }, 7, NOW));
         relations.note(whose, &both[1], Behind::Something, NOW);
         assert_eq!(relations.behind(whose, &both[1], NOW), Some(Behind::Something));
-        assert!(!relations.see_through(whose, 8, &both, NOW));
+        assert!(!relations.are_harmless(whose, &both, Some(8), NOW));
     }
 
     #[test]

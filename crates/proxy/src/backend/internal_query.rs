@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::task::{Poll, ready};
 
-use wire::frame::put_message;
+use wire::frame::{HEADER_LEN, Header, put_message};
 use wire::reply::{Answer, End, Event, Outcome, Prepared, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
@@ -36,6 +36,32 @@ impl Reply {
     /// Whether it leaves warnings at the connection.
     pub(crate) const fn warns(&self) -> bool {
         matches!(self.outcome.end, End::Ok { warnings: 1.., .. } | End::Eof { warnings: 1.., .. })
+    }
+
+    /// The rows of a result, as they are in their packets; nothing if it ends with an error, or is
+    /// not whole.
+    pub(crate) fn rows(&self) -> Option<Vec<&[u8]>> {
+        if self.error().is_some() {
+            return None;
+        }
+        let mut packets = Vec::new();
+        let mut rest = &self.bytes[..];
+        while let Some((header, behind)) = rest.split_at_checked(HEADER_LEN) {
+            let len = header.first_chunk().map(|header| Header::parse(*header).len as usize)?;
+            let (payload, behind) = behind.split_at_checked(len)?;
+            packets.push(payload);
+            rest = behind;
+        }
+        // They are in front of the packet that ends the result.
+        let end = packets.len().checked_sub(1)?;
+        let count = usize::try_from(self.outcome.rows).ok()?;
+        packets.truncate(end);
+        Some(packets.split_off(end.checked_sub(count)?))
+    }
+
+    /// The row of a result that has one. With `sql_select_limit = 0` none has.
+    pub(crate) fn only_row(&self) -> Option<&[u8]> {
+        if self.outcome.rows == 1 { self.rows()?.pop() } else { None }
     }
 
     /// Whether it tells of a key that was generated.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tokio::time::{Instant, timeout};
-use wire::frame::{HEADER_LEN, Header};
+use wire::frame::HEADER_LEN;
 use wire::{Capabilities, StatusFlags};
 
 use super::entry::Entry;
@@ -212,7 +212,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
             }
             Purpose::Reset => link.note_reset(),
             Purpose::Packets | Purpose::Question => {
-                let (state, row) = (link.login_state_mut(), only_row(reply).unwrap_or_default());
+                let (state, row) = (link.login_state_mut(), reply.only_row().unwrap_or_default());
                 if let Err(unfit) = state.note(*purpose, row, behind, worker.now()) {
                     return give_up(backend, unfit);
                 }
@@ -241,7 +241,7 @@ async fn log_in(worker: &Worker, link: &mut Connection, left: &Left, asker: &Ask
         if *purpose == Purpose::LastId {
             tell_last_id(left, reply);
         } else {
-            let (state, row) = (link.login_state_mut(), only_row(reply).unwrap_or_default());
+            let (state, row) = (link.login_state_mut(), reply.only_row().unwrap_or_default());
             state.note(*purpose, row, Behind::Login, worker.now()).map_err(|_| Lent::Useless)?;
         }
     }
@@ -342,23 +342,7 @@ pub(super) async fn ask_results(
 /// The number that an answer of one row and one column in text holds.
 pub(super) fn number(reply: &Reply) -> Option<u64> {
     // A length, and that many digits.
-    let (len, digits) = only_row(reply)?.split_first()?;
+    let (len, digits) = reply.only_row()?.split_first()?;
     let digits = digits.get(..usize::from(*len))?;
     std::str::from_utf8(digits).ok()?.parse().ok()
-}
-
-/// The row of an answer that has one. With `sql_select_limit = 0` none has.
-pub(crate) fn only_row(reply: &Reply) -> Option<&[u8]> {
-    if reply.outcome.rows != 1 {
-        return None;
-    }
-    // It is the packet before the last.
-    let (mut before, mut last) = (&[][..], &[][..]);
-    let mut rest = &reply.bytes[..];
-    while let Some((header, behind)) = rest.split_at_checked(HEADER_LEN) {
-        let len = header.first_chunk().map(|header| Header::parse(*header).len as usize)?;
-        let (payload, behind) = behind.split_at_checked(len)?;
-        (before, last, rest) = (last, payload, behind);
-    }
-    (!last.is_empty()).then_some(before)
 }

@@ -14,7 +14,7 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 use super::Session;
 use super::correction::correction;
 use super::course::Course;
-use crate::backend::{Reply, only_row};
+use crate::backend::Reply;
 use crate::ending::Ending;
 use crate::state::{Mark, Pin};
 
@@ -59,7 +59,7 @@ impl KeptError {
 
     /// Whether this is all that a server says in its answer to the question.
     fn is_all_in(&self, reply: &Reply) -> bool {
-        let Some(mut row) = only_row(reply).map(Reader::new) else { return false };
+        let Some(mut row) = reply.only_row().map(Reader::new) else { return false };
         let mut has = |text: &[u8]| row.lenenc_bytes("column").is_ok_and(|column| column == text);
         has(b"Error") && has(self.code.to_string().as_bytes()) && has(&self.message)
     }

@@ -14,7 +14,7 @@ use super::Session;
 use super::backlog::whole_front;
 use super::correction::correction;
 use super::execute::id;
-use crate::backend::{Full, only_row};
+use crate::backend::{Full, Reply};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::kill::Verdict;
@@ -113,7 +113,7 @@ impl Session {
             Ok(replies) => replies,
             Err(error) => return self.refuse_here(kind, &error).await,
         };
-        let row = replies.first().and_then(only_row);
+        let row = replies.first().and_then(Reply::only_row);
         let value = row.and_then(|row| Reader::new(row).lenenc_bytes("value").ok());
         let id = value.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
         if let Some(kill) = id.map(|id| form.with(id)).filter(Kill::is_of_a_session) {

@@ -20,7 +20,7 @@ use super::Session;
 use super::course::Behind;
 use super::course::prepared::Prepared;
 use super::prepare::NotPrepared;
-use crate::backend::{InternalQuery, only_row};
+use crate::backend::{InternalQuery, Reply};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::error::Gone;
@@ -193,7 +193,7 @@ impl Session {
             Err(error) => return Ok(Err(NotPrepared::Lost(error))),
             Ok(replies) => replies,
         };
-        let row = replies.first().filter(|reply| reply.error().is_none()).and_then(only_row);
+        let row = replies.first().filter(|reply| reply.error().is_none()).and_then(Reply::only_row);
         let Some(row) = row else { return Ok(Ok(None)) };
         if let Some(found) = found_in(row).filter(|_| asks_for_rows) {
             self.course.counted.found = found;
@@ -222,7 +222,7 @@ impl Session {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(NotPrepared::Lost(error))),
         };
-        let is_refused = |reply: &crate::backend::Reply| reply.error().is_some();
+        let is_refused = |reply: &Reply| reply.error().is_some();
         if replies.iter().skip(place + 1).any(is_refused) {
             // Nobody knows what texts mean there.
             let error = self.lose_backend_for(Gone::Closed)?;

@@ -5,9 +5,8 @@
 //! session's server is asked what is there; what it says holds for all sessions of the worker.
 
 use route::{AccessMode, Effects};
-use sql::{Modes, Shape, routine};
+use sql::{Modes, Options, Shape, routine};
 use wire::codec::Reader;
-use wire::frame::{HEADER_LEN, Header};
 
 use super::Session;
 use super::course::decided::Decided;
@@ -59,15 +58,15 @@ impl Session {
         let definitions = &self.worker.shared.definitions;
         relations.refresh(definitions.load(std::sync::atomic::Ordering::Relaxed), now);
         let whose = self.whose(decided.hostgroup);
-        let digest = decided.digest().filter(|_| !decided.is_by_name);
+        let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
+        let digest = decided.digest().filter(|_| rewritten.is_none() && self.digest_has_tables(decided));
         if digest.is_some_and(|digest| relations.sees_through(whose, digest, now)) {
             return None;
         }
         let executed = self.course.text_executed(text);
-        let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
         let text = executed.as_deref().or(rewritten).unwrap_or(text);
         let mut all = tables_of(text, self.course.caller.schema());
-        if relations.see_through(whose, digest.unwrap_or(0), &all, now) {
+        if relations.are_harmless(whose, &all, digest, now) {
             return None;
         }
         let behind = |relation: &Relation| relations.behind(whose, relation, now);
@@ -76,6 +75,16 @@ impl Session {
         }
         all.retain(|one| behind(one).is_none());
         Some(Unseen::Unknown(Box::new(Calls::of_tables(all))))
+    }
+
+    /// Whether all statements with this digest have the same tables. Some options leave out digits
+    /// and capital letters.
+    fn digest_has_tables(&self, decided: &Decided) -> bool {
+        let routing = self.worker.routing.borrow();
+        let is_exact = |options: &Options| !options.no_digits && !options.lowercase;
+        !decided.is_by_name
+            && decided.screened.clear
+            && routing.routes().digests.as_ref().is_some_and(is_exact)
     }
 
     pub(super) fn whose(&self, hostgroup: u32) -> Whose<'_> {
@@ -131,7 +140,7 @@ pub(super) fn question(relation: &Relation) -> String {
 /// statement. What the user may not see has no definition.
 pub(super) fn uses(reply: &Reply) -> Option<routine::Uses> {
     let mut all = routine::Uses::default();
-    let rows = rows(reply)?;
+    let rows = reply.rows()?;
     if rows.len() >= RELATION_ROWS_MAX {
         return None;
     }
@@ -151,25 +160,6 @@ pub(super) fn uses(reply: &Reply) -> Option<routine::Uses> {
         all.tables.extend(uses.tables);
     }
     Some(all)
-}
-
-/// The rows of an answer of text; nothing if it is none.
-fn rows(reply: &Reply) -> Option<Vec<&[u8]>> {
-    let mut packets = Vec::new();
-    let mut rest = &reply.bytes[..];
-    while let Some((header, behind)) = rest.split_at_checked(HEADER_LEN) {
-        let len = header.first_chunk().map(|header| Header::parse(*header).len as usize)?;
-        let (payload, behind) = behind.split_at_checked(len)?;
-        packets.push(payload);
-        rest = behind;
-    }
-    if reply.error().is_some() {
-        return None;
-    }
-    // They are in front of the packet that ends the answer.
-    let end = packets.len().checked_sub(1)?;
-    let count = usize::try_from(reply.outcome.rows).ok()?;
-    packets.get(end.checked_sub(count)?..end).map(<[_]>::to_vec)
 }
 
 fn unhex(digits: &[u8]) -> Option<Vec<u8>> {

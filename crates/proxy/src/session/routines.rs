@@ -14,7 +14,7 @@ use wire::reply::Answer;
 use super::Session;
 use super::course::unjudged::{CODE, Code, Routine, Unjudged};
 use super::relations;
-use crate::backend::{Reply, only_row};
+use crate::backend::Reply;
 use crate::ending::Ending;
 use crate::limits::{ROUTINE_BYTES_MAX, ROUTINES_MAX, TABLES_MAX};
 use crate::relations::{Behind, Relation};
@@ -182,7 +182,7 @@ impl Session {
         let question = (self.query(FIRST_QUESTION), Answer::Result);
         let replies = self.internal_query(&[question]).await?.unwrap_or_default();
         self.hide_last_result();
-        let row = replies.first().and_then(only_row).map(texts).unwrap_or_default();
+        let row = replies.first().and_then(Reply::only_row).map(texts).unwrap_or_default();
         let mut numbers = row.iter();
         let counted = &mut self.course.counted;
         if let Some(changed) = numbers.next().and_then(|text| text.parse().ok()) {
@@ -228,8 +228,8 @@ fn questions(code: &Code, age: Duration) -> Vec<String> {
 /// What a routine uses by what its server has answered to the two questions; nothing if it leaves
 /// something, or may.
 fn uses_of(definition: &Reply, unaltered: &Reply) -> Option<routine::Uses> {
-    only_row(unaltered)?;
-    let columns = texts(only_row(definition)?);
+    unaltered.only_row()?;
+    let columns = texts(definition.only_row()?);
     let [_, modes, text, charset, ..] = columns.as_slice() else { return None };
     // Its letters include the backslash's and the backtick's bytes.
     if text.len() > ROUTINE_BYTES_MAX || charset == "swe7" {

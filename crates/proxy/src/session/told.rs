@@ -8,7 +8,7 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::Session;
 use super::course::Behind;
-use crate::backend::{Reply, only_row};
+use crate::backend::Reply;
 use crate::ending::Ending;
 use crate::state::{Pin, set};
 
@@ -72,7 +72,7 @@ impl Session {
 fn value_of(reply: &Reply, caps: Capabilities) -> Option<(Option<&[u8]>, bool)> {
     let column = packet::Column::decode(packet_at(&reply.bytes, 1)?, caps).ok()?;
     let is_number = NUMBERS.contains(&column.kind);
-    match only_row(reply)?.split_first()? {
+    match reply.only_row()?.split_first()? {
         (&NULL, []) => Some((None, is_number)),
         (len, value) => (usize::from(*len) == value.len()).then_some((Some(value), is_number)),
     }

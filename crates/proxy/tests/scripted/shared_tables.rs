@@ -1,7 +1,7 @@
 //! Sessions that share connections and use tables: their server is asked what is behind the names,
 //! once, and a session is bound where that leaves something.
 
-use config::Config;
+use config::{Config, QueryRule};
 use proxy::stage::Stage;
 use testkit::client::Options;
 
@@ -9,7 +9,7 @@ use super::left_statements::{executes, expect_close, prepares};
 use super::shared::{asked, comes, config as usual, two_of};
 use super::shared_by_name::is_bound;
 use super::support::{
-    Client, Database, Servers, begin, commit, first_query, log_in_as, options, play, run, stage,
+    Client, Database, Servers, begin, commit, first_query, log_in_as, options, play, rule, run, stage,
 };
 
 const ROWS: &str = "SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode";
@@ -190,5 +190,53 @@ fn a_table_that_another_session_has_asked_for_is_known() {
         run(&mut two, &mut other, "SELECT 2").await;
         commit(&mut one, &mut server).await;
         run(&mut one, &mut server, "SELECT 1").await;
+    });
+}
+
+/// What is known of one statement holds for others with its digest only if these name the same
+/// tables: digests may lack digits and capital letters, and the end of a long statement.
+#[test]
+fn c04_tables_are_told_apart_where_digests_are_not() {
+    let long = format!("SELECT {} FROM ", vec!["some_column"; 300].join(", "));
+    for (no_digits, lowercase, begin, one, other) in [
+        (true, false, "SELECT a FROM ", "t1", "t2"),
+        (false, true, "SELECT a FROM ", "t", "T"),
+        (false, false, long.as_str(), "t", "u"),
+    ] {
+        play(async || {
+            let mut config = config();
+            config.variables.query_digests_no_digits = no_digits;
+            config.variables.query_digests_lowercase = lowercase;
+            let in_one: Options = options().schema("db");
+            let (_stage, _servers, mut first, mut two, mut server) = two_of(config, &in_one, &in_one).await;
+            run(&mut first, &mut server, &format!("{begin}{one}")).await;
+            tells(&mut server, &[(&format!("db.{one}"), &[])]).await;
+            run(&mut first, &mut server, &format!("{begin}{one}")).await;
+            run(&mut first, &mut server, &format!("{begin}{other}")).await;
+            tells(&mut server, &[(&format!("db.{other}"), &[("trigger", "SET @a = NEW.a")])]).await;
+            is_bound(&mut two).await;
+        });
+    }
+}
+
+/// A rule may make statements with other tables of those with one digest.
+#[test]
+fn c04_tables_are_those_of_the_statement_that_is_sent() {
+    play(async || {
+        let mut config = config();
+        config
+            .query_rules
+            .push(QueryRule { replace_pattern: Some("FROM v".to_owned()), ..rule(1, "FROM t WHERE a = 2") });
+        let in_one: Options = options().schema("db");
+        let (_stage, _servers, mut one, mut two, mut server) = two_of(config, &in_one, &in_one).await;
+        run(&mut one, &mut server, "SELECT a FROM t WHERE a = 1").await;
+        tells(&mut server, &[("db.t", &[])]).await;
+        run(&mut one, &mut server, "SELECT a FROM t WHERE a = 1").await;
+        one.send_query("SELECT a FROM t WHERE a = 2").await;
+        server.expect_query("SELECT a FROM v").await;
+        server.ok().await;
+        one.expect_ok().await;
+        tells(&mut server, &[("db.v", &[("view", "select get_lock('v',0) AS `g`")])]).await;
+        is_bound(&mut two).await;
     });
 }
