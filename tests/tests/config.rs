@@ -144,6 +144,10 @@ fn a_start_that_fails_saves_nothing() {
     );
     file("fails.toml", &format!("{top}{}", TOML.replace("= 7", "= 8")));
     Proxy::start(&SANDBOX, &path, &[], &[]).wait_for_log("the saved configuration counts");
+    // A file with a mistake does not start either, though it would not count.
+    file("fails.toml", &format!("{top}datadri = 'x'\n{TOML}"));
+    let output = command("serve", &path);
+    assert!(output.code == Some(1) && output.stderr.contains("did you mean `datadir`?"), "{output:?}");
 }
 
 /// Files that must not be accepted: text, and the lines that are said about it.
