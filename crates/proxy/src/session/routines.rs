@@ -28,6 +28,9 @@ const UNALTERED_MIN: Duration = Duration::from_secs(3_700);
 /// What the other questions hide, and what decides how their answers are to be read.
 const FIRST_QUESTION: &[u8] = b"SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode";
 
+/// Ends a transaction whatever `completion_type` is.
+const COMMIT: &[u8] = b"COMMIT AND NO CHAIN NO RELEASE";
+
 /// Character sets of results in which a definition reads as it was written: where each byte of
 /// ASCII is that letter.
 const PLAIN_CHARSETS: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "latin1"];
@@ -136,7 +139,7 @@ impl Session {
     /// Ends the transaction that a question has begun where `autocommit` is off.
     async fn end_question(&mut self) -> Result<(), Ending> {
         if self.status.contains(StatusFlags::IN_TRANSACTION) {
-            let commit = (self.query(b"COMMIT"), Answer::Result);
+            let commit = (self.query(COMMIT), Answer::Result);
             // If that fails, the client hears of it with its next statement.
             let _ = self.internal_query(&[commit]).await?;
             self.note_ran();

@@ -4,6 +4,7 @@
 use config::{Config, QueryRule};
 use proxy::stage::Stage;
 use testkit::client::Options;
+use wire::StatusFlags;
 
 use super::left_statements::{executes, expect_close, prepares};
 use super::shared::{asked, comes, config as usual, two_of};
@@ -238,5 +239,29 @@ fn c04_tables_are_those_of_the_statement_that_is_sent() {
         one.expect_ok().await;
         tells(&mut server, &[("db.v", &[("view", "select get_lock('v',0) AS `g`")])]).await;
         is_bound(&mut two).await;
+    });
+}
+
+/// At MySQL a question begins a transaction where `autocommit` is off. It ends whatever
+/// `completion_type` says.
+#[test]
+fn a_question_leaves_no_transaction_open() {
+    play(async || {
+        let (_stage, _servers, mut one, _two, mut server) = two().await;
+        server.status = StatusFlags::empty();
+        run(&mut one, &mut server, "SET autocommit = 0").await;
+        server.status = StatusFlags::IN_TRANSACTION;
+        run(&mut one, &mut server, "SELECT a FROM t").await;
+        one.send_query("COMMIT").await;
+        server.expect_query("COMMIT").await;
+        server.status = StatusFlags::empty();
+        server.ok().await;
+        one.expect_ok().await;
+        server.status = StatusFlags::IN_TRANSACTION;
+        tells(&mut server, &[("db.t", &[])]).await;
+        server.expect_query("COMMIT AND NO CHAIN NO RELEASE").await;
+        server.status = StatusFlags::empty();
+        server.ok().await;
+        run(&mut one, &mut server, "SELECT 1").await;
     });
 }
