@@ -379,3 +379,6 @@ pub(crate) const SESSIONS_LOOK: Duration = Duration::from_mins(1);
 /// Bytes of an OK packet that are held back until all of it is there: what servers tell of a
 /// session has some hundreds.
 pub(crate) const TRACKERS_BYTES_MAX: usize = 64 * 1_024;
+
+/// Flights that a worker keeps for the next commands: as many commands at once allocate none.
+pub(crate) const FLIGHTS_KEPT_MAX: usize = 128;

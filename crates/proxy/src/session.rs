@@ -24,6 +24,7 @@
 //! - [`by_name`]: statements that are prepared by name, brought to where they are needed;
 //! - [`backlog`]: the command that has come and is not sent yet;
 //! - [`fast_forward`]: sessions whose commands nobody looks at;
+//! - [`flight`]: what is known of a command while it runs;
 //! - [`file`]: files of clients for their servers; [`heard`]: what is noted of an answer on its
 //!   way;
 //! - [`ids`]: commands that name or show connections;
@@ -62,6 +63,7 @@ mod execute;
 mod fast_forward;
 mod file;
 mod firewall;
+mod flight;
 mod heard;
 mod ids;
 mod in_line;
@@ -128,8 +130,11 @@ use crate::worker::Worker;
 
 use command::{Command, Upload};
 use course::Course;
+use flight::{Flight, InFlight};
 use pipelined::Pipelined;
 use ride::Ride;
+
+pub(crate) use flight::Flights;
 
 /// A client after its login.
 #[derive(Debug)]
@@ -147,6 +152,7 @@ pub(crate) struct Session {
     /// The statement that waits for one or runs, if it may go out together with those of others.
     ride: Option<Box<Ride>>,
     course: Box<Course>,
+    flight: Flight,
     to_backend: Parked,
     to_client: Parked,
     pipelined: Pipelined,
@@ -203,6 +209,7 @@ impl Session {
             in_line: None,
             ride: None,
             course,
+            flight: Flight::default(),
             identity,
             to_backend: Parked::default(),
             to_client: Parked::default(),
@@ -260,7 +267,7 @@ impl Session {
             if let Some(warned) = self.control.running.take_warned() {
                 Box::pin(self.log_warnings(warned)).await?;
             }
-            if let Some(behind) = self.course.take_behind() {
+            if let Some(behind) = self.course.behind.take_if(|_| self.flight.decided.is_none()) {
                 Box::pin(self.say_behind(*behind)).await?;
             }
             if self.may_judge() {
@@ -272,9 +279,7 @@ impl Session {
             // Whatever has become of the command, it waits no more.
             self.in_line = None;
             self.forget_tries();
-            if self.course.decided.is_none() && self.course.paused.is_none() {
-                self.forget_orders();
-            }
+            self.flight.end_if_over(&self.worker.flights);
             self.control.set_idle(self.worker.now(), self.is_in_transaction());
             self.note_arrival();
             self.lay_aside();
@@ -310,6 +315,11 @@ impl Session {
     /// The session waits for its client from now on, in the middle of a command.
     fn set_slow(&self) {
         self.control.set_slow(self.worker.now(), self.is_in_transaction());
+    }
+
+    /// The state of the command that runs, to be changed.
+    fn flight(&mut self) -> &mut InFlight {
+        self.flight.begin(&self.worker.flights)
     }
 
     fn is_in_transaction(&self) -> bool {

@@ -42,6 +42,7 @@ use crate::mirror::Mirrors;
 use crate::random::Dice;
 use crate::relations::Relations;
 use crate::routing::Routing;
+use crate::session::Flights;
 use crate::shared::Shared;
 use crate::siblings::Requests;
 use crate::snapshot::Settings;
@@ -69,6 +70,8 @@ pub(crate) struct Worker {
     pub(crate) routing: RefCell<Routing>,
     /// Buffers for statements that run.
     pub(crate) shown: Shown,
+    /// For commands that run.
+    pub(crate) flights: Flights,
     pub(crate) dice: Dice,
     /// How often a session has got a connection to a server.
     serials: Cell<u64>,
@@ -168,6 +171,7 @@ impl Worker {
             index,
             counts: Counts::default(),
             shown: Shown::default(),
+            flights: Flights::default(),
             dice: Dice::new(),
             serials: Cell::new(0),
             samplers: Default::default(),

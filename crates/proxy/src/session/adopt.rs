@@ -65,7 +65,7 @@ impl Session {
         if !self.rename(&mut command, kind, id, known_as) {
             return None;
         }
-        let decided = self.course.decided.take()?;
+        let decided = self.flight.as_mut()?.decided.take()?;
         Some((command, Decided { renamed: (known_as != id).then_some(id), ..decided }))
     }
 

@@ -202,7 +202,7 @@ impl Session {
     /// The session waits for its client: what is not bound to it may be used by others.
     pub(super) fn lay_aside(&mut self) {
         let is_awaited = |backend: &Backend| backend.connection().is_awaited();
-        if self.backend.as_ref().is_none_or(is_awaited) || self.course.decided.is_some() {
+        if self.backend.as_ref().is_none_or(is_awaited) || self.flight.decided.is_some() {
             return;
         }
         self.note_ran();

@@ -23,8 +23,8 @@ impl Session {
     /// Does what was decided about the command in the backlog, up to the point where it can be
     /// forwarded.
     pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
-        self.course.log = decided.log();
-        self.course.digest = decided.digest;
+        let flight = self.flight();
+        (flight.log, flight.digest) = (decided.log(), decided.digest);
         self.course.internal_lost = false;
         self.course.changed = None;
         if let Some(id) = decided.renamed.take() {
@@ -54,7 +54,7 @@ impl Session {
             return self.commit_first(kind).await;
         }
         // What is sent once more has its places, and was delayed.
-        if !decided.had_its_turn && self.course.paused.is_none() {
+        if !decided.had_its_turn && self.flight.paused.is_none() {
             let begun = Instant::now();
             let has_turn = self.wait_for_turn(kind, decided.orders.as_deref()).await?;
             if let Some(trace) = &self.course.trace {
@@ -113,7 +113,7 @@ impl Session {
             return Box::pin(self.prepare_for_client(decided)).await;
         }
         decided.is_ready = true;
-        self.course.decided = Some(decided);
+        self.flight().decided = Some(decided);
         Ok(())
     }
 
@@ -225,7 +225,7 @@ impl Session {
     #[expect(clippy::unnecessary_wraps, reason = "it is what is left to be said of a command")]
     pub(super) fn keep(&mut self, decided: Decided) -> Result<(), Ending> {
         if std::mem::take(&mut self.course.internal_lost) {
-            self.course.decided = Some(decided);
+            self.flight().decided = Some(decided);
         }
         Ok(())
     }

@@ -169,7 +169,7 @@ impl Session {
         mut decided: Decided,
     ) -> Result<Command, Ending> {
         let mut sent = 0;
-        let paused = self.course.paused.take();
+        let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
         let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
         let timeout = verdict.and_then(|verdict| verdict.timeout).filter(|timeout| !timeout.is_zero());
         let retries = verdict.and_then(|verdict| verdict.retries);
@@ -187,7 +187,7 @@ impl Session {
             sent += scanned.len;
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
             self.course.may_ask_for_file = self.may_ask_for_file(kind, payload, scanned.done);
-            let goes_on = paused.as_deref().filter(|_| start == 0);
+            let goes_on = paused.as_ref().filter(|_| start == 0);
             let mut measured = self.measure(kind, payload, &decided, goes_on);
             if !scanned.done {
                 // All that is known of its length.

@@ -31,11 +31,9 @@ use wire::StatusFlags;
 use crate::alike::Beginning;
 use crate::backend::{Ahead, Asker, Backend, Candidate, Execution, Left, Passport, Purpose};
 use crate::client::login::Identity;
-use crate::control::running::Paused;
 use crate::counts::digests::Who;
 use crate::error::ClientError;
 use crate::fresh::Wanted;
-use crate::limit::Place;
 use crate::mirror::comparison::Watched;
 use crate::routing::{Judged, Reading, look};
 use crate::state::by_name::ByName;
@@ -132,19 +130,11 @@ pub(super) struct Course {
     proposed: Option<Box<Change>>,
     /// Whose statements are counted.
     pub(super) who: Option<Arc<Who>>,
-    /// What was decided about the command in the backlog.
-    pub(super) decided: Option<Decided>,
     pub(super) prepared: Option<Box<Registry>>,
     /// What is kept of the last statement, if the client wants that.
     pub(super) trace: Option<Box<Trace>>,
     /// What the client has got too fast, where that is limited.
     pub(super) throttle: Option<Box<Throttle>>,
-    /// The places of the statement that runs under limits.
-    pub(super) places: Option<Box<Box<[Place]>>>,
-    /// What a rule says about logging the command in the backlog.
-    pub(super) log: Option<bool>,
-    /// The hash of its digest, for logs, should it be answered here; 0 is that of none.
-    pub(super) digest: Option<NonZeroU64>,
     /// When the statement that runs is to be killed, if a rule or a hint says so.
     pub(super) deadline: Option<Box<Instant>>,
     /// The answer that is on its way, if it is compared with another one.
@@ -166,8 +156,6 @@ pub(super) struct Course {
     pub(super) refusal: Option<Box<crate::backend::Refused>>,
     /// How long that may be said again.
     pub(super) again_until: Option<Box<Instant>>,
-    /// The statement in the backlog, if it was sent before, and goes on: it was counted then.
-    pub(super) paused: Option<Box<Paused>>,
     /// How often the statement that runs was prepared anew because its server has asked for that.
     pub(super) renewals: u8,
     /// Whether the last statement that was sent may ask the client for a file.
@@ -263,13 +251,9 @@ impl Course {
             settings,
             proposed: None,
             who: None,
-            decided: None,
             prepared: None,
             trace: None,
             throttle: None,
-            places: None,
-            log: None,
-            digest: None,
             deadline: None,
             watched: None,
             refused: None,
@@ -280,7 +264,6 @@ impl Course {
             errors: None,
             refusal: None,
             again_until: None,
-            paused: None,
             renewals: 0,
             may_ask_for_file: false,
             tries: 0,
@@ -507,11 +490,6 @@ impl Course {
     /// called, and the statements that set them.
     pub(super) fn settings(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.settings.since(0).map(|setting| (&*setting.key, &*setting.text))
-    }
-
-    /// What is to be said behind the statement, unless that goes on.
-    pub(super) fn take_behind(&mut self) -> Option<Box<Behind>> {
-        self.behind.take_if(|_| self.decided.is_none())
     }
 
     /// An answer is over.

@@ -44,7 +44,7 @@ impl Session {
     /// Where a statement in the backlog is counted that the proxy answers itself; nothing if it has
     /// no digest.
     pub(super) fn place_here(&mut self, kind: Kind) -> Option<Place> {
-        let digest = self.course.digest.filter(|_| kind == Kind::Query)?.get();
+        let digest = self.flight.digest.filter(|_| kind == Kind::Query)?.get();
         self.know_who();
         let who = self.course.who.as_ref()?;
         let payload = front(&self.backlog);

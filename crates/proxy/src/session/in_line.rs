@@ -26,7 +26,9 @@ impl Session {
     /// connection, which other sessions may have.
     pub(super) fn needs_only_a_connection(&self, kind: Kind) -> bool {
         let (course, user) = (&*self.course, &self.identity.account.user);
-        let Some(decided) = course.decided.as_ref().filter(|_| self.backend.is_none()) else { return false };
+        let Some(decided) = self.flight.decided.as_ref().filter(|_| self.backend.is_none()) else {
+            return false;
+        };
         matches!(kind, Kind::Query | Kind::StmtExecute)
             // With a place in line it was here before.
             && self.in_line.is_none()
@@ -39,7 +41,7 @@ impl Session {
             && !decided.commits_first
             && !decided.orders.as_ref().is_some_and(|orders| orders.come_first())
             && !self.has_to_wait(kind)
-            && course.paused.is_none()
+            && self.flight.paused.is_none()
             && course.trace.is_none()
             && course.wanted.is_none()
             && !self.begins_later()
@@ -56,7 +58,7 @@ impl Session {
         let now @ (began, uptime) = worker.shared.now();
         let asker = self.course.asker(&self.identity, self.status);
         // Where another hostgroup may do it as well, nobody waits for servers that do not work.
-        let full = self.full(hostgroup, self.course.decided.as_ref());
+        let full = self.full(hostgroup, self.flight.decided.as_ref());
         let whom = Whom { asker: Some(&asker), ..Whom::of(&self.identity.account.user) };
         let line = match take(&worker, hostgroup, uptime, |_| false, full, &whom) {
             Some(Place::Spare(entry)) => match take_at_once(&worker, hostgroup, entry, &asker) {

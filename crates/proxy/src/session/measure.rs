@@ -215,7 +215,7 @@ impl Session {
         if let Some((kind, payload)) = self.first_of_backlog() {
             self.begin_running_at(Measured::plain(kind), self.shown(kind, payload), now);
         }
-        if let Some(paused) = &self.course.paused {
+        if let Some(paused) = &self.flight.paused {
             self.control.running.resume(paused);
         }
     }
@@ -224,13 +224,13 @@ impl Session {
     /// was before.
     pub(super) fn begin_own(&mut self, kind: Kind) {
         let place = self.place_here(kind);
-        let paused = self.course.paused.as_deref();
+        let paused = self.flight.paused.as_ref();
         let measured = match paused {
             Some(paused) => paused.measured,
             None => self.measure_own(kind, front(&self.backlog)),
         };
-        let digest = self.course.digest.map(NonZeroU64::get).or(measured.digest);
-        let log = self.course.log;
+        let digest = self.flight.digest.map(NonZeroU64::get).or(measured.digest);
+        let log = self.flight.log;
         self.begin_running(Measured { digest, log, place, ..measured }, self.text_for_logs());
         if let Some(paused) = paused {
             self.control.running.resume(paused);
@@ -239,7 +239,7 @@ impl Session {
 
     /// Counts the command in the backlog, which no server gets, unless it was counted before.
     pub(super) fn measure_refused(&self) {
-        if let Some((kind, payload)) = self.first_of_backlog().filter(|_| self.course.paused.is_none()) {
+        if let Some((kind, payload)) = self.first_of_backlog().filter(|_| self.flight.paused.is_none()) {
             self.measure_own(kind, payload);
         }
     }

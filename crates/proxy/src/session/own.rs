@@ -34,7 +34,7 @@ use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX, LINGER_BYTES_MAX, LINGER_M
 impl Session {
     /// Deals with a command whose bytes are in the backlog.
     pub(super) async fn handle(&mut self, kind: Kind) -> Result<(), Ending> {
-        let decided = self.course.decided.take();
+        let decided = self.flight.as_mut().and_then(|flight| flight.decided.take());
         if self.course.rolled_back.is_some() && self.tell_rolled_back(kind).await? {
             return Ok(());
         }
@@ -313,7 +313,9 @@ impl Session {
         self.set_slow();
         let mut scanner = MessageScanner::new(0);
         poll_fn(|cx| self.poll_skip(cx, &mut scanner)).await?;
-        self.course.paused = None;
+        if let Some(flight) = self.flight.as_mut() {
+            flight.paused = None;
+        }
         self.control.set_busy();
         Ok(scanner.next_seq())
     }

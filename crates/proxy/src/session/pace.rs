@@ -59,19 +59,10 @@ impl Session {
         self.end_running();
         match waited.unwrap_or_else(|| Err(ClientError::Interrupted)) {
             Ok(places) => {
-                self.course.places = Some(Box::new(places.into()));
+                self.flight().places = places;
                 Ok(true)
             }
             Err(error) => self.refuse_here(kind, &error).await.map(|()| false),
-        }
-    }
-
-    /// A command is over: what logs want to know of it holds for none behind it, and if it had
-    /// places under limits, others may have them.
-    pub(super) fn forget_orders(&mut self) {
-        (self.course.log, self.course.digest) = (None, None);
-        if self.course.places.is_some() {
-            self.course.places = None;
         }
     }
 }

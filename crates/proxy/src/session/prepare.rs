@@ -229,8 +229,8 @@ impl Session {
             return self.refuse_here(Kind::StmtPrepare, &ClientError::PacketTooLarge { max }).await;
         };
         self.course.may_ask_for_file = self.may_ask_for_file(Kind::StmtPrepare, &payload, true);
-        let paused = self.course.paused.take();
-        let measured = self.measure(Kind::StmtPrepare, &payload, &decided, paused.as_deref());
+        let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
+        let measured = self.measure(Kind::StmtPrepare, &payload, &decided, paused.as_ref());
         decided.is_counted = true;
         self.begin_running(measured, payload.get(1..).unwrap_or_default());
         if let Some(paused) = paused {

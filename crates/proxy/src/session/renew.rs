@@ -38,7 +38,7 @@ impl Session {
 
     /// The command that runs is brought to the front of the backlog, to be sent once more.
     pub(super) fn send_once_more(&mut self, mut command: Vec<u8>) {
-        self.course.paused = self.control.running.pause().map(Box::new);
+        self.flight().paused = self.control.running.pause();
         command.append(&mut self.backlog);
         self.backlog = command;
     }
@@ -46,7 +46,7 @@ impl Session {
     /// What was tried for the statement before counts no more, unless that one is in the backlog
     /// and goes on.
     pub(super) fn forget_tries(&mut self) {
-        if self.course.paused.is_none() {
+        if self.flight.paused.is_none() {
             (self.course.renewals, self.course.again_until) = (0, None);
         }
     }
@@ -80,7 +80,7 @@ impl Session {
                 self.send_once_more(command);
                 let decided = Decided::plainly_to(self.course.hostgroup).after_its_turn();
                 let prepared = self.course.prepared.as_ref().and_then(|all| all.get(statement));
-                self.course.decided = prepared.map(|prepared| decided.prepared_as(&prepared.what));
+                self.flight().decided = prepared.map(|prepared| decided.prepared_as(&prepared.what));
                 Ok(())
             }
             Err(NotPrepared::Lost(error)) => self.refuse_running(&error).await,

@@ -141,7 +141,7 @@ impl Session {
             return None;
         }
         let course = &self.course;
-        let decided = course.decided.as_ref().filter(|decided| {
+        let decided = self.flight.decided.as_ref().filter(|decided| {
             decided.class == Some(Class::Select)
                 && decided.is_plain_read()
                 && !decided.effects.any_of(STAYS_ALONE)

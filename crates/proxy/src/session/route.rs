@@ -28,10 +28,10 @@ pub(super) const NEEDS_LAST_ID: Effects =
 
 impl Session {
     /// What is to be done with the command that `input` begins with, if that is to send it to the
-    /// backend in use. If not, it is kept in [`Course::decided`]; nothing is if more of the command
+    /// backend in use. If not, it is kept in [`InFlight::decided`](super::InFlight::decided); nothing is if more of the command
     /// has to be there first.
     pub(super) fn points_here(&mut self, kind: Kind, input: &[u8]) -> Option<Decided> {
-        let decided = if let Some(decided) = self.course.decided.take() {
+        let decided = if let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take()) {
             decided
         } else {
             if let Some(trace) = &self.course.trace {
@@ -42,7 +42,7 @@ impl Session {
         if self.is_here(&decided) && (decided.is_ready || self.is_simple(kind, input, &decided)) {
             return Some(decided);
         }
-        self.course.decided = Some(decided);
+        self.flight().decided = Some(decided);
         None
     }
 
@@ -112,7 +112,7 @@ impl Session {
     /// Whether the execution that `input` begins with is all that has to be sent to the backend in
     /// use, once its statement is there.
     pub(super) fn needs_only_its_statement(&self, input: &[u8]) -> bool {
-        self.course.decided.as_ref().is_some_and(|decided| {
+        self.flight.decided.as_ref().is_some_and(|decided| {
             !decided.is_ready
                 && decided.renamed.is_none()
                 && self.is_here(decided)

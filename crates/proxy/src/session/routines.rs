@@ -53,7 +53,7 @@ impl Session {
             && (self.status.contains(StatusFlags::AUTOCOMMIT) || unjudged.has_only_tables());
         hostgroup == self.course.hostgroup
             && (self.worker.settings().judge_routines || unjudged.has_only_tables())
-            && self.course.decided.is_none()
+            && self.flight.decided.is_none()
             && self.backlog.is_empty()
             && self.backend.is_some()
             && is_outside

@@ -1,0 +1,94 @@
+//! What a session holds while a command runs, and only then.
+//!
+//! A command that needs nothing but being forwarded has no flight. The others get an [`InFlight`]
+//! from the worker when the first of its fields is written; it goes back, replaced as a whole, when
+//! the command is over. So no field outlives its command, and an idle session has none of them.
+
+use std::cell::RefCell;
+use std::num::NonZeroU64;
+use std::ops::Deref;
+
+use super::course::decided::Decided;
+use crate::control::running::Paused;
+use crate::limit::Place;
+use crate::limits::FLIGHTS_KEPT_MAX;
+
+/// The state of a command from when it is read until the client has its reply.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    /// What was decided about the command in the backlog.
+    pub(super) decided: Option<Decided>,
+    /// The command in the backlog, if it was sent before and goes on: it was counted then.
+    pub(super) paused: Option<Paused>,
+    /// What a rule says about logging the command in the backlog.
+    pub(super) log: Option<bool>,
+    /// The hash of its digest, for logs, should it be answered here; 0 is that of none.
+    pub(super) digest: Option<NonZeroU64>,
+    /// Its places under limits.
+    pub(super) places: Vec<Place>,
+}
+
+/// What a session without a flight has.
+const NONE: &InFlight = &InFlight::NEW;
+
+impl InFlight {
+    const NEW: Self = Self { decided: None, paused: None, log: None, digest: None, places: Vec::new() };
+
+    /// Whether nothing is left to be done for the command.
+    const fn is_over(&self) -> bool {
+        self.decided.is_none() && self.paused.is_none()
+    }
+}
+
+/// A session's flight, if it has one. Fields of a missing one are read as those of a new one.
+#[derive(Debug, Default)]
+pub(super) struct Flight(Option<Box<InFlight>>);
+
+impl Deref for Flight {
+    type Target = InFlight;
+
+    #[inline]
+    fn deref(&self) -> &InFlight {
+        self.0.as_deref().unwrap_or(NONE)
+    }
+}
+
+impl Flight {
+    /// The flight, to be changed; it begins if there is none.
+    pub(super) fn begin(&mut self, free: &Flights) -> &mut InFlight {
+        self.0.get_or_insert_with(|| free.take())
+    }
+
+    /// The flight, to be changed, if there is one.
+    #[inline]
+    pub(super) fn as_mut(&mut self) -> Option<&mut InFlight> {
+        self.0.as_deref_mut()
+    }
+
+    /// Ends the flight, unless its command goes on.
+    #[inline]
+    pub(super) fn end_if_over(&mut self, free: &Flights) {
+        if let Some(flight) = self.0.take_if(|flight| flight.is_over()) {
+            free.put(flight);
+        }
+    }
+}
+
+/// Flights of a worker that no session has, all of them new.
+#[derive(Debug, Default)]
+#[expect(clippy::vec_box, reason = "the boxes are lent, and a flight is not moved")]
+pub(crate) struct Flights(RefCell<Vec<Box<InFlight>>>);
+
+impl Flights {
+    fn take(&self) -> Box<InFlight> {
+        self.0.borrow_mut().pop().unwrap_or_else(|| Box::new(InFlight::NEW))
+    }
+
+    fn put(&self, mut flight: Box<InFlight>) {
+        *flight = InFlight::NEW;
+        let mut free = self.0.borrow_mut();
+        if free.len() < FLIGHTS_KEPT_MAX {
+            free.push(flight);
+        }
+    }
+}
