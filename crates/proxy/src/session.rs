@@ -278,7 +278,6 @@ impl Session {
             }
             // Whatever has become of the command, it waits no more.
             self.in_line = None;
-            self.forget_tries();
             self.flight.end_if_over(&self.worker.flights);
             self.control.set_idle(self.worker.now(), self.is_in_transaction());
             self.note_arrival();

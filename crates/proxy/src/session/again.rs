@@ -135,10 +135,8 @@ impl Session {
             settings.is_writer(hostgroup) || has(&refused.answer, WSREP) && settings.is_clustered(hostgroup);
         let is_watched = self.worker.shared.watching.is_running() && concerns;
         let begun = Instant::now();
-        let end = **self
-            .course
-            .again_until
-            .get_or_insert_with(|| Box::new(begun + settings.variables.connect_timeout_server_max));
+        let limit = settings.variables.connect_timeout_server_max;
+        let end = *self.flight().again_until.get_or_insert(begun + limit);
         if let Some(server) = server.filter(|_| is_watched && begun < end) {
             self.worker.shared.watching.doubt(&server.endpoint().endpoint);
             let monitor = settings.monitor();

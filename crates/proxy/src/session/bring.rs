@@ -130,7 +130,7 @@ impl Session {
             // What it cannot do there it can do where it was prepared.
             _ if let Some(home) = elsewhere => {
                 let here = self.go_home(kind, id, home, decided).await?;
-                if here.is_none() && self.course.internal_lost {
+                if here.is_none() && self.flight.internal_lost {
                     self.put_parts_back(id, std::mem::take(parts));
                 }
                 return Ok(here);

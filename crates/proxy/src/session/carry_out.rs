@@ -25,7 +25,6 @@ impl Session {
     pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
         let flight = self.flight();
         (flight.log, flight.digest) = (decided.log(), decided.digest);
-        self.course.internal_lost = false;
         self.course.changed = None;
         if let Some(id) = decided.renamed.take() {
             // The connection for which it was named otherwise is gone.
@@ -204,7 +203,7 @@ impl Session {
         }
         let Some(writer) = instead.filter(|_| is_lack) else { return self.unreached(why, decided).await };
         (decided.hostgroup, decided.is_split) = (writer, false);
-        self.course.internal_lost = false;
+        self.flight().internal_lost = false;
         match self.go_to(writer, Full::TryAgain).await? {
             Ok(()) => Ok(Some(writer)),
             Err(_) if self.tries_again(decided) => Ok(None),
@@ -215,8 +214,9 @@ impl Session {
     /// Whether the command in the backlog, which was not sent, is brought to another connection
     /// because an internal query has lost the one in use.
     pub(super) fn tries_again(&mut self, decided: &mut Decided) -> bool {
-        let tries = self.course.internal_lost && decided.lost < INTERNAL_LOST_MAX;
-        self.course.internal_lost = tries;
+        let flight = self.flight();
+        let tries = flight.internal_lost && decided.lost < INTERNAL_LOST_MAX;
+        flight.internal_lost = tries;
         decided.lost += u8::from(tries);
         tries
     }
@@ -224,8 +224,9 @@ impl Session {
     /// The command in the backlog has had its answer, or is brought to another connection.
     #[expect(clippy::unnecessary_wraps, reason = "it is what is left to be said of a command")]
     pub(super) fn keep(&mut self, decided: Decided) -> Result<(), Ending> {
-        if std::mem::take(&mut self.course.internal_lost) {
-            self.flight().decided = Some(decided);
+        let flight = self.flight();
+        if std::mem::take(&mut flight.internal_lost) {
+            flight.decided = Some(decided);
         }
         Ok(())
     }

@@ -221,7 +221,9 @@ impl Session {
         };
         if paused.is_none() {
             // Of several it would be about the first, and the last may be sent again.
-            self.course.retries = retries.filter(|_| self.pipelined.is_empty());
+            if let Some(retries) = retries.filter(|_| self.pipelined.is_empty()) {
+                self.flight().retries = Some(retries);
+            }
         }
         // The first one runs, and is not behind itself.
         self.pipelined.pop();

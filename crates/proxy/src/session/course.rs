@@ -154,19 +154,8 @@ pub(super) struct Course {
     pub(super) errors: Option<Box<Errors>>,
     /// What a server has against a setting that it had taken before.
     pub(super) refusal: Option<Box<crate::backend::Refused>>,
-    /// How long that may be said again.
-    pub(super) again_until: Option<Box<Instant>>,
-    /// How often the statement that runs was prepared anew because its server has asked for that.
-    pub(super) renewals: u8,
     /// Whether the last statement that was sent may ask the client for a file.
     pub(super) may_ask_for_file: bool,
-    /// How often the statement that runs was sent again because its server was lost.
-    pub(super) tries: u16,
-    /// How often it may be, if a rule or a hint says so.
-    pub(super) retries: Option<u32>,
-    /// The connection was lost in the middle of an internal query, and nothing with it: it may be
-    /// had again elsewhere.
-    pub(super) internal_lost: bool,
     /// The client's transaction is lost, and it has not been told yet: this.
     pub(super) rolled_back: Option<Box<ClientError>>,
     /// The client has begun a transaction of which no server knows yet. There is no connection in
@@ -263,12 +252,7 @@ impl Course {
             unjudged: None,
             errors: None,
             refusal: None,
-            again_until: None,
-            renewals: 0,
             may_ask_for_file: false,
-            tries: 0,
-            retries: None,
-            internal_lost: false,
             rolled_back: None,
             begins_later: false,
             gtids: identity.tracking().by_default.then(|| Box::new(Gtids::new(identity.keeps(false)))),
@@ -494,7 +478,6 @@ impl Course {
 
     /// An answer is over.
     pub(super) fn note_answered(&mut self) {
-        self.tries = 0;
         if let Some(trace) = &self.trace {
             trace.answered(Instant::now());
         }

@@ -8,6 +8,8 @@ use std::cell::RefCell;
 use std::num::NonZeroU64;
 use std::ops::Deref;
 
+use tokio::time::Instant;
+
 use super::course::decided::Decided;
 use crate::control::running::Paused;
 use crate::limit::Place;
@@ -24,6 +26,17 @@ pub(super) struct InFlight {
     pub(super) log: Option<bool>,
     /// The hash of its digest, for logs, should it be answered here; 0 is that of none.
     pub(super) digest: Option<NonZeroU64>,
+    /// How often it was sent again because its server was lost.
+    pub(super) tries: u16,
+    /// How often it may be, if a rule or a hint says so.
+    pub(super) retries: Option<u32>,
+    /// How often it was prepared anew because its server has asked for that.
+    pub(super) renewals: u8,
+    /// How long it may be sent again after it was refused.
+    pub(super) again_until: Option<Instant>,
+    /// The connection was lost in the middle of an internal query, and nothing with it: the command
+    /// may be carried out elsewhere.
+    pub(super) internal_lost: bool,
     /// Its places under limits.
     pub(super) places: Vec<Place>,
 }
@@ -32,7 +45,18 @@ pub(super) struct InFlight {
 const NONE: &InFlight = &InFlight::NEW;
 
 impl InFlight {
-    const NEW: Self = Self { decided: None, paused: None, log: None, digest: None, places: Vec::new() };
+    const NEW: Self = Self {
+        decided: None,
+        paused: None,
+        log: None,
+        digest: None,
+        tries: 0,
+        retries: None,
+        renewals: 0,
+        again_until: None,
+        internal_lost: false,
+        places: Vec::new(),
+    };
 
     /// Whether nothing is left to be done for the command.
     const fn is_over(&self) -> bool {

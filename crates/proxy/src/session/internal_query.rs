@@ -50,7 +50,7 @@ impl Session {
         if let Some(trace) = &self.course.trace {
             trace.add(Part::Sync, begun.elapsed());
         }
-        self.course.internal_lost = false;
+        self.flight().internal_lost = false;
         let why = match outcome {
             Err(_) => return Err(Ending::Silent),
             Ok(Ok(Ok(replies))) => {
@@ -67,7 +67,7 @@ impl Session {
         let gone = watched.off().map_or(Gone::Closed, Gone::Off);
         let rolled_back = self.lose_backend_for(gone)?;
         // Without an answer another server would not be tried in time.
-        self.course.internal_lost = why.is_err() && rolled_back.is_none();
+        self.flight().internal_lost = why.is_err() && rolled_back.is_none();
         let (Ok(why) | Err(why)) = why;
         Ok(Err(rolled_back.unwrap_or_else(|| ClientError::setup_failed(server, &why))))
     }

@@ -156,11 +156,11 @@ impl Session {
         self.listing = None;
         if let Some(command) = again {
             let counts = refusal.is_none() && !self.is_together();
-            self.course.tries = self.course.tries.saturating_add(u16::from(counts));
+            let flight = self.flight();
+            flight.tries = flight.tries.saturating_add(u16::from(counts));
             self.send_once_more(command);
             return Ok(());
         }
-        self.course.tries = 0;
         if kind == Some(Kind::Ping) && self.pipelined.is_empty() && unanswered != Unanswered::RolledBack {
             // The proxy itself is alive.
             self.reply(seq, &ok(self.capabilities(), self.status)).await?;
@@ -212,10 +212,10 @@ impl Session {
             Some(_) => u32::MAX,
             // It may be what others have sent that the server has not borne. It goes on alone.
             None if self.is_together() && !is_killed => u32::MAX,
-            None => self.course.retries.unwrap_or_else(usual),
+            None => self.flight.retries.unwrap_or_else(usual),
         };
         if unanswered != Unanswered::Again
-            || u32::from(self.course.tries) >= most
+            || u32::from(self.flight.tries) >= most
             || self.course.watched.is_some()
         {
             return None;

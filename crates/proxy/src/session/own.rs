@@ -182,7 +182,6 @@ impl Session {
     /// Answers the command in the backlog with the reason why it got no server.
     pub(super) async fn refuse_unserved(&mut self, why: AcquireError) -> Result<(), Ending> {
         self.measure_refused();
-        self.course.tries = 0;
         match why {
             AcquireError::Proxy(error) => {
                 let (connection, peer) = (self.identity.connection_id, self.identity.peer);

@@ -43,14 +43,6 @@ impl Session {
         self.backlog = command;
     }
 
-    /// What was tried for the statement before counts no more, unless that one is in the backlog
-    /// and goes on.
-    pub(super) fn forget_tries(&mut self) {
-        if self.flight.paused.is_none() {
-            (self.course.renewals, self.course.again_until) = (0, None);
-        }
-    }
-
     /// Prepares the statement of `command` once more, so that it is executed next; if it cannot be,
     /// or was too often, the client gets the server's `answer`, which is this `outcome`.
     pub(super) async fn renew(
@@ -59,7 +51,7 @@ impl Session {
         answer: &[u8],
         outcome: Outcome,
     ) -> Result<(), Ending> {
-        self.course.renewals = self.course.renewals.saturating_add(1);
+        self.flight().renewals += 1;
         let payload = command.as_deref().and_then(|command| command.get(HEADER_LEN..));
         // One that cannot be prepared here is the server's as it is: the next execution may work.
         let modes = self.course.modes();
@@ -67,7 +59,7 @@ impl Session {
             let prepared = self.course.prepared.as_ref().and_then(|all| all.get(*id));
             prepared.is_some_and(|prepared| prepared.is_preparable_in(modes))
         };
-        let statement = payload.and_then(id).filter(|_| self.course.renewals <= RENEWALS_MAX).filter(can_be);
+        let statement = payload.and_then(id).filter(|_| self.flight.renewals <= RENEWALS_MAX).filter(can_be);
         let (Some(command), Some(statement)) = (command, statement) else {
             return self.pass_on(answer, outcome).await;
         };

@@ -84,7 +84,7 @@ impl Session {
                     (decided.hostgroup, decided.is_split) = (reader, false);
                     return Ok(Some(reader));
                 }
-                self.course.internal_lost = false;
+                self.flight().internal_lost = false;
             }
             Without::Waits => {}
         }
