@@ -22,8 +22,8 @@ impl Session {
     /// Relays the reply to the command that runs, which begins with sequence id `seq`, and the
     /// replies to all commands that were sent behind it.
     pub(super) async fn relay_answers(&mut self, seq: u8) -> Result<(), Ending> {
-        if let Some(deadline) = self.course.deadline.take() {
-            return Box::pin(self.relay_until(*deadline, seq)).await;
+        if let Some(deadline) = self.flight.as_mut().and_then(|flight| flight.deadline.take()) {
+            return Box::pin(self.relay_until(deadline, seq)).await;
         }
         self.control.begin_statement();
         self.relay_answer(seq).await?;
@@ -124,6 +124,7 @@ impl Session {
                 identity: &self.identity,
                 backend,
                 course: &mut self.course,
+                flight: &mut self.flight,
                 status: &mut self.status,
                 pipelined: &mut self.pipelined,
                 ride: &mut self.ride,

@@ -75,15 +75,16 @@ impl Session {
         if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
             return self.forget_statement().await;
         }
-        self.course.wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup);
+        self.flight().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup);
         let reached = if let Some(fresh) = self.has_to_see(&decided) {
             // Boxed: most must see nothing.
             Box::pin(self.reach_caught_up(kind, fresh, &mut decided)).await
         } else {
-            self.course.ahead = self.ahead(kind, &decided);
+            self.flight().ahead = self.ahead(kind, &decided);
             self.reach(&mut decided).await
         };
-        (self.course.ahead, self.course.wants_new) = (Ahead::Nothing, false);
+        let flight = self.flight();
+        (flight.ahead, flight.wants_new) = (Ahead::Nothing, false);
         let Some(hostgroup) = reached? else { return self.keep(decided) };
         if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind, &mut decided).await? {
             return self.keep(decided);

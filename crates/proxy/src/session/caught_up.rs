@@ -175,9 +175,9 @@ impl Session {
     /// Gets to where the command goes; among servers to choose from, those that have what it wants
     /// come first.
     async fn reach_wanting(&mut self, wanted: Wanted, decided: &mut Decided) -> Result<Option<u32>, Ending> {
-        self.course.wanted = Some(Box::new(wanted));
+        self.flight().wanted = Some(wanted);
         let reached = self.reach(decided).await;
-        self.course.wanted = None;
+        self.flight().wanted = None;
         reached
     }
 

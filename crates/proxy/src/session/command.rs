@@ -186,7 +186,9 @@ impl Session {
             self.check_size(&scanner)?;
             sent += scanned.len;
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
-            self.course.may_ask_for_file = self.may_ask_for_file(kind, payload, scanned.done);
+            if self.may_ask_for_file(kind, payload, scanned.done) {
+                self.flight().may_ask_for_file = true;
+            }
             let goes_on = paused.as_ref().filter(|_| start == 0);
             let mut measured = self.measure(kind, payload, &decided, goes_on);
             if !scanned.done {
@@ -230,9 +232,13 @@ impl Session {
         if let Some((measured, payload, missing, answer)) = runs {
             upload.answer = answer;
             self.begin_sent(measured, payload, missing);
-            match paused {
-                Some(paused) => self.course.deadline = self.control.running.resume(&paused).map(Box::new),
-                None => self.set_deadline(timeout),
+            let running = &self.control.running;
+            let deadline = match paused {
+                Some(paused) => running.resume(&paused),
+                None => timeout.and_then(|timeout| running.expire_after(timeout)),
+            };
+            if deadline.is_some() {
+                self.flight().deadline = deadline;
             }
         }
         if let (Some(trace), Some(backend)) = (&self.course.trace, &self.backend) {
@@ -308,7 +314,7 @@ impl Session {
     /// about.
     fn next_of_pipeline(&mut self, before: &Upload, rest: &[u8]) -> Option<(Kind, Decided)> {
         let is_last =
-            self.course.may_ask_for_file || before.answer == Answer::Endless || self.course.is_changing();
+            self.flight.may_ask_for_file || before.answer == Answer::Endless || self.course.is_changing();
         if !before.complete || is_last || !is_visible(rest) {
             return None;
         }

@@ -33,7 +33,6 @@ use crate::backend::{Ahead, Asker, Backend, Candidate, Execution, Left, Passport
 use crate::client::login::Identity;
 use crate::counts::digests::Who;
 use crate::error::ClientError;
-use crate::fresh::Wanted;
 use crate::mirror::comparison::Watched;
 use crate::routing::{Judged, Reading, look};
 use crate::state::by_name::ByName;
@@ -97,13 +96,6 @@ pub(super) struct Course {
     pub(super) is_admitted: bool,
     /// Its client has reset its connection.
     pub(super) was_reset: bool,
-    /// What may be said in front of the command that looks for a connection, without waiting for an
-    /// answer.
-    pub(super) ahead: Ahead,
-    /// What it has to see there, if that matters for where it goes.
-    pub(super) wanted: Option<Box<Wanted>>,
-    /// It wants one that nobody has had.
-    pub(super) wants_new: bool,
     /// What statements have run since the connection in use was taken.
     pub(super) ran: Ran,
     /// What later ones may ask about.
@@ -135,8 +127,6 @@ pub(super) struct Course {
     pub(super) trace: Option<Box<Trace>>,
     /// What the client has got too fast, where that is limited.
     pub(super) throttle: Option<Box<Throttle>>,
-    /// When the statement that runs is to be killed, if a rule or a hint says so.
-    pub(super) deadline: Option<Box<Instant>>,
     /// The answer that is on its way, if it is compared with another one.
     pub(super) watched: Option<Box<Watched>>,
     /// A statement that was refused by a server that takes no writes any more.
@@ -154,8 +144,6 @@ pub(super) struct Course {
     pub(super) errors: Option<Box<Errors>>,
     /// What a server has against a setting that it had taken before.
     pub(super) refusal: Option<Box<crate::backend::Refused>>,
-    /// Whether the last statement that was sent may ask the client for a file.
-    pub(super) may_ask_for_file: bool,
     /// The client's transaction is lost, and it has not been told yet: this.
     pub(super) rolled_back: Option<Box<ClientError>>,
     /// The client has begun a transaction of which no server knows yet. There is no connection in
@@ -223,9 +211,6 @@ impl Course {
             passport,
             is_admitted: false,
             was_reset: false,
-            ahead: Ahead::Nothing,
-            wanted: None,
-            wants_new: false,
             ran: Ran::default(),
             results: Rc::default(),
             counted: Counted::default(),
@@ -243,7 +228,6 @@ impl Course {
             prepared: None,
             trace: None,
             throttle: None,
-            deadline: None,
             watched: None,
             refused: None,
             changed: None,
@@ -252,7 +236,6 @@ impl Course {
             unjudged: None,
             errors: None,
             refusal: None,
-            may_ask_for_file: false,
             rolled_back: None,
             begins_later: false,
             gtids: identity.tracking().by_default.then(|| Box::new(Gtids::new(identity.keeps(false)))),
@@ -436,7 +419,12 @@ impl Course {
     }
 
     /// Who the session is when it asks for a connection that others have laid aside.
-    pub(super) fn asker<'a>(&'a self, identity: &'a Identity, status: StatusFlags) -> Asker<'a> {
+    pub(super) fn asker<'a>(
+        &'a self,
+        identity: &'a Identity,
+        status: StatusFlags,
+        ahead: Ahead,
+    ) -> Asker<'a> {
         Asker {
             identity,
             passport: &self.passport,
@@ -445,7 +433,7 @@ impl Course {
             was_reset: self.was_reset,
             is_admitted: self.is_admitted,
             status,
-            ahead: self.ahead,
+            ahead,
         }
     }
 

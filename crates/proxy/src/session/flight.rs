@@ -11,7 +11,9 @@ use std::ops::Deref;
 use tokio::time::Instant;
 
 use super::course::decided::Decided;
+use crate::backend::Ahead;
 use crate::control::running::Paused;
+use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::limits::FLIGHTS_KEPT_MAX;
 
@@ -26,6 +28,17 @@ pub(super) struct InFlight {
     pub(super) log: Option<bool>,
     /// The hash of its digest, for logs, should it be answered here; 0 is that of none.
     pub(super) digest: Option<NonZeroU64>,
+    /// What may be sent in front of it, at the connection that is looked for, without waiting for a
+    /// reply.
+    pub(super) ahead: Ahead,
+    /// What it has to see there, if that matters for where it goes.
+    pub(super) wanted: Option<Wanted>,
+    /// It wants a connection that no other session has had.
+    pub(super) wants_new: bool,
+    /// When it is to be killed, if a rule or a hint says so.
+    pub(super) deadline: Option<Instant>,
+    /// Its server may ask the client for a file.
+    pub(super) may_ask_for_file: bool,
     /// How often it was sent again because its server was lost.
     pub(super) tries: u16,
     /// How often it may be, if a rule or a hint says so.
@@ -50,6 +63,11 @@ impl InFlight {
         paused: None,
         log: None,
         digest: None,
+        ahead: Ahead::Nothing,
+        wanted: None,
+        wants_new: false,
+        deadline: None,
+        may_ask_for_file: false,
         tries: 0,
         retries: None,
         renewals: 0,

@@ -9,6 +9,7 @@ use super::again::{Refused, may_be_hidden, refused};
 use super::course::Course;
 use super::course::settle::RanAt;
 use super::execute::keeps_definitions;
+use super::flight::Flight;
 use super::measure::answered;
 use super::pipelined::{Pipelined, Step};
 use super::ride::Ride;
@@ -30,6 +31,7 @@ pub(super) struct Ears<'a> {
     pub(super) identity: &'a Identity,
     pub(super) backend: &'a mut Backend,
     pub(super) course: &'a mut Course,
+    pub(super) flight: &'a mut Flight,
     pub(super) status: &'a mut StatusFlags,
     pub(super) pipelined: &'a mut Pipelined,
     pub(super) ride: &'a mut Option<Box<Ride>>,
@@ -128,7 +130,7 @@ impl Ears<'_> {
     /// Whether the server may ask for a file of the client.
     pub(super) fn may_ask_for_file(&self) -> bool {
         let takes_files = self.identity.capabilities.contains(Capabilities::LOCAL_FILES);
-        self.course.may_ask_for_file && takes_files && self.pipelined.is_empty()
+        self.flight.may_ask_for_file && takes_files && self.pipelined.is_empty()
     }
 
     /// What is to be done if the server has refused the statement, and it may be said again.

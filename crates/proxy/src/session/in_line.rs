@@ -43,7 +43,7 @@ impl Session {
             && !self.has_to_wait(kind)
             && self.flight.paused.is_none()
             && course.trace.is_none()
-            && course.wanted.is_none()
+            && self.flight.wanted.is_none()
             && !self.begins_later()
             && self.has_to_see(decided).is_none()
             && !user.backends().is_limited()
@@ -56,7 +56,7 @@ impl Session {
     pub(super) fn poll_connection(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Poll<Result<(), Ending>> {
         let (worker, hostgroup) = (Rc::clone(&self.worker), self.course.hostgroup);
         let now @ (began, uptime) = worker.shared.now();
-        let asker = self.course.asker(&self.identity, self.status);
+        let asker = self.course.asker(&self.identity, self.status, self.flight.ahead);
         // Where another hostgroup may do it as well, nobody waits for servers that do not work.
         let full = self.full(hostgroup, self.flight.decided.as_ref());
         let whom = Whom { asker: Some(&asker), ..Whom::of(&self.identity.account.user) };
@@ -72,7 +72,7 @@ impl Session {
             None => {
                 let deadline = began + worker.settings().variables.connect_timeout_server_max;
                 let travels = self.travels(input);
-                let asker = self.course.asker(&self.identity, self.status);
+                let asker = self.course.asker(&self.identity, self.status, self.flight.ahead);
                 InLine::stand(&worker, hostgroup, now, (began, deadline), &asker, travels)
             }
         };
@@ -125,7 +125,7 @@ impl Session {
     /// Takes what has come of waiting, if nothing more has to be done for that.
     fn take_handed(&self, place: Place) -> Result<Found, Place> {
         let Place::Spare(entry) = place else { return Err(place) };
-        let asker = self.course.asker(&self.identity, self.status);
+        let asker = self.course.asker(&self.identity, self.status, self.flight.ahead);
         take_at_once(&self.worker, self.course.hostgroup, entry, &asker)
     }
 }

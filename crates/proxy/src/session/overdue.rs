@@ -8,7 +8,6 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
-use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 use wire::Capabilities;
@@ -23,11 +22,6 @@ use crate::error::ClientError;
 pub(super) const INTERRUPTED: u16 = 1317;
 
 impl Session {
-    /// The statement that begins to run may take so long; nothing means what the variable says.
-    pub(super) fn set_deadline(&mut self, limit: Option<Duration>) {
-        self.course.deadline = limit.and_then(|limit| self.control.running.expire_after(limit)).map(Box::new);
-    }
-
     /// Relays answers as [`relay_answers`](Self::relay_answers) does; if they are not there by
     /// `deadline` the statement is killed.
     pub(super) async fn relay_until(&mut self, deadline: Instant, seq: u8) -> Result<(), Ending> {

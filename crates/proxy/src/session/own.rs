@@ -144,9 +144,9 @@ impl Session {
             self.show_waiting();
         }
         let acquired = {
-            let shares = self.shares(hostgroup) && !self.course.wants_new;
-            let asker = shares.then(|| self.course.asker(&self.identity, self.status));
-            let wanted = self.course.wanted.as_deref();
+            let shares = self.shares(hostgroup) && !self.flight.wants_new;
+            let asker = shares.then(|| self.course.asker(&self.identity, self.status, self.flight.ahead));
+            let wanted = self.flight.wanted.as_ref();
             let whom = Whom { asker: asker.as_ref(), wanted, ..Whom::of(&self.identity.account.user) };
             let acquiring = pin!(acquire(&self.worker, hostgroup, full, whom, in_line, open));
             while_waiting(&self.control, &mut self.client, self.identity.capabilities, acquiring).await?

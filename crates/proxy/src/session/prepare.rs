@@ -228,7 +228,7 @@ impl Session {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
             return self.refuse_here(Kind::StmtPrepare, &ClientError::PacketTooLarge { max }).await;
         };
-        self.course.may_ask_for_file = self.may_ask_for_file(Kind::StmtPrepare, &payload, true);
+        self.may_ask_for_file(Kind::StmtPrepare, &payload, true);
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
         let measured = self.measure(Kind::StmtPrepare, &payload, &decided, paused.as_ref());
         decided.is_counted = true;

@@ -70,7 +70,7 @@ impl Session {
         if self.course.applied != self.course.version() {
             return self.say_settings().await;
         }
-        if !is_borrowed && self.has_setup() && self.course.ahead != Ahead::All {
+        if !is_borrowed && self.has_setup() && self.flight.ahead != Ahead::All {
             // It was for a command that was not sent.
             return Ok(self.internal_query(&[]).await?.map(drop).map_err(AcquireError::Proxy));
         }
@@ -187,7 +187,7 @@ impl Session {
                 || self.course.applied > 0 && self.worker.taken.has(server, user, payload, link.opened())
         };
         let is_known = |(purpose, (payload, _)): &(Purpose, InternalQuery)| {
-            self.course.ahead.has(*purpose) && is_known(*purpose, payload)
+            self.flight.ahead.has(*purpose) && is_known(*purpose, payload)
         };
         self.loss() == Loss::Nothing
             && !link.has_setup()

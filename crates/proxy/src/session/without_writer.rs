@@ -109,7 +109,7 @@ impl Session {
             self.status -= StatusFlags::IN_TRANSACTION;
             return Box::pin(self.reach(decided)).await;
         }
-        self.course.ahead = Ahead::Nothing;
+        self.flight().ahead = Ahead::Nothing;
         let reached = match self.go_to(decided.hostgroup, Full::TryAgain).await? {
             Ok(()) => self.say_begin().await?,
             Err(why) => Err(why),
