@@ -267,13 +267,13 @@ impl Session {
             if let Some(warned) = self.control.running.take_warned() {
                 Box::pin(self.log_warnings(warned)).await?;
             }
-            if let Some(behind) = self.course.behind.take_if(|_| self.flight.decided.is_none()) {
-                Box::pin(self.say_behind(*behind)).await?;
+            if let Some(behind) = self.flight.as_mut().and_then(InFlight::take_behind) {
+                Box::pin(self.say_behind(behind)).await?;
             }
             if self.may_judge() {
                 Box::pin(self.judge_routines()).await?;
             }
-            if self.course.refused.is_some() {
+            if self.flight.refused.is_some() {
                 Box::pin(self.say_again()).await?;
             }
             // Whatever has become of the command, it waits no more.

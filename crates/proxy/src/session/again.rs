@@ -98,7 +98,7 @@ pub(super) fn refused(
     let Part { event, bytes: output, runs, .. } = *answer;
     let Event::Done(outcome @ Outcome { end: End::Err { code }, .. }) = event else { return None };
     let renews = needs_renewal(outcome, runs.0);
-    if course.watched.is_some() || !(renews || is_refusal(code, output)) {
+    if !renews && !is_refusal(code, output) {
         return None;
     }
     let in_transaction = status.contains(StatusFlags::IN_TRANSACTION);
@@ -118,7 +118,7 @@ impl Session {
     /// If it is not, or the session cannot do without the server, the client gets the refusal. One
     /// in a transaction is not said again: the client hears that the transaction is over.
     pub(super) async fn say_again(&mut self) -> Result<(), Ending> {
-        let Some(refused) = self.course.refused.take() else { return Ok(()) };
+        let Some(refused) = self.flight().refused.take() else { return Ok(()) };
         if refused.is_alone {
             if let Some(command) = refused.command {
                 self.say_alone(command);

@@ -36,7 +36,6 @@ impl Session {
         }
         self.control.end_statement();
         self.pause_or_end();
-        self.course.changed = None;
         self.listing = None;
         match self.course.take_correction() {
             None => Ok(()),
@@ -79,8 +78,8 @@ impl Session {
         self.course.note_answered();
         let link = self.backend.as_ref().map(|backend| backend.connection());
         let (warned, place) = link.map(|link| (link.warned(), RanAt::from(link))).unwrap_or_default();
-        let changes = self.course.is_changing();
-        let is_reset = self.course.settle(&self.identity, outcome, warned, place);
+        let changes = self.flight.is_changing();
+        let is_reset = self.course.settle(&mut self.flight, &self.identity, outcome, warned, place);
         note(&mut self.status, &self.course, outcome);
         if changes {
             self.note_own_limit();
@@ -146,7 +145,7 @@ impl Session {
             }
             let is_all = ears.keeps_behind(&part, input);
             if let Some(refused) = ears.marred(&part).or_else(|| ears.refused(&part)) {
-                self.course.refused = Some(refused);
+                self.flight.begin(&self.worker.flights).refused = Some(refused);
                 return Poll::Ready(Ok(part.event));
             }
             ears.tell_end(&part);
@@ -198,7 +197,7 @@ impl Session {
         let reply = backend.connection().progress();
         let is_garbled = error.is_some_and(|error| garbled(&error).is_some());
         if !is_garbled && !reply.is_begun && self.control.signal() != Signal::Kill {
-            let gone = if self.course.refusal.is_some() { Gone::Refused } else { Gone::Closed };
+            let gone = if self.flight.refusal.is_some() { Gone::Refused } else { Gone::Closed };
             return Ending::ServerLost(gone);
         }
         self.worker.counts.note(Counter::ServersAborted);

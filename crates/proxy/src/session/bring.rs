@@ -200,7 +200,8 @@ impl Session {
         if kind == Kind::StmtExecute
             && let Some(prepared) = prepared
         {
-            self.course.changed = Some(Box::new(Changed::new(caps, cursor, prepared.columns())));
+            let columns = prepared.columns();
+            self.flight().changed = Some(Changed::new(caps, cursor, columns));
         }
     }
 

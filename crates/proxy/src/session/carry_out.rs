@@ -25,7 +25,7 @@ impl Session {
     pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
         let flight = self.flight();
         (flight.log, flight.digest) = (decided.log(), decided.digest);
-        self.course.changed = None;
+        flight.changed = None;
         if let Some(id) = decided.renamed.take() {
             // The connection for which it was named otherwise is gone.
             self.splice_front(ID, &id.to_le_bytes());

@@ -314,7 +314,7 @@ impl Session {
     /// about.
     fn next_of_pipeline(&mut self, before: &Upload, rest: &[u8]) -> Option<(Kind, Decided)> {
         let is_last =
-            self.flight.may_ask_for_file || before.answer == Answer::Endless || self.course.is_changing();
+            self.flight.may_ask_for_file || before.answer == Answer::Endless || self.flight.is_changing();
         if !before.complete || is_last || !is_visible(rest) {
             return None;
         }

@@ -33,7 +33,6 @@ use crate::backend::{Ahead, Asker, Backend, Candidate, Execution, Left, Passport
 use crate::client::login::Identity;
 use crate::counts::digests::Who;
 use crate::error::ClientError;
-use crate::mirror::comparison::Watched;
 use crate::routing::{Judged, Reading, look};
 use crate::state::by_name::ByName;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
@@ -43,10 +42,8 @@ use crate::state::{Mark, OPTION, Pin, Pins, Results, SCHEMA, Setting, Settings};
 use crate::statement::class::{Class, classify};
 use crate::throttle::Throttle;
 
-use super::again::Refused;
 use super::aside::Ran;
 use super::kept_error::Errors;
-use super::metadata::Changed;
 use super::trace::Trace;
 use change::{At, Change, TRACES};
 use decided::{Decided, Reply};
@@ -118,8 +115,6 @@ pub(super) struct Course {
     reads_only: bool,
     two_byte_quotes: bool,
     settings: Rc<Settings>,
-    /// What the statement that runs changes if it succeeds.
-    proposed: Option<Box<Change>>,
     /// Whose statements are counted.
     pub(super) who: Option<Arc<Who>>,
     pub(super) prepared: Option<Box<Registry>>,
@@ -127,23 +122,12 @@ pub(super) struct Course {
     pub(super) trace: Option<Box<Trace>>,
     /// What the client has got too fast, where that is limited.
     pub(super) throttle: Option<Box<Throttle>>,
-    /// The answer that is on its way, if it is compared with another one.
-    pub(super) watched: Option<Box<Watched>>,
-    /// A statement that was refused by a server that takes no writes any more.
-    pub(super) refused: Option<Box<Refused>>,
-    /// The answer that is on its way, if it tells that a prepared statement has other columns than
-    /// the client knows.
-    pub(super) changed: Option<Box<Changed>>,
     /// What the client is to be told of its transaction with the next OK packet.
     pub(super) overheard: Option<Box<Overheard>>,
-    /// What the proxy says itself behind the statement that runs.
-    pub(super) behind: Option<Box<Behind>>,
     /// Routines that bind the session as long as nobody has said what they leave.
     pub(super) unjudged: Option<Box<Unjudged>>,
     /// What is known of errors that clients may ask about.
     pub(super) errors: Option<Box<Errors>>,
-    /// What a server has against a setting that it had taken before.
-    pub(super) refusal: Option<Box<crate::backend::Refused>>,
     /// The client's transaction is lost, and it has not been told yet: this.
     pub(super) rolled_back: Option<Box<ClientError>>,
     /// The client has begun a transaction of which no server knows yet. There is no connection in
@@ -223,19 +207,13 @@ impl Course {
             reads_only: false,
             two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
             settings,
-            proposed: None,
             who: None,
             prepared: None,
             trace: None,
             throttle: None,
-            watched: None,
-            refused: None,
-            changed: None,
             overheard: None,
-            behind: None,
             unjudged: None,
             errors: None,
-            refusal: None,
             rolled_back: None,
             begins_later: false,
             gtids: identity.tracking().by_default.then(|| Box::new(Gtids::new(identity.keeps(false)))),
@@ -296,18 +274,6 @@ impl Course {
         if let Some(registry) = &mut self.prepared {
             registry.forget_hostgroup(hostgroup);
         }
-    }
-
-    /// Nothing is known of what was sent last.
-    pub(super) fn forget_sent(&mut self) {
-        self.proposed = None;
-        self.watched = None;
-        self.ran = Ran::default();
-    }
-
-    /// Whether all that the statement that runs changes are settings.
-    pub(super) fn only_sets(&self) -> bool {
-        self.proposed.as_ref().is_some_and(|change| change.only_sets())
     }
 
     /// What binds the session to its idle connection to this hostgroup, so that no other may have

@@ -204,8 +204,9 @@ impl Session {
             Kind::StmtBulkExecute => {
                 let Some(prepared) = all.at(id, hostgroup) else { return };
                 prepared.note_own(hostgroup);
-                let change = prepared.what.change.clone();
-                self.course.propose_change(change.map(Box::new));
+                if let Some(change) = prepared.what.change.clone() {
+                    self.propose(Box::new(change));
+                }
             }
             Kind::StmtExecute => {
                 all.keep_home(id, hostgroup, opens_cursor(payload));
@@ -230,8 +231,9 @@ impl Session {
                         backend.connection_mut().statements_mut().note_typed(id, now);
                     }
                 }
-                let change = prepared.what.change.clone();
-                self.course.propose_change(change.map(Box::new));
+                if let Some(change) = prepared.what.change.clone() {
+                    self.propose(Box::new(change));
+                }
             }
             _ => {}
         }

@@ -10,12 +10,17 @@ use std::ops::Deref;
 
 use tokio::time::Instant;
 
+use super::again::Refused;
+use super::course::Behind;
+use super::course::change::Change;
 use super::course::decided::Decided;
-use crate::backend::Ahead;
+use super::metadata::Changed;
+use crate::backend::{self, Ahead};
 use crate::control::running::Paused;
 use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::limits::FLIGHTS_KEPT_MAX;
+use crate::mirror::comparison::Watched;
 
 /// The state of a command from when it is read until the client has its reply.
 #[derive(Debug)]
@@ -39,6 +44,19 @@ pub(super) struct InFlight {
     pub(super) deadline: Option<Instant>,
     /// Its server may ask the client for a file.
     pub(super) may_ask_for_file: bool,
+    /// What it changes if it succeeds.
+    pub(super) proposed: Option<Box<Change>>,
+    /// Its reply, if it is compared with another one.
+    pub(super) watched: Option<Box<Watched>>,
+    /// Its reply, if it tells that a prepared statement has other columns than the client knows.
+    pub(super) changed: Option<Changed>,
+    /// Its reply, if the client does not get it because the command may be sent again.
+    pub(super) refused: Option<Box<Refused>>,
+    /// What the server has against a setting that was sent in front of it, and that it had taken
+    /// before.
+    pub(super) refusal: Option<backend::Refused>,
+    /// What the proxy sends behind it.
+    pub(super) behind: Option<Behind>,
     /// How often it was sent again because its server was lost.
     pub(super) tries: u16,
     /// How often it may be, if a rule or a hint says so.
@@ -68,6 +86,12 @@ impl InFlight {
         wants_new: false,
         deadline: None,
         may_ask_for_file: false,
+        proposed: None,
+        watched: None,
+        changed: None,
+        refused: None,
+        refusal: None,
+        behind: None,
         tries: 0,
         retries: None,
         renewals: 0,
@@ -75,6 +99,21 @@ impl InFlight {
         internal_lost: false,
         places: Vec::new(),
     };
+
+    /// Whether the command changes something for those behind it.
+    pub(super) fn is_changing(&self) -> bool {
+        !self.proposed.as_ref().is_none_or(|change| change.is_quiet())
+    }
+
+    /// What is to be sent behind the command, unless that goes on.
+    pub(super) fn take_behind(&mut self) -> Option<Behind> {
+        self.behind.take_if(|_| self.decided.is_none())
+    }
+
+    /// Nothing is known of what was sent: the command is lost, or is sent once more.
+    pub(super) fn forget_sent(&mut self) {
+        (self.proposed, self.watched, self.changed) = (None, None, None);
+    }
 
     /// Whether nothing is left to be done for the command.
     const fn is_over(&self) -> bool {

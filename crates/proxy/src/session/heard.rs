@@ -64,7 +64,7 @@ impl Ears<'_> {
             }
             Err(refused) => {
                 self.worker.taken.clear();
-                self.course.refusal = Some(Box::new(refused));
+                self.flight.begin(&self.worker.flights).refusal = Some(refused);
                 None
             }
         }
@@ -86,7 +86,9 @@ impl Ears<'_> {
             read += scanned.len();
             self.collect(event, input.get(..read));
             self.add_answered(scanned.len());
-            Watched::read(&mut self.course.watched, self.worker, rest, scanned.len());
+            if let Some(flight) = self.flight.as_mut() {
+                Watched::read(&mut flight.watched, self.worker, rest, scanned.len());
+            }
             self.hear_definitions(scanned);
             match event {
                 Event::Done(outcome) => {
@@ -137,7 +139,8 @@ impl Ears<'_> {
     #[inline]
     pub(super) fn refused(&self, part: &Part<'_>) -> Option<Box<Refused>> {
         let caps = self.identity.capabilities;
-        part.is_whole.then(|| refused(self.course, self.control, *self.status, caps, part)).flatten()
+        let may_be = part.is_whole && self.flight.watched.is_none();
+        may_be.then(|| refused(self.course, self.control, *self.status, caps, part)).flatten()
     }
 
     /// Tells those who count of an end that they were not told of.
@@ -152,7 +155,7 @@ impl Ears<'_> {
     fn go_on(&mut self, outcome: Outcome) -> bool {
         let Some(next) = self.pipelined.pop() else { return false };
         let link = self.backend.connection();
-        self.course.settle(self.identity, outcome, link.warned(), RanAt::from(link));
+        self.course.settle(self.flight, self.identity, outcome, link.warned(), RanAt::from(link));
         note(self.status, self.course, outcome);
         work_at(self.control, self.course, &next);
         true
@@ -178,7 +181,7 @@ impl Ears<'_> {
         if has_changed {
             self.backend.connection_mut().statements_mut().bind_all();
         }
-        if has_changed || self.course.changed.is_some() {
+        if has_changed || self.flight.changed.is_some() {
             self.note_columns(!self.is_untold(outcome));
         }
         if self.control.running.kind() == Some(Kind::StmtPrepare)

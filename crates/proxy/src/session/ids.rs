@@ -162,11 +162,8 @@ impl Session {
     /// client fetches later keep them.
     #[inline]
     pub(super) fn begin_listing(&mut self, kind: Kind, payload: &[u8]) {
-        let course = &mut self.course;
-        if kind == Kind::ProcessInfo {
-            course.propose_process_info();
-        }
-        let Some(ids) = course.shows_ids().filter(|_| !opens_cursor(payload)) else { return };
+        let shown = self.flight.proposed.as_ref().and_then(|change| change.ids);
+        let Some(ids) = shown.filter(|_| !opens_cursor(payload)) else { return };
         let is_binary = kind == Kind::StmtExecute;
         let ahead = self.listing.take().filter(|_| !is_binary);
         let listing = Listing::new(self.capabilities(), ids, is_binary);

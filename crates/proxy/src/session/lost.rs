@@ -11,6 +11,7 @@ use wire::frame::put_message;
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::aside::Ran;
 use super::backlog::{front, whole_front};
 use super::course::{Course, Loss};
 use super::execute::{ID, id};
@@ -142,7 +143,7 @@ impl Session {
             return Err(ending);
         };
         self.flush_client().await?;
-        let (unanswered, refused) = (self.sent().unanswered(), self.course.refusal.take());
+        let (unanswered, refused) = (self.sent().unanswered(), self.flight().refusal.take());
         let refusal = refused.map(|refused| refused.0);
         let (kind, again) = (self.control.running.kind(), self.again(unanswered, refusal.as_deref()));
         let (command, outcome) = (kind.map_or("", Kind::name), unanswered.name());
@@ -152,7 +153,8 @@ impl Session {
             self.leave_nothing_running();
         }
         self.lose_backend();
-        self.course.forget_sent();
+        self.flight().forget_sent();
+        self.course.ran = Ran::default();
         self.listing = None;
         if let Some(command) = again {
             let counts = refusal.is_none() && !self.is_together();
@@ -197,7 +199,7 @@ impl Session {
             in_transaction: self.status.contains(StatusFlags::IN_TRANSACTION),
             // What was said in front of it may have switched it on.
             autocommit: self.status.contains(StatusFlags::AUTOCOMMIT) || self.has_setup(),
-            only_sets: self.course.only_sets(),
+            only_sets: self.flight.proposed.as_ref().is_some_and(|change| change.only_sets()),
         }
     }
 
@@ -216,7 +218,7 @@ impl Session {
         };
         if unanswered != Unanswered::Again
             || u32::from(self.flight.tries) >= most
-            || self.course.watched.is_some()
+            || self.flight.watched.is_some()
         {
             return None;
         }

@@ -27,10 +27,11 @@ impl Session {
         }
         let text: Box<[u8]> = text.into();
         let halves = orders.compare.then(|| Half::pair(decided.digest())).unzip();
-        let course = &mut self.course;
         let (original, compared) = halves;
-        course.watched = original
-            .map(|half| Watched::new(half, course.hostgroup, self.identity.capabilities, upload.next_seq()));
+        if let Some(half) = original {
+            let (hostgroup, caps) = (self.course.hostgroup, self.capabilities());
+            self.flight().watched = Some(Watched::new(half, hostgroup, caps, upload.next_seq()));
+        }
         let copy = Copy {
             text,
             mirror,

@@ -178,7 +178,7 @@ impl Session {
         // If that fails, the client hears it of its own statement.
         let _ = self.internal_query(&[(self.query(&modes.charsets()), Answer::Result)]).await?;
         self.hide_last_result();
-        self.course.behind = Some(Box::new(Behind::Set(now.charsets())));
+        self.flight().behind = Some(Behind::Set(now.charsets()));
         Ok(())
     }
 

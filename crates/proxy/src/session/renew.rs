@@ -29,7 +29,7 @@ impl Session {
     /// A statement is over, unless it was refused and may be said again: then it goes on, and only
     /// its server rests.
     pub(super) fn pause_or_end(&self) {
-        match (&self.course.refused, &self.backend) {
+        match (&self.flight.refused, &self.backend) {
             (None, _) => self.end_running(),
             (Some(_), Some(backend)) => backend.connection().note_answered(),
             (Some(_), None) => {}
@@ -38,7 +38,10 @@ impl Session {
 
     /// The command that runs is brought to the front of the backlog, to be sent once more.
     pub(super) fn send_once_more(&mut self, mut command: Vec<u8>) {
-        self.flight().paused = self.control.running.pause();
+        let paused = self.control.running.pause();
+        let flight = self.flight();
+        flight.forget_sent();
+        flight.paused = paused;
         command.append(&mut self.backlog);
         self.backlog = command;
     }

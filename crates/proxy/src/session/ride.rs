@@ -154,7 +154,7 @@ impl Session {
             && course.is_admitted
             && course.pins.is_empty()
             && course.gtids.is_none()
-            && course.watched.is_none()
+            && self.flight.watched.is_none()
             && self.worker.rate_to_client().is_none();
         let kind = self.first_kind(input).ok().flatten();
         let kind = kind.filter(|kind| matches!(kind, Kind::Query | Kind::StmtExecute))?;

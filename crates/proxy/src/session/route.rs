@@ -9,6 +9,7 @@ use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::backlog::len_of_cut;
+use super::course::change::Change;
 use super::course::decided::Decided;
 use super::course::prepared::{NO_MODES, Preparing};
 use super::course::{Course, Loss};
@@ -16,6 +17,7 @@ use super::execute::keeps_definitions;
 use crate::backend::Backend;
 use crate::limits::{JUDGED_BYTES_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Circumstances;
+use crate::state::Pin;
 use crate::statement::kill::PreparedKill;
 use crate::worker::Worker;
 
@@ -49,7 +51,7 @@ impl Session {
     /// What is to be done with the command that `rest` begins with, if it may be sent before the
     /// one in front of it is answered.
     pub(super) fn goes_along(&mut self, kind: Kind, rest: &[u8]) -> Option<Decided> {
-        if self.course.trace.is_some() || self.course.behind.is_some() {
+        if self.course.trace.is_some() || self.flight.behind.is_some() {
             // One after the other: there is one trace.
             return None;
         }
@@ -270,13 +272,18 @@ impl Session {
             self.course.note_unseen(unseen);
         }
         match kind {
-            Kind::Query => {
-                self.course.propose(decided, !self.pipelined.is_empty());
-            }
-            Kind::InitDb => self.course.propose_schema(payload.get(1..).unwrap_or_default()),
-            Kind::SetOption => self.course.propose_option(payload),
-            Kind::FieldList => self.course.propose_warnings(),
-            Kind::ResetConnection => self.course.propose_reset(),
+            Kind::Query => match decided.change.take() {
+                // The replies in front of its own say nothing of it: what it leaves counts at once.
+                Some(change) if !self.pipelined.is_empty() => self.course.note(change.marks),
+                Some(change) => self.propose(change),
+                None => {}
+            },
+            Kind::InitDb => self.propose(Change::of_schema(payload.get(1..).unwrap_or_default()).into()),
+            Kind::SetOption => self.propose(Change::of_option(payload).into()),
+            // At MySQL it leaves warnings that its reply does not count.
+            Kind::FieldList => self.propose(Change::pinned(Pin::Warnings).into()),
+            Kind::ResetConnection => self.propose(Change::of_reset().into()),
+            Kind::ProcessInfo => self.propose(Change::of_process_info().into()),
             Kind::RegisterReplica => self.past.is_replica = true,
             Kind::StmtPrepare => {
                 let mut preparing = self.preparing(payload.get(1..).unwrap_or_default(), decided);
@@ -290,6 +297,17 @@ impl Session {
             _ => {}
         }
         self.begin_listing(kind, payload);
+    }
+
+    /// A command that changes this if it succeeds is on its way.
+    pub(super) fn propose(&mut self, mut change: Box<Change>) {
+        if let Some(calls) = &mut change.calls {
+            calls.begin();
+        }
+        // The one before has not been answered. That it is in vain to stay does no harm.
+        if let Some(before) = self.flight().proposed.replace(change) {
+            self.course.note(before.marks);
+        }
     }
 
     /// What is kept of a statement that is prepared.

@@ -18,7 +18,7 @@ impl Session {
     /// Logs the warnings of the statement that ran last.
     pub(super) async fn log_warnings(&mut self, warned: Warned) -> Result<(), Ending> {
         let is_here =
-            self.backend.is_some() && self.flight.decided.is_none() && self.course.refused.is_none();
+            self.backend.is_some() && self.flight.decided.is_none() && self.flight.refused.is_none();
         let is_here = is_here && !self.is_promised();
         if !is_here {
             return Ok(());

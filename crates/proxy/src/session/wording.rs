@@ -33,8 +33,8 @@ pub(super) fn wording<'a>(
     };
     let rewritten = if is_unknown_thread(event) {
         of_unknown_session(&told)
-    } else if ears.course.changed.is_some() || is_without_cursor(event) {
-        retold(&told, ears.course, ears.pipelined.is_empty())
+    } else if ears.flight.changed.is_some() || is_without_cursor(event) {
+        retold(&told, ears)
     } else if ears.control.is_overdue() && between_packets && is_interrupted(event) {
         timed_out(&told, ears.identity.capabilities)
     } else {
@@ -74,14 +74,15 @@ fn with_overheard<'a>(ears: &mut Ears<'_>, event: Event, told: Cow<'a, [u8]>) ->
 }
 
 /// What a server says of a prepared statement, in other words; nothing if they are good as they
-/// are. `is_last` says that the server has not got commands behind it.
-fn retold(output: &[u8], course: &mut Course, is_last: bool) -> Option<Vec<u8>> {
-    if let Some(changed) = &mut course.changed {
+/// are.
+fn retold(output: &[u8], ears: &mut Ears<'_>) -> Option<Vec<u8>> {
+    if let Some(changed) = ears.flight.as_mut().and_then(|flight| flight.changed.as_mut()) {
         return Some(changed.rewrite(output));
     }
-    let rewritten = refusal_with_own_id(output, course);
+    let rewritten = refusal_with_own_id(output, ears.course);
     // Commands behind it may have asked about it already.
-    course.set_correction(rewritten.as_deref().filter(|_| is_last).and_then(correction));
+    let is_last = ears.pipelined.is_empty();
+    ears.course.set_correction(rewritten.as_deref().filter(|_| is_last).and_then(correction));
     rewritten
 }
 

@@ -50,7 +50,7 @@ pub(in crate::session) struct At<'a> {
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(in crate::session) struct Change {
     pub(super) settings: Vec<Setting>,
-    pub(super) marks: Vec<Mark>,
+    pub(in crate::session) marks: Vec<Mark>,
     /// The session is as after its login.
     pub(super) resets: bool,
     /// All this also if an error is answered: the statements in front of that one have had their
@@ -61,13 +61,13 @@ pub(in crate::session) struct Change {
     /// The variable that its server is asked for behind it.
     pub(super) asks: Option<Box<str>>,
     /// The routines that it calls, if these are all that it hides.
-    pub(super) calls: Option<Box<Calls>>,
+    pub(in crate::session) calls: Option<Box<Calls>>,
     /// What is behind the names of its tables, if that may be something.
     pub(in crate::session) unseen: Option<Unseen>,
     /// What it prepares by name could be prepared over any other connection as well.
     pub(super) moves: bool,
     /// What of its rows is the id of a thread, which the client gets otherwise.
-    pub(super) ids: Option<Ids>,
+    pub(in crate::session) ids: Option<Ids>,
     /// It stands in a comment, and is nothing to servers that do not execute that.
     pub(super) within: Option<Condition>,
 }
@@ -104,7 +104,7 @@ impl Change {
         Self { marks, ..Self::default() }
     }
 
-    pub(super) fn pinned(pin: Pin) -> Self {
+    pub(in crate::session) fn pinned(pin: Pin) -> Self {
         Self::marked(vec![Mark::begin(pin)])
     }
 
@@ -195,7 +195,7 @@ impl Change {
     }
 
     /// What `COM_SET_OPTION` changes, with its payload.
-    pub(super) fn of_option(payload: &[u8]) -> Self {
+    pub(in crate::session) fn of_option(payload: &[u8]) -> Self {
         Self::of(vec![Setting { key: OPTION.into(), text: payload.into() }])
     }
 
@@ -205,12 +205,12 @@ impl Change {
     }
 
     /// What `COM_PROCESS_INFO` shows.
-    pub(super) fn of_process_info() -> Self {
+    pub(in crate::session) fn of_process_info() -> Self {
         Self { ids: Some(Ids::FIRST), ..Self::default() }
     }
 
     /// What `COM_RESET_CONNECTION` changes.
-    pub(super) fn of_reset() -> Self {
+    pub(in crate::session) fn of_reset() -> Self {
         Self { resets: true, ..Self::default() }
     }
 
@@ -377,7 +377,7 @@ impl Change {
     }
 
     /// What it changes to be in this schema.
-    pub(super) fn of_schema(schema: &[u8]) -> Self {
+    pub(in crate::session) fn of_schema(schema: &[u8]) -> Self {
         // What other letters mean depends on the character set of that moment.
         if schema.is_ascii() {
             Self::of(vec![Setting { key: SCHEMA.into(), text: schema.into() }])

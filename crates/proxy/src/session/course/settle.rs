@@ -16,10 +16,10 @@ use super::{Behind, Course, Ran, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
 use crate::backend::{Connection, Reply};
 use crate::client::login::Identity;
+use crate::session::flight::Flight;
 use crate::session::heard::ER_LOCK_DEADLOCK;
 use crate::state::by_name::One;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
-use crate::state::ids::Ids;
 use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
 use crate::statement::class::Class;
@@ -52,28 +52,6 @@ impl From<&Connection> for RanAt {
 }
 
 impl Course {
-    /// A command that changes this is on its way.
-    pub(in crate::session) fn propose_change(&mut self, mut change: Option<Box<Change>>) {
-        if let Some(calls) = change.as_mut().and_then(|change| change.calls.as_mut()) {
-            calls.begin();
-        }
-        // The one before has not been answered. That it is in vain to stay does no harm.
-        if let Some(before) = self.proposed.take() {
-            self.note(before.marks);
-        }
-        self.proposed = change;
-    }
-
-    /// A statement is on its way that was decided about. If it is sent ahead, the answers in front
-    /// of its own say nothing of it: what it leaves counts at once.
-    pub(in crate::session) fn propose(&mut self, decided: &mut Decided, ahead: bool) {
-        let change = decided.change.take();
-        match change {
-            Some(change) if ahead => self.note(change.marks),
-            change => self.propose_change(change),
-        }
-    }
-
     /// What a rule says about sharing the connection on which a statement runs.
     pub(in crate::session) fn note_multiplex(&mut self, multiplex: Multiplex, decided: &mut Decided) {
         match multiplex {
@@ -87,55 +65,20 @@ impl Course {
         }
     }
 
-    /// Whether what is on its way changes something for those behind it.
-    pub(in crate::session) fn is_changing(&self) -> bool {
-        !self.proposed.as_ref().is_none_or(|change| change.is_quiet())
-    }
-
-    /// The schema that the client has asked for will be another one.
-    pub(in crate::session) fn propose_schema(&mut self, schema: &[u8]) {
-        self.propose_change(Some(Box::new(Change::of_schema(schema))));
-    }
-
-    /// What `COM_SET_OPTION` says, with its payload.
-    pub(in crate::session) fn propose_option(&mut self, payload: &[u8]) {
-        self.propose_change(Some(Box::new(Change::of_option(payload))));
-    }
-
-    /// What is on its way will leave warnings that its answer does not count, as `COM_FIELD_LIST`
-    /// does at MySQL.
-    pub(in crate::session) fn propose_warnings(&mut self) {
-        self.propose_change(Some(Box::new(Change::pinned(Pin::Warnings))));
-    }
-
-    /// What is on its way shows threads.
-    pub(in crate::session) fn propose_process_info(&mut self) {
-        self.propose_change(Some(Box::new(Change::of_process_info())));
-    }
-
-    /// What the rows of the command on its way show of threads, if they may show any.
-    #[inline]
-    pub(in crate::session) fn shows_ids(&self) -> Option<Ids> {
-        self.proposed.as_ref()?.ids
-    }
-
-    /// The session will be as after its login, in the schema that it is in.
-    pub(in crate::session) fn propose_reset(&mut self) {
-        self.propose_change(Some(Box::new(Change::of_reset())));
-    }
-
     /// The statement that ran is over, at this place; `warned` says whether there were warnings in
     /// front of its last packet. Returns whether the other connections are of no use any more.
     pub(in crate::session) fn settle(
         &mut self,
+        flight: &mut Flight,
         identity: &Identity,
         outcome: Outcome,
         warned: bool,
         place: RanAt,
     ) -> bool {
+        let proposed = flight.as_mut().and_then(|flight| flight.proposed.take());
         self.last = Some(self.hostgroup);
         let is_statement = self.ran.is_unanswered;
-        let ends_rows = outcome.ends_rows || self.proposed.as_ref().is_some_and(|change| change.is_option());
+        let ends_rows = outcome.ends_rows || proposed.as_ref().is_some_and(|change| change.is_option());
         self.counted = self.ran.note_end(Outcome { ends_rows, ..outcome }, self.counted);
         // MySQL's answer to a COM_PING counts the warnings that there are.
         let counts_own = place.has_own_warnings && !is_statement;
@@ -146,7 +89,7 @@ impl Course {
         if warned {
             self.begin_warnings();
         }
-        let Some(change) = self.proposed.take().map(|change| change.at(place.dialect)) else { return false };
+        let Some(change) = proposed.map(|change| change.at(place.dialect)) else { return false };
         if let End::Err { code } = outcome.end
             && !change.anyway
         {
@@ -203,8 +146,8 @@ impl Course {
         if let Some((name, text)) = named {
             self.note_named(name, &text, place);
         }
-        if self.behind.is_none() {
-            self.behind = change.asks.map(|name| Box::new(Behind::Ask(name)));
+        if let Some(flight) = flight.as_mut().filter(|flight| flight.behind.is_none()) {
+            flight.behind = change.asks.map(Behind::Ask);
         }
         if !change.settings.is_empty() {
             self.set(identity, change.settings);
@@ -388,7 +331,7 @@ impl Course {
             )
     }
 
-    fn note(&mut self, marks: Vec<Mark>) {
+    pub(in crate::session) fn note(&mut self, marks: Vec<Mark>) {
         self.note_calling(marks, None);
     }
 

@@ -91,7 +91,7 @@ impl Calls {
     }
 
     /// They are called now.
-    pub(super) fn begin(&mut self) {
+    pub(in crate::session) fn begin(&mut self) {
         self.since = Instant::now();
     }
 }
