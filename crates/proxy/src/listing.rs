@@ -98,20 +98,9 @@ impl Listing {
         }
     }
 
-    /// What is known before the statement is sent. Answers pass.
-    pub(crate) fn ahead(absent: Absent) -> Self {
-        let listing = Self::new(Capabilities::empty(), Ids::FIRST, false);
-        Self { next: Next::Anything, absent: Some(absent), ..listing }
-    }
-
-    /// The sessions that are known before the statement is sent.
-    pub(crate) const fn known(&self) -> Option<&Absent> {
-        self.absent.as_ref()
-    }
-
     /// An answer in text, behind whose rows those of these sessions come that have none.
-    pub(crate) fn with(mut self, ahead: Self) -> Self {
-        self.absent = ahead.absent;
+    pub(crate) fn with(mut self, absent: Absent) -> Self {
+        self.absent = Some(absent);
         self.reach = self.first_reach();
         self
     }

@@ -116,13 +116,12 @@ use wire::reply::Answer;
 use wire::{Capabilities, StatusFlags};
 
 use crate::audit;
-use crate::backend::{Backend, InLine};
+use crate::backend::Backend;
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::listing::Listing;
 use crate::relay::Parked;
 use crate::sock::{Sock, garbled};
 use crate::tunnel::{Copied, resume};
@@ -132,7 +131,6 @@ use command::{Command, Upload};
 use course::Course;
 use flight::{Flight, InFlight};
 use pipelined::Pipelined;
-use ride::Ride;
 
 pub(crate) use flight::Flights;
 
@@ -147,18 +145,11 @@ pub(crate) struct Session {
     /// answer to the one before them, or the beginning of one.
     backlog: Vec<u8>,
     backend: Option<Backend>,
-    /// Its place in line for one, if the command in the backlog waits for that.
-    in_line: Option<Box<InLine>>,
-    /// The statement that waits for one or runs, if it may go out together with those of others.
-    ride: Option<Box<Ride>>,
     course: Box<Course>,
     flight: Flight,
     to_backend: Parked,
     to_client: Parked,
     pipelined: Pipelined,
-    /// The answer that is on its way, if it shows connection ids; or what a list of threads needs
-    /// before it is sent.
-    listing: Option<Box<Listing>>,
     /// The connection's status, as the backend told it last.
     status: StatusFlags,
     past: Past,
@@ -206,15 +197,12 @@ impl Session {
             client,
             backlog: std::mem::take(&mut identity.backlog),
             backend: identity.backend.take(),
-            in_line: None,
-            ride: None,
             course,
             flight: Flight::default(),
             identity,
             to_backend: Parked::default(),
             to_client: Parked::default(),
             pipelined: Pipelined::default(),
-            listing: None,
             status,
             past: Past::default(),
             client_waits: false,
@@ -276,11 +264,9 @@ impl Session {
             if self.flight.refused.is_some() {
                 Box::pin(self.say_again()).await?;
             }
-            // Whatever has become of the command, it waits no more.
-            self.in_line = None;
-            self.flight.end_if_over(&self.worker.flights);
-            self.control.set_idle(self.worker.now(), self.is_in_transaction());
             self.note_arrival();
+            self.flight.end_try(&self.worker.flights);
+            self.control.set_idle(self.worker.now(), self.is_in_transaction());
             self.lay_aside();
         }
     }

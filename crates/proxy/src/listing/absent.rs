@@ -238,7 +238,7 @@ mod tests {
     /// What becomes of an answer that comes in two pieces, at whatever place it is cut.
     fn expect(caps: Capabilities, is_full: bool, before: &[u8], after: &[u8]) {
         for cut in 0..before.len() {
-            let listing = Listing::new(caps, Ids::FIRST, false).with(Listing::ahead(absent(is_full)));
+            let listing = Listing::new(caps, Ids::FIRST, false).with(absent(is_full));
             let mut listing = listing;
             let (now, later) = before.split_at(cut);
             let told = [listing.rewrite(now, translate), listing.rewrite(later, translate)].concat();
@@ -290,7 +290,7 @@ mod tests {
         let mut after = vec![thread("1073741831", "app", 8); 300];
         after.push(idle(8));
         let [before, after] = [before, after].map(|rows| result(CLASSIC, 8, &rows, &end));
-        let mut listing = Listing::new(CLASSIC, Ids::FIRST, false).with(Listing::ahead(absent(false)));
+        let mut listing = Listing::new(CLASSIC, Ids::FIRST, false).with(absent(false));
         assert!(listing.rewrite(&before, translate) == after);
     }
 }

@@ -36,7 +36,6 @@ impl Session {
         }
         self.control.end_statement();
         self.pause_or_end();
-        self.listing = None;
         match self.course.take_correction() {
             None => Ok(()),
             Some(correction) => Box::pin(self.correct(&correction)).await,
@@ -102,7 +101,8 @@ impl Session {
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             let link = backend.connection_mut();
             let mut scratch = self.worker.net.scratch.borrow_mut();
-            let room = self.ride.as_ref().map_or(scratch.len(), |ride| ride.room(scratch.len()));
+            let batched = self.flight.as_mut().and_then(|flight| flight.batched.as_mut());
+            let room = batched.as_ref().map_or(scratch.len(), |member| member.room(scratch.len()));
             let buffer = scratch.get_mut(..room).unwrap_or_default();
             let n = match link.poll_read(cx, buffer) {
                 Poll::Ready(Ok(n)) if n > 0 => n,
@@ -116,7 +116,7 @@ impl Session {
             self.course.note_bytes();
             let read = scratch.get(..n).unwrap_or_default();
             // One that was sent together with others is not told before its end is known.
-            let Some(read) = collect(self.ride.as_mut(), link, read) else { continue };
+            let Some(read) = collect(batched, link, read) else { continue };
             let mut ears = Ears {
                 worker: &self.worker,
                 control: &self.control,
@@ -126,7 +126,6 @@ impl Session {
                 flight: &mut self.flight,
                 status: &mut self.status,
                 pipelined: &mut self.pipelined,
-                ride: &mut self.ride,
             };
             let Some(input) = ears.behind_setup(&read) else {
                 return Poll::Ready(Err(self.lost(None)));
@@ -149,7 +148,7 @@ impl Session {
                 return Poll::Ready(Ok(part.event));
             }
             ears.tell_end(&part);
-            let output = wording(&mut ears, &mut self.listing, &part, before.is_between_packets);
+            let output = wording(&mut ears, &part, before.is_between_packets);
             if let Event::Done(Outcome { end: End::Err { .. }, .. }) = part.event {
                 self.course.note_failed(part.is_whole.then_some(&*output));
             }

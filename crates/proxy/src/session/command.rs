@@ -271,7 +271,7 @@ impl Session {
         let Some(link) = self.backend.as_mut().map(|backend| backend.connection_mut()) else {
             return Err(Ending::Silent);
         };
-        let goes_together = setup.is_none() && self.ride.is_some();
+        let goes_together = setup.is_none() && self.flight.batched.is_some();
         if let Some(packets) = goes_together.then(|| link.send_batch(command, capabilities)).flatten() {
             self.note_departure(true);
             return self.send_to_backend(cx, &packets);

@@ -15,11 +15,13 @@ use super::course::Behind;
 use super::course::change::Change;
 use super::course::decided::Decided;
 use super::metadata::Changed;
-use crate::backend::{self, Ahead};
+use super::ride::Batched;
+use crate::backend::{self, Ahead, InLine};
 use crate::control::running::Paused;
 use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::limits::FLIGHTS_KEPT_MAX;
+use crate::listing::{Absent, Listing};
 use crate::mirror::comparison::Watched;
 
 /// The state of a command from when it is read until the client has its reply.
@@ -44,6 +46,14 @@ pub(super) struct InFlight {
     pub(super) deadline: Option<Instant>,
     /// Its server may ask the client for a file.
     pub(super) may_ask_for_file: bool,
+    /// Its place in line for a connection, if it waits for one.
+    pub(super) in_line: Option<Box<InLine>>,
+    /// Its part in a batch, if it may be sent with statements of other sessions.
+    pub(super) batched: Option<Batched>,
+    /// The sessions that a list of threads shows besides the server's.
+    pub(super) absent: Option<Box<Absent>>,
+    /// Its reply, if it shows ids of connections.
+    pub(super) listing: Option<Box<Listing>>,
     /// What it changes if it succeeds.
     pub(super) proposed: Option<Box<Change>>,
     /// Its reply, if it is compared with another one.
@@ -86,6 +96,10 @@ impl InFlight {
         wants_new: false,
         deadline: None,
         may_ask_for_file: false,
+        in_line: None,
+        batched: None,
+        absent: None,
+        listing: None,
         proposed: None,
         watched: None,
         changed: None,
@@ -112,12 +126,12 @@ impl InFlight {
 
     /// Nothing is known of what was sent: the command is lost, or is sent once more.
     pub(super) fn forget_sent(&mut self) {
-        (self.proposed, self.watched, self.changed) = (None, None, None);
+        (self.proposed, self.watched, self.changed, self.listing) = (None, None, None, None);
     }
 
     /// Whether nothing is left to be done for the command.
     const fn is_over(&self) -> bool {
-        self.decided.is_none() && self.paused.is_none()
+        self.decided.is_none() && self.paused.is_none() && self.absent.is_none()
     }
 }
 
@@ -146,9 +160,12 @@ impl Flight {
         self.0.as_deref_mut()
     }
 
-    /// Ends the flight, unless its command goes on.
+    /// What was to be done for the command is done, and it waits no more. That is the end of the
+    /// flight, unless the command goes on.
     #[inline]
-    pub(super) fn end_if_over(&mut self, free: &Flights) {
+    pub(super) fn end_try(&mut self, free: &Flights) {
+        let Some(flight) = &mut self.0 else { return };
+        flight.in_line = None;
         if let Some(flight) = self.0.take_if(|flight| flight.is_over()) {
             free.put(flight);
         }

@@ -12,7 +12,6 @@ use super::execute::keeps_definitions;
 use super::flight::Flight;
 use super::measure::answered;
 use super::pipelined::{Pipelined, Step};
-use super::ride::Ride;
 use crate::backend::{Backend, Crossed, Owner, Progress, Segment};
 use crate::client::login::Identity;
 use crate::control::Control;
@@ -34,7 +33,6 @@ pub(super) struct Ears<'a> {
     pub(super) flight: &'a mut Flight,
     pub(super) status: &'a mut StatusFlags,
     pub(super) pipelined: &'a mut Pipelined,
-    pub(super) ride: &'a mut Option<Box<Ride>>,
 }
 
 /// What was read of answers in one go.

@@ -162,13 +162,13 @@ impl Session {
     /// client fetches later keep them.
     #[inline]
     pub(super) fn begin_listing(&mut self, kind: Kind, payload: &[u8]) {
+        let absent = self.flight.as_mut().and_then(|flight| flight.absent.take());
         let shown = self.flight.proposed.as_ref().and_then(|change| change.ids);
         let Some(ids) = shown.filter(|_| !opens_cursor(payload)) else { return };
         let is_binary = kind == Kind::StmtExecute;
-        let ahead = self.listing.take().filter(|_| !is_binary);
         let listing = Listing::new(self.capabilities(), ids, is_binary);
-        self.listing = Some(Box::new(match ahead {
-            Some(ahead) => listing.with(*ahead),
+        self.flight().listing = Some(Box::new(match absent.filter(|_| !is_binary) {
+            Some(absent) => listing.with(*absent),
             None => listing,
         }));
     }

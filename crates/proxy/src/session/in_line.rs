@@ -19,7 +19,7 @@ use crate::sock::Input;
 impl Session {
     /// Whether the command in the backlog waits for a connection.
     pub(super) fn is_in_line(&self) -> bool {
-        self.in_line.as_ref().is_some_and(|line| line.is_waiting())
+        self.flight.in_line.as_ref().is_some_and(|line| line.is_waiting())
     }
 
     /// Whether there is nothing to be done for the command that was decided about but to get a
@@ -31,7 +31,7 @@ impl Session {
         };
         matches!(kind, Kind::Query | Kind::StmtExecute)
             // With a place in line it was here before.
-            && self.in_line.is_none()
+            && self.flight.in_line.is_none()
             && decided.hostgroup == course.hostgroup
             && decided.answer.is_none()
             && decided.renamed.is_none()
@@ -77,7 +77,7 @@ impl Session {
             }
         };
         let is_waiting = line.is_waiting();
-        self.in_line = Some(Box::new(line));
+        self.flight().in_line = Some(Box::new(line));
         if is_waiting {
             self.backlog = input.to_vec();
             self.show_waiting_since(began);
@@ -89,7 +89,9 @@ impl Session {
 
     /// Waits in line as long as somebody wants that.
     pub(super) fn poll_in_line(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        let Some(line) = &mut self.in_line else { return Poll::Ready(Ok(())) };
+        let Some(line) = self.flight.as_mut().and_then(|flight| flight.in_line.as_mut()) else {
+            return Poll::Ready(Ok(()));
+        };
         if killed_here(&self.control, self.identity.capabilities, true)? {
             line.is_killed = true;
             return Poll::Ready(Ok(()));
@@ -109,12 +111,12 @@ impl Session {
         }
         match self.take_handed(place) {
             Ok(found) => {
-                self.in_line = None;
+                self.flight().in_line = None;
                 self.end_running();
                 self.take_found(found);
             }
             Err(place) => {
-                if let Some(line) = &mut self.in_line {
+                if let Some(line) = &mut self.flight().in_line {
                     line.set_came(place);
                 }
             }

@@ -155,7 +155,6 @@ impl Session {
         self.lose_backend();
         self.flight().forget_sent();
         self.course.ran = Ran::default();
-        self.listing = None;
         if let Some(command) = again {
             let counts = refusal.is_none() && !self.is_together();
             let flight = self.flight();

@@ -249,7 +249,6 @@ impl Session {
     pub(super) fn answered_here(&mut self, error: u16) {
         note_time(&self.worker, &self.control, None, error);
         self.end_running();
-        self.listing = None;
     }
 
     /// Counts the answer that the backend has given to the command that runs, of which the client

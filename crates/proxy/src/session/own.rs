@@ -134,7 +134,8 @@ impl Session {
             connecting.set(connecting.get() + begun.elapsed());
             opened
         };
-        let in_line = self.in_line.take().filter(|line| line.hostgroup == hostgroup);
+        let in_line = self.flight.as_mut().and_then(|flight| flight.in_line.take());
+        let in_line = in_line.filter(|line| line.hostgroup == hostgroup);
         if in_line.as_ref().is_some_and(|line| line.is_killed) {
             self.end_running();
             return Ok(Err(AcquireError::Proxy(ClientError::Interrupted)));
@@ -313,7 +314,7 @@ impl Session {
         let mut scanner = MessageScanner::new(0);
         poll_fn(|cx| self.poll_skip(cx, &mut scanner)).await?;
         if let Some(flight) = self.flight.as_mut() {
-            flight.paused = None;
+            (flight.paused, flight.absent) = (None, None);
         }
         self.control.set_busy();
         Ok(scanner.next_seq())

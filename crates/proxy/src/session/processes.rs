@@ -12,7 +12,7 @@ use super::kill::while_waiting;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::{SESSIONS_LISTED_MAX, SESSIONS_WAIT_MAX};
-use crate::listing::{Absent, Listing};
+use crate::listing::Absent;
 use crate::statement::Own;
 use crate::stats::SessionStats;
 use crate::worker::Worker;
@@ -20,8 +20,7 @@ use crate::worker::Worker;
 impl Session {
     /// Whether the sessions are known that such a statement needs: it is forwarded like any other.
     pub(super) fn needs_no_more(&self, own: Own) -> bool {
-        let is_known = || self.listing.as_ref().is_some_and(|listing| listing.known().is_some());
-        matches!(own, Own::Processes { .. }) && is_known()
+        matches!(own, Own::Processes { .. }) && self.flight.absent.is_some()
     }
 
     /// Asks all workers for their sessions, for the statement in the backlog.
@@ -35,7 +34,7 @@ impl Session {
         };
         let user = String::from_utf8_lossy(&self.identity.account.user.name).into_owned();
         let absent = Absent::new(sessions, self.identity.connection_id, user, is_full);
-        self.listing = Some(Box::new(Listing::ahead(absent)));
+        self.flight().absent = Some(Box::new(absent));
         Ok(())
     }
 }

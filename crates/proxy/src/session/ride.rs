@@ -28,7 +28,7 @@ const STAYS_ALONE: Effects = NEEDS_LAST_ID.with(Effects::FOUND_ROWS);
 /// A statement that may go out together with others, from when it waits for a connection to the end
 /// of its answer.
 #[derive(Debug)]
-pub(super) struct Ride {
+pub(super) struct Batched {
     digest: u64,
     /// The packets of its command, if it may go out together with others.
     command: Option<Rc<[u8]>>,
@@ -45,13 +45,13 @@ pub(super) struct Ride {
 
 /// What there is of an answer that was `read`, once the client may get it.
 pub(super) fn collect<'a>(
-    ride: Option<&mut Box<Ride>>,
+    batched: Option<&mut Batched>,
     link: &mut Connection,
     read: &'a [u8],
 ) -> Option<Cow<'a, [u8]>> {
-    match ride {
+    match batched {
         None => Some(Cow::Borrowed(read)),
-        Some(ride) => ride.collect(link, read),
+        Some(batched) => batched.collect(link, read),
     }
 }
 
@@ -87,7 +87,7 @@ fn has_end(reply: &ReplyScanner, bytes: &[u8]) -> bool {
     }
 }
 
-impl Ride {
+impl Batched {
     /// How much of a buffer of this many bytes may be read into: with what is withheld it is no
     /// more than that.
     pub(super) fn room(&self, buffer: usize) -> usize {
@@ -117,7 +117,7 @@ impl Ears<'_> {
     /// Whether an answer that ends like this is not told to the client: its statement was sent
     /// together with others, and is sent once more, alone.
     pub(super) fn is_untold(&self, outcome: Outcome) -> bool {
-        let is_together = self.ride.as_ref().is_some_and(|ride| ride.is_together);
+        let is_together = self.flight.batched.as_ref().is_some_and(|batched| batched.is_together);
         is_together && is_marred(outcome, self.backend.connection().warned()) && !is_interrupted(outcome)
     }
 
@@ -127,9 +127,9 @@ impl Ears<'_> {
         if !part.is_whole || !self.is_untold(outcome) {
             return None;
         }
-        let ride = self.ride.as_mut()?;
-        ride.is_marred = true;
-        Some(Box::new(Refused::alone(ride.command.as_deref()?.to_vec(), outcome)))
+        let batched = self.flight.as_mut()?.batched.as_mut()?;
+        batched.is_marred = true;
+        Some(Box::new(Refused::alone(batched.command.as_deref()?.to_vec(), outcome)))
     }
 }
 
@@ -170,7 +170,7 @@ impl Session {
             // Sent once more, it is for whatever connection has it then.
             Some(_) => input.into(),
         });
-        self.ride = Some(Box::new(Ride {
+        self.flight().batched = Some(Batched {
             digest,
             command,
             begun: None,
@@ -178,7 +178,7 @@ impl Session {
             bytes: 0,
             withheld: Vec::new(),
             is_marred: false,
-        }));
+        });
         travels
     }
 
@@ -196,22 +196,22 @@ impl Session {
         if is_together {
             self.worker.counts.note(Counter::Together);
         }
-        if let Some(ride) = &mut self.ride {
-            (ride.begun, ride.is_together) = (Some(Instant::now()), is_together);
+        if let Some(batched) = self.flight.as_mut().and_then(|flight| flight.batched.as_mut()) {
+            (batched.begun, batched.is_together) = (Some(Instant::now()), is_together);
         }
     }
 
     /// The statement is over.
     pub(super) fn note_arrival(&mut self) {
-        let Some(ride) = self.ride.take() else { return };
-        let Some(begun) = ride.begun else { return };
+        let batched = self.flight.as_mut().and_then(|flight| flight.batched.take());
+        let Some(batched @ Batched { begun: Some(begun), .. }) = batched else { return };
         let is_marred =
-            ride.is_marred
+            batched.is_marred
                 || self.course.ran.end.is_none_or(|end| {
                     !matches!(end, End::Ok { warnings: 0, .. } | End::Eof { warnings: 0, .. })
                 });
         let time = begun.elapsed();
-        self.worker.punctual.note(ride.digest, Run { time, bytes: ride.bytes, is_marred });
+        self.worker.punctual.note(batched.digest, Run { time, bytes: batched.bytes, is_marred });
     }
 
     /// A statement that was sent together with others has left something to ask about, which is
@@ -248,14 +248,16 @@ impl Session {
 
     /// Whether the statement that runs was sent together with others.
     pub(super) fn is_together(&self) -> bool {
-        self.ride.as_ref().is_some_and(|ride| ride.is_together)
+        self.flight.batched.as_ref().is_some_and(|batched| batched.is_together)
     }
 
     /// The connection was taken over with a command that was sent already, and now something else
     /// has to be done first.
     pub(super) fn alight(&mut self) {
         if self.backend.as_ref().is_some_and(|backend| backend.connection().is_awaited()) {
-            self.ride = None;
+            if let Some(flight) = self.flight.as_mut() {
+                flight.batched = None;
+            }
             self.lose_backend();
         }
     }

@@ -12,19 +12,13 @@ use super::ids::{of_unknown_session, translate};
 use super::no_cursor::NO_OPEN_CURSOR;
 use super::overdue::{is_interrupted, timed_out};
 use crate::backend::Connection;
-use crate::listing::Listing;
 
 /// `ER_NO_SUCH_THREAD`: no session has the id.
 const NO_SUCH_THREAD: u16 = 1094;
 
 /// What the client gets of a part of an answer, which begins between two packets or not.
 #[inline]
-pub(super) fn wording<'a>(
-    ears: &mut Ears<'_>,
-    listing: &mut Option<Box<Listing>>,
-    part: &Part<'a>,
-    between_packets: bool,
-) -> Cow<'a, [u8]> {
+pub(super) fn wording<'a>(ears: &mut Ears<'_>, part: &Part<'a>, between_packets: bool) -> Cow<'a, [u8]> {
     let event = part.event;
     let told = told(ears.course, ears.backend.connection(), event, part.bytes);
     let told = match ears.course.overheard {
@@ -41,7 +35,7 @@ pub(super) fn wording<'a>(
         None
     };
     let told = rewritten.map_or(told, Cow::from);
-    match listing {
+    match ears.flight.as_mut().and_then(|flight| flight.listing.as_mut()) {
         None => told,
         Some(listing) => {
             let server = &ears.backend.server().endpoint().endpoint;
