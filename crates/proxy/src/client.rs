@@ -202,10 +202,10 @@ mod tests {
             size_of::<F>()
         }
         let bytes = size(serve);
-        // With what the runtime adds, 120 bytes, it fits into the 768 that the allocator has for
+        // With what the runtime adds, 120 bytes, it fits into the 640 that the allocator has for
         // tasks of this size, but for streams made of memory, which only tests have.
         let streams_of_memory = if cfg!(feature = "memory") { 48 } else { 0 };
-        assert!(bytes <= 648 + streams_of_memory, "the future of a client has {bytes} bytes");
+        assert!(bytes <= 520 + streams_of_memory, "the future of a client has {bytes} bytes");
     }
 
     /// What a client costs that has connected and says nothing; anybody may do so.

@@ -175,7 +175,7 @@ impl Session {
     /// Gets to where the command goes; among servers to choose from, those that have what it wants
     /// come first.
     async fn reach_wanting(&mut self, wanted: Wanted, decided: &mut Decided) -> Result<Option<u32>, Ending> {
-        self.flight().wanted = Some(wanted);
+        self.flight().wanted = Some(Box::new(wanted));
         let reached = self.reach(decided).await;
         self.flight().wanted = None;
         reached

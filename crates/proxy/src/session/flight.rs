@@ -39,7 +39,7 @@ pub(super) struct InFlight {
     /// reply.
     pub(super) ahead: Ahead,
     /// What it has to see there, if that matters for where it goes.
-    pub(super) wanted: Option<Wanted>,
+    pub(super) wanted: Option<Box<Wanted>>,
     /// It wants a connection that no other session has had.
     pub(super) wants_new: bool,
     /// When it is to be killed, if a rule or a hint says so.
@@ -188,5 +188,17 @@ impl Flights {
         if free.len() < FLIGHTS_KEPT_MAX {
             free.push(flight);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The end of a flight writes as many bytes.
+    #[test]
+    fn a_flight_stays_small() {
+        let bytes = size_of::<InFlight>();
+        assert!(bytes <= 456, "it has {bytes} bytes");
     }
 }

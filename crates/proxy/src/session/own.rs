@@ -147,7 +147,7 @@ impl Session {
         let acquired = {
             let shares = self.shares(hostgroup) && !self.flight.wants_new;
             let asker = shares.then(|| self.course.asker(&self.identity, self.status, self.flight.ahead));
-            let wanted = self.flight.wanted.as_ref();
+            let wanted = self.flight.wanted.as_deref();
             let whom = Whom { asker: asker.as_ref(), wanted, ..Whom::of(&self.identity.account.user) };
             let acquiring = pin!(acquire(&self.worker, hostgroup, full, whom, in_line, open));
             while_waiting(&self.control, &mut self.client, self.identity.capabilities, acquiring).await?

@@ -30,8 +30,8 @@ pub(super) const NEEDS_LAST_ID: Effects =
 
 impl Session {
     /// What is to be done with the command that `input` begins with, if that is to send it to the
-    /// backend in use. If not, it is kept in [`InFlight::decided`](super::InFlight::decided); nothing is if more of the command
-    /// has to be there first.
+    /// backend in use. If not, it is kept in [`decided`](super::InFlight::decided); nothing is if
+    /// more of the command has to be there first.
     pub(super) fn points_here(&mut self, kind: Kind, input: &[u8]) -> Option<Decided> {
         let decided = if let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take()) {
             decided
