@@ -126,6 +126,7 @@ fn reason(control: &Control, ending: Option<&Ending>) -> String {
     let told = ending.and_then(Ending::packets).and_then(error_in);
     let otherwise = match ending {
         Some(Ending::ClientLeft) => "the client has gone without a goodbye",
+        Some(Ending::Broken(_)) => "a defect of the proxy",
         Some(Ending::Silent) => "an answer was cut, or the client was too slow",
         _ => "",
     };

@@ -44,6 +44,8 @@ pub(crate) enum Counter {
     /// Of those, the ones that another session got, and the ones that were reset for it.
     TookKept,
     ResetKept,
+    /// What cannot be unless the proxy has a defect.
+    InvariantsBroken,
     /// Statements that were sent together with those of other sessions, and those of them that were
     /// sent once more, alone.
     Together,

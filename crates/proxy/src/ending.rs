@@ -7,6 +7,7 @@ use wire::Capabilities;
 use wire::frame::MessageScanner;
 
 use crate::error::{ClientError, Gone};
+use crate::invariant::Broken;
 use crate::limits::{LINGER_BYTES_MAX, LINGER_MAX};
 use crate::sock::Sock;
 use crate::worker::Worker;
@@ -27,6 +28,8 @@ pub(crate) enum Ending {
     /// The server of the connection in use is lost, and the client has seen nothing of the answer
     /// that it owes: the session goes on.
     ServerLost(Gone),
+    /// The session is in a state that cannot be.
+    Broken(Broken),
     /// Nothing may be said: an answer was cut in the middle, or the time is up.
     Silent,
     /// The client is told something.

@@ -25,6 +25,7 @@ mod explain;
 mod fresh;
 mod holders;
 mod hosts;
+mod invariant;
 mod kill;
 mod ledger;
 mod limit;

@@ -233,6 +233,9 @@ impl Session {
             }
             Err(ending) => ending,
         };
+        if let Ending::Broken(broken) = &ending {
+            broken.note(&self.worker.counts);
+        }
         audit::note_end(&self.worker, &self.control, Some(&ending));
         ending
     }

@@ -15,6 +15,7 @@ use super::passport::Passport;
 use super::unhealthy;
 use crate::arrival::Peer;
 use crate::counts::report::address;
+use crate::invariant::Broken;
 use crate::stats::FreeConnection;
 use crate::worker::Worker;
 
@@ -109,6 +110,12 @@ impl Entry {
             unhealthy::log(worker, &self.backend, input.into());
         }
         input.is_none()
+    }
+
+    /// Closes it, because it is in a state that cannot be: `what` says in which.
+    #[track_caller]
+    pub(super) fn end_broken(self, worker: &Worker, what: &'static str) {
+        Broken::new(what).note(&worker.counts);
     }
 
     /// Ends it. What its session may still ask is asked before.

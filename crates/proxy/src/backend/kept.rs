@@ -67,9 +67,15 @@ impl Kept {
     /// Keeps a connection, unless somebody else can use it at once, or its place.
     fn put(&self, worker: &Rc<Worker>, key: Key, entry: Box<Entry>) -> Option<Ticket> {
         entry.backend.connection().check_invariants();
-        debug_assert!(entry.backend.connection().is_free(), "c02: its session's replies are owed");
+        if !entry.backend.connection().is_free() {
+            entry.end_broken(worker, "c02: the replies of its last session are owed");
+            return None;
+        }
         let entry = self.hand_to_member(worker, entry)?;
-        debug_assert!(entry.backend.connection().is_quiet(), "c02: it goes to another session");
+        if !entry.backend.connection().is_quiet() {
+            entry.end_broken(worker, "c02: it goes to another session, and replies are owed");
+            return None;
+        }
         if entry.is_surplus(worker) || is_too_old(worker, &entry.backend) {
             entry.end(worker);
             return None;

@@ -228,6 +228,7 @@ const ROWS: &[(&str, Source)] = &[
     ("Sqli_detector_failed", Counted(Counter::InjectionsUnknown)),
     ("Queries_sent_together", Counted(Counter::Together)),
     ("Queries_sent_once_more", Counted(Counter::OnceMore)),
+    ("Invariants_broken", Counted(Counter::InvariantsBroken)),
 ];
 
 impl Report {
@@ -245,7 +246,7 @@ impl Report {
         }
     }
 
-    fn of(&self, counter: Counter) -> u64 {
+    pub(crate) fn of(&self, counter: Counter) -> u64 {
         self.counters[counter as usize]
     }
 

@@ -15,6 +15,7 @@ use crate::control::Signal;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use crate::invariant::{in_use_mut, no_connection};
 use crate::limits::FILLS_PER_TURN;
 use crate::sock::{Input, garbled};
 
@@ -98,7 +99,7 @@ impl Session {
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
             ready!(self.poll_client_ready(cx))?;
-            let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
+            let backend = in_use_mut(&mut self.backend)?;
             let link = backend.connection_mut();
             let mut scratch = self.worker.net.scratch.borrow_mut();
             let batched = self.flight.as_mut().and_then(|flight| flight.batched.as_mut());
@@ -166,7 +167,7 @@ impl Session {
 
     /// What the backend says makes no sense; the client is at this place in its answer.
     fn nonsense(&self, error: &Crossed, client: Progress) -> Ending {
-        let Some(backend) = &self.backend else { return Ending::Silent };
+        let Some(backend) = &self.backend else { return no_connection() };
         let server = backend.server().endpoint();
         tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
         self.told_if(client, &ClientError::server_lost(server))
@@ -175,7 +176,7 @@ impl Session {
     /// The backend wants a file of a statement that loads none. The client gets nothing of what was
     /// read with that: there the error belongs.
     fn file_not_expected(&self, client: Progress) -> Ending {
-        let Some(backend) = &self.backend else { return Ending::Silent };
+        let Some(backend) = &self.backend else { return no_connection() };
         let server = backend.server().endpoint();
         tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");
         self.told_if(client, &ClientError::file_not_expected(server))
@@ -192,7 +193,7 @@ impl Session {
 
     /// The backend is gone in the middle of its answer, or what it says is not the protocol.
     fn lost(&self, error: Option<std::io::Error>) -> Ending {
-        let Some(backend) = &self.backend else { return Ending::Silent };
+        let Some(backend) = &self.backend else { return no_connection() };
         let reply = backend.connection().progress();
         let is_garbled = error.is_some_and(|error| garbled(&error).is_some());
         if !is_garbled && !reply.is_begun && self.control.signal() != Signal::Kill {

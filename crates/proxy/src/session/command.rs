@@ -19,6 +19,7 @@ use super::route::names_statement;
 use crate::control::running::Also;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::invariant::{broken, in_use_mut};
 use crate::limits::FILLS_PER_TURN;
 
 /// The command byte of `COM_STMT_EXECUTE`.
@@ -149,7 +150,8 @@ impl Session {
 
     /// The command byte of the packet that `input` begins with; `None` if there is no such command.
     pub(super) fn first_kind(&self, input: &[u8]) -> Result<Option<Kind>, Ending> {
-        let header = input.first_chunk().map(|bytes| Header::parse(*bytes)).ok_or(Ending::Silent)?;
+        let header = input.first_chunk().map(|bytes| Header::parse(*bytes));
+        let header = header.ok_or_else(|| broken("a command without a header"))?;
         if header.seq != 0 {
             let error = wire::WireError::OutOfOrder { expected: 0, got: header.seq };
             return Err(self.interrupted(&ClientError::malformed(error), header.seq.wrapping_add(1)));
@@ -268,9 +270,7 @@ impl Session {
         command: &[u8],
     ) -> Result<(), Ending> {
         let capabilities = self.capabilities();
-        let Some(link) = self.backend.as_mut().map(|backend| backend.connection_mut()) else {
-            return Err(Ending::Silent);
-        };
+        let link = in_use_mut(&mut self.backend)?.connection_mut();
         let goes_together = setup.is_none() && self.flight.batched.is_some();
         if let Some(packets) = goes_together.then(|| link.send_batch(command, capabilities)).flatten() {
             self.note_departure(true);
@@ -360,7 +360,7 @@ impl Session {
     ) -> Poll<Result<bool, Ending>> {
         self.obey(true)?;
         for _ in 0..FILLS_PER_TURN {
-            let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
+            let backend = in_use_mut(&mut self.backend)?;
             if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
                 if backend.connection().has_setup() {
                     // What it says now is about that.
@@ -414,7 +414,7 @@ impl Session {
     }
 
     pub(super) fn send_to_backend(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Result<(), Ending> {
-        let Some(backend) = &mut self.backend else { return Err(Ending::Silent) };
+        let backend = in_use_mut(&mut self.backend)?;
         // A backend that cannot be written to may still have said why: reading its answer will
         // tell.
         if self.to_backend.send(cx, backend.connection_mut(), bytes).is_err() {

@@ -17,6 +17,7 @@ use crate::audit;
 use crate::backend::{AcquireError, Full, QUIT};
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::invariant::in_use_mut;
 use crate::tunnel::{Copied, resume};
 
 impl Session {
@@ -48,7 +49,7 @@ impl Session {
             }
         }
         let backlog = std::mem::take(&mut self.backlog);
-        let Some(backend) = &mut self.backend else { return Err(Ending::Silent) };
+        let backend = in_use_mut(&mut self.backend)?;
         let copied =
             resume(&self.worker, &self.control, &mut self.client, backend, backlog, Copied::Commands);
         let end = copied.await;

@@ -9,6 +9,7 @@ use super::Session;
 use crate::backend::Target;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::invariant::in_use;
 use crate::limits::FILLS_PER_TURN;
 use crate::relay::Parked;
 use crate::sock::Input;
@@ -29,7 +30,7 @@ impl Session {
     /// one. The reply goes on behind it.
     pub(super) async fn relay_file(&mut self) -> Result<(), Ending> {
         self.flush_client().await?;
-        let Some(backend) = &self.backend else { return Err(Ending::Silent) };
+        let backend = in_use(&self.backend)?;
         let seq = backend.connection().progress().next_seq;
         let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
         // While the client sends it has as much time as an idle one.

@@ -17,6 +17,7 @@ use crate::control::Signal;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use crate::invariant::in_use;
 use crate::state::trackers::told_in;
 
 impl Session {
@@ -27,7 +28,7 @@ impl Session {
         &mut self,
         commands: &[InternalQuery],
     ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
-        let Some(backend) = &self.backend else { return Err(Ending::Silent) };
+        let backend = in_use(&self.backend)?;
         let watched = Arc::clone(backend.server());
         let server = watched.endpoint();
         let limit = self.worker.settings().variables.connect_timeout_server_max;

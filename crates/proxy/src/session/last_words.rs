@@ -15,13 +15,14 @@ use wire::{Capabilities, Codec as _, packet};
 use super::Session;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::invariant::no_connection;
 use crate::limits::{ERROR_MESSAGE_BYTES_MAX, LINGER_MAX};
 
 impl Session {
     /// Reads the backend's error, if it is one, as the last thing that the client hears.
     pub(super) async fn last_words(&mut self, answer_seq: Option<u8>) -> Ending {
         let error = tokio::time::timeout(LINGER_MAX, self.read_error()).await.ok().flatten();
-        let Some(backend) = &self.backend else { return Ending::Silent };
+        let Some(backend) = &self.backend else { return no_connection() };
         let server = backend.server().endpoint();
         let said = error.as_deref().and_then(|packet| error_text(packet.get(HEADER_LEN..)?));
         let said = said.unwrap_or_else(|| "no error".to_owned());

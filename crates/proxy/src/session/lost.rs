@@ -24,6 +24,7 @@ use crate::control::Control;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use crate::invariant::in_use;
 use crate::sock::Input;
 use crate::statement::class::{Class, classify};
 
@@ -121,7 +122,7 @@ impl Session {
     /// seen nothing, and is lost. The answer begins with sequence id `seq`. Commands that were sent
     /// behind it are lost, too.
     pub(super) async fn outlive(&mut self, gone: Gone, seq: u8) -> Result<(), Ending> {
-        let Some(backend) = &self.backend else { return Err(Ending::Silent) };
+        let backend = in_use(&self.backend)?;
         let server = backend.server().endpoint().clone();
         let (counter, is_off) = match gone {
             Gone::Closed | Gone::Refused => (Counter::ServersAborted, false),

@@ -16,6 +16,7 @@ use super::execute::{ID, keeps_definitions};
 use crate::backend::{InternalQuery, Known, Reply};
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::invariant::broken;
 use crate::state::substitute::with_numbers;
 use crate::state::typed::Typed;
 use crate::state::{Mark, Pin};
@@ -248,7 +249,9 @@ impl Session {
         self.skip_command().await?;
         let [(payload, _)] = &command;
         let preparing = self.preparing(payload.get(1..).unwrap_or_default(), &mut decided);
-        let Some(mut reply) = replies.into_iter().next() else { return Err(Ending::Silent) };
+        let Some(mut reply) = replies.into_iter().next() else {
+            return Err(broken("a PREPARE without its reply"));
+        };
         let hostgroup = self.course.hostgroup;
         if let Some(statement) = reply.prepared
             && let Some(all) = &mut self.course.prepared
