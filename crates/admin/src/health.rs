@@ -148,10 +148,14 @@ fn answer(method: &Method, path: &str, plane: &dyn DataPlane) -> Response<Full<B
         _ if ready > 0 => json!({ "status": "ok" }),
         _ => unavailable("no server of this hostgroup can be taken"),
     };
-    body["hostgroup"] = hostgroup.into();
-    body["servers"] = reasons.len().into();
-    body["ready"] = ready.into();
-    body["not_ready"] = reasons.into_iter().flatten().collect();
+    if let Value::Object(fields) = &mut body {
+        fields.extend([
+            ("hostgroup".to_owned(), hostgroup.into()),
+            ("servers".to_owned(), reasons.len().into()),
+            ("ready".to_owned(), ready.into()),
+            ("not_ready".to_owned(), reasons.into_iter().flatten().collect()),
+        ]);
+    }
     let code = if ready > 0 { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     respond(code, &body)
 }

@@ -4,6 +4,8 @@
 //! does it, and gives an [`Answer`] back. What it needs of the running proxy it asks a
 //! [`DataPlane`] for.
 
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 #![allow(clippy::doc_markdown, reason = "ProxySQL, MySQL and SQLite are names, not code")]
 
 mod answer;

@@ -3,6 +3,7 @@
 use wire::auth::NONCE_LEN;
 
 /// `N` of them.
+#[expect(clippy::expect_used, reason = "a process without random bytes must not log anybody in")]
 pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the kernel's random generator works");

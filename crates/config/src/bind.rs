@@ -294,13 +294,14 @@ impl Binder {
                 }
                 continue;
             };
-            if let Some(first) = &given[position] {
+            let Some(given) = given.get_mut(position) else { continue };
+            if let Some(first) = given {
                 let message =
                     format!("{} is set twice, first on line {}", full_name(section, field), first.line);
                 self.problem(&entry.at, message);
                 continue;
             }
-            given[position] = Some(entry.node.at.clone());
+            *given = Some(entry.node.at.clone());
             match field.kind.accept(&entry.node.value, field.secret) {
                 Ok(value) => {
                     row.set(position, value);

@@ -27,7 +27,7 @@ pub(crate) fn read(path: &Path) -> Result<String, Unreadable> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..valid].split(|&byte| byte == b'\n').count();
+        let line = error.as_bytes().iter().take(valid).filter(|&&byte| byte == b'\n').count() + 1;
         Unreadable { line, message: format!("is not UTF-8 text at byte {valid}") }
     })
 }

@@ -5,6 +5,8 @@
 //! [`load`] reads it and gives back either the whole [`Config`] or every problem found in the file,
 //! never a part of it.
 
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 #![allow(clippy::doc_markdown, reason = "ProxySQL, MySQL and MariaDB are names, not code")]
 
 mod bind;

@@ -57,25 +57,8 @@ fn tolerated(name: &str) -> usize {
 /// How many letters must be changed, added, removed or swapped with their neighbour to make `b` of
 /// `a` ("optimal string alignment"); nothing for words that are too long to be compared.
 fn distance(a: &str, b: &str) -> Option<usize> {
-    let a: Vec<char> = a.chars().take(WORD_MAX_CHARS + 1).collect();
-    let b: Vec<char> = b.chars().take(WORD_MAX_CHARS + 1).collect();
-    if a.len() > WORD_MAX_CHARS || b.len() > WORD_MAX_CHARS {
-        return None;
-    }
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for (i, &x) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, &y) in b.iter().enumerate() {
-            let mut best = (above[j] + usize::from(x != y)).min(above[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && x == b[j - 1] && a[i - 1] == y {
-                best = best.min(before[j - 1] + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut above, row);
-    }
-    above.last().copied()
+    let is_long = |word: &str| word.chars().nth(WORD_MAX_CHARS).is_some();
+    (!is_long(a) && !is_long(b)).then(|| strsim::osa_distance(a, b))
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@
 //! for its name. Source of the interface: "The Virtual Table Mechanism Of SQLite" in its
 //! documentation.
 
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
 mod index;
 mod table;
 

@@ -22,6 +22,9 @@
 //! What the operator wants ([`Plan`]) and what was observed are different types: nothing that was
 //! observed finds its way back into the plan.
 
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
 mod cluster;
 mod event;
 mod finding;

@@ -4,6 +4,9 @@
 //! A [`Sock`](sock::Sock) hides what a connection is made of: TCP, a Unix socket or memory; TLS;
 //! compression. [`Local`] holds the buffers that the sockets of one thread share.
 
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
 mod clock;
 mod flow;
 pub mod keys;

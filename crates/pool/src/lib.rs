@@ -28,6 +28,9 @@
 //! keeps its connections and counts, one that is gone is forgotten with its last connection, and
 //! whoever waits gets a server or hears that there is none.
 
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
 mod ahead;
 mod balance;
 mod choice;

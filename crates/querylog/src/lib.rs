@@ -10,6 +10,9 @@
 //! [`slow`] and [`audit`] (a record's bytes), `numbers` (names of files). The rest are a file
 //! (`output`) and the thread (`writer`).
 
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
 pub mod audit;
 pub mod binary;
 mod clock;

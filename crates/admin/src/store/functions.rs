@@ -64,6 +64,7 @@ fn sha2_hash(password: &[u8], salt: [u8; SALT_LEN]) -> Result<String> {
     String::from_utf8(hash).map_err(|_| failure("the salt is not UTF-8 text"))
 }
 
+#[expect(clippy::indexing_slicing, reason = "six bits, and 64 letters")]
 fn random_salt() -> [u8; SALT_LEN] {
     random::bytes::<SALT_LEN>().map(|byte| SALT_ALPHABET[usize::from(byte & 63)])
 }
