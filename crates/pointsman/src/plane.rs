@@ -11,7 +11,7 @@ use admin::{
     UserConnections,
 };
 use config::{Config, RowProblem};
-use proxy::stats::{self, DigestStats, ErrorStats, ServerStats, SessionStats, StatementStats};
+use observe::rows::{self as stats, DigestStats, ErrorStats, ServerStats, SessionStats, StatementStats};
 use proxy::{ApplyError, Assumed, AuditEvent, AuditRecord, Check, Port, Remote, rule_problem};
 use rustls::ServerConfig;
 use tokio::sync::mpsc::UnboundedSender;

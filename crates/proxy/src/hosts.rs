@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use config::{Listener, MysqlVariables};
 
-use crate::stats::ClientHost;
+use observe::rows::ClientHost;
 
 /// The addresses. Times are since the start of the proxy.
 #[derive(Debug, Default)]

@@ -54,7 +54,6 @@ mod snapshot;
 pub mod stage;
 mod state;
 mod statement;
-pub mod stats;
 mod texts;
 mod threads;
 mod tunnel;

@@ -29,13 +29,13 @@ use crate::routing::routes;
 use crate::servers::collations::collations;
 use crate::servers::probe_new;
 use crate::shared::Shared;
-use crate::stats::{
+use crate::tls::TlsError;
+use crate::worker::{Inbox, Message, Question, Worker};
+use observe::rows::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
     ErrorStats, FreeConnection, GtidStats, InjectionStats, MemberStats, ServerEvent, ServerStats,
     SessionStats, UserConnections,
 };
-use crate::tls::TlsError;
-use crate::worker::{Inbox, Message, Question, Worker};
 
 /// A running proxy, as others see it. Copies mean the same proxy. Of one that has ended, calls do
 /// nothing.

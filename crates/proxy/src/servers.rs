@@ -21,8 +21,8 @@ use wire::auth::Secret;
 use wire::{Capabilities, packet};
 
 use crate::limits::PROBE_WAIT_MAX;
-use crate::stats::Collation;
 use crate::users::User;
+use observe::rows::Collation;
 
 use collations::{Listed, Login};
 

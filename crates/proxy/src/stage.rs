@@ -28,12 +28,12 @@ use crate::remote::{ApplyError, listed};
 use crate::routing::Routing;
 use crate::shared::Shared;
 use crate::sock::Sock;
-use crate::stats::{
+use crate::tls::Tls;
+use crate::worker::{Inbox, Message, Worker};
+use observe::rows::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, CommandCounts, DigestStats, ErrorStats,
     FreeConnection, GtidStats, InjectionStats, ServerEvent, ServerStats, SessionStats, StatementStats,
 };
-use crate::tls::Tls;
-use crate::worker::{Inbox, Message, Worker};
 
 /// One worker, without threads or sockets.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use wire::auth::{Credential, caching_sha2};
 use crate::limit::{Limit, Rates};
 use crate::limits::DECOYS_MAX;
 use crate::random;
-use crate::stats::UserConnections;
+use observe::rows::UserConnections;
 
 pub(crate) use user::User;
 

@@ -9,7 +9,7 @@ use crate::finding::{Finding, Rule};
 const FLOORS: &[&[&str]] = &[
     &["heap", "memtable", "monitor", "pool", "querylog", "sched", "sql", "tidy", "wire"],
     &["config"],
-    &["net", "route"],
+    &["net", "observe", "route"],
     &["admin", "proxy"],
     &["pointsman"],
 ];

@@ -16,8 +16,8 @@ use super::unhealthy;
 use crate::arrival::Peer;
 use crate::counts::report::address;
 use crate::invariant::Broken;
-use crate::stats::FreeConnection;
 use crate::worker::Worker;
+use observe::rows::FreeConnection;
 
 /// An idle connection.
 #[derive(Debug)]

@@ -32,8 +32,8 @@ use super::{Backend, QUIT, drain_reply, internal_query};
 use crate::arrival::Peer;
 use crate::counts::Counter;
 use crate::limits::{KEPT_IDLE, LOOKS_MAX, MOVE_WAIT};
-use crate::stats::FreeConnection;
 use crate::worker::Worker;
+use observe::rows::FreeConnection;
 
 /// The connections of one worker.
 #[derive(Debug, Default)]

@@ -15,8 +15,8 @@ use crate::backend::{Backend, Target};
 use crate::client::login::Account;
 use crate::counts::report::address;
 use crate::document::{self, Value};
-use crate::stats::SessionStats;
 use crate::users::User;
+use observe::rows::SessionStats;
 
 /// What is known.
 #[derive(Debug, Default)]

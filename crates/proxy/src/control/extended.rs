@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::Control;
 use crate::document::Value::List;
 use crate::document::{Form, Value, object, plain, text};
-use crate::stats::SessionStats;
+use observe::rows::SessionStats;
 
 impl Control {
     /// The document about the session whose row this is.

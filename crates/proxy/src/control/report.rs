@@ -9,7 +9,7 @@ use wire::command::Kind;
 use super::{Activity, Control};
 use crate::holders::Holder;
 use crate::state::Pin;
-use crate::stats::SessionStats;
+use observe::rows::SessionStats;
 
 impl Control {
     /// The session as a row of a list, at `now`.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use crate::statement::class::{CLASSES, Class};
-use crate::stats::CommandCounts;
+use observe::rows::CommandCounts;
 
 /// The longest times of all buckets but the last one, in microseconds.
 const BUCKETS_US: [u64; 11] =

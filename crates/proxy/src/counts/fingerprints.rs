@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use sql::injection::Fingerprint;
 
-use crate::stats::InjectionStats;
+use observe::rows::InjectionStats;
 
 /// Those of one worker. There are no more of them than the detector has fingerprints.
 #[derive(Debug, Default)]

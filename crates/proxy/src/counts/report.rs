@@ -11,7 +11,7 @@ use super::{COUNTERS, Counter, Counts, digests};
 use crate::backend::Target;
 use crate::ledger::report::Sums;
 use crate::names::NameCounts;
-use crate::stats::{CommandCounts, ErrorStats, ServerStats};
+use observe::rows::{CommandCounts, ErrorStats, ServerStats};
 
 /// What one worker answers who asks for its counters, or the sum of several.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use super::{Copied, Slice};
 use crate::limits::{STATEMENTS_SHOWN_BYTES_MAX, STATEMENTS_SHOWN_MAX};
-use crate::stats::StatementStats;
+use observe::rows::StatementStats;
 
 /// Bits of a hash that are no part of the number that is shown: 52 bits are left, which programs
 /// that take numbers for floating point can tell apart.

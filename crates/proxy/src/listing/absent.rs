@@ -9,7 +9,7 @@ use wire::frame::put_message;
 use wire::packet::{Eof, TextRow};
 use wire::{Capabilities, StatusFlags};
 
-use crate::stats::SessionStats;
+use observe::rows::SessionStats;
 
 /// Columns of the list: `Id`, `User`, `Host`, `db`, `Command`, `Time`, `State`, `Info`.
 const COLUMNS: usize = 8;

@@ -8,7 +8,7 @@ use config::Endpoint;
 use super::probe::Outcome;
 use crate::counts::report::address;
 use crate::limits::SERVER_EVENTS_MAX;
-use crate::stats::{AuroraCheckStats, AuroraFailover};
+use observe::rows::{AuroraCheckStats, AuroraFailover};
 
 /// What was found.
 #[derive(Debug, Default)]

@@ -12,7 +12,7 @@ pub(super) mod group;
 use config::Endpoint;
 use monitor::Word;
 
-use crate::stats::Detail;
+use observe::rows::Detail;
 
 /// What the log of checks says about a word, in one row or more.
 pub(super) fn details(word: &Word<Endpoint>) -> Vec<Vec<Detail>> {

@@ -9,7 +9,7 @@ use config::Endpoint;
 use monitor::{Feed, FeedError, Gtid, Line};
 
 use crate::counts::report::address;
-use crate::stats::GtidStats;
+use observe::rows::GtidStats;
 
 /// What is known of all servers that have a reader.
 #[derive(Debug, Default)]

@@ -15,7 +15,7 @@ use super::probe::Outcome;
 use crate::clock::unix_us;
 use crate::counts::report::address;
 use crate::limits::{CHECKS_KEPT_MAX, SERVER_EVENTS_MAX};
-use crate::stats::{AuroraCheckStats, AuroraFailover, CheckStats, Detail, ServerEvent};
+use observe::rows::{AuroraCheckStats, AuroraFailover, CheckStats, Detail, ServerEvent};
 
 /// What was found.
 #[derive(Debug, Default)]

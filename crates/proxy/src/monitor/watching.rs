@@ -24,7 +24,7 @@ use crate::backend::Target;
 use crate::clock::unix_us;
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
-use crate::stats::MemberStats;
+use observe::rows::MemberStats;
 
 /// What the monitor is told.
 #[derive(Debug, Clone, Copy, Default)]

@@ -4,7 +4,7 @@ use super::Remote;
 use crate::ledger::Slice;
 use crate::ledger::report::{Sums, list, sums};
 use crate::limits::DIGESTS_PAUSE;
-use crate::stats::StatementStats;
+use observe::rows::StatementStats;
 
 impl Remote {
     /// What sessions have prepared, and connections to servers, of all workers together: one for

@@ -19,9 +19,9 @@ use crate::exchange::Exchange;
 use crate::kill::Stranger;
 use crate::limits::{COLLATIONS_MAX, COLLATIONS_SERVERS_MAX, COLLATIONS_TIME_MAX, COLLATIONS_USERS_MAX};
 use crate::sock::Sock;
-use crate::stats::Collation;
 use crate::users::User;
 use crate::worker::Worker;
+use observe::rows::Collation;
 
 /// The list, in the words of MariaDB 10.10 and later, where a collation like `uca1400_ai_ci` has a
 /// number with each character set; and in those of all others, which answer the first with an

@@ -9,7 +9,7 @@ use super::backlog::front;
 use super::course::decided::Decided;
 use super::execute::id;
 use crate::counts::digests::{Digests, Names, Place, Who};
-use crate::stats::NO_HOSTGROUP;
+use observe::rows::NO_HOSTGROUP;
 
 impl Session {
     /// Where a command is counted that the backend in use gets; nothing if it is no statement to be

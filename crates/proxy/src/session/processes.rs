@@ -14,8 +14,8 @@ use crate::error::ClientError;
 use crate::limits::{SESSIONS_LISTED_MAX, SESSIONS_WAIT_MAX};
 use crate::listing::Absent;
 use crate::statement::Own;
-use crate::stats::SessionStats;
 use crate::worker::Worker;
+use observe::rows::SessionStats;
 
 impl Session {
     /// Whether the sessions are known that such a statement needs: it is forwarded like any other.

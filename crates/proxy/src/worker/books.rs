@@ -13,7 +13,7 @@ use crate::directory::Seat;
 use crate::document::Form;
 use crate::holders::Holders;
 use crate::kill::{Request, Verdict};
-use crate::stats::SessionStats;
+use observe::rows::SessionStats;
 
 impl Worker {
     /// Enters a session into the worker's books; it leaves them when the guard is dropped.

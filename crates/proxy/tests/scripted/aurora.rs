@@ -119,7 +119,7 @@ async fn readers_of(world: &World, stage: &Stage, comment: &str, sessions: usize
 
 async fn until(stage: &Stage, hostgroup: u32, host: &str, event: &str) {
     let is_it =
-        |is: &proxy::stats::ServerEvent| is.hostgroup == hostgroup && is.host == host && is.event == event;
+        |is: &observe::rows::ServerEvent| is.hostgroup == hostgroup && is.host == host && is.event == event;
     while !stage.server_events().iter().any(is_it) {
         sleep(ms(10)).await;
     }

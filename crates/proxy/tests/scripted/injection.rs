@@ -2,8 +2,8 @@
 //! passes.
 
 use config::{Config, FirewallMode, FirewallRule, FirewallUser, QueryRule, SqliFingerprint};
+use observe::rows::InjectionStats;
 use proxy::stage::Stage;
-use proxy::stats::InjectionStats;
 use wire::command::Kind;
 
 use super::log::Lines;

@@ -1,8 +1,8 @@
 //! Who has which prepared statements, as statistics show it, and that the sums are those of the
 //! rows.
 
+use observe::rows::StatementStats;
 use proxy::stage::Stage;
-use proxy::stats::StatementStats;
 use tokio::time::sleep;
 use wire::command::Kind;
 

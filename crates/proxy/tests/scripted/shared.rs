@@ -10,7 +10,7 @@ use super::support::{
     CLASSIC, Client, Database, Servers, begin, config as usual, first_query, log_in, log_in_as, ms, options,
     options_for, play, rule, run, settle, stage, user,
 };
-use proxy::{stage::Stage, stats::FreeConnection};
+use proxy::stage::Stage;
 
 /// The question that goes with a login or a reset over a connection that is there.
 const QUESTION: &str = "SELECT @@init_connect <> '', @@GLOBAL.max_allowed_packet, @@max_statement_time, @@GLOBAL.max_statement_time";
@@ -402,8 +402,8 @@ fn who_asks_sees_the_connections_that_nobody_uses() {
         let (stage, _servers, mut one, mut two, mut server) = two().await;
         settle().await;
         let free = stage.free_connections();
-        let row = |free: &FreeConnection| (free.hostgroup, free.host.clone(), free.port, free.user.clone());
-        assert_eq!(free.iter().map(row).collect::<Vec<_>>(), [(0, "db".to_owned(), 3306, "app".to_owned())]);
+        let rows: Vec<_> = free.iter().map(|is| (is.hostgroup, &*is.host, is.port, &*is.user)).collect();
+        assert_eq!(rows, [(0, "db", 3306, "app")]);
         assert_eq!((free[0].fd, free[0].schema.as_deref()), (-1, None));
         assert_eq!(stage.global("MyHGM_myconnpoll_push"), 2);
         one.send_query("SELECT 1").await;

@@ -8,7 +8,7 @@ use config::in_turns;
 use super::tally::Tally;
 use super::{Copied, Names, Size, Table};
 use crate::limits::DIGESTS_PER_TURN;
-use crate::stats::DigestStats;
+use observe::rows::DigestStats;
 
 /// What is put together. Two that differ nearly always do so in the first number: the names are
 /// seldom looked at.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::report::Sums;
 use super::*;
 use crate::random::Dice;
-use crate::stats::DigestStats;
+use observe::rows::DigestStats;
 
 fn digests(budget: usize) -> Digests {
     let digests = Digests::new(7);

@@ -6,7 +6,7 @@ use config::{AuroraHostgroups, Endpoint};
 use monitor::{AuroraMember, AuroraWord, Word};
 
 use super::super::question::Rows;
-use crate::stats::Detail;
+use observe::rows::Detail;
 
 /// Asks a server how its cluster is. Servers that were not heard of for three minutes, or say that
 /// they are ten behind, are mostly none any more.

@@ -5,7 +5,7 @@ use monitor::{GaleraWord, Word};
 
 use super::super::question::Rows;
 use super::yes;
-use crate::stats::Detail;
+use observe::rows::Detail;
 
 /// Asks a node how it is. A node that is not ready refuses every statement but `SHOW` and `SET`.
 pub(in super::super) const QUESTIONS: [&str; 2] = [

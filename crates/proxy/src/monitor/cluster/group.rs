@@ -5,7 +5,7 @@ use monitor::{GroupMember, GroupWord, MemberState, Word};
 
 use super::super::question::Rows;
 use super::yes;
-use crate::stats::Detail;
+use observe::rows::Detail;
 
 /// Asks a member how it sees its group. A server that is in none has one row, or one with nothing
 /// about members.

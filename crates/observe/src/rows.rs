@@ -1,4 +1,5 @@
-//! What the proxy counts, as others read it from [`Remote`](crate::Remote).
+//! Rows of statistics: what the data plane knows of sessions, servers, statements and checks, as
+//! the control plane reads it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -169,7 +170,7 @@ pub struct ServerStats {
     pub status: &'static str,
     /// Connections that sessions have, or are making.
     pub used: u32,
-    /// Connections that nobody uses.
+    /// Connections that no session uses.
     pub free: u32,
     /// How long the last connection took to be made, its login included; zero if there was none.
     pub latency: Duration,
@@ -324,7 +325,7 @@ pub struct DigestStats {
 /// What a user has prepared in a schema. Names and texts need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatementStats {
-    /// A number of 52 bits, the same as long as somebody has the statement.
+    /// A number of 52 bits, the same as long as a client or a connection has the statement.
     pub id: u64,
     /// The schema; empty if there was none.
     pub schema: Box<[u8]>,
