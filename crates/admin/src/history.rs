@@ -280,36 +280,38 @@ mod tests {
         fn memory(&self) -> Vec<(&'static str, u64)> {
             vec![("jemalloc_resident", 4096)]
         }
-        fn processes(&self) -> Vec<crate::plane::Process> {
+        fn processes(&self) -> Vec<observe::rows::SessionStats> {
             Vec::new()
         }
-        fn pool(&self, _: bool) -> Vec<crate::plane::PoolServer> {
-            vec![crate::plane::PoolServer { hostgroup: 1, host: "a".to_owned(), ..Default::default() }]
+        fn pool(&self, _: bool) -> Vec<observe::rows::ServerStats> {
+            vec![observe::rows::ServerStats { hostgroup: 1, host: "a".to_owned(), ..Default::default() }]
         }
-        fn free_connections(&self) -> Vec<crate::plane::FreeConnection> {
+        fn free_connections(&self) -> Vec<observe::rows::FreeConnection> {
             Vec::new()
         }
-        fn collations(&self) -> Vec<crate::plane::Collation> {
+        fn collations(&self) -> Vec<observe::rows::Collation> {
             Vec::new()
         }
 
-        fn users(&self) -> Vec<crate::plane::UserConnections> {
+        fn users(&self) -> Vec<observe::rows::UserConnections> {
             Vec::new()
         }
-        fn commands(&self) -> Vec<crate::plane::CommandCounter> {
+        fn commands(&self) -> Vec<observe::rows::CommandCounts> {
             Vec::new()
         }
-        fn errors(&self, _: bool) -> Vec<crate::plane::ServerError> {
+        fn errors(&self, _: bool) -> Vec<observe::rows::ErrorStats> {
             Vec::new()
         }
         fn rule_hits(&self) -> Vec<(i64, u64)> {
             Vec::new()
         }
-        fn client_hosts(&self, _: bool) -> Vec<crate::plane::ClientHost> {
+        fn client_hosts(&self, _: bool) -> Vec<observe::rows::ClientHost> {
             Vec::new()
         }
-        fn digests(&self, _: bool, _: bool) -> Vec<crate::plane::Digest> {
-            (0..3).map(|digest| crate::plane::Digest { digest, count: 2, ..Default::default() }).collect()
+        fn digests(&self, _: bool, _: bool) -> Vec<observe::rows::DigestStats> {
+            (0..3)
+                .map(|digest| observe::rows::DigestStats { digest, count: 2, ..Default::default() })
+                .collect()
         }
         fn forget_digests(&self) {}
 

@@ -3,22 +3,19 @@
 //! milliseconds, never for a client; only health checks ask from elsewhere.
 
 mod checks;
-mod clients;
-mod servers;
-mod statements;
 mod wishes;
 
 use std::sync::Arc;
 
 use config::{Config, RowProblem};
+use observe::rows::{
+    AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
+    ErrorStats, FreeConnection, GtidStats, InjectionStats, MemberStats, ServerEvent, ServerStats,
+    SessionStats, StatementStats, UserConnections,
+};
 use rustls::ServerConfig;
 
-pub use self::checks::{AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult};
-pub use self::clients::{ClientHost, Process, UserConnections};
-pub use self::servers::{
-    Collation, ExecutedGtids, FreeConnection, Member, PoolServer, ServerError, ServerEvent,
-};
-pub use self::statements::{CommandCounter, Digest, Injection, PreparedStatement};
+pub use self::checks::CheckKind;
 pub use self::wishes::{AdminDid, AdminEvent, Explained, NotApplied, Order, Question};
 
 /// The running proxy, as the admin port sees it.
@@ -54,23 +51,23 @@ pub trait DataPlane: Send + Sync + 'static {
     fn memory(&self) -> Vec<(&'static str, u64)>;
 
     /// The clients that there are.
-    fn processes(&self) -> Vec<Process>;
+    fn processes(&self) -> Vec<SessionStats>;
 
     /// The servers, with counters; `reset` makes the counters start again from 0.
-    fn pool(&self, reset: bool) -> Vec<PoolServer>;
+    fn pool(&self, reset: bool) -> Vec<ServerStats>;
 
     /// The servers that are in use in each hostgroup; `None`: those of `mysql_servers`.
-    fn members(&self) -> Option<Vec<Member>> {
+    fn members(&self) -> Option<Vec<MemberStats>> {
         None
     }
 
     /// What came of the checks of servers of this kind, the oldest first.
-    fn checks(&self, _kind: CheckKind) -> Vec<CheckResult> {
+    fn checks(&self, _kind: CheckKind) -> Vec<CheckStats> {
         Vec::new()
     }
 
     /// Checks of the servers of Aurora clusters.
-    fn aurora_checks(&self) -> Vec<AuroraChecks> {
+    fn aurora_checks(&self) -> Vec<AuroraCheckStats> {
         Vec::new()
     }
 
@@ -95,18 +92,18 @@ pub trait DataPlane: Send + Sync + 'static {
     fn users(&self) -> Vec<UserConnections>;
 
     /// Counters of statements by their kind.
-    fn commands(&self) -> Vec<CommandCounter>;
+    fn commands(&self) -> Vec<CommandCounts>;
 
     /// Errors that servers answered; `reset` forgets them.
-    fn errors(&self, reset: bool) -> Vec<ServerError>;
+    fn errors(&self, reset: bool) -> Vec<ErrorStats>;
 
     /// Statements that looked like injected SQL, by fingerprint.
-    fn injections(&self) -> Vec<Injection> {
+    fn injections(&self) -> Vec<InjectionStats> {
         Vec::new()
     }
 
     /// What servers have executed, as far as they have a `gtid_port`.
-    fn gtids(&self) -> Vec<ExecutedGtids> {
+    fn gtids(&self) -> Vec<GtidStats> {
         Vec::new()
     }
 
@@ -118,14 +115,14 @@ pub trait DataPlane: Send + Sync + 'static {
 
     /// Statements by digest, in the order of the key of `stats_mysql_query_digest`; `reset` makes
     /// the counters start again. With `latency` the percentiles are there.
-    fn digests(&self, reset: bool, latency: bool) -> Vec<Digest>;
+    fn digests(&self, reset: bool, latency: bool) -> Vec<DigestStats>;
 
     /// Forgets all digests.
     fn forget_digests(&self);
 
     /// What clients and connections to servers have prepared, in the order of the numbers. Some are
     /// left out if there are very many.
-    fn statements(&self) -> Vec<PreparedStatement> {
+    fn statements(&self) -> Vec<StatementStats> {
         Vec::new()
     }
 

@@ -7,10 +7,11 @@ mod prepared;
 pub(crate) mod prometheus;
 mod tables;
 
+use observe::rows::DigestStats;
 use rusqlite::types::Value;
 
 use crate::answer::AdminError;
-use crate::plane::{DataPlane, Digest};
+use crate::plane::DataPlane;
 use crate::store::Store;
 use crate::who::Rights;
 
@@ -110,7 +111,7 @@ pub(crate) fn pool_rows(plane: &dyn DataPlane) -> Vec<Vec<Value>> {
 }
 
 /// A row of `stats_mysql_query_digest`.
-pub(crate) fn digest_row(digest: &Digest) -> Vec<Value> {
+pub(crate) fn digest_row(digest: &DigestStats) -> Vec<Value> {
     digests::digest(digest)
 }
 

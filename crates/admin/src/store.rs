@@ -22,11 +22,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use config::schema::Section;
 use config::{Config, Draft, Row, RowProblem};
 use memtable::{Lists, Rows};
+use observe::rows::Collation;
 use rusqlite::Connection;
 
 use crate::answer::{AdminError, Answer};
 use crate::checksum::Checksums;
-use crate::plane::{Collation, DataPlane};
+use crate::plane::DataPlane;
 use crate::who::Rights;
 
 pub(crate) use functions::from_unix_time;

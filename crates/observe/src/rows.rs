@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A collation, as a server lists it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row of `mysql_collations`: a collation, as a server lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Collation {
     /// The number by which clients name it.
     pub id: u32,
@@ -18,16 +18,16 @@ pub struct Collation {
     pub is_default: bool,
 }
 
-/// A connection to a server that no session uses at the moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row of `stats_mysql_free_connections`: a connection to a server that no session uses.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FreeConnection {
     /// The socket's file descriptor; -1 if it has none.
     pub fd: i32,
-    /// The hostgroup, and the server's host and port as in `mysql_servers`.
+    /// The hostgroup.
     pub hostgroup: u32,
-    /// See there.
+    /// The server's host as in `mysql_servers`, or the path of a Unix socket.
     pub host: String,
-    /// See there.
+    /// Its port; 0 for a Unix socket.
     pub port: u16,
     /// Whose connection it is.
     pub user: String,
@@ -37,8 +37,8 @@ pub struct FreeConnection {
     pub idle: Duration,
 }
 
-/// How many clients a user has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row of `stats_mysql_users`: how many clients a user has.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UserConnections {
     /// The user's name.
     pub user: String,
@@ -48,7 +48,7 @@ pub struct UserConnections {
     pub max: u32,
 }
 
-/// Statements of one class.
+/// A row of `stats_mysql_commands_counters`: statements of one class.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandCounts {
     /// ProxySQL's name of the class.
@@ -62,8 +62,8 @@ pub struct CommandCounts {
     pub buckets: [u64; 12],
 }
 
-/// What came of one check of a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row of a table `monitor.mysql_server_..._log`: what came of one check of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CheckStats {
     /// The host, or the path of a Unix socket.
     pub host: String,
@@ -92,8 +92,8 @@ pub enum Detail {
     Number(i64),
 }
 
-/// Checks of a server of an Aurora cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row of `mysql_server_aws_aurora_check_status`: checks of a server of an Aurora cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuroraCheckStats {
     /// The cluster's writer hostgroup.
     pub writer_hostgroup: u32,
@@ -111,8 +111,8 @@ pub struct AuroraCheckStats {
     pub error: Option<String>,
 }
 
-/// A server of an Aurora cluster became its writer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row of `mysql_server_aws_aurora_failovers`: a server of an Aurora cluster became its writer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuroraFailover {
     /// The cluster's writer hostgroup.
     pub writer_hostgroup: u32,
@@ -122,8 +122,8 @@ pub struct AuroraFailover {
     pub time_us: u64,
 }
 
-/// A change of a server in a hostgroup.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row of `stats_pointsman_server_events`: a change of a server in a hostgroup.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerEvent {
     /// When it was, in microseconds of Unix time.
     pub time_us: u64,
@@ -140,7 +140,7 @@ pub struct ServerEvent {
 }
 
 /// A server that is in use in a hostgroup.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MemberStats {
     /// The hostgroup.
     pub hostgroup: u32,
@@ -157,8 +157,8 @@ pub struct MemberStats {
     pub discovered: Option<config::Server>,
 }
 
-/// One server of a hostgroup.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row of `stats_mysql_connection_pool`: a server of a hostgroup.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerStats {
     /// The hostgroup.
     pub hostgroup: u32,
@@ -190,8 +190,8 @@ pub struct ServerStats {
     pub bytes_received: u64,
 }
 
-/// One session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row of `stats_mysql_processlist`: a session.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionStats {
     /// The worker's number.
     pub worker: u16,
@@ -222,8 +222,9 @@ pub struct SessionStats {
     pub extended: Option<String>,
 }
 
-/// What a server has executed, as the reader of its binary log says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row of `stats_mysql_gtid_executed`: what a server has executed, as the reader of its binary
+/// log says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GtidStats {
     /// Its host.
     pub host: String,
@@ -235,8 +236,8 @@ pub struct GtidStats {
     pub events: u64,
 }
 
-/// Errors that a server has answered, all alike.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row of `stats_mysql_errors`: errors that a server has answered, all alike.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ErrorStats {
     /// The hostgroup of the server.
     pub hostgroup: u32,
@@ -262,8 +263,8 @@ pub struct ErrorStats {
     pub message: String,
 }
 
-/// Statements with one fingerprint of injected SQL.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row of `stats_pointsman_sqli_fingerprints`: statements with one fingerprint of injected SQL.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InjectionStats {
     /// The fingerprint.
     pub fingerprint: String,
@@ -278,10 +279,11 @@ pub struct InjectionStats {
 /// The hostgroup of statements that the proxy answers itself; tables show -1.
 pub const NO_HOSTGROUP: u32 = u32::MAX;
 
-/// Statements of one digest, by one user with one schema, to the servers of one hostgroup. Times
-/// are whole microseconds, from a statement's arrival to the end of its answer. Names and texts
-/// need not be UTF-8.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row of `stats_mysql_query_digest` and `stats_pointsman_digest_latency`: statements of one
+/// digest, by one user with one schema, to the servers of one hostgroup. Times are whole
+/// microseconds, from a statement's arrival to the end of its answer. Names and texts need not be
+/// UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DigestStats {
     /// The hostgroup; [`NO_HOSTGROUP`] for what the proxy answered itself.
     pub hostgroup: u32,
@@ -322,8 +324,9 @@ pub struct DigestStats {
     pub percentiles_us: [u64; 4],
 }
 
-/// What a user has prepared in a schema. Names and texts need not be UTF-8.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row of `stats_mysql_prepared_statements_info`: what a user has prepared in a schema. Names and
+/// texts need not be UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StatementStats {
     /// A number of 52 bits, the same as long as a client or a connection has the statement.
     pub id: u64,
@@ -345,7 +348,7 @@ pub struct StatementStats {
     pub text: Box<[u8]>,
 }
 
-/// An address whose connections have failed.
+/// A row of `stats_mysql_client_host_cache`: an address whose connections have failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientHost {
     /// The address.

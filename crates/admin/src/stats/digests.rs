@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use observe::rows::{DigestStats, NO_HOSTGROUP};
 use rusqlite::types::Value;
 
 use super::listed::{Found, Listed, lossy};
 use super::tables::{Row, number, text};
-use crate::plane::{DataPlane, Digest};
+use crate::plane::DataPlane;
 use crate::store::Store;
 use crate::tables::{DIGEST_LATENCY, DIGESTS, DIGESTS_RESET};
 
@@ -31,10 +32,10 @@ pub(super) fn refresh(names: &[String], store: &mut Store, plane: &dyn DataPlane
 const KEY_COLUMNS: usize = 6;
 
 /// What tells digests apart, and the text.
-fn key(digest: &Digest, column: usize) -> Value {
+fn key(digest: &DigestStats, column: usize) -> Value {
     match column {
         // What the proxy answered itself.
-        0 if digest.hostgroup == u32::MAX => Value::Integer(-1),
+        0 if digest.hostgroup == NO_HOSTGROUP => Value::Integer(-1),
         0 => number(digest.hostgroup.into()),
         1 => lossy(&digest.schema),
         2 => lossy(&digest.user),
@@ -45,7 +46,7 @@ fn key(digest: &Digest, column: usize) -> Value {
 }
 
 /// A cell of `stats_mysql_query_digest`.
-fn counts(digest: &Digest, column: usize) -> Value {
+fn counts(digest: &DigestStats, column: usize) -> Value {
     let counters = [
         digest.count,
         digest.first_seen,
@@ -60,7 +61,7 @@ fn counts(digest: &Digest, column: usize) -> Value {
 }
 
 /// A cell of `stats_pointsman_digest_latency`.
-fn latencies(digest: &Digest, column: usize) -> Value {
+fn latencies(digest: &DigestStats, column: usize) -> Value {
     let [p50, p95, p99, p999] = digest.percentiles_us;
     let counters = [
         digest.count,
@@ -82,7 +83,7 @@ fn latencies(digest: &Digest, column: usize) -> Value {
 }
 
 /// A cell of a row that begins with the [`key`].
-fn cell(digest: &Digest, column: usize, counters: &[u64]) -> Value {
+fn cell(digest: &DigestStats, column: usize, counters: &[u64]) -> Value {
     match column.checked_sub(KEY_COLUMNS) {
         None => key(digest, column),
         Some(at) => counters.get(at).map_or(Value::Null, |counter| number(*counter)),
@@ -93,6 +94,6 @@ fn cell(digest: &Digest, column: usize, counters: &[u64]) -> Value {
 const COLUMNS: usize = 14;
 
 /// A row of `stats_mysql_query_digest`.
-pub(super) fn digest(digest: &Digest) -> Row {
+pub(super) fn digest(digest: &DigestStats) -> Row {
     (0..COLUMNS).map(|column| counts(digest, column)).collect()
 }

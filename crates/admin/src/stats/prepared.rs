@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use observe::rows::StatementStats;
 use rusqlite::types::Value;
 
 use super::listed::{Found, Listed, lossy};
 use super::tables::{number, text};
-use crate::plane::{DataPlane, PreparedStatement};
+use crate::plane::DataPlane;
 use crate::store::Store;
 use crate::tables::PREPARED_STATEMENTS;
 
@@ -19,7 +20,7 @@ pub(super) fn refresh(names: &[String], store: &mut Store, plane: &dyn DataPlane
 }
 
 /// A cell of `stats_mysql_prepared_statements_info`.
-fn cell(statement: &PreparedStatement, column: usize) -> Value {
+fn cell(statement: &StatementStats, column: usize) -> Value {
     match column {
         0 => number(statement.id),
         1 => lossy(&statement.schema),

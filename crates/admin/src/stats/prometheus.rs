@@ -123,7 +123,8 @@ fn of_servers(plane: &dyn DataPlane, out: &mut Out) {
     }
     let mut errors: BTreeMap<_, u64> = BTreeMap::new();
     for error in plane.errors(false) {
-        *errors.entry((error.server, error.code)).or_default() += error.count;
+        let server = (error.hostgroup, error.host, error.port);
+        *errors.entry((server, error.code)).or_default() += error.count;
     }
     // ProxySQL has it under two names.
     for name in ["mysql_error_total", "proxysql_mysql_error_total"] {

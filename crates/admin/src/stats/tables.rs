@@ -3,13 +3,16 @@
 //! Source of tables and columns: ProxySQL 2.7's schema `stats`.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
 
+use observe::rows::{
+    AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, CommandCounts, Detail, ErrorStats,
+    FreeConnection, GtidStats, InjectionStats, ServerEvent, ServerStats, SessionStats, UserConnections,
+};
 use rusqlite::types::Value;
 
-use crate::plane::{
-    AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost, CommandCounter, DataPlane,
-    ExecutedGtids, FreeConnection, Injection, PoolServer, Process, ServerError, ServerEvent, UserConnections,
-};
+use crate::plane::{CheckKind, DataPlane};
 use crate::store::from_unix_time;
 
 /// A row of any of them.
@@ -84,7 +87,7 @@ pub(super) static TABLES: [Table; 14] = [
     Table {
         name: "stats_mysql_client_host_cache",
         reset: Some("stats_mysql_client_host_cache_reset"),
-        rows: |plane, reset| plane.client_hosts(reset).into_iter().map(client_host).collect(),
+        rows: |plane, reset| plane.client_hosts(reset).iter().map(client_host).collect(),
     },
 ];
 
@@ -132,27 +135,37 @@ pub(super) const AURORA_CHECKS: &str = "mysql_server_aws_aurora_check_status";
 pub(super) const AURORA_FAILOVERS: &str = "mysql_server_aws_aurora_failovers";
 
 /// A row of the first one.
-pub(super) fn aurora_checks(checks: AuroraChecks) -> Row {
-    let AuroraChecks { writer_hostgroup, host, port, last_s, total, well, error } = checks;
-    let last = text(moment(last_s));
+pub(super) fn aurora_checks(checks: AuroraCheckStats) -> Row {
+    let AuroraCheckStats { writer_hostgroup, host, port, last_us, total, well, error } = checks;
+    let last = text(moment(last_us));
     let (total, well) = (number(total), number(well));
     vec![number(writer_hostgroup.into()), text(host), number(port.into()), last, total, well, optional(error)]
 }
 
 /// A row of the second one.
 pub(super) fn aurora_failover(failover: AuroraFailover) -> Row {
-    let AuroraFailover { writer_hostgroup, host, time_s } = failover;
-    vec![number(writer_hostgroup.into()), text(host), text(moment(time_s))]
+    let AuroraFailover { writer_hostgroup, host, time_us } = failover;
+    vec![number(writer_hostgroup.into()), text(host), text(moment(time_us))]
 }
 
-/// `YYYY-MM-DD hh:mm:ss` in UTC.
-fn moment(seconds: u64) -> String {
-    from_unix_time(i64::try_from(seconds).unwrap_or(i64::MAX))
+/// `YYYY-MM-DD hh:mm:ss` in UTC; of microseconds of Unix time.
+fn moment(unix_us: u64) -> String {
+    from_unix_time((unix_us / 1_000_000).cast_signed())
+}
+
+/// A time in microseconds; one that is too long is the longest.
+pub(super) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The same in milliseconds.
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A row of one of them.
-pub(super) fn check_result(kind: CheckKind, result: CheckResult) -> Row {
-    let CheckResult { host, port, start_us, took_us, value, details, error } = result;
+pub(super) fn check_result(kind: CheckKind, result: CheckStats) -> Row {
+    let CheckStats { host, port, start_us, took_us, value, details, error } = result;
     let mut row = vec![text(host), number(port.into()), number(start_us), number(took_us)];
     match kind {
         CheckKind::Connect | CheckKind::Ping => {}
@@ -181,10 +194,10 @@ pub(super) fn check_result(kind: CheckKind, result: CheckResult) -> Row {
     row
 }
 
-fn detail(detail: CheckDetail) -> Value {
+fn detail(detail: Detail) -> Value {
     match detail {
-        CheckDetail::Text(said) => text(said),
-        CheckDetail::Number(number) => Value::Integer(number),
+        Detail::Text(said) => text(said),
+        Detail::Number(number) => Value::Integer(number),
     }
 }
 
@@ -194,55 +207,53 @@ fn server_event(event: ServerEvent) -> Row {
 }
 
 /// A row of `stats_mysql_connection_pool`.
-pub(super) fn pool_server(server: PoolServer) -> Row {
+pub(super) fn pool_server(server: ServerStats) -> Row {
     vec![
         number(server.hostgroup.into()),
         text(server.host),
         number(server.port.into()),
         text(server.status),
-        number(server.used),
-        number(server.free),
-        number(server.ok),
-        number(server.err),
-        number(server.max_used),
+        number(server.used.into()),
+        number(server.free.into()),
+        number(server.opened),
+        number(server.failed),
+        number(server.most_used.into()),
         number(server.queries),
         number(server.synced),
         number(server.bytes_sent),
         number(server.bytes_received),
-        number(server.latency_us),
+        number(micros(server.latency)),
     ]
 }
 
-fn executed(gtids: ExecutedGtids) -> Row {
-    let ExecutedGtids { host, port, executed, events } = gtids;
+fn executed(gtids: GtidStats) -> Row {
+    let GtidStats { host, port, executed, events } = gtids;
     vec![text(host), number(port.into()), optional(executed), number(events)]
 }
 
 fn free_connection(connection: FreeConnection) -> Row {
-    let (hostgroup, host, port) = connection.server;
     vec![
         Value::Integer(connection.fd.into()),
-        number(hostgroup.into()),
-        text(host),
-        number(port.into()),
+        number(connection.hostgroup.into()),
+        text(connection.host),
+        number(connection.port.into()),
         text(connection.user),
         optional(connection.schema),
         Value::Null,
         Value::Null,
         Value::Null,
         Value::Null,
-        number(connection.idle_ms),
+        number(millis(connection.idle)),
         Value::Null,
         Value::Null,
     ]
 }
 
-fn server_error(error: ServerError) -> Row {
-    let (hostgroup, host, port) = error.server;
+fn server_error(error: ErrorStats) -> Row {
     vec![
-        number(hostgroup.into()),
-        text(host),
-        number(port.into()),
+        number(error.hostgroup.into()),
+        text(error.host),
+        number(error.port.into()),
         text(error.user),
         text(error.client),
         text(error.schema),
@@ -254,47 +265,50 @@ fn server_error(error: ServerError) -> Row {
     ]
 }
 
-fn injection(injection: Injection) -> Row {
-    let Injection { fingerprint, found, passed, digest } = injection;
+fn injection(injection: InjectionStats) -> Row {
+    let InjectionStats { fingerprint, found, passed, digest } = injection;
     vec![text(fingerprint), number(found), number(passed), text(format!("0x{digest:016X}"))]
 }
 
 /// Who keeps connections from others, and why: one row for each reason, user and hostgroup.
-fn pins(processes: &[Process]) -> Vec<Row> {
-    let mut rows: BTreeMap<(&str, &str, u32), (u64, u64, u32)> = BTreeMap::new();
+fn pins(processes: &[SessionStats]) -> Vec<Row> {
+    let mut rows: BTreeMap<(&str, &str, u32), (u64, Duration, u32)> = BTreeMap::new();
     for process in processes {
-        let Some((reason, ms)) = process.pin else { continue };
+        let Some((reason, time)) = process.pin else { continue };
         let key = (reason, process.user.as_str(), process.hostgroup);
         let (sessions, oldest, session) = rows.entry(key).or_default();
         *sessions += 1;
-        if *sessions == 1 || ms > *oldest {
-            (*oldest, *session) = (ms, process.id);
+        if *sessions == 1 || time > *oldest {
+            (*oldest, *session) = (time, process.id);
         }
     }
-    let row =
-        |((reason, user, hostgroup), (sessions, oldest, session)): ((&str, &str, u32), (u64, u64, u32))| {
-            vec![
-                text(reason),
-                text(user),
-                number(hostgroup.into()),
-                number(sessions),
-                number(oldest),
-                number(session.into()),
-            ]
-        };
+    let row = |((reason, user, hostgroup), (sessions, oldest, session)): (
+        (&str, &str, u32),
+        (u64, Duration, u32),
+    )| {
+        vec![
+            text(reason),
+            text(user),
+            number(hostgroup.into()),
+            number(sessions),
+            number(millis(oldest)),
+            number(session.into()),
+        ]
+    };
     rows.into_iter().map(row).collect()
 }
 
-fn process(process: Process) -> Row {
-    let (client_host, client_port) = process.client;
+fn process(process: SessionStats) -> Row {
     let end = |end: Option<(String, u16)>| match end {
         Some((host, port)) => (text(host), number(port.into())),
         None => (Value::Null, Value::Null),
     };
-    let (local_host, local_port) = end(process.local);
+    let address = |(ip, port): (IpAddr, u16)| (ip.to_string(), port);
+    let (client_host, client_port) = process.client.map_or_else(|| ("localhost".to_owned(), 0), address);
+    let (local_host, local_port) = end(process.local.map(address));
     let (server_host, server_port) = end(process.server);
     vec![
-        number(process.thread.into()),
+        number(process.worker.into()),
         number(process.id.into()),
         text(process.user),
         optional(process.schema),
@@ -306,18 +320,16 @@ fn process(process: Process) -> Row {
         server_host,
         server_port,
         text(process.command),
-        number(process.time_ms),
-        lossy(process.info),
+        number(millis(process.time)),
+        lossy(process.statement),
         number(0),
-        optional(
-            process.extended.or_else(|| {
-                process.pin.map(|(pin, ms)| format!(r#"{{"pinned_by":"{pin}","pinned_ms":{ms}}}"#))
-            }),
-        ),
+        optional(process.extended.or_else(|| {
+            process.pin.map(|(pin, time)| format!(r#"{{"pinned_by":"{pin}","pinned_ms":{}}}"#, millis(time)))
+        })),
     ]
 }
 
-fn command(counter: &CommandCounter) -> Row {
+fn command(counter: &CommandCounts) -> Row {
     let mut row = vec![text(counter.command), number(counter.total_us), number(counter.count)];
     row.extend(counter.buckets.map(number));
     row
@@ -327,8 +339,8 @@ fn user(user: UserConnections) -> Row {
     vec![text(user.user), number(user.connections.into()), number(user.max.into())]
 }
 
-fn client_host(host: ClientHost) -> Row {
-    vec![text(host.address), number(host.errors), number(host.last_updated)]
+fn client_host(host: &ClientHost) -> Row {
+    vec![text(host.address.to_string()), number(host.errors), number(micros(host.last))]
 }
 
 #[cfg(test)]
@@ -337,13 +349,14 @@ mod tests {
 
     #[test]
     fn rows_have_the_columns_of_their_tables() {
-        assert_eq!(pool_server(PoolServer::default()).len(), 14);
+        assert_eq!(pool_server(ServerStats::default()).len(), 14);
         assert_eq!(free_connection(FreeConnection::default()).len(), 13);
-        assert_eq!(server_error(ServerError::default()).len(), 11);
-        assert_eq!(process(Process::default()).len(), 16);
-        assert_eq!(command(&CommandCounter::default()).len(), 15);
+        assert_eq!(server_error(ErrorStats::default()).len(), 11);
+        assert_eq!(process(SessionStats::default()).len(), 16);
+        assert_eq!(command(&CommandCounts::default()).len(), 15);
         assert_eq!(user(UserConnections::default()).len(), 3);
-        assert_eq!(client_host(ClientHost::default()).len(), 3);
+        let host = ClientHost { address: [0; 4].into(), errors: 0, last: Duration::ZERO };
+        assert_eq!(client_host(&host).len(), 3);
     }
 
     #[test]

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use config::Row;
 use config::schema::{MYSQL_SERVERS, MYSQL_USERS, Scalar, Section};
+use observe::rows::MemberStats;
 use rusqlite::types::Value;
 
 use super::variables::values;
 use super::{Store, rows};
 use crate::answer::AdminError;
-use crate::plane::Member;
 use crate::tables::{config_tables, variable_groups};
 
 impl Store {
@@ -43,7 +43,7 @@ impl Store {
 
 /// The rows of servers where they are in use, and how: what the monitor has found is shown here
 /// only, and nobody saves it.
-fn in_use(rows: &[Row], members: &[Member]) -> Vec<Vec<Value>> {
+fn in_use(rows: &[Row], members: &[MemberStats]) -> Vec<Vec<Value>> {
     let key = |row: &Row| match (row.scalar("hostgroup_id"), row.scalar("hostname"), row.scalar("port")) {
         (Scalar::Int(hostgroup), Scalar::Text(host), Scalar::Int(port)) => {
             Some((*hostgroup, host.clone(), *port))
@@ -52,7 +52,7 @@ fn in_use(rows: &[Row], members: &[Member]) -> Vec<Vec<Value>> {
     };
     let configured: HashMap<(i64, String, i64), &Row> =
         rows.iter().filter_map(|row| Some((key(row)?, row))).collect();
-    let row = |member: &Member| {
+    let row = |member: &MemberStats| {
         let key = (i64::from(member.configured_in), member.host.clone(), i64::from(member.port));
         // Both ways of being shunned are one here, as in ProxySQL.
         let status = if member.status.starts_with("SHUNNED") { "SHUNNED" } else { member.status };

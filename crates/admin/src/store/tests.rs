@@ -9,15 +9,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use config::Config;
+use observe::rows::{
+    ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, FreeConnection, ServerStats, SessionStats,
+    UserConnections,
+};
 use rustls::ServerConfig;
 
 use super::Store;
 use crate::answer::Answer;
 use crate::layers::{Module, Move};
-use crate::plane::{
-    ClientHost, Collation, CommandCounter, DataPlane, Digest, FreeConnection, Order, PoolServer, Process,
-    ServerError, UserConnections,
-};
+use crate::plane::{DataPlane, Order};
 use crate::who::Rights;
 
 /// A data plane that takes every configuration, unless it is told not to.
@@ -75,11 +76,11 @@ impl DataPlane for Plane {
         Vec::new()
     }
 
-    fn processes(&self) -> Vec<Process> {
+    fn processes(&self) -> Vec<SessionStats> {
         Vec::new()
     }
 
-    fn pool(&self, _: bool) -> Vec<PoolServer> {
+    fn pool(&self, _: bool) -> Vec<ServerStats> {
         Vec::new()
     }
 
@@ -95,11 +96,11 @@ impl DataPlane for Plane {
         Vec::new()
     }
 
-    fn commands(&self) -> Vec<CommandCounter> {
+    fn commands(&self) -> Vec<CommandCounts> {
         Vec::new()
     }
 
-    fn errors(&self, _: bool) -> Vec<ServerError> {
+    fn errors(&self, _: bool) -> Vec<ErrorStats> {
         Vec::new()
     }
 
@@ -111,7 +112,7 @@ impl DataPlane for Plane {
         Vec::new()
     }
 
-    fn digests(&self, _: bool, _: bool) -> Vec<Digest> {
+    fn digests(&self, _: bool, _: bool) -> Vec<DigestStats> {
         Vec::new()
     }
 

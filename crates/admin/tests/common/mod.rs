@@ -2,18 +2,24 @@
 
 #![allow(dead_code, reason = "every test file uses its part")]
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use admin::{
-    ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained, FreeConnection, NotApplied, Order,
-    PoolServer, PreparedStatement, Process, Question, ServerError, UserConnections,
-};
+use admin::{DataPlane, Explained, NotApplied, Order, Question};
 use config::{Config, RowProblem};
+use observe::rows::{
+    ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, FreeConnection, ServerStats, SessionStats,
+    StatementStats, UserConnections,
+};
 use rustls::ServerConfig;
 
 /// The only session that it has.
 pub(crate) const SESSION: u32 = 1_073_741_825;
+
+/// Where its client is.
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Whoever kills this one meets a bug.
 pub(crate) const BUG: u32 = 13;
@@ -108,51 +114,53 @@ impl DataPlane for FakePlane {
         vec![("jemalloc_resident", 4_096)]
     }
 
-    fn processes(&self) -> Vec<Process> {
-        vec![Process {
-            thread: 1,
+    fn processes(&self) -> Vec<SessionStats> {
+        vec![SessionStats {
+            worker: 1,
             id: SESSION,
             user: "app".to_owned(),
             schema: Some("shop".to_owned()),
-            client: ("127.0.0.1".to_owned(), 50_000),
+            client: Some((LOOPBACK, 50_000)),
             hostgroup: 2,
-            local: Some(("127.0.0.1".to_owned(), 50_001)),
+            local: Some((LOOPBACK, 50_001)),
             server: Some(("127.0.0.2".to_owned(), 3306)),
             command: "Query",
-            time_ms: 12,
-            info: Some(format!("SELECT '{}'", "x".repeat(200)).into_bytes()),
+            time: Duration::from_millis(12),
+            statement: Some(format!("SELECT '{}'", "x".repeat(200)).into_bytes()),
             pin: None,
             extended: None,
         }]
     }
 
-    fn pool(&self, reset: bool) -> Vec<PoolServer> {
+    fn pool(&self, reset: bool) -> Vec<ServerStats> {
         self.reset(reset);
-        vec![PoolServer {
+        vec![ServerStats {
             hostgroup: 2,
             host: "127.0.0.2".to_owned(),
             port: 3306,
             status: "ONLINE",
             used: 1,
             free: 2,
-            ok: 3,
-            err: 4,
-            max_used: 5,
+            opened: 3,
+            failed: 4,
+            most_used: 5,
             queries: 6,
             synced: 5,
             bytes_sent: 7,
             bytes_received: 8,
-            latency_us: 9,
+            latency: Duration::from_micros(9),
         }]
     }
 
     fn free_connections(&self) -> Vec<FreeConnection> {
         vec![FreeConnection {
             fd: 20,
-            server: (2, "127.0.0.2".to_owned(), 3306),
+            hostgroup: 2,
+            host: "127.0.0.2".to_owned(),
+            port: 3306,
             user: "app".to_owned(),
             schema: None,
-            idle_ms: 5,
+            idle: Duration::from_millis(5),
         }]
     }
 
@@ -164,15 +172,17 @@ impl DataPlane for FakePlane {
         vec![UserConnections { user: "app".to_owned(), connections: 1, max: 100 }]
     }
 
-    fn commands(&self) -> Vec<CommandCounter> {
+    fn commands(&self) -> Vec<CommandCounts> {
         let buckets = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
-        vec![CommandCounter { command: "SELECT", total_us: 500, count: 78, buckets }]
+        vec![CommandCounts { command: "SELECT", total_us: 500, count: 78, buckets }]
     }
 
-    fn errors(&self, reset: bool) -> Vec<ServerError> {
+    fn errors(&self, reset: bool) -> Vec<ErrorStats> {
         self.reset(reset);
-        vec![ServerError {
-            server: (2, "127.0.0.2".to_owned(), 3306),
+        vec![ErrorStats {
+            hostgroup: 2,
+            host: "127.0.0.2".to_owned(),
+            port: 3306,
             user: "app".to_owned(),
             client: "127.0.0.1".to_owned(),
             schema: "shop".to_owned(),
@@ -190,12 +200,12 @@ impl DataPlane for FakePlane {
 
     fn client_hosts(&self, reset: bool) -> Vec<ClientHost> {
         self.reset(reset);
-        vec![ClientHost { address: "127.0.0.3".to_owned(), errors: 2, last_updated: 9 }]
+        vec![ClientHost { address: [127, 0, 0, 3].into(), errors: 2, last: Duration::from_micros(9) }]
     }
 
-    fn digests(&self, reset: bool, latency: bool) -> Vec<Digest> {
+    fn digests(&self, reset: bool, latency: bool) -> Vec<DigestStats> {
         self.reset(reset);
-        let reads = Digest {
+        let reads = DigestStats {
             hostgroup: 2,
             schema: b"shop"[..].into(),
             user: b"app"[..].into(),
@@ -215,12 +225,13 @@ impl DataPlane for FakePlane {
             bytes_sent: 400,
             errors: 1,
         };
-        let writes = Digest { digest: 1, text: b"DO \xff"[..].into(), rows_affected: 4, ..reads.clone() };
+        let writes =
+            DigestStats { digest: 1, text: b"DO \xff"[..].into(), rows_affected: 4, ..reads.clone() };
         vec![reads, writes]
     }
 
-    fn statements(&self) -> Vec<PreparedStatement> {
-        let reads = PreparedStatement {
+    fn statements(&self) -> Vec<StatementStats> {
+        let reads = StatementStats {
             id: 4_503_599_627_370_495,
             schema: b"shop"[..].into(),
             user: b"app"[..].into(),
@@ -232,7 +243,7 @@ impl DataPlane for FakePlane {
             text: b"SELECT a FROM t WHERE b = ?"[..].into(),
         };
         let writes =
-            PreparedStatement { id: 7, clients: 0, columns: 0, text: b"DO \xff"[..].into(), ..reads.clone() };
+            StatementStats { id: 7, clients: 0, columns: 0, text: b"DO \xff"[..].into(), ..reads.clone() };
         vec![writes, reads]
     }
 

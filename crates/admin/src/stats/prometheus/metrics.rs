@@ -1,7 +1,9 @@
 //! ProxySQL's metrics: where the value of each is found, and those for which there is nothing here.
 
+use observe::rows::ServerStats;
+
 use self::Kind::{Counter, Gauge};
-use crate::plane::PoolServer;
+use crate::stats::tables::micros;
 
 /// What a metric may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -278,22 +280,22 @@ pub(super) const ABSENT: [Absent; 4] = [
 /// A value that each server has: metric without `proxysql_`, kind, label and value (or none), and
 /// where it is.
 pub(super) type PoolMetric =
-    (&'static str, Kind, Option<(&'static str, &'static str)>, fn(&PoolServer) -> u64);
+    (&'static str, Kind, Option<(&'static str, &'static str)>, fn(&ServerStats) -> u64);
 
 pub(super) const POOL: [PoolMetric; 9] = [
     ("connpool_data_bytes_total", Counter, Some(("traffic_flow", "recv")), |server| server.bytes_received),
     ("connpool_data_bytes_total", Counter, Some(("traffic_flow", "sent")), |server| server.bytes_sent),
-    ("connpool_conns_total", Counter, Some(("status", "err")), |server| server.err),
-    ("connpool_conns_total", Counter, Some(("status", "ok")), |server| server.ok),
+    ("connpool_conns_total", Counter, Some(("status", "err")), |server| server.failed),
+    ("connpool_conns_total", Counter, Some(("status", "ok")), |server| server.opened),
     ("connpool_conns_queries_total", Counter, None, |server| server.queries),
-    ("connpool_conns", Gauge, Some(("status", "free")), |server| server.free),
-    ("connpool_conns", Gauge, Some(("status", "used")), |server| server.used),
-    ("connpool_conns_latency_us", Gauge, None, |server| server.latency_us),
+    ("connpool_conns", Gauge, Some(("status", "free")), |server| server.free.into()),
+    ("connpool_conns", Gauge, Some(("status", "used")), |server| server.used.into()),
+    ("connpool_conns_latency_us", Gauge, None, |server| micros(server.latency)),
     ("connpool_conns_status", Gauge, None, status),
 ];
 
 /// ProxySQL's number of a server's status.
-fn status(server: &PoolServer) -> u64 {
+fn status(server: &ServerStats) -> u64 {
     match server.status {
         "ONLINE" => 1,
         "SHUNNED" => 2,
