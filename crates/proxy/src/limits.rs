@@ -225,14 +225,6 @@ pub(crate) const SETTINGS_BYTES_MAX: usize = 16 * 1024;
 /// more than these nobody knows any more when all are gone.
 pub(crate) const PINS_MAX: usize = 64;
 
-/// Length of a statement that is prepared by name, in text, if it is to be known what its execution
-/// does. There are no more of them than [`PINS_MAX`] and [`NAMED_MAX`].
-pub(crate) const NAMED_TEXT_MAX: usize = 4 << 10;
-
-/// Statements that a session has prepared by name, and that do not bind it to its connection. Who
-/// has more is bound by those.
-pub(crate) const NAMED_MAX: usize = 16;
-
 /// Routines that a session has called, and that these call, of which its server is asked whether
 /// they leave anything. Who has called more is bound by them.
 pub(crate) const ROUTINES_MAX: usize = 16;

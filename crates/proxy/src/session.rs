@@ -21,7 +21,6 @@
 //! - [`told`]: what a `SET` has set that is not written in it;
 //! - [`tell`]: answers about where statements go, [`trace`]: where the last one went, and how long
 //!   that took;
-//! - [`by_name`]: statements that are prepared by name, brought to where they are needed;
 //! - [`backlog`]: the command that has come and is not sent yet;
 //! - [`fast_forward`]: sessions whose commands nobody looks at;
 //! - [`flight`]: what is known of a command while it runs;
@@ -52,7 +51,6 @@ mod answer;
 mod aside;
 mod backlog;
 mod bring;
-mod by_name;
 mod carry_out;
 mod caught_up;
 mod command;

@@ -5,8 +5,7 @@
 //!   that; [`set`]: which statements set something; [`switches`]: which of that takes the place of
 //!   what was set before; [`of_global`]: values that begin with the global one;
 //! - [`pins`]: what cannot be said again elsewhere, and binds the session to a connection;
-//!   [`marks`]: which statements do that; [`named`]: statements that are prepared by name;
-//!   [`by_name`]: those of them that can be prepared again elsewhere;
+//!   [`marks`]: which statements do that;
 //! - [`results`]: what later statements may ask about earlier ones, and [`substitute`]: putting the
 //!   answer into a question;
 //! - [`gtids`]: the last transactions that servers have told of; [`trackers`]: the packets that
@@ -16,11 +15,9 @@
 //! - [`typed`]: what a server remembers of the values of a prepared statement;
 //! - [`words`]: the tokens of a statement.
 
-pub(crate) mod by_name;
 pub(crate) mod gtids;
 pub(crate) mod ids;
 pub(crate) mod marks;
-pub(crate) mod named;
 mod of_global;
 pub(crate) mod overheard;
 pub(crate) mod pins;

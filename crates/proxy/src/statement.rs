@@ -25,7 +25,7 @@ pub(crate) enum Own {
     KillAndMore,
     /// Kills what a user variable names.
     KillByVariable,
-    /// Executes a `KILL`, which is put in its place as text: a `COM_STMT_EXECUTE`, or an `EXECUTE`.
+    /// Executes a prepared `KILL`, which is put in its place as text.
     KillExecuted,
     /// Asks the proxy where statements go.
     Ask(Ask),
@@ -60,8 +60,8 @@ const fn begins_like_own(text: &[u8]) -> bool {
         // SET, and not SELECT.
         [b'S' | b's', b'E' | b'e', third, ..] => matches!(third, b'T' | b't'),
         [b'S' | b's', second, ..] => matches!(second, b'E' | b'e' | b'H' | b'h'),
-        // EXPLAIN, EXECUTE
-        [b'E' | b'e', b'X' | b'x', third, ..] => matches!(third, b'P' | b'p' | b'E' | b'e'),
+        // EXPLAIN, and not EXECUTE.
+        [b'E' | b'e', b'X' | b'x', third, ..] => matches!(third, b'P' | b'p'),
         // PROXYSQL, and not PREPARE.
         [b'P' | b'p', b'R' | b'r', third, ..] => matches!(third, b'O' | b'o'),
         // Whitespace or a comment may come first.

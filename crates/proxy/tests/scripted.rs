@@ -79,7 +79,6 @@ mod scripted {
     mod shared_asks;
     mod shared_by_name;
     mod shared_modes;
-    mod shared_named;
     mod shared_new;
     mod shared_routines;
     mod shared_savepoints;

@@ -13,21 +13,13 @@ on_each_server! {
 fn c03_kill_is_understood_in_every_form(db: &Backend) {
     let proxy = proxy_for(db, "kill_forms");
     let options = options(&proxy, "kill_forms");
-    let mut forms: Vec<&[&str]> = vec![
+    let forms: [&[&str]; 5] = [
         &["KILL QUERY (ID)"],
         &["KILL QUERY ID + 0"],
         &["KILL QUERY 'ID'"],
         &["KILL QUERY ID; SELECT 1"],
         &["SET @id = ID", "KILL QUERY @id"],
-        &["PREPARE k FROM 'KILL QUERY ID'", "EXECUTE k"],
     ];
-    if !db.is_mysql() {
-        forms.extend([
-            &["SET @id = ID", "PREPARE k FROM 'KILL QUERY ?'", "EXECUTE k USING @id"][..],
-            &["EXECUTE IMMEDIATE 'KILL QUERY ID'"],
-            &["EXECUTE IMMEDIATE 'KILL QUERY ?' USING ID"],
-        ]);
-    }
     run(async {
         let mut killer = Client::connect(&options).await.unwrap();
         for form in forms {

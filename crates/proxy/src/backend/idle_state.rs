@@ -26,8 +26,6 @@ pub(crate) struct Left {
     pub(crate) was_reset: bool,
     /// The connection's status, as the server has told it last.
     pub(crate) status: StatusFlags,
-    /// The names of statements that are prepared there by name: nobody else may find them.
-    pub(crate) named: Vec<Box<[u8]>>,
     /// Only the server knows what the session may ask about its last statements.
     pub(crate) asks: bool,
     pub(crate) results: Rc<Results>,
@@ -52,7 +50,6 @@ impl Left {
     /// Whether the connection is as a session that is like this would have it.
     pub(super) fn is_as(&self, caller: &Caller, settings: &Settings, was_reset: bool) -> bool {
         self.is_free()
-            && self.named.is_empty()
             && self.is_in_schema_of(caller, settings)
             && self.was_reset == was_reset
             && settings.are_at(&self.settings)

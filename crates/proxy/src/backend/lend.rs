@@ -47,15 +47,13 @@ pub(crate) enum Purpose {
     Setting,
     /// A setting that a statement means the same without.
     Tracking,
-    /// Takes away what the session before has prepared by name.
-    Deallocate,
 }
 
 impl Purpose {
     /// Whether an answer means that the connection is not as it should be.
     pub(super) fn is_refused(self, reply: &Reply) -> bool {
         match (self, reply.error()) {
-            (Self::Tracking | Self::Deallocate, _) => false,
+            (Self::Tracking, _) => false,
             (Self::Setting, Some(code)) => !DOES_NOT_HAVE_IT.contains(&code),
             (_, error) => error.is_some(),
         }
@@ -217,7 +215,6 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
                     return give_up(backend, unfit);
                 }
             }
-            Purpose::Deallocate => {}
             _ => worker.taken.note(server, asker.user(), payload),
         }
         if *purpose == Purpose::Initial && reply.has_key() {
@@ -287,7 +284,7 @@ fn may_go_ahead(
     }
     let is_quiet = link.login_state().is_some_and(|state| state.is_quiet(worker.now()));
     let goes_ahead = |(purpose, (payload, _)): &(Purpose, InternalQuery)| match purpose {
-        Purpose::LastId | Purpose::Reset | Purpose::Deallocate => true,
+        Purpose::LastId | Purpose::Reset => true,
         Purpose::Tracking => asker.ahead.has(*purpose),
         Purpose::Packets => false,
         Purpose::Question => is_quiet,

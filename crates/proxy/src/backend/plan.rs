@@ -11,7 +11,6 @@ use super::lend::Purpose;
 use super::login_state::{self, Behind, LoginState};
 use super::passport::query;
 use super::{Connection, InternalQuery};
-use crate::state::by_name::deallocate;
 use crate::state::gtids::TRACK_GTIDS;
 use crate::state::{OPTION, Setting};
 
@@ -126,8 +125,6 @@ fn front(
     let mut front = questions(link, left, capabilities);
     if behind.is_none() {
         front.retain(|(purpose, _)| *purpose == Purpose::LastId);
-        let texts = left.named.iter().map(|name| query(capabilities, deallocate(name)));
-        front.extend(texts.map(|text| (Purpose::Deallocate, (text, Answer::Result))));
     }
     front
 }

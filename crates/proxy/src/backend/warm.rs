@@ -183,7 +183,6 @@ async fn add(
         settings: Rc::default(),
         was_reset: false,
         status: link.first_status(),
-        named: Vec::new(),
         asks: false,
         results: Rc::default(),
         asking: None,

@@ -121,7 +121,7 @@ impl Ran {
             || returns_rows && affected.is_none_or(|affected| affected == 0);
         let counts = match self.class {
             _ if is_error => false,
-            Some(Class::Select) => has_rows,
+            Some(Class::Select | Class::Execute) => has_rows,
             // What tells of the statement before leaves it as it was.
             Some(Class::Show | Class::Describe) => {
                 !self.last.any_of(Effects::LAST_RESULT) || self.last.any_of(Effects::FOUND_ROWS)

@@ -100,11 +100,6 @@ impl Session {
             }
             return self.keep(decided);
         }
-        if self.has_to_name(kind, &self.backlog, &decided)
-            && !Box::pin(self.bring_named(kind, &mut decided)).await?
-        {
-            return self.keep(decided);
-        }
         if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {
             return self.keep(decided);
         }

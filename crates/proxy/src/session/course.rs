@@ -6,14 +6,13 @@
 //! at a server that does not know it yet ([`Settings`]); what cannot be said again keeps the
 //! session where it is.
 //!
-//! - [`decided`]: what was decided about a command; [`executed`]: what an `EXECUTE` executes;
+//! - [`decided`]: what was decided about a command;
 //! - [`change`](mod@change): what a statement changes for those behind it; [`settle`]: whether it
 //!   has;
 //! - [`prepared`]: prepared statements.
 
 pub(super) mod change;
 pub(super) mod decided;
-mod executed;
 pub(super) mod prepared;
 pub(super) mod settle;
 pub(super) mod unjudged;
@@ -33,8 +32,7 @@ use crate::backend::{Ahead, Asker, Backend, Candidate, Execution, Left, Passport
 use crate::client::login::Identity;
 use crate::counts::digests::Who;
 use crate::error::ClientError;
-use crate::routing::{Judged, Reading, look};
-use crate::state::by_name::ByName;
+use crate::routing::{Judged, Reading};
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
 use crate::state::overheard::Overheard;
 use crate::state::substitute::Counted;
@@ -45,7 +43,7 @@ use crate::throttle::Throttle;
 use super::aside::Ran;
 use super::kept_error::Errors;
 use super::trace::Trace;
-use change::{At, Change, TRACES};
+use change::{At, Change};
 use decided::{Decided, Reply};
 use prepared::Registry;
 use unjudged::{Calls, Unjudged, is_of_code};
@@ -61,9 +59,6 @@ const NOPAD: u16 = 1024;
 
 /// What a `SET` may do that is not understood.
 const SETS_LAST_ID: Effects = Effects::LAST_INSERT_ID.with(Effects::SETS_LAST_INSERT_ID);
-
-/// What keeps a statement where it was prepared by name.
-const STAYS: Effects = TRACES.with(Effects::LAST_RESULT);
 
 /// What a session knows about where its statements go.
 #[derive(Debug)]
@@ -107,8 +102,6 @@ pub(super) struct Course {
     pub(super) last: Option<u32>,
     /// What it has left where.
     pub(super) pins: Pins,
-    /// What it has prepared by name, and could prepare elsewhere.
-    pub(super) named: ByName,
     /// It is in a transaction.
     in_transaction: bool,
     /// It is in a transaction that only reads.
@@ -202,7 +195,6 @@ impl Course {
             found_on: 0,
             last: None,
             pins: Pins::default(),
-            named: ByName::default(),
             in_transaction: false,
             reads_only: false,
             two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
@@ -241,7 +233,7 @@ impl Course {
         route::Session {
             transaction: if open(status) { Some(self.hostgroup) } else { elsewhere() },
             autocommit: status.contains(StatusFlags::AUTOCOMMIT),
-            locked_on: self.pins.locked_on().or_else(|| self.named.hostgroup()),
+            locked_on: self.pins.locked_on(),
             hold: self.pins.hold(),
             last_hostgroup: self.last,
         }
@@ -269,7 +261,6 @@ impl Course {
     /// The connection to this hostgroup is gone, and what was left there with it.
     pub(super) fn forget_left_at(&mut self, hostgroup: u32) {
         self.pins.forget(hostgroup);
-        self.named.forget(hostgroup);
         self.in_transaction = false;
         if let Some(registry) = &mut self.prepared {
             registry.forget_hostgroup(hostgroup);
@@ -295,8 +286,6 @@ impl Course {
         let Judged { digest, facts, several, destination, screened, orders } = judged;
         // Rules may have made another statement of it.
         let text = orders.as_ref().and_then(|orders| orders.text.as_deref()).unwrap_or(text);
-        let executed = if several { None } else { self.executed(text, status) };
-        let (text, facts) = executed.as_ref().map_or((text, facts), |(inner, facts)| (&**inner, *facts));
         let conditional = Condition::of(text);
         let (class, text) = match conditional {
             Some((inside, _)) if classify(inside) == Class::Set => (Class::Set, inside),
@@ -308,9 +297,7 @@ impl Course {
         } else {
             Change::of_one(facts, class, text, at)
         };
-        change.moves = change.named().is_some_and(|(_, text)| self.may_be_prepared_anywhere(text, status));
-        // What is executed by name may give its values to user variables.
-        if !several && conditional.is_none() && executed.is_none() {
+        if !several && conditional.is_none() {
             change.calls = self.calls(&change, class, text, status);
         }
         let change = match conditional {
@@ -336,8 +323,7 @@ impl Course {
         let commits_first = matches!(facts.kind, route::Kind::Begin { .. })
             && status.contains(StatusFlags::IN_TRANSACTION)
             && self.hostgroup != self.account.hostgroup()
-            && self.pins.locked_on().is_none()
-            && self.named.is_empty();
+            && self.pins.locked_on().is_none();
         Decided {
             hostgroup,
             is_split,
@@ -347,7 +333,6 @@ impl Course {
             tables: facts.tables,
             digest: digest.and_then(NonZeroU64::new),
             class: Some(class),
-            is_by_name: executed.is_some(),
             orders,
             screened,
             change,
@@ -369,19 +354,6 @@ impl Course {
             return None;
         }
         Calls::of(text, self.caller.schema(), self.reading(status))
-    }
-
-    /// Whether a statement that is prepared by name is the same, and does the same, over any
-    /// connection that is as the session would have it. What asks about the statement before would
-    /// have to be put in other words, and what has user variables has the types that they have when
-    /// it is prepared.
-    fn may_be_prepared_anywhere(&self, text: &[u8], status: StatusFlags) -> bool {
-        let is_usual = matches!(
-            classify(text),
-            Class::Select | Class::Insert | Class::Replace | Class::Update | Class::Delete
-        );
-        let (facts, several) = look(text, true, self.reading(status));
-        is_usual && !several && !facts.effects.any_of(STAYS) && !text.contains(&b'@')
     }
 
     /// Who the session is when it asks for a connection that others have laid aside.
@@ -417,7 +389,6 @@ impl Course {
             settings: Rc::clone(&self.settings),
             was_reset: self.was_reset,
             status,
-            named: self.named.names_at(connection),
             asks: self.results.last_id().is_at(connection),
             results: Rc::clone(&self.results),
             asking: None,

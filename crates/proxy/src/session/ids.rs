@@ -71,7 +71,6 @@ impl Session {
             Some(Own::KillAndMore) => {
                 (self.takes_several_statements() && !self.is_watched()).then_some(Own::KillAndMore)
             }
-            None => self.executed_kill(text),
             own => own,
         }
     }
@@ -129,7 +128,7 @@ impl Session {
             Look::Ours(Own::KillAndMore) => self.kill_in_front().await,
             Look::Ours(Own::KillByVariable) => self.kill_by_variable(kind).await,
             Look::Ours(Own::KillExecuted) => {
-                self.spell_kill(kind);
+                self.spell_kill();
                 Ok(())
             }
             Look::Ours(Own::Ask(ask)) => self.tell(kind, ask).await,

@@ -19,7 +19,6 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::kill::Verdict;
 use crate::state::OPTION;
-use crate::state::named;
 use crate::statement::kill::{self, PreparedKill, Target};
 use crate::statement::{Kill, Own};
 
@@ -47,22 +46,6 @@ impl Session {
         (!self.is_watched()).then_some((Kill { id, ..kill }, kind))
     }
 
-    /// What an `EXECUTE` is that stands for a KILL.
-    pub(super) fn executed_kill(&self, text: &[u8]) -> Option<Own> {
-        self.text_of_executed(text).map(|_| Own::KillExecuted)
-    }
-
-    /// The KILL that an `EXECUTE` stands for, as text.
-    fn text_of_executed(&self, text: &[u8]) -> Option<Vec<u8>> {
-        let of = self.course.text_executed(text)?;
-        let form = kill::parse(&of).filter(|_| !self.is_watched())?;
-        match form.target {
-            Target::Id(_) => form.of_a_session().map(|kill| kill.text().into()),
-            Target::Parameter => Some(form.text_by(&named::only_value(text)?)),
-            Target::Variable(_) => Some(of.into()),
-        }
-    }
-
     /// Whether other statements may stand behind the first in one text.
     pub(super) fn takes_several_statements(&self) -> bool {
         // `COM_SET_OPTION` with 0 allows it.
@@ -71,21 +54,14 @@ impl Session {
         said.map_or_else(|| self.capabilities().contains(Capabilities::MULTI_STATEMENTS), |said| *said == 0)
     }
 
-    /// Puts the KILL that the command in the backlog stands for in its place, as text.
-    pub(super) fn spell_kill(&mut self, kind: Kind) {
+    /// Puts the KILL that the execution in the backlog stands for in its place, as text.
+    pub(super) fn spell_kill(&mut self) {
         let Some(payload) = whole_front(&self.backlog) else { return };
-        let text = if kind == Kind::StmtExecute {
-            let Some((kill, of)) = self.kill_by_parameter(payload) else { return };
-            let known = self.course.prepared.as_mut().zip(id(payload));
-            if let Some((all, id)) = known {
-                all.note_kill_by(id, of);
-            }
-            kill.text().into_bytes()
-        } else {
-            let Some(text) = self.text_of_executed(self.statement(payload)) else { return };
-            text
-        };
-        self.say_instead(&text);
+        let Some((kill, of)) = self.kill_by_parameter(payload) else { return };
+        if let Some((all, id)) = self.course.prepared.as_mut().zip(id(payload)) {
+            all.note_kill_by(id, of);
+        }
+        self.say_instead(kill.text().as_bytes());
     }
 
     /// Puts a statement in the place of the command in the backlog.

@@ -50,7 +50,7 @@ impl Session {
             None => {
                 self.note_ruling(kind, payload, decided);
                 self.note_sighting(kind, payload, decided);
-                self.measure_as(kind, payload, decided.class.filter(|_| !decided.is_by_name))
+                self.measure_as(kind, payload, decided.class)
             }
         };
         if is_question(kind)

@@ -15,6 +15,8 @@ use super::routines::modes_of;
 use crate::backend::Reply;
 use crate::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX, TABLES_MAX};
 use crate::relations::{Behind, Relation, Whose};
+use crate::state::marks::prepared_text;
+use crate::statement::class::Class;
 
 /// Schemas of the servers themselves: what is behind their names leaves nothing.
 const OF_SERVERS: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
@@ -32,7 +34,9 @@ impl Session {
         if decided.effects.any_of(MAY_DEFINE) && defines(text) {
             self.worker.shared.definitions.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
-        if !decided.tables || decided.answer.is_some() || decided.is_believed() {
+        // Of what is prepared by name an execution does not tell its tables.
+        let has_tables = decided.tables || decided.class == Some(Class::Prepare);
+        if !has_tables || decided.answer.is_some() || decided.is_believed() {
             return decided;
         }
         let settings = self.worker.settings();
@@ -63,9 +67,9 @@ impl Session {
         if digest.is_some_and(|digest| relations.sees_through(whose, digest, now)) {
             return None;
         }
-        let executed = self.course.text_executed(text);
-        let text = executed.as_deref().or(rewritten).unwrap_or(text);
-        let mut all = tables_of(text, self.course.caller.schema());
+        let text = rewritten.unwrap_or(text);
+        let prepared = if decided.tables { None } else { prepared_text(text) };
+        let mut all = tables_of(prepared.as_deref().unwrap_or(text), self.course.caller.schema());
         if relations.are_harmless(whose, &all, digest, now) {
             return None;
         }
@@ -82,9 +86,7 @@ impl Session {
     fn digest_has_tables(&self, decided: &Decided) -> bool {
         let routing = self.worker.routing.borrow();
         let is_exact = |options: &Options| !options.no_digits && !options.lowercase;
-        !decided.is_by_name
-            && decided.screened.clear
-            && routing.routes().digests.as_ref().is_some_and(is_exact)
+        decided.tables && decided.screened.clear && routing.routes().digests.as_ref().is_some_and(is_exact)
     }
 
     pub(super) fn whose(&self, hostgroup: u32) -> Whose<'_> {

@@ -136,8 +136,7 @@ impl Session {
             || asks
             || decided.commits_first
             || self.has_to_wait(kind)
-            || self.has_to_prepare(kind, input, decided)
-            || self.has_to_name(kind, input, decided))
+            || self.has_to_prepare(kind, input, decided))
     }
 
     /// The length of a statement that is to be prepared, comes in pieces, and is kept as a whole:

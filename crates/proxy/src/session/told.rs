@@ -47,7 +47,6 @@ impl Session {
         let hides = [Pin::Warnings, Pin::FoundRows, Pin::Prepare]
             .iter()
             .any(|pin| self.course.pins.holds(*pin, hostgroup))
-            || !self.course.named.is_empty()
             || self.status.contains(StatusFlags::IN_TRANSACTION);
         if !matters || hides || self.backend.is_none() {
             return Ok(());

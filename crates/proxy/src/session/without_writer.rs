@@ -59,7 +59,7 @@ impl Decided {
                 | Class::StartTransaction
                 | Class::Commit
                 | Class::Rollback,
-            ) => self.is_split && !self.several && !self.is_by_name,
+            ) => self.is_split && !self.several,
             Some(_) => false,
         }
     }

@@ -7,7 +7,7 @@
 use route::Effects;
 use sql::lexer::Kind;
 
-use super::words::{Words, tokens};
+use super::words::{Words, tokens, whole_tokens};
 use super::{Mark, Pin};
 use crate::statement::class::Class;
 
@@ -79,6 +79,46 @@ pub(crate) fn by_name(text: &[u8]) -> Option<Mark> {
     }
 }
 
+/// What a `PREPARE` prepares, if that is one literal which is the same in all modes of a session.
+pub(crate) fn prepared_text(text: &[u8]) -> Option<Box<[u8]>> {
+    let tokens = whole_tokens(text)?;
+    let words = Words::new(text, &tokens);
+    let is_all = words.len() == 4 || words.len() == 5 && words.is_sign(4, b';');
+    let is_it = is_all && words.is(0, "prepare") && words.is(2, "from") && words.kind(3) == Some(Kind::Text);
+    let (&quote, inner) = words.bytes(3).split_first().filter(|_| is_it)?;
+    let inner = inner.strip_suffix(&[quote]).filter(|inner| !inner.contains(&b'\\'))?;
+    let mut prepared = Vec::with_capacity(inner.len());
+    let mut bytes = inner.iter().copied();
+    while let Some(byte) = bytes.next() {
+        prepared.push(byte);
+        if byte == quote {
+            // It stands there twice.
+            bytes.next();
+        }
+    }
+    Some(prepared.into())
+}
+
+/// Whether an `EXECUTE` does nothing but execute what was prepared by name.
+pub(crate) fn executes_prepared(text: &[u8]) -> bool {
+    let tokens = tokens(text);
+    let words = Words::new(text, &tokens);
+    let is_value = |at| {
+        matches!(
+            words.kind(at),
+            Some(Kind::UserVariable | Kind::Number | Kind::Text | Kind::Sign(b',' | b';'))
+        )
+    };
+    let is_plain = !tokens.iter().any(|token| token.conditional);
+    let uses = words.len() == 2 || words.is_sign(2, b';') || words.is(2, "using");
+    is_plain
+        && words.is(0, "execute")
+        && matches!(words.kind(1), Some(Kind::Word | Kind::Name))
+        && !words.is(1, "immediate")
+        && uses
+        && (3..words.len()).all(is_value)
+}
+
 /// Whether it is about an open handler.
 pub(crate) fn is_handler(text: &[u8]) -> bool {
     Words::new(text, &tokens(text)).is(0, "handler")
@@ -107,7 +147,7 @@ pub(crate) fn flushes_status(text: &[u8]) -> bool {
 }
 
 /// Whether this word is anywhere in it, or a part of another one.
-fn has(text: &[u8], word: &str) -> bool {
+pub(crate) fn has(text: &[u8], word: &str) -> bool {
     text.windows(word.len()).any(|bytes| bytes.eq_ignore_ascii_case(word.as_bytes()))
 }
 
@@ -255,5 +295,34 @@ mod tests {
         assert_eq!(of("DEALLOCATE PREPARE s"), one(end(Pin::Prepare, "s")));
         assert_eq!(of("DROP PREPARE s"), one(end(Pin::Prepare, "s")));
         assert_eq!(of("DROP TABLE s"), None);
+    }
+
+    #[test]
+    fn what_is_prepared_is_one_literal() {
+        let of =
+            |text: &str| prepared_text(text.as_bytes()).map(|text| String::from_utf8(text.into()).unwrap());
+        assert_eq!(of("PREPARE p FROM 'SELECT ''a'', ?';").as_deref(), Some("SELECT 'a', ?"));
+        assert_eq!(of("prepare `p` from \"SELECT 1\"").as_deref(), Some("SELECT 1"));
+        for text in ["@a", "'a\\'b'", "CONCAT('a')", "_utf8 'a'", "'a", "'a' 'b'"] {
+            assert_eq!(of(&format!("PREPARE p FROM {text}")), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_execution_does_nothing_besides() {
+        for text in ["EXECUTE P", "execute `p` using @a, 1;", "EXECUTE p USING 'x'", "EXECUTE p;"] {
+            assert!(executes_prepared(text.as_bytes()), "{text}");
+        }
+        for text in [
+            "EXECUTE p USING f(1)",
+            "EXECUTE p USING @a, -f(1)",
+            "EXECUTE p USING NEXT VALUE FOR s",
+            "EXECUTE p /*!40101 USING @a */",
+            "EXECUTE IMMEDIATE 'SELECT 1'",
+            "EXECUTE immediate",
+            "EXECUTE",
+        ] {
+            assert!(!executes_prepared(text.as_bytes()), "{text}");
+        }
     }
 }

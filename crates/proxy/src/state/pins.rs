@@ -4,7 +4,6 @@
 
 use route::Hold;
 
-use super::named::Named;
 use crate::limits::PINS_MAX;
 
 macro_rules! pins {
@@ -47,8 +46,8 @@ pins! {
     NamedLock = "named_lock", "`GET_LOCK()`", "`RELEASE_LOCK()` of each, `RELEASE_ALL_LOCKS()`";
     /// It has opened tables with `HANDLER`.
     Handler = "handler", "`HANDLER ... OPEN`", "`HANDLER ... CLOSE` of each";
-    /// It has statements that are prepared by name, and might be other ones elsewhere.
-    Prepare = "prepare", "`PREPARE ... FROM` what is no literal, asks about the statement before, has user variables or is no plain read or write of rows, at MySQL also what has parameters; with any other, a `SET`, a `USE` or stored code behind it", "`DEALLOCATE PREPARE` of each";
+    /// It has prepared statements by name, in text.
+    Prepare = "prepare", "`PREPARE`", "`DEALLOCATE PREPARE` of each";
     /// A cursor is open, parts of a value were sent, or a prepared statement could not be prepared
     /// elsewhere.
     Statement = "statement", "an open cursor, a value sent in parts, a prepared statement that would be another one if it were prepared now", "its execution to the end, `COM_STMT_RESET`, `COM_STMT_CLOSE`";
@@ -63,7 +62,7 @@ pins! {
     /// It is in a schema of which the name is not certain.
     Schema = "schema", "a `USE` among several statements in one text, or of which the schema is not certain; a `DROP DATABASE` of the schema that it is in", "another `USE`, not a reset";
     /// Stored code has run.
-    StoredCode = "stored_code", "`CALL`, `EXECUTE` of a statement of which the text is not known, one that is not understood", "its server's word that nothing of the procedure outlives the call, a reset";
+    StoredCode = "stored_code", "`CALL`, `EXECUTE IMMEDIATE`, `PREPARE ... FROM` what is not one literal with a plain read or write of rows, one that is not understood", "its server's word that nothing of the procedure outlives the call, a reset";
     /// A function was called that is not built in.
     Function = "function", "a stored function, or one that is not known", "its server's word that nothing of it outlives the call, a reset";
     /// It has taken a value of a sequence, and may ask for that again.
@@ -123,9 +122,6 @@ pub(crate) enum Mark {
     End(Pin, Box<[u8]>),
     /// All of its kind end.
     EndAll(Pin),
-    /// What a statement that is prepared by name is, if its text is known. Without a name it may be
-    /// any of them.
-    Text(Option<Named>),
 }
 
 impl Mark {
@@ -134,21 +130,11 @@ impl Mark {
         Self::Begin(pin, Box::default())
     }
 
-    /// Whether statements that were prepared by name before might be other ones if they were
-    /// prepared behind it, or might be there no more.
-    pub(crate) fn unsettles_named(&self) -> bool {
-        match self {
-            Self::Begin(pin, _) => matches!(pin, Pin::StoredCode | Pin::Setting | Pin::Schema),
-            Self::Text(named) => named.is_none(),
-            Self::End(..) | Self::EndAll(_) => false,
-        }
-    }
-
     /// Whether statements behind the one that makes it need not know.
     pub(crate) const fn is_quiet(&self) -> bool {
         match self {
             Self::Begin(pin, _) => !pin.locks() && !matches!(pin, Pin::NextTransaction | Pin::Xa),
-            Self::End(..) | Self::EndAll(_) | Self::Text(_) => false,
+            Self::End(..) | Self::EndAll(_) => false,
         }
     }
 }
@@ -162,8 +148,6 @@ struct Pinned {
     pin: Pin,
     name: Box<[u8]>,
     hostgroup: u32,
-    /// What is prepared there by this name.
-    text: Option<Box<[u8]>>,
 }
 
 impl Pins {
@@ -176,12 +160,8 @@ impl Pins {
                 let name = if self.0.len() < PINS_MAX { name } else { Box::default() };
                 // Only locks are taken more than once under one name.
                 let counts = pin == Pin::NamedLock && !name.is_empty();
-                // They may have prepared others by any name.
-                if pin == Pin::StoredCode || pin == Pin::Setting && name.is_empty() {
-                    self.set_text(None);
-                }
                 if counts || !self.has(pin, &name, hostgroup) {
-                    self.0.push(Pinned { pin, name, hostgroup, text: None });
+                    self.0.push(Pinned { pin, name, hostgroup });
                 }
             }
             Mark::End(pin, name) => {
@@ -191,23 +171,7 @@ impl Pins {
                 }
             }
             Mark::EndAll(pin) => self.0.retain(|one| one.pin != pin || one.hostgroup != hostgroup),
-            Mark::Text(named) => self.set_text(named),
         }
-    }
-
-    /// A statement was prepared by name, or some were.
-    fn set_text(&mut self, named: Option<Named>) {
-        let (name, text) = named.map_or((None, None), |(name, text)| (Some(name), text));
-        for one in self.0.iter_mut().filter(|one| one.pin == Pin::Prepare) {
-            if name.as_ref().is_none_or(|name| *name == one.name) {
-                one.text.clone_from(&text);
-            }
-        }
-    }
-
-    /// What is prepared by this name, if that is known.
-    pub(crate) fn text_of(&self, name: &[u8]) -> Option<&[u8]> {
-        self.0.iter().find(|one| one.pin == Pin::Prepare && *one.name == *name)?.text.as_deref()
     }
 
     fn has(&self, pin: Pin, name: &[u8], hostgroup: u32) -> bool {
@@ -295,31 +259,6 @@ mod tests {
         assert_eq!(pins.at(0), Some(Pin::LockedTables));
         pins.note(Mark::EndAll(Pin::LockedTables), 0);
         assert!(pins.is_empty());
-    }
-
-    #[test]
-    fn what_is_prepared_by_name_is_known_as_long_as_nobody_may_have_prepared_another() {
-        let name = || Box::from(b"a".as_slice());
-        let text = || Mark::Text(Some((name(), Some(b"SELECT 1".as_slice().into()))));
-        let known = |marks: Vec<Mark>| {
-            let mut pins = Pins::default();
-            let prepared = [named(Pin::Prepare, "a"), text(), named(Pin::Prepare, "b")];
-            prepared.into_iter().chain(marks).for_each(|mark| pins.note(mark, 0));
-            assert_eq!(pins.text_of(b"b"), None);
-            pins.text_of(b"a").is_some()
-        };
-        assert!(known(vec![]));
-        assert!(known(vec![named(Pin::Setting, "sql_mode"), Mark::begin(Pin::Function)]));
-        for mark in [
-            Mark::begin(Pin::StoredCode),
-            Mark::begin(Pin::Setting),
-            Mark::Text(None),
-            Mark::Text(Some((name(), None))),
-            Mark::End(Pin::Prepare, name()),
-        ] {
-            assert!(!known(vec![mark.clone()]), "{mark:?}");
-            assert!(known(vec![mark, named(Pin::Prepare, "a"), text()]));
-        }
     }
 
     #[test]

@@ -49,13 +49,9 @@ impl Setting {
 
     /// Whether it decides what a text means, at whatever server.
     pub(crate) fn is_mode(&self) -> bool {
-        self.is_mode_anywhere() || RESOLVED.contains(&&*self.key)
-    }
-
-    /// Whether it decides what a text means at each server.
-    pub(crate) fn is_mode_anywhere(&self) -> bool {
         ["names", "character_set", "collation", "sql_mode"].iter().any(|group| self.key.starts_with(group))
             || *self.key == *SCHEMA
+            || RESOLVED.contains(&&*self.key)
     }
 
     /// Zero for the schema, which says nothing of the other settings of a server.

@@ -78,32 +78,6 @@ fn c03_an_id_may_be_in_a_variable() {
 }
 
 #[test]
-fn c03_a_kill_may_be_executed_by_name() {
-    play(async || {
-        let (_stage, mut servers, mut client, id, mut server, mut killer) = running().await;
-        let mut own = first_query(&mut killer, &mut servers).await;
-        for text in ["PREPARE k FROM 'KILL QUERY ?'", "SET @id = 1"] {
-            killer.send_query(text).await;
-            own.expect_query(text).await;
-            own.ok().await;
-            killer.expect_ok().await;
-        }
-        killer.send_query("EXECUTE k USING @id").await;
-        own.expect_query("SELECT @id").await;
-        own.rows(&["@id"], &[&[Some(&id.to_string())]]).await;
-        expect_kill(&mut servers, &mut client, &mut server, "KILL QUERY 7").await;
-        killer.expect_ok().await;
-        // What does not name a session by a number is the server's.
-        for text in ["EXECUTE k USING 'x'", "EXECUTE other USING @id"] {
-            killer.send_query(text).await;
-            own.expect_query(text).await;
-            own.err(1094, "HY000", "Unknown thread id: 0").await;
-            killer.expect_err(1094).await;
-        }
-    });
-}
-
-#[test]
 fn c03_statements_may_stand_behind_a_kill() {
     play(async || {
         let (_stage, mut servers, mut client, id, mut server, mut killer) = running().await;

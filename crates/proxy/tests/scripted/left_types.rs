@@ -8,9 +8,8 @@ use wire::command::Kind;
 use super::compress::accept;
 use super::left_statements::{config_with, expect_close};
 use super::shared::{comes, let_in, two_of};
-use super::shared_by_name::is_bound;
 use super::shared_traces::COLUMN;
-use super::support::{Client, Database, Servers, log_in_as, options, play, run, stage};
+use super::support::{Client, Database, Servers, log_in_as, options, play, stage};
 use proxy::stage::Stage;
 
 /// An execution of the first statement with 7.
@@ -178,22 +177,5 @@ fn c04_a_statement_that_has_had_values_of_several_types_is_nobody_elses() {
         one.send_command(Kind::StmtExecute, NUMBER).await;
         prepares(&mut server, 4).await;
         executed(&mut one, &mut server, NUMBER, 4).await;
-    });
-}
-
-/// Prepared again by its name, it would not remember the values that it was executed with.
-#[test]
-fn c04_a_statement_by_name_with_parameters_binds() {
-    play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two_at_mysql().await;
-        run(&mut one, &mut server, "PREPARE p FROM 'SELECT a FROM t'").await;
-        two.send_query("SELECT 2").await;
-        server.expect_query("DEALLOCATE PREPARE `p`").await;
-        server.ok().await;
-        comes(&mut two, &mut server, "SELECT 2").await;
-        run(&mut one, &mut server, "PREPARE p FROM 'SELECT ?'").await;
-        is_bound(&mut two).await;
-        run(&mut one, &mut server, "EXECUTE p USING @a").await;
-        is_bound(&mut two).await;
     });
 }

@@ -157,7 +157,7 @@ fn pins_begin_and_end() {
         ("SELECT GET_LOCK('a', 1)", Some("DO RELEASE_LOCK('a')")),
         ("SELECT SQL_CALC_FOUND_ROWS 1", Some("SELECT 1")),
         ("HANDLER t OPEN", Some("HANDLER t CLOSE")),
-        ("PREPARE s FROM @text", Some("DEALLOCATE PREPARE s")),
+        ("PREPARE s FROM @text", None),
         ("XA START 'a'", Some("XA ROLLBACK 'a'")),
         ("SET TRANSACTION READ ONLY", Some("COMMIT")),
         ("SET TRANSACTION READ WRITE", Some("UPDATE t SET a = 1")),

@@ -240,7 +240,7 @@ fn c01_no_question_comes_into_a_transaction() {
 #[test]
 fn c04_what_is_not_known_binds_whatever_else_was_called() {
     play(async || {
-        for sql in ["CALL p(1, @a)", "CALL `p q`()", "EXECUTE p USING @a", "SELECT f(1); SELECT 2"] {
+        for sql in ["CALL p(1, @a)", "CALL `p q`()", "PREPARE q FROM @a", "SELECT f(1); SELECT 2"] {
             let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
             run(&mut one, &mut server, sql).await;
             run(&mut one, &mut server, "CALL p(1)").await;

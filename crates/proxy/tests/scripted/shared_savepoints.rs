@@ -36,8 +36,6 @@ fn c04_a_savepoint_without_autocommit_binds_until_the_end_of_the_transaction() {
         &["savepoint `a b`", "ROLLBACK TO SAVEPOINT `a b`"],
         &["SAVEPOINT a", "RELEASE SAVEPOINT a", "SELECT 1"],
         &["/*!50000 SAVEPOINT a */"],
-        &["PREPARE s FROM 'SAVEPOINT a'", "EXECUTE s", "DEALLOCATE PREPARE s"],
-        &["EXECUTE IMMEDIATE 'SAVEPOINT a'"],
     ] {
         is_over_with(statements, "COMMIT", NO);
         is_over_with(statements, "ROLLBACK", NO);

@@ -6,11 +6,14 @@ use sql::{Condition, Dialect};
 
 use super::unjudged::{Calls, Unseen};
 use crate::limits::JUDGED_BYTES_MAX;
+use crate::routing::{Reading, look};
 use crate::state::ids::{Ids, told};
-use crate::state::marks::{by_name, drops_schema, flushes_status, is_handler, marks};
+use crate::state::marks::{
+    by_name, drops_schema, executes_prepared, flushes_status, has, is_handler, marks, prepared_text,
+};
 use crate::state::setting::RESOLVED;
-use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, named, set};
-use crate::statement::class::{Class, used_schema};
+use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, set};
+use crate::statement::class::{Class, classify, used_schema};
 use crate::statement::{Xa, xa};
 
 /// What leaves something at a server, or takes it away from there.
@@ -45,9 +48,27 @@ pub(in crate::session) struct At<'a> {
     pub(in crate::session) two_byte_quotes: bool,
 }
 
+impl At<'_> {
+    /// Whether it is certain how a text is split into tokens.
+    const fn is_certain(self, text: &[u8]) -> bool {
+        !self.two_byte_quotes || text.is_ascii()
+    }
+}
+
+/// Whether an execution of a statement that is prepared by name leaves nothing, and asks nothing
+/// about the statement before. What `INSERT ... RETURNING` answers looks like that of a `SELECT`.
+fn is_plain(text: &[u8]) -> bool {
+    let is_usual = matches!(
+        classify(text),
+        Class::Select | Class::Insert | Class::Replace | Class::Update | Class::Delete
+    );
+    let (facts, several) = look(text, true, Reading::default());
+    let does_more = facts.effects.any_of(TRACES.with(Effects::LAST_RESULT)) || has(text, "returning");
+    is_usual && !several && !does_more
+}
+
 /// What a statement changes for those behind it.
 #[derive(Debug, Clone, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(in crate::session) struct Change {
     pub(super) settings: Vec<Setting>,
     pub(in crate::session) marks: Vec<Mark>,
@@ -64,18 +85,10 @@ pub(in crate::session) struct Change {
     pub(in crate::session) calls: Option<Box<Calls>>,
     /// What is behind the names of its tables, if that may be something.
     pub(in crate::session) unseen: Option<Unseen>,
-    /// What it prepares by name could be prepared over any other connection as well.
-    pub(super) moves: bool,
     /// What of its rows is the id of a thread, which the client gets otherwise.
     pub(in crate::session) ids: Option<Ids>,
     /// It stands in a comment, and is nothing to servers that do not execute that.
     pub(super) within: Option<Condition>,
-}
-
-/// Whether a text that was prepared before this was set might mean something else behind it. Values
-/// of user variables it finds when it is executed.
-pub(super) fn unsettles(setting: &Setting) -> bool {
-    !setting.key.starts_with('@') && *setting.key != *OPTION
 }
 
 /// What `SET TRANSACTION` says of the next transaction.
@@ -125,58 +138,13 @@ impl Change {
 
     /// Whether texts may mean something else behind it.
     pub(in crate::session) fn sets_modes(&self) -> bool {
-        self.sets(Setting::is_mode)
-    }
-
-    /// The same of texts at a server of this kind, if it is known.
-    pub(in crate::session) fn sets_modes_at(&self, dialect: Option<Dialect>) -> bool {
-        let is_mariadb = dialect.is_some_and(Dialect::is_mariadb);
-        self.sets(if is_mariadb { Setting::is_mode_anywhere } else { Setting::is_mode })
-    }
-
-    /// Whether it makes such a setting, or may do that.
-    fn sets(&self, is_mode: fn(&Setting) -> bool) -> bool {
         let is_schema = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema, _));
-        self.may_set_modes || self.settings.iter().any(is_mode) || self.marks.iter().any(is_schema)
+        self.may_set_modes || self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(is_schema)
     }
 
     /// Whether it is code that nobody sees, and that may set anything.
     pub(in crate::session) fn runs_stored_code(&self) -> bool {
         self.marks.contains(&Mark::begin(Pin::StoredCode))
-    }
-
-    /// Whether statements that were prepared before might be other ones if they were prepared
-    /// behind it, or might be there no more.
-    pub(in crate::session) fn unsettles_named(&self) -> bool {
-        self.settings.iter().any(unsettles) || self.marks.iter().any(Mark::unsettles_named)
-    }
-
-    /// Whether it takes away what was prepared by name.
-    pub(in crate::session) fn deallocates(&self) -> bool {
-        self.marks.iter().any(|mark| matches!(mark, Mark::End(Pin::Prepare, _)))
-    }
-
-    /// Whether what was prepared by name has to be there: it is given up, or could not be prepared
-    /// any more where tables are locked.
-    pub(in crate::session) fn needs_named(&self) -> bool {
-        let locks = |mark: &Mark| matches!(mark, Mark::Begin(Pin::LockedTables, _));
-        self.deallocates() || self.marks.iter().any(locks)
-    }
-
-    /// The statement that it prepares by name, if its text is known.
-    pub(in crate::session) fn named(&self) -> Option<(&[u8], &[u8])> {
-        self.marks.iter().find_map(|mark| match mark {
-            Mark::Text(Some((name, Some(text)))) => Some((&**name, &**text)),
-            _ => None,
-        })
-    }
-
-    /// The name of the statement that it prepares, if it is certain.
-    pub(super) fn prepared_name(&self) -> Option<&[u8]> {
-        self.marks.iter().find_map(|mark| match mark {
-            Mark::Begin(Pin::Prepare, name) => Some(&**name),
-            _ => None,
-        })
     }
 
     /// Whether the session may be in another schema behind it.
@@ -250,7 +218,7 @@ impl Change {
         let mut change = Self::marked(marks(effects, class, text, at.schema, facts.tables));
         change.add_ids(effects, text);
         match class {
-            Class::Set if at.two_byte_quotes && !text.is_ascii() => {
+            Class::Set if !at.is_certain(text) => {
                 return Self { may_set_modes: names_mode(text), ..Self::pinned(Pin::Setting) };
             }
             Class::Set => change.add_set(text),
@@ -276,9 +244,11 @@ impl Change {
             // Their first words are certain where the rest is not.
             Class::Prepare | Class::Deallocate => {
                 change.marks.push(by_name(text).unwrap_or_else(|| Mark::begin(Pin::Prepare)));
-                if class == Class::Prepare {
-                    let is_plain = !at.two_byte_quotes || text.is_ascii();
-                    change.marks.push(Mark::Text(named::prepared(text).filter(|_| is_plain)));
+                let is_known =
+                    || at.is_certain(text) && prepared_text(text).is_some_and(|text| is_plain(&text));
+                if class == Class::Prepare && !is_known() {
+                    // Its executions may do anything.
+                    change.marks.push(Mark::begin(Pin::StoredCode));
                 }
             }
             Class::Load if effects.any_of(Effects::UNKNOWN) && text.contains(&b'@') => {
@@ -286,7 +256,7 @@ impl Change {
             }
             _ if effects.any_of(Effects::SESSION) => match by_name(text) {
                 Some(mark) => change.marks.push(mark),
-                None if is_handler(text) => {}
+                None if is_handler(text) || at.is_certain(text) && executes_prepared(text) => {}
                 None if class == Class::Execute => change.marks.push(Mark::begin(Pin::StoredCode)),
                 None => change.marks.push(Mark::begin(Pin::Setting)),
             },

@@ -32,8 +32,6 @@ pub(in crate::session) struct Decided {
     pub(in crate::session) digest: Option<NonZeroU64>,
     /// `None` if it is no statement, or one that was prepared before.
     pub(in crate::session) class: Option<Class>,
-    /// That is the class of the one that it executes by its name.
-    pub(in crate::session) is_by_name: bool,
     pub(in crate::session) orders: Option<Box<Orders>>,
     /// What of it the firewall judges, and what it says.
     pub(in crate::session) screened: Screened,
@@ -66,7 +64,6 @@ impl Decided {
             tables: false,
             digest: None,
             class: None,
-            is_by_name: false,
             orders: None,
             screened: Screened::PASSED,
             change: None,
@@ -106,16 +103,15 @@ impl Decided {
         self.orders.as_ref().is_some_and(|orders| orders.verdict.create_new_connection)
     }
 
-    /// Whether it asks about the statement before in words that may be put in other words. What is
-    /// executed by name has the connection over which it was prepared.
+    /// Whether it asks about the statement before in words that may be put in other words.
     pub(in crate::session) fn asks_for_last(&self) -> bool {
-        self.effects.any_of(Effects::LAST_RESULT) && !self.is_by_name
+        self.effects.any_of(Effects::LAST_RESULT)
     }
 
     /// Whether it is one statement that reads, and leaves nothing behind.
     pub(in crate::session) fn is_plain_read(&self) -> bool {
         let reads = matches!(self.class, Some(Class::Select | Class::Show));
-        reads && !self.several && !self.is_by_name && !self.effects.any_of(NOT_HARMLESS)
+        reads && !self.several && !self.effects.any_of(NOT_HARMLESS)
     }
 
     /// The same for a statement that was prepared as this.

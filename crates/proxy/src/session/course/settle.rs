@@ -9,7 +9,7 @@ use sql::Dialect;
 use wire::reply::{End, Outcome};
 use wire::{Capabilities, StatusFlags};
 
-use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL, unsettles};
+use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use super::decided::Decided;
 use super::unjudged::{CODE, Calls, Unjudged, is_of_code};
 use super::{Behind, Course, Ran, TWO_BYTE_QUOTES};
@@ -18,7 +18,6 @@ use crate::backend::{Connection, Reply};
 use crate::client::login::Identity;
 use crate::session::flight::Flight;
 use crate::session::heard::ER_LOCK_DEADLOCK;
-use crate::state::by_name::One;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
 use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
@@ -35,19 +34,13 @@ const KEEPS_DIAGNOSTICS: Effects = Effects::LAST_RESULT.with(Effects::UNKNOWN);
 pub(in crate::session) struct RanAt {
     /// Which comments its server executes.
     dialect: Option<Dialect>,
-    /// Its number.
-    connection: u64,
     /// There are warnings of what the proxy has said there.
     has_own_warnings: bool,
 }
 
 impl From<&Connection> for RanAt {
     fn from(connection: &Connection) -> Self {
-        Self {
-            dialect: connection.dialect(),
-            connection: connection.serial(),
-            has_own_warnings: connection.has_own_warnings(),
-        }
+        Self { dialect: connection.dialect(), has_own_warnings: connection.has_own_warnings() }
     }
 }
 
@@ -97,7 +90,6 @@ impl Course {
                 // They exist from then on, and are NULL of another type than those that do not.
                 self.pins.note(Mark::begin(Pin::UserVariable), self.hostgroup);
             }
-            self.note_not_prepared(&change, place);
             self.note_before_error(code, change.marks, change.calls);
             return false;
         }
@@ -137,15 +129,7 @@ impl Course {
             };
             return true;
         }
-        // Prepared again, it would not remember the values that it was executed with.
-        let named = change.named().filter(|(_, text)| {
-            change.moves && (place.dialect.is_some_and(Dialect::is_mariadb) || !text.contains(&b'?'))
-        });
-        let named = named.map(|(name, text)| (Box::from(name), Box::from(text)));
         self.note_calling(change.marks, change.calls);
-        if let Some((name, text)) = named {
-            self.note_named(name, &text, place);
-        }
         if let Some(flight) = flight.as_mut().filter(|flight| flight.behind.is_none()) {
             flight.behind = change.asks.map(Behind::Ask);
         }
@@ -250,7 +234,8 @@ impl Course {
         let is_open = status.contains(StatusFlags::IN_TRANSACTION);
         let is_over = std::mem::replace(&mut self.in_transaction, is_open) && !is_open;
         // A rollback warns of what it could not roll back.
-        let could_not = !is_open && !status.contains(StatusFlags::AUTOCOMMIT) && self.writes();
+        let may_write = self.writes() || self.ran.class == Some(Class::Execute);
+        let could_not = !is_open && !status.contains(StatusFlags::AUTOCOMMIT) && may_write;
         let has_trackers = identity.capabilities.contains(Capabilities::SESSION_TRACK)
             && !identity.capabilities.contains(Capabilities::DEPRECATE_EOF);
         // At MySQL a `SET` of `autocommit` that commits leaves it to the next transaction what was
@@ -342,43 +327,7 @@ impl Course {
             self.unjudged = Unjudged::and(self.unjudged.take(), calls, is_bound, self.hostgroup);
         }
         for mark in marks {
-            if mark.unsettles_named() {
-                self.bind_named();
-            }
-            if let Mark::Begin(Pin::Prepare, name) | Mark::End(Pin::Prepare, name) = &mark {
-                self.named.remove(name);
-            }
             self.pins.note(mark, self.hostgroup);
-        }
-    }
-
-    /// A statement was prepared by name that could be prepared elsewhere as well: that binds
-    /// nobody.
-    fn note_named(&mut self, name: Box<[u8]>, text: &[u8], place: RanAt) {
-        if self.named.add(&name, text, self.hostgroup, place.connection) {
-            self.pins.note(Mark::End(Pin::Prepare, name), self.hostgroup);
-        }
-    }
-
-    /// Of those that were prepared by name nobody knows any more that they would be the same
-    /// elsewhere.
-    fn bind_named(&mut self) {
-        for one in self.named.take_placed() {
-            self.bind(one);
-        }
-    }
-
-    fn bind(&mut self, one: One) {
-        self.pins.note(Mark::Begin(Pin::Prepare, one.name.clone()), one.hostgroup);
-        self.pins.note(Mark::Text(Some((one.name, Some(one.text)))), one.hostgroup);
-    }
-
-    /// An error has ended what might have prepared a statement by name. Servers give up the one
-    /// that had the name before; whether this one has come so far is not certain.
-    fn note_not_prepared(&mut self, change: &Change, place: RanAt) {
-        let before = change.prepared_name().and_then(|name| self.named.remove(name));
-        if let Some(one) = before.filter(|one| one.is_at(place.connection)) {
-            self.bind(one);
         }
     }
 
@@ -395,15 +344,10 @@ impl Course {
             if &*setting.key == TRACK_GTIDS {
                 (setting, besides) = self.track(identity, setting);
             }
-            if unsettles(&setting) {
-                self.bind_named();
-            }
             if &*setting.key == SCHEMA {
                 self.caller = Arc::new(caller(identity, &setting.text));
                 self.who = None;
                 self.pins.note(Mark::EndAll(Pin::Schema), self.hostgroup);
-                // What was prepared by name means what it did there.
-                self.pins.note(Mark::Text(None), self.hostgroup);
             }
             if matches!(&*setting.key, "names" | "character_set_client") {
                 let text = String::from_utf8_lossy(&setting.text).to_ascii_lowercase();
