@@ -3,11 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use smallvec::SmallVec;
+
 use crate::Server;
 use crate::policy::Balance;
 
 /// A server that can be chosen, and its place in the order of the configuration.
 pub(crate) type Candidate<'a, E> = (usize, &'a Arc<Server<E>>);
+
+/// Several of them, in the order of the configuration: eight without an allocation.
+pub(crate) type Candidates<'a, E> = SmallVec<[Candidate<'a, E>; 8]>;
 
 /// One of the candidates, which are in the order of the configuration and have weights above 0;
 /// nothing if there is none.

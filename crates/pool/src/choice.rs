@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::balance::{Candidate, pick};
+use crate::balance::{Candidate, Candidates, pick};
 use crate::hostgroup::{Hostgroup, Members};
 use crate::policy::Policy;
 use crate::{Permit, Server, Standing};
@@ -54,8 +54,10 @@ pub(crate) fn choose<E>(
                 forgive(servers, desperate.shunning.recovery, now);
             }
         }
-        let wanted: Vec<_> = ready.iter().copied().filter(|(_, server)| !avoid(server.endpoint())).collect();
-        let ready = if wanted.is_empty() { ready } else { wanted };
+        let is_wanted = |(_, server): &Candidate<'_, E>| !avoid(server.endpoint());
+        if ready.iter().any(is_wanted) {
+            ready.retain(|candidate| is_wanted(candidate));
+        }
         let Some(server) = pick(policy.balance, &fast(ready, policy, now), random, &group.turn) else {
             return if may_help(servers, policy, now) { Choice::Busy } else { Choice::NoServer };
         };
@@ -100,7 +102,7 @@ pub(crate) fn ready<'a, E>(
     policy: &Policy,
     account: Option<usize>,
     now: Duration,
-) -> Vec<Candidate<'a, E>> {
+) -> Candidates<'a, E> {
     ready_or(servers, policy, account, now, true, |_| false)
 }
 
@@ -113,9 +115,9 @@ fn ready_or<'a, E>(
     now: Duration,
     opens: bool,
     spare: impl Fn(u64) -> bool,
-) -> Vec<Candidate<'a, E>> {
+) -> Candidates<'a, E> {
     if are_too_many(servers, policy, now) {
-        return Vec::new();
+        return Candidates::new();
     }
     let is_ready = |server: &Server<E>| match server.standing_for(account, now, policy) {
         Standing::Ready => opens || spare(server.id()),
@@ -152,7 +154,7 @@ pub(crate) fn may_help<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Dura
 
 /// Of many candidates those whose latency is not above the average, of few all. Who was not
 /// measured counts as fast.
-fn fast<'a, E>(candidates: Vec<Candidate<'a, E>>, policy: &Policy, now: Duration) -> Vec<Candidate<'a, E>> {
+fn fast<'a, E>(candidates: Candidates<'a, E>, policy: &Policy, now: Duration) -> Candidates<'a, E> {
     let Some(average) = average_latency(&candidates, policy, now) else { return candidates };
     candidates.into_iter().filter(|(_, server)| server.health().current_latency(now).0 <= average).collect()
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::balance::Candidates;
 use crate::choice::{average_latency, last_resort, online, ready};
 use crate::gate::Closed;
 use crate::hostgroup::{Hostgroup, Members};
@@ -124,7 +125,7 @@ pub(crate) fn explain<E>(group: &Hostgroup<E>, now: Duration) -> Vec<Explained<E
     let desperate = if candidates.is_empty() {
         ready(servers, &last_resort(servers, policy, now), None, now)
     } else {
-        Vec::new()
+        Candidates::new()
     };
     let is_last_resort = |at| desperate.iter().any(|&(other, _)| other == at);
     let average = average_latency(&candidates, policy, now);

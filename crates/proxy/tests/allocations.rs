@@ -181,15 +181,16 @@ fn of_proxy(clients: usize, multiplexing: bool, by: By) -> u64 {
     proxied.saturating_sub(direct) * 100 / COUNTED
 }
 
-/// What a query allocates is never more than this; the target is nothing.
+/// A query of a session that finds its connection where it left it allocates nothing. One for which
+/// a connection changes hands allocates once: the idle connection is boxed on its way.
 #[test]
-fn a_warm_query_allocates_little() {
+fn a_warm_query_allocates_nothing() {
     for (case, clients, multiplexing, by, most) in [
-        ("text, a connection of its own", 1, false, By::Text, 200),
-        ("prepared, a connection of its own", 1, false, By::Execution, 200),
-        ("text, multiplexed", 1, true, By::Text, 300),
-        ("prepared, multiplexed", 1, true, By::Execution, 300),
-        ("text, two sessions in turns", 2, true, By::Text, 700),
+        ("text, a connection of its own", 1, false, By::Text, 0),
+        ("prepared, a connection of its own", 1, false, By::Execution, 0),
+        ("text, multiplexed", 1, true, By::Text, 0),
+        ("prepared, multiplexed", 1, true, By::Execution, 0),
+        ("text, two sessions in turns", 2, true, By::Text, 100),
     ] {
         let hundredths = of_proxy(clients, multiplexing, by);
         assert!(hundredths <= most, "{case}: {hundredths} hundredths of an allocation per query");

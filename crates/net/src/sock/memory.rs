@@ -107,8 +107,11 @@ impl AsyncRead for End {
             return Poll::Pending;
         }
         let n = into.remaining().min(pipe.bytes.len());
-        let taken: Vec<u8> = pipe.bytes.drain(..n).collect();
-        into.put_slice(&taken);
+        let (front, back) = pipe.bytes.as_slices();
+        let of_front = n.min(front.len());
+        into.put_slice(front.get(..of_front).unwrap_or_default());
+        into.put_slice(back.get(..n - of_front).unwrap_or_default());
+        pipe.bytes.drain(..n);
         if let Some(writer) = pipe.writer.take() {
             writer.wake();
         }

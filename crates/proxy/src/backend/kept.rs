@@ -14,6 +14,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use pool::{Quota, Shelf, ShelfTicket as Ticket, lifetime};
+use smallvec::SmallVec;
 use tokio::time::{Instant, timeout};
 use wire::command::Kind;
 use wire::reply::Answer;
@@ -34,6 +35,9 @@ use crate::counts::Counter;
 use crate::limits::{KEPT_IDLE, LOOKS_MAX, MOVE_WAIT};
 use crate::worker::Worker;
 use observe::rows::FreeConnection;
+
+/// Ids of servers: four without an allocation.
+pub(super) type Servers = SmallVec<[u64; 4]>;
 
 /// The connections of one worker.
 #[derive(Debug, Default)]
@@ -61,11 +65,11 @@ impl Kept {
     ) -> Option<Ticket> {
         let entry = Entry { passport: Rc::clone(passport), peer, backend, left, heard: worker.now() };
         let key = Key { passport: passport.hash(), hostgroup };
-        self.put(worker, key, Box::new(entry))
+        self.put(worker, key, entry)
     }
 
     /// Keeps a connection, unless somebody else can use it at once, or its place.
-    fn put(&self, worker: &Rc<Worker>, key: Key, entry: Box<Entry>) -> Option<Ticket> {
+    fn put(&self, worker: &Rc<Worker>, key: Key, entry: Entry) -> Option<Ticket> {
         entry.backend.connection().check_invariants();
         if !entry.backend.connection().is_free() {
             entry.end_broken(worker, "c02: the replies of its last session are owed");
@@ -81,14 +85,14 @@ impl Kept {
             return None;
         }
         let entry = self.pass_on(worker, key, entry)?;
-        let ticket = self.keep(worker, key, *entry);
+        let ticket = self.keep(worker, key, entry);
         // Whoever begins to wait has seen that it is there, or is seen now.
         if !self.shelf.borrow().get(ticket).is_some_and(Entry::is_awaited) {
             return Some(ticket);
         }
         let entry = self.shelf.borrow_mut().take(ticket)?;
-        let entry = self.pass_on(worker, key, Box::new(entry))?;
-        Some(self.keep(worker, key, *entry))
+        let entry = self.pass_on(worker, key, entry)?;
+        Some(self.keep(worker, key, entry))
     }
 
     fn keep(&self, worker: &Rc<Worker>, key: Key, entry: Entry) -> Ticket {
@@ -99,12 +103,12 @@ impl Kept {
 
     /// Gives a connection to somebody who waits for one, or its place; it comes back if nobody
     /// needs either.
-    fn pass_on(&self, worker: &Rc<Worker>, key: Key, entry: Box<Entry>) -> Option<Box<Entry>> {
+    fn pass_on(&self, worker: &Rc<Worker>, key: Key, entry: Entry) -> Option<Entry> {
         // Some wait for a connection of their user, and not for a server.
         if !entry.is_awaited() && self.line.is_empty() {
             return Some(entry);
         }
-        let entry = self.line.hand_on(worker, key, entry)?;
+        let entry = *self.line.hand_on(worker, key, Box::new(entry))?;
         let is_due = |since| worker.shared.uptime().saturating_sub(since) >= MOVE_WAIT;
         let quota = entry.backend.connection().quota().filter(|quota| quota.waiting() > 0);
         let is_due_to_user = || quota.and_then(|quota| quota.oldest()).is_some_and(is_due);
@@ -119,13 +123,13 @@ impl Kept {
 
     /// Hands a connection to the next session of its batch. If that session ended after its command
     /// was sent, drains the reply first.
-    fn hand_to_member(&self, worker: &Rc<Worker>, mut entry: Box<Entry>) -> Option<Box<Entry>> {
+    fn hand_to_member(&self, worker: &Rc<Worker>, mut entry: Entry) -> Option<Entry> {
         match entry.backend.connection_mut().next_member() {
             Next::End => return Some(entry),
-            Next::Gone => self.drain(worker, entry),
+            Next::Gone => self.drain(worker, Box::new(entry)),
             Next::Member(slot) => {
                 entry.leave();
-                slot.put(entry);
+                slot.put(Box::new(entry));
             }
         }
         None
@@ -172,7 +176,7 @@ impl Kept {
             self.drain(worker, entry);
         } else if entry.left.is_free() {
             let key = entry.key();
-            self.put(worker, key, entry);
+            self.put(worker, key, *entry);
         } else {
             self.pinged.borrow_mut().push(entry.backend.server().id());
             tokio::task::spawn_local(ping(Rc::clone(worker), *entry));
@@ -195,8 +199,8 @@ impl Kept {
     }
 
     /// The servers of a hostgroup to which there is a connection that this one could have.
-    pub(super) fn spare(&self, worker: &Worker, hostgroup: u32, asker: &Asker<'_>) -> Vec<u64> {
-        let (mut servers, wish, mut looks) = (Vec::new(), asker.wish(), 0);
+    pub(super) fn spare(&self, worker: &Worker, hostgroup: u32, asker: &Asker<'_>) -> Servers {
+        let (mut servers, wish, mut looks) = (Servers::new(), asker.wish(), 0);
         self.shelf.borrow().newest(asker.key(hostgroup), |entry| {
             let id = entry.backend.server().id();
             if !servers.contains(&id) && entry.is_good_for(worker, &wish) {
@@ -385,7 +389,7 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
         entry.heard = worker.now();
         (entry.left.asks, entry.left.asking) = (false, None);
         let key = entry.key();
-        worker.kept.put(&worker, key, Box::new(entry));
+        worker.kept.put(&worker, key, entry);
     } else {
         unhealthy::log(&worker, &entry.backend, Complaint::Silent);
     }
@@ -399,7 +403,7 @@ async fn drain(worker: Rc<Worker>, mut entry: Box<Entry>) {
     if let Ok(Some(status)) = drained {
         (entry.heard, entry.left.status) = (worker.now(), status);
         let key = entry.key();
-        worker.kept.put(&worker, key, entry);
+        worker.kept.put(&worker, key, *entry);
     } else {
         unhealthy::log(&worker, &entry.backend, Complaint::Silent);
     }

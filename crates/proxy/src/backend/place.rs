@@ -16,6 +16,7 @@ use super::entry::Entry;
 use super::handed::Handed;
 use super::idle_state::Asker;
 use super::keeper::{first_look, look};
+use super::kept::Servers;
 use super::line::Other;
 use crate::counts::Counter;
 use crate::worker::Worker;
@@ -44,7 +45,7 @@ pub(crate) fn take(
     whom: &Whom<'_>,
 ) -> Option<Place> {
     let (shared, asker) = (&worker.shared, whom.asker);
-    let spare = asker.map_or_else(Vec::new, |asker| worker.kept.spare(worker, hostgroup, asker));
+    let spare = asker.map_or_else(Servers::new, |asker| worker.kept.spare(worker, hostgroup, asker));
     let has_spare = |server: u64| spare.contains(&server);
     match shared.pool.choose_with(hostgroup, worker.dice.roll(), whom.account(), now, avoid, has_spare) {
         Choice::Granted(permit) => return Some(Place::Free(permit)),
