@@ -13,7 +13,9 @@ impl Session {
         self.backlog.clear();
         self.lay_aside();
         // What a full socket does not take now is not worth waiting for.
-        let _ = poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &QUIT))).await;
+        if self.backend.is_some() {
+            let _ = poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &QUIT))).await;
+        }
         self.leave_others();
     }
 }

@@ -105,6 +105,14 @@ impl Session {
     /// answered; the reset before it is.
     async fn end_backend(&mut self) {
         self.leave_others();
+        if self.backend.is_some() {
+            self.reset_and_quit().await;
+        }
+        self.backend = None;
+        self.control.about.set_backend(None);
+    }
+
+    async fn reset_and_quit(&mut self) {
         let mut packets = Vec::new();
         put_message(&mut packets, 0, &[Kind::ResetConnection as u8]);
         packets.extend(QUIT);
@@ -116,8 +124,6 @@ impl Session {
             backend.connection_mut().poll_read(cx, &mut scratch).map(drop)
         });
         let _ = tokio::time::timeout(GOODBYE_MAX, answered).await;
-        self.backend = None;
-        self.control.about.set_backend(None);
     }
 
     /// Gets a backend of `hostgroup` for the command in the backlog, which stays there. Whether it
