@@ -41,7 +41,7 @@
 //! - [`no_cursor`]: fetching from statements that are not there;
 //! - [`off`]: servers that are switched off;
 //! - [`overdue`]: statements that take too long;
-//! - [`pace`]: statements that have to wait;
+//! - [`pace`]: statements that have to wait; [`stop`]: commands that are not sent now;
 //! - [`own`]: commands that the proxy answers itself, and getting a backend;
 //! - [`warnings`]: logging what servers warn of.
 
@@ -93,6 +93,7 @@ mod renew;
 mod ride;
 mod route;
 mod routines;
+mod stop;
 mod switch;
 mod tell;
 mod told;

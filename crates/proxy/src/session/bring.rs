@@ -15,6 +15,7 @@ use super::execute::{id, opens_cursor};
 use super::last_result::NOWHERE;
 use super::metadata::Changed;
 use super::prepare::NotPrepared;
+use super::stop::Stop;
 use crate::backend::Full;
 use crate::client::login::ok;
 use crate::ending::Ending;
@@ -22,37 +23,32 @@ use crate::error::ClientError;
 
 impl Session {
     /// Makes the statement of the command in the backlog one that the backend in use has, and names
-    /// it in the command as that server does. False if the client has had its answer, or the
-    /// command is brought elsewhere.
-    pub(super) async fn bring_statement(
-        &mut self,
-        kind: Kind,
-        decided: &mut Decided,
-    ) -> Result<bool, Ending> {
-        let Some(id) = id(front(&self.backlog)) else { return Ok(true) };
+    /// it in the command as that server does.
+    pub(super) async fn bring_statement(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
+        let Some(id) = id(front(&self.backlog)) else { return Ok(()) };
         let hostgroup = self.course.hostgroup;
         let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
             for left in self.left_as(id) {
                 self.close_at(hostgroup, left).await?;
             }
-            return Ok(true);
+            return Ok(());
         };
         let home = prepared.home;
         if kind == Kind::StmtClose {
-            return self.close_everywhere(id).await;
+            return Err(self.close_everywhere(id).await.into());
         }
         if kind == Kind::StmtReset && !prepared.is_at_home() && prepared.id_at(hostgroup).is_none() {
-            return self.reset_nothing(kind, id).await;
+            return Err(self.reset_nothing(kind, id).await.into());
         }
         // A value that was sent before is not there.
         if prepared.is_at_home() && hostgroup != home {
-            return self.refuse_statement(kind, id).await;
+            return Err(self.refuse_statement(kind, id).await.into());
         }
         if let Some(modes) = self.modes_of_types(kind, front(&self.backlog), id) {
             Box::pin(self.bring_charsets(&modes)).await?;
         }
         let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
-            return Ok(true);
+            return Ok(());
         };
         let is_told = kind == Kind::StmtExecute && prepared.what.effects.any_of(Effects::LAST_RESULT);
         // MariaDB takes a value in parts for what the value before was: behind a number it is the
@@ -69,10 +65,9 @@ impl Session {
         }
         let mut parts = self.take_parts(kind, id);
         let known_as = match self.statement_here(kind, id, has_parts).await? {
-            Ok(known_as) => Some(known_as),
+            Ok(known_as) => known_as,
             Err(why) => Box::pin(self.go_without(kind, id, why, decided, &mut parts)).await?,
         };
-        let Some(known_as) = known_as else { return Ok(false) };
         if !parts.is_empty() && kind != Kind::StmtReset {
             Box::pin(self.send_parts(known_as, parts)).await?;
         }
@@ -82,10 +77,9 @@ impl Session {
         if is_renamed {
             self.tell_columns(kind, id);
             decided.renamed = (known_as != id).then_some(id);
-            return Ok(true);
+            return Ok(());
         }
-        self.refuse_here(kind, &ClientError::NoTypes { id }).await?;
-        Ok(false)
+        Err(self.refuse_here(kind, &ClientError::NoTypes { id }).await.into())
     }
 
     /// The number of the statement at the backend in use, where it is, another session has left it,
@@ -110,8 +104,7 @@ impl Session {
     }
 
     /// The statement of the command in the backlog could not be prepared at the backend in use. The
-    /// number that it has where the command goes instead; nothing if the client has had its answer,
-    /// or the command is brought elsewhere.
+    /// number that it has where the command goes instead.
     async fn go_without(
         &mut self,
         kind: Kind,
@@ -119,21 +112,24 @@ impl Session {
         why: NotPrepared,
         decided: &mut Decided,
         parts: &mut Vec<u8>,
-    ) -> Result<Option<u32>, Ending> {
+    ) -> Result<u32, Stop> {
         let home = self.course.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
         let elsewhere = home.filter(|home| *home != self.course.hostgroup);
         match why {
-            NotPrepared::Lost(_) if self.tries_again(decided) => {
-                self.put_parts_back(id, std::mem::take(parts));
-            }
-            NotPrepared::Lost(error) => self.refuse_here(kind, &error).await?,
-            // What it cannot do there it can do where it was prepared.
-            _ if let Some(home) = elsewhere => {
-                let here = self.go_home(kind, id, home, decided).await?;
-                if here.is_none() && self.flight.internal_lost {
+            NotPrepared::Lost(error) => {
+                let stop = self.set_up_failed(kind, &error, decided).await;
+                if matches!(stop, Stop::Elsewhere) {
                     self.put_parts_back(id, std::mem::take(parts));
                 }
-                return Ok(here);
+                return Err(stop);
+            }
+            // What it cannot do there it can do where it was prepared.
+            _ if let Some(home) = elsewhere => {
+                let here = self.go_home(kind, id, home, decided).await;
+                if matches!(here, Err(Stop::Elsewhere)) {
+                    self.put_parts_back(id, std::mem::take(parts));
+                }
+                return here;
             }
             NotPrepared::Changed if kind.answer() != Answer::None => {
                 self.refuse_here(kind, &ClientError::NeedReprepare).await?;
@@ -154,30 +150,20 @@ impl Session {
                 self.refuse_statement(kind, id).await?;
             }
         }
-        Ok(None)
+        Err(Stop::Answered)
     }
 
     /// Brings the command in the backlog to the hostgroup where its statement was prepared; the
     /// number that this has there.
-    async fn go_home(
-        &mut self,
-        kind: Kind,
-        id: u32,
-        home: u32,
-        decided: &mut Decided,
-    ) -> Result<Option<u32>, Ending> {
+    async fn go_home(&mut self, kind: Kind, id: u32, home: u32, decided: &mut Decided) -> Result<u32, Stop> {
         if let Err(why) = self.go_to(home, Full::TryAgain).await? {
-            if !self.tries_again(decided) {
-                self.refuse_unserved(why).await?;
-            }
-            return Ok(None);
+            return Err(self.unreached(why, decided).await);
         }
         *decided = Decided::plainly_to(home).with_orders_of(decided);
-        let here = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(home));
-        if here.is_none() {
-            self.refuse_statement(kind, id).await?;
+        match self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(home)) {
+            Some(here) => Ok(here),
+            None => Err(self.refuse_statement(kind, id).await.into()),
         }
-        Ok(here)
     }
 
     /// The statements of other sessions at the backend in use that a client would mean by this
@@ -232,22 +218,19 @@ impl Session {
     /// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is
     /// nothing to reset, and to prepare the statement would take away the warnings that the client
     /// may ask for.
-    async fn reset_nothing(&mut self, kind: Kind, id: u32) -> Result<bool, Ending> {
+    async fn reset_nothing(&mut self, kind: Kind, id: u32) -> Result<(), Ending> {
         drop(self.take_parts(kind, id));
         self.answer_here(kind, &ok(self.capabilities(), self.status)).await?;
         self.note_ran();
         (self.course.counted.changed, self.course.ran_on) = (0, NOWHERE);
-        Ok(false)
+        Ok(())
     }
 
     /// Answers the command in the backlog: the statement is not there any more.
-    async fn refuse_statement(&mut self, kind: Kind, id: u32) -> Result<bool, Ending> {
-        let error = ClientError::UnknownStatement { id };
+    async fn refuse_statement(&mut self, kind: Kind, id: u32) -> Result<(), Ending> {
         if kind.answer() == Answer::None {
-            self.skip_command().await?;
-        } else {
-            self.refuse_here(kind, &error).await?;
+            return self.skip_command().await.map(drop);
         }
-        Ok(false)
+        self.refuse_here(kind, &ClientError::UnknownStatement { id }).await
     }
 }

@@ -13,6 +13,7 @@ use super::course::decided::{Decided, Reply};
 use super::course::prepared::Registry;
 use super::execute::ID;
 use super::route::{NEEDS_LAST_ID, names_statement};
+use super::stop::Stop;
 use super::trace::Part;
 use crate::backend::{AcquireError, Ahead, Full};
 use crate::ending::Ending;
@@ -22,7 +23,7 @@ use crate::limits::{BEHIND_SETUP_MAX, INTERNAL_LOST_MAX};
 impl Session {
     /// Does what was decided about the command in the backlog, up to the point where it can be
     /// forwarded.
-    pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
+    pub(super) async fn carry_out(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
         let flight = self.flight();
         (flight.log, flight.digest) = (decided.log(), decided.digest);
         flight.changed = None;
@@ -31,15 +32,16 @@ impl Session {
             self.splice_front(ID, &id.to_le_bytes());
         }
         if decided.answer.is_some() {
-            self.note_ruling(kind, front(&self.backlog), &decided);
-            self.note_sighting(kind, front(&self.backlog), &decided);
+            self.note_ruling(kind, front(&self.backlog), decided);
+            self.note_sighting(kind, front(&self.backlog), decided);
         }
-        if let Some(reply) = decided.answer {
+        if let Some(reply) = decided.answer.take() {
             let is_injected = matches!(decided.screened.sighting, Some(Sighting::Refused(_)));
-            return match *reply {
+            let replied = match *reply {
                 Reply::Error(error) if is_injected => Box::pin(self.refuse_injected(kind, &error)).await,
                 reply => self.reply_as_decided(kind, reply).await,
             };
+            return Err(replied.into());
         }
         // Where there is no room for its text it goes on in pieces.
         if kind == Kind::StmtPrepare
@@ -50,18 +52,16 @@ impl Session {
             drop(room);
         }
         if decided.commits_first {
-            return self.commit_first(kind).await;
+            return Err(self.commit_first(kind).await.into());
         }
         // What is sent once more has its places, and was delayed.
         if !decided.had_its_turn && self.flight.paused.is_none() {
             let begun = Instant::now();
-            let has_turn = self.wait_for_turn(kind, decided.orders.as_deref()).await?;
+            let turn = self.wait_for_turn(kind, decided.orders.as_deref()).await;
             if let Some(trace) = &self.course.trace {
                 trace.add(Part::Queue, begun.elapsed());
             }
-            if !has_turn {
-                return Ok(());
-            }
+            turn?;
         }
         decided.had_its_turn = true;
         if let Some(orders) = &mut decided.orders {
@@ -73,42 +73,37 @@ impl Session {
             }
         }
         if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
-            return self.forget_statement().await;
+            return Err(self.forget_statement().await.into());
         }
         self.flight().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup);
-        let reached = if let Some(fresh) = self.has_to_see(&decided) {
+        let reached = if let Some(fresh) = self.has_to_see(decided) {
             // Boxed: most must see nothing.
-            Box::pin(self.reach_caught_up(kind, fresh, &mut decided)).await
+            Box::pin(self.reach_caught_up(kind, fresh, decided)).await
         } else {
-            self.flight().ahead = self.ahead(kind, &decided);
-            self.reach(&mut decided).await
+            self.flight().ahead = self.ahead(kind, decided);
+            self.reach(decided).await
         };
         let flight = self.flight();
         (flight.ahead, flight.wants_new) = (Ahead::Nothing, false);
-        let Some(hostgroup) = reached? else { return self.keep(decided) };
-        if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind, &mut decided).await? {
-            return self.keep(decided);
+        let hostgroup = reached?;
+        if decided.effects.any_of(NEEDS_LAST_ID) {
+            self.bring_last_id(kind, decided).await?;
         }
         if decided.asks_for_last() && self.hears_of_others() {
             self.tell_last_result(kind).await?;
         }
-        if self.has_to_prepare(kind, &self.backlog, &decided)
-            && let Err(error) = Box::pin(self.prepare_before(kind, &decided)).await?
+        if self.has_to_prepare(kind, &self.backlog, decided)
+            && let Err(error) = Box::pin(self.prepare_before(kind, decided)).await?
         {
-            if !self.tries_again(&mut decided) {
-                self.refuse_here(kind, &error).await?;
-            }
-            return self.keep(decided);
+            return Err(self.set_up_failed(kind, &error, decided).await);
         }
-        if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {
-            return self.keep(decided);
+        if names_statement(kind) {
+            self.bring_statement(kind, decided).await?;
         }
         let has_other_homes = |all: &Registry| all.has_other_homes(hostgroup);
         if kind == Kind::StmtPrepare && self.course.prepared.as_deref().is_some_and(has_other_homes) {
             return Box::pin(self.prepare_for_client(decided)).await;
         }
-        decided.is_ready = true;
-        self.flight().decided = Some(decided);
         Ok(())
     }
 
@@ -155,9 +150,8 @@ impl Session {
 
     /// Gets to where the command in the backlog was decided to go. A read that the split sends to a
     /// reader does without it: if there is none, or it lacks what the session needs, the writer
-    /// does it; so it is for a listener that falls back. Nothing if the client was told why there
-    /// is no server.
-    pub(super) async fn reach(&mut self, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+    /// does it; so it is for a listener that falls back.
+    pub(super) async fn reach(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
         // Boxed, as the other ways are: mostly there is a server.
         if self.begins_later() {
             return Box::pin(self.reach_with_begin(decided)).await;
@@ -165,7 +159,7 @@ impl Session {
         let hostgroup = decided.hostgroup;
         let full = self.full(hostgroup, Some(decided));
         match self.go_to(hostgroup, full).await? {
-            Ok(()) => Ok(Some(hostgroup)),
+            Ok(()) => Ok(hostgroup),
             Err(why) => Box::pin(self.reach_instead(why, decided)).await,
         }
     }
@@ -184,11 +178,7 @@ impl Session {
     }
 
     /// Goes on with a command that has found no server where it was to go, because of `why`.
-    async fn reach_instead(
-        &mut self,
-        why: AcquireError,
-        decided: &mut Decided,
-    ) -> Result<Option<u32>, Ending> {
+    async fn reach_instead(&mut self, why: AcquireError, decided: &mut Decided) -> Result<u32, Stop> {
         let instead = self.instead_of(decided.hostgroup, decided.is_split);
         let is_lack = match &why {
             AcquireError::Proxy(error) => error.is_lack_of_server(),
@@ -197,34 +187,35 @@ impl Session {
         if is_lack && instead.is_none() && decided.may_need_no_writer() {
             return self.reach_without_writer(why, decided).await;
         }
-        let Some(writer) = instead.filter(|_| is_lack) else { return self.unreached(why, decided).await };
+        let Some(writer) = instead.filter(|_| is_lack) else {
+            return Err(self.unreached(why, decided).await);
+        };
         (decided.hostgroup, decided.is_split) = (writer, false);
         self.flight().internal_lost = false;
         match self.go_to(writer, Full::TryAgain).await? {
-            Ok(()) => Ok(Some(writer)),
-            Err(_) if self.tries_again(decided) => Ok(None),
-            Err(why) => self.refuse_unserved(why).await.map(|()| None),
+            Ok(()) => Ok(writer),
+            Err(why) => Err(self.unreached(why, decided).await),
         }
     }
 
     /// Whether the command in the backlog, which was not sent, is brought to another connection
     /// because an internal query has lost the one in use.
     pub(super) fn tries_again(&mut self, decided: &mut Decided) -> bool {
-        let flight = self.flight();
-        let tries = flight.internal_lost && decided.lost < INTERNAL_LOST_MAX;
-        flight.internal_lost = tries;
+        let is_lost = std::mem::take(&mut self.flight().internal_lost);
+        let tries = is_lost && decided.lost < INTERNAL_LOST_MAX;
         decided.lost += u8::from(tries);
         tries
     }
 
-    /// The command in the backlog has had its answer, or is brought to another connection.
-    #[expect(clippy::unnecessary_wraps, reason = "it is what is left to be said of a command")]
-    pub(super) fn keep(&mut self, decided: Decided) -> Result<(), Ending> {
-        let flight = self.flight();
-        if std::mem::take(&mut flight.internal_lost) {
-            flight.decided = Some(decided);
-        }
-        Ok(())
+    /// The connection could not be set up for the command in the backlog: it is carried out
+    /// elsewhere, or refused.
+    pub(super) async fn set_up_failed(
+        &mut self,
+        kind: Kind,
+        error: &ClientError,
+        decided: &mut Decided,
+    ) -> Stop {
+        if self.tries_again(decided) { Stop::Elsewhere } else { self.refuse_here(kind, error).await.into() }
     }
 
     /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger

@@ -20,9 +20,9 @@ use super::Session;
 use super::course::Loss;
 use super::course::decided::Decided;
 use super::kill::while_waiting;
+use super::stop::Stop;
 use crate::backend::Target;
 use crate::counts::Counter;
-use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::fresh::{Fresh, Wanted};
 use crate::worker::Worker;
@@ -91,14 +91,13 @@ impl Session {
     }
 
     /// Gets to a server that has what must be seen: where no reader of a pair has, its writer does
-    /// the command; servers of others are waited for. Nothing if the client was told why it is
-    /// refused.
+    /// the command; servers of others are waited for.
     pub(super) async fn reach_caught_up(
         &mut self,
         kind: Kind,
         fresh: Fresh,
         decided: &mut Decided,
-    ) -> Result<Option<u32>, Ending> {
+    ) -> Result<u32, Stop> {
         let counts = &self.worker.counts;
         if fresh.gtid.is_some() {
             counts.note(Counter::GtidConsistent);
@@ -109,19 +108,14 @@ impl Session {
             counts.add(Counter::LagSkipped, skipped.try_into().unwrap_or(u64::MAX));
         }
         let reached = self.find_caught_up(kind, fresh, decided).await?;
-        if let Some(backend) = self.backend.as_ref().filter(|_| reached.is_some() && fresh.gtid.is_some()) {
+        if let Some(backend) = self.backend.as_ref().filter(|_| fresh.gtid.is_some()) {
             backend.connection().note_synced();
         }
         Ok(reached)
     }
 
     /// The same, uncounted.
-    async fn find_caught_up(
-        &mut self,
-        kind: Kind,
-        fresh: Fresh,
-        decided: &mut Decided,
-    ) -> Result<Option<u32>, Ending> {
+    async fn find_caught_up(&mut self, kind: Kind, fresh: Fresh, decided: &mut Decided) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup;
         let settings = self.worker.settings();
         if settings.is_writer(hostgroup) {
@@ -138,9 +132,7 @@ impl Session {
             (_, Some(writer)) => return self.leave_to(writer, decided).await,
             (Look::Behind, None) => {
                 let is_over = |worker: &Worker| look(worker, hostgroup, &fresh) != Look::Behind;
-                if !self.wait_to_catch_up(&patience, is_over).await? {
-                    return Ok(None);
-                }
+                self.wait_to_catch_up(&patience, is_over).await?;
             }
         }
         let reached = self.reach_one_with(fresh, decided).await?;
@@ -149,14 +141,14 @@ impl Session {
         match writer {
             _ if has(&self.worker) => Ok(reached),
             Some(writer) => self.leave_to(writer, decided).await,
-            None => Ok(if self.wait_to_catch_up(&patience, has).await? { reached } else { None }),
+            None => self.wait_to_catch_up(&patience, has).await.map(|()| reached),
         }
     }
 
     /// Gets to a server of the command's hostgroup: one of those that come first, if there is one
     /// with room. For that the session gives up its connection to another one, if it loses nothing
     /// with it.
-    async fn reach_one_with(&mut self, fresh: Fresh, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+    async fn reach_one_with(&mut self, fresh: Fresh, decided: &mut Decided) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup;
         let replicas_from = self.worker.settings().variables.aurora_max_lag_ms_only_read_from_replicas;
         let wanted = Wanted::new(fresh, &self.worker.shared, hostgroup, replicas_from);
@@ -174,7 +166,7 @@ impl Session {
 
     /// Gets to where the command goes; among servers to choose from, those that have what it wants
     /// come first.
-    async fn reach_wanting(&mut self, wanted: Wanted, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+    async fn reach_wanting(&mut self, wanted: Wanted, decided: &mut Decided) -> Result<u32, Stop> {
         self.flight().wanted = Some(Box::new(wanted));
         let reached = self.reach(decided).await;
         self.flight().wanted = None;
@@ -183,23 +175,23 @@ impl Session {
 
     /// The server of the backend in use, and the address at the other end; nothing if that is not
     /// in this hostgroup.
-    fn server_at(&self, reached: Option<u32>, hostgroup: u32) -> Option<(Endpoint, Option<IpAddr>)> {
-        let backend = self.backend.as_ref().filter(|_| reached == Some(hostgroup))?;
+    fn server_at(&self, reached: u32, hostgroup: u32) -> Option<(Endpoint, Option<IpAddr>)> {
+        let backend = self.backend.as_ref().filter(|_| reached == hostgroup)?;
         Some((backend.server().endpoint().endpoint.clone(), backend.connection().peer_ip()))
     }
 
     /// The writer of the pair does it.
-    async fn leave_to(&mut self, writer: u32, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+    async fn leave_to(&mut self, writer: u32, decided: &mut Decided) -> Result<u32, Stop> {
         (decided.hostgroup, decided.is_split) = (writer, false);
         self.reach(decided).await
     }
 
-    /// Waits until `is_over`. False if the client was told that it has waited in vain.
+    /// Waits until `is_over`. If that is in vain, the client is told so.
     async fn wait_to_catch_up(
         &mut self,
         patience: &Patience,
         is_over: impl Fn(&Worker) -> bool,
-    ) -> Result<bool, Ending> {
+    ) -> Result<(), Stop> {
         let Patience { kind, fresh, hostgroup, limit, end } = patience;
         let begun = Instant::now();
         self.show_waiting();
@@ -218,13 +210,13 @@ impl Session {
             self.worker.counts.add(Counter::LagMicroseconds, waited);
         }
         let error = match waited {
-            Some(Ok(())) => return Ok(true),
+            Some(Ok(())) => return Ok(()),
             Some(Err(_)) => {
                 let why = format_args!("none of its servers that could be had is known {fresh}");
                 ClientError::no_backend(*hostgroup, *limit, &why)
             }
             None => ClientError::Interrupted,
         };
-        self.refuse_here(*kind, &error).await.map(|()| false)
+        Err(self.refuse_here(*kind, &error).await.into())
     }
 }

@@ -167,15 +167,15 @@ impl Session {
     }
 
     /// Closes a statement at all servers that have it.
-    pub(super) async fn close_everywhere(&mut self, id: u32) -> Result<bool, Ending> {
-        let Some(all) = &mut self.course.prepared else { return Ok(true) };
+    pub(super) async fn close_everywhere(&mut self, id: u32) -> Result<(), Ending> {
+        let Some(all) = &mut self.course.prepared else { return Ok(()) };
         let places = all.close(id);
         self.measure_own(Kind::StmtClose, front(&self.backlog));
         self.skip_command().await?;
         for (hostgroup, known_as) in places {
             self.close_at(hostgroup, known_as).await?;
         }
-        Ok(false)
+        Ok(())
     }
 
     /// Takes note of a command for a prepared statement that is being sent to the backend.

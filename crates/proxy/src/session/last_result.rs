@@ -8,6 +8,7 @@ use wire::reply::Answer;
 use super::Session;
 use super::backlog::whole_front;
 use super::course::decided::Decided;
+use super::stop::Stop;
 use crate::ending::Ending;
 use crate::state::Pin;
 use crate::state::results::LastId;
@@ -95,28 +96,22 @@ impl Session {
         }
     }
 
-    /// Makes `LAST_INSERT_ID()` at the backend in use what it is to the session. False if the
-    /// command in the backlog was refused, or is brought elsewhere.
-    pub(super) async fn bring_last_id(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
+    /// Makes `LAST_INSERT_ID()` at the backend in use what it is to the session.
+    pub(super) async fn bring_last_id(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
         self.until_told().await;
         if self.has_last_id() {
-            return Ok(true);
+            return Ok(());
         }
         let id = self.course.results.last_id().known();
         // At MySQL anything else would hide how many rows were found.
         let set = (self.query(format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
         let replies = match self.internal_query(&[set]).await? {
             Ok(replies) => replies,
-            Err(_) if self.tries_again(decided) => return Ok(false),
-            Err(error) => {
-                self.refuse_here(kind, &error).await?;
-                return Ok(false);
-            }
+            Err(error) => return Err(self.set_up_failed(kind, &error, decided).await),
         };
         if let Some(refusal) = replies.iter().find(|reply| reply.error().is_some()) {
             let payload = refusal.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
-            self.answer_here(kind, &payload).await?;
-            return Ok(false);
+            return Err(self.answer_here(kind, &payload).await.into());
         }
         self.course.results.set_last_id(LastId::Is(id));
         // That has hidden how many rows the statement before had.
@@ -125,7 +120,7 @@ impl Session {
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().set_last_id(Some(id));
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Whoever has the session's connection now asks for what it may want to know; waits for that.

@@ -19,8 +19,8 @@ pub(super) const NO_OPEN_CURSOR: u16 = 1421;
 const ANY: &[u8] = b"SELECT 1";
 
 impl Session {
-    /// Answers the command in the backlog. False: it has its answer.
-    pub(super) async fn refuse_fetch(&mut self, id: u32) -> Result<bool, Ending> {
+    /// Answers the command in the backlog.
+    pub(super) async fn refuse_fetch(&mut self, id: u32) -> Result<(), Ending> {
         let error = if let Some(error) = self.refusal_of_server(id).await? {
             error
         } else {
@@ -32,7 +32,7 @@ impl Session {
         }
         self.answer_here(Kind::StmtFetch, front(&error)).await?;
         self.course.note_error();
-        Ok(false)
+        Ok(())
     }
 
     /// What the backend in use says when another statement is fetched from, in the session's

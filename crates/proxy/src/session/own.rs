@@ -17,6 +17,7 @@ use super::course::Course;
 use super::ids::Look;
 use super::kill::while_waiting;
 use super::last_result::NOWHERE;
+use super::stop::Stop;
 use super::trace::Part;
 use crate::audit;
 use crate::backend::{
@@ -34,7 +35,7 @@ use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX, LINGER_BYTES_MAX, LINGER_M
 impl Session {
     /// Deals with a command whose bytes are in the backlog.
     pub(super) async fn handle(&mut self, kind: Kind) -> Result<(), Ending> {
-        let decided = self.flight.as_mut().and_then(|flight| flight.decided.take());
+        let mut decided = self.flight.as_mut().and_then(|flight| flight.decided.take());
         if self.course.rolled_back.is_some() && self.tell_rolled_back(kind).await? {
             return Ok(());
         }
@@ -60,10 +61,17 @@ impl Session {
             _ if self.look(kind, &self.backlog) != Look::Plain => Box::pin(self.handle_ids(kind)).await,
             // Nothing to close or reset where nothing was prepared.
             Kind::StmtClose | Kind::SendLongData if has_none => self.skip_command().await.map(drop),
-            _ => match decided {
-                Some(decided) => self.carry_out(kind, decided).await,
-                None => self.complete_command(kind).await,
-            },
+            _ => {
+                let Some(ready) = &mut decided else { return self.complete_command(kind).await };
+                match self.carry_out(kind, ready).await {
+                    Ok(()) => ready.is_ready = true,
+                    Err(Stop::Elsewhere) => {}
+                    Err(Stop::Answered) => return Ok(()),
+                    Err(Stop::Over(ending)) => return Err(ending),
+                }
+                self.flight().decided = decided;
+                Ok(())
+            }
         }
     }
 

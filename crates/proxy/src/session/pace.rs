@@ -9,7 +9,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::kill::while_waiting;
-use crate::ending::Ending;
+use super::stop::Stop;
 use crate::error::ClientError;
 use crate::limit::{Limit, Place};
 use crate::routing::Orders;
@@ -28,14 +28,10 @@ impl Session {
     }
 
     /// Waits until the command in the backlog may be sent. If it may not be, it is answered with
-    /// the reason; then it is false.
-    pub(super) async fn wait_for_turn(
-        &mut self,
-        kind: Kind,
-        orders: Option<&Orders>,
-    ) -> Result<bool, Ending> {
+    /// the reason.
+    pub(super) async fn wait_for_turn(&mut self, kind: Kind, orders: Option<&Orders>) -> Result<(), Stop> {
         if !runs(kind) {
-            return Ok(true);
+            return Ok(());
         }
         let settings = self.worker.settings();
         let ordered = orders.and_then(|orders| orders.verdict.delay).unwrap_or_default();
@@ -46,7 +42,7 @@ impl Session {
         // waits for him.
         let limits: Vec<&Limit> = user.limit.iter().chain(of_rules).collect();
         if delay.is_zero() && limits.is_empty() {
-            return Ok(true);
+            return Ok(());
         }
         self.show_waiting();
         self.control.delayed.set(true);
@@ -60,9 +56,9 @@ impl Session {
         match waited.unwrap_or_else(|| Err(ClientError::Interrupted)) {
             Ok(places) => {
                 self.flight().places = places;
-                Ok(true)
+                Ok(())
             }
-            Err(error) => self.refuse_here(kind, &error).await.map(|()| false),
+            Err(error) => Err(self.refuse_here(kind, &error).await.into()),
         }
     }
 }

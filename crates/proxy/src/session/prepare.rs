@@ -13,6 +13,7 @@ use super::course::decided::Decided;
 use super::course::prepared::definitions::Definitions;
 use super::course::prepared::{Came, Prepared};
 use super::execute::{ID, keeps_definitions};
+use super::stop::Stop;
 use crate::backend::{InternalQuery, Known, Reply};
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -223,15 +224,16 @@ impl Session {
 
     /// Prepares the statement in the backlog, and names it to the client by a number that no other
     /// one has.
-    pub(super) async fn prepare_for_client(&mut self, mut decided: Decided) -> Result<(), Ending> {
+    pub(super) async fn prepare_for_client(&mut self, decided: &mut Decided) -> Result<(), Stop> {
         self.complete_front().await?;
         let Some(payload) = whole_front(&self.backlog).map(<[u8]>::to_vec) else {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
-            return self.refuse_here(Kind::StmtPrepare, &ClientError::PacketTooLarge { max }).await;
+            let error = ClientError::PacketTooLarge { max };
+            return Err(self.refuse_here(Kind::StmtPrepare, &error).await.into());
         };
         self.may_ask_for_file(Kind::StmtPrepare, &payload, true);
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
-        let measured = self.measure(Kind::StmtPrepare, &payload, &decided, paused.as_ref());
+        let measured = self.measure(Kind::StmtPrepare, &payload, decided, paused.as_ref());
         decided.is_counted = true;
         self.begin_running(measured, payload.get(1..).unwrap_or_default());
         if let Some(paused) = paused {
@@ -240,17 +242,17 @@ impl Session {
         let command = [(payload, Answer::Prepare)];
         let replies = match self.internal_query(&command).await? {
             Ok(replies) => replies,
-            Err(_) if self.tries_again(&mut decided) => {
+            Err(_) if self.tries_again(decided) => {
                 self.end_running();
-                return self.keep(decided);
+                return Err(Stop::Elsewhere);
             }
-            Err(error) => return self.refuse_counted(&error).await,
+            Err(error) => return Err(self.refuse_counted(&error).await.into()),
         };
         self.skip_command().await?;
         let [(payload, _)] = &command;
-        let preparing = self.preparing(payload.get(1..).unwrap_or_default(), &mut decided);
+        let preparing = self.preparing(payload.get(1..).unwrap_or_default(), decided);
         let Some(mut reply) = replies.into_iter().next() else {
-            return Err(broken("a PREPARE without its reply"));
+            return Err(broken("a PREPARE without its reply").into());
         };
         let hostgroup = self.course.hostgroup;
         if let Some(statement) = reply.prepared
@@ -277,6 +279,6 @@ impl Session {
                 all.forget_last();
             }
         }
-        self.write_to_client(&reply.bytes).await
+        Err(self.write_to_client(&reply.bytes).await.into())
     }
 }

@@ -17,6 +17,7 @@ use route::Effects;
 use super::Session;
 use super::backlog::{front, whole_front};
 use super::course::decided::Decided;
+use super::stop::Stop;
 use crate::backend::{AcquireError, Ahead, Full, part};
 use crate::ending::Ending;
 use crate::state::without_writer::{Bracket, bracket, is_shown_anywhere};
@@ -66,41 +67,40 @@ impl Decided {
 }
 
 impl Session {
-    /// Goes on with a command that has found no writer, because of `why`. Returns where it is sent;
-    /// nothing if the client has its answer.
+    /// Goes on with a command that has found no writer, because of `why`. Returns where it is sent.
     pub(super) async fn reach_without_writer(
         &mut self,
         why: AcquireError,
         decided: &mut Decided,
-    ) -> Result<Option<u32>, Ending> {
+    ) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup;
         if self.worker.shared.pool.works(hostgroup, self.worker.shared.uptime()) {
-            return self.unreached(why, decided).await;
+            return Err(self.unreached(why, decided).await);
         }
         match self.without_writer(decided) {
-            Without::Later => return self.begin_later().await,
+            Without::Later => return Err(self.begin_later().await),
             Without::Reader(reader) => {
                 if self.go_to(reader, Full::Elsewhere).await?.is_ok() {
                     (decided.hostgroup, decided.is_split) = (reader, false);
-                    return Ok(Some(reader));
+                    return Ok(reader);
                 }
                 self.flight().internal_lost = false;
             }
             Without::Waits => {}
         }
-        let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? else { return Ok(Some(hostgroup)) };
-        self.unreached(why, decided).await
+        let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? else { return Ok(hostgroup) };
+        Err(self.unreached(why, decided).await)
     }
 
     /// Goes on with a command of a transaction that has not begun at a server.
-    pub(super) async fn reach_with_begin(&mut self, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+    pub(super) async fn reach_with_begin(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
         match self.bracket_in_backlog() {
             // Servers commit a transaction when another one begins: this one is empty.
             Some(Bracket::Begin) => self.course.begins_later = false,
             Some(Bracket::End) => {
                 self.course.begins_later = false;
                 self.status -= StatusFlags::IN_TRANSACTION;
-                return self.answer_bracket().await;
+                return Err(self.answer_bracket().await);
             }
             None => {}
         }
@@ -117,7 +117,7 @@ impl Session {
         match reached {
             Ok(()) => {
                 self.course.begins_later = false;
-                Ok(Some(decided.hostgroup))
+                Ok(decided.hostgroup)
             }
             Err(why) => {
                 // The client is in its transaction as before.
@@ -126,7 +126,7 @@ impl Session {
                     part(backend);
                 }
                 self.status = status;
-                self.unreached(why, decided).await
+                Err(self.unreached(why, decided).await)
             }
         }
     }
@@ -204,27 +204,20 @@ impl Session {
     }
 
     /// Answers the `BEGIN` in the backlog; the writer gets it later.
-    async fn begin_later(&mut self) -> Result<Option<u32>, Ending> {
+    async fn begin_later(&mut self) -> Stop {
         self.course.begins_later = true;
         self.status |= StatusFlags::IN_TRANSACTION;
         self.answer_bracket().await
     }
 
     /// Answers the statement in the backlog with OK.
-    async fn answer_bracket(&mut self) -> Result<Option<u32>, Ending> {
+    async fn answer_bracket(&mut self) -> Stop {
         let payload = packet::Ok::plain(self.status).encode(self.capabilities());
-        self.answer_here(Kind::Query, &payload).await.map(|()| None)
+        self.answer_here(Kind::Query, &payload).await.into()
     }
 
     /// The command in the backlog has found no server.
-    pub(super) async fn unreached(
-        &mut self,
-        why: AcquireError,
-        decided: &mut Decided,
-    ) -> Result<Option<u32>, Ending> {
-        if !self.tries_again(decided) {
-            self.refuse_unserved(why).await?;
-        }
-        Ok(None)
+    pub(super) async fn unreached(&mut self, why: AcquireError, decided: &mut Decided) -> Stop {
+        if self.tries_again(decided) { Stop::Elsewhere } else { self.refuse_unserved(why).await.into() }
     }
 }
