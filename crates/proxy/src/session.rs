@@ -28,7 +28,7 @@
 //!   way;
 //! - [`ids`]: commands that name or show connections;
 //! - [`in_line`]: waiting for a connection;
-//! - [`internal`]: what the session tells of itself;
+//! - [`internal`]: what the session tells of itself; [`io`]: the client's end of it;
 //! - [`kept_error`]: the error of a failed statement, kept without its connection;
 //! - [`kill`]: killing and being killed; [`kill_forms`]: KILLs that are not one plain statement;
 //! - [`last_words`]: what a backend says out of turn;
@@ -68,6 +68,7 @@ mod in_line;
 mod injection;
 mod internal;
 mod internal_query;
+mod io;
 mod kept_error;
 mod kill;
 mod kill_forms;
@@ -129,6 +130,7 @@ use crate::worker::Worker;
 use command::{Command, Upload};
 use course::Course;
 use flight::{Flight, InFlight};
+use io::Io;
 use pipelined::Pipelined;
 
 pub(crate) use flight::Flights;
@@ -138,23 +140,16 @@ pub(crate) use flight::Flights;
 pub(crate) struct Session {
     worker: Rc<Worker>,
     control: Rc<Control>,
-    client: Sock,
+    io: Io,
     identity: Box<Identity>,
-    /// Bytes that the client has sent and that nobody has looked at: commands that came before the
-    /// answer to the one before them, or the beginning of one.
-    backlog: Vec<u8>,
     backend: Option<Backend>,
     course: Box<Course>,
     flight: Flight,
     to_backend: Parked,
-    to_client: Parked,
     pipelined: Pipelined,
     /// The connection's status, as the backend told it last.
     status: StatusFlags,
     past: Past,
-    /// Whether the client was seen to have sent more while an answer was on its way; until that is
-    /// over, nobody needs to look again.
-    client_waits: bool,
     /// How often the client was refused as another user.
     refused_changes: u8,
 }
@@ -193,18 +188,15 @@ impl Session {
         Self {
             worker,
             control,
-            client,
-            backlog: std::mem::take(&mut identity.backlog),
+            io: Io::new(client, std::mem::take(&mut identity.backlog)),
             backend: identity.backend.take(),
             course,
             flight: Flight::default(),
             identity,
             to_backend: Parked::default(),
-            to_client: Parked::default(),
             pipelined: Pipelined::default(),
             status,
             past: Past::default(),
-            client_waits: false,
             refused_changes: 0,
         }
     }
@@ -216,7 +208,7 @@ impl Session {
 
     /// What is left when the session is over. The backend goes first: nobody waits for a goodbye.
     pub(crate) fn into_parts(self) -> (Rc<Worker>, Sock) {
-        (self.worker, self.client)
+        (self.worker, self.io.sock)
     }
 
     /// Runs commands until one side ends the session.
@@ -339,9 +331,9 @@ impl Session {
 
     /// Copies bytes for the rest of the connection: the answer has no end.
     async fn tunnel(&mut self) -> Result<Infallible, Ending> {
-        let backlog = std::mem::take(&mut self.backlog);
+        let backlog = std::mem::take(&mut self.io.backlog);
         if let Some(backend) = &mut self.backend {
-            resume(&self.worker, &self.control, &mut self.client, backend, backlog, Copied::Stream).await;
+            resume(&self.worker, &self.control, &mut self.io.sock, backend, backlog, Copied::Stream).await;
         }
         Err(Ending::ClientLeft)
     }

@@ -148,7 +148,7 @@ impl Session {
             };
             let moved = pin!(timeout_at(end.min(patience), moved));
             let moved =
-                while_waiting(&self.control, &mut self.client, self.identity.capabilities, moved).await?;
+                while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, moved).await?;
             let Some(moved) = moved else { return self.refuse_running(&ClientError::Interrupted).await };
             let has_moved = moved.is_ok();
             match (self.loss(), refused.command) {

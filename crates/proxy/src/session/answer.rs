@@ -125,6 +125,7 @@ impl Session {
                 backend,
                 course: &mut self.course,
                 flight: &mut self.flight,
+                throttle: &mut self.io.throttle,
                 status: &mut self.status,
                 pipelined: &mut self.pipelined,
             };
@@ -153,7 +154,7 @@ impl Session {
             if let Event::Done(Outcome { end: End::Err { .. }, .. }) = part.event {
                 self.course.note_failed(part.is_whole.then_some(&*output));
             }
-            self.to_client.send(cx, &mut self.client, &output)?;
+            self.io.unsent.send(cx, &mut self.io.sock, &output)?;
             match part.event {
                 Event::More | Event::Changed => {}
                 _ if !is_all => {
@@ -218,13 +219,13 @@ impl Session {
     /// Notices a client that leaves while its statement runs; closing the backend ends the
     /// statement's output.
     fn poll_client_gone(&mut self, cx: &mut Context<'_>) -> Result<(), Ending> {
-        if self.client_waits {
+        if self.io.has_more {
             return Ok(());
         }
-        match self.client.poll_input(cx) {
+        match self.io.sock.poll_input(cx) {
             Poll::Ready(Input::End) => Err(Ending::ClientLeft),
             Poll::Ready(Input::Bytes) => {
-                self.client_waits = true;
+                self.io.has_more = true;
                 Ok(())
             }
             Poll::Pending => Ok(()),
@@ -241,7 +242,7 @@ impl Session {
     /// Ready when the client may get more bytes.
     #[cold]
     fn poll_throttle(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        let throttle = self.course.throttle.as_mut();
+        let throttle = self.io.throttle.as_mut();
         if throttle.is_none_or(|throttle| throttle.poll_ready(cx).is_ready()) {
             return Poll::Ready(Ok(()));
         }
@@ -260,13 +261,13 @@ impl Session {
     /// Writes what the client has not taken yet, if there is anything.
     #[inline]
     fn poll_flush_client(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        if self.to_client.is_sent(&self.client) { Poll::Ready(Ok(())) } else { self.poll_parked(cx) }
+        if self.io.unsent.is_sent(&self.io.sock) { Poll::Ready(Ok(())) } else { self.poll_parked(cx) }
     }
 
     /// Writes what is parked for the client.
     #[cold]
     fn poll_parked(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        if self.to_client.poll_flush(cx, &mut self.client)?.is_pending() {
+        if self.io.unsent.poll_flush(cx, &mut self.io.sock)?.is_pending() {
             // A client that does not read has as much time as an idle one.
             self.set_slow();
             return Poll::Pending;

@@ -218,7 +218,7 @@ impl Session {
         if pin == Some(Pin::Warnings) {
             self.worker.look_in(SWEEP_INTERVAL);
         }
-        let goes_on = !self.backlog.is_empty() && !self.is_promised();
+        let goes_on = !self.io.backlog.is_empty() && !self.is_promised();
         if pin.is_some() || goes_on || !self.is_as_it_seems() {
             return self.break_promise();
         }

@@ -58,21 +58,22 @@ impl Session {
     /// Puts `with` in the place of a part of the front's payload that is there. False if the front
     /// is too large for that.
     pub(super) fn splice_front(&mut self, part: Range<usize>, with: &[u8]) -> bool {
-        splice(&mut self.backlog, part, with)
+        splice(&mut self.io.backlog, part, with)
     }
 
     /// Reads on until it is clear what the command is, and as much of it is there as a decision
     /// takes.
     pub(super) async fn complete_command(&mut self, kind: Kind) -> Result<(), Ending> {
         let lacks = |session: &Self| {
-            session.look(kind, &session.backlog) == Look::Cut || !Self::is_enough(kind, &session.backlog)
+            session.look(kind, &session.io.backlog) == Look::Cut
+                || !Self::is_enough(kind, &session.io.backlog)
         };
         self.read_while(lacks).await
     }
 
     /// Reads on until all of the front is there, unless it is larger than one packet.
     pub(super) async fn complete_front(&mut self) -> Result<(), Ending> {
-        self.read_while(|session| will_be_whole(&session.backlog)).await
+        self.read_while(|session| will_be_whole(&session.io.backlog)).await
     }
 
     async fn read_while(&mut self, lacks: impl Fn(&Self) -> bool) -> Result<(), Ending> {
@@ -81,9 +82,9 @@ impl Session {
             self.obey(true)?;
             while lacks(self) {
                 let mut scratch = self.worker.net.scratch.borrow_mut();
-                let n = ready!(self.client.poll_read(cx, &mut scratch))?;
+                let n = ready!(self.io.sock.poll_read(cx, &mut scratch))?;
                 let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
-                self.backlog.extend_from_slice(input);
+                self.io.backlog.extend_from_slice(input);
                 drop(scratch);
                 // Each piece counts as a sign of life; between two the client may be as slow as an
                 // idle one.

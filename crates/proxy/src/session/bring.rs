@@ -25,7 +25,7 @@ impl Session {
     /// Makes the statement of the command in the backlog one that the backend in use has, and names
     /// it in the command as that server does.
     pub(super) async fn bring_statement(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        let Some(id) = id(front(&self.backlog)) else { return Ok(()) };
+        let Some(id) = id(front(&self.io.backlog)) else { return Ok(()) };
         let hostgroup = self.course.hostgroup;
         let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
             for left in self.left_as(id) {
@@ -44,7 +44,7 @@ impl Session {
         if prepared.is_at_home() && hostgroup != home {
             return Err(self.refuse_statement(kind, id).await.into());
         }
-        if let Some(modes) = self.modes_of_types(kind, front(&self.backlog), id) {
+        if let Some(modes) = self.modes_of_types(kind, front(&self.io.backlog), id) {
             Box::pin(self.bring_charsets(&modes)).await?;
         }
         let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
@@ -71,9 +71,9 @@ impl Session {
         if !parts.is_empty() && kind != Kind::StmtReset {
             Box::pin(self.send_parts(known_as, parts)).await?;
         }
-        let mut command = std::mem::take(&mut self.backlog);
+        let mut command = std::mem::take(&mut self.io.backlog);
         let is_renamed = self.rename(&mut command, kind, id, known_as);
-        self.backlog = command;
+        self.io.backlog = command;
         if is_renamed {
             self.tell_columns(kind, id);
             decided.renamed = (known_as != id).then_some(id);
@@ -96,7 +96,7 @@ impl Session {
         }
         if !has_parts
             && kind != Kind::StmtFetch
-            && let Some(known_as) = self.adopt(id, &self.typed_by(kind, front(&self.backlog), id))
+            && let Some(known_as) = self.adopt(id, &self.typed_by(kind, front(&self.io.backlog), id))
         {
             return Ok(Ok(known_as));
         }
@@ -180,7 +180,7 @@ impl Session {
     /// client knows, the answer says so.
     fn tell_columns(&mut self, kind: Kind, id: u32) {
         let (caps, hostgroup, cursor) =
-            (self.capabilities(), self.course.hostgroup, opens_cursor(front(&self.backlog)));
+            (self.capabilities(), self.course.hostgroup, opens_cursor(front(&self.io.backlog)));
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
         let prepared = prepared.filter(|prepared| prepared.has_other_columns_at(hostgroup));
         if kind == Kind::StmtExecute
@@ -197,7 +197,7 @@ impl Session {
         let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
         let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
         let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return };
-        if let Ok(execute) = StmtExecute::decode(front(&self.backlog), caps)
+        if let Ok(execute) = StmtExecute::decode(front(&self.io.backlog), caps)
             && let Ok(params) = execute.params(prepared.params(), caps)
         {
             let own = params.types_without_attributes(prepared.params(), caps);

@@ -32,8 +32,8 @@ impl Session {
             self.splice_front(ID, &id.to_le_bytes());
         }
         if decided.answer.is_some() {
-            self.note_ruling(kind, front(&self.backlog), decided);
-            self.note_sighting(kind, front(&self.backlog), decided);
+            self.note_ruling(kind, front(&self.io.backlog), decided);
+            self.note_sighting(kind, front(&self.io.backlog), decided);
         }
         if let Some(reply) = decided.answer.take() {
             let is_injected = matches!(decided.screened.sighting, Some(Sighting::Refused(_)));
@@ -45,7 +45,7 @@ impl Session {
         }
         // Where there is no room for its text it goes on in pieces.
         if kind == Kind::StmtPrepare
-            && let Some(len) = self.len_to_complete(&self.backlog)
+            && let Some(len) = self.len_to_complete(&self.io.backlog)
             && let Some(room) = self.worker.texts.reserve(len)
         {
             Box::pin(self.complete_front()).await?;
@@ -92,7 +92,7 @@ impl Session {
         if decided.asks_for_last() && self.hears_of_others() {
             self.tell_last_result(kind).await?;
         }
-        if self.has_to_prepare(kind, &self.backlog, decided)
+        if self.has_to_prepare(kind, &self.io.backlog, decided)
             && let Err(error) = Box::pin(self.prepare_before(kind, decided)).await?
         {
             return Err(self.set_up_failed(kind, &error, decided).await);
@@ -110,7 +110,7 @@ impl Session {
     /// What may be said in front of the command in the backlog without waiting for an answer.
     pub(super) fn ahead(&self, kind: Kind, decided: &Decided) -> Ahead {
         let is_simple = matches!(kind, Kind::Query | Kind::StmtPrepare | Kind::StmtExecute);
-        let is_short = self.backlog.len() <= BEHIND_SETUP_MAX && whole_front(&self.backlog).is_some();
+        let is_short = self.io.backlog.len() <= BEHIND_SETUP_MAX && whole_front(&self.io.backlog).is_some();
         match (is_simple && is_short && self.course.trace.is_none(), decided.is_plain_read()) {
             (false, _) => Ahead::Nothing,
             (true, false) => Ahead::Settings,
@@ -221,7 +221,7 @@ impl Session {
     /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger
     /// one there is no whole text that a rule could have seen.
     pub(super) fn rewrite(&mut self, kind: Kind, text: &[u8]) {
-        let Some(payload) = whole_front(&self.backlog) else { return };
+        let Some(payload) = whole_front(&self.io.backlog) else { return };
         let begin = match kind {
             Kind::Query => payload.len() - self.statement(payload).len(),
             _ => 1,

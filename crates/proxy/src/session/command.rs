@@ -78,25 +78,25 @@ impl Session {
                 return Poll::Ready(Ok(Command::KeepError));
             }
         }
-        self.client_waits = false;
-        if is_visible(&self.backlog) {
-            let input = std::mem::take(&mut self.backlog);
+        self.io.has_more = false;
+        if is_visible(&self.io.backlog) {
+            let input = std::mem::take(&mut self.io.backlog);
             return self.begin(cx, &input);
         }
         let worker = std::rc::Rc::clone(&self.worker);
         let mut scratch = worker.net.scratch.borrow_mut();
         loop {
-            let Poll::Ready(read) = self.client.poll_read(cx, &mut scratch) else {
+            let Poll::Ready(read) = self.io.sock.poll_read(cx, &mut scratch) else {
                 return self.poll_idle_backend(cx);
             };
             let n = read.map_err(|error| self.unreadable(&error, 1))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
-            if self.backlog.is_empty() && is_visible(input) {
+            if self.io.backlog.is_empty() && is_visible(input) {
                 return self.begin(cx, input);
             }
-            self.backlog.extend_from_slice(input);
-            if is_visible(&self.backlog) {
-                let input = std::mem::take(&mut self.backlog);
+            self.io.backlog.extend_from_slice(input);
+            if is_visible(&self.io.backlog) {
+                let input = std::mem::take(&mut self.io.backlog);
                 return self.begin(cx, &input);
             }
         }
@@ -138,7 +138,7 @@ impl Session {
             }
         }
         self.alight();
-        self.backlog = input.to_vec();
+        self.io.backlog = input.to_vec();
         Poll::Ready(Ok(kind.map_or(Command::Unknown, Command::Own)))
     }
 
@@ -248,7 +248,7 @@ impl Session {
         }
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         if !later.is_empty() {
-            self.backlog.extend_from_slice(later);
+            self.io.backlog.extend_from_slice(later);
         }
         if was_sent {
             self.note_departure(true);
@@ -378,7 +378,7 @@ impl Session {
             let worker = std::rc::Rc::clone(&self.worker);
             let mut scratch = worker.net.scratch.borrow_mut();
             let seq = upload.scanner.next_seq();
-            let n = ready!(self.client.poll_read(cx, &mut scratch))
+            let n = ready!(self.io.sock.poll_read(cx, &mut scratch))
                 .map_err(|error| self.unreadable(&error, seq))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
             let scanned = upload
@@ -391,7 +391,7 @@ impl Session {
             self.set_slow();
             upload.complete = scanned.done;
             let (now, later) = input.split_at_checked(scanned.len).unwrap_or((input, &[]));
-            self.backlog.extend_from_slice(later);
+            self.io.backlog.extend_from_slice(later);
             self.send_to_backend(cx, now)?;
         }
         // There may be more: let others run first, then come back.

@@ -38,7 +38,6 @@ use crate::state::overheard::Overheard;
 use crate::state::substitute::Counted;
 use crate::state::{Mark, OPTION, Pin, Pins, Results, SCHEMA, Setting, Settings};
 use crate::statement::class::{Class, classify};
-use crate::throttle::Throttle;
 
 use super::aside::Ran;
 use super::kept_error::Errors;
@@ -113,8 +112,6 @@ pub(super) struct Course {
     pub(super) prepared: Option<Box<Registry>>,
     /// What is kept of the last statement, if the client wants that.
     pub(super) trace: Option<Box<Trace>>,
-    /// What the client has got too fast, where that is limited.
-    pub(super) throttle: Option<Box<Throttle>>,
     /// What the client is to be told of its transaction with the next OK packet.
     pub(super) overheard: Option<Box<Overheard>>,
     /// Routines that bind the session as long as nobody has said what they leave.
@@ -202,7 +199,6 @@ impl Course {
             who: None,
             prepared: None,
             trace: None,
-            throttle: None,
             overheard: None,
             unjudged: None,
             errors: None,

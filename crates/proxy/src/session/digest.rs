@@ -47,7 +47,7 @@ impl Session {
         let digest = self.flight.digest.filter(|_| kind == Kind::Query)?.get();
         self.know_who();
         let who = self.course.who.as_ref()?;
-        let payload = front(&self.backlog);
+        let payload = front(&self.io.backlog);
         let text = || self.worker.routing.borrow_mut().shown_of(digest, self.statement(payload)).into();
         self.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
     }

@@ -33,7 +33,7 @@ impl Session {
         loop {
             self.set_slow();
             poll_fn(|cx| self.poll_first_bytes(cx)).await?;
-            if self.backlog == QUIT {
+            if self.io.backlog == QUIT {
                 self.note_goodbye();
                 self.leave_servers().await;
                 return Err(Ending::ClientLeft);
@@ -48,10 +48,10 @@ impl Session {
                 Err(refused) => self.refuse_unserved(refused).await?,
             }
         }
-        let backlog = std::mem::take(&mut self.backlog);
+        let backlog = std::mem::take(&mut self.io.backlog);
         let backend = in_use_mut(&mut self.backend)?;
         let copied =
-            resume(&self.worker, &self.control, &mut self.client, backend, backlog, Copied::Commands);
+            resume(&self.worker, &self.control, &mut self.io.sock, backend, backlog, Copied::Commands);
         let end = copied.await;
         if end.said_goodbye {
             self.note_goodbye();
@@ -74,9 +74,9 @@ impl Session {
         if self.control.is_recalled() {
             self.leave_servers_off()?;
         }
-        if self.backlog.is_empty() {
+        if self.io.backlog.is_empty() {
             let mut scratch = self.worker.net.scratch.borrow_mut();
-            let read = match self.client.poll_read(cx, &mut scratch) {
+            let read = match self.io.sock.poll_read(cx, &mut scratch) {
                 Poll::Ready(read) => read,
                 Poll::Pending => {
                     drop(scratch);
@@ -85,7 +85,7 @@ impl Session {
             };
             let n = read.map_err(|error| self.unreadable(&error, 1))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
-            self.backlog.extend_from_slice(input);
+            self.io.backlog.extend_from_slice(input);
         }
         Poll::Ready(Ok(()))
     }

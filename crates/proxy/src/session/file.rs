@@ -65,16 +65,16 @@ impl Session {
             if file.ended {
                 return Poll::Ready(Ok(()));
             }
-            if self.backlog.is_empty() {
+            if self.io.backlog.is_empty() {
                 let mut scratch = self.worker.net.scratch.borrow_mut();
-                let n = ready!(self.client.poll_read(cx, &mut scratch))
+                let n = ready!(self.io.sock.poll_read(cx, &mut scratch))
                     .map_err(|error| self.unreadable(&error, file.message.next_seq()))?;
                 let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
-                self.backlog.extend_from_slice(input);
+                self.io.backlog.extend_from_slice(input);
                 drop(scratch);
                 self.set_slow();
             }
-            let input = std::mem::take(&mut self.backlog);
+            let input = std::mem::take(&mut self.io.backlog);
             let mut sent = 0;
             while !file.ended && sent < input.len() {
                 let seq = file.message.next_seq();
@@ -89,7 +89,7 @@ impl Session {
                 }
             }
             let (now, later) = input.split_at_checked(sent).unwrap_or((&input, &[]));
-            self.backlog.extend_from_slice(later);
+            self.io.backlog.extend_from_slice(later);
             if file.lost.is_none() {
                 self.send_to_backend(cx, now)?;
             }

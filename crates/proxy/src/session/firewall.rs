@@ -62,7 +62,7 @@ impl Session {
         if !is_judged || self.worker.routing.borrow().routes().firewall.is_none() {
             return Ok(false);
         }
-        let Some(payload) = whole_front(&self.backlog).map(<[u8]>::to_vec) else { return Ok(false) };
+        let Some(payload) = whole_front(&self.io.backlog).map(<[u8]>::to_vec) else { return Ok(false) };
         let decided = match kind {
             Kind::Query => self.judge(self.statement(&payload), true, None, false),
             _ => self.decide_prepared(kind, &payload),

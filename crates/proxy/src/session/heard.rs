@@ -17,6 +17,7 @@ use crate::client::login::Identity;
 use crate::control::Control;
 use crate::counts::Counter;
 use crate::mirror::comparison::Watched;
+use crate::throttle::Throttle;
 use crate::worker::Worker;
 
 /// The transaction was the victim of a deadlock.
@@ -31,6 +32,7 @@ pub(super) struct Ears<'a> {
     pub(super) backend: &'a mut Backend,
     pub(super) course: &'a mut Course,
     pub(super) flight: &'a mut Flight,
+    pub(super) throttle: &'a mut Option<Box<Throttle>>,
     pub(super) status: &'a mut StatusFlags,
     pub(super) pipelined: &'a mut Pipelined,
 }
@@ -238,7 +240,7 @@ impl Ears<'_> {
     fn add_answered(&mut self, bytes: usize) {
         self.control.running.add_answered(bytes);
         if let Some(rate) = self.worker.rate_to_client() {
-            self.course.throttle.get_or_insert_default().note(Instant::now(), bytes, rate);
+            self.throttle.get_or_insert_default().note(Instant::now(), bytes, rate);
         }
     }
 }

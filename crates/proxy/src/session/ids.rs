@@ -118,7 +118,7 @@ impl Session {
 
     /// Deals with such a command, which is in the backlog.
     pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
-        let look = self.look(kind, &self.backlog);
+        let look = self.look(kind, &self.io.backlog);
         let is_judged = matches!(look, Look::Ours(Own::Kill(_) | Own::KillByVariable));
         if is_judged && self.refuse_own(kind).await? {
             return Ok(());
@@ -150,7 +150,7 @@ impl Session {
                 return self.refuse_unserved(why).await;
             }
         }
-        let payload = whole_front(&self.backlog);
+        let payload = whole_front(&self.io.backlog);
         if let Some((len, named)) = payload.and_then(|all| Some((all.len(), self.with_threads(kind, all)?))) {
             self.splice_front(0..len, &named);
         }

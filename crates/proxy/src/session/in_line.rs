@@ -79,10 +79,10 @@ impl Session {
         let is_waiting = line.is_waiting();
         self.flight().in_line = Some(Box::new(line));
         if is_waiting {
-            self.backlog = input.to_vec();
+            self.io.backlog = input.to_vec();
             self.show_waiting_since(began);
             ready!(self.poll_in_line(cx))?;
-            self.backlog = Vec::new();
+            self.io.backlog = Vec::new();
         }
         Poll::Ready(Ok(()))
     }
@@ -100,12 +100,12 @@ impl Session {
             return Poll::Ready(Err(Ending::Silent));
         }
         let Poll::Ready(place) = line.poll(cx) else {
-            return match self.client.poll_input(cx) {
+            return match self.io.sock.poll_input(cx) {
                 Poll::Ready(Input::End) => Poll::Ready(Err(Ending::ClientLeft)),
                 _ => Poll::Pending,
             };
         };
-        if self.client.input() == Some(Input::End) {
+        if self.io.sock.input() == Some(Input::End) {
             line.set_came(place);
             return Poll::Ready(Err(Ending::ClientLeft));
         }

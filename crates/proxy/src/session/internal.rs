@@ -50,7 +50,7 @@ impl Session {
 
     fn client_side(&self) -> Value {
         let (user, schema) = (&self.identity.account.user.name, self.control.about.schema());
-        client(&self.identity.peer, self.client.is_encrypted(), user, schema.as_deref().unwrap_or_default())
+        client(&self.identity.peer, self.io.sock.is_encrypted(), user, schema.as_deref().unwrap_or_default())
     }
 
     /// What the client has asked for.
@@ -76,7 +76,7 @@ impl Session {
                 ("autocommit", on(self.status.contains(StatusFlags::AUTOCOMMIT))),
                 ("no_backslash_escapes", plain(self.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES))),
                 ("client_flag", object(flags)),
-                ("status", object([("compression", plain(self.client.is_compressed()))])),
+                ("status", object([("compression", plain(self.io.sock.is_compressed()))])),
                 ("ps", object([("client_stmt_to_global_ids", List(ids))])),
             ]
             .map(|(name, value)| (name.to_owned(), value)),

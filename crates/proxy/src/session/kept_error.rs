@@ -112,7 +112,7 @@ impl Session {
     /// Whether the last error alone binds the session, which waits for its client, to its
     /// connection.
     pub(super) fn may_keep_error(&self) -> bool {
-        self.course.kept_error().is_some() && self.backlog.is_empty() && self.may_leave_diagnostics()
+        self.course.kept_error().is_some() && self.io.backlog.is_empty() && self.may_leave_diagnostics()
     }
 
     /// Whether what the server says of the last statement alone binds the session to the connection

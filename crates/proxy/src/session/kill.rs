@@ -41,7 +41,7 @@ impl Session {
 
     /// The same for one that is counted, and shown meanwhile.
     pub(super) async fn kill_here(&mut self, kind: Kind, kill: Kill) -> Result<(), Ending> {
-        let measured = self.measure_own(kind, front(&self.backlog));
+        let measured = self.measure_own(kind, front(&self.io.backlog));
         self.begin_running(measured, &[]);
         self.run_kill(kill).await?;
         self.answered_here(0);
@@ -70,7 +70,7 @@ impl Session {
         let answer = pin!(tokio::time::timeout(KILL_ANSWER_MAX, answer));
         // Two sessions may kill each other.
         let answer =
-            while_waiting(&self.control, &mut self.client, self.identity.capabilities, answer).await?;
+            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, answer).await?;
         Ok(match answer {
             Some(Ok(Ok(verdict))) => verdict,
             // The session has ended, and with it what was to be killed.

@@ -30,7 +30,7 @@ impl Session {
         let told = match kind {
             Kind::Query => {
                 self.complete_front().await?;
-                let text = whole_front(&self.backlog).map(|payload| self.statement(payload).to_vec());
+                let text = whole_front(&self.io.backlog).map(|payload| self.statement(payload).to_vec());
                 with_numbers(&text.unwrap_or_default(), self.unknown_here())
             }
             // It is told when it is prepared.

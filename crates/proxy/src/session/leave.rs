@@ -10,7 +10,7 @@ impl Session {
     /// The client has said goodbye: what nothing binds to it is for others, the rest ends.
     pub(super) async fn leave_servers(&mut self) {
         // Nothing that it has sent behind it counts.
-        self.backlog.clear();
+        self.io.backlog.clear();
         self.lay_aside();
         // What a full socket does not take now is not worth waiting for.
         if self.backend.is_some() {

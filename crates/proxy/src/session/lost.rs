@@ -105,9 +105,9 @@ impl Session {
 
     /// Whether the command in the backlog rolls back.
     fn rolls_back(&self, kind: Kind) -> bool {
-        let payload = front(&self.backlog);
+        let payload = front(&self.io.backlog);
         let class = match kind {
-            Kind::Query => whole_front(&self.backlog).map(|payload| classify(self.statement(payload))),
+            Kind::Query => whole_front(&self.io.backlog).map(|payload| classify(self.statement(payload))),
             Kind::StmtExecute => {
                 let prepared =
                     self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));

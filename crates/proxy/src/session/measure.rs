@@ -227,7 +227,7 @@ impl Session {
         let paused = self.flight.paused.as_ref();
         let measured = match paused {
             Some(paused) => paused.measured,
-            None => self.measure_own(kind, front(&self.backlog)),
+            None => self.measure_own(kind, front(&self.io.backlog)),
         };
         let digest = self.flight.digest.map(NonZeroU64::get).or(measured.digest);
         let log = self.flight.log;
@@ -265,7 +265,7 @@ impl Session {
     }
 
     fn first_of_backlog(&self) -> Option<(Kind, &[u8])> {
-        let payload = front(&self.backlog);
+        let payload = front(&self.io.backlog);
         Some((Kind::try_from(*payload.first()?).ok()?, payload))
     }
 }

@@ -58,7 +58,7 @@ impl Session {
             // Boxed, as all that is not the way of a statement: what waits for a connection should
             // be small.
             Kind::ChangeUser => Box::pin(self.change_user()).await,
-            _ if self.look(kind, &self.backlog) != Look::Plain => Box::pin(self.handle_ids(kind)).await,
+            _ if self.look(kind, &self.io.backlog) != Look::Plain => Box::pin(self.handle_ids(kind)).await,
             // Nothing to close or reset where nothing was prepared.
             Kind::StmtClose | Kind::SendLongData if has_none => self.skip_command().await.map(drop),
             _ => {
@@ -99,7 +99,7 @@ impl Session {
                 if left == 0 || scanned.is_err() || scanned.is_ok_and(|scanned| scanned.done) {
                     return Poll::Ready(());
                 }
-                n = ready!(self.client.poll_read(cx, &mut scratch)).unwrap_or(0);
+                n = ready!(self.io.sock.poll_read(cx, &mut scratch)).unwrap_or(0);
                 left = if n == 0 { 0 } else { left.saturating_sub(n) };
             }
         });
@@ -164,7 +164,7 @@ impl Session {
             let wanted = self.flight.wanted.as_deref();
             let whom = Whom { asker: asker.as_ref(), wanted, ..Whom::of(&self.identity.account.user) };
             let acquiring = pin!(acquire(&self.worker, hostgroup, full, whom, in_line, open));
-            while_waiting(&self.control, &mut self.client, self.identity.capabilities, acquiring).await?
+            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, acquiring).await?
         };
         let acquired = acquired.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::Interrupted)));
         if let Some(trace) = &self.course.trace {
@@ -224,8 +224,8 @@ impl Session {
 
     async fn log_in_again(&mut self) -> Result<(), Ending> {
         let capabilities = self.capabilities();
-        let backlog = std::mem::take(&mut self.backlog);
-        let exchange = Exchange::resume(&self.worker, &mut self.client, 0, &backlog);
+        let backlog = std::mem::take(&mut self.io.backlog);
+        let exchange = Exchange::resume(&self.worker, &mut self.io.sock, 0, &backlog);
         let mut dialogue = Dialogue::new(&self.worker, exchange, capabilities, self.identity.peer);
         let payload = dialogue.receive().await?;
         let packet = command::ChangeUser::decode(&payload, capabilities)
@@ -245,7 +245,7 @@ impl Session {
             Err(ending) => Err(ending),
         };
         let seq = dialogue.exchange.next_seq();
-        self.backlog = dialogue.exchange.into_unread();
+        self.io.backlog = dialogue.exchange.into_unread();
         if let Err(ending) = &admitted {
             self.note_refused_change(packet.username, packet.schema, || {
                 ending.packets().and_then(audit::error_in)
@@ -308,7 +308,7 @@ impl Session {
     /// The client was refused as this user, and told so.
     fn note_refused_change(&self, user: &[u8], schema: &[u8], told: impl FnOnce() -> Option<String>) {
         let Identity { connection_id: id, peer, .. } = &*self.identity;
-        let tls = self.client.is_encrypted();
+        let tls = self.io.sock.is_encrypted();
         let stranger = audit::Stranger { id: *id, peer, user, schema, tls };
         audit::note_refusal(&self.worker, AuditEvent::ChangeUserErr(Port::Traffic), &stranger, told);
     }
@@ -337,21 +337,21 @@ impl Session {
     fn poll_skip(&mut self, cx: &mut Context<'_>, scanner: &mut MessageScanner) -> Poll<Result<(), Ending>> {
         self.obey(true)?;
         loop {
-            if self.backlog.is_empty() {
+            if self.io.backlog.is_empty() {
                 let mut scratch = self.worker.net.scratch.borrow_mut();
-                let n = ready!(self.client.poll_read(cx, &mut scratch))
+                let n = ready!(self.io.sock.poll_read(cx, &mut scratch))
                     .map_err(|error| self.unreadable(&error, scanner.next_seq()))?;
                 let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
-                self.backlog.extend_from_slice(input);
+                self.io.backlog.extend_from_slice(input);
             }
             let seq = scanner.next_seq();
             let scanned = scanner
-                .scan(&self.backlog)
+                .scan(&self.io.backlog)
                 .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
-            self.backlog.drain(..scanned.len);
+            self.io.backlog.drain(..scanned.len);
             self.check_size(scanner)?;
-            if self.backlog.is_empty() {
-                self.backlog = Vec::new();
+            if self.io.backlog.is_empty() {
+                self.io.backlog = Vec::new();
             }
             if scanned.done {
                 return Poll::Ready(Ok(()));
@@ -375,7 +375,7 @@ impl Session {
     pub(super) async fn write_to_client(&mut self, packet: &[u8]) -> Result<(), Ending> {
         // A client that does not read has as much time as an idle one.
         self.set_slow();
-        let written = self.control.until(Signal::Stop, self.client.write_all(packet)).await;
+        let written = self.control.until(Signal::Stop, self.io.sock.write_all(packet)).await;
         Ok(written.map_err(|_| Ending::Silent)??)
     }
 }

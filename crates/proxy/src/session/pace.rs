@@ -49,7 +49,7 @@ impl Session {
         let longest = settings.variables.connect_timeout_server_max;
         let waited = {
             let waiting = pin!(places(delay, &limits, longest));
-            while_waiting(&self.control, &mut self.client, self.identity.capabilities, waiting).await?
+            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, waiting).await?
         };
         self.control.delayed.set(false);
         self.end_running();

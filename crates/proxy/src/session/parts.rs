@@ -34,10 +34,10 @@ impl Session {
 
     /// Keeps the part in the backlog behind these, if they are not too many.
     pub(super) async fn keep_part(&mut self, id: u32, mut parts: Vec<u8>) -> Result<(), Ending> {
-        let len = self.backlog.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
+        let len = self.io.backlog.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
         if parts.len() + HEADER_LEN + len <= PARTS_BYTES_MAX {
             self.complete_front().await?;
-            if let Some(payload) = whole_front(&self.backlog) {
+            if let Some(payload) = whole_front(&self.io.backlog) {
                 put_message(&mut parts, 0, payload);
             }
             self.put_parts_back(id, parts);

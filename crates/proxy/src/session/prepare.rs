@@ -226,7 +226,7 @@ impl Session {
     /// one has.
     pub(super) async fn prepare_for_client(&mut self, decided: &mut Decided) -> Result<(), Stop> {
         self.complete_front().await?;
-        let Some(payload) = whole_front(&self.backlog).map(<[u8]>::to_vec) else {
+        let Some(payload) = whole_front(&self.io.backlog).map(<[u8]>::to_vec) else {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
             let error = ClientError::PacketTooLarge { max };
             return Err(self.refuse_here(Kind::StmtPrepare, &error).await.into());

@@ -28,7 +28,7 @@ impl Session {
         let worker = Rc::clone(&self.worker);
         let asking = pin!(sessions(&worker));
         let sessions =
-            while_waiting(&self.control, &mut self.client, self.identity.capabilities, asking).await?;
+            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, asking).await?;
         let Some(sessions) = sessions else {
             return self.refuse_here(kind, &ClientError::Interrupted).await;
         };

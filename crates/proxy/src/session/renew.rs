@@ -42,8 +42,8 @@ impl Session {
         let flight = self.flight();
         flight.forget_sent();
         flight.paused = paused;
-        command.append(&mut self.backlog);
-        self.backlog = command;
+        command.append(&mut self.io.backlog);
+        self.io.backlog = command;
     }
 
     /// Prepares the statement of `command` once more, so that it is executed next; if it cannot be,

@@ -54,7 +54,7 @@ impl Session {
         hostgroup == self.course.hostgroup
             && (self.worker.settings().judge_routines || unjudged.has_only_tables())
             && self.flight.decided.is_none()
-            && self.backlog.is_empty()
+            && self.io.backlog.is_empty()
             && self.backend.is_some()
             && is_outside
             // Whoever is bound by more would not be free, and warnings would be gone.

@@ -74,7 +74,7 @@ impl Session {
     /// Explains the statement in the backlog that begins `from` bytes behind the beginning of its
     /// text.
     fn explain_backlog(&self, from: usize) -> Option<Explanation> {
-        let payload = whole_front(&self.backlog)?;
+        let payload = whole_front(&self.io.backlog)?;
         let text = self.statement(payload).get(from..)?;
         let session = self.course.session(self.status);
         self.explain(text, true, &self.circumstances(&session, self.asked(payload), false))
