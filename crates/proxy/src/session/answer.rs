@@ -17,7 +17,7 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::{in_use_mut, no_connection};
 use crate::limits::FILLS_PER_TURN;
-use crate::sock::{Input, garbled};
+use crate::sock::garbled;
 
 impl Session {
     /// Relays the reply to the command that runs, which begins with sequence id `seq`, and the
@@ -110,7 +110,8 @@ impl Session {
                 // While nothing comes is the time to look at the client.
                 other => {
                     drop(scratch);
-                    self.poll_client_gone(cx)?;
+                    // Closing the backend ends the statement's output.
+                    self.io.poll_gone(cx)?;
                     return other.map(|end| Err(self.lost(end.err())));
                 }
             };
@@ -125,7 +126,7 @@ impl Session {
                 backend,
                 course: &mut self.course,
                 flight: &mut self.flight,
-                throttle: &mut self.io.throttle,
+                io: &mut self.io,
                 status: &mut self.status,
                 pipelined: &mut self.pipelined,
             };
@@ -154,7 +155,7 @@ impl Session {
             if let Event::Done(Outcome { end: End::Err { .. }, .. }) = part.event {
                 self.course.note_failed(part.is_whole.then_some(&*output));
             }
-            self.io.unsent.send(cx, &mut self.io.sock, &output)?;
+            self.io.send(cx, &output)?;
             match part.event {
                 Event::More | Event::Changed => {}
                 _ if !is_all => {
@@ -216,38 +217,11 @@ impl Session {
         if reply.is_between_packets { self.told(error, reply.next_seq) } else { Ending::Silent }
     }
 
-    /// Notices a client that leaves while its statement runs; closing the backend ends the
-    /// statement's output.
-    fn poll_client_gone(&mut self, cx: &mut Context<'_>) -> Result<(), Ending> {
-        if self.io.has_more {
-            return Ok(());
-        }
-        match self.io.sock.poll_input(cx) {
-            Poll::Ready(Input::End) => Err(Ending::ClientLeft),
-            Poll::Ready(Input::Bytes) => {
-                self.io.has_more = true;
-                Ok(())
-            }
-            Poll::Pending => Ok(()),
-        }
-    }
-
     /// Ready when the client has taken what it got, and may get more.
     #[inline]
     fn poll_client_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
         ready!(self.poll_flush_client(cx))?;
-        if self.worker.rate_to_client().is_some() { self.poll_throttle(cx) } else { Poll::Ready(Ok(())) }
-    }
-
-    /// Ready when the client may get more bytes.
-    #[cold]
-    fn poll_throttle(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        let throttle = self.io.throttle.as_mut();
-        if throttle.is_none_or(|throttle| throttle.poll_ready(cx).is_ready()) {
-            return Poll::Ready(Ok(()));
-        }
-        self.poll_client_gone(cx)?;
-        Poll::Pending
+        if self.worker.rate_to_client().is_some() { self.io.poll_throttle(cx) } else { Poll::Ready(Ok(())) }
     }
 
     pub(super) async fn flush_client(&mut self) -> Result<(), Ending> {
@@ -261,13 +235,13 @@ impl Session {
     /// Writes what the client has not taken yet, if there is anything.
     #[inline]
     fn poll_flush_client(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        if self.io.unsent.is_sent(&self.io.sock) { Poll::Ready(Ok(())) } else { self.poll_parked(cx) }
+        if self.io.is_sent() { Poll::Ready(Ok(())) } else { self.poll_parked(cx) }
     }
 
     /// Writes what is parked for the client.
     #[cold]
     fn poll_parked(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        if self.io.unsent.poll_flush(cx, &mut self.io.sock)?.is_pending() {
+        if self.io.poll_flush(cx)?.is_pending() {
             // A client that does not read has as much time as an idle one.
             self.set_slow();
             return Poll::Pending;

@@ -55,12 +55,6 @@ pub(super) fn splice(bytes: &mut Vec<u8>, part: Range<usize>, with: &[u8]) -> bo
 }
 
 impl Session {
-    /// Puts `with` in the place of a part of the front's payload that is there. False if the front
-    /// is too large for that.
-    pub(super) fn splice_front(&mut self, part: Range<usize>, with: &[u8]) -> bool {
-        splice(&mut self.io.backlog, part, with)
-    }
-
     /// Reads on until it is clear what the command is, and as much of it is there as a decision
     /// takes.
     pub(super) async fn complete_command(&mut self, kind: Kind) -> Result<(), Ending> {
@@ -81,11 +75,7 @@ impl Session {
         poll_fn(|cx| {
             self.obey(true)?;
             while lacks(self) {
-                let mut scratch = self.worker.net.scratch.borrow_mut();
-                let n = ready!(self.io.sock.poll_read(cx, &mut scratch))?;
-                let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
-                self.io.backlog.extend_from_slice(input);
-                drop(scratch);
+                ready!(self.io.poll_more(cx, &self.worker.net.scratch))?;
                 // Each piece counts as a sign of life; between two the client may be as slow as an
                 // idle one.
                 self.set_slow();

@@ -8,7 +8,6 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use super::Session;
-use super::backlog::front;
 use super::correction::correction;
 use super::course::decided::Decided;
 use super::execute::{id, opens_cursor};
@@ -25,7 +24,7 @@ impl Session {
     /// Makes the statement of the command in the backlog one that the backend in use has, and names
     /// it in the command as that server does.
     pub(super) async fn bring_statement(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        let Some(id) = id(front(&self.io.backlog)) else { return Ok(()) };
+        let Some(id) = id(self.io.front()) else { return Ok(()) };
         let hostgroup = self.course.hostgroup;
         let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
             for left in self.left_as(id) {
@@ -44,7 +43,7 @@ impl Session {
         if prepared.is_at_home() && hostgroup != home {
             return Err(self.refuse_statement(kind, id).await.into());
         }
-        if let Some(modes) = self.modes_of_types(kind, front(&self.io.backlog), id) {
+        if let Some(modes) = self.modes_of_types(kind, self.io.front(), id) {
             Box::pin(self.bring_charsets(&modes)).await?;
         }
         let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
@@ -96,7 +95,7 @@ impl Session {
         }
         if !has_parts
             && kind != Kind::StmtFetch
-            && let Some(known_as) = self.adopt(id, &self.typed_by(kind, front(&self.io.backlog), id))
+            && let Some(known_as) = self.adopt(id, &self.typed_by(kind, self.io.front(), id))
         {
             return Ok(Ok(known_as));
         }
@@ -180,7 +179,7 @@ impl Session {
     /// client knows, the answer says so.
     fn tell_columns(&mut self, kind: Kind, id: u32) {
         let (caps, hostgroup, cursor) =
-            (self.capabilities(), self.course.hostgroup, opens_cursor(front(&self.io.backlog)));
+            (self.capabilities(), self.course.hostgroup, opens_cursor(self.io.front()));
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
         let prepared = prepared.filter(|prepared| prepared.has_other_columns_at(hostgroup));
         if kind == Kind::StmtExecute
@@ -197,7 +196,7 @@ impl Session {
         let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
         let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
         let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return };
-        if let Ok(execute) = StmtExecute::decode(front(&self.io.backlog), caps)
+        if let Ok(execute) = StmtExecute::decode(self.io.front(), caps)
             && let Ok(params) = execute.params(prepared.params(), caps)
         {
             let own = params.types_without_attributes(prepared.params(), caps);

@@ -8,7 +8,7 @@ use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
 use super::Session;
-use super::backlog::{front, whole_front};
+use super::backlog::front;
 use super::course::decided::{Decided, Reply};
 use super::course::prepared::Registry;
 use super::execute::ID;
@@ -29,11 +29,11 @@ impl Session {
         flight.changed = None;
         if let Some(id) = decided.renamed.take() {
             // The connection for which it was named otherwise is gone.
-            self.splice_front(ID, &id.to_le_bytes());
+            self.io.splice_front(ID, &id.to_le_bytes());
         }
         if decided.answer.is_some() {
-            self.note_ruling(kind, front(&self.io.backlog), decided);
-            self.note_sighting(kind, front(&self.io.backlog), decided);
+            self.note_ruling(kind, self.io.front(), decided);
+            self.note_sighting(kind, self.io.front(), decided);
         }
         if let Some(reply) = decided.answer.take() {
             let is_injected = matches!(decided.screened.sighting, Some(Sighting::Refused(_)));
@@ -110,7 +110,7 @@ impl Session {
     /// What may be said in front of the command in the backlog without waiting for an answer.
     pub(super) fn ahead(&self, kind: Kind, decided: &Decided) -> Ahead {
         let is_simple = matches!(kind, Kind::Query | Kind::StmtPrepare | Kind::StmtExecute);
-        let is_short = self.io.backlog.len() <= BEHIND_SETUP_MAX && whole_front(&self.io.backlog).is_some();
+        let is_short = self.io.backlog.len() <= BEHIND_SETUP_MAX && self.io.whole_front().is_some();
         match (is_simple && is_short && self.course.trace.is_none(), decided.is_plain_read()) {
             (false, _) => Ahead::Nothing,
             (true, false) => Ahead::Settings,
@@ -221,12 +221,12 @@ impl Session {
     /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger
     /// one there is no whole text that a rule could have seen.
     pub(super) fn rewrite(&mut self, kind: Kind, text: &[u8]) {
-        let Some(payload) = whole_front(&self.io.backlog) else { return };
+        let Some(payload) = self.io.whole_front() else { return };
         let begin = match kind {
             Kind::Query => payload.len() - self.statement(payload).len(),
             _ => 1,
         };
-        self.splice_front(begin..payload.len(), text);
+        self.io.splice_front(begin..payload.len(), text);
     }
 
     /// Answers the command in the backlog with one packet.

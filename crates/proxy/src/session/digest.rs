@@ -5,7 +5,6 @@ use std::sync::Arc;
 use wire::command::Kind;
 
 use super::Session;
-use super::backlog::front;
 use super::course::decided::Decided;
 use super::execute::id;
 use crate::counts::digests::{Digests, Names, Place, Who};
@@ -47,7 +46,7 @@ impl Session {
         let digest = self.flight.digest.filter(|_| kind == Kind::Query)?.get();
         self.know_who();
         let who = self.course.who.as_ref()?;
-        let payload = front(&self.io.backlog);
+        let payload = self.io.front();
         let text = || self.worker.routing.borrow_mut().shown_of(digest, self.statement(payload)).into();
         self.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
     }

@@ -6,7 +6,6 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
-use super::backlog::front;
 use super::course::{
     Course,
     change::Change,
@@ -153,16 +152,16 @@ impl Session {
 
     /// Whether a connection of the session has the statement of the command in the backlog.
     pub(super) fn is_prepared_anywhere(&self) -> bool {
-        let known = self.course.prepared.as_ref().zip(id(front(&self.io.backlog)));
+        let known = self.course.prepared.as_ref().zip(id(self.io.front()));
         known.is_some_and(|(all, id)| all.is_anywhere(id))
     }
 
     /// Closes the statement of the command in the backlog, which no server has.
     pub(super) async fn forget_statement(&mut self) -> Result<(), Ending> {
-        if let Some((all, id)) = self.course.prepared.as_mut().zip(id(front(&self.io.backlog))) {
+        if let Some((all, id)) = self.course.prepared.as_mut().zip(id(self.io.front())) {
             all.close(id);
         }
-        self.measure_own(Kind::StmtClose, front(&self.io.backlog));
+        self.measure_own(Kind::StmtClose, self.io.front());
         self.skip_command().await.map(drop)
     }
 
@@ -170,7 +169,7 @@ impl Session {
     pub(super) async fn close_everywhere(&mut self, id: u32) -> Result<(), Ending> {
         let Some(all) = &mut self.course.prepared else { return Ok(()) };
         let places = all.close(id);
-        self.measure_own(Kind::StmtClose, front(&self.io.backlog));
+        self.measure_own(Kind::StmtClose, self.io.front());
         self.skip_command().await?;
         for (hostgroup, known_as) in places {
             self.close_at(hostgroup, known_as).await?;

@@ -75,17 +75,10 @@ impl Session {
             self.leave_servers_off()?;
         }
         if self.io.backlog.is_empty() {
-            let mut scratch = self.worker.net.scratch.borrow_mut();
-            let read = match self.io.sock.poll_read(cx, &mut scratch) {
-                Poll::Ready(read) => read,
-                Poll::Pending => {
-                    drop(scratch);
-                    return self.poll_idle_backend(cx);
-                }
+            let Poll::Ready(read) = self.io.poll_more(cx, &self.worker.net.scratch) else {
+                return self.poll_idle_backend(cx);
             };
-            let n = read.map_err(|error| self.unreadable(&error, 1))?;
-            let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
-            self.io.backlog.extend_from_slice(input);
+            read.map_err(|error| self.unreadable(&error, 1))?;
         }
         Poll::Ready(Ok(()))
     }

@@ -66,12 +66,8 @@ impl Session {
                 return Poll::Ready(Ok(()));
             }
             if self.io.backlog.is_empty() {
-                let mut scratch = self.worker.net.scratch.borrow_mut();
-                let n = ready!(self.io.sock.poll_read(cx, &mut scratch))
+                ready!(self.io.poll_more(cx, &self.worker.net.scratch))
                     .map_err(|error| self.unreadable(&error, file.message.next_seq()))?;
-                let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
-                self.io.backlog.extend_from_slice(input);
-                drop(scratch);
                 self.set_slow();
             }
             let input = std::mem::take(&mut self.io.backlog);

@@ -8,7 +8,6 @@ use tokio::time::Instant;
 use wire::command::Kind;
 
 use super::Session;
-use super::backlog::whole_front;
 use super::course::decided::{Decided, Reply};
 use super::course::prepared::Preparing;
 use crate::counts::Counter;
@@ -62,7 +61,7 @@ impl Session {
         if !is_judged || self.worker.routing.borrow().routes().firewall.is_none() {
             return Ok(false);
         }
-        let Some(payload) = whole_front(&self.io.backlog).map(<[u8]>::to_vec) else { return Ok(false) };
+        let Some(payload) = self.io.whole_front().map(<[u8]>::to_vec) else { return Ok(false) };
         let decided = match kind {
             Kind::Query => self.judge(self.statement(&payload), true, None, false),
             _ => self.decide_prepared(kind, &payload),

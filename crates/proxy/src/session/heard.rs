@@ -10,6 +10,7 @@ use super::course::Course;
 use super::course::settle::RanAt;
 use super::execute::keeps_definitions;
 use super::flight::Flight;
+use super::io::Io;
 use super::measure::answered;
 use super::pipelined::{Pipelined, Step};
 use crate::backend::{Backend, Crossed, Owner, Progress, Segment};
@@ -17,7 +18,6 @@ use crate::client::login::Identity;
 use crate::control::Control;
 use crate::counts::Counter;
 use crate::mirror::comparison::Watched;
-use crate::throttle::Throttle;
 use crate::worker::Worker;
 
 /// The transaction was the victim of a deadlock.
@@ -32,7 +32,7 @@ pub(super) struct Ears<'a> {
     pub(super) backend: &'a mut Backend,
     pub(super) course: &'a mut Course,
     pub(super) flight: &'a mut Flight,
-    pub(super) throttle: &'a mut Option<Box<Throttle>>,
+    pub(super) io: &'a mut Io,
     pub(super) status: &'a mut StatusFlags,
     pub(super) pipelined: &'a mut Pipelined,
 }
@@ -240,7 +240,7 @@ impl Ears<'_> {
     fn add_answered(&mut self, bytes: usize) {
         self.control.running.add_answered(bytes);
         if let Some(rate) = self.worker.rate_to_client() {
-            self.throttle.get_or_insert_default().note(Instant::now(), bytes, rate);
+            self.io.throttle.get_or_insert_default().note(Instant::now(), bytes, rate);
         }
     }
 }

@@ -6,7 +6,6 @@ use wire::frame::{HEADER_LEN, Header, put_message};
 use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
-use super::backlog::whole_front;
 use super::execute::opens_cursor;
 use crate::backend::Full;
 use crate::ending::Ending;
@@ -150,9 +149,9 @@ impl Session {
                 return self.refuse_unserved(why).await;
             }
         }
-        let payload = whole_front(&self.io.backlog);
+        let payload = self.io.whole_front();
         if let Some((len, named)) = payload.and_then(|all| Some((all.len(), self.with_threads(kind, all)?))) {
-            self.splice_front(0..len, &named);
+            self.io.splice_front(0..len, &named);
         }
         Ok(())
     }

@@ -1,7 +1,14 @@
 //! The client's end of a session: its socket, and bytes on their way from and to it.
 
+use std::cell::RefCell;
+use std::io::{Error, ErrorKind};
+use std::ops::Range;
+use std::task::{Context, Poll, ready};
+
+use super::backlog::{front, splice, whole_front};
+use crate::ending::Ending;
 use crate::relay::Parked;
-use crate::sock::Sock;
+use crate::sock::{Input, Sock};
 use crate::throttle::Throttle;
 
 /// What a session has as long as its client is connected.
@@ -12,7 +19,7 @@ pub(super) struct Io {
     /// reply to the one before them, or the beginning of one.
     pub(super) backlog: Vec<u8>,
     /// Bytes that the client has not taken yet.
-    pub(super) unsent: Parked,
+    unsent: Parked,
     /// Whether the client was seen to have sent more while a reply was on its way. It is not looked
     /// for again until the reply is over.
     pub(super) has_more: bool,
@@ -24,5 +31,71 @@ impl Io {
     /// The client, of which these bytes were read before.
     pub(super) fn new(sock: Sock, backlog: Vec<u8>) -> Self {
         Self { sock, backlog, unsent: Parked::default(), has_more: false, throttle: None }
+    }
+
+    /// Reads more into the backlog. A client that has left is the error `UnexpectedEof`.
+    pub(super) fn poll_more(
+        &mut self,
+        cx: &mut Context<'_>,
+        scratch: &RefCell<Box<[u8]>>,
+    ) -> Poll<Result<(), Error>> {
+        let mut scratch = scratch.borrow_mut();
+        let n = ready!(self.sock.poll_read(cx, &mut scratch))?;
+        let input = scratch.get(..n).filter(|input| !input.is_empty());
+        self.backlog.extend_from_slice(input.ok_or(ErrorKind::UnexpectedEof)?);
+        Poll::Ready(Ok(()))
+    }
+
+    /// Notices a client that leaves while its statement runs.
+    pub(super) fn poll_gone(&mut self, cx: &mut Context<'_>) -> Result<(), Ending> {
+        if self.has_more {
+            return Ok(());
+        }
+        let input = self.sock.poll_input(cx);
+        self.has_more = input == Poll::Ready(Input::Bytes);
+        if input == Poll::Ready(Input::End) { Err(Ending::ClientLeft) } else { Ok(()) }
+    }
+
+    /// Ready when the client may get more bytes.
+    #[cold]
+    pub(super) fn poll_throttle(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
+        if self.throttle.as_mut().is_none_or(|throttle| throttle.poll_ready(cx).is_ready()) {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_gone(cx)?;
+        Poll::Pending
+    }
+
+    /// Sends bytes to the client. What it does not take is kept.
+    #[inline]
+    pub(super) fn send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Result<(), Error> {
+        self.unsent.send(cx, &mut self.sock, bytes)
+    }
+
+    /// Whether the client has taken all that was sent.
+    #[inline]
+    pub(super) fn is_sent(&self) -> bool {
+        self.unsent.is_sent(&self.sock)
+    }
+
+    /// Writes what the client has not taken yet.
+    pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.unsent.poll_flush(cx, &mut self.sock)
+    }
+
+    /// The payload of the command that the backlog begins with, as far as it is there.
+    pub(super) fn front(&self) -> &[u8] {
+        front(&self.backlog)
+    }
+
+    /// The same if all of it is there, in one packet.
+    pub(super) fn whole_front(&self) -> Option<&[u8]> {
+        whole_front(&self.backlog)
+    }
+
+    /// Puts `with` in the place of a part of the front's payload that is there. False if the front
+    /// is too large for that.
+    pub(super) fn splice_front(&mut self, part: Range<usize>, with: &[u8]) -> bool {
+        splice(&mut self.backlog, part, with)
     }
 }

@@ -12,7 +12,6 @@ use wire::Capabilities;
 use wire::command::Kind;
 
 use super::Session;
-use super::backlog::front;
 use crate::backend::{Backend, Target};
 use crate::client::login::ok;
 use crate::control::{Control, Signal};
@@ -41,7 +40,7 @@ impl Session {
 
     /// The same for one that is counted, and shown meanwhile.
     pub(super) async fn kill_here(&mut self, kind: Kind, kill: Kill) -> Result<(), Ending> {
-        let measured = self.measure_own(kind, front(&self.io.backlog));
+        let measured = self.measure_own(kind, self.io.front());
         self.begin_running(measured, &[]);
         self.run_kill(kill).await?;
         self.answered_here(0);

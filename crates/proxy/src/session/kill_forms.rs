@@ -11,7 +11,6 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
-use super::backlog::whole_front;
 use super::correction::correction;
 use super::execute::id;
 use crate::backend::{Full, Reply};
@@ -56,7 +55,7 @@ impl Session {
 
     /// Puts the KILL that the execution in the backlog stands for in its place, as text.
     pub(super) fn spell_kill(&mut self) {
-        let Some(payload) = whole_front(&self.io.backlog) else { return };
+        let Some(payload) = self.io.whole_front() else { return };
         let Some((kill, of)) = self.kill_by_parameter(payload) else { return };
         if let Some((all, id)) = self.course.prepared.as_mut().zip(id(payload)) {
             all.note_kill_by(id, of);
@@ -66,9 +65,9 @@ impl Session {
 
     /// Puts a statement in the place of the command in the backlog.
     fn say_instead(&mut self, text: &[u8]) {
-        let len = whole_front(&self.io.backlog).map_or(0, <[u8]>::len);
+        let len = self.io.whole_front().map_or(0, <[u8]>::len);
         let command = self.query(text);
-        self.splice_front(0..len, &command);
+        self.io.splice_front(0..len, &command);
     }
 
     /// Asks the session's server for the user variable that the KILL in the backlog names, and
@@ -79,7 +78,7 @@ impl Session {
         if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
             return self.refuse_unserved(why).await;
         }
-        let text = whole_front(&self.io.backlog).map(|payload| self.statement(payload).to_vec());
+        let text = self.io.whole_front().map(|payload| self.statement(payload).to_vec());
         let text = text.unwrap_or_default();
         let Some(form) = kill::parse(&text) else { return Ok(()) };
         let Target::Variable(name) = form.target else { return Ok(()) };
@@ -103,7 +102,7 @@ impl Session {
     /// Carries out the KILLs that the text in the backlog begins with, each of which names a
     /// session of the proxy. In their places the server gets what has come of them.
     pub(super) async fn kill_in_front(&mut self) -> Result<(), Ending> {
-        let text = whole_front(&self.io.backlog).map(|payload| self.statement(payload).to_vec());
+        let text = self.io.whole_front().map(|payload| self.statement(payload).to_vec());
         let text = text.unwrap_or_default();
         let (mut rest, mut instead) = (&text[..], Vec::new());
         loop {

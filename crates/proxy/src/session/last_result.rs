@@ -6,7 +6,6 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use super::Session;
-use super::backlog::whole_front;
 use super::course::decided::Decided;
 use super::stop::Stop;
 use crate::ending::Ending;
@@ -30,7 +29,7 @@ impl Session {
         let told = match kind {
             Kind::Query => {
                 self.complete_front().await?;
-                let text = whole_front(&self.io.backlog).map(|payload| self.statement(payload).to_vec());
+                let text = self.io.whole_front().map(|payload| self.statement(payload).to_vec());
                 with_numbers(&text.unwrap_or_default(), self.unknown_here())
             }
             // It is told when it is prepared.

@@ -12,7 +12,6 @@ use wire::{Capabilities, StatusFlags};
 
 use super::Session;
 use super::aside::Ran;
-use super::backlog::{front, whole_front};
 use super::course::{Course, Loss};
 use super::execute::{ID, id};
 use super::last_words::error_text;
@@ -105,9 +104,9 @@ impl Session {
 
     /// Whether the command in the backlog rolls back.
     fn rolls_back(&self, kind: Kind) -> bool {
-        let payload = front(&self.io.backlog);
+        let payload = self.io.front();
         let class = match kind {
-            Kind::Query => whole_front(&self.io.backlog).map(|payload| classify(self.statement(payload))),
+            Kind::Query => self.io.whole_front().map(|payload| classify(self.statement(payload))),
             Kind::StmtExecute => {
                 let prepared =
                     self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));

@@ -12,7 +12,6 @@ use wire::reply::{End, Outcome};
 use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
-use super::backlog::front;
 use super::course::decided::Decided;
 
 use super::execute::id;
@@ -227,7 +226,7 @@ impl Session {
         let paused = self.flight.paused.as_ref();
         let measured = match paused {
             Some(paused) => paused.measured,
-            None => self.measure_own(kind, front(&self.io.backlog)),
+            None => self.measure_own(kind, self.io.front()),
         };
         let digest = self.flight.digest.map(NonZeroU64::get).or(measured.digest);
         let log = self.flight.log;
@@ -265,7 +264,7 @@ impl Session {
     }
 
     fn first_of_backlog(&self) -> Option<(Kind, &[u8])> {
-        let payload = front(&self.io.backlog);
+        let payload = self.io.front();
         Some((Kind::try_from(*payload.first()?).ok()?, payload))
     }
 }

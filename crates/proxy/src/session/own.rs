@@ -338,11 +338,8 @@ impl Session {
         self.obey(true)?;
         loop {
             if self.io.backlog.is_empty() {
-                let mut scratch = self.worker.net.scratch.borrow_mut();
-                let n = ready!(self.io.sock.poll_read(cx, &mut scratch))
+                ready!(self.io.poll_more(cx, &self.worker.net.scratch))
                     .map_err(|error| self.unreadable(&error, scanner.next_seq()))?;
-                let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
-                self.io.backlog.extend_from_slice(input);
             }
             let seq = scanner.next_seq();
             let scanned = scanner

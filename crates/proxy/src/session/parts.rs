@@ -10,7 +10,6 @@ use wire::command::Kind;
 use wire::frame::{HEADER_LEN, Header, put_message};
 
 use super::Session;
-use super::backlog::whole_front;
 use super::execute::ID;
 use crate::ending::Ending;
 use crate::limits::PARTS_BYTES_MAX;
@@ -37,7 +36,7 @@ impl Session {
         let len = self.io.backlog.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
         if parts.len() + HEADER_LEN + len <= PARTS_BYTES_MAX {
             self.complete_front().await?;
-            if let Some(payload) = whole_front(&self.io.backlog) {
+            if let Some(payload) = self.io.whole_front() {
                 put_message(&mut parts, 0, payload);
             }
             self.put_parts_back(id, parts);

@@ -7,7 +7,6 @@ use wire::frame::{HEADER_LEN, MAX_PAYLOAD};
 use wire::reply::Answer;
 
 use super::Session;
-use super::backlog::whole_front;
 use super::course::change::Change;
 use super::course::decided::Decided;
 use super::course::prepared::definitions::Definitions;
@@ -226,7 +225,7 @@ impl Session {
     /// one has.
     pub(super) async fn prepare_for_client(&mut self, decided: &mut Decided) -> Result<(), Stop> {
         self.complete_front().await?;
-        let Some(payload) = whole_front(&self.io.backlog).map(<[u8]>::to_vec) else {
+        let Some(payload) = self.io.whole_front().map(<[u8]>::to_vec) else {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
             let error = ClientError::PacketTooLarge { max };
             return Err(self.refuse_here(Kind::StmtPrepare, &error).await.into());

@@ -8,7 +8,6 @@ use wire::packet::{self, TextRow};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
-use super::backlog::whole_front;
 use crate::choosing::{candidates, must_see};
 use crate::client::login::ok;
 use crate::ending::Ending;
@@ -74,7 +73,7 @@ impl Session {
     /// Explains the statement in the backlog that begins `from` bytes behind the beginning of its
     /// text.
     fn explain_backlog(&self, from: usize) -> Option<Explanation> {
-        let payload = whole_front(&self.io.backlog)?;
+        let payload = self.io.whole_front()?;
         let text = self.statement(payload).get(from..)?;
         let session = self.course.session(self.status);
         self.explain(text, true, &self.circumstances(&session, self.asked(payload), false))

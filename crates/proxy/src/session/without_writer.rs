@@ -15,7 +15,6 @@ use wire::{Codec as _, StatusFlags, packet};
 use route::Effects;
 
 use super::Session;
-use super::backlog::{front, whole_front};
 use super::course::decided::Decided;
 use super::stop::Stop;
 use crate::backend::{AcquireError, Ahead, Full, part};
@@ -195,12 +194,12 @@ impl Session {
 
     /// The text of the `COM_QUERY` in the backlog, if it is one, and whole.
     fn text_in_backlog(&self) -> Option<&[u8]> {
-        let payload = whole_front(&self.io.backlog).filter(|_| self.kind_in_backlog() == Some(Kind::Query));
+        let payload = self.io.whole_front().filter(|_| self.kind_in_backlog() == Some(Kind::Query));
         payload.map(|payload| self.statement(payload))
     }
 
     fn kind_in_backlog(&self) -> Option<Kind> {
-        front(&self.io.backlog).first().and_then(|byte| Kind::try_from(*byte).ok())
+        self.io.front().first().and_then(|byte| Kind::try_from(*byte).ok())
     }
 
     /// Answers the `BEGIN` in the backlog; the writer gets it later.
