@@ -9,7 +9,7 @@ use wire::{Codec as _, StatusFlags, packet};
 
 use super::Session;
 use super::backlog::front;
-use super::course::decided::{Decided, Reply};
+use super::course::decided::{Decided, Next, Reply};
 use super::course::prepared::Registry;
 use super::execute::ID;
 use super::route::{NEEDS_LAST_ID, names_statement};
@@ -51,11 +51,11 @@ impl Session {
             Box::pin(self.complete_front()).await?;
             drop(room);
         }
-        if decided.commits_first {
+        if decided.next == Next::Commit {
             return Err(self.commit_first(kind).await.into());
         }
         // What is sent once more has its places, and was delayed.
-        if !decided.had_its_turn && self.flight.paused.is_none() {
+        if decided.next < Next::SetUp && self.flight.paused.is_none() {
             let begun = Instant::now();
             let turn = self.wait_for_turn(kind, decided.orders.as_deref()).await;
             if let Some(trace) = &self.course.trace {
@@ -63,7 +63,7 @@ impl Session {
             }
             turn?;
         }
-        decided.had_its_turn = true;
+        decided.next = decided.next.max(Next::SetUp);
         if let Some(orders) = &mut decided.orders {
             if let Some(flag) = orders.verdict.next_query_flag_in {
                 self.course.flag_in = flag;

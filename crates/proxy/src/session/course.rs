@@ -44,7 +44,7 @@ use super::aside::Ran;
 use super::kept_error::Errors;
 use super::trace::Trace;
 use change::{At, Change};
-use decided::{Decided, Reply};
+use decided::{Decided, Next, Reply};
 use prepared::Registry;
 pub(super) use said::Said;
 use unjudged::{Calls, Unjudged, is_of_code};
@@ -334,9 +334,7 @@ impl Course {
             orders,
             screened,
             change,
-            had_its_turn: false,
-            is_ready: false,
-            commits_first,
+            next: if commits_first { Next::Commit } else { Next::Turn },
             is_counted: false,
             lost: 0,
             renamed: None,

@@ -10,6 +10,7 @@ use std::task::{Context, Poll, ready};
 use wire::command::Kind;
 
 use super::Session;
+use super::course::decided::Next;
 use super::kill::killed_here;
 use crate::backend::{Found, InLine, Place, Whom, take, take_at_once};
 use crate::control::Signal;
@@ -36,9 +37,8 @@ impl Session {
             && decided.answer.is_none()
             && decided.renamed.is_none()
             // What was brought to a connection that is gone has to be brought to the next one.
-            && !decided.is_ready
+            && matches!(decided.next, Next::Turn | Next::SetUp)
             && decided.lost == 0
-            && !decided.commits_first
             && !decided.orders.as_ref().is_some_and(|orders| orders.come_first())
             && !self.has_to_wait(kind)
             && self.flight.paused.is_none()

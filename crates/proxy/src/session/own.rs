@@ -14,6 +14,7 @@ use wire::{Codec as _, StatusFlags};
 
 use super::Session;
 use super::course::Course;
+use super::course::decided::Next;
 use super::ids::Look;
 use super::kill::while_waiting;
 use super::last_result::NOWHERE;
@@ -64,7 +65,7 @@ impl Session {
             _ => {
                 let Some(ready) = &mut decided else { return self.complete_command(kind).await };
                 match self.carry_out(kind, ready).await {
-                    Ok(()) => ready.is_ready = true,
+                    Ok(()) => ready.next = Next::Send,
                     Err(Stop::Elsewhere) => {}
                     Err(Stop::Answered) => return Ok(()),
                     Err(Stop::Over(ending)) => return Err(ending),

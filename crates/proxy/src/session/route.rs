@@ -10,7 +10,7 @@ use wire::{Capabilities, Codec as _};
 use super::Session;
 use super::backlog::len_of_cut;
 use super::course::change::Change;
-use super::course::decided::Decided;
+use super::course::decided::{Decided, Next};
 use super::course::prepared::{NO_MODES, Preparing};
 use super::course::{Course, Loss};
 use super::execute::keeps_definitions;
@@ -41,7 +41,7 @@ impl Session {
             }
             self.decide(kind, input)?
         };
-        if self.is_here(&decided) && (decided.is_ready || self.is_simple(kind, input, &decided)) {
+        if self.is_here(&decided) && (decided.next == Next::Send || self.is_simple(kind, input, &decided)) {
             return Some(decided);
         }
         self.flight().decided = Some(decided);
@@ -87,7 +87,7 @@ impl Session {
                 .as_ref()
                 .is_some_and(|backend| !backend.server().is_off() && !self.leaves(backend))
             && course.applied == course.version()
-            && (decided.is_ready || !self.has_setup())
+            && (decided.next == Next::Send || !self.has_setup())
     }
 
     /// Whether setup commands go out in front of the next command, or are not all answered.
@@ -115,7 +115,7 @@ impl Session {
     /// use, once its statement is there.
     pub(super) fn needs_only_its_statement(&self, input: &[u8]) -> bool {
         self.flight.decided.as_ref().is_some_and(|decided| {
-            !decided.is_ready
+            decided.next != Next::Send
                 && decided.renamed.is_none()
                 && self.is_here(decided)
                 && self.comes_alone(Kind::StmtExecute, input, decided)
@@ -134,7 +134,7 @@ impl Session {
             || effects.any_of(NEEDS_LAST_ID) && !self.has_last_id();
         !(ordered
             || asks
-            || decided.commits_first
+            || decided.next == Next::Commit
             || self.has_to_wait(kind)
             || self.has_to_prepare(kind, input, decided))
     }

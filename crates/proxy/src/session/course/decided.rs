@@ -37,12 +37,8 @@ pub(in crate::session) struct Decided {
     pub(in crate::session) screened: Screened,
     /// What it changes if it succeeds.
     pub(in crate::session) change: Option<Box<Change>>,
-    /// It has had its delay, and has its places under limits.
-    pub(in crate::session) had_its_turn: bool,
-    /// All is done that has to be done before it is sent.
-    pub(in crate::session) is_ready: bool,
-    /// The transaction that is open is to be committed first: the statement begins another one.
-    pub(in crate::session) commits_first: bool,
+    /// What is to be done for it next.
+    pub(in crate::session) next: Next,
     /// It was counted as a command of the client.
     pub(in crate::session) is_counted: bool,
     /// How often a connection was lost before it could be sent.
@@ -50,6 +46,19 @@ pub(in crate::session) struct Decided {
     /// The number by which the client has named its prepared statement, if it is named otherwise in
     /// the backlog.
     pub(in crate::session) renamed: Option<u32>,
+}
+
+/// What is to be done next for a command, up to the point where it is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::session) enum Next {
+    /// To commit the open transaction: the statement begins another one.
+    Commit,
+    /// To wait for its delay, and for places under limits.
+    Turn,
+    /// To get a connection, and to set that up.
+    SetUp,
+    /// To send it.
+    Send,
 }
 
 impl Decided {
@@ -67,9 +76,7 @@ impl Decided {
             orders: None,
             screened: Screened::PASSED,
             change: None,
-            had_its_turn: false,
-            is_ready: false,
-            commits_first: false,
+            next: Next::Turn,
             is_counted: false,
             lost: 0,
             renamed: None,
@@ -78,7 +85,7 @@ impl Decided {
 
     /// The same for a command that was sent before, and goes on.
     pub(in crate::session) const fn after_its_turn(mut self) -> Self {
-        self.had_its_turn = true;
+        self.next = Next::SetUp;
         self
     }
 
@@ -124,8 +131,7 @@ impl Decided {
 
     /// The same with what is to be done with `other`.
     pub(in crate::session) fn with_orders_of(self, other: &mut Self) -> Self {
-        let (digest, had_its_turn) = (other.digest, other.had_its_turn);
-        Self { digest, had_its_turn, orders: other.orders.take(), ..self }
+        Self { digest: other.digest, next: other.next, orders: other.orders.take(), ..self }
     }
 }
 
