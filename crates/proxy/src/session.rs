@@ -16,6 +16,7 @@
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared
 //!   statement;
 //! - [`correction`](mod@correction): errors that are told in other words than the server's;
+//! - [`decided`]: what was decided about a command;
 //! - [`course`]: what the session remembers for that, [`internal_query`]: what the proxy itself has
 //!   to ask a server;
 //! - [`told`]: what a `SET` has set that is not written in it;
@@ -56,6 +57,7 @@ mod caught_up;
 mod command;
 mod correction;
 mod course;
+mod decided;
 mod digest;
 mod execute;
 mod fast_forward;

@@ -11,8 +11,8 @@ use wire::frame::HEADER_LEN;
 
 use super::Session;
 use super::backlog::{front, splice, whole_front};
-use super::course::decided::Decided;
 use super::course::prepared::{Came, Prepared};
+use super::decided::Decided;
 use super::execute::{ID, id, opens_cursor};
 use crate::backend::{Execution, Wanted};
 use crate::state::typed::Typed;

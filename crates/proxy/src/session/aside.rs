@@ -6,8 +6,8 @@ use wire::StatusFlags;
 use wire::reply::{End, Outcome};
 
 use super::Session;
-use super::course::decided::Decided;
 use super::course::{Aside, Course, Other};
+use super::decided::Decided;
 use crate::backend::{Backend, part};
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;

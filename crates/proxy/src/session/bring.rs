@@ -9,7 +9,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::correction::correction;
-use super::course::decided::Decided;
+use super::decided::Decided;
 use super::execute::{id, opens_cursor};
 use super::last_result::NOWHERE;
 use super::metadata::Changed;

@@ -9,8 +9,8 @@ use wire::{Codec as _, StatusFlags, packet};
 
 use super::Session;
 use super::backlog::front;
-use super::course::decided::{Decided, Next, Reply};
 use super::course::prepared::Registry;
+use super::decided::{Decided, Next, Reply};
 use super::execute::ID;
 use super::route::{NEEDS_LAST_ID, names_statement};
 use super::stop::Stop;

@@ -18,7 +18,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::course::Loss;
-use super::course::decided::Decided;
+use super::decided::Decided;
 use super::kill::while_waiting;
 use super::stop::Stop;
 use crate::backend::Target;

@@ -10,7 +10,7 @@ use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::aside::Sent;
-use super::course::decided::Decided;
+use super::decided::Decided;
 use super::execute::{ID, opens_cursor};
 use super::ids::Look;
 use super::lost::is_about_transactions;

@@ -6,13 +6,11 @@
 //! at a server that does not know it yet ([`Settings`]); what cannot be said again keeps the
 //! session where it is.
 //!
-//! - [`decided`]: what was decided about a command;
 //! - [`change`](mod@change): what a statement changes for those behind it; [`settle`]: whether it
 //!   has;
 //! - [`prepared`]: prepared statements; [`said`]: settings as commands.
 
 pub(super) mod change;
-pub(super) mod decided;
 pub(super) mod prepared;
 mod said;
 pub(super) mod settle;
@@ -41,10 +39,10 @@ use crate::state::{Mark, Pin, Pins, Results, Settings};
 use crate::statement::class::{Class, classify};
 
 use super::aside::Ran;
+use super::decided::{Decided, Next, Reply};
 use super::kept_error::Errors;
 use super::trace::Trace;
 use change::{At, Change};
-use decided::{Decided, Next, Reply};
 use prepared::Registry;
 pub(super) use said::Said;
 use unjudged::{Calls, Unjudged, is_of_code};

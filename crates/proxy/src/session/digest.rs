@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wire::command::Kind;
 
 use super::Session;
-use super::course::decided::Decided;
+use super::decided::Decided;
 use super::execute::id;
 use crate::counts::digests::{Digests, Names, Place, Who};
 use observe::rows::NO_HOSTGROUP;

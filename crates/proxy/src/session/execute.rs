@@ -6,12 +6,8 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
-use super::course::{
-    Course,
-    change::Change,
-    decided::{self, Decided},
-    prepared::Prepared,
-};
+use super::course::{Course, change::Change, prepared::Prepared};
+use super::decided::{self, Decided};
 use super::ids::refusal_with;
 use super::route::names_statement;
 use crate::ending::Ending;

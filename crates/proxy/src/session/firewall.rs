@@ -8,8 +8,8 @@ use tokio::time::Instant;
 use wire::command::Kind;
 
 use super::Session;
-use super::course::decided::{Decided, Reply};
 use super::course::prepared::Preparing;
+use super::decided::{Decided, Reply};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;

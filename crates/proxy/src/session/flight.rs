@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::again::Refused;
 use super::course::Behind;
 use super::course::change::Change;
-use super::course::decided::Decided;
+use super::decided::Decided;
 use super::metadata::Changed;
 use super::ride::Batched;
 use crate::backend::{self, Ahead, InLine};

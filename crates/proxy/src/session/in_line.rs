@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use wire::command::Kind;
 
 use super::Session;
-use super::course::decided::Next;
+use super::decided::Next;
 use super::kill::killed_here;
 use crate::backend::{Found, InLine, Place, Whom, take, take_at_once};
 use crate::control::Signal;

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use wire::command::Kind;
 
 use super::Session;
-use super::course::decided::Decided;
+use super::decided::Decided;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;

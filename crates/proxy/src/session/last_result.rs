@@ -6,7 +6,7 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use super::Session;
-use super::course::decided::Decided;
+use super::decided::Decided;
 use super::stop::Stop;
 use crate::ending::Ending;
 use crate::state::Pin;

@@ -12,7 +12,7 @@ use wire::reply::{End, Outcome};
 use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
-use super::course::decided::Decided;
+use super::decided::Decided;
 
 use super::execute::id;
 use crate::audit;

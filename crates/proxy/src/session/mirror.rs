@@ -5,7 +5,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::command::Upload;
-use super::course::decided::Decided;
+use super::decided::Decided;
 use crate::counts::Counter;
 use crate::limits::JUDGED_BYTES_MAX;
 use crate::mirror::comparison::{Half, Watched};

@@ -14,7 +14,7 @@ use wire::{Codec as _, StatusFlags};
 
 use super::Session;
 use super::course::Course;
-use super::course::decided::Next;
+use super::decided::Next;
 use super::ids::Look;
 use super::kill::while_waiting;
 use super::last_result::NOWHERE;

@@ -8,9 +8,9 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::course::change::Change;
-use super::course::decided::Decided;
 use super::course::prepared::definitions::Definitions;
 use super::course::prepared::{Came, Prepared};
+use super::decided::Decided;
 use super::execute::{ID, keeps_definitions};
 use super::stop::Stop;
 use crate::backend::{InternalQuery, Known, Reply};

@@ -9,8 +9,8 @@ use sql::{Modes, Options, Shape, routine};
 use wire::codec::Reader;
 
 use super::Session;
-use super::course::decided::Decided;
 use super::course::unjudged::{Calls, Unseen};
+use super::decided::Decided;
 use super::routines::modes_of;
 use crate::backend::Reply;
 use crate::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX, TABLES_MAX};

@@ -8,7 +8,7 @@ use wire::frame::HEADER_LEN;
 use wire::reply::{End, Outcome};
 
 use super::Session;
-use super::course::decided::Decided;
+use super::decided::Decided;
 use super::execute::id;
 use super::kill::killed_here;
 use super::measure::answered;

@@ -15,7 +15,7 @@ use wire::{Codec as _, StatusFlags, packet};
 use route::Effects;
 
 use super::Session;
-use super::course::decided::Decided;
+use super::decided::Decided;
 use super::stop::Stop;
 use crate::backend::{AcquireError, Ahead, Full, part};
 use crate::ending::Ending;

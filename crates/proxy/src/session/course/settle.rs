@@ -10,12 +10,12 @@ use wire::reply::{End, Outcome};
 use wire::{Capabilities, StatusFlags};
 
 use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
-use super::decided::Decided;
 use super::unjudged::{CODE, Calls, Unjudged, is_of_code};
 use super::{Behind, Course, Ran, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
 use crate::backend::{Connection, Reply};
 use crate::client::login::Identity;
+use crate::session::decided::Decided;
 use crate::session::flight::Flight;
 use crate::session::heard::ER_LOCK_DEADLOCK;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};

@@ -5,52 +5,52 @@ use std::sync::Arc;
 
 use route::{Effects, Multiplex};
 
-use super::change::Change;
-use super::prepared::Preparing;
+use super::course::change::Change;
+use super::course::prepared::Preparing;
+use super::unanswered::NOT_HARMLESS;
 use crate::error::ClientError;
 use crate::routing::{Orders, Screened};
-use crate::session::unanswered::NOT_HARMLESS;
 use crate::statement::class::Class;
 
 /// What was decided about a command. It is moved a few times for each: what is rare is boxed.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
-pub(in crate::session) struct Decided {
+pub(super) struct Decided {
     /// The hostgroup that it goes to.
-    pub(in crate::session) hostgroup: u32,
+    pub(super) hostgroup: u32,
     /// It goes there because of the split.
-    pub(in crate::session) is_split: bool,
+    pub(super) is_split: bool,
     /// What it is answered with, if it goes nowhere.
-    pub(in crate::session) answer: Option<Box<Reply>>,
+    pub(super) answer: Option<Box<Reply>>,
     /// What it does.
-    pub(in crate::session) effects: Effects,
+    pub(super) effects: Effects,
     /// Whether it is several statements.
-    pub(in crate::session) several: bool,
+    pub(super) several: bool,
     /// Whether it reads or writes tables.
-    pub(in crate::session) tables: bool,
+    pub(super) tables: bool,
     /// The hash of its digest; there is none of 0.
-    pub(in crate::session) digest: Option<NonZeroU64>,
+    pub(super) digest: Option<NonZeroU64>,
     /// `None` if it is no statement, or one that was prepared before.
-    pub(in crate::session) class: Option<Class>,
-    pub(in crate::session) orders: Option<Box<Orders>>,
+    pub(super) class: Option<Class>,
+    pub(super) orders: Option<Box<Orders>>,
     /// What of it the firewall judges, and what it says.
-    pub(in crate::session) screened: Screened,
+    pub(super) screened: Screened,
     /// What it changes if it succeeds.
-    pub(in crate::session) change: Option<Box<Change>>,
+    pub(super) change: Option<Box<Change>>,
     /// What is to be done for it next.
-    pub(in crate::session) next: Next,
+    pub(super) next: Next,
     /// It was counted as a command of the client.
-    pub(in crate::session) is_counted: bool,
+    pub(super) is_counted: bool,
     /// How often a connection was lost before it could be sent.
-    pub(in crate::session) lost: u8,
+    pub(super) lost: u8,
     /// The number by which the client has named its prepared statement, if it is named otherwise in
     /// the backlog.
-    pub(in crate::session) renamed: Option<u32>,
+    pub(super) renamed: Option<u32>,
 }
 
 /// What is to be done next for a command, up to the point where it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::session) enum Next {
+pub(super) enum Next {
     /// To commit the open transaction: the statement begins another one.
     Commit,
     /// To wait for its delay, and for places under limits.
@@ -63,7 +63,7 @@ pub(in crate::session) enum Next {
 
 impl Decided {
     /// A command that goes to this hostgroup and changes nothing.
-    pub(in crate::session) const fn plainly_to(hostgroup: u32) -> Self {
+    pub(super) const fn plainly_to(hostgroup: u32) -> Self {
         Self {
             hostgroup,
             is_split: false,
@@ -84,45 +84,45 @@ impl Decided {
     }
 
     /// The same for a command that was sent before, and goes on.
-    pub(in crate::session) const fn after_its_turn(mut self) -> Self {
+    pub(super) const fn after_its_turn(mut self) -> Self {
         self.next = Next::SetUp;
         self
     }
 
     /// The hash of its digest.
-    pub(in crate::session) fn digest(&self) -> Option<u64> {
+    pub(super) fn digest(&self) -> Option<u64> {
         self.digest.map(NonZeroU64::get)
     }
 
     /// Whether a rule vouches that what nobody sees of it leaves nothing behind.
-    pub(in crate::session) fn is_believed(&self) -> bool {
+    pub(super) fn is_believed(&self) -> bool {
         let multiplex = self.orders.as_ref().and_then(|orders| orders.verdict.multiplex);
         multiplex == Some(Multiplex::NotByThis)
     }
 
     /// What a rule says about logging it.
-    pub(in crate::session) fn log(&self) -> Option<bool> {
+    pub(super) fn log(&self) -> Option<bool> {
         self.orders.as_ref().and_then(|orders| orders.verdict.log)
     }
 
     /// Whether a hint wants a connection for it that nobody has had.
-    pub(in crate::session) fn wants_new(&self) -> bool {
+    pub(super) fn wants_new(&self) -> bool {
         self.orders.as_ref().is_some_and(|orders| orders.verdict.create_new_connection)
     }
 
     /// Whether it asks about the statement before in words that may be put in other words.
-    pub(in crate::session) fn asks_for_last(&self) -> bool {
+    pub(super) fn asks_for_last(&self) -> bool {
         self.effects.any_of(Effects::LAST_RESULT)
     }
 
     /// Whether it is one statement that reads, and leaves nothing behind.
-    pub(in crate::session) fn is_plain_read(&self) -> bool {
+    pub(super) fn is_plain_read(&self) -> bool {
         let reads = matches!(self.class, Some(Class::Select | Class::Show));
         reads && !self.several && !self.effects.any_of(NOT_HARMLESS)
     }
 
     /// The same for a statement that was prepared as this.
-    pub(in crate::session) fn prepared_as(mut self, what: &Preparing) -> Self {
+    pub(super) fn prepared_as(mut self, what: &Preparing) -> Self {
         (self.digest, self.effects, self.several) =
             (what.digest.and_then(NonZeroU64::new), what.effects, what.several);
         (self.tables, self.class) = (what.tables, what.class);
@@ -130,14 +130,14 @@ impl Decided {
     }
 
     /// The same with what is to be done with `other`.
-    pub(in crate::session) fn with_orders_of(self, other: &mut Self) -> Self {
+    pub(super) fn with_orders_of(self, other: &mut Self) -> Self {
         Self { digest: other.digest, next: other.next, orders: other.orders.take(), ..self }
     }
 }
 
 /// What a statement is answered with that goes to no server.
 #[derive(Debug, Clone)]
-pub(in crate::session) enum Reply {
+pub(super) enum Reply {
     /// OK and this text.
     Ok(Arc<str>),
     Error(ClientError),
