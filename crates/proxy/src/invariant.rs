@@ -41,7 +41,7 @@ pub(crate) fn broken(what: &'static str) -> Ending {
 
 /// The connection that a command in progress has.
 #[track_caller]
-pub(crate) fn in_use(connection: &Option<Backend>) -> Result<&Backend, Ending> {
+pub(crate) fn in_use(connection: Option<&Backend>) -> Result<&Backend, Ending> {
     match connection {
         Some(connection) => Ok(connection),
         None => Err(no_connection()),

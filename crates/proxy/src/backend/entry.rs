@@ -115,6 +115,7 @@ impl Entry {
     /// Closes it, because it is in a state that cannot be: `what` says in which.
     #[track_caller]
     pub(super) fn end_broken(self, worker: &Worker, what: &'static str) {
+        drop(self.backend);
         Broken::new(what).note(&worker.counts);
     }
 

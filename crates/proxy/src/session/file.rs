@@ -30,7 +30,7 @@ impl Session {
     /// one. The reply goes on behind it.
     pub(super) async fn relay_file(&mut self) -> Result<(), Ending> {
         self.flush_client().await?;
-        let backend = in_use(&self.backend)?;
+        let backend = in_use(self.backend.as_ref())?;
         let seq = backend.connection().progress().next_seq;
         let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
         // While the client sends it has as much time as an idle one.

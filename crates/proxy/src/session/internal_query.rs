@@ -28,7 +28,7 @@ impl Session {
         &mut self,
         commands: &[InternalQuery],
     ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
-        let backend = in_use(&self.backend)?;
+        let backend = in_use(self.backend.as_ref())?;
         let watched = Arc::clone(backend.server());
         let server = watched.endpoint();
         let limit = self.worker.settings().variables.connect_timeout_server_max;

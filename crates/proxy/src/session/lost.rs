@@ -121,7 +121,7 @@ impl Session {
     /// seen nothing, and is lost. The answer begins with sequence id `seq`. Commands that were sent
     /// behind it are lost, too.
     pub(super) async fn outlive(&mut self, gone: Gone, seq: u8) -> Result<(), Ending> {
-        let backend = in_use(&self.backend)?;
+        let backend = in_use(self.backend.as_ref())?;
         let server = backend.server().endpoint().clone();
         let (counter, is_off) = match gone {
             Gone::Closed | Gone::Refused => (Counter::ServersAborted, false),
