@@ -38,7 +38,6 @@
 //! - [`lost`]: servers that are lost, [`unanswered`]: what may have become of what was sent there;
 //! - [`metadata`]: telling that a prepared statement has other columns;
 //! - [`mirror`]: copies for other hostgroups;
-//! - [`modes`]: preparing a text that means something else by now;
 //! - [`no_cursor`]: fetching from statements that are not there;
 //! - [`off`]: servers that are switched off;
 //! - [`overdue`]: statements that take too long;
@@ -81,7 +80,6 @@ mod lost;
 mod measure;
 mod metadata;
 mod mirror;
-mod modes;
 mod no_cursor;
 mod off;
 mod overdue;
@@ -251,8 +249,8 @@ impl Session {
             if let Some(warned) = self.control.running.take_warned() {
                 Box::pin(self.log_warnings(warned)).await?;
             }
-            if let Some(behind) = self.flight.as_mut().and_then(InFlight::take_behind) {
-                Box::pin(self.say_behind(behind)).await?;
+            if let Some(name) = self.flight.as_mut().and_then(InFlight::take_asks) {
+                Box::pin(self.ask_what_is_set(&name)).await?;
             }
             if self.may_judge() {
                 Box::pin(self.judge_routines()).await?;

@@ -50,7 +50,7 @@ impl Session {
         let is_usual = is_usual(prepared, payload)
             && !prepared.is_for_once(hostgroup)
             && !prepared.has_other_columns_at(hostgroup)
-            && self.modes_of_types(kind, payload, id).is_none();
+            && !self.lacks_types(kind, payload, id);
         if !is_usual {
             return None;
         }
@@ -82,7 +82,10 @@ impl Session {
             StmtExecute::decode(payload, caps).and_then(|execute| execute.params(count, caps)).ok()?;
         let mut command = input.to_vec();
         if count > 0 && params.types_without_attributes(count, caps).is_none() {
-            let types = prepared.types_of_now().filter(|_| params.count == usize::from(count))?;
+            let (types, at) = prepared.types().filter(|_| params.count == usize::from(count))?;
+            if !self.course.reads_as_at(at) {
+                return None;
+            }
             if !add_types(&mut command, params.values.len(), types) {
                 return None;
             }
@@ -106,7 +109,7 @@ impl Session {
     /// Names the statement in `command` as the backend in use does, and adds the types that it
     /// lacks. False if the command is too large for that.
     pub(super) fn rename(&mut self, command: &mut Vec<u8>, kind: Kind, id: u32, known_as: u32) -> bool {
-        let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
+        let (caps, hostgroup, version) = (self.capabilities(), self.course.hostgroup, self.course.version());
         splice(command, ID, &known_as.to_le_bytes());
         let Some(prepared) = self.course.prepared.as_mut().and_then(|all| all.get_mut(id)) else {
             return true;
@@ -119,7 +122,7 @@ impl Session {
         let Ok(execute) = StmtExecute::decode(payload, caps) else { return true };
         let Ok(params) = execute.params(prepared.params(), caps) else { return true };
         let own = params.types_without_attributes(prepared.params(), caps);
-        let Some(types) = prepared.types_for(hostgroup, own).map(<[u8]>::to_vec) else {
+        let Some(types) = prepared.types_for(hostgroup, own, version).map(<[u8]>::to_vec) else {
             return true;
         };
         // Attributes without types: nobody knows theirs.

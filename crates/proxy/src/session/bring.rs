@@ -4,11 +4,9 @@
 use route::Effects;
 use wire::Codec as _;
 use wire::command::{Kind, StmtExecute};
-use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use super::Session;
-use super::correction::correction;
 use super::decided::Decided;
 use super::execute::{id, opens_cursor};
 use super::last_result::NOWHERE;
@@ -43,12 +41,9 @@ impl Session {
         if prepared.is_at_home() && hostgroup != home {
             return Err(self.refuse_statement(kind, id).await.into());
         }
-        if let Some(modes) = self.modes_of_types(kind, self.io.front(), id) {
-            Box::pin(self.bring_charsets(&modes)).await?;
+        if self.lacks_types(kind, self.io.front(), id) {
+            return Err(self.refuse_here(kind, &ClientError::NeedReprepare).await.into());
         }
-        let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
-            return Ok(());
-        };
         let is_told = kind == Kind::StmtExecute && prepared.what.effects.any_of(Effects::LAST_RESULT);
         // MariaDB takes a value in parts for what the value before was: behind a number it is the
         // address of its bytes.
@@ -141,7 +136,6 @@ impl Session {
             }
             NotPrepared::Refused(refusal) if kind.answer() != Answer::None => {
                 self.keep_types(kind, id);
-                self.tell_again(id, &refusal).await?;
                 self.answer_here(kind, &refusal).await?;
                 self.course.note_error();
             }
@@ -190,27 +184,32 @@ impl Session {
         }
     }
 
+    /// Whether an execution comes without types that its server does not know, and values are not
+    /// read any more as they were when the types were sent.
+    pub(super) fn lacks_types(&self, kind: Kind, payload: &[u8], id: u32) -> bool {
+        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+        let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return false };
+        let is_stale = prepared.types().is_some_and(|(_, at)| !self.course.reads_as_at(at));
+        if !is_stale || prepared.has_types_at(self.course.hostgroup) {
+            return false;
+        }
+        let caps = self.capabilities();
+        let execute = StmtExecute::decode(payload, caps);
+        let params = execute.and_then(|execute| execute.params(prepared.params(), caps));
+        params.is_ok_and(|params| params.types_without_attributes(prepared.params(), caps).is_none())
+    }
+
     /// Takes note of the types in an execution that no server gets: the next one may come without,
     /// as where a server has refused it.
     fn keep_types(&mut self, kind: Kind, id: u32) {
-        let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
+        let (caps, hostgroup, version) = (self.capabilities(), self.course.hostgroup, self.course.version());
         let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
         let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return };
         if let Ok(execute) = StmtExecute::decode(self.io.front(), caps)
             && let Ok(params) = execute.params(prepared.params(), caps)
         {
             let own = params.types_without_attributes(prepared.params(), caps);
-            prepared.types_for(hostgroup, own);
-        }
-    }
-
-    /// Has the backend in use tell again what it has against a statement, if something else was
-    /// said there since: the modes in which it was to be prepared.
-    async fn tell_again(&mut self, id: u32, refusal: &[u8]) -> Result<(), Ending> {
-        let has_modes = self.course.prepared.as_ref().and_then(|all| all.get(id)?.modes()).is_some();
-        match correction(&[&[0; HEADER_LEN], refusal].concat()) {
-            Some(signal) if has_modes => self.correct(&signal).await,
-            _ => Ok(()),
+            prepared.types_for(hostgroup, own, version);
         }
     }
 

@@ -89,13 +89,13 @@ impl Session {
         if decided.effects.any_of(NEEDS_LAST_ID) {
             self.bring_last_id(kind, decided).await?;
         }
-        if decided.asks_for_last() && self.hears_of_others() {
-            self.tell_last_result(kind).await?;
-        }
         if self.has_to_prepare(kind, &self.io.backlog, decided)
-            && let Err(error) = Box::pin(self.prepare_before(kind, decided)).await?
+            && let Err(error) = Box::pin(self.prepare_before()).await?
         {
             return Err(self.set_up_failed(kind, &error, decided).await);
+        }
+        if decided.asks_for_last() && self.hears_of_others() {
+            self.tell_last_result(kind).await?;
         }
         if names_statement(kind) {
             self.bring_statement(kind, decided).await?;

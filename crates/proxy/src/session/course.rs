@@ -35,7 +35,7 @@ use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;
 use crate::state::overheard::Overheard;
 use crate::state::substitute::Counted;
-use crate::state::{Mark, Pin, Pins, Results, Settings};
+use crate::state::{Mark, Pin, Pins, Results, Setting, Settings};
 use crate::statement::class::{Class, classify};
 
 use super::aside::Ran;
@@ -125,15 +125,6 @@ pub(super) struct Course {
     pub(super) begins_later: bool,
     /// The transactions that servers have told, where anybody wants to know.
     pub(super) gtids: Option<Box<Gtids>>,
-}
-
-/// What the proxy says to the server behind a statement.
-#[derive(Debug)]
-pub(super) enum Behind {
-    /// It asks for this variable, of which the statement does not tell what it has set.
-    Ask(Box<str>),
-    /// It sets again what was set otherwise for the statement.
-    Set(Vec<u8>),
 }
 
 /// What a session loses with a connection.
@@ -405,6 +396,11 @@ impl Course {
     /// How long the client may be idle by what it has set, in seconds.
     pub(super) fn wait_timeout(&self) -> Option<u32> {
         self.settings.wait_timeout()
+    }
+
+    /// Whether values are read as they were when the settings had this version.
+    pub(super) fn reads_as_at(&self, version: u64) -> bool {
+        !self.settings.since(version).any(Setting::is_charset)
     }
 
     /// Changes with everything that decides what a text means.

@@ -175,7 +175,7 @@ impl Session {
 
     /// Takes note of a command for a prepared statement that is being sent to the backend.
     pub(super) fn note_prepared(&mut self, kind: Kind, payload: &[u8]) {
-        let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
+        let (caps, hostgroup, version) = (self.capabilities(), self.course.hostgroup, self.course.version());
         let Some(id) = id(payload) else { return };
         let Some(all) = &mut self.course.prepared else { return };
         match kind {
@@ -217,7 +217,7 @@ impl Session {
                     && let Ok(params) = execute.params(prepared.params(), caps)
                 {
                     let own = params.types_without_attributes(prepared.params(), caps);
-                    prepared.types_for(hostgroup, own);
+                    prepared.types_for(hostgroup, own, version);
                     if let Some(backend) = &mut self.backend
                         && !backend.connection().is_mariadb()
                     {

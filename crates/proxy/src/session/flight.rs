@@ -11,7 +11,6 @@ use std::ops::Deref;
 use tokio::time::Instant;
 
 use super::again::Refused;
-use super::course::Behind;
 use super::course::change::Change;
 use super::decided::Decided;
 use super::metadata::Changed;
@@ -65,8 +64,8 @@ pub(super) struct InFlight {
     /// What the server has against a setting that was sent in front of it, and that it had taken
     /// before.
     pub(super) refusal: Option<backend::Refused>,
-    /// What the proxy sends behind it.
-    pub(super) behind: Option<Behind>,
+    /// The variable that its server is asked for behind it: it does not tell what it has set.
+    pub(super) asks: Option<Box<str>>,
     /// How often it was sent again because its server was lost.
     pub(super) tries: u16,
     /// How often it may be, if a rule or a hint says so.
@@ -105,7 +104,7 @@ impl InFlight {
         changed: None,
         refused: None,
         refusal: None,
-        behind: None,
+        asks: None,
         tries: 0,
         retries: None,
         renewals: 0,
@@ -119,9 +118,9 @@ impl InFlight {
         !self.proposed.as_ref().is_none_or(|change| change.is_quiet())
     }
 
-    /// What is to be sent behind the command, unless that goes on.
-    pub(super) fn take_behind(&mut self) -> Option<Behind> {
-        self.behind.take_if(|_| self.decided.is_none())
+    /// The variable that its server is to be asked for, unless the command goes on.
+    pub(super) fn take_asks(&mut self) -> Option<Box<str>> {
+        self.asks.take_if(|_| self.decided.is_none())
     }
 
     /// Nothing is known of what was sent: the command is lost, or is sent once more.

@@ -27,15 +27,10 @@ pub(super) enum NotPrepared {
     Refused(Vec<u8>),
     /// The connection is lost.
     Lost(ClientError),
-    /// It has other parameters or columns there, or has got them since.
+    /// It has other parameters or columns there, or has got them since, or would be another one.
     Changed,
     /// Its text is not kept.
     Cannot,
-}
-
-/// Whether a command may take the session into another schema.
-fn sets_schema(kind: Kind, decided: &Decided) -> bool {
-    kind == Kind::InitDb || decided.change.as_ref().is_some_and(|change| change.sets_schema())
 }
 
 impl Session {
@@ -52,82 +47,20 @@ impl Session {
         let sets_modes =
             |change: &Change| change.sets_modes() || change.runs_stored_code() && !decided.is_believed();
         let sets_modes = kind == Kind::InitDb || change.is_some_and(sets_modes);
-        let leaves = || sets_schema(kind, decided) && self.course.caller.schema().is_empty();
-        let is_left = || leaves() && all.in_no_schema(decided.hostgroup).next().is_some();
-        sets_modes && (all.missing_at(decided.hostgroup).next().is_some() || is_left())
-    }
-
-    /// Does so in front of such a command, or has them keep their modes.
-    /// An error if the connection is lost with that.
-    pub(super) async fn prepare_before(
-        &mut self,
-        kind: Kind,
-        decided: &Decided,
-    ) -> Result<Result<(), ClientError>, Ending> {
-        let leaves = sets_schema(kind, decided);
-        if leaves
-            && self.course.caller.schema().is_empty()
-            && let lost @ Err(_) = self.prepare_in_no_schema().await?
-        {
-            return Ok(lost);
-        }
-        let all = self.course.prepared.as_ref();
-        let is_any_missing = all.is_some_and(|all| all.missing_at(decided.hostgroup).next().is_some());
-        if !is_any_missing {
-            return Ok(Ok(()));
-        }
-        if let lost @ Err(_) = self.keep_modes_of_types().await? {
-            return Ok(lost);
-        }
-        if self.prefers_modes() {
-            match self.keep_modes(leaves).await? {
-                Err(lost) => return Ok(Err(lost)),
-                Ok(true) => return Ok(Ok(())),
-                Ok(false) => {}
-            }
-        }
-        self.prepare_missing(leaves).await
-    }
-
-    /// Prepares those at the backend in use that tell that there is no schema, while there is none;
-    /// from then on they bind the connection to the session.
-    async fn prepare_in_no_schema(&mut self) -> Result<Result<(), ClientError>, Ending> {
-        let hostgroup = self.course.hostgroup;
-        let all = self.course.prepared.as_ref();
-        let ids = all.map(|all| all.in_no_schema(hostgroup).collect::<Vec<_>>()).unwrap_or_default();
-        for id in ids {
-            let is_there =
-                |session: &Self| session.course.prepared.as_ref()?.get(id)?.id_at(hostgroup).map(drop);
-            // If that fails, it goes on keeping its modes.
-            if is_there(self).is_none()
-                && !self.adopts_for_good(id)
-                && let Err(NotPrepared::Lost(error)) = self.prepare_again(id).await?
-            {
-                return Ok(Err(error));
-            }
-            if is_there(self).is_some()
-                && let Some(all) = &mut self.course.prepared
-            {
-                all.forget_modes(id);
-            }
-        }
-        Ok(Ok(()))
-    }
-
-    /// Whether a statement of the same text that another session has left is as good as one of its
-    /// own: values could be sent to it in parts later, when it could not be prepared any more.
-    fn adopts_for_good(&mut self, id: u32) -> bool {
-        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
-        let is_plain = prepared.is_some_and(|prepared| prepared.params() == 0);
-        is_plain && self.adopt(id, &Typed::default()).is_some()
+        sets_modes && all.missing_at(decided.hostgroup, self.course.modes()).next().is_some()
     }
 
     /// Prepares them there; from then on they bind the connection to the session. Those that the
-    /// server refuses now, while tables are locked, say, keep their modes, and are prepared when
-    /// they are executed.
-    async fn prepare_missing(&mut self, leaves: bool) -> Result<Result<(), ClientError>, Ending> {
-        let hostgroup = self.course.hostgroup;
-        let missing = self.course.prepared.as_ref().map(|all| all.missing_at(hostgroup).collect::<Vec<_>>());
+    /// server refuses now, while tables are locked, say, the client has to prepare again. An error
+    /// if the connection is lost with that.
+    pub(super) async fn prepare_before(&mut self) -> Result<Result<(), ClientError>, Ending> {
+        if self.has_warnings() && self.may_leave_diagnostics() {
+            // To prepare them takes away what the client may ask about.
+            self.leave_diagnostics().await?;
+        }
+        let (hostgroup, modes) = (self.course.hostgroup, self.course.modes());
+        let all = self.course.prepared.as_ref();
+        let missing = all.map(|all| all.missing_at(hostgroup, modes).collect::<Vec<_>>());
         let mut is_refused = false;
         for id in missing.unwrap_or_default() {
             if self.adopts_for_good(id) {
@@ -142,21 +75,28 @@ impl Session {
         if is_refused && self.backend.is_some() {
             // The client has not been refused anything.
             self.forget_warnings().await?;
-            return Ok(self.keep_modes(leaves).await?.map(drop));
         }
         Ok(Ok(()))
+    }
+
+    /// Whether a statement of the same text that another session has left is as good as one of its
+    /// own: values could be sent to it in parts later, when it could not be prepared any more.
+    fn adopts_for_good(&mut self, id: u32) -> bool {
+        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+        let is_plain = prepared.is_some_and(|prepared| prepared.params() == 0);
+        is_plain && self.adopt(id, &Typed::default()).is_some()
     }
 
     /// Prepares a statement at the backend in use; the number that it has there, or why it has
     /// none.
     pub(super) async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, NotPrepared>, Ending> {
-        self.note_at_server(Kind::StmtPrepare);
-        let modes = self.course.prepared.as_ref().and_then(|all| all.get(id)).and_then(Prepared::modes);
-        if let Some(modes) = modes {
-            // Boxed: few are prepared in other modes than those of the day.
-            return Box::pin(self.prepare_in(&modes, id)).await;
+        let modes = self.course.modes();
+        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+        if prepared.is_some_and(|one| one.what.text.is_some() && !one.is_preparable_in(modes)) {
+            return Ok(Err(NotPrepared::Changed));
         }
         let Some((command, is_told)) = self.preparation(id) else { return Ok(Err(NotPrepared::Cannot)) };
+        self.note_at_server(Kind::StmtPrepare);
         let mut replies = match self.internal_query(&[command]).await? {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(NotPrepared::Lost(error))),
@@ -191,9 +131,8 @@ impl Session {
         let hostgroup = self.course.hostgroup;
         if let Some(backend) = &mut self.backend {
             let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
-            let modes = self.course.modes();
             let entry = prepared.and_then(Prepared::entry).cloned();
-            let origin = prepared.filter(|one| one.is_preparable_in(modes)).and_then(Prepared::origin);
+            let origin = prepared.and_then(Prepared::origin);
             backend.connection_mut().statements_mut().note(statement, Known { origin, entry });
         }
         let change = self.course.prepared.as_ref().and_then(|all| all.get(id)?.what.change.clone());

@@ -214,7 +214,7 @@ impl Session {
         self.backend = None;
         self.to_backend = crate::relay::Parked::default();
         if let Some(flight) = self.flight.as_mut() {
-            flight.behind = None;
+            flight.asks = None;
         }
         self.control.about.set_backend(None);
         self.status &= OF_SESSION;

@@ -7,7 +7,6 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::Session;
-use super::course::Behind;
 use crate::backend::Reply;
 use crate::ending::Ending;
 use crate::state::{Pin, set};
@@ -20,25 +19,9 @@ const NUMBERS: [u8; 9] = [1, 2, 3, 4, 5, 8, 9, 13, 246];
 const NULL: u8 = 0xfb;
 
 impl Session {
-    /// The statement is answered: says what is to be said behind it.
-    pub(super) async fn say_behind(&mut self, behind: Behind) -> Result<(), Ending> {
-        match behind {
-            Behind::Ask(name) => self.ask_what_is_set(&name).await,
-            Behind::Set(text) if self.backend.is_some() => {
-                // If that fails, the client hears of it with its next statement.
-                let replies =
-                    self.internal_query(&[(self.query(&text), Answer::Result)]).await?.unwrap_or_default();
-                self.hide_last_result();
-                // MySQL says that a character set is outdated, also in its answer to a COM_PING.
-                if replies.iter().any(Reply::warns) { self.forget_warnings().await } else { Ok(()) }
-            }
-            Behind::Set(_) => Ok(()),
-        }
-    }
-
     /// The statement that ran has set this variable to what the server knows: asks, if somebody
     /// could want to know.
-    async fn ask_what_is_set(&mut self, name: &str) -> Result<(), Ending> {
+    pub(super) async fn ask_what_is_set(&mut self, name: &str) -> Result<(), Ending> {
         let hostgroup = self.course.hostgroup;
         // Sessions that have one connection to one server need not know.
         let matters = self.shares(hostgroup) || !self.has_one_way();

@@ -49,9 +49,15 @@ impl Setting {
 
     /// Whether it decides what a text means, at whatever server.
     pub(crate) fn is_mode(&self) -> bool {
-        ["names", "character_set", "collation", "sql_mode"].iter().any(|group| self.key.starts_with(group))
+        self.is_charset()
+            || self.key.starts_with("sql_mode")
             || *self.key == *SCHEMA
             || RESOLVED.contains(&&*self.key)
+    }
+
+    /// Whether it sets character sets, in which values are read as well.
+    pub(crate) fn is_charset(&self) -> bool {
+        ["names", "character_set", "collation"].iter().any(|group| self.key.starts_with(group))
     }
 
     /// Zero for the schema, which says nothing of the other settings of a server.

@@ -147,12 +147,6 @@ impl Change {
         self.marks.contains(&Mark::begin(Pin::StoredCode))
     }
 
-    /// Whether the session may be in another schema behind it.
-    pub(in crate::session) fn sets_schema(&self) -> bool {
-        let is_schema = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema, _));
-        self.settings.iter().any(|setting| &*setting.key == SCHEMA) || self.marks.iter().any(is_schema)
-    }
-
     /// Whether statements behind it need not wait for it.
     pub(in crate::session) fn is_quiet(&self) -> bool {
         self.settings.is_empty()

@@ -25,7 +25,6 @@ use crate::backend::{Known, Origin};
 use crate::ledger::Entry;
 use crate::limits::{LEFT_TEXT_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Screened;
-use crate::session::modes::Modes;
 use crate::statement::class::Class;
 use crate::statement::kill::PreparedKill;
 use crate::texts::Text;
@@ -225,20 +224,12 @@ impl Registry {
     }
 
     /// Those that live at this hostgroup and are not there, because their connection was lent, but
-    /// could be as long as texts mean what they do.
-    pub(in crate::session) fn missing_at(&self, hostgroup: u32) -> impl Iterator<Item = u32> {
+    /// could be while texts mean what they do in `modes`.
+    pub(in crate::session) fn missing_at(&self, hostgroup: u32, modes: u64) -> impl Iterator<Item = u32> {
         let is_missing = move |(_, one): &(&u32, &Prepared)| {
-            let could_be = one.what.text.is_some() && one.modes().is_none();
-            one.home == hostgroup && could_be && one.id_at(hostgroup).is_none()
+            one.home == hostgroup && one.is_preparable_in(modes) && one.id_at(hostgroup).is_none()
         };
         self.by_id.iter().filter(is_missing).map(|(id, _)| *id)
-    }
-
-    /// Those that live at this hostgroup, keep the modes of a session in no schema, and tell that:
-    /// in one they could not be prepared.
-    pub(in crate::session) fn in_no_schema(&self, hostgroup: u32) -> impl Iterator<Item = u32> {
-        let is_it = move |(_, one): &(&u32, &Prepared)| one.home == hostgroup && one.tells_none();
-        self.by_id.iter().filter(is_it).map(|(id, _)| *id)
     }
 
     /// Whether a number in a command means a statement that is being prepared.
@@ -356,24 +347,6 @@ impl Registry {
     /// that it was told.
     pub(in crate::session) fn is_same(&self, id: u32, statement: reply::Prepared, answer: &[u8]) -> bool {
         self.get(id).is_some_and(|prepared| prepared.is_same(statement, answer))
-    }
-
-    /// From now on the statement that the client knows as `id` is prepared in these modes wherever
-    /// it is, and binds no connection.
-    pub(in crate::session) fn keep_modes(&mut self, id: u32, modes: Rc<Modes>) {
-        let Some(prepared) = self.by_id.get_mut(&id) else { return };
-        self.sites.unsettle(prepared.home, prepared.freedom());
-        prepared.keep_modes(modes);
-        self.sites.settle(prepared.home, prepared.freedom());
-    }
-
-    /// From now on the statement that the client knows as `id` binds the connection to this
-    /// hostgroup, which has it, as soon as texts mean something else.
-    pub(in crate::session) fn forget_modes(&mut self, id: u32) {
-        let Some(prepared) = self.by_id.get_mut(&id) else { return };
-        self.sites.unsettle(prepared.home, prepared.freedom());
-        prepared.forget_modes();
-        self.sites.settle(prepared.home, prepared.freedom());
     }
 
     /// Forgets a statement. Returns where it was.

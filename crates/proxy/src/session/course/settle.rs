@@ -11,7 +11,7 @@ use wire::{Capabilities, StatusFlags};
 
 use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use super::unjudged::{CODE, Calls, Unjudged, is_of_code};
-use super::{Behind, Course, Ran, TWO_BYTE_QUOTES};
+use super::{Course, Ran, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
 use crate::backend::{Connection, Reply};
 use crate::client::login::Identity;
@@ -130,8 +130,8 @@ impl Course {
             return true;
         }
         self.note_calling(change.marks, change.calls);
-        if let Some(flight) = flight.as_mut().filter(|flight| flight.behind.is_none()) {
-            flight.behind = change.asks.map(Behind::Ask);
+        if let (Some(flight), Some(name)) = (flight.as_mut(), change.asks) {
+            flight.asks = Some(name);
         }
         if !change.settings.is_empty() {
             self.set(identity, change.settings);

@@ -30,8 +30,6 @@ pub(super) enum Freedom {
     Never,
     /// While texts mean this.
     While(u64),
-    /// Whatever texts mean: what they meant when it was prepared is said in front of it.
-    Always,
 }
 
 impl Sites {
@@ -85,7 +83,6 @@ impl Sites {
         let Some(site) = self.site_of(hostgroup) else { return };
         match freedom {
             Freedom::Never => site.bound += 1,
-            Freedom::Always => {}
             Freedom::While(modes) => match site.free.iter_mut().find(|(these, _)| *these == modes) {
                 Some((_, count)) => *count += 1,
                 None => site.free.push((modes, 1)),
@@ -98,7 +95,6 @@ impl Sites {
         let Some(site) = self.site_mut(hostgroup) else { return };
         match freedom {
             Freedom::Never => site.bound = site.bound.saturating_sub(1),
-            Freedom::Always => {}
             Freedom::While(modes) => {
                 if let Some((_, count)) = site.free.iter_mut().find(|(these, _)| *these == modes) {
                     *count -= 1;

@@ -10,7 +10,6 @@ use super::definitions::Definitions;
 use super::sites::Freedom;
 use crate::backend::Origin;
 use crate::ledger::{Entry, Opened};
-use crate::session::modes::{Modes, TELLS_SCHEMA};
 use crate::state::typed::{Type, Typed};
 
 /// A prepared statement.
@@ -32,8 +31,8 @@ pub(in crate::session) struct Prepared {
     /// The types of its parameters, as they were sent last, and how often they were.
     types: Option<Box<[u8]>>,
     types_version: u64,
-    /// What texts meant when they were sent, if that is to be said when they are sent again.
-    typed_in: Option<Rc<Modes>>,
+    /// The version that the session's settings had then.
+    typed_at: u64,
     /// The values that it was executed with, as far as servers remember them.
     typed: Typed,
     /// A part of a value was sent, or a cursor is open: the next commands belong to its home.
@@ -45,8 +44,6 @@ pub(in crate::session) struct Prepared {
     pub(in crate::session) unsent: Vec<u8>,
     /// The last execution had values that were sent in parts: it cannot be sent again.
     ran_with_parts: bool,
-    /// What its text means, if that is to be said when it is prepared anew.
-    modes: Option<Rc<Modes>>,
 }
 
 /// A statement at one server.
@@ -83,13 +80,12 @@ impl Prepared {
             places: vec![Place { hostgroup: home, statement, types_version: 0, came: Came::Prepared }],
             types: None,
             types_version: 0,
-            typed_in: None,
+            typed_at: 0,
             typed: Typed::default(),
             is_at_home: false,
             has_parts: false,
             unsent: Vec::new(),
             ran_with_parts: false,
-            modes: None,
         }
     }
 
@@ -140,41 +136,16 @@ impl Prepared {
 
     /// Whether it could be prepared again where it lives.
     pub(super) fn freedom(&self) -> Freedom {
-        match &self.modes {
-            _ if self.is_at_home || self.what.text.is_none() => Freedom::Never,
-            None => Freedom::While(self.what.modes),
-            Some(_) => Freedom::Always,
+        if self.is_at_home || self.what.text.is_none() {
+            Freedom::Never
+        } else {
+            Freedom::While(self.what.modes)
         }
-    }
-
-    /// From now on it is prepared in these modes wherever it is.
-    pub(super) fn keep_modes(&mut self, modes: Rc<Modes>) {
-        self.modes = Some(modes);
-    }
-
-    /// What its text means, if that has to be said when it is prepared anew.
-    pub(in crate::session) fn modes(&self) -> Option<Rc<Modes>> {
-        self.modes.clone()
-    }
-
-    /// From now on it can be prepared only where texts mean what they did.
-    pub(super) fn forget_modes(&mut self) {
-        self.modes = None;
-    }
-
-    /// Whether it tells the schema in which it was prepared.
-    pub(in crate::session) fn tells_schema(&self) -> bool {
-        self.what.effects.any_of(TELLS_SCHEMA)
-    }
-
-    /// Whether it keeps that it was prepared in no schema, and tells that.
-    pub(super) fn tells_none(&self) -> bool {
-        self.tells_schema() && self.modes.as_ref().is_some_and(|modes| modes.is_in_no_schema())
     }
 
     /// Whether it can be prepared anew where texts mean what they do in `modes`.
     pub(in crate::session) fn is_preparable_in(&self, modes: u64) -> bool {
-        self.what.text.is_some() && (self.modes.is_some() || self.what.modes == modes)
+        self.what.text.is_some() && self.what.modes == modes
     }
 
     fn at(&self, hostgroup: u32) -> Option<&Place> {
@@ -196,25 +167,10 @@ impl Prepared {
         self.places.len()
     }
 
-    /// Whether the client has sent types of its parameters, and nobody has kept what texts meant
-    /// then.
-    pub(in crate::session) fn has_types_of_now(&self) -> bool {
-        self.types_of_now().is_some()
-    }
-
-    /// The types of its parameters, as they were sent last, if texts mean what they did then.
-    pub(in crate::session) fn types_of_now(&self) -> Option<&[u8]> {
-        self.types.as_deref().filter(|_| self.typed_in.is_none())
-    }
-
-    /// Texts are about to mean something else than when the types were sent, which is this.
-    pub(in crate::session) fn keep_modes_of_types(&mut self, modes: Rc<Modes>) {
-        self.typed_in = Some(modes);
-    }
-
-    /// What texts meant when the types were sent, if they have to be sent to this hostgroup again.
-    pub(in crate::session) fn typed_in(&self, hostgroup: u32) -> Option<Rc<Modes>> {
-        self.typed_in.clone().filter(|_| !self.has_types_at(hostgroup))
+    /// The types of its parameters, as they were sent last, and the version that the session's
+    /// settings had then.
+    pub(in crate::session) fn types(&self) -> Option<(&[u8], u64)> {
+        self.types.as_deref().map(|types| (types, self.typed_at))
     }
 
     /// Whether the server of this hostgroup knows the types of its parameters.
@@ -307,13 +263,19 @@ impl Prepared {
         Type::of(params, own.or(self.types.as_deref()).unwrap_or_default(), self.params, caps)
     }
 
-    /// An execution with these types goes to a hostgroup; without, those of the one before hold.
+    /// An execution with these types goes to a hostgroup, with this version of the session's
+    /// settings; without types, those of the one before hold.
     /// Returns the types that have to be added, because that server does not know them.
-    pub(in crate::session) fn types_for(&mut self, hostgroup: u32, types: Option<&[u8]>) -> Option<&[u8]> {
+    pub(in crate::session) fn types_for(
+        &mut self,
+        hostgroup: u32,
+        types: Option<&[u8]>,
+        settings: u64,
+    ) -> Option<&[u8]> {
         // Where they cannot be needed they are not kept.
         self.what.text.as_ref()?;
         if types.is_some() {
-            self.typed_in = None;
+            self.typed_at = settings;
         }
         if let Some(types) = types.filter(|types| self.types.as_deref() != Some(types)) {
             self.types_version += 1;

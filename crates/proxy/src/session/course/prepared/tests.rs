@@ -61,16 +61,16 @@ fn c16_types_reach_a_server_that_does_not_know_them() {
     let mut all = Registry::default();
     all.enter(1, what("a"), 0, statement(1, 1), None);
     let one = all.get_mut(1).unwrap();
-    assert_eq!(one.types_for(0, Some(b"\x03\x00")), None);
-    assert_eq!(one.types_for(0, None), None, "it knows them");
+    assert_eq!(one.types_for(0, Some(b"\x03\x00"), 0), None);
+    assert_eq!(one.types_for(0, None, 0), None, "it knows them");
     assert!(all.is_same(1, statement(9, 1), b"") && !all.is_same(1, statement(9, 2), b""));
     all.add_place(1, 1, statement(9, 1), Came::Prepared);
     assert_eq!(all.get(1).unwrap().id_at(1), Some(9));
     let one = all.get_mut(1).unwrap();
-    assert_eq!(one.types_for(1, None), Some(&b"\x03\x00"[..]));
-    assert_eq!(one.types_for(1, None), None);
-    assert_eq!(one.types_for(1, Some(b"\x08\x00")), None);
-    assert_eq!(one.types_for(0, None), Some(&b"\x08\x00"[..]), "they have changed elsewhere");
+    assert_eq!(one.types_for(1, None, 0), Some(&b"\x03\x00"[..]));
+    assert_eq!(one.types_for(1, None, 0), None);
+    assert_eq!(one.types_for(1, Some(b"\x08\x00"), 0), None);
+    assert_eq!(one.types_for(0, None, 0), Some(&b"\x08\x00"[..]), "they have changed elsewhere");
 }
 
 /// What is looked up is what a search among all statements would find.
