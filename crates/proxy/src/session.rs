@@ -15,7 +15,7 @@
 //!   out together with those of others;
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared
 //!   statement;
-//! - [`correction`](mod@correction): errors that are told in other words than the server's;
+//! - [`correction`](mod@correction): statements that make servers tell an error;
 //! - [`decided`]: what was decided about a command;
 //! - [`course`]: what the session remembers for that, [`internal_query`]: what the proxy itself has
 //!   to ask a server;
@@ -38,7 +38,6 @@
 //! - [`lost`]: servers that are lost, [`unanswered`]: what may have become of what was sent there;
 //! - [`metadata`]: telling that a prepared statement has other columns;
 //! - [`mirror`]: copies for other hostgroups;
-//! - [`no_cursor`]: fetching from statements that are not there;
 //! - [`off`]: servers that are switched off;
 //! - [`overdue`]: statements that take too long;
 //! - [`pace`]: statements that have to wait; [`stop`]: commands that are not sent now;
@@ -80,7 +79,6 @@ mod lost;
 mod measure;
 mod metadata;
 mod mirror;
-mod no_cursor;
 mod off;
 mod overdue;
 mod own;

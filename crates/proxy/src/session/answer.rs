@@ -37,10 +37,10 @@ impl Session {
         }
         self.control.end_statement();
         self.pause_or_end();
-        match self.course.take_correction() {
-            None => Ok(()),
-            Some(correction) => Box::pin(self.correct(&correction)).await,
+        if self.course.take_retold() {
+            self.release_error();
         }
+        Ok(())
     }
 
     /// The server works at the next command that was sent, if there is one.

@@ -2,11 +2,12 @@
 //! they have there, prepared anew where they are not.
 
 use route::Effects;
-use wire::Codec as _;
 use wire::command::{Kind, StmtExecute};
 use wire::reply::Answer;
+use wire::{Capabilities, Codec as _};
 
 use super::Session;
+use super::backlog::front;
 use super::decided::Decided;
 use super::execute::{id, opens_cursor};
 use super::last_result::NOWHERE;
@@ -221,6 +222,18 @@ impl Session {
         self.answer_here(kind, &ok(self.capabilities(), self.status)).await?;
         self.note_ran();
         (self.course.counted.changed, self.course.ran_on) = (0, NOWHERE);
+        Ok(())
+    }
+
+    /// Answers a `COM_STMT_FETCH` of a statement that the backend in use does not have, and cannot
+    /// prepare now: it has no cursor there.
+    async fn refuse_fetch(&mut self, id: u32) -> Result<(), Ending> {
+        let is_mariadb = self.backend.as_ref().is_some_and(|backend| backend.connection().is_mariadb());
+        let error = ClientError::NoCursor { id, is_mariadb }.to_packet(1, Capabilities::PROTOCOL_41);
+        self.answer_here(Kind::StmtFetch, front(&error)).await?;
+        self.course.note_error();
+        self.course.note_failed(Some(&error));
+        self.release_error();
         Ok(())
     }
 

@@ -1,14 +1,9 @@
-//! An error that the client was told in other words than the server's: the server is made to have
-//! told it in these words, so that `SHOW WARNINGS` has them, too.
+//! The statement that makes a server tell an error that it has not told so itself.
 
 use std::fmt::Write as _;
 
 use wire::frame::HEADER_LEN;
-use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, packet};
-
-use super::Session;
-use crate::ending::Ending;
 
 /// The statement that makes a server tell the error in this packet.
 pub(super) fn correction(packet: &[u8]) -> Option<Box<[u8]>> {
@@ -24,15 +19,6 @@ pub(super) fn correction(packet: &[u8]) -> Option<Box<[u8]>> {
     let text =
         format!("SIGNAL SQLSTATE '{state}' SET MYSQL_ERRNO = {code}, MESSAGE_TEXT = _{charset} X'{digits}'");
     Some(text.into_bytes().into())
-}
-
-impl Session {
-    /// Has the backend in use tell the error of this statement.
-    pub(super) async fn correct(&mut self, signal: &[u8]) -> Result<(), Ending> {
-        let signal = (self.query(signal), Answer::Result);
-        // If that fails, it has told it in its own words.
-        self.internal_query(&[signal]).await.map(drop)
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! it binds the session. Where the session is idle for a second, or goes on at another hostgroup,
 //! the error is kept here instead. A statement that asks about it later gets it told again by
 //! `SIGNAL`, over the connection that the session has then. That is exact for a single error; where
-//! the server has more to say, the connection stays bound.
+//! the server has more to say, the connection stays bound. An error that the client was told in
+//! other words than the server's is kept at once.
 
 use wire::codec::Reader;
 use wire::frame::HEADER_LEN;
@@ -27,8 +28,8 @@ const MESSAGE_CHARS_MAX: usize = 128;
 /// Errors that clients may ask about.
 #[derive(Debug, Default)]
 pub(super) struct Errors {
-    /// What has to be said for the server to have told an error as the client was told it.
-    correction: Option<Box<[u8]>>,
+    /// The client was told the last one in other words than the server's.
+    is_retold: bool,
     /// The last one, as long as `SHOW WARNINGS` has it.
     kept: Option<KeptError>,
 }
@@ -96,15 +97,15 @@ impl Course {
         }
     }
 
-    /// What has to be said for the server to have told an error as the client was told it.
-    pub(super) fn set_correction(&mut self, correction: Option<Box<[u8]>>) {
-        if correction.is_some() || self.errors.is_some() {
-            self.errors.get_or_insert_default().correction = correction;
+    /// Whether the client is told the last error in other words than the server's.
+    pub(super) fn set_retold(&mut self, is_retold: bool) {
+        if is_retold || self.errors.is_some() {
+            self.errors.get_or_insert_default().is_retold = is_retold;
         }
     }
 
-    pub(super) fn take_correction(&mut self) -> Option<Box<[u8]>> {
-        self.errors.as_mut()?.correction.take()
+    pub(super) fn take_retold(&mut self) -> bool {
+        self.errors.as_mut().is_some_and(|errors| std::mem::take(&mut errors.is_retold))
     }
 }
 
@@ -136,6 +137,15 @@ impl Session {
             return Ok(());
         }
         if self.course.kept_error().is_some() { self.keep_error().await } else { Ok(()) }
+    }
+
+    /// Keeps the last error without the connection: the client was told it in other words than the
+    /// server's.
+    pub(super) fn release_error(&mut self) {
+        if let Some(error) = self.course.errors.as_mut().and_then(|errors| errors.kept.as_mut()) {
+            error.is_released = true;
+            self.release_diagnostics();
+        }
     }
 
     /// Keeps the last error without the connection, if it is all that the server has to say.

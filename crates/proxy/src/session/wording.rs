@@ -4,14 +4,15 @@ use std::borrow::Cow;
 
 use wire::reply::{End, Event, Outcome, ReplyScanner};
 
-use super::correction::correction;
 use super::course::Course;
 use super::execute::refusal_with_own_id;
 use super::heard::{Ears, Part};
 use super::ids::{of_unknown_session, translate};
-use super::no_cursor::NO_OPEN_CURSOR;
 use super::overdue::{is_interrupted, timed_out};
 use crate::backend::Connection;
+
+/// `ER_STMT_HAS_NO_OPEN_CURSOR`: nothing can be fetched from the statement.
+const NO_OPEN_CURSOR: u16 = 1421;
 
 /// `ER_NO_SUCH_THREAD`: no session has the id.
 const NO_SUCH_THREAD: u16 = 1094;
@@ -76,7 +77,7 @@ fn retold(output: &[u8], ears: &mut Ears<'_>) -> Option<Vec<u8>> {
     let rewritten = refusal_with_own_id(output, ears.course);
     // Commands behind it may have asked about it already.
     let is_last = ears.pipelined.is_empty();
-    ears.course.set_correction(rewritten.as_deref().filter(|_| is_last).and_then(correction));
+    ears.course.set_retold(rewritten.is_some() && is_last);
     rewritten
 }
 

@@ -329,12 +329,13 @@ fn warnings_name_a_statement_as_the_client_does() {
         server.expect_command(Kind::StmtFetch, &[7, 0, 0, 0, 1, 0, 0, 0]).await;
         server.err(1421, "HY000", "The statement (7) has no open cursor").await;
         assert_eq!(one.expect_err(1421).await.message, "The statement (1) has no open cursor");
+        one.send_query("SHOW WARNINGS").await;
         let digits = "5468652073746174656d656e742028312920686173206e6f206f70656e20637572736f72";
         let signal =
             format!("SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1421, MESSAGE_TEXT = _utf8mb4 X'{digits}'");
         server.expect_query(&signal).await;
         server.err(1421, "HY000", "The statement (1) has no open cursor").await;
-        run(&mut one, &mut server, "SHOW WARNINGS").await;
+        comes(&mut one, &mut server, "SHOW WARNINGS").await;
     });
 }
 
