@@ -13,7 +13,7 @@ mod bind;
 mod draft;
 mod file;
 mod formats;
-mod json;
+pub mod json;
 mod leave_out;
 pub mod manual;
 mod model;
@@ -28,7 +28,6 @@ mod turns;
 use std::path::Path;
 
 pub use draft::{Change, Changed, Checked, Draft, RowProblem, RowReader, SqlCell};
-pub use json::Json;
 pub use model::{
     Address, AdminVariables, AuroraHostgroups, AuthPlugin, Balance, BehindIn, CheckLogins, ClusterHostgroups,
     Config, Credentials, Endpoint, FastRoute, FirewallMode, FirewallRule, FirewallUser, HostgroupAttributes,

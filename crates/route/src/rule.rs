@@ -1,6 +1,7 @@
 //! One rule, compiled.
 
-use config::{Json, QueryRule, digest_number};
+use config::json::{self, Json};
+use config::{QueryRule, digest_number};
 
 use crate::pattern::{Engine, Exhausted, Haystack, Pattern, Template};
 use crate::query::{Caller, Statement};
@@ -298,17 +299,17 @@ fn attributes(text: &str) -> Result<(Option<Weighted>, Extras), String> {
     if text.trim().is_empty() {
         return Ok(Default::default());
     }
-    let json = Json::parse(text).ok_or("is not JSON")?;
+    let json = json::parse(text).ok_or("is not JSON")?;
     let limit = |name: &str| match json.get(name) {
         None | Some(Json::Null) => Ok(None),
-        Some(value) => match value.unsigned() {
+        Some(value) => match value.as_u64() {
             Some(limit) if limit > 0 => Ok(Some(limit)),
             _ => Err(format!("`{name}` is not a whole number above 0")),
         },
     };
     let compare = match json.get("compare") {
         None | Some(Json::Null) => false,
-        Some(value) => value.switch().ok_or("`compare` is neither true nor false")?,
+        Some(value) => json::switch(value).ok_or("`compare` is neither true nor false")?,
     };
     let extras = Extras { compare, max_qps: limit("max_qps")?, max_concurrent: limit("max_concurrent")? };
     Ok((json.get("flagOUTs").map(weighted).transpose()?.flatten(), extras))
@@ -316,10 +317,10 @@ fn attributes(text: &str) -> Result<(Option<Weighted>, Extras), String> {
 
 /// The states that `flagOUTs` chooses among; nothing if all weights are 0.
 fn weighted(json: &Json) -> Result<Option<Weighted>, String> {
-    let Json::List(items) = json else { return Err("`flagOUTs` is not a list".to_owned()) };
+    let Json::Array(items) = json else { return Err("`flagOUTs` is not a list".to_owned()) };
     let mut choices = Vec::new();
     for item in items {
-        let number = |name: &str| item.get(name).and_then(Json::unsigned).and_then(|n| u32::try_from(n).ok());
+        let number = |name: &str| item.get(name).and_then(Json::as_u64).and_then(|n| u32::try_from(n).ok());
         match (number("id"), number("weight")) {
             (Some(id), Some(weight)) => choices.push((id, u64::from(weight))),
             _ => {

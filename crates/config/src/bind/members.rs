@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::tables::Tables;
-use crate::json::Json;
+use crate::json::{self, Json};
 use crate::nearest::suggestion;
 use crate::row::Row;
 use crate::schema::{MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES, MYSQL_USERS, Scalar, Section};
@@ -84,13 +84,10 @@ impl Column {
     fn strange_members(&self, row: &Row) -> Vec<String> {
         let Scalar::Text(text) = row.scalar(self.name) else { return Vec::new() };
         // The most rows have none.
-        let json = if text.is_empty() { None } else { Json::parse(text) };
+        let json = if text.is_empty() { None } else { json::parse(text) };
         let Some(Json::Object(members)) = json else { return Vec::new() };
-        let mut names: Vec<String> = members.into_iter().map(|(name, _)| name).collect();
-        names.retain(|name| !self.members.contains(&name.as_str()));
-        names.sort_unstable();
-        names.dedup();
-        names
+        let names = members.into_iter().map(|(name, _)| name);
+        names.filter(|name| !self.members.contains(&name.as_str())).collect()
     }
 
     fn warning(&self, member: &str, row: &Row, more: usize) -> String {

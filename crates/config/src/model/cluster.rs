@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::json::Json;
+use crate::json;
 use crate::row::{FromScalar, from_row};
 use crate::schema::{Field, MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_GROUP_REPLICATION_HOSTGROUPS, Scalar};
 
@@ -130,12 +130,12 @@ pub struct ServersDefaults {
 impl ServersDefaults {
     /// What this JSON says. Members of other types say nothing.
     pub fn read(text: &str) -> Self {
-        let json = Json::parse(text).unwrap_or(Json::Null);
-        let number = |name| u32::try_from(json.get(name)?.unsigned()?).ok();
+        let json = json::parse(text).unwrap_or_default();
+        let number = |name| u32::try_from(json.get(name)?.as_u64()?).ok();
         Self {
             weight: number("weight"),
             max_connections: number("max_connections"),
-            use_ssl: json.get("use_ssl").and_then(Json::switch),
+            use_ssl: json.get("use_ssl").and_then(json::switch),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::json::Json;
+use crate::json::{self, Json};
 use crate::nearest::suggestion;
 use crate::row::{FromScalar, from_row};
 use crate::schema::{Field, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_REPLICATION_HOSTGROUPS, Scalar};
@@ -126,26 +126,26 @@ impl FromStr for HostgroupSettings {
         if text.is_empty() {
             return Ok(Self::default());
         }
-        let json = Json::parse(text).ok_or("must be JSON, or empty")?;
+        let json = json::parse(text).ok_or("must be JSON, or empty")?;
         let balance = match json.get("balance") {
             None | Some(Json::Null) => None,
             Some(value) => Some(balance(value)?),
         };
         let discover_replicas = match json.get("discover_replicas") {
             None | Some(Json::Null) => None,
-            Some(value) => Some(value.switch().ok_or("must have as `discover_replicas` true or false")?),
+            Some(value) => Some(json::switch(value).ok_or("must have as `discover_replicas` true or false")?),
         };
         let forget_replicas_after = match json.get("forget_replicas_after") {
             None | Some(Json::Null) => None,
             Some(value) => {
-                Some(value.unsigned().ok_or("must have as `forget_replicas_after` a number of seconds")?)
+                Some(value.as_u64().ok_or("must have as `forget_replicas_after` a number of seconds")?)
             }
         };
         Ok(Self {
             discover_replicas,
             forget_replicas_after,
-            handle_warnings: json.get("handle_warnings").and_then(Json::switch),
-            monitor_slave_lag_when_null: json.get("monitor_slave_lag_when_null").and_then(Json::unsigned),
+            handle_warnings: json.get("handle_warnings").and_then(json::switch),
+            monitor_slave_lag_when_null: json.get("monitor_slave_lag_when_null").and_then(Json::as_u64),
             balance,
             max_backend_connections: number(&json, "max_backend_connections", 1)?,
             min_idle_connections: number(&json, "min_idle_connections", 0)?,
@@ -156,17 +156,16 @@ impl FromStr for HostgroupSettings {
 /// A number of connections, if there is one.
 fn number(json: &Json, name: &str, min: u32) -> Result<Option<u32>, String> {
     let Some(value) = json.get(name).filter(|value| **value != Json::Null) else { return Ok(None) };
-    let number =
-        value.unsigned().and_then(|number| u32::try_from(number).ok()).filter(|number| *number >= min);
+    let number = value.as_u64().and_then(|number| u32::try_from(number).ok()).filter(|number| *number >= min);
     number.map(Some).ok_or_else(|| format!("must have `{name}` as a whole number of at least {min}"))
 }
 
 fn balance(value: &Json) -> Result<Balance, String> {
-    let word = value.text().unwrap_or_default();
+    let word = value.as_str().unwrap_or_default();
     let found = Balance::WORDS.into_iter().find(|(name, _)| *name == word).map(|(_, balance)| balance);
     found.ok_or_else(|| {
         let names = Balance::WORDS.map(|(name, _)| name);
-        let (got, near) = match value.text() {
+        let (got, near) = match value.as_str() {
             Some(word) => (format!(", not \"{}\"", word.escape_debug()), suggestion(word, names)),
             None => (String::new(), String::new()),
         };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::SpiffeId;
-use crate::json::Json;
+use crate::json::{self, Json};
 use crate::password;
 
 /// What the JSON in the column says. Empty for an empty text.
@@ -90,7 +90,7 @@ impl FromStr for UserAttributes {
         if text.is_empty() {
             return Ok(Self::default());
         }
-        let json = Json::parse(text).ok_or("must be JSON, or empty")?;
+        let json = json::parse(text).ok_or("must be JSON, or empty")?;
         let clear_password = switch(&json, "clear_password", false)?;
         Ok(Self {
             additional_password: additional_password(&json, clear_password)?,
@@ -109,7 +109,7 @@ impl FromStr for UserAttributes {
 fn switch(json: &Json, name: &str, preset: bool) -> Result<bool, String> {
     match json.get(name) {
         None | Some(Json::Null) => Ok(preset),
-        Some(value) => value.switch().ok_or_else(|| format!("must have `{name}` as true or false")),
+        Some(value) => json::switch(value).ok_or_else(|| format!("must have `{name}` as true or false")),
     }
 }
 
@@ -117,7 +117,7 @@ fn switch(json: &Json, name: &str, preset: bool) -> Result<bool, String> {
 fn limit(json: &Json, name: &str) -> Result<Option<u64>, String> {
     match json.get(name) {
         None | Some(Json::Null) => Ok(None),
-        Some(value) => match value.unsigned() {
+        Some(value) => match value.as_u64() {
             Some(limit) if limit > 0 => Ok(Some(limit)),
             _ => Err(format!("must have `{name}` as a whole number above 0")),
         },
@@ -128,7 +128,7 @@ fn limit(json: &Json, name: &str) -> Result<Option<u64>, String> {
 fn isolation(json: &Json) -> Result<Option<Isolation>, String> {
     let value = match json.get("default-transaction_isolation") {
         None | Some(Json::Null) => return Ok(None),
-        Some(value) => value.text().and_then(Isolation::of),
+        Some(value) => value.as_str().and_then(Isolation::of),
     };
     let names = Isolation::ALL.map(Isolation::name).join("`, `");
     value.map(Some).ok_or_else(|| format!("must have as `default-transaction_isolation` one of `{names}`"))
@@ -138,7 +138,7 @@ fn isolation(json: &Json) -> Result<Option<Isolation>, String> {
 fn spiffe_id(json: &Json) -> Result<Option<SpiffeId>, String> {
     match json.get("spiffe_id") {
         None | Some(Json::Null) => Ok(None),
-        Some(value) => value.text().ok_or("must have `spiffe_id` as a text")?.parse().map(Some),
+        Some(value) => value.as_str().ok_or("must have `spiffe_id` as a text")?.parse().map(Some),
     }
 }
 
@@ -146,7 +146,7 @@ fn spiffe_id(json: &Json) -> Result<Option<SpiffeId>, String> {
 fn additional_password(json: &Json, clear: bool) -> Result<Option<Vec<u8>>, String> {
     let digits = match json.get("additional_password") {
         None | Some(Json::Null) => return Ok(None),
-        Some(value) => value.text().and_then(bytes),
+        Some(value) => value.as_str().and_then(bytes),
     };
     let password = digits.ok_or("must have `additional_password` as hexadecimal digits")?;
     if password.is_empty() {

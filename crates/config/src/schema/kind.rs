@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::json::is_json;
+use crate::json;
 use crate::model::{Address, Credentials, HostgroupSettings, Networks, UserAttributes};
 use crate::nearest::suggestion;
 use crate::tree::Value;
@@ -176,7 +176,7 @@ impl Kind {
             Self::Addresses => drop(addresses(text).map_err(|error| format!("is wrong: {error}"))?),
             Self::Networks => drop(text.parse::<Networks>().map_err(|error| format!("is wrong: {error}"))?),
             Self::Credentials => drop(text.parse::<Credentials>().map_err(|error| error.to_string())?),
-            Self::Json if !text.is_empty() && !is_json(text) => {
+            Self::Json if !text.is_empty() && json::parse(text).is_none() => {
                 return Err("must be JSON, or empty".to_owned());
             }
             Self::UserAttributes => drop(text.parse::<UserAttributes>()?),
