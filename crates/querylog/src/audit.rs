@@ -5,9 +5,11 @@
 //! (`MySQL_Event::write_auth`). It has no changes of the user, and says in `extra_info` where in
 //! its code a session was closed; here it says why.
 
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+
 use crate::Zone;
+use crate::json::{self, text};
 use crate::limits::RECORD_BYTES;
-use crate::object::Object;
 
 /// Something that a client did, or that happened to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,34 +108,48 @@ impl AuditRecord {
 
     /// Appends its line, with its end. Times are written in the zone.
     pub fn write(&self, zone: &Zone, line: &mut Vec<u8>) {
-        let mut object = Object::with_room(512);
-        object.text("client_addr", self.client.as_bytes());
-        if let Some(lifetime) = self.lifetime_us {
-            object.text("creation_time", zone.show_ms(self.time_us.saturating_sub(lifetime)).as_bytes());
-            object.text("duration", format!("{}.{:03}ms", lifetime / 1000, lifetime % 1000).as_bytes());
-        }
-        object.text("event", self.event.name().as_bytes());
-        for (name, value) in [("extra_info", &self.extra), ("proxy_addr", &self.proxy)] {
-            if !value.is_empty() {
-                object.text(name, value.as_bytes());
-            }
-        }
-        object.text("schemaname", &self.schema);
-        if !self.server.is_empty() {
-            object.text("server_addr", self.server.as_bytes());
-        }
-        object.number("ssl", self.tls);
-        object.number("thread_id", self.thread_id);
-        object.text("time", zone.show_ms(self.time_us).as_bytes());
-        object.number("timestamp", self.time_us / 1000);
-        object.text("username", &self.user);
-        object.end(line);
+        json::append(&Line { record: self, zone }, line);
     }
 
     /// Bytes of memory that it takes, roughly.
     pub(crate) fn weight(&self) -> usize {
         let texts = [&self.client, &self.server, &self.proxy, &self.extra].map(|text| text.len());
         RECORD_BYTES + self.user.len() + self.schema.len() + texts.iter().sum::<usize>()
+    }
+}
+
+struct Line<'a> {
+    record: &'a AuditRecord,
+    zone: &'a Zone,
+}
+
+impl Serialize for Line<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { record, zone } = *self;
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("client_addr", &record.client)?;
+        if let Some(lifetime) = record.lifetime_us {
+            object
+                .serialize_entry("creation_time", &zone.show_ms(record.time_us.saturating_sub(lifetime)))?;
+            object
+                .serialize_entry("duration", &format_args!("{}.{:03}ms", lifetime / 1000, lifetime % 1000))?;
+        }
+        object.serialize_entry("event", record.event.name())?;
+        for (name, value) in [("extra_info", &record.extra), ("proxy_addr", &record.proxy)] {
+            if !value.is_empty() {
+                object.serialize_entry(name, value)?;
+            }
+        }
+        object.serialize_entry("schemaname", &text(&record.schema))?;
+        if !record.server.is_empty() {
+            object.serialize_entry("server_addr", &record.server)?;
+        }
+        object.serialize_entry("ssl", &record.tls)?;
+        object.serialize_entry("thread_id", &record.thread_id)?;
+        object.serialize_entry("time", &zone.show_ms(record.time_us))?;
+        object.serialize_entry("timestamp", &(record.time_us / 1000))?;
+        object.serialize_entry("username", &text(&record.user))?;
+        object.end()
     }
 }
 

@@ -19,7 +19,6 @@ mod clock;
 pub mod json;
 mod limits;
 mod numbers;
-mod object;
 mod output;
 pub mod policy;
 mod queue;
