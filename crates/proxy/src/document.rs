@@ -1,22 +1,24 @@
 //! Documents of JSON about sessions: `PROXYSQL INTERNAL SESSION`, and `extended_info` of the list
 //! of sessions.
 
-use std::fmt::Write as _;
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use route::json_string;
+use serde::ser::{Serialize, Serializer};
+use serde_json::Serializer as Json;
+use serde_json::ser::PrettyFormatter;
 
 use crate::arrival::Peer;
 
-/// Blanks by which each level stands farther right.
-const INDENT: usize = 4;
+/// By this each level stands farther right.
+const INDENT: &[u8] = b"    ";
 
-/// A value of a document.
+/// A value of a document. Members stand in the order in which they are named.
 #[derive(Debug)]
 pub(crate) enum Value {
     Text(String),
     /// A number, `true`, `false`.
-    Plain(String),
+    Plain(serde_json::Value),
     Object(Vec<(String, Self)>),
     List(Vec<Self>),
 }
@@ -36,8 +38,13 @@ pub(crate) fn text(bytes: impl AsRef<[u8]>) -> Value {
     Text(String::from_utf8_lossy(bytes.as_ref()).into_owned())
 }
 
-pub(crate) fn plain<T: ToString + Copy>(value: T) -> Value {
-    Plain(value.to_string())
+pub(crate) fn plain(value: impl Into<serde_json::Value>) -> Value {
+    Plain(value.into())
+}
+
+/// A time in milliseconds.
+pub(crate) fn ms(time: Duration) -> Value {
+    plain(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
 pub(crate) fn on(is_so: bool) -> Value {
@@ -72,61 +79,27 @@ pub(crate) fn client(peer: &Peer, encrypted: bool, user: &[u8], schema: &[u8]) -
 impl Value {
     /// Its text.
     pub(crate) fn print(&self, form: Form) -> String {
-        let mut out = String::new();
-        self.write(&mut out, form, 0);
-        out
-    }
-
-    /// Appends it; what is inside of it stands `depth` levels and one more to the right.
-    fn write(&self, out: &mut String, form: Form, depth: usize) {
-        match self {
-            Text(text) => json_string(out, text),
-            Plain(text) => out.push_str(text),
-            Object(members) => {
-                let name = |out: &mut String, name: &str| {
-                    json_string(out, name);
-                    out.push_str(if form == Form::Indented { ": " } else { ":" });
-                };
-                let items = members.iter().map(|(key, value)| (Some(key.as_str()), value));
-                write_all(out, form, depth, ['{', '}'], items, name);
+        let mut out = Vec::new();
+        // Keys are texts and memory takes all, so that nothing can fail.
+        let _ = match form {
+            Form::Compact => self.serialize(&mut Json::new(&mut out)),
+            Form::Indented => {
+                self.serialize(&mut Json::with_formatter(&mut out, PrettyFormatter::with_indent(INDENT)))
             }
-            List(items) => {
-                let items = items.iter().map(|value| (None, value));
-                write_all(out, form, depth, ['[', ']'], items, |_, _| {});
-            }
-        }
+        };
+        String::from_utf8(out).unwrap_or_default()
     }
 }
 
-/// Appends what is between these brackets.
-fn write_all<'a>(
-    out: &mut String,
-    form: Form,
-    depth: usize,
-    [opens, closes]: [char; 2],
-    items: impl Iterator<Item = (Option<&'a str>, &'a Value)>,
-    name: impl Fn(&mut String, &str),
-) {
-    let line = |out: &mut String, depth: usize| {
-        if form == Form::Indented {
-            let _ = write!(out, "\n{:1$}", "", depth * INDENT);
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Text(text) => serializer.serialize_str(text),
+            Plain(value) => value.serialize(serializer),
+            Object(members) => serializer.collect_map(members.iter().map(|(name, value)| (name, value))),
+            List(items) => serializer.collect_seq(items),
         }
-    };
-    out.push(opens);
-    let mut is_empty = true;
-    for (key, value) in items {
-        out.push_str(if is_empty { "" } else { "," });
-        is_empty = false;
-        line(out, depth + 1);
-        if let Some(key) = key {
-            name(out, key);
-        }
-        value.write(out, form, depth + 1);
     }
-    if !is_empty {
-        line(out, depth);
-    }
-    out.push(closes);
 }
 
 #[cfg(test)]

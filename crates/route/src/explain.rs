@@ -16,7 +16,6 @@ use crate::rule::Rule;
 use crate::rules::Rules;
 use crate::split::Pairs;
 use crate::verdict::{Source, Verdict};
-pub use json::json_string;
 pub use step::Step;
 
 /// What a decision depends on besides the statement.

@@ -30,7 +30,7 @@ mod verdict;
 mod verdicts;
 
 pub use destination::{Account, ByListener, Destination, Hold, Session, Why, destination, no_readers};
-pub use explain::{Candidate, Explanation, MustSee, Situation, Step, explain, json_string};
+pub use explain::{Candidate, Explanation, MustSee, Situation, Step, explain};
 pub use firewall::{Asked, Firewall, Ruling};
 pub use hits::Hits;
 pub use injection::{Injections, Sighting};

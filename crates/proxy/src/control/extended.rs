@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::Control;
 use crate::document::Value::List;
-use crate::document::{Form, Value, object, plain, text};
+use crate::document::{Form, Value, ms, object, plain, text};
 use observe::rows::SessionStats;
 
 impl Control {
@@ -16,11 +16,11 @@ impl Control {
         let mut members = vec![
             ("thread", plain(row.worker)),
             ("thread_session_id", plain(row.id)),
-            ("age_ms", plain(self.age(now).as_millis())),
+            ("age_ms", ms(self.age(now))),
             ("status", text(row.command)),
             ("current_hostgroup", plain(row.hostgroup)),
             ("active_transactions", plain(u8::from(self.is_in_transaction()))),
-            ("transaction_time_ms", plain(self.transaction_time(now).as_millis())),
+            ("transaction_time_ms", ms(self.transaction_time(now))),
         ];
         if let Some(user) = self.about.user() {
             members.extend([
@@ -32,7 +32,7 @@ impl Control {
         members.extend(self.about.client().map(|client| ("client", client)));
         members.push(("backends", List(row.server.iter().map(|server| backend(row, server)).collect())));
         if let Some((pin, time)) = row.pin {
-            members.extend([("pinned_by", text(pin)), ("pinned_ms", plain(time.as_millis()))]);
+            members.extend([("pinned_by", text(pin)), ("pinned_ms", ms(time))]);
         }
         object(members).print(form)
     }

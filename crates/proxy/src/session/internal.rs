@@ -9,7 +9,7 @@ use wire::{Capabilities, StatusFlags};
 use super::Session;
 use crate::backend::Backend;
 use crate::document::Value::{List, Object};
-use crate::document::{Form, Value, client, object, on, plain, text};
+use crate::document::{Form, Value, client, ms, object, on, plain, text};
 
 impl Session {
     /// The document.
@@ -24,7 +24,7 @@ impl Session {
         let mut members = vec![
             ("thread", plain(self.worker.index())),
             ("thread_session_id", plain(self.identity.connection_id)),
-            ("age_ms", plain(self.control.age(now).as_millis())),
+            ("age_ms", ms(self.control.age(now))),
             // Of a session that answers this.
             ("status", text("WAITING_CLIENT_DATA")),
             ("autocommit", plain(state.autocommit)),
@@ -32,7 +32,7 @@ impl Session {
             ("default_hostgroup", plain(course.account.default_hostgroup)),
             ("locked_on_hostgroup", hostgroup(state.locked_on)),
             ("active_transactions", plain(open)),
-            ("transaction_time_ms", plain(self.control.transaction_time(now).as_millis())),
+            ("transaction_time_ms", ms(self.control.transaction_time(now))),
             ("transaction_persistent", plain(course.account.transaction_persistent)),
             ("default_schema", text(account.schema.as_deref().unwrap_or_default())),
             ("next_query_flagIN", plain(course.flag_in)),

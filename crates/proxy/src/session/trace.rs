@@ -2,11 +2,11 @@
 //! where the time went. There is none unless the client has said `SET pointsman_trace = 1`.
 
 use std::cell::RefCell;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use config::Endpoint;
-use route::{Explanation, json_string};
+use route::Explanation;
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use tokio::time::Instant;
 
 /// The trace of one session.
@@ -114,24 +114,30 @@ impl Trace {
     /// The object of [`Explanation::json`] with the members `sent_to` and `times_us`; with these
     /// only if there was no statement.
     pub(super) fn json(&self) -> String {
-        let kept = self.0.borrow();
-        let mut json = kept.explanation.as_ref().map_or_else(|| "{}".to_owned(), Explanation::json);
-        json.pop();
-        if json.len() > 1 {
-            json.push(',');
+        // Keys are texts, so that nothing can fail.
+        serde_json::to_string(&*self.0.borrow()).unwrap_or_default()
+    }
+}
+
+impl Serialize for Kept {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        if let Some(explanation) = &self.explanation {
+            explanation.members(&mut object)?;
         }
-        json.push_str("\"sent_to\":");
-        match &kept.sent_to {
-            Some((_, server)) => json_string(&mut json, server),
-            None => json.push_str("null"),
-        }
-        json.push_str(",\"times_us\":{");
-        for (at, (part, took)) in kept.times().enumerate() {
-            let comma = if at > 0 { "," } else { "" };
-            let _ = write!(json, "{comma}\"{}\":{}", part.name(), took.as_micros());
-        }
-        json.push_str("}}");
-        json
+        object.serialize_entry("sent_to", &self.sent_to.as_ref().map(|(_, server)| server))?;
+        object.serialize_entry("times_us", &Times(self))?;
+        object.end()
+    }
+}
+
+/// The times as an object, in microseconds.
+struct Times<'a>(&'a Kept);
+
+impl Serialize for Times<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let us = |took: Duration| u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        serializer.collect_map(self.0.times().map(|(part, took)| (part.name(), us(took))))
     }
 }
 

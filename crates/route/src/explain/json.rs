@@ -1,68 +1,48 @@
-//! An explanation as JSON text.
+//! An explanation as JSON.
 
-use std::fmt::Write as _;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Explanation, Step};
 use crate::destination::Destination;
 
 impl Explanation {
-    /// One object: `destination`, `hostgroup` (or null), `outputs` by column, `flagOUT`, and
-    /// `steps` with the columns of [`rows`](Self::rows) as members.
-    pub fn json(&self) -> String {
-        let mut out = String::from("{");
+    /// The members of its object: `destination`, `reason`, `hostgroup` (or null), `flagOUT`,
+    /// `outputs` by column, and `steps` with the columns of [`rows`](Self::rows) as members.
+    pub fn members<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
         let [_, result, why] = Step::Destination(self.destination.clone()).row();
-        member(&mut out, "destination", &result);
-        out.push(',');
-        member(&mut out, "reason", &why);
+        object.serialize_entry("destination", &result)?;
+        object.serialize_entry("reason", &why)?;
         let hostgroup = match &self.destination {
-            Destination::Hostgroup { hostgroup, .. } => hostgroup.to_string(),
-            _ => "null".to_owned(),
+            Destination::Hostgroup { hostgroup, .. } => Some(hostgroup),
+            _ => None,
         };
-        let _ =
-            write!(out, ",\"hostgroup\":{hostgroup},\"flagOUT\":{},\"outputs\":{{", self.verdict.flag_out);
-        for (at, (name, value)) in self.verdict.outputs().iter().enumerate() {
-            comma(&mut out, at);
-            member(&mut out, name, value);
-        }
-        out.push_str("},\"steps\":[");
-        for (at, row) in self.rows().iter().enumerate() {
-            comma(&mut out, at);
-            out.push('{');
-            for (column, (name, value)) in Self::COLUMNS.iter().zip(row).enumerate() {
-                comma(&mut out, column);
-                member(&mut out, name, value);
-            }
-            out.push('}');
-        }
-        out.push_str("]}");
-        out
+        object.serialize_entry("hostgroup", &hostgroup)?;
+        object.serialize_entry("flagOUT", &self.verdict.flag_out)?;
+        object.serialize_entry("outputs", &Members(self.verdict.outputs()))?;
+        let step = |row: [String; 3]| Members(Self::COLUMNS.into_iter().zip(row).collect());
+        object.serialize_entry("steps", &self.rows().into_iter().map(step).collect::<Vec<_>>())
+    }
+
+    /// The object as text.
+    pub fn json(&self) -> String {
+        // Keys are texts, so that nothing can fail.
+        serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-fn comma(out: &mut String, at: usize) {
-    if at > 0 {
-        out.push(',');
+impl Serialize for Explanation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        self.members(&mut object)?;
+        object.end()
     }
 }
 
-fn member(out: &mut String, name: &str, value: &str) {
-    json_string(out, name);
-    out.push(':');
-    json_string(out, value);
-}
+/// An object of texts, its members in this order.
+struct Members(Vec<(&'static str, String)>);
 
-/// Appends `text` as a JSON string.
-pub fn json_string(out: &mut String, text: &str) {
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => out.extend(['\\', character]),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            control if control < ' ' => drop(write!(out, "\\u{:04x}", u32::from(control))),
-            other => out.push(other),
-        }
+impl Serialize for Members {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
-    out.push('"');
 }
