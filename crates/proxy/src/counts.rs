@@ -2,7 +2,6 @@
 //! an addition, and who wants to know the sums asks all workers ([`report`]).
 //!
 //! - [`commands`]: statements by their kind, with the time that they took;
-//! - [`digests`]: statements by their text without values;
 //! - [`errors`]: errors that servers answered;
 //! - [`fingerprints`]: statements that looked like injected SQL;
 //! - [`report`]: the sums of all workers.
@@ -10,7 +9,6 @@
 pub(crate) mod commands;
 #[cfg(test)]
 mod cost;
-pub(crate) mod digests;
 pub(crate) mod errors;
 pub(crate) mod fingerprints;
 pub(crate) mod report;
@@ -24,9 +22,9 @@ use net::Flow;
 use pool::Gauge;
 
 use commands::Commands;
-use digests::Digests;
 use errors::Errors;
 use fingerprints::Fingerprints;
+use observe::digests::Digests;
 
 use crate::random::Dice;
 

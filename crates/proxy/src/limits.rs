@@ -21,10 +21,6 @@ pub(crate) const ALIKE_MAX: usize = 32;
 /// Bytes of a server's error message that are kept.
 pub(crate) const ERROR_MESSAGE_BYTES_MAX: usize = 512;
 
-/// Digests that a worker copies in one turn of its loop for who reads the statistics: some 20 us,
-/// less than a statement waits for its server.
-pub(crate) const DIGESTS_PER_TURN: u32 = 64;
-
 /// Time from one such turn to the next one: workers have most of their time for their clients, also
 /// while 100,000 digests are read.
 pub(crate) const DIGESTS_PAUSE: Duration = Duration::from_micros(100);

@@ -21,8 +21,8 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_local;
 
 use crate::choosing::readiness;
-use crate::counts::{digests, fingerprints, report};
-use crate::limits::{ASK_WAIT_MAX, DIGESTS_PAUSE, DIGESTS_PER_TURN, FLUSH_LOGS_MAX};
+use crate::counts::{fingerprints, report};
+use crate::limits::{ASK_WAIT_MAX, DIGESTS_PAUSE, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
 use crate::routing::Routing;
 use crate::routing::routes;
@@ -31,6 +31,7 @@ use crate::servers::probe_new;
 use crate::shared::Shared;
 use crate::tls::TlsError;
 use crate::worker::{Inbox, Message, Question, Worker};
+use observe::digests::{self, DIGESTS_PER_TURN};
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
     ErrorStats, FreeConnection, GtidStats, InjectionStats, MemberStats, ServerEvent, ServerStats,

@@ -17,7 +17,6 @@ use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Guest, Peer, Stream};
 use crate::backend::Dialer;
-use crate::counts::digests::report::Sums;
 use crate::counts::{fingerprints, report};
 use crate::keys::Keys;
 use crate::ledger::Slice;
@@ -30,6 +29,7 @@ use crate::shared::Shared;
 use crate::sock::Sock;
 use crate::tls::Tls;
 use crate::worker::{Inbox, Message, Worker};
+use observe::digests::report::Sums;
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, CommandCounts, DigestStats, ErrorStats,
     FreeConnection, GtidStats, InjectionStats, ServerEvent, ServerStats, SessionStats, StatementStats,

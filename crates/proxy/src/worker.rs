@@ -30,7 +30,6 @@ use crate::backend::{Dialer, Kept, Punctual, Taken, Warmth};
 use crate::clock::unix_s;
 use crate::control::running::Shown;
 use crate::control::{Control, Signal};
-use crate::counts::digests::Table;
 use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
 use crate::descriptors::Purpose;
@@ -47,6 +46,7 @@ use crate::shared::Shared;
 use crate::siblings::Requests;
 use crate::snapshot::Settings;
 use crate::texts::Texts;
+use observe::digests::Table;
 
 pub(crate) use books::Registered;
 pub(crate) use inbox::{Inbox, Message, Question};

@@ -8,9 +8,9 @@ use monitor::Gtid;
 use tokio::time::Instant;
 use wire::command::Kind;
 
-use crate::counts::digests::Place;
 use crate::limits::{SHOWN_BUFFERS_MAX, SHOWN_BYTES_MAX};
 use crate::statement::class::Class;
+use observe::digests::Place;
 
 /// What a command is to those who count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

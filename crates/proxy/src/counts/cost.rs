@@ -9,10 +9,10 @@ use std::sync::Arc;
 use tokio::time::Instant;
 use wire::command::Kind;
 
-use super::digests::{Done, Names};
 use super::{Counter, Counts};
 use crate::control::running::{Measured, Running, Shown};
 use crate::statement::class::Class;
+use observe::digests::{Done, Names};
 
 /// Different statements that a worker sees.
 const DIGESTS: u64 = 100;

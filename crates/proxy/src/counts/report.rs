@@ -7,10 +7,11 @@ use config::Endpoint;
 use pool::{Pool, Server};
 
 use super::errors::{Key, Seen};
-use super::{COUNTERS, Counter, Counts, digests};
+use super::{COUNTERS, Counter, Counts};
 use crate::backend::Target;
 use crate::ledger::report::Sums;
 use crate::names::NameCounts;
+use observe::digests;
 use observe::rows::{CommandCounts, ErrorStats, ServerStats};
 
 /// What one worker answers who asks for its counters, or the sum of several.

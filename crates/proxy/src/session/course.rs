@@ -20,6 +20,7 @@ use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use observe::digests::Who;
 use pool::ShelfTicket;
 use route::{Account, Caller, Destination, Effects, Why};
 use sql::Condition;
@@ -29,7 +30,6 @@ use wire::StatusFlags;
 use crate::alike::Beginning;
 use crate::backend::{Ahead, Asker, Backend, Candidate, Execution, Left, Passport};
 use crate::client::login::Identity;
-use crate::counts::digests::Who;
 use crate::error::ClientError;
 use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;

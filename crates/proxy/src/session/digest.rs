@@ -7,7 +7,7 @@ use wire::command::Kind;
 use super::Session;
 use super::decided::Decided;
 use super::execute::id;
-use crate::counts::digests::{Digests, Names, Place, Who};
+use observe::digests::{Digests, Names, Place, Who};
 use observe::rows::NO_HOSTGROUP;
 
 impl Session {

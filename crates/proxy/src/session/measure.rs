@@ -21,12 +21,12 @@ use crate::clock::unix_s;
 use crate::control::Control;
 use crate::control::running::{Also, Measured, Paused, Warned};
 use crate::counts::Counter;
-use crate::counts::digests::Done;
 use crate::counts::errors::{Key, Name};
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
 use crate::logs::{self, Over};
 use crate::statement::class::{Class, SetOf, classify, set_of, used_schema};
 use crate::worker::Worker;
+use observe::digests::Done;
 
 /// Whether ProxySQL counts the command as a question.
 const fn is_question(kind: Kind) -> bool {

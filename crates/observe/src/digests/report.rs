@@ -6,9 +6,8 @@ use std::sync::Arc;
 use config::in_turns;
 
 use super::tally::Tally;
-use super::{Copied, Names, Size, Table};
-use crate::limits::DIGESTS_PER_TURN;
-use observe::rows::DigestStats;
+use super::{Copied, DIGESTS_PER_TURN, Names, Size, Table};
+use crate::rows::DigestStats;
 
 /// What is put together. Two that differ nearly always do so in the first number: the names are
 /// seldom looked at.
@@ -23,7 +22,7 @@ const TREES: usize = 1 << u8::BITS;
 /// Tables that are being put together. Many small trees are never far from the cache as one of
 /// 100,000 digests is, and a hash table of so many takes ten milliseconds at once to grow.
 #[derive(Debug)]
-pub(crate) struct Sums([Tree; TREES]);
+pub struct Sums([Tree; TREES]);
 
 impl Default for Sums {
     fn default() -> Self {
@@ -33,7 +32,8 @@ impl Default for Sums {
 
 impl Sums {
     /// Adds a part of a worker's table.
-    pub(crate) fn add(&mut self, part: Vec<Copied>) {
+    #[expect(clippy::indexing_slicing, reason = "there is a tree for each byte")]
+    pub fn add(&mut self, part: Vec<Copied>) {
         for Copied { names, hostgroup, digest, text, tally } in part {
             let [first_byte, ..] = digest.to_be_bytes();
             self.0[usize::from(first_byte)]
@@ -44,7 +44,7 @@ impl Sums {
     }
 
     /// Adds a table that was taken from its worker.
-    pub(crate) fn add_table(&mut self, table: &Table, times: bool) {
+    pub fn add_table(&mut self, table: &Table, times: bool) {
         let mut next = Some(0);
         while let Some(from) = next {
             let (part, behind) = table.slice(from, DIGESTS_PER_TURN, times);
@@ -54,7 +54,7 @@ impl Sums {
     }
 
     /// What there is of each digest, by digest, hostgroup, user, schema and client, in this order.
-    pub(crate) fn finish(self) -> Vec<DigestStats> {
+    pub fn finish(self) -> Vec<DigestStats> {
         in_turns(self.0.into_iter().flatten())
             .map(|((digest, hostgroup, names), (text, tally))| DigestStats {
                 hostgroup,
@@ -81,7 +81,7 @@ impl Sums {
 }
 
 /// The sizes of the tables of all workers together.
-pub(crate) fn size(workers: impl IntoIterator<Item = Size>) -> Size {
+pub fn size(workers: impl IntoIterator<Item = Size>) -> Size {
     workers.into_iter().fold(Size::default(), |sum, size| Size {
         bytes: sum.bytes + size.bytes,
         entries: sum.entries + size.entries,

@@ -6,19 +6,19 @@ use super::times::Times;
 
 /// What is known of an execution when it is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Done {
+pub struct Done {
     /// From the statement's arrival to the end of its answer.
-    pub(crate) took: Duration,
+    pub took: Duration,
     /// Rows in its results.
-    pub(crate) rows_sent: u64,
+    pub rows_sent: u64,
     /// Rows that it changed, as its last OK packet says.
-    pub(crate) rows_affected: u64,
+    pub rows_affected: u64,
     /// Bytes of the answer.
-    pub(crate) bytes_sent: u64,
+    pub bytes_sent: u64,
     /// Bytes of the statement.
-    pub(crate) bytes_received: u64,
+    pub bytes_received: u64,
     /// Whether it ended with an error.
-    pub(crate) failed: bool,
+    pub failed: bool,
 }
 
 /// What is known of several executions. Times are microseconds, each rounded down.

@@ -7,25 +7,27 @@ use std::sync::Arc;
 
 /// Whose statements.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Who {
+pub struct Who {
     /// Not that of anybody else of the same worker who is remembered.
     pub(super) id: u32,
-    pub(crate) names: Names,
+    /// By what they are told apart.
+    pub names: Names,
 }
 
 /// What somebody is told apart by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub(crate) struct Names {
-    pub(crate) user: Arc<[u8]>,
-    /// Empty for none.
-    pub(crate) schema: Arc<[u8]>,
-    /// Empty unless clients are told apart by their addresses.
-    pub(crate) client: Arc<[u8]>,
+pub struct Names {
+    /// The user.
+    pub user: Arc<[u8]>,
+    /// The schema; empty for none.
+    pub schema: Arc<[u8]>,
+    /// The client's address; empty unless clients are told apart by their addresses.
+    pub client: Arc<[u8]>,
 }
 
 impl Who {
     /// Whether the client's address is a part of it: it is called something then, whatever it is.
-    pub(crate) fn is_by_client(&self) -> bool {
+    pub fn is_by_client(&self) -> bool {
         !self.names.client.is_empty()
     }
 

@@ -33,7 +33,7 @@ const EVICTIONS_MAX: usize = 64;
 /// Where a digest is counted. It is of no more use once the digest was pushed out, or everything
 /// taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct Place {
     slot: u32,
     /// The entry's.
     stamp: NonZeroU32,
@@ -93,7 +93,7 @@ impl Hashed for Text {
 
 /// A digest as others read it.
 #[derive(Debug, Clone)]
-pub(crate) struct Copied {
+pub struct Copied {
     pub(super) names: Names,
     pub(super) hostgroup: u32,
     pub(super) digest: u64,
@@ -103,18 +103,18 @@ pub(crate) struct Copied {
 
 /// How large the statistics of a worker are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Size {
+pub struct Size {
     /// Bytes that are in use, about; after the budget has become smaller, more are kept for later.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Entries.
-    pub(crate) entries: u64,
+    pub entries: u64,
     /// Digests that were pushed out, or not counted, for want of memory.
-    pub(crate) evicted: u64,
+    pub evicted: u64,
 }
 
 /// The table of one worker.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub struct Table {
     blocks: Vec<Vec<Option<Entry>>>,
     /// Numbers of entries that are empty.
     free: Vec<u32>,
@@ -244,7 +244,10 @@ impl Table {
     /// Puts an entry where there is room, and says where that is.
     fn put(&mut self, entry: Entry) -> u32 {
         if let Some(slot) = self.free.pop() {
-            self.blocks[slot as usize / BLOCK][slot as usize % BLOCK] = Some(entry);
+            let block = self.blocks.get_mut(slot as usize / BLOCK);
+            if let Some(place) = block.and_then(|block| block.get_mut(slot as usize % BLOCK)) {
+                *place = Some(entry);
+            }
             return slot;
         }
         if self.blocks.last().is_none_or(|block| block.len() == BLOCK) {

@@ -32,6 +32,7 @@ const fn spread(hash: u32) -> u64 {
     (hash as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
+#[expect(clippy::indexing_slicing, reason = "there is a part for each six bits")]
 impl<T: Hashed> Shards<T> {
     pub(super) fn get(&self, hash: u32, is_it: impl FnMut(&T) -> bool) -> Option<&T> {
         self.0[part(hash)].find(spread(hash), is_it)

@@ -11,7 +11,7 @@
 //! - [`who`]: whose they were;
 //! - [`report`]: the tables of all workers put together.
 
-pub(crate) mod report;
+pub mod report;
 mod shards;
 mod table;
 mod tally;
@@ -21,15 +21,15 @@ mod who;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-pub(crate) use self::table::{Copied, Place, Size, Table};
-pub(crate) use self::tally::Done;
-pub(crate) use self::who::{Names, Who};
+pub use self::table::{Copied, Place, Size, Table};
+pub use self::tally::Done;
+pub use self::who::{Names, Who};
 
 use self::who::Everybody;
 
 /// The statistics of one worker.
 #[derive(Debug)]
-pub(crate) struct Digests {
+pub struct Digests {
     table: RefCell<Table>,
     everybody: RefCell<Everybody>,
     /// Whether clients are told apart by their addresses.
@@ -38,7 +38,7 @@ pub(crate) struct Digests {
 
 impl Digests {
     /// An empty table for hashes that depend on `seed`.
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self {
             table: RefCell::new(Table::new(seed)),
             everybody: RefCell::default(),
@@ -48,25 +48,25 @@ impl Digests {
 
     /// Sets what is configured: how many bytes the table may take, and whether clients are told
     /// apart by their addresses.
-    pub(crate) fn configure(&self, budget: usize, by_client: bool) {
+    pub fn configure(&self, budget: usize, by_client: bool) {
         self.table.borrow_mut().set_budget(budget);
         self.by_client.set(by_client);
     }
 
     /// Whether clients are told apart by their addresses.
-    pub(crate) fn is_by_client(&self) -> bool {
+    pub fn is_by_client(&self) -> bool {
         self.by_client.get()
     }
 
     /// Whoever has these names.
-    pub(crate) fn who(&self, names: Names) -> Arc<Who> {
+    pub fn who(&self, names: Names) -> Arc<Who> {
         self.everybody.borrow_mut().who(names)
     }
 
     /// `who` has sent a statement with this digest to a server of `hostgroup`: where its execution
     /// is to be noted. The digest's text is asked for if it is a new one. `None` if there is no
     /// memory for it.
-    pub(crate) fn enter(
+    pub fn enter(
         &self,
         who: &Arc<Who>,
         hostgroup: u32,
@@ -77,25 +77,25 @@ impl Digests {
     }
 
     /// The text of a digest, if there is an entry with it: so that it is kept once only.
-    pub(crate) fn text(&self, digest: u64) -> Option<Arc<[u8]>> {
+    pub fn text(&self, digest: u64) -> Option<Arc<[u8]>> {
         self.table.borrow().text(digest)
     }
 
     /// The statement is over, at `now_s` in seconds of Unix time. One whose digest was pushed out
     /// meanwhile is not counted.
-    pub(crate) fn note(&self, place: Place, done: &Done, now_s: u64) {
+    pub fn note(&self, place: Place, done: &Done, now_s: u64) {
         self.table.borrow_mut().note(place, done, now_s);
     }
 
     /// A part of the table: the entries with the `n` numbers from `from` on, and the number that is
     /// next, if there are more. With `times` their buckets come along.
-    pub(crate) fn slice(&self, from: u32, n: u32, times: bool) -> (Vec<Copied>, Option<u32>) {
+    pub fn slice(&self, from: u32, n: u32, times: bool) -> (Vec<Copied>, Option<u32>) {
         self.table.borrow().slice(from, n, times)
     }
 
     /// Takes the table away, whatever its size. `running` gets a function that gives the place in
     /// the new table for one in the old one: what runs now is counted there.
-    pub(crate) fn take(&self, running: impl FnOnce(&mut dyn FnMut(Place) -> Option<Place>)) -> Table {
+    pub fn take(&self, running: impl FnOnce(&mut dyn FnMut(Place) -> Option<Place>)) -> Table {
         let mut table = self.table.borrow_mut();
         let new = table.successor();
         let old = std::mem::replace(&mut *table, new);
@@ -105,7 +105,7 @@ impl Digests {
 
     /// Keeps to a budget that has become smaller; bounded work. The memory of what is pushed out is
     /// used again, and given back when nothing is left or all is taken away.
-    pub(crate) fn trim(&self) {
+    pub fn trim(&self) {
         let mut table = self.table.borrow_mut();
         for _ in 0..TRIMS_PER_TURN {
             if table.make_room(0, None) {
@@ -119,10 +119,14 @@ impl Digests {
     }
 
     /// How large it is.
-    pub(crate) fn size(&self) -> Size {
+    pub fn size(&self) -> Size {
         self.table.borrow().size()
     }
 }
+
+/// Digests that a worker copies in one turn of its loop for who reads the statistics: some 20 us,
+/// less than a statement waits for its server.
+pub const DIGESTS_PER_TURN: u32 = 64;
 
 /// How often [`Digests::trim`] pushes digests out, 64 at a time: some hundred microseconds.
 const TRIMS_PER_TURN: usize = 16;
