@@ -3,11 +3,13 @@
 //! - [`routes`]: what the configuration says, compiled once for all workers;
 //! - [`facts`]: what matters for that of what is known of a statement;
 //! - [`explain`](mod@explain): the same, written down;
+//! - [`plan`]: what follows from a statement's shape;
 //! - [`reader`]: what is found out about a statement from its text;
 //! - [`seen`] and [`shapes`]: what a worker remembers of statements for that.
 
 pub(crate) mod explain;
 pub(crate) mod facts;
+pub(crate) mod plan;
 mod reader;
 pub(crate) mod routes;
 mod seen;
@@ -17,13 +19,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use route::{
-    AccessMode, Account, Asked, Caller, Destination, Facts, Injections, Mirror, Query, Ruling, Session,
-    Sighting, Statement, Verdict, Verdicts, destination,
+    AccessMode, Account, Asked, Caller, Destination, Injections, Mirror, Query, Ruling, Session, Sighting,
+    Statement, Verdict, Verdicts, destination,
 };
-use sql::{Hints, Shape, hint};
+use sql::{Hints, hint};
 
 use crate::clock::unix_ms;
 use crate::limits::JUDGED_BYTES_MAX;
+pub(crate) use plan::StatementPlan;
 pub(crate) use reader::Reading;
 use reader::{Found, Reader};
 use routes::Routes;
@@ -70,10 +73,8 @@ pub(crate) struct Circumstances<'a> {
 pub(crate) struct Judged {
     /// The hash of its digest as it came; nothing if digests are switched off.
     pub(crate) digest: Option<u64>,
-    /// What it does, as rules rewrote it.
-    pub(crate) facts: Facts,
-    /// Whether it is several statements in one text, as rules rewrote it.
-    pub(crate) several: bool,
+    /// What follows from its shape, as rules rewrote it.
+    pub(crate) plan: StatementPlan,
     /// Where it goes.
     pub(crate) destination: Destination,
     /// What of it the firewall judges, and what it says.
@@ -173,12 +174,13 @@ impl Routing {
     pub(crate) fn judge(&mut self, text: &[u8], is_whole: bool, at: &Circumstances<'_>) -> Judged {
         let text = text.get(..JUDGED_BYTES_MAX).unwrap_or(text);
         let Some(options) = &self.routes.digests else {
-            let (facts, several) = look(text, is_whole, at.reading);
-            let statement = Statement { text, digest: None, digest_text: &[], hints: None, facts };
-            let judged = decide(&self.routes, &mut self.verdicts, statement, several, is_whole, at);
+            let plan = StatementPlan::of(text, is_whole, at.reading);
+            let statement =
+                Statement { text, digest: None, digest_text: &[], hints: None, facts: plan.facts };
+            let judged = decide(&self.routes, &mut self.verdicts, statement, plan, is_whole, at);
             return self.screen(text, judged, at);
         };
-        let Found { digest, shown, several, comment, facts, clear } =
+        let Found { digest, shown, comment, plan, clear } =
             self.reader.read(text, is_whole, at.reading, options);
         let mut hints =
             comment.map(|comment| hint::parse(comment.of(text))).filter(|hints| *hints != Hints::default());
@@ -189,14 +191,15 @@ impl Routing {
         if trivial && hints.is_none() && at.mirror.is_none() {
             // Neither rules nor the split have anything to say.
             let pairs = &self.routes.pairs;
-            let destination = destination(&self.silence, at.account, at.session, facts, pairs, false);
+            let destination = destination(&self.silence, at.account, at.session, plan.facts, pairs, false);
             let screened = Screened { flag: at.flag_in, clear, ..Screened::PASSED };
-            let judged = Judged { digest: Some(digest), facts, several, destination, screened, orders: None };
+            let judged = Judged { digest: Some(digest), plan, destination, screened, orders: None };
             return self.screen(text, judged, at);
         }
         let hints = hints.as_ref();
-        let statement = Statement { text, digest: Some(digest), digest_text: shown, hints, facts };
-        let mut judged = decide(&self.routes, &mut self.verdicts, statement, several, is_whole, at);
+        let statement =
+            Statement { text, digest: Some(digest), digest_text: shown, hints, facts: plan.facts };
+        let mut judged = decide(&self.routes, &mut self.verdicts, statement, plan, is_whole, at);
         judged.screened.clear = clear;
         self.screen(text, judged, at)
     }
@@ -226,20 +229,13 @@ impl Routing {
     }
 }
 
-/// What a text does of which there is no digest, and whether it is several statements.
-pub(crate) fn look(text: &[u8], is_whole: bool, reading: Reading) -> (Facts, bool) {
-    let shape = Shape::of(text, sql::Modes::default());
-    let is_clear = is_whole && !reading.doubts(text, true, true);
-    (if is_clear { facts::facts(&shape) } else { Facts::default() }, shape.kind == sql::shape::Kind::Several)
-}
-
 /// What rules, hints, the split and the session say together. Rules do not rewrite what is not
 /// whole.
 fn decide(
     routes: &Routes,
     verdicts: &mut Verdicts,
     statement: Statement<'_>,
-    several: bool,
+    plan: StatementPlan,
     is_whole: bool,
     at: &Circumstances<'_>,
 ) -> Judged {
@@ -257,13 +253,13 @@ fn decide(
     };
     let decision = verdicts.decide(&query);
     let text = decision.text.filter(|_| is_whole);
-    let (facts, several) = match &text {
-        Some(text) => look(text, is_whole, at.reading),
-        None => (statement.facts, several),
+    let plan = match &text {
+        Some(text) => StatementPlan::of(text, is_whole, at.reading),
+        None => plan,
     };
     let (verdict, split_on) = (&*decision.verdict, routes.split_on);
     let screened = Screened { flag: verdict.flag_out, ..Screened::PASSED };
-    let destination = destination(verdict, at.account, at.session, facts, &routes.pairs, split_on);
+    let destination = destination(verdict, at.account, at.session, plan.facts, &routes.pairs, split_on);
     let orders = if text.is_some() || verdict.says_more_than_where() {
         let compares = |place: &u32| routes.rules.rule(*place).is_some_and(|rule| rule.extras().compare);
         let compare = verdict.extras && verdict.matched.iter().any(compares);
@@ -273,5 +269,5 @@ fn decide(
     } else {
         None
     };
-    Judged { digest: statement.digest, facts, several, destination, screened, orders }
+    Judged { digest: statement.digest, plan, destination, screened, orders }
 }

@@ -30,6 +30,11 @@ pub struct Facts {
     pub tables: bool,
 }
 
+impl Facts {
+    /// What does nothing.
+    pub const NOTHING: Self = Self { kind: Kind::Other, effects: Effects::NONE, tables: false };
+}
+
 /// Nothing is known.
 impl Default for Facts {
     fn default() -> Self {

@@ -6,7 +6,7 @@ use sql::shape::{Effects, Kind};
 use sql::{Digest, Modes, Shape, hint};
 
 use super::routes::Routes;
-use super::{Circumstances, facts, look};
+use super::{Circumstances, StatementPlan, facts};
 use crate::clock::unix_ms;
 use crate::limits::JUDGED_BYTES_MAX;
 
@@ -70,7 +70,7 @@ pub(crate) fn explain(
         injections: routes.injections.as_ref(),
         candidates,
         must_see,
-        facts_of: &|text| look(text, is_whole, at.reading).0,
+        facts_of: &|text| StatementPlan::of(text, is_whole, at.reading).facts,
         pins: &pins,
     };
     Some(route::explain(&routes.rules, &query, &situation))

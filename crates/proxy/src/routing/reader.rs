@@ -5,6 +5,7 @@ use sql::digest::Span;
 use sql::{Digest, Modes, Options, Shape, outline};
 
 use super::facts;
+use super::plan::StatementPlan;
 use super::seen::{Known, Seen};
 use super::shapes::Shapes;
 use crate::limits::JUDGED_BYTES_MAX;
@@ -33,12 +34,10 @@ pub(super) struct Found<'a> {
     pub(super) digest: u64,
     /// The digest's text as rules see it.
     pub(super) shown: &'a [u8],
-    /// Whether it is several statements in one text.
-    pub(super) several: bool,
     /// The inside of its first comment.
     pub(super) comment: Option<Span>,
-    /// What it does.
-    pub(super) facts: Facts,
+    /// What follows from its shape.
+    pub(super) plan: StatementPlan,
     /// Whether its digest says all that a server would do.
     pub(super) clear: bool,
 }
@@ -65,16 +64,17 @@ impl Reader {
         let found = *self.digest.facts();
         let doubts = reading.doubts(text, found.escapes, found.quotes);
         let facts = if is_whole && !doubts { self.facts(text) } else { Facts::default() };
+        let clear = is_whole && found.clear && !reading.misreads(text, found.escapes);
+        let plan = StatementPlan::new(text, facts, found.statements > 1, clear && !doubts);
         if let Some(vacancy) = vacancy.filter(|_| !doubts) {
-            self.seen.learn(vacancy, || Known::new(text, &self.digest, facts));
+            self.seen.learn(vacancy, || Known::new(text, &self.digest, plan));
         }
         Found {
             digest: self.digest.hash(),
             shown: self.digest.shown(),
-            several: found.statements > 1,
             comment: found.first_comment,
-            facts,
-            clear: is_whole && found.clear && !reading.misreads(text, found.escapes),
+            plan,
+            clear,
         }
     }
 
@@ -117,9 +117,8 @@ impl Known {
         Found {
             digest: self.digest,
             shown: &self.shown,
-            several: self.several,
             comment: self.comment,
-            facts: if doubts { Facts::default() } else { self.facts },
+            plan: if doubts { self.plan.in_doubt(text) } else { self.plan },
             // Without that there is no outline.
             clear: !reading.misreads(text, self.escapes),
         }
@@ -150,4 +149,98 @@ impl Reading {
 /// calls a function.
 fn may_call(digest: &Digest) -> bool {
     digest.facts().quotes && digest.text().windows(2).any(|pair| pair == b"?(")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::routing::facts::facts;
+
+    /// Statements, with a number or a string in the place of each `N` and `S`.
+    const TEMPLATES: [&str; 22] = [
+        "SELECT c FROM t WHERE id = N AND name = S",
+        "SELECT N",
+        "SELECT S FOR UPDATE",
+        "SELECT a FROM t WHERE b = S LIMIT N FOR UPDATE",
+        "SELECT N FROM t WHERE f(a) = S",
+        "(SELECT N) UNION (SELECT S)",
+        "INSERT INTO t VALUES (N, S)",
+        "UPDATE t SET a = S WHERE b IN (N, N)",
+        "DELETE FROM t WHERE a = N",
+        "SET @a = N, b = S",
+        "SET NAMES S",
+        "KILL N",
+        "SELECT GET_LOCK(S, N)",
+        "PREPARE s FROM S",
+        "EXECUTE IMMEDIATE S",
+        "LOAD DATA LOCAL INFILE S INTO TABLE t",
+        "CALL p(N, S)",
+        "SELECT N; SELECT S",
+        "SELECT S;",
+        "/* c */ SELECT * FROM t WHERE a = S",
+        "CREATE USER S IDENTIFIED BY S",
+        "SHOW TABLES LIKE S",
+    ];
+
+    /// The template with these values in their places.
+    fn filled(template: &str, number: u64, text: &str) -> String {
+        let text = format!("'{}'", text.replace('\'', "''"));
+        let words = |word: char| word.is_ascii_alphanumeric() || word == '_';
+        let mut all = String::new();
+        let mut rest = template;
+        while let Some(at) = rest.find(['N', 'S']) {
+            let (before, behind) = rest.split_at(at);
+            let is_alone = !before.ends_with(words) && !behind[1..].starts_with(words);
+            all += before;
+            match &behind[..1] {
+                "N" if is_alone => all += &number.to_string(),
+                "S" if is_alone => all += &text,
+                letter => all += letter,
+            }
+            rest = &behind[1..];
+        }
+        all + rest
+    }
+
+    /// The plan of the text that is read at last.
+    fn plan(texts: &[&String], reading: Reading) -> StatementPlan {
+        let mut reader = Reader::default();
+        let mut read = |text: &&String| reader.read(text.as_bytes(), true, reading, &Options::default()).plan;
+        texts.iter().map(&mut read).last().unwrap()
+    }
+
+    proptest! {
+        /// What is kept with an outline is what would be found out anew.
+        #[test]
+        fn plans_do_not_depend_on_plain_values(
+            template in prop::sample::select(&TEMPLATES[..]),
+            number: (u64, u64),
+            text in (any::<String>(), "[a-z;/*# '\"-]{0,20}"),
+            two_byte_quotes: bool,
+            no_backslash_escapes: bool,
+        ) {
+            let reading = Reading { two_byte_quotes, no_backslash_escapes };
+            let one = filled(template, number.0, &text.0.replace('\\', ""));
+            let other = filled(template, number.1, &text.1);
+            let known = plan(&[&one, &one, &other], reading);
+            prop_assert_eq!(known, plan(&[&other], reading), "{:?} after {:?}", other, one);
+            let mut digest = Digest::default();
+            digest.read(one.as_bytes(), &Options::default());
+            if sql::Outline::of(one.as_bytes(), &digest).is_some_and(|outline| outline.fits(other.as_bytes())) {
+                let [one, other] = [one, other].map(|text| plan(&[&text], Reading::default()));
+                prop_assert_eq!(one, other);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_in_doubt_may_be_anything() {
+        let gbk = Reading { two_byte_quotes: true, ..Reading::default() };
+        let texts = ["SELECT 'a'", "SELECT 'a'", "SELECT 'a'", "SELECT '\u{e9};'"].map(str::to_owned);
+        let of = |count| plan(&texts.iter().take(count).collect::<Vec<_>>(), gbk);
+        assert_eq!(of(3).facts, facts(&Shape::of(b"SELECT 'a'", Modes::default())));
+        assert_eq!((of(4).facts, of(4).may_load), (Facts::default(), true));
+    }
 }

@@ -1,10 +1,10 @@
 //! Statements that a worker has seen lately, by their outlines: what was found out about one holds
 //! for all that differ from it in plain values.
 
-use route::Facts;
 use sql::digest::Span;
 use sql::{Digest, Outline, outline};
 
+use super::plan::StatementPlan;
 use crate::limits::SEEN_SETS;
 
 /// Places for statements whose hashes end with the same bits.
@@ -20,31 +20,28 @@ pub(super) struct Known {
     pub(super) digest: u64,
     /// The digest's text as tables show it.
     pub(super) shown: Box<[u8]>,
-    /// Whether it is several.
-    pub(super) several: bool,
     /// The inside of its first comment.
     pub(super) comment: Option<Span>,
     /// Whether its strings have backslashes, and whether there are double quotes.
     pub(super) escapes: bool,
     pub(super) quotes: bool,
-    /// What it does in a session in default modes.
-    pub(super) facts: Facts,
+    /// What follows from its shape in a session in default modes.
+    pub(super) plan: StatementPlan,
 }
 
 impl Known {
     /// What is to be remembered of `text`, of which `digest` was made; nothing if that holds for no
     /// other.
-    pub(super) fn new(text: &[u8], digest: &Digest, facts: Facts) -> Option<Self> {
+    pub(super) fn new(text: &[u8], digest: &Digest, plan: StatementPlan) -> Option<Self> {
         let found = digest.facts();
         Some(Self {
             outline: Outline::of(text, digest)?,
             digest: digest.hash(),
             shown: digest.shown().into(),
-            several: found.statements > 1,
             comment: found.first_comment,
             escapes: found.escapes,
             quotes: found.quotes,
-            facts,
+            plan,
         })
     }
 }
@@ -139,7 +136,7 @@ mod tests {
         match seen.find(text.as_bytes()) {
             Ok(number) => assert_eq!(seen.get(number).digest, digest.hash(), "{text}"),
             Err(vacancy) => {
-                seen.learn(vacancy, || Known::new(text.as_bytes(), &digest, Facts::default()));
+                seen.learn(vacancy, || Known::new(text.as_bytes(), &digest, StatementPlan::COMMAND));
                 return false;
             }
         }

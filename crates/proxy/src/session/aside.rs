@@ -43,8 +43,8 @@ pub(super) struct Sent {
 impl Sent {
     /// What was decided about is being sent.
     pub(super) const fn new(decided: &Decided) -> Self {
-        let tables = decided.tables && !decided.effects.any_of(UNKNOWN);
-        Self { class: decided.class, tables, effects: decided.effects }
+        let tables = decided.plan.facts.tables && !decided.plan.facts.effects.any_of(UNKNOWN);
+        Self { class: decided.plan.class, tables, effects: decided.plan.facts.effects }
     }
 }
 
@@ -83,8 +83,8 @@ impl Ran {
         if !ahead {
             self.work_at(Some(Sent::new(decided)));
         }
-        self.effects = self.effects.with(decided.effects);
-        self.statements = self.statements.saturating_add(1 + decided.several as u32);
+        self.effects = self.effects.with(decided.plan.facts.effects);
+        self.statements = self.statements.saturating_add(1 + decided.plan.several as u32);
         self.is_ahead |= ahead;
     }
 

@@ -80,7 +80,7 @@ impl Session {
         let session = self.course.session(self.status);
         let here = Some(decided.hostgroup);
         session.transaction == here
-            || session.last_hostgroup == here && decided.effects.any_of(Effects::LAST_RESULT)
+            || session.last_hostgroup == here && decided.plan.facts.effects.any_of(Effects::LAST_RESULT)
     }
 
     /// Whether the session has left something in this hostgroup that its statements need, so that

@@ -21,6 +21,8 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
 use crate::limits::FILLS_PER_TURN;
+use crate::routing::StatementPlan;
+use crate::routing::plan::may_begin_with_load;
 
 /// The command byte of `COM_STMT_EXECUTE`.
 const EXECUTE: u8 = Kind::StmtExecute as u8;
@@ -188,7 +190,7 @@ impl Session {
             self.check_size(&scanner)?;
             sent += scanned.len;
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
-            if self.may_ask_for_file(kind, payload, scanned.done) {
+            if self.may_ask_for_file(kind, payload, scanned.done, decided.plan) {
                 self.flight().may_ask_for_file = true;
             }
             let goes_on = paused.as_ref().filter(|_| start == 0);
@@ -288,9 +290,15 @@ impl Session {
 
     /// Whether the server may ask for a file when it gets this command, of which there may be only
     /// a part.
-    pub(super) fn may_ask_for_file(&mut self, kind: Kind, payload: &[u8], is_whole: bool) -> bool {
+    pub(super) fn may_ask_for_file(
+        &mut self,
+        kind: Kind,
+        payload: &[u8],
+        is_whole: bool,
+        plan: StatementPlan,
+    ) -> bool {
         match kind {
-            Kind::Query => !is_whole || may_load_a_file(self.statement(payload)),
+            Kind::Query => !is_whole || plan.may_load,
             // MariaDB prepares LOAD DATA.
             Kind::StmtPrepare => {
                 self.past.prepared_load |= may_begin_with_load(payload.get(1..).unwrap_or_default());
@@ -443,50 +451,4 @@ fn is_visible(input: &[u8]) -> bool {
 /// What kind of answer follows a command, of which the beginning is there.
 fn answer(kind: Kind, payload: &[u8]) -> Answer {
     if opens_cursor(payload) { Answer::Cursor } else { kind.answer() }
-}
-
-/// Whether a statement may be a LOAD DATA LOCAL, judged by its first letter or by there being
-/// several statements.
-///
-/// A server that asks for a file on any other statement is not to be trusted with one.
-fn may_load_a_file(statement: &[u8]) -> bool {
-    may_begin_with_load(statement) || statement.trim_ascii().contains(&b';')
-}
-
-/// The same for a single statement.
-fn may_begin_with_load(statement: &[u8]) -> bool {
-    let follows =
-        |rest: &[u8], word: &[u8]| rest.get(..word.len()).is_some_and(|next| next.eq_ignore_ascii_case(word));
-    match statement.trim_ascii_start().split_first() {
-        // A comment may come first: `#`, `--` or `/*`.
-        Some((b'L' | b'l' | b'#' | b'-' | b'/', _)) => true,
-        // MariaDB: SET STATEMENT ... FOR LOAD DATA ...
-        Some((b'S' | b's', rest)) => follows(rest, b"et"),
-        // MariaDB: EXECUTE of a LOAD DATA that was prepared, or IMMEDIATE.
-        Some((b'E' | b'e', rest)) => follows(rest, b"xe"),
-        _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::may_load_a_file;
-
-    #[test]
-    fn c19_only_statements_that_can_load_a_file_may_be_asked_for_one() {
-        for yes in [
-            "LOAD DATA LOCAL INFILE 'f' INTO TABLE t",
-            " load data",
-            "/* c */ LOAD",
-            "SELECT 1; LOAD DATA LOCAL",
-            "SET STATEMENT max_statement_time=1 FOR LOAD DATA LOCAL",
-            "EXECUTE s",
-            "execute immediate 'LOAD DATA LOCAL'",
-        ] {
-            assert!(may_load_a_file(yes.as_bytes()), "{yes}");
-        }
-        for no in ["SELECT 'LOAD DATA LOCAL'", "INSERT INTO t VALUES (1)", "EXPLAIN t", "", "  "] {
-            assert!(!may_load_a_file(no.as_bytes()), "{no}");
-        }
-    }
 }

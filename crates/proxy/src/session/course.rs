@@ -31,7 +31,7 @@ use crate::alike::Beginning;
 use crate::backend::{Ahead, Asker, Backend, Candidate, Execution, Left, Passport};
 use crate::client::login::Identity;
 use crate::error::ClientError;
-use crate::routing::{Judged, Reading};
+use crate::routing::{Judged, Reading, StatementPlan};
 use crate::state::gtids::Gtids;
 use crate::state::overheard::Overheard;
 use crate::state::substitute::Counted;
@@ -270,14 +270,19 @@ impl Course {
 
     /// What is to be done with a statement that was judged, with the text that came.
     pub(super) fn decide(&self, judged: Judged, text: &[u8], status: StatusFlags) -> Decided {
-        let Judged { digest, facts, several, destination, screened, orders } = judged;
+        let Judged { digest, mut plan, destination, screened, orders } = judged;
         // Rules may have made another statement of it.
         let text = orders.as_ref().and_then(|orders| orders.text.as_deref()).unwrap_or(text);
         let conditional = Condition::of(text);
-        let (class, text) = match conditional {
-            Some((inside, _)) if classify(inside) == Class::Set => (Class::Set, inside),
-            _ => (classify(text), text),
+        let text = match conditional {
+            Some((inside, _)) if classify(inside) == Class::Set => {
+                plan.class = Some(Class::Set);
+                inside
+            }
+            _ => text,
         };
+        let StatementPlan { facts, several, .. } = plan;
+        let class = plan.class.unwrap_or(Class::Unknown);
         let at = At { schema: self.caller.schema(), two_byte_quotes: self.two_byte_quotes };
         let mut change = if several {
             Change::of_several(facts.effects, class, text)
@@ -293,7 +298,9 @@ impl Course {
         };
         // It may be that variable which is set.
         let is_unknown_setting = change.marks.contains(&Mark::begin(Pin::Setting));
-        let also = if is_unknown_setting { SETS_LAST_ID } else { Effects::NONE };
+        if is_unknown_setting {
+            plan.facts.effects = facts.effects.with(SETS_LAST_ID);
+        }
         let change = (!change.is_empty()).then(|| Box::new(change));
         let (hostgroup, is_split, answer) = match destination {
             Destination::Hostgroup { hostgroup, why } => (hostgroup, matches!(why, Why::Split(_)), None),
@@ -315,11 +322,8 @@ impl Course {
             hostgroup,
             is_split,
             answer: answer.map(Box::new),
-            effects: facts.effects.with(also),
-            several,
-            tables: facts.tables,
+            plan,
             digest: digest.and_then(NonZeroU64::new),
-            class: Some(class),
             orders,
             screened,
             change,

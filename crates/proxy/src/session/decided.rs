@@ -9,7 +9,7 @@ use super::course::change::Change;
 use super::course::prepared::Preparing;
 use super::unanswered::NOT_HARMLESS;
 use crate::error::ClientError;
-use crate::routing::{Orders, Screened};
+use crate::routing::{Orders, Screened, StatementPlan};
 use crate::statement::class::Class;
 
 /// What was decided about a command. It is moved a few times for each: what is rare is boxed.
@@ -22,16 +22,10 @@ pub(super) struct Decided {
     pub(super) is_split: bool,
     /// What it is answered with, if it goes nowhere.
     pub(super) answer: Option<Box<Reply>>,
-    /// What it does.
-    pub(super) effects: Effects,
-    /// Whether it is several statements.
-    pub(super) several: bool,
-    /// Whether it reads or writes tables.
-    pub(super) tables: bool,
+    /// What follows from its shape.
+    pub(super) plan: StatementPlan,
     /// The hash of its digest; there is none of 0.
     pub(super) digest: Option<NonZeroU64>,
-    /// `None` if it is no statement, or one that was prepared before.
-    pub(super) class: Option<Class>,
     pub(super) orders: Option<Box<Orders>>,
     /// What of it the firewall judges, and what it says.
     pub(super) screened: Screened,
@@ -68,11 +62,8 @@ impl Decided {
             hostgroup,
             is_split: false,
             answer: None,
-            effects: Effects::NONE,
-            several: false,
-            tables: false,
+            plan: StatementPlan::COMMAND,
             digest: None,
-            class: None,
             orders: None,
             screened: Screened::PASSED,
             change: None,
@@ -112,20 +103,18 @@ impl Decided {
 
     /// Whether it asks about the statement before in words that may be put in other words.
     pub(super) fn asks_for_last(&self) -> bool {
-        self.effects.any_of(Effects::LAST_RESULT)
+        self.plan.facts.effects.any_of(Effects::LAST_RESULT)
     }
 
     /// Whether it is one statement that reads, and leaves nothing behind.
     pub(super) fn is_plain_read(&self) -> bool {
-        let reads = matches!(self.class, Some(Class::Select | Class::Show));
-        reads && !self.several && !self.effects.any_of(NOT_HARMLESS)
+        let reads = matches!(self.plan.class, Some(Class::Select | Class::Show));
+        reads && !self.plan.several && !self.plan.facts.effects.any_of(NOT_HARMLESS)
     }
 
     /// The same for a statement that was prepared as this.
     pub(super) fn prepared_as(mut self, what: &Preparing) -> Self {
-        (self.digest, self.effects, self.several) =
-            (what.digest.and_then(NonZeroU64::new), what.effects, what.several);
-        (self.tables, self.class) = (what.tables, what.class);
+        (self.digest, self.plan) = (what.digest.and_then(NonZeroU64::new), what.plan);
         self
     }
 

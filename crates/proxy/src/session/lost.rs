@@ -110,7 +110,7 @@ impl Session {
             Kind::StmtExecute => {
                 let prepared =
                     self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
-                prepared.and_then(|prepared| prepared.what.class)
+                prepared.and_then(|prepared| prepared.what.plan.class)
             }
             _ => None,
         };

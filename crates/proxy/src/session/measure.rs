@@ -49,7 +49,7 @@ impl Session {
             None => {
                 self.note_ruling(kind, payload, decided);
                 self.note_sighting(kind, payload, decided);
-                self.measure_as(kind, payload, decided.class)
+                self.measure_as(kind, payload, decided.plan.class)
             }
         };
         if is_question(kind)

@@ -110,7 +110,7 @@ impl Session {
     pub(super) fn preparation(&self, id: u32) -> Option<(InternalQuery, bool)> {
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id))?;
         let text = prepared.what.text.as_deref()?;
-        let asks = prepared.what.effects.any_of(Effects::LAST_RESULT);
+        let asks = prepared.what.plan.facts.effects.any_of(Effects::LAST_RESULT);
         let told = if asks && self.is_away() { with_numbers(text, self.unknown_here()) } else { None };
         let command = [&[Kind::StmtPrepare as u8][..], told.as_deref().unwrap_or(text)].concat();
         Some(((command, Answer::Prepare), told.is_some()))
@@ -169,7 +169,7 @@ impl Session {
             let error = ClientError::PacketTooLarge { max };
             return Err(self.refuse_here(Kind::StmtPrepare, &error).await.into());
         };
-        self.may_ask_for_file(Kind::StmtPrepare, &payload, true);
+        self.may_ask_for_file(Kind::StmtPrepare, &payload, true, decided.plan);
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
         let measured = self.measure(Kind::StmtPrepare, &payload, decided, paused.as_ref());
         decided.is_counted = true;

@@ -31,11 +31,11 @@ impl Session {
     /// The same decision about a statement with this text, or about an execution of it, with what
     /// may be behind its tables.
     pub(super) fn look_behind(&self, decided: Decided, text: &[u8], execute: bool) -> Decided {
-        if decided.effects.any_of(MAY_DEFINE) && defines(text) {
+        if decided.plan.facts.effects.any_of(MAY_DEFINE) && defines(text) {
             self.worker.shared.definitions.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
         // Of what is prepared by name an execution does not tell its tables.
-        let has_tables = decided.tables || decided.class == Some(Class::Prepare);
+        let has_tables = decided.plan.facts.tables || decided.plan.class == Some(Class::Prepare);
         if !has_tables || decided.answer.is_some() || decided.is_believed() {
             return decided;
         }
@@ -44,14 +44,14 @@ impl Session {
             return decided;
         }
         let Some(unseen) = self.behind(&decided, text) else { return decided };
-        let effects = decided.effects.with(Effects::FUNCTION);
         let (mut hostgroup, mut is_split) = (decided.hostgroup, decided.is_split);
         if is_split && matches!(unseen, Unseen::Known) {
             // Not at a reader: it may write.
             let elsewhere = self.judge(text, true, Some(AccessMode::ReadWrite), execute);
             (hostgroup, is_split) = (elsewhere.hostgroup, false);
         }
-        let mut decided = Decided { hostgroup, is_split, effects, ..decided };
+        let mut decided = Decided { hostgroup, is_split, ..decided };
+        decided.plan.facts.effects = decided.plan.facts.effects.with(Effects::FUNCTION);
         decided.change.get_or_insert_default().unseen = Some(unseen);
         decided
     }
@@ -68,7 +68,7 @@ impl Session {
             return None;
         }
         let text = rewritten.unwrap_or(text);
-        let prepared = if decided.tables { None } else { prepared_text(text) };
+        let prepared = if decided.plan.facts.tables { None } else { prepared_text(text) };
         let mut all = tables_of(prepared.as_deref().unwrap_or(text), self.course.caller.schema());
         if relations.are_harmless(whose, &all, digest, now) {
             return None;
@@ -86,7 +86,9 @@ impl Session {
     fn digest_has_tables(&self, decided: &Decided) -> bool {
         let routing = self.worker.routing.borrow();
         let is_exact = |options: &Options| !options.no_digits && !options.lowercase;
-        decided.tables && decided.screened.clear && routing.routes().digests.as_ref().is_some_and(is_exact)
+        decided.plan.facts.tables
+            && decided.screened.clear
+            && routing.routes().digests.as_ref().is_some_and(is_exact)
     }
 
     pub(super) fn whose(&self, hostgroup: u32) -> Whose<'_> {

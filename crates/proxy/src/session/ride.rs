@@ -142,9 +142,9 @@ impl Session {
         }
         let course = &self.course;
         let decided = self.flight.decided.as_ref().filter(|decided| {
-            decided.class == Some(Class::Select)
+            decided.plan.class == Some(Class::Select)
                 && decided.is_plain_read()
-                && !decided.effects.any_of(STAYS_ALONE)
+                && !decided.plan.facts.effects.any_of(STAYS_ALONE)
                 && decided.change.is_none()
                 && decided.orders.is_none()
         })?;

@@ -129,7 +129,7 @@ impl Session {
             return false;
         }
         let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
-        let effects = decided.effects;
+        let effects = decided.plan.facts.effects;
         let asks = decided.asks_for_last() && self.hears_of_others()
             || effects.any_of(NEEDS_LAST_ID) && !self.has_last_id();
         !(ordered
@@ -335,10 +335,7 @@ impl Session {
             entry,
             moves,
             digest,
-            effects: decided.effects,
-            several: decided.several,
-            tables: decided.tables,
-            class: decided.class,
+            plan: decided.plan,
             modes: modes.unwrap_or(NO_MODES),
             meaning,
             digest_text,

@@ -127,18 +127,15 @@ impl Sent {
 
 #[cfg(test)]
 mod tests {
-    use sql::{Modes, Shape};
-
     use super::*;
-    use crate::routing::facts::facts;
+    use crate::routing::{Reading, StatementPlan};
     use crate::session::course::change::{At, Change};
-    use crate::statement::class::classify;
 
     /// A statement that was sent alone, with autocommit.
     fn sent(sql: &str, in_transaction: bool) -> Sent {
-        let shape = Shape::of(sql.as_bytes(), Modes::default());
-        let (facts, class) = (facts(&shape), classify(sql.as_bytes()));
-        let statements = if shape.kind == sql::shape::Kind::Several { 2 } else { 1 };
+        let plan = StatementPlan::of(sql.as_bytes(), true, Reading::default());
+        let (facts, class) = (plan.facts, plan.class.unwrap());
+        let statements = if plan.several { 2 } else { 1 };
         let change = Change::of_one(facts, class, sql.as_bytes(), At { schema: b"", two_byte_quotes: false });
         Sent {
             kind: Some(Kind::Query),

@@ -47,7 +47,7 @@ enum Without {
 impl Decided {
     /// Whether the command may be one that needs no writer. This is a quick look.
     pub(super) const fn may_need_no_writer(&self) -> bool {
-        match self.class {
+        match self.plan.class {
             // Commands that are no statements.
             None => true,
             Some(
@@ -59,7 +59,7 @@ impl Decided {
                 | Class::StartTransaction
                 | Class::Commit
                 | Class::Rollback,
-            ) => self.is_split && !self.several,
+            ) => self.is_split && !self.plan.several,
             Some(_) => false,
         }
     }
@@ -166,16 +166,18 @@ impl Session {
         if bracket == Some(Bracket::Begin) {
             return if account.transaction_persistent { Without::Later } else { Without::Waits };
         }
-        let is_for_reader = match decided.class {
+        let is_for_reader = match decided.plan.class {
             None => matches!(
                 self.kind_in_backlog(),
                 Some(Kind::InitDb | Kind::SetOption | Kind::ResetConnection | Kind::Statistics)
             ),
             Some(Class::Set | Class::Use) => {
                 let only_sets = decided.change.as_ref().is_some_and(|change| change.only_sets());
-                only_sets && decided.effects.without(OF_SETS).is_empty()
+                only_sets && decided.plan.facts.effects.without(OF_SETS).is_empty()
             }
-            Some(Class::Select) => !decided.tables && decided.effects.without(Effects::SERVER).is_empty(),
+            Some(Class::Select) => {
+                !decided.plan.facts.tables && decided.plan.facts.effects.without(Effects::SERVER).is_empty()
+            }
             Some(Class::Show) => session.autocommit && self.text_in_backlog().is_some_and(is_shown_anywhere),
             Some(Class::Commit | Class::Rollback) => {
                 let chains = self.course.settings().any(|(name, _)| name == COMPLETION_TYPE);

@@ -223,12 +223,11 @@ fn table(words: &Words<'_>, at: usize, schema: &[u8]) -> Option<(Box<[u8]>, usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routing::look;
-    use crate::statement::class::classify;
+    use crate::routing::{Reading, StatementPlan};
 
     fn of(text: &str) -> Vec<Mark> {
-        let (facts, _) = look(text.as_bytes(), true, crate::routing::Reading::default());
-        marks(facts.effects, classify(text.as_bytes()), text.as_bytes(), b"db", facts.tables)
+        let plan = StatementPlan::of(text.as_bytes(), true, Reading::default());
+        marks(plan.facts.effects, plan.class.unwrap(), text.as_bytes(), b"db", plan.facts.tables)
     }
 
     fn begin(pin: Pin, name: &str) -> Vec<Mark> {

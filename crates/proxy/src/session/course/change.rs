@@ -6,14 +6,14 @@ use sql::{Condition, Dialect};
 
 use super::unjudged::{Calls, Unseen};
 use crate::limits::JUDGED_BYTES_MAX;
-use crate::routing::{Reading, look};
+use crate::routing::{Reading, StatementPlan};
 use crate::state::ids::{Ids, told};
 use crate::state::marks::{
     by_name, drops_schema, executes_prepared, flushes_status, has, is_handler, marks, prepared_text,
 };
 use crate::state::setting::RESOLVED;
 use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, set};
-use crate::statement::class::{Class, classify, used_schema};
+use crate::statement::class::{Class, used_schema};
 use crate::statement::{Xa, xa};
 
 /// What leaves something at a server, or takes it away from there.
@@ -58,13 +58,13 @@ impl At<'_> {
 /// Whether an execution of a statement that is prepared by name leaves nothing, and asks nothing
 /// about the statement before. What `INSERT ... RETURNING` answers looks like that of a `SELECT`.
 fn is_plain(text: &[u8]) -> bool {
+    let plan = StatementPlan::of(text, true, Reading::default());
     let is_usual = matches!(
-        classify(text),
-        Class::Select | Class::Insert | Class::Replace | Class::Update | Class::Delete
+        plan.class,
+        Some(Class::Select | Class::Insert | Class::Replace | Class::Update | Class::Delete)
     );
-    let (facts, several) = look(text, true, Reading::default());
-    let does_more = facts.effects.any_of(TRACES.with(Effects::LAST_RESULT)) || has(text, "returning");
-    is_usual && !several && !does_more
+    let does_more = plan.facts.effects.any_of(TRACES.with(Effects::LAST_RESULT)) || has(text, "returning");
+    is_usual && !plan.several && !does_more
 }
 
 /// What a statement changes for those behind it.

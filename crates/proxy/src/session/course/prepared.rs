@@ -24,8 +24,7 @@ use super::Change;
 use crate::backend::{Known, Origin};
 use crate::ledger::Entry;
 use crate::limits::{LEFT_TEXT_MAX, PREPARED_BYTES_MAX};
-use crate::routing::Screened;
-use crate::statement::class::Class;
+use crate::routing::{Screened, StatementPlan};
 use crate::statement::kill::PreparedKill;
 use crate::texts::Text;
 
@@ -47,14 +46,8 @@ pub(in crate::session) struct Preparing {
     pub(in crate::session) moves: bool,
     /// The hash of its digest.
     pub(in crate::session) digest: Option<u64>,
-    /// What it does.
-    pub(in crate::session) effects: Effects,
-    /// Whether it is several statements.
-    pub(in crate::session) several: bool,
-    /// Whether it reads or writes tables.
-    pub(in crate::session) tables: bool,
-    /// What kind of statement it is, as far as words tell.
-    pub(in crate::session) class: Option<Class>,
+    /// What follows from its shape.
+    pub(in crate::session) plan: StatementPlan,
     /// What the session's texts meant when it was prepared
     /// ([`Settings::modes`](crate::state::Settings::modes)), or [`NO_MODES`].
     pub(in crate::session) modes: u64,
@@ -77,7 +70,7 @@ impl Preparing {
     /// nobody knows what that means.
     pub(in crate::session) fn origin(&self, told: Option<u64>) -> Option<Origin> {
         let text = self.text.as_ref().filter(|text| text.len() <= LEFT_TEXT_MAX)?;
-        let meaning = self.meaning.filter(|_| !self.effects.any_of(Effects::LAST_RESULT))?;
+        let meaning = self.meaning.filter(|_| !self.plan.facts.effects.any_of(Effects::LAST_RESULT))?;
         Some(Origin { text: text.clone(), meaning, told })
     }
 
