@@ -10,7 +10,7 @@ use crate::destination::{Account, Destination, Session, Why, destination};
 use crate::firewall::{Asked, Firewall};
 use crate::injection::Injections;
 use crate::limits::{EXPLAINED_STEPS_MAX, EXPLAINED_TEXT_BYTES_MAX};
-use crate::query::{Facts, Query};
+use crate::query::{Facts, Query, said};
 use crate::record::{Miss, Record};
 use crate::rule::Rule;
 use crate::rules::Rules;
@@ -98,7 +98,7 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
     notes.push(Step::Digest { digest: statement.digest, text: shown(statement.digest_text) });
     notes.push(Step::Shape {
         kind: statement.facts.kind.name(),
-        effects: statement.facts.effects.names().collect(),
+        effects: said(statement.facts.effects).collect(),
     });
     let walked = chain::judge(rules, Over::All, query, &mut notes);
     let mut verdict = Cow::Owned(walked.verdict);

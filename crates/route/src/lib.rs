@@ -35,7 +35,7 @@ pub use firewall::{Asked, Firewall, Ruling};
 pub use hits::Hits;
 pub use injection::{Injections, Sighting};
 pub use pattern::Engine;
-pub use query::{Caller, Effects, Facts, Kind, Mirror, Query, Statement};
+pub use query::{Caller, Facts, Kind, Mirror, Query, Statement};
 pub use record::{Miss, Record};
 pub use rule::{Extras, RuleError};
 pub use rules::{Options, Rules};

@@ -3,6 +3,7 @@
 use std::hash::{Hash as _, Hasher as _};
 
 use sql::Hints;
+use sql::shape::Effects;
 
 /// A statement and what is known of it from its text alone.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +33,7 @@ pub struct Facts {
 
 impl Facts {
     /// What does nothing.
-    pub const NOTHING: Self = Self { kind: Kind::Other, effects: Effects::NONE, tables: false };
+    pub const NOTHING: Self = Self { kind: Kind::Other, effects: Effects::empty(), tables: false };
 }
 
 /// Nothing is known.
@@ -74,102 +75,29 @@ impl Kind {
     }
 }
 
-/// What a statement does besides returning rows: a set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Effects(u32);
+/// What explanations say about effects, the most important one first.
+const SAID: [(Effects, &str); 16] = [
+    (Effects::UNKNOWN, "it could not be understood"),
+    (Effects::WRITES, "it writes"),
+    (Effects::COMMITS, "it commits"),
+    (Effects::LOCKS, "it locks"),
+    (Effects::READS_LAST, "it asks about the statement before"),
+    (Effects::FUNCTION, "it calls a function that may write"),
+    (Effects::NAMED_LOCKS, "it uses a lock of the user's"),
+    (Effects::SEQUENCE, "it takes a value of a sequence"),
+    (Effects::LAST_INSERT_ID, "it uses LAST_INSERT_ID"),
+    (Effects::COUNTS_ROWS, "its rows are counted for FOUND_ROWS"),
+    (Effects::FILE, "it writes its result into a file or variables"),
+    (Effects::TEMPORARY_TABLE, "it makes or drops a temporary table"),
+    (Effects::USER_VARIABLES, "it uses user variables"),
+    (Effects::SESSION, "it changes the session"),
+    (Effects::SERVER, "it is about the server"),
+    (Effects::SAVEPOINT, "it sets a savepoint"),
+];
 
-impl Effects {
-    /// None: proven.
-    pub const NONE: Self = Self(0);
-    /// Changes rows, tables, accounts or anything else that is kept.
-    pub const WRITES: Self = Self(1);
-    /// Locks rows or tables.
-    pub const LOCKS: Self = Self(1 << 1);
-    /// Reads or sets user variables.
-    pub const USER_VARIABLES: Self = Self(1 << 2);
-    /// GET_LOCK and its family.
-    pub const USER_LOCKS: Self = Self(1 << 3);
-    /// Takes a value of a sequence.
-    pub const SEQUENCE: Self = Self(1 << 4);
-    /// Reads or sets LAST_INSERT_ID.
-    pub const LAST_INSERT_ID: Self = Self(1 << 5);
-    /// SQL_CALC_FOUND_ROWS: a later statement asks for the number.
-    pub const FOUND_ROWS: Self = Self(1 << 6);
-    /// INTO a file or variables.
-    pub const INTO: Self = Self(1 << 7);
-    /// Calls a function that is not built in, or that is not known to be.
-    pub const FUNCTION: Self = Self(1 << 8);
-    /// Makes or drops a temporary table.
-    pub const TEMPORARY_TABLE: Self = Self(1 << 9);
-    /// Commits the transaction.
-    pub const IMPLICIT_COMMIT: Self = Self(1 << 10);
-    /// Changes the session.
-    pub const SESSION: Self = Self(1 << 11);
-    /// Asks about the statement before: FOUND_ROWS(), ROW_COUNT(), SHOW WARNINGS, GET DIAGNOSTICS.
-    pub const LAST_RESULT: Self = Self(1 << 12);
-    /// Depends on the server it runs on: SHOW STATUS, @@hostname, CONNECTION_ID().
-    pub const SERVER: Self = Self(1 << 13);
-    /// Sets LAST_INSERT_ID.
-    pub const SETS_LAST_INSERT_ID: Self = Self(1 << 15);
-    /// Sets user variables.
-    pub const SETS_USER_VARIABLES: Self = Self(1 << 14);
-    /// Sets a savepoint.
-    pub const SAVEPOINT: Self = Self(1 << 16);
-    /// Waits until its server has reached a position of replication.
-    pub const WAITS_FOR_POSITION: Self = Self(1 << 17);
-    /// It could not be understood.
-    pub const UNKNOWN: Self = Self(1 << 31);
-
-    pub(crate) const NAMES: [(Self, &'static str); 16] = [
-        (Self::UNKNOWN, "it could not be understood"),
-        (Self::WRITES, "it writes"),
-        (Self::IMPLICIT_COMMIT, "it commits"),
-        (Self::LOCKS, "it locks"),
-        (Self::LAST_RESULT, "it asks about the statement before"),
-        (Self::FUNCTION, "it calls a function that may write"),
-        (Self::USER_LOCKS, "it uses a lock of the user's"),
-        (Self::SEQUENCE, "it takes a value of a sequence"),
-        (Self::LAST_INSERT_ID, "it uses LAST_INSERT_ID"),
-        (Self::FOUND_ROWS, "its rows are counted for FOUND_ROWS"),
-        (Self::INTO, "it writes its result into a file or variables"),
-        (Self::TEMPORARY_TABLE, "it makes or drops a temporary table"),
-        (Self::USER_VARIABLES, "it uses user variables"),
-        (Self::SESSION, "it changes the session"),
-        (Self::SERVER, "it is about the server"),
-        (Self::SAVEPOINT, "it sets a savepoint"),
-    ];
-
-    /// Those of either set.
-    #[must_use]
-    pub const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether it has one of `other`.
-    pub const fn any_of(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    /// Those that are not in `other`.
-    #[must_use]
-    pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    /// Whether there are none.
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// What is said about the most important one.
-    pub fn first(self) -> Option<&'static str> {
-        Self::NAMES.iter().find(|(effect, _)| self.any_of(*effect)).map(|(_, name)| *name)
-    }
-
-    /// What is said about each.
-    pub fn names(self) -> impl Iterator<Item = &'static str> {
-        Self::NAMES.iter().filter(move |(effect, _)| self.any_of(*effect)).map(|(_, name)| *name)
-    }
+/// What is said about each of these effects, the most important one first.
+pub(crate) fn said(effects: Effects) -> impl Iterator<Item = &'static str> {
+    SAID.iter().filter(move |(effect, _)| effects.intersects(*effect)).map(|(_, text)| *text)
 }
 
 /// Who sends a statement, as far as remembered verdicts depend on it. Made when a session begins

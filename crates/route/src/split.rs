@@ -7,9 +7,10 @@
 use std::collections::HashMap;
 
 use sql::hint::AccessMode;
+use sql::shape::Effects;
 
 use crate::destination::{Hold, Session};
-use crate::query::{Effects, Facts, Kind};
+use crate::query::{Facts, Kind, said};
 
 /// Writers and their readers.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -104,7 +105,7 @@ impl Reason {
             Self::Begins => "it begins a transaction that may write",
             Self::BeginsReadOnly => "it begins a read-only transaction",
             Self::NotARead => "it is no plain read",
-            Self::Effects(effects) => effects.first().unwrap_or("it is no plain read"),
+            Self::Effects(effects) => said(effects).next().unwrap_or("it is no plain read"),
             Self::AutocommitOff => "autocommit is off: it would begin a transaction",
             Self::PlainRead => "a plain read outside a transaction",
         }
@@ -113,11 +114,11 @@ impl Reason {
 
 /// What no reader does even for a client that asks for one.
 const NEVER_AT_A_READER: Effects = Effects::WRITES
-    .with(Effects::LOCKS)
-    .with(Effects::IMPLICIT_COMMIT)
-    .with(Effects::USER_LOCKS)
-    .with(Effects::SEQUENCE)
-    .with(Effects::TEMPORARY_TABLE);
+    .union(Effects::LOCKS)
+    .union(Effects::COMMITS)
+    .union(Effects::NAMED_LOCKS)
+    .union(Effects::SEQUENCE)
+    .union(Effects::TEMPORARY_TABLE);
 
 /// Where a statement with these facts goes, if nobody but the split decides. `writer` is the user's
 /// hostgroup.
@@ -138,7 +139,7 @@ pub fn split(
     if let Some((hold, hostgroup)) = session.hold {
         return at(Side::Stay, hostgroup, Reason::Held(hold));
     }
-    if facts.effects.any_of(Effects::LAST_RESULT)
+    if facts.effects.intersects(Effects::READS_LAST)
         && let Some(hostgroup) = session.last_hostgroup
     {
         return at(Side::Stay, hostgroup, Reason::LastResult);
@@ -156,11 +157,11 @@ fn side(facts: Facts, session: &Session, asked: Option<AccessMode>) -> (bool, Re
     if asked == Some(AccessMode::ReadWrite) {
         return (false, Reason::Asked);
     }
-    if facts.effects.any_of(NEVER_AT_A_READER) {
+    if facts.effects.intersects(NEVER_AT_A_READER) {
         return (false, Reason::Effects(facts.effects));
     }
     // It waits where the reads behind it are: at a reader.
-    let effects = facts.effects.without(Effects::WAITS_FOR_POSITION);
+    let effects = facts.effects.difference(Effects::WAITS_FOR_POSITION);
     match facts.kind {
         Kind::Begin { read_only: true } => (true, Reason::BeginsReadOnly),
         Kind::Begin { read_only: false } | Kind::Read if asks_for_reader => (true, Reason::Asked),

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use route::{
-    Account, Caller, Candidate, Effects, Facts, Kind, Options, Pairs, Query, Rules, Session, Situation,
-    Statement, Verdicts, explain,
+    Account, Caller, Candidate, Facts, Kind, Options, Pairs, Query, Rules, Session, Situation, Statement,
+    Verdicts, explain,
 };
+use sql::shape::Effects;
 use sql::{Digest, hint};
 
 /// A line `name=value ... | statement`.
@@ -42,12 +43,12 @@ impl<'a> Line<'a> {
 /// What the word `kind` means.
 fn facts(word: &str) -> Facts {
     let (kind, effects) = match word {
-        "read" => (Kind::Read, Effects::NONE),
+        "read" => (Kind::Read, Effects::empty()),
         "locking-read" => (Kind::Read, Effects::LOCKS),
         "write" => (Kind::Other, Effects::WRITES),
-        "begin" => (Kind::Begin { read_only: false }, Effects::NONE),
-        "begin-read-only" => (Kind::Begin { read_only: true }, Effects::NONE),
-        "commit" => (Kind::Commit, Effects::NONE),
+        "begin" => (Kind::Begin { read_only: false }, Effects::empty()),
+        "begin-read-only" => (Kind::Begin { read_only: true }, Effects::empty()),
+        "commit" => (Kind::Commit, Effects::empty()),
         "unknown" => (Kind::Other, Effects::UNKNOWN),
         other => panic!("{other} is no kind"),
     };

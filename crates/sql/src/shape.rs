@@ -12,6 +12,7 @@
 //! operators", "Statements that cause an implicit commit", "Locking functions".
 
 pub(crate) mod functions;
+mod implied;
 mod kind;
 pub(crate) mod pieces;
 mod query;
@@ -62,7 +63,8 @@ bitflags! {
         const COMMITS = 1 << 12;
         /// It begins, ends or marks a transaction.
         const TRANSACTION = 1 << 13;
-        /// It changes the session: variables, schema, roles, open handlers.
+        /// It changes the session: variables, schema, roles, open handlers, locks of tables, statements
+        /// prepared by name.
         const SESSION = 1 << 14;
         /// It locks or frees whole tables or the server.
         const TABLE_LOCKS = 1 << 15;
@@ -86,7 +88,27 @@ bitflags! {
         /// It waits until its server has reached a position of replication: `MASTER_GTID_WAIT` and
         /// its family.
         const WAITS_FOR_POSITION = 1 << 23;
+        /// It is about the server that gets it: `SHOW`, `KILL`, tables of `information_schema`.
+        const ABOUT_SERVER = 1 << 24;
+        /// It calls a function that is not built in, or that is not known to be, and is understood
+        /// besides.
+        const FUNCTION = 1 << 25;
     }
+}
+
+impl Effects {
+    /// It locks rows or tables.
+    pub const LOCKS: Self = Self::LOCKS_ROWS.union(Self::TABLE_LOCKS);
+    /// It reads or sets user variables.
+    pub const USER_VARIABLES: Self = Self::SETS_USER_VARIABLES.union(Self::READS_USER_VARIABLES);
+    /// It reads or sets what `LAST_INSERT_ID()` gives.
+    pub const LAST_INSERT_ID: Self = Self::SETS_LAST_INSERT_ID.union(Self::READS_LAST_INSERT_ID);
+    /// It depends on the server that it runs on: `SHOW STATUS`, `@@hostname`. Among it is the
+    /// number of the server's connection, which clients send to `KILL`.
+    pub const SERVER: Self =
+        Self::ABOUT_SERVER.union(Self::READS_SYSTEM_VARIABLES).union(Self::READS_SESSION);
+    /// Neither changes anything nor ties the statement to a server.
+    pub const HARMLESS: Self = Self::VOLATILE.union(Self::WAITS);
 }
 
 /// What keeps a `SELECT` from being a plain read.
@@ -94,7 +116,8 @@ const NOT_PLAIN: Effects = Effects::all()
     .difference(Effects::READS_SESSION)
     .difference(Effects::VOLATILE)
     .difference(Effects::WAITS)
-    .difference(Effects::WAITS_FOR_POSITION);
+    .difference(Effects::WAITS_FOR_POSITION)
+    .difference(Effects::ABOUT_SERVER);
 
 /// A table that a statement names, with the name as it is written there, without quotes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -132,6 +155,7 @@ impl Shape {
             tables.sort_unstable();
             tables.dedup();
         }
+        shape.effects = implied::effects(&shape);
         shape
     }
 

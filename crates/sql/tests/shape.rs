@@ -67,7 +67,7 @@ fn modes_matter() {
     assert!(Shape::of(sql, modes).effects.contains(Effects::LOCKS_ROWS));
     let ansi = Modes { ansi_quotes: true, ..Modes::default() };
     let shape = Shape::of(b"select \"f\"(1) from \"t\"\"1\"", ansi);
-    assert_eq!(show(&shape), "Select, UNKNOWN, reads t\"1");
+    assert_eq!(show(&shape), "Select, FUNCTION, reads t\"1");
 }
 
 #[test]

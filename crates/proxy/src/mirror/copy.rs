@@ -6,7 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Poll, ready};
 
-use route::{Destination, Effects, Session};
+use route::{Destination, Session};
+use sql::shape::Effects;
 use tokio::task::yield_now;
 use wire::StatusFlags;
 use wire::command::Kind;
@@ -28,11 +29,11 @@ use crate::worker::Worker;
 /// What a statement may leave behind in its server's session: a connection that has run one is not
 /// used for another copy, which may be somebody else's.
 const LEAVES_SOMETHING: Effects = Effects::USER_VARIABLES
-    .with(Effects::USER_LOCKS)
-    .with(Effects::TEMPORARY_TABLE)
-    .with(Effects::SESSION)
-    .with(Effects::FUNCTION)
-    .with(Effects::UNKNOWN);
+    .union(Effects::NAMED_LOCKS)
+    .union(Effects::TEMPORARY_TABLE)
+    .union(Effects::SESSION)
+    .union(Effects::FUNCTION)
+    .union(Effects::UNKNOWN);
 
 /// Runs a copy. The error says why it could not be run, or how its answer broke off; what a server
 /// has against the statement is an answer.
@@ -67,7 +68,7 @@ pub(super) async fn run(worker: &Rc<Worker>, copy: Copy) -> Result<(), String> {
     let outcome = until_broken_off(worker, &server, answer)
         .await
         .map_err(|off| format!("{}: {}", server.endpoint(), Gone::Off(off)))??;
-    let leaves_nothing = !judged.plan.facts.effects.any_of(LEAVES_SOMETHING) && is_at_rest(outcome);
+    let leaves_nothing = !judged.plan.facts.effects.intersects(LEAVES_SOMETHING) && is_at_rest(outcome);
     worker.mirrors.idle.put(worker, login, backend, leaves_nothing);
     Ok(())
 }

@@ -85,7 +85,7 @@ const PINS: [(Effects, &str); 8] = [
     (Effects::TABLE_LOCKS, "it locks tables"),
     (Effects::PREPARED, "it names a prepared statement"),
     (Effects::SETS_LAST_INSERT_ID, "LAST_INSERT_ID() may be asked for next"),
-    (Effects::UNKNOWN, "it may leave anything behind"),
+    (Effects::UNKNOWN.union(Effects::FUNCTION), "it may leave anything behind"),
 ];
 
 /// What of a statement keeps the session from giving its connection back.

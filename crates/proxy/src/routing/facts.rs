@@ -1,76 +1,17 @@
-//! From what a statement's text says to what decides where it may go. What is in doubt counts
-//! against a reader.
+//! From what a statement's text says to what decides where it may go.
 
-use route::{Effects, Facts, Kind};
+use route::{Facts, Kind};
 use sql::Shape;
-use sql::shape::{Effects as Found, Kind as Statement, Table};
-
-/// Schemas whose tables are about the server that is asked.
-const ABOUT_THE_SERVER: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
-
-/// What is found in a text, and what that means here.
-const EFFECTS: [(Found, Effects); 21] = [
-    (Found::WRITES, Effects::WRITES),
-    (Found::LOCKS_ROWS, Effects::LOCKS),
-    // They last until they are let go, whatever becomes of transactions.
-    (Found::TABLE_LOCKS, Effects::LOCKS.with(Effects::SESSION)),
-    (Found::SETS_USER_VARIABLES, Effects::USER_VARIABLES.with(Effects::SETS_USER_VARIABLES)),
-    (Found::READS_USER_VARIABLES, Effects::USER_VARIABLES),
-    (Found::READS_SYSTEM_VARIABLES, Effects::SERVER),
-    // Among it is the number of the server's connection, which clients send to KILL.
-    (Found::READS_SESSION, Effects::SERVER),
-    (Found::NAMED_LOCKS, Effects::USER_LOCKS),
-    (Found::SEQUENCE, Effects::SEQUENCE),
-    (Found::SETS_LAST_INSERT_ID, Effects::LAST_INSERT_ID.with(Effects::SETS_LAST_INSERT_ID)),
-    (Found::READS_LAST_INSERT_ID, Effects::LAST_INSERT_ID),
-    (Found::READS_LAST, Effects::LAST_RESULT),
-    (Found::COUNTS_ROWS, Effects::FOUND_ROWS),
-    (Found::FILE, Effects::INTO),
-    (Found::TEMPORARY_TABLE, Effects::TEMPORARY_TABLE),
-    (Found::COMMITS, Effects::IMPLICIT_COMMIT),
-    (Found::TRANSACTION, Effects::SESSION),
-    (Found::SESSION, Effects::SESSION),
-    (Found::PREPARED, Effects::SESSION),
-    (Found::SAVEPOINT, Effects::SAVEPOINT),
-    (Found::WAITS_FOR_POSITION, Effects::WAITS_FOR_POSITION),
-];
-
-/// What keeps no statement from a reader.
-const HARMLESS: Found = Found::VOLATILE.union(Found::WAITS);
+use sql::shape::{Effects, Kind as Statement};
 
 /// What matters of `shape` for where the statement may go.
 pub(crate) fn facts(shape: &Shape) -> Facts {
-    let kind = kind(shape.kind);
-    let mut found = shape.effects;
-    match shape.kind {
-        // Its kind says so.
-        Statement::Begin { .. } | Statement::Commit | Statement::Rollback => {
-            found.remove(Found::TRANSACTION | Found::COMMITS);
-        }
-        // What they leave behind ends with the transaction, of which servers tell.
-        Statement::Savepoint | Statement::Xa => found.remove(Found::TRANSACTION),
-        _ => {}
+    let unknown = shape.effects.intersects(Effects::UNKNOWN | Effects::FUNCTION);
+    Facts {
+        kind: kind(shape.kind),
+        effects: shape.effects - Effects::HARMLESS,
+        tables: unknown || !(shape.reads.is_empty() && shape.writes.is_empty()),
     }
-    let mut effects = of_kind(shape.kind);
-    let mut left = found - HARMLESS;
-    for (of_text, meant) in EFFECTS {
-        if found.intersects(of_text) {
-            effects = effects.with(meant);
-        }
-        left.remove(of_text);
-    }
-    if !left.is_empty() {
-        // Of a SELECT all is understood but what the functions do.
-        let only_functions = kind == Kind::Read && !found.contains(Found::WRITES);
-        effects = effects.with(if only_functions { Effects::FUNCTION } else { Effects::UNKNOWN });
-    }
-    if shape.reads.iter().any(is_about_the_statement_before) {
-        effects = effects.with(Effects::LAST_RESULT);
-    } else if shape.reads.iter().any(is_about_the_server) {
-        effects = effects.with(Effects::SERVER);
-    }
-    let tables = !(shape.reads.is_empty() && shape.writes.is_empty()) || found.contains(Found::UNKNOWN);
-    Facts { kind, effects, tables }
 }
 
 const fn kind(kind: Statement) -> Kind {
@@ -81,44 +22,6 @@ const fn kind(kind: Statement) -> Kind {
         Statement::Rollback => Kind::Rollback,
         _ => Kind::Other,
     }
-}
-
-/// What every statement of this kind does, whatever was found in its text.
-const fn of_kind(kind: Statement) -> Effects {
-    match kind {
-        Statement::Insert
-        | Statement::Replace
-        | Statement::Update
-        | Statement::Delete
-        | Statement::Load
-        | Statement::Define => Effects::WRITES,
-        Statement::Call | Statement::Unknown => Effects::WRITES.with(Effects::UNKNOWN),
-        Statement::Handler | Statement::Lock => Effects::LOCKS.with(Effects::SESSION),
-        Statement::Set | Statement::Use | Statement::Prepared => Effects::SESSION,
-        Statement::Show | Statement::Kill | Statement::Admin => Effects::SERVER,
-        Statement::Diagnostics => Effects::LAST_RESULT,
-        Statement::Empty
-        | Statement::Select
-        | Statement::Do
-        | Statement::Explain
-        | Statement::Begin { .. }
-        | Statement::Commit
-        | Statement::Rollback
-        | Statement::Savepoint
-        | Statement::Xa
-        | Statement::Several => Effects::NONE,
-    }
-}
-
-/// Whether it is one of the tables of `information_schema` that tell what the server has done for
-/// the session last.
-fn is_about_the_statement_before(table: &Table) -> bool {
-    ["optimizer_trace", "profiling"].iter().any(|name| name.eq_ignore_ascii_case(&table.name))
-}
-
-fn is_about_the_server(table: &Table) -> bool {
-    let schema = table.schema.as_deref();
-    schema.is_some_and(|schema| ABOUT_THE_SERVER.iter().any(|name| name.eq_ignore_ascii_case(schema)))
 }
 
 #[cfg(test)]
@@ -227,13 +130,13 @@ mod tests {
         assert_eq!(of("INSERT INTO t VALUES (1)").effects, Effects::WRITES);
         assert_eq!(
             of("BEGIN"),
-            Facts { kind: Kind::Begin { read_only: false }, effects: Effects::NONE, tables: false }
+            Facts { kind: Kind::Begin { read_only: false }, effects: Effects::empty(), tables: false }
         );
         assert_eq!(of("SAVEPOINT a").effects, Effects::SAVEPOINT);
         for sql in ["COMMIT", "ROLLBACK", "ROLLBACK TO a", "RELEASE SAVEPOINT a", "XA END 'a'"] {
-            assert_eq!(of(sql).effects, Effects::NONE, "{sql}");
+            assert_eq!(of(sql).effects, Effects::empty(), "{sql}");
         }
-        assert!(of("VACUUM").effects.any_of(Effects::UNKNOWN));
+        assert!(of("VACUUM").effects.intersects(Effects::UNKNOWN));
         assert!(of("VACUUM").tables);
         assert!(of("SELECT 1 FROM t").tables && !of("SELECT 1").tables);
     }
@@ -248,21 +151,14 @@ mod tests {
             "DO 1; FLUSH TABLES WITH READ LOCK",
         ] {
             let effects = of(sql).effects;
-            assert!(effects.any_of(Effects::SESSION) && effects.any_of(Effects::LOCKS), "{sql}: {effects:?}");
+            assert!(
+                effects.intersects(Effects::SESSION) && effects.intersects(Effects::LOCKS),
+                "{sql}: {effects:?}"
+            );
         }
         for sql in ["SELECT a FROM t FOR UPDATE", "FLUSH TABLES", "FLUSH LOCAL TABLES a, b", "FLUSH TABLE a"]
         {
-            assert!(!of(sql).effects.any_of(Effects::SESSION), "{sql}");
-        }
-    }
-
-    /// A flag that nobody thought about counts as unknown.
-    #[test]
-    fn every_effect_that_is_not_harmless_keeps_from_readers() {
-        let shape = Shape::of(b"SELECT 1", Modes::default());
-        for flag in Found::all().iter().filter(|flag| !HARMLESS.contains(*flag)) {
-            let found = facts(&Shape { effects: flag, ..shape.clone() });
-            assert!(!found.effects.is_empty(), "{flag:?}");
+            assert!(!of(sql).effects.intersects(Effects::SESSION), "{sql}");
         }
     }
 }

@@ -30,13 +30,14 @@ impl Shapes {
 
 #[cfg(test)]
 mod tests {
-    use route::{Effects, Kind};
+    use route::Kind;
+    use sql::shape::Effects;
 
     use super::*;
 
     #[test]
     fn what_is_known_is_not_looked_at_again() {
-        let read = Facts { kind: Kind::Read, effects: Effects::NONE, tables: true };
+        let read = Facts { kind: Kind::Read, effects: Effects::empty(), tables: true };
         let mut shapes = Shapes::default();
         assert_eq!(shapes.get(7, || read), read);
         assert_eq!(shapes.get(7, || panic!("it is known")), read);

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use route::Effects;
+use sql::shape::Effects;
 use wire::Codec as _;
 use wire::command::{Kind, StmtExecute};
 use wire::frame::HEADER_LEN;
@@ -147,6 +147,6 @@ fn add_types(command: &mut Vec<u8>, values: usize, types: &[u8]) -> bool {
 fn is_usual(prepared: &Prepared, payload: &[u8]) -> bool {
     prepared.unsent.is_empty()
         && !prepared.is_at_home()
-        && !prepared.what.plan.facts.effects.any_of(Effects::LAST_RESULT)
+        && !prepared.what.plan.facts.effects.intersects(Effects::READS_LAST)
         && !opens_cursor(payload)
 }

@@ -1,7 +1,7 @@
 //! Between two statements: connections that nothing binds to the session are laid aside, where
 //! another session may get them, and taken back with the next command if they are still there.
 
-use route::Effects;
+use sql::shape::Effects;
 use wire::StatusFlags;
 use wire::reply::{End, Outcome};
 
@@ -17,18 +17,18 @@ use crate::statement::class::Class;
 
 /// What may change `LAST_INSERT_ID()`.
 const CHANGES_LAST_ID: Effects =
-    Effects::WRITES.with(Effects::SETS_LAST_INSERT_ID).with(Effects::FUNCTION).with(Effects::UNKNOWN);
+    Effects::WRITES.union(Effects::SETS_LAST_INSERT_ID).union(Effects::FUNCTION).union(Effects::UNKNOWN);
 
 /// Of these the answer does not tell whether they have changed it.
-const HIDES_LAST_ID: Effects = Effects::SETS_LAST_INSERT_ID.with(Effects::FUNCTION).with(Effects::UNKNOWN);
+const HIDES_LAST_ID: Effects = Effects::SETS_LAST_INSERT_ID.union(Effects::FUNCTION).union(Effects::UNKNOWN);
 
 /// With these nothing is certain of what a statement does besides.
-const UNKNOWN: Effects = Effects::FUNCTION.with(Effects::UNKNOWN);
+const UNKNOWN: Effects = Effects::FUNCTION.union(Effects::UNKNOWN);
 
 /// Whether a `GET DIAGNOSTICS` does this: it puts what it finds into user variables; a `DO` does
 /// not.
 const fn diagnoses(effects: Effects) -> bool {
-    effects.any_of(Effects::LAST_RESULT) && effects.any_of(Effects::SETS_USER_VARIABLES)
+    effects.intersects(Effects::READS_LAST) && effects.intersects(Effects::SETS_USER_VARIABLES)
 }
 
 /// A statement, as far as its own answer is concerned.
@@ -43,7 +43,7 @@ pub(super) struct Sent {
 impl Sent {
     /// What was decided about is being sent.
     pub(super) const fn new(decided: &Decided) -> Self {
-        let tables = decided.plan.facts.tables && !decided.plan.facts.effects.any_of(UNKNOWN);
+        let tables = decided.plan.facts.tables && !decided.plan.facts.effects.intersects(UNKNOWN);
         Self { class: decided.plan.class, tables, effects: decided.plan.facts.effects }
     }
 }
@@ -83,7 +83,7 @@ impl Ran {
         if !ahead {
             self.work_at(Some(Sent::new(decided)));
         }
-        self.effects = self.effects.with(decided.plan.facts.effects);
+        self.effects = self.effects.union(decided.plan.facts.effects);
         self.statements = self.statements.saturating_add(1 + decided.plan.several as u32);
         self.is_ahead |= ahead;
     }
@@ -124,7 +124,7 @@ impl Ran {
             Some(Class::Select | Class::Execute) => has_rows,
             // What tells of the statement before leaves it as it was.
             Some(Class::Show | Class::Describe) => {
-                !self.last.any_of(Effects::LAST_RESULT) || self.last.any_of(Effects::FOUND_ROWS)
+                !self.last.intersects(Effects::READS_LAST) || self.last.intersects(Effects::COUNTS_ROWS)
             }
             _ => false,
         };
@@ -164,7 +164,7 @@ impl Ran {
     fn tells_key(&self) -> bool {
         let is_one = self.statements <= 1 && !self.is_ahead && self.rows == 0;
         // MariaDB does not say it of what comes from a file.
-        is_one && self.class != Some(Class::Load) && !self.effects.any_of(HIDES_LAST_ID)
+        is_one && self.class != Some(Class::Load) && !self.effects.intersects(HIDES_LAST_ID)
     }
 
     /// Whether the last one has left `FOUND_ROWS()` as it was. Where servers differ, this is
@@ -188,7 +188,7 @@ impl Ran {
             _ => None,
         };
         match generated {
-            _ if !self.effects.any_of(CHANGES_LAST_ID) => before,
+            _ if !self.effects.intersects(CHANGES_LAST_ID) => before,
             // What ends rows says nothing of keys.
             Some(0) if self.tells_key() => before,
             // A key that the statement has named is told as well, and changes nothing.
@@ -442,12 +442,12 @@ mod tests {
 
     #[test]
     fn what_may_have_changed_the_last_key() {
-        assert_eq!(after(Effects::NONE, ok(0), 1), LastId::Is(3));
+        assert_eq!(after(Effects::empty(), ok(0), 1), LastId::Is(3));
         assert_eq!(after(Effects::WRITES, ok(0), 1), LastId::Is(3));
         assert_eq!(after(Effects::WRITES, ok(9), 1), at_server(9));
         assert_eq!(after(Effects::WRITES, ok(0), 2), at_server(3), "the first one may have");
         assert_eq!(after(Effects::WRITES, End::Err { code: 1062 }, 1), at_server(3));
-        assert_eq!(after(Effects::LAST_INSERT_ID, ok(0), 1), LastId::Is(3), "it was only read");
+        assert_eq!(after(Effects::READS_LAST_INSERT_ID, ok(0), 1), LastId::Is(3), "it was only read");
         assert_eq!(after(Effects::SETS_LAST_INSERT_ID, ok(0), 1), at_server(3));
     }
 
@@ -462,24 +462,24 @@ mod tests {
                 ran.note_end(Outcome { end, rows, ends_rows: rows > 0 }, Counted { changed: 1, found: 9 });
             (counted.changed, counted.found)
         };
-        assert_eq!(of(Class::Select, Effects::NONE, 0, 4), (-1, 4));
+        assert_eq!(of(Class::Select, Effects::empty(), 0, 4), (-1, 4));
         assert_eq!(
-            of(Class::Select, Effects::NONE, 0, 0),
+            of(Class::Select, Effects::empty(), 0, 0),
             (0, 0),
             "into variables, of which there was nothing"
         );
-        assert_eq!(of(Class::Select, Effects::INTO, 3, 0), (3, 9), "into a file");
+        assert_eq!(of(Class::Select, Effects::FILE, 3, 0), (3, 9), "into a file");
         assert_eq!(of(Class::Update, Effects::WRITES, 2, 0), (2, 9));
         assert_eq!(of(Class::Insert, Effects::WRITES, 0, 1), (-1, 9), "RETURNING");
-        assert_eq!(of(Class::Commit, Effects::NONE, 0, 0), (0, 9));
-        assert_eq!(of(Class::Show, Effects::LAST_RESULT, 0, 2), (-1, 9), "SHOW WARNINGS");
-        assert_eq!(of(Class::Show, Effects::NONE, 0, 2), (-1, 2));
-        assert_eq!(of(Class::Explain, Effects::NONE, 0, 2), (-1, 9));
-        let counts = Effects::LAST_RESULT.with(Effects::FOUND_ROWS);
+        assert_eq!(of(Class::Commit, Effects::empty(), 0, 0), (0, 9));
+        assert_eq!(of(Class::Show, Effects::READS_LAST, 0, 2), (-1, 9), "SHOW WARNINGS");
+        assert_eq!(of(Class::Show, Effects::empty(), 0, 2), (-1, 2));
+        assert_eq!(of(Class::Explain, Effects::empty(), 0, 2), (-1, 9));
+        let counts = Effects::READS_LAST.union(Effects::COUNTS_ROWS);
         assert_eq!(of(Class::Show, counts, 0, 1), (-1, 1), "SHOW COUNT(*) WARNINGS");
-        let asks = Effects::LAST_RESULT.with(Effects::SETS_USER_VARIABLES);
+        let asks = Effects::READS_LAST.union(Effects::SETS_USER_VARIABLES);
         assert_eq!(of(Class::Unknown, asks, 0, 0), (1, 9), "GET DIAGNOSTICS");
-        assert_eq!(of(Class::Unknown, Effects::LAST_RESULT, 0, 0), (0, 9), "DO ROW_COUNT()");
+        assert_eq!(of(Class::Unknown, Effects::READS_LAST, 0, 0), (0, 9), "DO ROW_COUNT()");
         let mut ran = Ran { class: Some(Class::Select), ..Ran::default() };
         let ping = ran
             .note_end(Outcome { end: ok(0), rows: 0, ends_rows: false }, Counted { changed: -1, found: 9 });

@@ -1,7 +1,7 @@
 //! Statements that clients have prepared are brought to the backend in use: under the number that
 //! they have there, prepared anew where they are not.
 
-use route::Effects;
+use sql::shape::Effects;
 use wire::command::{Kind, StmtExecute};
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
@@ -45,7 +45,8 @@ impl Session {
         if self.lacks_types(kind, self.io.front(), id) {
             return Err(self.refuse_here(kind, &ClientError::NeedReprepare).await.into());
         }
-        let is_told = kind == Kind::StmtExecute && prepared.what.plan.facts.effects.any_of(Effects::LAST_RESULT);
+        let is_told =
+            kind == Kind::StmtExecute && prepared.what.plan.facts.effects.intersects(Effects::READS_LAST);
         // MariaDB takes a value in parts for what the value before was: behind a number it is the
         // address of its bytes.
         let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();

@@ -12,7 +12,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use config::Endpoint;
-use route::{Effects, Verdict};
+use route::Verdict;
+use sql::shape::Effects;
 use tokio::time::{Instant, sleep, timeout_at};
 use wire::command::Kind;
 
@@ -80,7 +81,7 @@ impl Session {
         let session = self.course.session(self.status);
         let here = Some(decided.hostgroup);
         session.transaction == here
-            || session.last_hostgroup == here && decided.plan.facts.effects.any_of(Effects::LAST_RESULT)
+            || session.last_hostgroup == here && decided.plan.facts.effects.intersects(Effects::READS_LAST)
     }
 
     /// Whether the session has left something in this hostgroup that its statements need, so that

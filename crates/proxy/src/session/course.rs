@@ -22,8 +22,9 @@ use std::sync::Arc;
 
 use observe::digests::Who;
 use pool::ShelfTicket;
-use route::{Account, Caller, Destination, Effects, Why};
+use route::{Account, Caller, Destination, Why};
 use sql::Condition;
+use sql::shape::Effects;
 use tokio::time::Instant;
 use wire::StatusFlags;
 
@@ -57,7 +58,7 @@ const TWO_BYTE_QUOTE_COLLATIONS: [u16; 11] = [1, 13, 28, 84, 87, 88, 95, 96, 248
 const NOPAD: u16 = 1024;
 
 /// What a `SET` may do that is not understood.
-const SETS_LAST_ID: Effects = Effects::LAST_INSERT_ID.with(Effects::SETS_LAST_INSERT_ID);
+const SETS_LAST_ID: Effects = Effects::LAST_INSERT_ID.union(Effects::SETS_LAST_INSERT_ID);
 
 /// What a session knows about where its statements go.
 #[derive(Debug)]
@@ -299,7 +300,7 @@ impl Course {
         // It may be that variable which is set.
         let is_unknown_setting = change.marks.contains(&Mark::begin(Pin::Setting));
         if is_unknown_setting {
-            plan.facts.effects = facts.effects.with(SETS_LAST_ID);
+            plan.facts.effects = facts.effects.union(SETS_LAST_ID);
         }
         let change = (!change.is_empty()).then(|| Box::new(change));
         let (hostgroup, is_split, answer) = match destination {

@@ -3,7 +3,8 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use route::{Effects, Multiplex};
+use route::Multiplex;
+use sql::shape::Effects;
 
 use super::course::change::Change;
 use super::course::prepared::Preparing;
@@ -103,13 +104,13 @@ impl Decided {
 
     /// Whether it asks about the statement before in words that may be put in other words.
     pub(super) fn asks_for_last(&self) -> bool {
-        self.plan.facts.effects.any_of(Effects::LAST_RESULT)
+        self.plan.facts.effects.intersects(Effects::READS_LAST)
     }
 
     /// Whether it is one statement that reads, and leaves nothing behind.
     pub(super) fn is_plain_read(&self) -> bool {
         let reads = matches!(self.plan.class, Some(Class::Select | Class::Show));
-        reads && !self.plan.several && !self.plan.facts.effects.any_of(NOT_HARMLESS)
+        reads && !self.plan.several && !self.plan.facts.effects.intersects(NOT_HARMLESS)
     }
 
     /// The same for a statement that was prepared as this.

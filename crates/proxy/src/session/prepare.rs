@@ -1,7 +1,7 @@
 //! Preparing statements at servers: anew where they are not, and for the client where other
 //! statements have their numbers.
 
-use route::Effects;
+use sql::shape::Effects;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, MAX_PAYLOAD};
 use wire::reply::Answer;
@@ -110,7 +110,7 @@ impl Session {
     pub(super) fn preparation(&self, id: u32) -> Option<(InternalQuery, bool)> {
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id))?;
         let text = prepared.what.text.as_deref()?;
-        let asks = prepared.what.plan.facts.effects.any_of(Effects::LAST_RESULT);
+        let asks = prepared.what.plan.facts.effects.intersects(Effects::READS_LAST);
         let told = if asks && self.is_away() { with_numbers(text, self.unknown_here()) } else { None };
         let command = [&[Kind::StmtPrepare as u8][..], told.as_deref().unwrap_or(text)].concat();
         Some(((command, Answer::Prepare), told.is_some()))

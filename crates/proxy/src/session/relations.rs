@@ -4,7 +4,8 @@
 //! The first statement with a table counts as one that calls a stored function. Behind it, the
 //! session's server is asked what is there; what it says holds for all sessions of the worker.
 
-use route::{AccessMode, Effects};
+use route::AccessMode;
+use sql::shape::Effects;
 use sql::{Modes, Options, Shape, routine};
 use wire::codec::Reader;
 
@@ -25,13 +26,13 @@ const OF_SERVERS: [&str; 4] = ["information_schema", "performance_schema", "mysq
 const DEFINITIONS: [&str; 5] = ["view", "trigger", "function", "procedure", "rename"];
 
 /// What has an effect that others have to hear of.
-const MAY_DEFINE: Effects = Effects::IMPLICIT_COMMIT;
+const MAY_DEFINE: Effects = Effects::COMMITS;
 
 impl Session {
     /// The same decision about a statement with this text, or about an execution of it, with what
     /// may be behind its tables.
     pub(super) fn look_behind(&self, decided: Decided, text: &[u8], execute: bool) -> Decided {
-        if decided.plan.facts.effects.any_of(MAY_DEFINE) && defines(text) {
+        if decided.plan.facts.effects.intersects(MAY_DEFINE) && defines(text) {
             self.worker.shared.definitions.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
         // Of what is prepared by name an execution does not tell its tables.
@@ -51,7 +52,7 @@ impl Session {
             (hostgroup, is_split) = (elsewhere.hostgroup, false);
         }
         let mut decided = Decided { hostgroup, is_split, ..decided };
-        decided.plan.facts.effects = decided.plan.facts.effects.with(Effects::FUNCTION);
+        decided.plan.facts.effects = decided.plan.facts.effects.union(Effects::FUNCTION);
         decided.change.get_or_insert_default().unseen = Some(unseen);
         decided
     }

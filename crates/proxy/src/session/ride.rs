@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use route::Effects;
+use sql::shape::Effects;
 use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::command::Kind;
@@ -23,7 +23,7 @@ use crate::state::{Mark, Pin};
 use crate::statement::class::Class;
 
 /// What nobody does together with others, though it may be done twice.
-const STAYS_ALONE: Effects = NEEDS_LAST_ID.with(Effects::FOUND_ROWS);
+const STAYS_ALONE: Effects = NEEDS_LAST_ID.union(Effects::COUNTS_ROWS);
 
 /// A statement that may go out together with others, from when it waits for a connection to the end
 /// of its answer.
@@ -144,7 +144,7 @@ impl Session {
         let decided = self.flight.decided.as_ref().filter(|decided| {
             decided.plan.class == Some(Class::Select)
                 && decided.is_plain_read()
-                && !decided.plan.facts.effects.any_of(STAYS_ALONE)
+                && !decided.plan.facts.effects.intersects(STAYS_ALONE)
                 && decided.change.is_none()
                 && decided.orders.is_none()
         })?;

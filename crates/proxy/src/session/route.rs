@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use route::{AccessMode, Effects};
+use route::AccessMode;
+use sql::shape::Effects;
 use wire::command::{Attribute, Kind, Query, StmtExecute};
 use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
 use wire::{Capabilities, Codec as _};
@@ -26,7 +27,7 @@ const ACCESS_MODE: &[u8] = b"access_mode";
 
 /// What may depend on `LAST_INSERT_ID()`, or tell by it whether it has changed.
 pub(super) const NEEDS_LAST_ID: Effects =
-    Effects::LAST_INSERT_ID.with(Effects::WRITES).with(Effects::FUNCTION).with(Effects::UNKNOWN);
+    Effects::LAST_INSERT_ID.union(Effects::WRITES).union(Effects::FUNCTION).union(Effects::UNKNOWN);
 
 impl Session {
     /// What is to be done with the command that `input` begins with, if that is to send it to the
@@ -131,7 +132,7 @@ impl Session {
         let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
         let effects = decided.plan.facts.effects;
         let asks = decided.asks_for_last() && self.hears_of_others()
-            || effects.any_of(NEEDS_LAST_ID) && !self.has_last_id();
+            || effects.intersects(NEEDS_LAST_ID) && !self.has_last_id();
         !(ordered
             || asks
             || decided.next == Next::Commit

@@ -1,7 +1,7 @@
 //! What may have become of a statement whose server was lost before it answered, and so what may be
 //! done with it.
 
-use route::Effects;
+use sql::shape::Effects;
 use wire::command::Kind;
 
 use super::aside::Ran;
@@ -10,22 +10,22 @@ use crate::statement::class::Class;
 /// What keeps a statement from being harmless: whatever it does outlasts it, or means something
 /// else if it is done again.
 pub(super) const NOT_HARMLESS: Effects = Effects::WRITES
-    .with(Effects::LOCKS)
-    .with(Effects::USER_LOCKS)
-    .with(Effects::SEQUENCE)
-    .with(Effects::INTO)
-    .with(Effects::FUNCTION)
-    .with(Effects::TEMPORARY_TABLE)
-    .with(Effects::IMPLICIT_COMMIT)
-    .with(Effects::SESSION)
-    .with(Effects::LAST_RESULT)
-    .with(Effects::SETS_LAST_INSERT_ID)
-    .with(Effects::SETS_USER_VARIABLES)
-    .with(Effects::WAITS_FOR_POSITION)
-    .with(Effects::UNKNOWN);
+    .union(Effects::LOCKS)
+    .union(Effects::NAMED_LOCKS)
+    .union(Effects::SEQUENCE)
+    .union(Effects::FILE)
+    .union(Effects::FUNCTION)
+    .union(Effects::TEMPORARY_TABLE)
+    .union(Effects::COMMITS)
+    .union(Effects::SESSION)
+    .union(Effects::READS_LAST)
+    .union(Effects::SETS_LAST_INSERT_ID)
+    .union(Effects::SETS_USER_VARIABLES)
+    .union(Effects::WAITS_FOR_POSITION)
+    .union(Effects::UNKNOWN);
 
 /// What may commit. Stored functions cannot.
-const MAY_COMMIT: Effects = Effects::IMPLICIT_COMMIT.with(Effects::UNKNOWN);
+const MAY_COMMIT: Effects = Effects::COMMITS.union(Effects::UNKNOWN);
 
 /// What was sent and not answered.
 #[derive(Debug, Clone, Copy)]
@@ -98,7 +98,7 @@ impl Sent {
         if self.only_sets && !self.in_transaction {
             return false;
         }
-        if ran.effects.any_of(MAY_COMMIT) || ran.statements > 1 {
+        if ran.effects.intersects(MAY_COMMIT) || ran.statements > 1 {
             return true;
         }
         match ran.class {
@@ -121,7 +121,7 @@ impl Sent {
                     | Class::Rollback
             )
         );
-        class && !self.ran.effects.any_of(NOT_HARMLESS)
+        class && !self.ran.effects.intersects(NOT_HARMLESS)
     }
 }
 

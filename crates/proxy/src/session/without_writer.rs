@@ -12,7 +12,7 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
 
-use route::Effects;
+use sql::shape::Effects;
 
 use super::Session;
 use super::decided::Decided;
@@ -25,10 +25,11 @@ use crate::statement::class::Class;
 /// What a `SET` does that every server can do alike. One of `autocommit` commits, but there is no
 /// transaction.
 const OF_SETS: Effects = Effects::SESSION
-    .with(Effects::IMPLICIT_COMMIT)
-    .with(Effects::SERVER)
-    .with(Effects::USER_VARIABLES)
-    .with(Effects::SETS_USER_VARIABLES);
+    .union(Effects::TRANSACTION)
+    .union(Effects::COMMITS)
+    .union(Effects::SERVER)
+    .union(Effects::USER_VARIABLES)
+    .union(Effects::SETS_USER_VARIABLES);
 
 /// The variable by which `COMMIT` may begin another transaction.
 const COMPLETION_TYPE: &str = "completion_type";
@@ -173,10 +174,11 @@ impl Session {
             ),
             Some(Class::Set | Class::Use) => {
                 let only_sets = decided.change.as_ref().is_some_and(|change| change.only_sets());
-                only_sets && decided.plan.facts.effects.without(OF_SETS).is_empty()
+                only_sets && decided.plan.facts.effects.difference(OF_SETS).is_empty()
             }
             Some(Class::Select) => {
-                !decided.plan.facts.tables && decided.plan.facts.effects.without(Effects::SERVER).is_empty()
+                !decided.plan.facts.tables
+                    && decided.plan.facts.effects.difference(Effects::SERVER).is_empty()
             }
             Some(Class::Show) => session.autocommit && self.text_in_backlog().is_some_and(is_shown_anywhere),
             Some(Class::Commit | Class::Rollback) => {

@@ -4,8 +4,8 @@
 //! It is asked of the few statements that are known to do such things. Where names cannot be told
 //! for certain, a pin has none and lasts.
 
-use route::Effects;
 use sql::lexer::Kind;
+use sql::shape::Effects;
 
 use super::words::{Words, tokens, whole_tokens};
 use super::{Mark, Pin};
@@ -16,30 +16,31 @@ use crate::statement::class::Class;
 /// once.
 pub(crate) fn marks(effects: Effects, class: Class, text: &[u8], schema: &[u8], tables: bool) -> Vec<Mark> {
     let mut marks = Vec::new();
-    if effects.any_of(Effects::SETS_USER_VARIABLES) && class != Class::Set {
+    if effects.intersects(Effects::SETS_USER_VARIABLES) && class != Class::Set {
         marks.push(Mark::begin(Pin::UserVariable));
     }
-    if effects.any_of(Effects::USER_LOCKS) {
+    if effects.intersects(Effects::NAMED_LOCKS) {
         named_locks(&Words::new(text, &tokens(text)), tables, &mut marks);
     }
-    if effects.any_of(Effects::FOUND_ROWS) {
+    if effects.intersects(Effects::COUNTS_ROWS) {
         marks.push(Mark::begin(Pin::FoundRows));
     }
-    if effects.any_of(Effects::FUNCTION) {
+    if effects.intersects(Effects::FUNCTION) {
         marks.push(Mark::begin(Pin::Function));
     }
-    if effects.any_of(Effects::SEQUENCE) && draws(&Words::new(text, &tokens(text))) {
+    if effects.intersects(Effects::SEQUENCE) && draws(&Words::new(text, &tokens(text))) {
         marks.push(Mark::begin(Pin::Sequence));
     }
-    if effects.any_of(Effects::WAITS_FOR_POSITION) {
+    if effects.intersects(Effects::WAITS_FOR_POSITION) {
         marks.push(Mark::begin(Pin::Waited));
     }
     // What is in a text that is not understood, its class tells.
-    if effects.any_of(Effects::TEMPORARY_TABLE) || matches!(class, Class::CreateTemporary | Class::DropTable)
+    if effects.intersects(Effects::TEMPORARY_TABLE)
+        || matches!(class, Class::CreateTemporary | Class::DropTable)
     {
         temporary_tables(&Words::new(text, &tokens(text)), schema, &mut marks);
     }
-    if effects.any_of(Effects::SERVER) && has(text, "pseudo_thread_id") {
+    if effects.intersects(Effects::SERVER) && has(text, "pseudo_thread_id") {
         marks.push(Mark::begin(Pin::ConnectionId));
     }
     marks

@@ -1,9 +1,11 @@
 use super::*;
-use crate::query::{Effects, Kind};
+use sql::shape::Effects;
+
+use crate::query::Kind;
 use crate::split::{Reason, Side};
 
 const ACCOUNT: Account = Account { default_hostgroup: 0, transaction_persistent: true, listener: None };
-const READ: Facts = Facts { kind: Kind::Read, effects: Effects::NONE, tables: true };
+const READ: Facts = Facts { kind: Kind::Read, effects: Effects::empty(), tables: true };
 
 fn rule(hostgroup: u32) -> Verdict {
     Verdict { hostgroup: Some(hostgroup), source: Some(Source::Rule(7)), ..Verdict::default() }

@@ -1,7 +1,8 @@
 //! What a statement changes for those behind it: what it sets, and what it leaves at its server or
 //! takes away from there.
 
-use route::{Effects, Facts};
+use route::Facts;
+use sql::shape::Effects;
 use sql::{Condition, Dialect};
 
 use super::unjudged::{Calls, Unseen};
@@ -18,18 +19,18 @@ use crate::statement::{Xa, xa};
 
 /// What leaves something at a server, or takes it away from there.
 pub(super) const TRACES: Effects = Effects::SESSION
-    .with(Effects::TEMPORARY_TABLE)
-    .with(Effects::SETS_USER_VARIABLES)
-    .with(Effects::USER_LOCKS)
-    .with(Effects::FOUND_ROWS)
-    .with(Effects::FUNCTION)
-    .with(Effects::SEQUENCE)
-    .with(Effects::WAITS_FOR_POSITION)
-    .with(Effects::SERVER)
-    .with(Effects::UNKNOWN);
+    .union(Effects::TEMPORARY_TABLE)
+    .union(Effects::SETS_USER_VARIABLES)
+    .union(Effects::NAMED_LOCKS)
+    .union(Effects::COUNTS_ROWS)
+    .union(Effects::FUNCTION)
+    .union(Effects::SEQUENCE)
+    .union(Effects::WAITS_FOR_POSITION)
+    .union(Effects::SERVER)
+    .union(Effects::UNKNOWN);
 
 /// What may show ids of the server's threads.
-const SHOWS_THREADS: Effects = Effects::SERVER.with(Effects::USER_LOCKS);
+const SHOWS_THREADS: Effects = Effects::SERVER.union(Effects::NAMED_LOCKS);
 
 /// Whether a statement of this class may call functions; `text` is not understood.
 fn calls(class: Class, text: &[u8]) -> bool {
@@ -63,7 +64,8 @@ fn is_plain(text: &[u8]) -> bool {
         plan.class,
         Some(Class::Select | Class::Insert | Class::Replace | Class::Update | Class::Delete)
     );
-    let does_more = plan.facts.effects.any_of(TRACES.with(Effects::LAST_RESULT)) || has(text, "returning");
+    let does_more =
+        plan.facts.effects.intersects(TRACES.union(Effects::READS_LAST)) || has(text, "returning");
     is_usual && !plan.several && !does_more
 }
 
@@ -204,7 +206,7 @@ impl Change {
     pub(in crate::session) fn of_one(facts: Facts, class: Class, text: &[u8], at: At<'_>) -> Self {
         let effects = facts.effects;
         // Most do nothing of all this.
-        if !effects.any_of(TRACES)
+        if !effects.intersects(TRACES)
             && !matches!(class, Class::DropTable | Class::DropDatabase | Class::Unknown)
         {
             return Self::default();
@@ -221,7 +223,7 @@ impl Change {
             }
             Class::LockTable => change.marks.push(Mark::begin(Pin::LockedTables)),
             // With read lock.
-            Class::Flush if effects.any_of(Effects::LOCKS) => {
+            Class::Flush if effects.intersects(Effects::LOCKS) => {
                 change.marks.push(Mark::begin(Pin::LockedTables));
             }
             Class::DropDatabase if drops_schema(text, at.schema) => {
@@ -231,10 +233,13 @@ impl Change {
             Class::UnlockTables => change.marks.push(Mark::EndAll(Pin::LockedTables)),
             // A function in it may be anything. Of what is too large to be looked at that is not to
             // be expected.
-            _ if effects.any_of(Effects::UNKNOWN) && calls(class, text) && text.len() < JUDGED_BYTES_MAX => {
+            _ if effects.intersects(Effects::UNKNOWN)
+                && calls(class, text)
+                && text.len() < JUDGED_BYTES_MAX =>
+            {
                 change.marks.push(Mark::begin(Pin::Function));
             }
-            _ if effects.any_of(Effects::TEMPORARY_TABLE) => {}
+            _ if effects.intersects(Effects::TEMPORARY_TABLE) => {}
             // Their first words are certain where the rest is not.
             Class::Prepare | Class::Deallocate => {
                 change.marks.push(by_name(text).unwrap_or_else(|| Mark::begin(Pin::Prepare)));
@@ -245,10 +250,10 @@ impl Change {
                     change.marks.push(Mark::begin(Pin::StoredCode));
                 }
             }
-            Class::Load if effects.any_of(Effects::UNKNOWN) && text.contains(&b'@') => {
+            Class::Load if effects.intersects(Effects::UNKNOWN) && text.contains(&b'@') => {
                 change.marks.push(Mark::begin(Pin::UserVariable));
             }
-            _ if effects.any_of(Effects::SESSION) => match by_name(text) {
+            _ if effects.intersects(Effects::SESSION) => match by_name(text) {
                 Some(mark) => change.marks.push(mark),
                 None if is_handler(text) || at.is_certain(text) && executes_prepared(text) => {}
                 None if class == Class::Execute => change.marks.push(Mark::begin(Pin::StoredCode)),
@@ -257,11 +262,13 @@ impl Change {
             Class::Unknown => match xa(text) {
                 Some(Xa::Begins) => change.marks.push(Mark::begin(Pin::Xa)),
                 Some(Xa::Ends) => change.marks.push(Mark::EndAll(Pin::Xa)),
-                None if effects.any_of(Effects::UNKNOWN) => change.marks.push(Mark::begin(Pin::StoredCode)),
+                None if effects.intersects(Effects::UNKNOWN) => {
+                    change.marks.push(Mark::begin(Pin::StoredCode))
+                }
                 None => {}
             },
             // What stored code does nobody sees.
-            Class::Call | Class::Execute if effects.any_of(Effects::UNKNOWN) => {
+            Class::Call | Class::Execute if effects.intersects(Effects::UNKNOWN) => {
                 change.marks.push(Mark::begin(Pin::StoredCode));
             }
             _ => {}
@@ -271,7 +278,7 @@ impl Change {
 
     /// And what it shows of threads.
     fn add_ids(&mut self, effects: Effects, text: &[u8]) {
-        let told = if effects.any_of(SHOWS_THREADS) { told(text) } else { return };
+        let told = if effects.intersects(SHOWS_THREADS) { told(text) } else { return };
         self.ids = told.ids;
         if told.is_hidden {
             self.marks.push(Mark::begin(Pin::ConnectionId));
@@ -291,23 +298,23 @@ impl Change {
     /// does is not told apart.
     pub(super) fn of_several(effects: Effects, first: Class, text: &[u8]) -> Self {
         let mut change = Self::default();
-        let uses = effects.any_of(Effects::SESSION) && set::has_use(text);
+        let uses = effects.intersects(Effects::SESSION) && set::has_use(text);
         // Locks of tables commit. Those of rows end with the transaction, of which servers tell.
-        let locks_tables = effects.any_of(Effects::LOCKS) && effects.any_of(Effects::IMPLICIT_COMMIT);
-        let lasts = effects.any_of(Effects::SESSION.with(Effects::TEMPORARY_TABLE));
+        let locks_tables = effects.intersects(Effects::LOCKS) && effects.intersects(Effects::COMMITS);
+        let lasts = effects.intersects(Effects::SESSION.union(Effects::TEMPORARY_TABLE));
         // What could not be understood.
-        let may_last =
-            effects.any_of(Effects::UNKNOWN) && matches!(first, Class::Set | Class::Use | Class::LockTable);
+        let may_last = effects.intersects(Effects::UNKNOWN)
+            && matches!(first, Class::Set | Class::Use | Class::LockTable);
         let of = [
             (locks_tables || lasts || may_last, Pin::Setting),
             (uses, Pin::Schema),
-            (effects.any_of(Effects::UNKNOWN), Pin::StoredCode),
-            (effects.any_of(Effects::SETS_USER_VARIABLES), Pin::UserVariable),
-            (effects.any_of(Effects::USER_LOCKS), Pin::NamedLock),
-            (effects.any_of(Effects::FUNCTION), Pin::Function),
-            (effects.any_of(Effects::FOUND_ROWS), Pin::FoundRows),
-            (effects.any_of(Effects::SEQUENCE), Pin::Sequence),
-            (effects.any_of(Effects::WAITS_FOR_POSITION), Pin::Waited),
+            (effects.intersects(Effects::UNKNOWN), Pin::StoredCode),
+            (effects.intersects(Effects::SETS_USER_VARIABLES), Pin::UserVariable),
+            (effects.intersects(Effects::NAMED_LOCKS), Pin::NamedLock),
+            (effects.intersects(Effects::FUNCTION), Pin::Function),
+            (effects.intersects(Effects::COUNTS_ROWS), Pin::FoundRows),
+            (effects.intersects(Effects::SEQUENCE), Pin::Sequence),
+            (effects.intersects(Effects::WAITS_FOR_POSITION), Pin::Waited),
         ];
         change.marks.extend(of.into_iter().filter(|(is_so, _)| *is_so).map(|(_, pin)| Mark::begin(pin)));
         change.anyway = !change.marks.is_empty();

@@ -12,7 +12,8 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use route::{Caller, Effects};
+use route::Caller;
+use sql::shape::Effects;
 use wire::command::LAST_STATEMENT;
 use wire::reply;
 
@@ -70,7 +71,7 @@ impl Preparing {
     /// nobody knows what that means.
     pub(in crate::session) fn origin(&self, told: Option<u64>) -> Option<Origin> {
         let text = self.text.as_ref().filter(|text| text.len() <= LEFT_TEXT_MAX)?;
-        let meaning = self.meaning.filter(|_| !self.plan.facts.effects.any_of(Effects::LAST_RESULT))?;
+        let meaning = self.meaning.filter(|_| !self.plan.facts.effects.intersects(Effects::READS_LAST))?;
         Some(Origin { text: text.clone(), meaning, told })
     }
 

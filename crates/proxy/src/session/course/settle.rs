@@ -4,8 +4,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use route::{Effects, Multiplex};
+use route::Multiplex;
 use sql::Dialect;
+use sql::shape::Effects;
 use wire::reply::{End, Outcome};
 use wire::{Capabilities, StatusFlags};
 
@@ -27,7 +28,7 @@ use crate::statement::class::Class;
 const ER_PARSE_ERROR: u16 = 1064;
 
 /// What may leave the diagnostics area as it is.
-const KEEPS_DIAGNOSTICS: Effects = Effects::LAST_RESULT.with(Effects::UNKNOWN);
+const KEEPS_DIAGNOSTICS: Effects = Effects::READS_LAST.union(Effects::UNKNOWN);
 
 /// What is known of the connection over which a statement has run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -210,7 +211,7 @@ impl Course {
         }
         let is_over = outcome.status().is_some_and(|status| !status.contains(StatusFlags::IN_TRANSACTION));
         // At MariaDB they outlive statements without tables.
-        let clears = self.ran.tables || clears && !self.ran.last.any_of(KEEPS_DIAGNOSTICS);
+        let clears = self.ran.tables || clears && !self.ran.last.intersects(KEEPS_DIAGNOSTICS);
         let is_clear = clears && !has_warnings;
         if is_clear {
             self.errors = None;
@@ -252,7 +253,7 @@ impl Course {
     /// says so before a table is used. From then on the session is in a transaction: see
     /// [`status`](Self::status).
     fn note_savepoint(&mut self, outcome: Outcome) {
-        let sets = self.ran.last.any_of(Effects::SAVEPOINT);
+        let sets = self.ran.last.intersects(Effects::SAVEPOINT);
         if !sets && !self.pins.holds(Pin::Transaction, self.hostgroup) {
             return;
         }
@@ -302,7 +303,7 @@ impl Course {
         // At MariaDB a `SET` of `autocommit`, which commits, leaves what was said of the next
         // transaction. Where no tables are locked, nothing is committed when they are unlocked.
         let is_not_certain = matches!(self.ran.class, Some(Class::Set | Class::UnlockTables));
-        let commits = self.ran.last.any_of(Effects::IMPLICIT_COMMIT) && !is_not_certain;
+        let commits = self.ran.last.intersects(Effects::COMMITS) && !is_not_certain;
         matches!(self.ran.class, Some(Class::Commit | Class::Rollback)) || commits || self.writes()
     }
 

@@ -1,0 +1,50 @@
+//! What a statement's kind and its tables add to the effects that were found in its text. What is
+//! in doubt counts against a reader.
+
+use super::{Effects, Kind, Shape, Table};
+
+/// Schemas whose tables are about the server that is asked.
+const ABOUT_THE_SERVER: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
+
+/// Tables of `information_schema` that tell what the server has done for the session last.
+const ABOUT_THE_STATEMENT_BEFORE: [&str; 2] = ["optimizer_trace", "profiling"];
+
+/// Effects that last until the session ends, whatever becomes of transactions.
+const LASTING: Effects = Effects::TRANSACTION.union(Effects::PREPARED).union(Effects::TABLE_LOCKS);
+
+/// The effects of a whole text with this shape.
+pub(super) fn effects(shape: &Shape) -> Effects {
+    let mut effects = shape.effects;
+    match shape.kind {
+        // The kind says so.
+        Kind::Begin { .. } | Kind::Commit | Kind::Rollback => {
+            effects.remove(Effects::TRANSACTION | Effects::COMMITS);
+        }
+        // What they leave behind ends with the transaction, of which servers tell.
+        Kind::Savepoint | Kind::Xa => effects.remove(Effects::TRANSACTION),
+        Kind::Handler => effects |= Effects::LOCKS_ROWS,
+        Kind::Set | Kind::Use => effects |= Effects::SESSION,
+        Kind::Show | Kind::Kill | Kind::Admin => effects |= Effects::ABOUT_SERVER,
+        // All of it is understood but what the functions do.
+        Kind::Select if effects.contains(Effects::UNKNOWN) && !effects.contains(Effects::WRITES) => {
+            effects = (effects - Effects::UNKNOWN) | Effects::FUNCTION;
+        }
+        _ => {}
+    }
+    effects.set(Effects::SESSION, effects.intersects(LASTING | Effects::SESSION));
+    if shape.reads.iter().any(is_about_the_statement_before) {
+        effects |= Effects::READS_LAST;
+    } else if shape.reads.iter().any(is_about_the_server) {
+        effects |= Effects::ABOUT_SERVER;
+    }
+    effects
+}
+
+fn is_about_the_statement_before(table: &Table) -> bool {
+    ABOUT_THE_STATEMENT_BEFORE.iter().any(|name| name.eq_ignore_ascii_case(&table.name))
+}
+
+fn is_about_the_server(table: &Table) -> bool {
+    let schema = table.schema.as_deref();
+    schema.is_some_and(|schema| ABOUT_THE_SERVER.iter().any(|name| name.eq_ignore_ascii_case(schema)))
+}
