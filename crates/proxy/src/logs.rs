@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use config::Config;
 use querylog::{Event, Format, LateError, LogFile, Logs, Policy, QueryLog, Record, Settings};
+use sql::StatementKind;
 use wire::command::Kind;
 use wire::reply::{End, Outcome};
 
@@ -15,7 +16,6 @@ use crate::clock::unix_us;
 use crate::control::Control;
 use crate::control::running::Measured;
 use crate::limits::SHOWN_BYTES_MAX;
-use crate::statement::class::Class;
 use crate::worker::Worker;
 
 /// What the configuration says.
@@ -171,7 +171,7 @@ fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Re
 
 /// What the last packet says. Of an OK packet it does not tell whether there was a result without
 /// rows before it, so the statement has to.
-fn ending(outcome: Outcome, class: Option<Class>) -> querylog::Outcome {
+fn ending(outcome: Outcome, class: Option<StatementKind>) -> querylog::Outcome {
     let rows = Some(outcome.rows);
     match outcome.end {
         End::Ok { affected_rows, last_insert_id, .. } => {
@@ -187,15 +187,15 @@ fn ending(outcome: Outcome, class: Option<Class>) -> querylog::Outcome {
 }
 
 /// Whether statements of a class have a result, even if it has no rows.
-const fn has_result(class: Class) -> bool {
+const fn has_result(class: StatementKind) -> bool {
     matches!(
         class,
-        Class::Select
-            | Class::SelectForUpdate
-            | Class::Show
-            | Class::ShowTableStatus
-            | Class::Explain
-            | Class::Describe
+        StatementKind::Select
+            | StatementKind::SelectForUpdate
+            | StatementKind::Show
+            | StatementKind::ShowTableStatus
+            | StatementKind::Explain
+            | StatementKind::Describe
     )
 }
 

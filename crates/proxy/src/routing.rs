@@ -1,14 +1,12 @@
 //! Finding out what statements are and where they go.
 //!
 //! - [`routes`]: what the configuration says, compiled once for all workers;
-//! - [`facts`]: what matters for that of what is known of a statement;
 //! - [`explain`](mod@explain): the same, written down;
 //! - [`plan`]: what follows from a statement's shape;
 //! - [`reader`]: what is found out about a statement from its text;
 //! - [`seen`] and [`shapes`]: what a worker remembers of statements for that.
 
 pub(crate) mod explain;
-pub(crate) mod facts;
 pub(crate) mod plan;
 mod reader;
 pub(crate) mod routes;
@@ -20,13 +18,12 @@ use std::sync::Arc;
 
 use route::{
     AccessMode, Account, Asked, Caller, Destination, Injections, Mirror, Query, Ruling, Session, Sighting,
-    Statement, Verdict, Verdicts, destination,
+    Statement, StatementPlan, Verdict, Verdicts, destination,
 };
 use sql::{Hints, hint};
 
 use crate::clock::unix_ms;
 use crate::limits::JUDGED_BYTES_MAX;
-pub(crate) use plan::StatementPlan;
 pub(crate) use reader::Reading;
 use reader::{Found, Reader};
 use routes::Routes;
@@ -174,10 +171,9 @@ impl Routing {
     pub(crate) fn judge(&mut self, text: &[u8], is_whole: bool, at: &Circumstances<'_>) -> Judged {
         let text = text.get(..JUDGED_BYTES_MAX).unwrap_or(text);
         let Some(options) = &self.routes.digests else {
-            let plan = StatementPlan::of(text, is_whole, at.reading);
-            let statement =
-                Statement { text, digest: None, digest_text: &[], hints: None, facts: plan.facts };
-            let judged = decide(&self.routes, &mut self.verdicts, statement, plan, is_whole, at);
+            let plan = plan::of(text, is_whole, at.reading);
+            let statement = Statement { text, digest: None, digest_text: &[], hints: None, plan };
+            let judged = decide(&self.routes, &mut self.verdicts, statement, is_whole, at);
             return self.screen(text, judged, at);
         };
         let Found { digest, shown, comment, plan, clear } =
@@ -191,15 +187,14 @@ impl Routing {
         if trivial && hints.is_none() && at.mirror.is_none() {
             // Neither rules nor the split have anything to say.
             let pairs = &self.routes.pairs;
-            let destination = destination(&self.silence, at.account, at.session, plan.facts, pairs, false);
+            let destination = destination(&self.silence, at.account, at.session, plan, pairs, false);
             let screened = Screened { flag: at.flag_in, clear, ..Screened::PASSED };
             let judged = Judged { digest: Some(digest), plan, destination, screened, orders: None };
             return self.screen(text, judged, at);
         }
         let hints = hints.as_ref();
-        let statement =
-            Statement { text, digest: Some(digest), digest_text: shown, hints, facts: plan.facts };
-        let mut judged = decide(&self.routes, &mut self.verdicts, statement, plan, is_whole, at);
+        let statement = Statement { text, digest: Some(digest), digest_text: shown, hints, plan };
+        let mut judged = decide(&self.routes, &mut self.verdicts, statement, is_whole, at);
         judged.screened.clear = clear;
         self.screen(text, judged, at)
     }
@@ -235,7 +230,6 @@ fn decide(
     routes: &Routes,
     verdicts: &mut Verdicts,
     statement: Statement<'_>,
-    plan: StatementPlan,
     is_whole: bool,
     at: &Circumstances<'_>,
 ) -> Judged {
@@ -254,12 +248,12 @@ fn decide(
     let decision = verdicts.decide(&query);
     let text = decision.text.filter(|_| is_whole);
     let plan = match &text {
-        Some(text) => StatementPlan::of(text, is_whole, at.reading),
-        None => plan,
+        Some(text) => plan::of(text, is_whole, at.reading),
+        None => statement.plan,
     };
     let (verdict, split_on) = (&*decision.verdict, routes.split_on);
     let screened = Screened { flag: verdict.flag_out, ..Screened::PASSED };
-    let destination = destination(verdict, at.account, at.session, plan.facts, &routes.pairs, split_on);
+    let destination = destination(verdict, at.account, at.session, plan, &routes.pairs, split_on);
     let orders = if text.is_some() || verdict.says_more_than_where() {
         let compares = |place: &u32| routes.rules.rule(*place).is_some_and(|rule| rule.extras().compare);
         let compare = verdict.extras && verdict.matched.iter().any(compares);

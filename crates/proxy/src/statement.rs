@@ -6,9 +6,9 @@
 //! understood here for certain is the server's, which knows its language best.
 
 pub(crate) mod ask;
-pub(crate) mod class;
 pub(crate) mod kill;
 pub(crate) mod naming;
+pub(crate) mod set_use;
 mod words;
 
 pub(crate) use ask::Ask;

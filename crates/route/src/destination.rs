@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::query::Facts;
+use crate::plan::StatementPlan;
 use crate::split::{Pairs, Split, split};
 use crate::verdict::{Source, Verdict};
 
@@ -153,7 +153,7 @@ pub fn destination(
     verdict: &Verdict,
     account: Account,
     session: &Session,
-    facts: Facts,
+    plan: StatementPlan,
     pairs: &Pairs,
     split_on: bool,
 ) -> Destination {
@@ -176,7 +176,7 @@ pub fn destination(
         (Some(hostgroup), _) if account.transaction_persistent => (hostgroup, Why::Transaction),
         (_, Some(hostgroup)) => (hostgroup, Why::Verdict(verdict.source)),
         _ if split_on => {
-            let split = split(facts, session, verdict.access_mode, account.default_hostgroup, pairs);
+            let split = split(plan, session, verdict.access_mode, account.default_hostgroup, pairs);
             (split.hostgroup, Why::Split(split))
         }
         _ => (account.default_hostgroup, Why::Default),

@@ -10,7 +10,8 @@ use crate::destination::{Account, Destination, Session, Why, destination};
 use crate::firewall::{Asked, Firewall};
 use crate::injection::Injections;
 use crate::limits::{EXPLAINED_STEPS_MAX, EXPLAINED_TEXT_BYTES_MAX};
-use crate::query::{Facts, Query, said};
+use crate::plan::{StatementPlan, said};
+use crate::query::Query;
 use crate::record::{Miss, Record};
 use crate::rule::Rule;
 use crate::rules::Rules;
@@ -39,7 +40,7 @@ pub struct Situation<'a> {
     /// What the statement must see with this verdict in this hostgroup, if that is anything.
     pub must_see: &'a dyn Fn(&Verdict, u32) -> Option<MustSee>,
     /// What a text does that rules have put in the place of the statement's.
-    pub facts_of: &'a dyn Fn(&[u8]) -> Facts,
+    pub plan_of: &'a dyn Fn(&[u8]) -> StatementPlan,
     /// What about the statement would keep the session from giving its connection back.
     pub pins: &'a [&'a str],
 }
@@ -96,10 +97,7 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
     let mut notes = Notes::default();
     notes.push(session(query, situation.session));
     notes.push(Step::Digest { digest: statement.digest, text: shown(statement.digest_text) });
-    notes.push(Step::Shape {
-        kind: statement.facts.kind.name(),
-        effects: said(statement.facts.effects).collect(),
-    });
+    notes.push(Step::Shape { kind: statement.plan.name(), effects: said(statement.plan.effects).collect() });
     let walked = chain::judge(rules, Over::All, query, &mut notes);
     let mut verdict = Cow::Owned(walked.verdict);
     chain::finish(&mut verdict, query, &mut notes);
@@ -107,7 +105,7 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
         &verdict,
         situation.account,
         situation.session,
-        walked.text.as_deref().map_or(statement.facts, situation.facts_of),
+        walked.text.as_deref().map_or(statement.plan, situation.plan_of),
         situation.pairs,
         situation.split_on,
     );

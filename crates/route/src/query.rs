@@ -3,7 +3,8 @@
 use std::hash::{Hash as _, Hasher as _};
 
 use sql::Hints;
-use sql::shape::Effects;
+
+use crate::plan::StatementPlan;
 
 /// A statement and what is known of it from its text alone.
 #[derive(Clone, Copy, Debug)]
@@ -17,87 +18,7 @@ pub struct Statement<'a> {
     /// What its first comment asks for.
     pub hints: Option<&'a Hints<'a>>,
     /// What it does.
-    pub facts: Facts,
-}
-
-/// What a statement does, as far as it matters for where it may go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Facts {
-    /// What it is.
-    pub kind: Kind,
-    /// What it does besides returning rows. Empty only if that is proven.
-    pub effects: Effects,
-    /// Whether it reads a table.
-    pub tables: bool,
-}
-
-impl Facts {
-    /// What does nothing.
-    pub const NOTHING: Self = Self { kind: Kind::Other, effects: Effects::empty(), tables: false };
-}
-
-/// Nothing is known.
-impl Default for Facts {
-    fn default() -> Self {
-        Self { kind: Kind::Other, effects: Effects::UNKNOWN, tables: true }
-    }
-}
-
-/// What a statement is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Returns rows and may do more: SELECT, TABLE, VALUES.
-    Read,
-    /// `START TRANSACTION` or `BEGIN`.
-    Begin {
-        /// `READ ONLY`.
-        read_only: bool,
-    },
-    /// `COMMIT`.
-    Commit,
-    /// `ROLLBACK` of the transaction.
-    Rollback,
-    /// Anything else.
-    Other,
-}
-
-impl Kind {
-    /// A word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Begin { read_only: false } => "start of a transaction",
-            Self::Begin { read_only: true } => "start of a read-only transaction",
-            Self::Commit => "commit",
-            Self::Rollback => "rollback",
-            Self::Other => "other",
-        }
-    }
-}
-
-/// What explanations say about effects, the most important one first.
-const SAID: [(Effects, &str); 16] = [
-    (Effects::UNKNOWN, "it could not be understood"),
-    (Effects::WRITES, "it writes"),
-    (Effects::COMMITS, "it commits"),
-    (Effects::LOCKS, "it locks"),
-    (Effects::READS_LAST, "it asks about the statement before"),
-    (Effects::FUNCTION, "it calls a function that may write"),
-    (Effects::NAMED_LOCKS, "it uses a lock of the user's"),
-    (Effects::SEQUENCE, "it takes a value of a sequence"),
-    (Effects::LAST_INSERT_ID, "it uses LAST_INSERT_ID"),
-    (Effects::COUNTS_ROWS, "its rows are counted for FOUND_ROWS"),
-    (Effects::FILE, "it writes its result into a file or variables"),
-    (Effects::TEMPORARY_TABLE, "it makes or drops a temporary table"),
-    (Effects::USER_VARIABLES, "it uses user variables"),
-    (Effects::SESSION, "it changes the session"),
-    (Effects::SERVER, "it is about the server"),
-    (Effects::SAVEPOINT, "it sets a savepoint"),
-];
-
-/// What is said about each of these effects, the most important one first.
-pub(crate) fn said(effects: Effects) -> impl Iterator<Item = &'static str> {
-    SAID.iter().filter(move |(effect, _)| effects.intersects(*effect)).map(|(_, text)| *text)
+    pub plan: StatementPlan,
 }
 
 /// Who sends a statement, as far as remembered verdicts depend on it. Made when a session begins

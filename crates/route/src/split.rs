@@ -6,11 +6,12 @@
 
 use std::collections::HashMap;
 
+use sql::StatementKind;
 use sql::hint::AccessMode;
 use sql::shape::Effects;
 
 use crate::destination::{Hold, Session};
-use crate::query::{Facts, Kind, said};
+use crate::plan::{StatementPlan, said};
 
 /// Writers and their readers.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -114,16 +115,17 @@ impl Reason {
 
 /// What no reader does even for a client that asks for one.
 const NEVER_AT_A_READER: Effects = Effects::WRITES
+    .union(Effects::UNKNOWN)
     .union(Effects::LOCKS)
     .union(Effects::COMMITS)
     .union(Effects::NAMED_LOCKS)
     .union(Effects::SEQUENCE)
     .union(Effects::TEMPORARY_TABLE);
 
-/// Where a statement with these facts goes, if nobody but the split decides. `writer` is the user's
+/// Where a statement with this plan goes, if nobody but the split decides. `writer` is the user's
 /// hostgroup.
 pub fn split(
-    facts: Facts,
+    plan: StatementPlan,
     session: &Session,
     asked: Option<AccessMode>,
     writer: u32,
@@ -139,35 +141,36 @@ pub fn split(
     if let Some((hold, hostgroup)) = session.hold {
         return at(Side::Stay, hostgroup, Reason::Held(hold));
     }
-    if facts.effects.intersects(Effects::READS_LAST)
+    if plan.effects.intersects(Effects::READS_LAST)
         && let Some(hostgroup) = session.last_hostgroup
     {
         return at(Side::Stay, hostgroup, Reason::LastResult);
     }
     let Some(reader) = pairs.reader(writer) else { return at(Side::Writer, writer, Reason::NoPair) };
-    match side(facts, session, asked) {
+    match side(plan, session, asked) {
         (true, reason) => at(Side::Reader, reader, reason),
         (false, reason) => at(Side::Writer, writer, reason),
     }
 }
 
 /// Whether a reader may run it, and why or why not.
-fn side(facts: Facts, session: &Session, asked: Option<AccessMode>) -> (bool, Reason) {
+fn side(plan: StatementPlan, session: &Session, asked: Option<AccessMode>) -> (bool, Reason) {
     let asks_for_reader = asked == Some(AccessMode::ReadOnly);
     if asked == Some(AccessMode::ReadWrite) {
         return (false, Reason::Asked);
     }
-    if facts.effects.intersects(NEVER_AT_A_READER) {
-        return (false, Reason::Effects(facts.effects));
+    if plan.effects.intersects(NEVER_AT_A_READER) {
+        return (false, Reason::Effects(plan.effects));
     }
     // It waits where the reads behind it are: at a reader.
-    let effects = facts.effects.difference(Effects::WAITS_FOR_POSITION);
-    match facts.kind {
-        Kind::Begin { read_only: true } => (true, Reason::BeginsReadOnly),
-        Kind::Begin { read_only: false } | Kind::Read if asks_for_reader => (true, Reason::Asked),
-        Kind::Begin { read_only: false } => (false, Reason::Begins),
-        Kind::Commit | Kind::Rollback | Kind::Other if effects.is_empty() => (false, Reason::NotARead),
-        _ if !effects.is_empty() => (false, Reason::Effects(effects)),
+    let effects = plan.effects.difference(Effects::WAITS_FOR_POSITION);
+    let nothing = || if effects.is_empty() { Reason::NotARead } else { Reason::Effects(effects) };
+    match plan.kind {
+        _ if plan.several => (false, nothing()),
+        StatementKind::StartReadOnly => (true, Reason::BeginsReadOnly),
+        kind if asks_for_reader && (kind.begins() || kind.is_select()) => (true, Reason::Asked),
+        kind if kind.begins() => (false, Reason::Begins),
+        kind if !(kind.is_select() && effects.is_empty()) => (false, nothing()),
         _ if !session.autocommit => (false, Reason::AutocommitOff),
         _ => (true, Reason::PlainRead),
     }

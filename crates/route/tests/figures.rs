@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use config::{FastRoute, FirewallMode, FirewallRule, FirewallUser, QueryRule};
-use route::{Asked, Caller, Facts, Firewall, Options, Query, Rules, Statement, Verdicts};
+use route::{Asked, Caller, Firewall, Options, Query, Rules, Statement, StatementPlan, Verdicts};
 
 /// Nanoseconds that a decision takes, at best of seven rounds over `texts`.
 fn cost(rules: &Rules, texts: &[String], patience: u32) -> f64 {
@@ -23,7 +23,7 @@ fn cost(rules: &Rules, texts: &[String], patience: u32) -> f64 {
                     digest: Some(*digest),
                     digest_text: text.as_bytes(),
                     hints: None,
-                    facts: Facts::default(),
+                    plan: StatementPlan::default(),
                 };
                 let query = Query {
                     statement,

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use route::{
-    Account, Caller, Candidate, Facts, Kind, Options, Pairs, Query, Rules, Session, Situation, Statement,
+    Account, Caller, Candidate, Options, Pairs, Query, Rules, Session, Situation, Statement, StatementPlan,
     Verdicts, explain,
 };
 use sql::shape::Effects;
-use sql::{Digest, hint};
+use sql::{Digest, StatementKind, hint};
 
 /// A line `name=value ... | statement`.
 #[derive(Debug)]
@@ -41,18 +41,18 @@ impl<'a> Line<'a> {
 }
 
 /// What the word `kind` means.
-fn facts(word: &str) -> Facts {
+fn facts(word: &str) -> StatementPlan {
     let (kind, effects) = match word {
-        "read" => (Kind::Read, Effects::empty()),
-        "locking-read" => (Kind::Read, Effects::LOCKS),
-        "write" => (Kind::Other, Effects::WRITES),
-        "begin" => (Kind::Begin { read_only: false }, Effects::empty()),
-        "begin-read-only" => (Kind::Begin { read_only: true }, Effects::empty()),
-        "commit" => (Kind::Commit, Effects::empty()),
-        "unknown" => (Kind::Other, Effects::UNKNOWN),
+        "read" => (StatementKind::Select, Effects::empty()),
+        "locking-read" => (StatementKind::Select, Effects::LOCKS),
+        "write" => (StatementKind::Do, Effects::WRITES),
+        "begin" => (StatementKind::Begin, Effects::empty()),
+        "begin-read-only" => (StatementKind::StartReadOnly, Effects::empty()),
+        "commit" => (StatementKind::Commit, Effects::empty()),
+        "unknown" => (StatementKind::Do, Effects::UNKNOWN),
         other => panic!("{other} is no kind"),
     };
-    Facts { kind, effects, tables: true }
+    StatementPlan { kind, effects, tables: true, several: false, may_load: false }
 }
 
 /// What becomes of the statement in `line`, and that the remembering way decides the same.
@@ -72,7 +72,7 @@ fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: boo
             digest: Some(digest.hash()),
             digest_text: digest.shown(),
             hints: comment.as_ref(),
-            facts: facts(line.get("kind").unwrap_or("read")),
+            plan: facts(line.get("kind").unwrap_or("read")),
         },
         caller: &caller,
         client_addr: line.get("from").unwrap_or("10.0.0.7"),
@@ -105,7 +105,7 @@ fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: boo
         injections: None,
         candidates: &candidates,
         must_see: &|_, _| None,
-        facts_of: &|_| Facts::default(),
+        plan_of: &|_| StatementPlan::default(),
         pins: &[],
     };
     let explanation = explain(verdicts.rules(), &query, &situation);

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use config::{FastRoute, QueryRule};
 use proptest::prelude::*;
 use route::{
-    Account, Caller, Facts, Options, Pairs, Query, Rules, Session, Situation, Statement, Verdict, Verdicts,
-    explain,
+    Account, Caller, Options, Pairs, Query, Rules, Session, Situation, Statement, StatementPlan, Verdict,
+    Verdicts, explain,
 };
 
 /// A statement in its circumstances.
@@ -176,7 +176,7 @@ fn fast(verdicts: &mut Verdicts, asked: &Asked) -> (Verdict, Option<Vec<u8>>) {
         digest: asked.digest(),
         digest_text: digest_text.as_bytes(),
         hints: None,
-        facts: Facts::default(),
+        plan: StatementPlan::default(),
     };
     let query = Query {
         statement,
@@ -198,7 +198,7 @@ fn fast(verdicts: &mut Verdicts, asked: &Asked) -> (Verdict, Option<Vec<u8>>) {
         injections: None,
         candidates: &|_| Vec::new(),
         must_see: &|_, _| None,
-        facts_of: &|_| Facts::default(),
+        plan_of: &|_| StatementPlan::default(),
         pins: &[],
     };
     let explained = explain(verdicts.rules(), &query, &situation);
@@ -253,7 +253,7 @@ fn verdicts_are_forgotten_and_found_again() {
             digest: Some(sql::spooky::hash64(&number.to_le_bytes())),
             digest_text: text.as_bytes(),
             hints: None,
-            facts: Facts::default(),
+            plan: StatementPlan::default(),
         };
         let query = Query {
             statement,

@@ -34,7 +34,7 @@ pub use digest::{Digest, Options};
 pub use hint::Hints;
 pub use lexer::{Lexer, Modes};
 pub use outline::Outline;
-pub use shape::Shape;
+pub use shape::{Shape, StatementKind};
 
 /// The example of the README, which is tested with the others.
 #[cfg(doctest)]

@@ -18,7 +18,7 @@ pub(crate) mod pieces;
 mod query;
 mod walk;
 
-pub use self::kind::Kind;
+pub use self::kind::StatementKind;
 pub(crate) use self::walk::statement as of_pieces;
 
 use bitflags::bitflags;
@@ -63,8 +63,8 @@ bitflags! {
         const COMMITS = 1 << 12;
         /// It begins, ends or marks a transaction.
         const TRANSACTION = 1 << 13;
-        /// It changes the session: variables, schema, roles, open handlers, locks of tables, statements
-        /// prepared by name.
+        /// It changes the session: variables, schema, roles, open handlers, locks of tables,
+        /// statements prepared by name.
         const SESSION = 1 << 14;
         /// It locks or frees whole tables or the server.
         const TABLE_LOCKS = 1 << 15;
@@ -132,7 +132,9 @@ pub struct Table {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
     /// What it is.
-    pub kind: Kind,
+    pub kind: StatementKind,
+    /// Whether it is several statements in one text; then `kind` is that of the first.
+    pub several: bool,
     /// Tables that it reads, each once, in order of their names. Views and temporary tables look
     /// the same.
     pub reads: Vec<Table>,
@@ -145,12 +147,10 @@ pub struct Shape {
 impl Shape {
     /// The shape of `sql`, for a session in `modes`.
     ///
-    /// Several statements in one text are [`Kind::Several`], with the tables and effects of all.
+    /// That of several statements in one text has the tables and effects of all.
     /// Invalid UTF-8 in names becomes U+FFFD.
     pub fn of(sql: &[u8], modes: Modes) -> Self {
-        let Some(mut shape) = walk::shape(sql, modes) else {
-            return Self::unknown();
-        };
+        let mut shape = walk::shape(sql, modes);
         for tables in [&mut shape.reads, &mut shape.writes] {
             tables.sort_unstable();
             tables.dedup();
@@ -161,17 +161,17 @@ impl Shape {
 
     /// The shape of what is not understood at all.
     pub fn unknown() -> Self {
-        Self::new(Kind::Unknown, Effects::UNKNOWN | Effects::WRITES)
+        Self::new(StatementKind::Unknown, Effects::UNKNOWN | Effects::WRITES)
     }
 
     /// Whether this reads and does nothing else: no lock, no variable, nothing left behind in the
     /// session. Such a statement may run on any server that has the data, and may be run again.
     /// What a view calls is not seen.
     pub fn is_plain_read(&self) -> bool {
-        self.kind == Kind::Select && !self.effects.intersects(NOT_PLAIN)
+        self.kind.is_select() && !self.several && !self.effects.intersects(NOT_PLAIN)
     }
 
-    fn new(kind: Kind, effects: Effects) -> Self {
-        Self { kind, reads: Vec::new(), writes: Vec::new(), effects }
+    fn new(kind: StatementKind, effects: Effects) -> Self {
+        Self { kind, several: false, reads: Vec::new(), writes: Vec::new(), effects }
     }
 }

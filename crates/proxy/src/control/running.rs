@@ -5,11 +5,11 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use monitor::Gtid;
+use sql::StatementKind;
 use tokio::time::Instant;
 use wire::command::Kind;
 
 use crate::limits::{SHOWN_BUFFERS_MAX, SHOWN_BYTES_MAX};
-use crate::statement::class::Class;
 use observe::digests::Place;
 
 /// What a command is to those who count.
@@ -17,7 +17,7 @@ use observe::digests::Place;
 pub(crate) struct Measured {
     pub(crate) kind: Kind,
     /// `None` if it is no statement whose text is known.
-    pub(crate) class: Option<Class>,
+    pub(crate) class: Option<StatementKind>,
     /// The hash of its digest.
     pub(crate) digest: Option<u64>,
     /// What a query rule says about logging it.
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn buffers_are_lent_and_come_back() {
         let (running, shown, now) = (Running::default(), Shown::default(), Instant::now());
-        let measured = Measured { class: Some(Class::Select), ..Measured::plain(Kind::Query) };
+        let measured = Measured { class: Some(StatementKind::Select), ..Measured::plain(Kind::Query) };
         for _ in 0..3 {
             running.begin(&shown, measured, &[b'x'; 3 * SHOWN_BYTES_MAX], SHOWN_BYTES_MAX, now);
             let (kind, since, text) = running.show().unwrap();

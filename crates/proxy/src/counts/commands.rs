@@ -1,16 +1,19 @@
-//! Statements by their class, and how long they took.
+//! Statements by ProxySQL's command, and how long they took.
 
 use std::cell::Cell;
 use std::time::Duration;
 
-use crate::statement::class::{CLASSES, Class};
 use observe::rows::CommandCounts;
+use sql::StatementKind;
+
+/// How many commands there are.
+const COMMANDS: usize = StatementKind::COMMANDS.len();
 
 /// The longest times of all buckets but the last one, in microseconds.
 const BUCKETS_US: [u64; 11] =
     [100, 500, 1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000];
 
-/// One class.
+/// One command.
 #[derive(Debug, Default)]
 struct Cells {
     count: Cell<u64>,
@@ -20,7 +23,7 @@ struct Cells {
 
 /// The statements of one worker.
 #[derive(Debug)]
-pub(crate) struct Commands(Box<[Cells; CLASSES]>);
+pub(crate) struct Commands(Box<[Cells; COMMANDS]>);
 
 impl Default for Commands {
     fn default() -> Self {
@@ -34,9 +37,9 @@ fn add(cell: &Cell<u64>, n: u64) {
 
 impl Commands {
     /// Counts a statement that took `time`.
-    pub(crate) fn note(&self, class: Class, time: Duration) {
+    pub(crate) fn note(&self, kind: StatementKind, time: Duration) {
         let us = time.as_secs().saturating_mul(1_000_000).saturating_add(time.subsec_micros().into());
-        let cells = &self.0[class as usize];
+        let cells = &self.0[kind.command() as usize];
         add(&cells.count, 1);
         add(&cells.total_us, us);
         // Most statements are in the first ones.
@@ -44,15 +47,15 @@ impl Commands {
         add(&cells.buckets[bucket], 1);
     }
 
-    /// All classes, in their order.
+    /// All commands, in ProxySQL's order.
     pub(crate) fn counts(&self) -> Vec<CommandCounts> {
-        let class = |(class, cells): (&Class, &Cells)| CommandCounts {
-            command: class.name(),
+        let counts = |(kind, cells): (&StatementKind, &Cells)| CommandCounts {
+            command: kind.name(),
             count: cells.count.get(),
             total_us: cells.total_us.get(),
             buckets: std::array::from_fn(|bucket| cells.buckets[bucket].get()),
         };
-        Class::ALL.iter().zip(&*self.0).map(class).collect()
+        StatementKind::COMMANDS.iter().zip(&*self.0).map(counts).collect()
     }
 }
 
@@ -65,9 +68,9 @@ mod tests {
         let commands = Commands::default();
         let times = [0, 100, 101, 500, 1_000, 9_999, 10_000_000, 10_000_001, u64::from(u32::MAX)];
         for us in times {
-            commands.note(Class::Select, Duration::from_micros(us));
+            commands.note(StatementKind::Select, Duration::from_micros(us));
         }
-        commands.note(Class::Unknown, Duration::from_nanos(100_999));
+        commands.note(StatementKind::Unknown, Duration::from_nanos(100_999));
         let counts = commands.counts();
         let of = |name| counts.iter().find(|class| class.command == name).unwrap();
         assert_eq!(of("SELECT").buckets, [2, 2, 1, 0, 1, 0, 0, 0, 0, 0, 1, 2]);

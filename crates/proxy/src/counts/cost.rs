@@ -6,12 +6,12 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
+use sql::StatementKind;
 use tokio::time::Instant;
 use wire::command::Kind;
 
 use super::{Counter, Counts};
 use crate::control::running::{Measured, Running, Shown};
-use crate::statement::class::Class;
 use observe::digests::{Done, Names};
 
 /// Different statements that a worker sees.
@@ -32,7 +32,7 @@ fn what_the_statistics_of_a_statement_cost() {
         counts.note(Counter::Questions);
         let digest = black_box((n % DIGESTS).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let place = counts.digests.enter(&who, 0, digest, || text[..].into());
-        let class = Some(black_box(Class::Select));
+        let class = Some(black_box(StatementKind::Select));
         let measured =
             Measured { class, digest: Some(digest), place, bytes: 36, ..Measured::plain(Kind::Query) };
         running.begin(&shown, measured, black_box(text), 1024, Instant::now());
@@ -42,7 +42,7 @@ fn what_the_statistics_of_a_statement_cost() {
         if let Some(place) = measured.place {
             counts.digests.note(place, &done, 1);
         }
-        counts.commands.note(Class::Select, took);
+        counts.commands.note(StatementKind::Select, took);
         counts.add(Counter::QueryNanoseconds, done.took.subsec_nanos().into());
         running.rest(&shown);
     };

@@ -68,7 +68,7 @@ pub(super) async fn run(worker: &Rc<Worker>, copy: Copy) -> Result<(), String> {
     let outcome = until_broken_off(worker, &server, answer)
         .await
         .map_err(|off| format!("{}: {}", server.endpoint(), Gone::Off(off)))??;
-    let leaves_nothing = !judged.plan.facts.effects.intersects(LEAVES_SOMETHING) && is_at_rest(outcome);
+    let leaves_nothing = !judged.plan.effects.intersects(LEAVES_SOMETHING) && is_at_rest(outcome);
     worker.mirrors.idle.put(worker, login, backend, leaves_nothing);
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! The decision about a statement once more, written down. Takes the same steps as
 //! [`Routing::judge`](super::Routing::judge), remembers nothing, and counts nothing.
 
-use route::{Candidate, Explanation, Facts, Hints, MustSee, Query, Situation, Statement, Verdict};
-use sql::shape::{Effects, Kind};
-use sql::{Digest, Modes, Shape, hint};
+use route::{Candidate, Explanation, Hints, MustSee, Query, Situation, Statement, StatementPlan, Verdict};
+use sql::shape::Effects;
+use sql::{Digest, Modes, Shape, StatementKind, hint};
 
 use super::routes::Routes;
-use super::{Circumstances, StatementPlan, facts};
+use super::{Circumstances, plan};
 use crate::clock::unix_ms;
 use crate::limits::JUDGED_BYTES_MAX;
 
@@ -23,7 +23,7 @@ pub(crate) fn explain(
 ) -> Option<Explanation> {
     let text = text.get(..JUDGED_BYTES_MAX).unwrap_or(text);
     let shape = Shape::of(text, Modes::default());
-    if shape.kind == Kind::Empty {
+    if shape.kind == StatementKind::Empty {
         return None;
     }
     let mut digest = Digest::default();
@@ -32,11 +32,11 @@ pub(crate) fn explain(
         digest.facts().first_comment.map(|comment| comment.of(text))
     });
     let mut hints = comment.map(hint::parse).filter(|hints| *hints != Hints::default());
-    let facts = match &routes.digests {
-        _ if !is_whole => Facts::default(),
-        Some(_) if at.reading.is_in_doubt(&digest, text) => Facts::default(),
-        None if at.reading.doubts(text, true, true) => Facts::default(),
-        _ => facts::facts(&shape),
+    let plan = match &routes.digests {
+        _ if !is_whole => StatementPlan::unknown(shape.kind),
+        Some(_) if at.reading.is_in_doubt(&digest, text) => StatementPlan::unknown(shape.kind),
+        None if at.reading.doubts(text, true, true) => StatementPlan::unknown(shape.kind),
+        _ => StatementPlan::of(&shape),
     };
     let found = digest.facts();
     let clear = is_whole && found.clear && !at.reading.misreads(text, found.escapes);
@@ -49,7 +49,7 @@ pub(crate) fn explain(
             digest: routes.digests.as_ref().map(|_| digest.hash()),
             digest_text: digest.shown(),
             hints: hints.as_ref(),
-            facts,
+            plan,
         },
         caller: at.caller,
         client_addr: at.client_addr,
@@ -70,7 +70,7 @@ pub(crate) fn explain(
         injections: routes.injections.as_ref(),
         candidates,
         must_see,
-        facts_of: &|text| StatementPlan::of(text, is_whole, at.reading).facts,
+        plan_of: &|text| plan::of(text, is_whole, at.reading),
         pins: &pins,
     };
     Some(route::explain(&routes.rules, &query, &situation))

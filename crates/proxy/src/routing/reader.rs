@@ -1,11 +1,10 @@
 //! What a worker finds out about statements from their texts, with what it remembers for that.
 
-use route::Facts;
+use route::StatementPlan;
 use sql::digest::Span;
-use sql::{Digest, Modes, Options, Shape, outline};
+use sql::{Digest, Modes, Options, Shape, StatementKind, outline};
 
-use super::facts;
-use super::plan::StatementPlan;
+use super::plan;
 use super::seen::{Known, Seen};
 use super::shapes::Shapes;
 use crate::limits::JUDGED_BYTES_MAX;
@@ -63,9 +62,10 @@ impl Reader {
         self.digest.read(text, options);
         let found = *self.digest.facts();
         let doubts = reading.doubts(text, found.escapes, found.quotes);
-        let facts = if is_whole && !doubts { self.facts(text) } else { Facts::default() };
+        let mut plan = if is_whole && !doubts { self.plan(text) } else { unknown(text) };
+        plan.several |= found.statements > 1;
         let clear = is_whole && found.clear && !reading.misreads(text, found.escapes);
-        let plan = StatementPlan::new(text, facts, found.statements > 1, clear && !doubts);
+        let plan = plan::loading(plan, text, clear && !doubts);
         if let Some(vacancy) = vacancy.filter(|_| !doubts) {
             self.seen.learn(vacancy, || Known::new(text, &self.digest, plan));
         }
@@ -100,11 +100,15 @@ impl Reader {
         self.seen = Seen::default();
     }
 
-    /// What the statement does whose digest was just made.
-    fn facts(&mut self, text: &[u8]) -> Facts {
+    /// What follows from the shape of the statement whose digest was just made.
+    fn plan(&mut self, text: &[u8]) -> StatementPlan {
         let digest = &self.digest;
         let look = || {
-            if may_call(digest) { Facts::default() } else { facts::facts(&Shape::of(text, Modes::default())) }
+            if may_call(digest) {
+                unknown(text)
+            } else {
+                StatementPlan::of(&Shape::of(text, Modes::default()))
+            }
         };
         if digest.facts().sound { self.shapes.get(digest.hash(), look) } else { look() }
     }
@@ -118,7 +122,7 @@ impl Known {
             digest: self.digest,
             shown: &self.shown,
             comment: self.comment,
-            plan: if doubts { self.plan.in_doubt(text) } else { self.plan },
+            plan: if doubts { plan::loading(self.plan.in_doubt(), text, false) } else { self.plan },
             // Without that there is no outline.
             clear: !reading.misreads(text, self.escapes),
         }
@@ -145,6 +149,11 @@ impl Reading {
     }
 }
 
+/// What is known of a statement by its first words.
+fn unknown(text: &[u8]) -> StatementPlan {
+    StatementPlan::unknown(StatementKind::of(text))
+}
+
 /// Whether a text in double quotes is in front of a parenthesis: in the mode `ANSI_QUOTES` this
 /// calls a function.
 fn may_call(digest: &Digest) -> bool {
@@ -156,10 +165,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::routing::facts::facts;
 
     /// Statements, with a number or a string in the place of each `N` and `S`.
-    const TEMPLATES: [&str; 22] = [
+    const TEMPLATES: [&str; 23] = [
         "SELECT c FROM t WHERE id = N AND name = S",
         "SELECT N",
         "SELECT S FOR UPDATE",
@@ -182,6 +190,7 @@ mod tests {
         "/* c */ SELECT * FROM t WHERE a = S",
         "CREATE USER S IDENTIFIED BY S",
         "SHOW TABLES LIKE S",
+        "CREATE DEFINER=S VIEW v AS SELECT N",
     ];
 
     /// The template with these values in their places.
@@ -240,7 +249,8 @@ mod tests {
         let gbk = Reading { two_byte_quotes: true, ..Reading::default() };
         let texts = ["SELECT 'a'", "SELECT 'a'", "SELECT 'a'", "SELECT '\u{e9};'"].map(str::to_owned);
         let of = |count| plan(&texts.iter().take(count).collect::<Vec<_>>(), gbk);
-        assert_eq!(of(3).facts, facts(&Shape::of(b"SELECT 'a'", Modes::default())));
-        assert_eq!((of(4).facts, of(4).may_load), (Facts::default(), true));
+        assert_eq!(of(3), StatementPlan::of(&Shape::of(b"SELECT 'a'", Modes::default())));
+        let unknown = StatementPlan::unknown(StatementKind::Select);
+        assert_eq!(of(4), StatementPlan { may_load: true, ..unknown });
     }
 }

@@ -1,10 +1,10 @@
 //! Statements that a worker has seen lately, by their outlines: what was found out about one holds
 //! for all that differ from it in plain values.
 
+use route::StatementPlan;
 use sql::digest::Span;
 use sql::{Digest, Outline, outline};
 
-use super::plan::StatementPlan;
 use crate::limits::SEEN_SETS;
 
 /// Places for statements whose hashes end with the same bits.

@@ -147,6 +147,6 @@ fn add_types(command: &mut Vec<u8>, values: usize, types: &[u8]) -> bool {
 fn is_usual(prepared: &Prepared, payload: &[u8]) -> bool {
     prepared.unsent.is_empty()
         && !prepared.is_at_home()
-        && !prepared.what.plan.facts.effects.intersects(Effects::READS_LAST)
+        && !prepared.what.plan.effects.intersects(Effects::READS_LAST)
         && !opens_cursor(payload)
 }

@@ -1,6 +1,7 @@
 //! Between two statements: connections that nothing binds to the session are laid aside, where
 //! another session may get them, and taken back with the next command if they are still there.
 
+use sql::StatementKind;
 use sql::shape::Effects;
 use wire::StatusFlags;
 use wire::reply::{End, Outcome};
@@ -13,7 +14,6 @@ use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
 use crate::state::results::LastId;
 use crate::state::substitute::{Counted, Unknown};
-use crate::statement::class::Class;
 
 /// What may change `LAST_INSERT_ID()`.
 const CHANGES_LAST_ID: Effects =
@@ -34,7 +34,7 @@ const fn diagnoses(effects: Effects) -> bool {
 /// A statement, as far as its own answer is concerned.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent {
-    class: Option<Class>,
+    class: Option<StatementKind>,
     /// Whether it reads or writes tables for certain.
     tables: bool,
     effects: Effects,
@@ -43,8 +43,8 @@ pub(super) struct Sent {
 impl Sent {
     /// What was decided about is being sent.
     pub(super) const fn new(decided: &Decided) -> Self {
-        let tables = decided.plan.facts.tables && !decided.plan.facts.effects.intersects(UNKNOWN);
-        Self { class: decided.plan.class, tables, effects: decided.plan.facts.effects }
+        let tables = decided.plan.tables && !decided.plan.effects.intersects(UNKNOWN);
+        Self { class: decided.plan.statement(), tables, effects: decided.plan.effects }
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Ran {
     /// Whether one was sent while others were not answered: which end is whose is not told apart.
     pub(super) is_ahead: bool,
     /// What kind of statement the one is that is answered next, or was answered last.
-    pub(super) class: Option<Class>,
+    pub(super) class: Option<StatementKind>,
     /// Whether it reads or writes tables for certain.
     pub(super) tables: bool,
     /// Whether `FOUND_ROWS()` was set by one of them, as far as is known.
@@ -83,7 +83,7 @@ impl Ran {
         if !ahead {
             self.work_at(Some(Sent::new(decided)));
         }
-        self.effects = self.effects.union(decided.plan.facts.effects);
+        self.effects = self.effects.union(decided.plan.effects);
         self.statements = self.statements.saturating_add(1 + decided.plan.several as u32);
         self.is_ahead |= ahead;
     }
@@ -113,17 +113,24 @@ impl Ran {
             return Counted { changed, ..before };
         }
         (self.end, self.rows) = (Some(outcome.end), outcome.rows);
-        let returns_rows =
-            matches!(self.class, Some(Class::Select | Class::Show | Class::Explain | Class::Describe));
+        let returns_rows = matches!(
+            self.class,
+            Some(
+                StatementKind::Select
+                    | StatementKind::Show
+                    | StatementKind::Explain
+                    | StatementKind::Describe
+            )
+        );
         let is_error = matches!(outcome.end, End::Err { .. });
         let has_rows = outcome.rows > 0
             || outcome.ends_rows
             || returns_rows && affected.is_none_or(|affected| affected == 0);
         let counts = match self.class {
             _ if is_error => false,
-            Some(Class::Select | Class::Execute) => has_rows,
+            Some(StatementKind::Select | StatementKind::Execute) => has_rows,
             // What tells of the statement before leaves it as it was.
-            Some(Class::Show | Class::Describe) => {
+            Some(StatementKind::Show | StatementKind::Describe) => {
                 !self.last.intersects(Effects::READS_LAST) || self.last.intersects(Effects::COUNTS_ROWS)
             }
             _ => false,
@@ -146,7 +153,7 @@ impl Ran {
     /// Whether the last one was a `GET DIAGNOSTICS`, which leaves what it asks about as it was,
     /// unless it warns.
     fn is_diagnosis(&self) -> bool {
-        self.class == Some(Class::Unknown) && diagnoses(self.last)
+        self.class == Some(StatementKind::Diagnostics) && diagnoses(self.last)
     }
 
     /// Whether there may be one among those that ran.
@@ -164,7 +171,7 @@ impl Ran {
     fn tells_key(&self) -> bool {
         let is_one = self.statements <= 1 && !self.is_ahead && self.rows == 0;
         // MariaDB does not say it of what comes from a file.
-        is_one && self.class != Some(Class::Load) && !self.effects.intersects(HIDES_LAST_ID)
+        is_one && self.class != Some(StatementKind::Load) && !self.effects.intersects(HIDES_LAST_ID)
     }
 
     /// Whether the last one has left `FOUND_ROWS()` as it was. Where servers differ, this is
@@ -172,7 +179,10 @@ impl Ran {
     fn keeps_found(&self) -> bool {
         matches!(self.end, Some(End::Err { .. }))
             || self.is_single()
-                && !matches!(self.class, None | Some(Class::Select | Class::Call | Class::Execute))
+                && !matches!(
+                    self.class,
+                    None | Some(StatementKind::Select | StatementKind::Call | StatementKind::Execute)
+                )
     }
 
     /// Whether the last one was the only one.
@@ -462,25 +472,25 @@ mod tests {
                 ran.note_end(Outcome { end, rows, ends_rows: rows > 0 }, Counted { changed: 1, found: 9 });
             (counted.changed, counted.found)
         };
-        assert_eq!(of(Class::Select, Effects::empty(), 0, 4), (-1, 4));
+        assert_eq!(of(StatementKind::Select, Effects::empty(), 0, 4), (-1, 4));
         assert_eq!(
-            of(Class::Select, Effects::empty(), 0, 0),
+            of(StatementKind::Select, Effects::empty(), 0, 0),
             (0, 0),
             "into variables, of which there was nothing"
         );
-        assert_eq!(of(Class::Select, Effects::FILE, 3, 0), (3, 9), "into a file");
-        assert_eq!(of(Class::Update, Effects::WRITES, 2, 0), (2, 9));
-        assert_eq!(of(Class::Insert, Effects::WRITES, 0, 1), (-1, 9), "RETURNING");
-        assert_eq!(of(Class::Commit, Effects::empty(), 0, 0), (0, 9));
-        assert_eq!(of(Class::Show, Effects::READS_LAST, 0, 2), (-1, 9), "SHOW WARNINGS");
-        assert_eq!(of(Class::Show, Effects::empty(), 0, 2), (-1, 2));
-        assert_eq!(of(Class::Explain, Effects::empty(), 0, 2), (-1, 9));
+        assert_eq!(of(StatementKind::Select, Effects::FILE, 3, 0), (3, 9), "into a file");
+        assert_eq!(of(StatementKind::Update, Effects::WRITES, 2, 0), (2, 9));
+        assert_eq!(of(StatementKind::Insert, Effects::WRITES, 0, 1), (-1, 9), "RETURNING");
+        assert_eq!(of(StatementKind::Commit, Effects::empty(), 0, 0), (0, 9));
+        assert_eq!(of(StatementKind::Show, Effects::READS_LAST, 0, 2), (-1, 9), "SHOW WARNINGS");
+        assert_eq!(of(StatementKind::Show, Effects::empty(), 0, 2), (-1, 2));
+        assert_eq!(of(StatementKind::Explain, Effects::empty(), 0, 2), (-1, 9));
         let counts = Effects::READS_LAST.union(Effects::COUNTS_ROWS);
-        assert_eq!(of(Class::Show, counts, 0, 1), (-1, 1), "SHOW COUNT(*) WARNINGS");
+        assert_eq!(of(StatementKind::Show, counts, 0, 1), (-1, 1), "SHOW COUNT(*) WARNINGS");
         let asks = Effects::READS_LAST.union(Effects::SETS_USER_VARIABLES);
-        assert_eq!(of(Class::Unknown, asks, 0, 0), (1, 9), "GET DIAGNOSTICS");
-        assert_eq!(of(Class::Unknown, Effects::READS_LAST, 0, 0), (0, 9), "DO ROW_COUNT()");
-        let mut ran = Ran { class: Some(Class::Select), ..Ran::default() };
+        assert_eq!(of(StatementKind::Diagnostics, asks, 0, 0), (1, 9), "GET DIAGNOSTICS");
+        assert_eq!(of(StatementKind::Do, Effects::READS_LAST, 0, 0), (0, 9), "DO ROW_COUNT()");
+        let mut ran = Ran { class: Some(StatementKind::Select), ..Ran::default() };
         let ping = ran
             .note_end(Outcome { end: ok(0), rows: 0, ends_rows: false }, Counted { changed: -1, found: 9 });
         assert_eq!(ping, Counted { changed: 1, found: 9 });

@@ -45,8 +45,7 @@ impl Session {
         if self.lacks_types(kind, self.io.front(), id) {
             return Err(self.refuse_here(kind, &ClientError::NeedReprepare).await.into());
         }
-        let is_told =
-            kind == Kind::StmtExecute && prepared.what.plan.facts.effects.intersects(Effects::READS_LAST);
+        let is_told = kind == Kind::StmtExecute && prepared.what.plan.effects.intersects(Effects::READS_LAST);
         // MariaDB takes a value in parts for what the value before was: behind a number it is the
         // address of its bytes.
         let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();

@@ -86,7 +86,7 @@ impl Session {
         let flight = self.flight();
         (flight.ahead, flight.wants_new) = (Ahead::Nothing, false);
         let hostgroup = reached?;
-        if decided.plan.facts.effects.intersects(NEEDS_LAST_ID) {
+        if decided.plan.effects.intersects(NEEDS_LAST_ID) {
             self.bring_last_id(kind, decided).await?;
         }
         if self.has_to_prepare(kind, &self.io.backlog, decided)

@@ -81,7 +81,7 @@ impl Session {
         let session = self.course.session(self.status);
         let here = Some(decided.hostgroup);
         session.transaction == here
-            || session.last_hostgroup == here && decided.plan.facts.effects.intersects(Effects::READS_LAST)
+            || session.last_hostgroup == here && decided.plan.effects.intersects(Effects::READS_LAST)
     }
 
     /// Whether the session has left something in this hostgroup that its statements need, so that

@@ -2,6 +2,7 @@
 
 use std::task::{Context, Poll, ready};
 
+use route::StatementPlan;
 use tokio::time::Instant;
 use wire::command::{Kind, Query};
 use wire::frame::{HEADER_LEN, Header, MessageScanner};
@@ -21,7 +22,6 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
 use crate::limits::FILLS_PER_TURN;
-use crate::routing::StatementPlan;
 use crate::routing::plan::may_begin_with_load;
 
 /// The command byte of `COM_STMT_EXECUTE`.

@@ -22,9 +22,9 @@ use std::sync::Arc;
 
 use observe::digests::Who;
 use pool::ShelfTicket;
-use route::{Account, Caller, Destination, Why};
-use sql::Condition;
+use route::{Account, Caller, Destination, StatementPlan, Why};
 use sql::shape::Effects;
+use sql::{Condition, StatementKind};
 use tokio::time::Instant;
 use wire::StatusFlags;
 
@@ -32,12 +32,11 @@ use crate::alike::Beginning;
 use crate::backend::{Ahead, Asker, Backend, Candidate, Execution, Left, Passport};
 use crate::client::login::Identity;
 use crate::error::ClientError;
-use crate::routing::{Judged, Reading, StatementPlan};
+use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;
 use crate::state::overheard::Overheard;
 use crate::state::substitute::Counted;
 use crate::state::{Mark, Pin, Pins, Results, Setting, Settings};
-use crate::statement::class::{Class, classify};
 
 use super::aside::Ran;
 use super::decided::{Decided, Next, Reply};
@@ -276,22 +275,19 @@ impl Course {
         let text = orders.as_ref().and_then(|orders| orders.text.as_deref()).unwrap_or(text);
         let conditional = Condition::of(text);
         let text = match conditional {
-            Some((inside, _)) if classify(inside) == Class::Set => {
-                plan.class = Some(Class::Set);
+            // A comment that no server executes may stand in front.
+            Some((inside, _)) if StatementKind::of(inside) == StatementKind::Set => {
+                plan.kind = StatementKind::Set;
                 inside
             }
             _ => text,
         };
-        let StatementPlan { facts, several, .. } = plan;
-        let class = plan.class.unwrap_or(Class::Unknown);
+        let StatementPlan { kind, effects, several, .. } = plan;
         let at = At { schema: self.caller.schema(), two_byte_quotes: self.two_byte_quotes };
-        let mut change = if several {
-            Change::of_several(facts.effects, class, text)
-        } else {
-            Change::of_one(facts, class, text, at)
-        };
+        let mut change =
+            if several { Change::of_several(effects, kind, text) } else { Change::of_one(plan, text, at) };
         if !several && conditional.is_none() {
-            change.calls = self.calls(&change, class, text, status);
+            change.calls = self.calls(&change, kind, text, status);
         }
         let change = match conditional {
             Some((_, condition)) if !change.is_empty() => Change::within(condition, change),
@@ -300,7 +296,7 @@ impl Course {
         // It may be that variable which is set.
         let is_unknown_setting = change.marks.contains(&Mark::begin(Pin::Setting));
         if is_unknown_setting {
-            plan.facts.effects = facts.effects.union(SETS_LAST_ID);
+            plan.effects |= SETS_LAST_ID;
         }
         let change = (!change.is_empty()).then(|| Box::new(change));
         let (hostgroup, is_split, answer) = match destination {
@@ -315,7 +311,7 @@ impl Course {
         };
         // Servers commit a transaction when another one begins. One that only reads may have been
         // at a reader.
-        let commits_first = matches!(facts.kind, route::Kind::Begin { .. })
+        let commits_first = kind.begins()
             && status.contains(StatusFlags::IN_TRANSACTION)
             && self.hostgroup != self.account.hostgroup()
             && self.pins.locked_on().is_none();
@@ -335,10 +331,16 @@ impl Course {
         }
     }
 
-    /// The routines that a statement of this class calls, if they are all that nobody sees of what
+    /// The routines that a statement of this kind calls, if they are all that nobody sees of what
     /// it does.
-    fn calls(&self, change: &Change, class: Class, text: &[u8], status: StatusFlags) -> Option<Box<Calls>> {
-        let is_known = class == Class::Call || !change.runs_stored_code();
+    fn calls(
+        &self,
+        change: &Change,
+        kind: StatementKind,
+        text: &[u8],
+        status: StatusFlags,
+    ) -> Option<Box<Calls>> {
+        let is_known = kind == StatementKind::Call || !change.runs_stored_code();
         // Who may be in another schema than is known is bound by that, too.
         if !is_known || !change.marks.iter().any(is_of_code) || self.pins.locked_on().is_some() {
             return None;

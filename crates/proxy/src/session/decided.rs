@@ -3,19 +3,18 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use route::Multiplex;
+use route::{Multiplex, StatementPlan};
+use sql::StatementKind;
 use sql::shape::Effects;
 
 use super::course::change::Change;
 use super::course::prepared::Preparing;
 use super::unanswered::NOT_HARMLESS;
 use crate::error::ClientError;
-use crate::routing::{Orders, Screened, StatementPlan};
-use crate::statement::class::Class;
+use crate::routing::{Orders, Screened};
 
 /// What was decided about a command. It is moved a few times for each: what is rare is boxed.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(super) struct Decided {
     /// The hostgroup that it goes to.
     pub(super) hostgroup: u32,
@@ -104,13 +103,13 @@ impl Decided {
 
     /// Whether it asks about the statement before in words that may be put in other words.
     pub(super) fn asks_for_last(&self) -> bool {
-        self.plan.facts.effects.intersects(Effects::READS_LAST)
+        self.plan.effects.intersects(Effects::READS_LAST)
     }
 
     /// Whether it is one statement that reads, and leaves nothing behind.
     pub(super) fn is_plain_read(&self) -> bool {
-        let reads = matches!(self.plan.class, Some(Class::Select | Class::Show));
-        reads && !self.plan.several && !self.plan.facts.effects.intersects(NOT_HARMLESS)
+        let reads = matches!(self.plan.statement(), Some(StatementKind::Select | StatementKind::Show));
+        reads && !self.plan.several && !self.plan.effects.intersects(NOT_HARMLESS)
     }
 
     /// The same for a statement that was prepared as this.

@@ -6,6 +6,7 @@
 //! can be said again elsewhere nor is over with a transaction ends the session.
 
 use pool::Off;
+use sql::StatementKind;
 use wire::command::Kind;
 use wire::frame::put_message;
 use wire::{Capabilities, StatusFlags};
@@ -25,7 +26,6 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::sock::Input;
-use crate::statement::class::{Class, classify};
 
 impl Session {
     /// What the session loses with the connection in use.
@@ -106,15 +106,15 @@ impl Session {
     fn rolls_back(&self, kind: Kind) -> bool {
         let payload = self.io.front();
         let class = match kind {
-            Kind::Query => self.io.whole_front().map(|payload| classify(self.statement(payload))),
+            Kind::Query => self.io.whole_front().map(|payload| StatementKind::of(self.statement(payload))),
             Kind::StmtExecute => {
                 let prepared =
                     self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
-                prepared.and_then(|prepared| prepared.what.plan.class)
+                prepared.and_then(|prepared| prepared.what.plan.statement())
             }
             _ => None,
         };
-        class == Some(Class::Rollback)
+        class == Some(StatementKind::Rollback)
     }
 
     /// The server of the connection in use owes the answer to a command, of which the client has

@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use querylog::AuditEvent;
+use sql::StatementKind;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, Header};
@@ -24,7 +25,7 @@ use crate::counts::Counter;
 use crate::counts::errors::{Key, Name};
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
 use crate::logs::{self, Over};
-use crate::statement::class::{Class, SetOf, classify, set_of, used_schema};
+use crate::statement::set_use::{SetOf, set_of, used_schema};
 use crate::worker::Worker;
 use observe::digests::Done;
 
@@ -49,7 +50,7 @@ impl Session {
             None => {
                 self.note_ruling(kind, payload, decided);
                 self.note_sighting(kind, payload, decided);
-                self.measure_as(kind, payload, decided.plan.class)
+                self.measure_as(kind, payload, decided.plan.statement())
             }
         };
         if is_question(kind)
@@ -61,7 +62,7 @@ impl Session {
         let (digest, log) = (decided.digest(), decided.log());
         let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         self.note_at_server(kind);
-        if own.class == Some(Class::Set) && set_of(self.statement(payload)) == SetOf::Names {
+        if own.class == Some(StatementKind::Set) && set_of(self.statement(payload)) == SetOf::Names {
             self.worker.counts.note(Counter::ServerSetNames);
         }
         Measured { digest, log, place, bytes, ..own }
@@ -85,7 +86,7 @@ impl Session {
     }
 
     /// Counts a command whose statement has this class, if that is known already.
-    fn measure_as(&self, kind: Kind, payload: &[u8], known: Option<Class>) -> Measured {
+    fn measure_as(&self, kind: Kind, payload: &[u8], known: Option<StatementKind>) -> Measured {
         let counts = &self.worker.counts;
         if is_question(kind) {
             counts.note(Counter::Questions);
@@ -94,7 +95,7 @@ impl Session {
         match kind {
             Kind::Query => {
                 let text = self.statement(payload);
-                let known = known.unwrap_or_else(|| classify(text));
+                let known = known.unwrap_or_else(|| StatementKind::of(text));
                 self.note_class(known, text);
                 class = Some(known);
             }
@@ -111,17 +112,17 @@ impl Session {
     }
 
     /// Counts what is counted of some classes.
-    fn note_class(&self, class: Class, text: &[u8]) {
+    fn note_class(&self, class: StatementKind, text: &[u8]) {
         let counts = &self.worker.counts;
         match class {
-            Class::Commit => counts.note(Counter::Commit),
-            Class::Rollback => counts.note(Counter::Rollback),
-            Class::Set => match set_of(text) {
+            StatementKind::Commit => counts.note(Counter::Commit),
+            StatementKind::Rollback => counts.note(Counter::Rollback),
+            StatementKind::Set => match set_of(text) {
                 SetOf::Names => counts.note(Counter::SetNames),
                 SetOf::Autocommit => counts.note(Counter::Autocommit),
                 SetOf::Other => {}
             },
-            Class::Use => {
+            StatementKind::Use => {
                 counts.note(Counter::UseDb);
                 if let Some(schema) = used_schema(text) {
                     self.note_schema(schema);
@@ -290,7 +291,7 @@ pub(super) fn answered(worker: &Worker, control: &Control, outcome: Outcome, byt
 fn note_warned(worker: &Worker, control: &Control, measured: &Measured) {
     let is_wanted = worker.settings().variables.log_mysql_warnings_enabled
         && is_question(measured.kind)
-        && measured.class != Some(Class::Show);
+        && measured.class != Some(StatementKind::Show);
     if is_wanted && let Some(hidden) = worker.logged.warned.admit(Instant::now()) {
         control.running.set_warned(Warned { digest: measured.digest.unwrap_or(0), hidden });
     }

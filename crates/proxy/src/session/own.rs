@@ -390,6 +390,6 @@ mod tests {
             size_of::<F>()
         }
         let bytes = size(Session::handle);
-        assert!(bytes <= 1608, "the future of a command that waits has {bytes} bytes");
+        assert!(bytes <= 1600, "the future of a command that waits has {bytes} bytes");
     }
 }

@@ -110,7 +110,7 @@ impl Session {
     pub(super) fn preparation(&self, id: u32) -> Option<(InternalQuery, bool)> {
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id))?;
         let text = prepared.what.text.as_deref()?;
-        let asks = prepared.what.plan.facts.effects.intersects(Effects::READS_LAST);
+        let asks = prepared.what.plan.effects.intersects(Effects::READS_LAST);
         let told = if asks && self.is_away() { with_numbers(text, self.unknown_here()) } else { None };
         let command = [&[Kind::StmtPrepare as u8][..], told.as_deref().unwrap_or(text)].concat();
         Some(((command, Answer::Prepare), told.is_some()))

@@ -6,7 +6,7 @@
 
 use route::AccessMode;
 use sql::shape::Effects;
-use sql::{Modes, Options, Shape, routine};
+use sql::{Modes, Options, Shape, StatementKind, routine};
 use wire::codec::Reader;
 
 use super::Session;
@@ -17,7 +17,6 @@ use crate::backend::Reply;
 use crate::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX, TABLES_MAX};
 use crate::relations::{Behind, Relation, Whose};
 use crate::state::marks::prepared_text;
-use crate::statement::class::Class;
 
 /// Schemas of the servers themselves: what is behind their names leaves nothing.
 const OF_SERVERS: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
@@ -32,11 +31,11 @@ impl Session {
     /// The same decision about a statement with this text, or about an execution of it, with what
     /// may be behind its tables.
     pub(super) fn look_behind(&self, decided: Decided, text: &[u8], execute: bool) -> Decided {
-        if decided.plan.facts.effects.intersects(MAY_DEFINE) && defines(text) {
+        if decided.plan.effects.intersects(MAY_DEFINE) && defines(text) {
             self.worker.shared.definitions.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
         // Of what is prepared by name an execution does not tell its tables.
-        let has_tables = decided.plan.facts.tables || decided.plan.class == Some(Class::Prepare);
+        let has_tables = decided.plan.tables || decided.plan.kind == StatementKind::Prepare;
         if !has_tables || decided.answer.is_some() || decided.is_believed() {
             return decided;
         }
@@ -52,7 +51,7 @@ impl Session {
             (hostgroup, is_split) = (elsewhere.hostgroup, false);
         }
         let mut decided = Decided { hostgroup, is_split, ..decided };
-        decided.plan.facts.effects = decided.plan.facts.effects.union(Effects::FUNCTION);
+        decided.plan.effects = decided.plan.effects.union(Effects::FUNCTION);
         decided.change.get_or_insert_default().unseen = Some(unseen);
         decided
     }
@@ -69,7 +68,7 @@ impl Session {
             return None;
         }
         let text = rewritten.unwrap_or(text);
-        let prepared = if decided.plan.facts.tables { None } else { prepared_text(text) };
+        let prepared = if decided.plan.tables { None } else { prepared_text(text) };
         let mut all = tables_of(prepared.as_deref().unwrap_or(text), self.course.caller.schema());
         if relations.are_harmless(whose, &all, digest, now) {
             return None;
@@ -87,7 +86,7 @@ impl Session {
     fn digest_has_tables(&self, decided: &Decided) -> bool {
         let routing = self.worker.routing.borrow();
         let is_exact = |options: &Options| !options.no_digits && !options.lowercase;
-        decided.plan.facts.tables
+        decided.plan.tables
             && decided.screened.clear
             && routing.routes().digests.as_ref().is_some_and(is_exact)
     }

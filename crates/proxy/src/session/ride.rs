@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use sql::StatementKind;
 use sql::shape::Effects;
 use tokio::time::Instant;
 use wire::StatusFlags;
@@ -20,7 +21,6 @@ use crate::backend::{Candidate, Connection, Run};
 use crate::counts::Counter;
 use crate::limits::{TRAVELS_BYTES_MAX, WITHHELD_MAX};
 use crate::state::{Mark, Pin};
-use crate::statement::class::Class;
 
 /// What nobody does together with others, though it may be done twice.
 const STAYS_ALONE: Effects = NEEDS_LAST_ID.union(Effects::COUNTS_ROWS);
@@ -142,9 +142,9 @@ impl Session {
         }
         let course = &self.course;
         let decided = self.flight.decided.as_ref().filter(|decided| {
-            decided.plan.class == Some(Class::Select)
+            decided.plan.kind == StatementKind::Select
                 && decided.is_plain_read()
-                && !decided.plan.facts.effects.intersects(STAYS_ALONE)
+                && !decided.plan.effects.intersects(STAYS_ALONE)
                 && decided.change.is_none()
                 && decided.orders.is_none()
         })?;

@@ -130,7 +130,7 @@ impl Session {
             return false;
         }
         let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
-        let effects = decided.plan.facts.effects;
+        let effects = decided.plan.effects;
         let asks = decided.asks_for_last() && self.hears_of_others()
             || effects.intersects(NEEDS_LAST_ID) && !self.has_last_id();
         !(ordered

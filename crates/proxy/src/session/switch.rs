@@ -17,7 +17,7 @@ use crate::backend::{
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::Gone;
-use crate::statement::class::{SetOf, set_of};
+use crate::statement::set_use::{SetOf, set_of};
 
 /// The status flags that follow from what a session has set: they do not end with a connection.
 const OF_SESSION: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);

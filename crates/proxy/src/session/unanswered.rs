@@ -1,11 +1,11 @@
 //! What may have become of a statement whose server was lost before it answered, and so what may be
 //! done with it.
 
+use sql::StatementKind;
 use sql::shape::Effects;
 use wire::command::Kind;
 
 use super::aside::Ran;
-use crate::statement::class::Class;
 
 /// What keeps a statement from being harmless: whatever it does outlasts it, or means something
 /// else if it is done again.
@@ -77,7 +77,7 @@ impl Sent {
             return Unanswered::Unknown;
         }
         // Whoever rolls back has got what it wants; another server says so.
-        if self.in_transaction && !(ran.class == Some(Class::Rollback) && self.is_last) {
+        if self.in_transaction && !(ran.class == Some(StatementKind::Rollback) && self.is_last) {
             return Unanswered::RolledBack;
         }
         let harmless = ran.statements == 0 || self.only_sets || self.is_harmless();
@@ -103,7 +103,7 @@ impl Sent {
         }
         match ran.class {
             // They end the one before.
-            Some(Class::Commit | Class::Begin | Class::StartTransaction) => self.in_transaction,
+            Some(kind) if kind.begins() || kind == StatementKind::Commit => self.in_transaction,
             _ => false,
         }
     }
@@ -113,12 +113,13 @@ impl Sent {
         let class = matches!(
             self.ran.class,
             Some(
-                Class::Select
-                    | Class::Show
-                    | Class::Begin
-                    | Class::StartTransaction
-                    | Class::Commit
-                    | Class::Rollback
+                StatementKind::Select
+                    | StatementKind::Show
+                    | StatementKind::Begin
+                    | StatementKind::StartTransaction
+                    | StatementKind::StartReadOnly
+                    | StatementKind::Commit
+                    | StatementKind::Rollback
             )
         );
         class && !self.ran.effects.intersects(NOT_HARMLESS)
@@ -128,18 +129,17 @@ impl Sent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routing::{Reading, StatementPlan};
+    use crate::routing::{Reading, plan};
     use crate::session::course::change::{At, Change};
 
     /// A statement that was sent alone, with autocommit.
     fn sent(sql: &str, in_transaction: bool) -> Sent {
-        let plan = StatementPlan::of(sql.as_bytes(), true, Reading::default());
-        let (facts, class) = (plan.facts, plan.class.unwrap());
+        let plan = plan::of(sql.as_bytes(), true, Reading::default());
         let statements = if plan.several { 2 } else { 1 };
-        let change = Change::of_one(facts, class, sql.as_bytes(), At { schema: b"", two_byte_quotes: false });
+        let change = Change::of_one(plan, sql.as_bytes(), At { schema: b"", two_byte_quotes: false });
         Sent {
             kind: Some(Kind::Query),
-            ran: Ran { effects: facts.effects, statements, class: Some(class), ..Ran::default() },
+            ran: Ran { effects: plan.effects, statements, class: plan.statement(), ..Ran::default() },
             is_last: true,
             in_transaction,
             autocommit: true,

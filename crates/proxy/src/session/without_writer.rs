@@ -7,6 +7,7 @@
 //!
 //! All others wait for the writer.
 
+use sql::StatementKind;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
@@ -20,7 +21,6 @@ use super::stop::Stop;
 use crate::backend::{AcquireError, Ahead, Full, part};
 use crate::ending::Ending;
 use crate::state::without_writer::{Bracket, bracket, is_shown_anywhere};
-use crate::statement::class::Class;
 
 /// What a `SET` does that every server can do alike. One of `autocommit` commits, but there is no
 /// transaction.
@@ -48,18 +48,19 @@ enum Without {
 impl Decided {
     /// Whether the command may be one that needs no writer. This is a quick look.
     pub(super) const fn may_need_no_writer(&self) -> bool {
-        match self.plan.class {
+        match self.plan.statement() {
             // Commands that are no statements.
             None => true,
             Some(
-                Class::Set
-                | Class::Use
-                | Class::Select
-                | Class::Show
-                | Class::Begin
-                | Class::StartTransaction
-                | Class::Commit
-                | Class::Rollback,
+                StatementKind::Set
+                | StatementKind::Use
+                | StatementKind::Select
+                | StatementKind::Show
+                | StatementKind::Begin
+                | StatementKind::StartTransaction
+                | StatementKind::StartReadOnly
+                | StatementKind::Commit
+                | StatementKind::Rollback,
             ) => self.is_split && !self.plan.several,
             Some(_) => false,
         }
@@ -167,21 +168,22 @@ impl Session {
         if bracket == Some(Bracket::Begin) {
             return if account.transaction_persistent { Without::Later } else { Without::Waits };
         }
-        let is_for_reader = match decided.plan.class {
+        let is_for_reader = match decided.plan.statement() {
             None => matches!(
                 self.kind_in_backlog(),
                 Some(Kind::InitDb | Kind::SetOption | Kind::ResetConnection | Kind::Statistics)
             ),
-            Some(Class::Set | Class::Use) => {
+            Some(StatementKind::Set | StatementKind::Use) => {
                 let only_sets = decided.change.as_ref().is_some_and(|change| change.only_sets());
-                only_sets && decided.plan.facts.effects.difference(OF_SETS).is_empty()
+                only_sets && decided.plan.effects.difference(OF_SETS).is_empty()
             }
-            Some(Class::Select) => {
-                !decided.plan.facts.tables
-                    && decided.plan.facts.effects.difference(Effects::SERVER).is_empty()
+            Some(StatementKind::Select) => {
+                !decided.plan.tables && decided.plan.effects.difference(Effects::SERVER).is_empty()
             }
-            Some(Class::Show) => session.autocommit && self.text_in_backlog().is_some_and(is_shown_anywhere),
-            Some(Class::Commit | Class::Rollback) => {
+            Some(StatementKind::Show) => {
+                session.autocommit && self.text_in_backlog().is_some_and(is_shown_anywhere)
+            }
+            Some(StatementKind::Commit | StatementKind::Rollback) => {
                 let chains = self.course.settings().any(|(name, _)| name == COMPLETION_TYPE);
                 bracket == Some(Bracket::End) && !chains
             }

@@ -4,19 +4,25 @@
 //! It is asked of the few statements that are known to do such things. Where names cannot be told
 //! for certain, a pin has none and lasts.
 
+use sql::StatementKind;
 use sql::lexer::Kind;
 use sql::shape::Effects;
 
 use super::words::{Words, tokens, whole_tokens};
 use super::{Mark, Pin};
-use crate::statement::class::Class;
 
 /// What a single statement leaves or takes away, besides what is a setting. `schema` is the
 /// session's; `tables` says whether it reads any, so that its functions may be called more than
 /// once.
-pub(crate) fn marks(effects: Effects, class: Class, text: &[u8], schema: &[u8], tables: bool) -> Vec<Mark> {
+pub(crate) fn marks(
+    effects: Effects,
+    kind: StatementKind,
+    text: &[u8],
+    schema: &[u8],
+    tables: bool,
+) -> Vec<Mark> {
     let mut marks = Vec::new();
-    if effects.intersects(Effects::SETS_USER_VARIABLES) && class != Class::Set {
+    if effects.intersects(Effects::SETS_USER_VARIABLES) && kind != StatementKind::Set {
         marks.push(Mark::begin(Pin::UserVariable));
     }
     if effects.intersects(Effects::NAMED_LOCKS) {
@@ -34,9 +40,9 @@ pub(crate) fn marks(effects: Effects, class: Class, text: &[u8], schema: &[u8], 
     if effects.intersects(Effects::WAITS_FOR_POSITION) {
         marks.push(Mark::begin(Pin::Waited));
     }
-    // What is in a text that is not understood, its class tells.
+    // What is in a text that is not understood, its kind tells.
     if effects.intersects(Effects::TEMPORARY_TABLE)
-        || matches!(class, Class::CreateTemporary | Class::DropTable)
+        || matches!(kind, StatementKind::CreateTemporary | StatementKind::DropTable)
     {
         temporary_tables(&Words::new(text, &tokens(text)), schema, &mut marks);
     }
@@ -224,11 +230,11 @@ fn table(words: &Words<'_>, at: usize, schema: &[u8]) -> Option<(Box<[u8]>, usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routing::{Reading, StatementPlan};
+    use crate::routing::{Reading, plan};
 
     fn of(text: &str) -> Vec<Mark> {
-        let plan = StatementPlan::of(text.as_bytes(), true, Reading::default());
-        marks(plan.facts.effects, plan.class.unwrap(), text.as_bytes(), b"db", plan.facts.tables)
+        let plan = plan::of(text.as_bytes(), true, Reading::default());
+        marks(plan.effects, plan.kind, text.as_bytes(), b"db", plan.tables)
     }
 
     fn begin(pin: Pin, name: &str) -> Vec<Mark> {

@@ -1,11 +1,17 @@
 use super::*;
+use sql::StatementKind;
 use sql::shape::Effects;
 
-use crate::query::Kind;
 use crate::split::{Reason, Side};
 
 const ACCOUNT: Account = Account { default_hostgroup: 0, transaction_persistent: true, listener: None };
-const READ: Facts = Facts { kind: Kind::Read, effects: Effects::empty(), tables: true };
+const READ: StatementPlan = StatementPlan {
+    kind: StatementKind::Select,
+    effects: Effects::empty(),
+    tables: true,
+    several: false,
+    may_load: false,
+};
 
 fn rule(hostgroup: u32) -> Verdict {
     Verdict { hostgroup: Some(hostgroup), source: Some(Source::Rule(7)), ..Verdict::default() }

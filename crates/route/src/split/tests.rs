@@ -1,18 +1,24 @@
 use super::*;
 
-const READ: Facts = Facts { kind: Kind::Read, effects: Effects::empty(), tables: true };
+const READ: StatementPlan = StatementPlan {
+    kind: StatementKind::Select,
+    effects: Effects::empty(),
+    tables: true,
+    several: false,
+    may_load: false,
+};
 
 fn pairs() -> Pairs {
     Pairs::default().with(0, 1)
 }
 
-fn side_of(facts: Facts, session: &Session, asked: Option<AccessMode>) -> (Side, u32, Reason) {
-    let split = split(facts, session, asked, 0, &pairs());
+fn side_of(plan: StatementPlan, session: &Session, asked: Option<AccessMode>) -> (Side, u32, Reason) {
+    let split = split(plan, session, asked, 0, &pairs());
     (split.side, split.hostgroup, split.reason)
 }
 
-fn with(effects: Effects) -> Facts {
-    Facts { effects, ..READ }
+fn with(effects: Effects) -> StatementPlan {
+    StatementPlan { effects, ..READ }
 }
 
 /// Every effect there is.
@@ -25,7 +31,7 @@ fn plain_reads_go_to_the_readers() {
     let session = Session::default();
     assert_eq!(side_of(READ, &session, None), (Side::Reader, 1, Reason::PlainRead));
     assert_eq!(
-        side_of(Facts { tables: false, ..READ }, &session, None),
+        side_of(StatementPlan { tables: false, ..READ }, &session, None),
         (Side::Reader, 1, Reason::PlainRead)
     );
     let nowhere = split(READ, &session, None, 7, &pairs());
@@ -38,22 +44,29 @@ fn c08_a_transaction_is_never_split() {
     let open = Session { transaction: Some(0), ..Session::default() };
     let reading = Session { transaction: Some(1), ..Session::default() };
     for asked in [None, Some(AccessMode::ReadOnly), Some(AccessMode::ReadWrite)] {
-        for kind in [Kind::Read, Kind::Commit, Kind::Rollback, Kind::Other, Kind::Begin { read_only: true }] {
+        for kind in [
+            StatementKind::Select,
+            StatementKind::Commit,
+            StatementKind::Rollback,
+            StatementKind::Do,
+            StatementKind::StartReadOnly,
+        ] {
             for effects in effects().chain([Effects::empty()]) {
-                let facts = Facts { kind, effects, tables: true };
-                assert_eq!(side_of(facts, &open, asked), (Side::Stay, 0, Reason::Transaction), "{facts:?}");
-                assert_eq!(
-                    side_of(facts, &reading, asked),
-                    (Side::Stay, 1, Reason::Transaction),
-                    "{facts:?}"
-                );
+                let plan = StatementPlan { kind, effects, tables: true, several: false, may_load: false };
+                assert_eq!(side_of(plan, &open, asked), (Side::Stay, 0, Reason::Transaction), "{plan:?}");
+                assert_eq!(side_of(plan, &reading, asked), (Side::Stay, 1, Reason::Transaction), "{plan:?}");
             }
         }
     }
     let off = Session { autocommit: false, ..Session::default() };
     assert_eq!(side_of(READ, &off, None), (Side::Writer, 0, Reason::AutocommitOff));
-    let begin =
-        |read_only| Facts { kind: Kind::Begin { read_only }, effects: Effects::empty(), tables: false };
+    let begin = |read_only| StatementPlan {
+        kind: if read_only { StatementKind::StartReadOnly } else { StatementKind::Begin },
+        effects: Effects::empty(),
+        tables: false,
+        several: false,
+        may_load: false,
+    };
     assert_eq!(side_of(begin(false), &Session::default(), None), (Side::Writer, 0, Reason::Begins));
     assert_eq!(side_of(begin(true), &Session::default(), None), (Side::Reader, 1, Reason::BeginsReadOnly));
     assert_eq!(
@@ -74,11 +87,12 @@ fn c31_reads_with_side_effects_stay_at_the_writer() {
         let both = effect.union(Effects::USER_VARIABLES);
         assert_eq!(side_of(with(both), &session, None).0, Side::Writer);
     }
-    assert_eq!(side_of(Facts::default(), &session, None).0, Side::Writer);
-    for kind in [Kind::Other, Kind::Commit, Kind::Rollback] {
-        let facts = Facts { kind, effects: Effects::empty(), tables: false };
-        assert_eq!(side_of(facts, &session, None), (Side::Writer, 0, Reason::NotARead));
-        assert_eq!(side_of(facts, &session, Some(AccessMode::ReadOnly)), (Side::Writer, 0, Reason::NotARead));
+    assert_eq!(side_of(StatementPlan::default(), &session, None).0, Side::Writer);
+    for kind in [StatementKind::Do, StatementKind::Commit, StatementKind::Rollback] {
+        let plan =
+            StatementPlan { kind, effects: Effects::empty(), tables: false, several: false, may_load: false };
+        assert_eq!(side_of(plan, &session, None), (Side::Writer, 0, Reason::NotARead));
+        assert_eq!(side_of(plan, &session, Some(AccessMode::ReadOnly)), (Side::Writer, 0, Reason::NotARead));
     }
 }
 
@@ -89,7 +103,7 @@ fn c31_clients_that_ask_for_a_reader_do_not_get_writes_there() {
         let (side, ..) = side_of(with(effect), &session, Some(AccessMode::ReadOnly));
         let never = effect.intersects(NEVER_AT_A_READER);
         assert_eq!(side, if never { Side::Writer } else { Side::Reader }, "{effect:?}");
-        let other = Facts { kind: Kind::Other, ..with(effect) };
+        let other = StatementPlan { kind: StatementKind::Do, ..with(effect) };
         assert_eq!(side_of(other, &session, Some(AccessMode::ReadOnly)).0, Side::Writer, "{effect:?}");
     }
     assert_eq!(side_of(READ, &session, Some(AccessMode::ReadWrite)), (Side::Writer, 0, Reason::Asked));

@@ -1,7 +1,7 @@
 //! What a statement's kind and its tables add to the effects that were found in its text. What is
 //! in doubt counts against a reader.
 
-use super::{Effects, Kind, Shape, Table};
+use super::{Effects, Shape, StatementKind, Table};
 
 /// Schemas whose tables are about the server that is asked.
 const ABOUT_THE_SERVER: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
@@ -12,21 +12,28 @@ const ABOUT_THE_STATEMENT_BEFORE: [&str; 2] = ["optimizer_trace", "profiling"];
 /// Effects that last until the session ends, whatever becomes of transactions.
 const LASTING: Effects = Effects::TRANSACTION.union(Effects::PREPARED).union(Effects::TABLE_LOCKS);
 
+/// The effects of what may do anything.
+const UNKNOWN_WRITE: Effects = Effects::UNKNOWN.union(Effects::WRITES);
+
 /// The effects of a whole text with this shape.
 pub(super) fn effects(shape: &Shape) -> Effects {
     let mut effects = shape.effects;
     match shape.kind {
+        _ if shape.several => {}
         // The kind says so.
-        Kind::Begin { .. } | Kind::Commit | Kind::Rollback => {
+        kind if kind.begins() || matches!(kind, StatementKind::Commit | StatementKind::Rollback) => {
             effects.remove(Effects::TRANSACTION | Effects::COMMITS);
         }
         // What they leave behind ends with the transaction, of which servers tell.
-        Kind::Savepoint | Kind::Xa => effects.remove(Effects::TRANSACTION),
-        Kind::Handler => effects |= Effects::LOCKS_ROWS,
-        Kind::Set | Kind::Use => effects |= Effects::SESSION,
-        Kind::Show | Kind::Kill | Kind::Admin => effects |= Effects::ABOUT_SERVER,
+        StatementKind::Savepoint
+        | StatementKind::RollbackSavepoint
+        | StatementKind::ReleaseSavepoint
+        | StatementKind::Xa => effects.remove(Effects::TRANSACTION),
+        StatementKind::Handler => effects |= Effects::LOCKS_ROWS,
+        StatementKind::Set | StatementKind::Use => effects |= Effects::SESSION,
+        kind if kind.is_about_server() => effects |= Effects::ABOUT_SERVER,
         // All of it is understood but what the functions do.
-        Kind::Select if effects.contains(Effects::UNKNOWN) && !effects.contains(Effects::WRITES) => {
+        kind if kind.is_select() && effects & UNKNOWN_WRITE == Effects::UNKNOWN => {
             effects = (effects - Effects::UNKNOWN) | Effects::FUNCTION;
         }
         _ => {}

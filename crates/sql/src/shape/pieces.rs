@@ -30,11 +30,16 @@ pub(crate) struct Pieces {
 
 impl Pieces {
     pub(crate) fn of(sql: &[u8], modes: Modes) -> Self {
+        Self::first(sql, modes, TOKENS_MAX)
+    }
+
+    /// Not more than so many.
+    pub(crate) fn first(sql: &[u8], modes: Modes, max: usize) -> Self {
         let mut lexer = Lexer::new(sql, modes);
         let mut pieces = Vec::new();
         let mut cut = false;
         for token in lexer.by_ref() {
-            if pieces.len() == TOKENS_MAX {
+            if pieces.len() == max {
                 cut = true;
                 break;
             }

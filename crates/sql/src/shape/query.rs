@@ -8,7 +8,7 @@ use crate::lexer;
 
 use super::functions;
 use super::pieces::Piece;
-use super::{Effects, Kind, Shape, Table};
+use super::{Effects, Shape, StatementKind, Table};
 
 /// Names given by `WITH` that are kept; further ones count as tables.
 const NAMED_MAX: usize = 100;
@@ -41,7 +41,7 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(pieces: &'a [Piece], kind: Kind) -> Self {
+    pub(super) fn new(pieces: &'a [Piece], kind: StatementKind) -> Self {
         Self {
             pieces,
             at: 0,
@@ -54,11 +54,14 @@ impl<'a> Walk<'a> {
     }
 
     /// The shape of a statement of a known kind.
-    pub(super) fn of(pieces: &'a [Piece], kind: Kind) -> Shape {
+    pub(super) fn of(pieces: &'a [Piece], kind: StatementKind) -> Shape {
         let mut walk = Self::new(pieces, kind);
         walk.shape.effects = match kind {
-            Kind::Insert | Kind::Replace | Kind::Update | Kind::Delete => Effects::WRITES,
-            Kind::Load => Effects::WRITES | Effects::FILE,
+            StatementKind::Insert
+            | StatementKind::Replace
+            | StatementKind::Update
+            | StatementKind::Delete => Effects::WRITES,
+            StatementKind::Load => Effects::WRITES | Effects::FILE,
             _ => Effects::empty(),
         };
         walk.run();
@@ -66,7 +69,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The same for statements in which `FROM` is followed by no table.
-    pub(super) fn without_tables(pieces: &'a [Piece], kind: Kind) -> Shape {
+    pub(super) fn without_tables(pieces: &'a [Piece], kind: StatementKind) -> Shape {
         let mut walk = Self::new(pieces, kind);
         walk.tables = false;
         walk.run();
@@ -121,7 +124,7 @@ impl<'a> Walk<'a> {
             _ if assigned => Effects::SETS_USER_VARIABLES | Effects::READS_USER_VARIABLES,
             "into" => Effects::SETS_USER_VARIABLES,
             // Its list of columns may have variables in it, which get what was read.
-            _ if self.shape.kind == Kind::Load => {
+            _ if self.shape.kind == StatementKind::Load => {
                 Effects::SETS_USER_VARIABLES | Effects::READS_USER_VARIABLES
             }
             _ => Effects::READS_USER_VARIABLES,
@@ -149,7 +152,8 @@ impl<'a> Walk<'a> {
         }
         if self.top.writes {
             self.shape.writes.push(table);
-            if matches!(self.shape.kind, Kind::Insert | Kind::Replace | Kind::Load) {
+            if matches!(self.shape.kind, StatementKind::Insert | StatementKind::Replace | StatementKind::Load)
+            {
                 self.top = Frame::default();
             }
         } else {
@@ -200,19 +204,21 @@ impl<'a> Walk<'a> {
             _ if self.at > 0 && self.is_sign(self.at - 1, b'.') => self.member(text),
             "select" => self.top = Frame::default(),
             "from" if !self.top.function && self.before() != "distinct" => {
-                self.expect(main && self.shape.kind == Kind::Delete);
+                self.expect(main && self.shape.kind == StatementKind::Delete);
             }
             "join" | "straight_join" if self.top.lists || text == "join" => {
                 self.top.expects = self.before() != "for";
             }
-            "update" if main && self.shape.kind == Kind::Update && self.before() != "for" => {
+            "update" if main && self.shape.kind == StatementKind::Update && self.before() != "for" => {
                 self.expect(true);
             }
             "insert" | "replace" if main && self.begins(piece) => {
                 self.expect(true);
                 self.top.lists = false;
             }
-            "using" if main && self.shape.kind == Kind::Delete && !self.is_sign(self.at + 1, b'(') => {
+            "using"
+                if main && self.shape.kind == StatementKind::Delete && !self.is_sign(self.at + 1, b'(') =>
+            {
                 self.expect(true);
             }
             "table" if self.starts_query() => {
@@ -236,7 +242,7 @@ impl<'a> Walk<'a> {
 
     /// Whether this `INSERT` or `REPLACE` is the statement's own, not the function.
     fn begins(&self, piece: &Piece) -> bool {
-        let kind = if piece.text == "insert" { Kind::Insert } else { Kind::Replace };
+        let kind = if piece.text == "insert" { StatementKind::Insert } else { StatementKind::Replace };
         self.shape.kind == kind && self.shape.writes.is_empty() && !self.is_sign(self.at + 1, b'(')
     }
 
@@ -245,7 +251,8 @@ impl<'a> Walk<'a> {
         let begins = self.at == 0 || self.is_sign(self.at - 1, b'(') || self.is_sign(self.at - 1, b')');
         begins
             || matches!(self.before(), "union" | "except" | "intersect" | "all" | "distinct")
-            || matches!(self.shape.kind, Kind::Insert | Kind::Replace) && !self.shape.writes.is_empty()
+            || matches!(self.shape.kind, StatementKind::Insert | StatementKind::Replace)
+                && !self.shape.writes.is_empty()
     }
 
     /// A word behind a dot: MariaDB's `sequence.NEXTVAL`.
@@ -256,9 +263,9 @@ impl<'a> Walk<'a> {
     }
 
     fn into(&mut self, next: &str) {
-        if self.shape.kind == Kind::Load && next == "table" {
+        if self.shape.kind == StatementKind::Load && next == "table" {
             self.expect(true);
-        } else if self.shape.kind == Kind::Select {
+        } else if self.shape.kind == StatementKind::Select {
             let variable =
                 self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == lexer::Kind::UserVariable);
             // Several variables may follow; the first is enough to know.

@@ -1,20 +1,20 @@
 //! What a statement changes for those behind it: what it sets, and what it leaves at its server or
 //! takes away from there.
 
-use route::Facts;
+use route::StatementPlan;
 use sql::shape::Effects;
-use sql::{Condition, Dialect};
+use sql::{Condition, Dialect, StatementKind};
 
 use super::unjudged::{Calls, Unseen};
 use crate::limits::JUDGED_BYTES_MAX;
-use crate::routing::{Reading, StatementPlan};
+use crate::routing::{Reading, plan};
 use crate::state::ids::{Ids, told};
 use crate::state::marks::{
     by_name, drops_schema, executes_prepared, flushes_status, has, is_handler, marks, prepared_text,
 };
 use crate::state::setting::RESOLVED;
 use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, set};
-use crate::statement::class::{Class, used_schema};
+use crate::statement::set_use::used_schema;
 use crate::statement::{Xa, xa};
 
 /// What leaves something at a server, or takes it away from there.
@@ -32,12 +32,22 @@ pub(super) const TRACES: Effects = Effects::SESSION
 /// What may show ids of the server's threads.
 const SHOWS_THREADS: Effects = Effects::SERVER.union(Effects::NAMED_LOCKS);
 
-/// Whether a statement of this class may call functions; `text` is not understood.
-fn calls(class: Class, text: &[u8]) -> bool {
+/// Whether a statement of this kind may call functions; `text` is not understood.
+fn calls(kind: StatementKind, text: &[u8]) -> bool {
     let selects = || text.windows(6).any(|word| word.eq_ignore_ascii_case(b"select"));
-    let writes = matches!(class, Class::Insert | Class::Replace | Class::Update | Class::Delete);
-    let reads = matches!(class, Class::Select | Class::SelectForUpdate);
-    writes || reads || matches!(class, Class::CreateTable | Class::CreateTemporary) && selects()
+    let writes = matches!(
+        kind,
+        StatementKind::Insert | StatementKind::Replace | StatementKind::Update | StatementKind::Delete
+    );
+    let reads = matches!(kind, StatementKind::Select | StatementKind::SelectForUpdate);
+    writes
+        || reads
+        || matches!(kind, StatementKind::CreateTable | StatementKind::CreateTemporary) && selects()
+}
+
+/// Whether a statement of this kind, which is not understood, may be stored code, or run it.
+fn runs_code(kind: StatementKind) -> bool {
+    matches!(kind.command(), StatementKind::Call | StatementKind::Execute | StatementKind::Unknown)
 }
 
 /// Where a statement is said.
@@ -59,14 +69,17 @@ impl At<'_> {
 /// Whether an execution of a statement that is prepared by name leaves nothing, and asks nothing
 /// about the statement before. What `INSERT ... RETURNING` answers looks like that of a `SELECT`.
 fn is_plain(text: &[u8]) -> bool {
-    let plan = StatementPlan::of(text, true, Reading::default());
+    let StatementPlan { kind, effects, several, .. } = plan::of(text, true, Reading::default());
     let is_usual = matches!(
-        plan.class,
-        Some(Class::Select | Class::Insert | Class::Replace | Class::Update | Class::Delete)
+        kind,
+        StatementKind::Select
+            | StatementKind::Insert
+            | StatementKind::Replace
+            | StatementKind::Update
+            | StatementKind::Delete
     );
-    let does_more =
-        plan.facts.effects.intersects(TRACES.union(Effects::READS_LAST)) || has(text, "returning");
-    is_usual && !plan.several && !does_more
+    let does_more = effects.intersects(TRACES.union(Effects::READS_LAST)) || has(text, "returning");
+    is_usual && !several && !does_more
 }
 
 /// What a statement changes for those behind it.
@@ -203,72 +216,68 @@ impl Change {
     }
 
     /// What a statement changes if it succeeds.
-    pub(in crate::session) fn of_one(facts: Facts, class: Class, text: &[u8], at: At<'_>) -> Self {
-        let effects = facts.effects;
+    pub(in crate::session) fn of_one(plan: StatementPlan, text: &[u8], at: At<'_>) -> Self {
+        let StatementPlan { kind, effects, .. } = plan;
         // Most do nothing of all this.
         if !effects.intersects(TRACES)
-            && !matches!(class, Class::DropTable | Class::DropDatabase | Class::Unknown)
+            && !matches!(kind, StatementKind::DropTable | StatementKind::DropDatabase | StatementKind::Xa)
         {
             return Self::default();
         }
-        let mut change = Self::marked(marks(effects, class, text, at.schema, facts.tables));
+        let is_unknown = effects.intersects(Effects::UNKNOWN);
+        let mut change = Self::marked(marks(effects, kind, text, at.schema, plan.tables));
         change.add_ids(effects, text);
-        match class {
-            Class::Set if !at.is_certain(text) => {
+        match kind {
+            StatementKind::Set if !at.is_certain(text) => {
                 return Self { may_set_modes: names_mode(text), ..Self::pinned(Pin::Setting) };
             }
-            Class::Set => change.add_set(text),
-            Class::Use => {
+            StatementKind::Set => change.add_set(text),
+            StatementKind::Use => {
                 return used_schema(text).map_or_else(|| Self::pinned(Pin::Schema), Self::of_schema);
             }
-            Class::LockTable => change.marks.push(Mark::begin(Pin::LockedTables)),
+            StatementKind::LockTable => change.marks.push(Mark::begin(Pin::LockedTables)),
             // With read lock.
-            Class::Flush if effects.intersects(Effects::LOCKS) => {
+            StatementKind::Flush if effects.intersects(Effects::LOCKS) => {
                 change.marks.push(Mark::begin(Pin::LockedTables));
             }
-            Class::DropDatabase if drops_schema(text, at.schema) => {
+            StatementKind::DropDatabase if drops_schema(text, at.schema) => {
                 change.marks.push(Mark::begin(Pin::Schema));
             }
-            Class::Flush if flushes_status(text) => change.marks.push(Mark::begin(Pin::Status)),
-            Class::UnlockTables => change.marks.push(Mark::EndAll(Pin::LockedTables)),
+            StatementKind::Flush if flushes_status(text) => change.marks.push(Mark::begin(Pin::Status)),
+            StatementKind::UnlockTables => change.marks.push(Mark::EndAll(Pin::LockedTables)),
             // A function in it may be anything. Of what is too large to be looked at that is not to
             // be expected.
-            _ if effects.intersects(Effects::UNKNOWN)
-                && calls(class, text)
-                && text.len() < JUDGED_BYTES_MAX =>
-            {
+            _ if is_unknown && calls(kind, text) && text.len() < JUDGED_BYTES_MAX => {
                 change.marks.push(Mark::begin(Pin::Function));
             }
             _ if effects.intersects(Effects::TEMPORARY_TABLE) => {}
             // Their first words are certain where the rest is not.
-            Class::Prepare | Class::Deallocate => {
+            StatementKind::Prepare | StatementKind::Deallocate => {
                 change.marks.push(by_name(text).unwrap_or_else(|| Mark::begin(Pin::Prepare)));
                 let is_known =
                     || at.is_certain(text) && prepared_text(text).is_some_and(|text| is_plain(&text));
-                if class == Class::Prepare && !is_known() {
+                if kind == StatementKind::Prepare && !is_known() {
                     // Its executions may do anything.
                     change.marks.push(Mark::begin(Pin::StoredCode));
                 }
             }
-            Class::Load if effects.intersects(Effects::UNKNOWN) && text.contains(&b'@') => {
+            StatementKind::Load if is_unknown && text.contains(&b'@') => {
                 change.marks.push(Mark::begin(Pin::UserVariable));
             }
             _ if effects.intersects(Effects::SESSION) => match by_name(text) {
                 Some(mark) => change.marks.push(mark),
                 None if is_handler(text) || at.is_certain(text) && executes_prepared(text) => {}
-                None if class == Class::Execute => change.marks.push(Mark::begin(Pin::StoredCode)),
+                None if kind == StatementKind::Execute => change.marks.push(Mark::begin(Pin::StoredCode)),
                 None => change.marks.push(Mark::begin(Pin::Setting)),
             },
-            Class::Unknown => match xa(text) {
+            StatementKind::Xa => match xa(text) {
                 Some(Xa::Begins) => change.marks.push(Mark::begin(Pin::Xa)),
                 Some(Xa::Ends) => change.marks.push(Mark::EndAll(Pin::Xa)),
-                None if effects.intersects(Effects::UNKNOWN) => {
-                    change.marks.push(Mark::begin(Pin::StoredCode))
-                }
+                None if is_unknown => change.marks.push(Mark::begin(Pin::StoredCode)),
                 None => {}
             },
             // What stored code does nobody sees.
-            Class::Call | Class::Execute if effects.intersects(Effects::UNKNOWN) => {
+            _ if is_unknown && runs_code(kind) => {
                 change.marks.push(Mark::begin(Pin::StoredCode));
             }
             _ => {}
@@ -294,9 +303,9 @@ impl Change {
         }
     }
 
-    /// What several statements in one text change, of which the first has this class: what each
+    /// What several statements in one text change, of which the first has this kind: what each
     /// does is not told apart.
-    pub(super) fn of_several(effects: Effects, first: Class, text: &[u8]) -> Self {
+    pub(super) fn of_several(effects: Effects, first: StatementKind, text: &[u8]) -> Self {
         let mut change = Self::default();
         let uses = effects.intersects(Effects::SESSION) && set::has_use(text);
         // Locks of tables commit. Those of rows end with the transaction, of which servers tell.
@@ -304,7 +313,7 @@ impl Change {
         let lasts = effects.intersects(Effects::SESSION.union(Effects::TEMPORARY_TABLE));
         // What could not be understood.
         let may_last = effects.intersects(Effects::UNKNOWN)
-            && matches!(first, Class::Set | Class::Use | Class::LockTable);
+            && matches!(first, StatementKind::Set | StatementKind::Use | StatementKind::LockTable);
         let of = [
             (locks_tables || lasts || may_last, Pin::Setting),
             (uses, Pin::Schema),

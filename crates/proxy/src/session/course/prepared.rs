@@ -12,7 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use route::Caller;
+use route::{Caller, StatementPlan};
 use sql::shape::Effects;
 use wire::command::LAST_STATEMENT;
 use wire::reply;
@@ -25,7 +25,7 @@ use super::Change;
 use crate::backend::{Known, Origin};
 use crate::ledger::Entry;
 use crate::limits::{LEFT_TEXT_MAX, PREPARED_BYTES_MAX};
-use crate::routing::{Screened, StatementPlan};
+use crate::routing::Screened;
 use crate::statement::kill::PreparedKill;
 use crate::texts::Text;
 
@@ -71,7 +71,7 @@ impl Preparing {
     /// nobody knows what that means.
     pub(in crate::session) fn origin(&self, told: Option<u64>) -> Option<Origin> {
         let text = self.text.as_ref().filter(|text| text.len() <= LEFT_TEXT_MAX)?;
-        let meaning = self.meaning.filter(|_| !self.plan.facts.effects.intersects(Effects::READS_LAST))?;
+        let meaning = self.meaning.filter(|_| !self.plan.effects.intersects(Effects::READS_LAST))?;
         Some(Origin { text: text.clone(), meaning, told })
     }
 
