@@ -5,10 +5,10 @@
 //! [`Digests::note`] when it is answered. Whoever reads gets the table in slices, between which the
 //! worker serves its clients.
 //!
-//! - [`table`]: the entries, and which of them go when there are too many;
-//! - [`tally`]: what is counted of one;
-//! - [`times`]: how long executions took;
-//! - [`who`]: whose they were;
+//! - `table`: the entries, and which of them go when there are too many;
+//! - `tally`: what is counted of one;
+//! - `times`: how long executions took;
+//! - `who`: whose they were;
 //! - [`report`]: the tables of all workers put together.
 
 pub mod report;
