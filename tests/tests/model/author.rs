@@ -73,8 +73,6 @@ struct Session {
     capabilities: Capabilities,
     /// Commands until it ends.
     left: usize,
-    /// Statements were prepared by name.
-    named: bool,
     /// How often what texts mean may have changed.
     modes: usize,
     slots: [Option<Slot>; SLOTS],
@@ -238,10 +236,10 @@ impl Author {
         self.say(command);
     }
 
-    /// Warnings of the statement before are lost if statements by name are prepared in front of
-    /// what changes modes: there are to be none.
+    /// Warnings of the statement before are lost if statements are prepared in front of what
+    /// changes modes: there are to be none.
     fn read_before_modes(&mut self) {
-        if self.is_certain && self.session.named {
+        if self.is_certain && self.session.slots.iter().any(Option::is_some) {
             let read = self.filled("SELECT {tag}, id FROM shared.s ORDER BY id LIMIT 3");
             self.say(Command::Query(read));
         }

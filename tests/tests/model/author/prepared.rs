@@ -1,6 +1,5 @@
 //! Prepared statements: prepared, executed, fetched from, reset and closed in many orders.
 
-use super::commands::SETTLED;
 use super::{Author, P, SLOTS, Slot};
 use crate::step::{Command, Param, Step};
 
@@ -200,7 +199,9 @@ impl Author {
         }
         // Without types only values of the types that were sent last are understood.
         let fits = |typed: &[Param]| typed.iter().zip(&params).all(|(old, new)| old.kind() == new.kind());
-        let typed = long || !open.typed.as_deref().is_some_and(fits) || self.dice.chance(40);
+        // In other character sets the client hears that it has to prepare the statement again.
+        let is_moved = self.is_certain && open.typed_in != self.session.modes;
+        let typed = long || is_moved || !open.typed.as_deref().is_some_and(fits) || self.dice.chance(40);
         let cursor = open.is_select && (open.had_cursor || !is_plain && self.dice.chance(25));
         if let Some(open) = &mut self.session.slots[slot] {
             open.has_cursor = cursor;
@@ -211,17 +212,7 @@ impl Author {
                 open.typed_in = self.session.modes;
             }
         }
-        let is_moved = self.forgets_types && !typed && open.typed_in != self.session.modes;
-        if is_moved {
-            // What session trackers have to tell would be told to the proxy, which sets the
-            // character sets of the types.
-            self.query("DO {n}");
-        }
         self.say(Command::Execute(name(slot), if cursor { CURSOR } else { 0 }, params, typed));
-        if is_moved {
-            // The `SET` that follows at MySQL, back from there, takes its warnings away.
-            self.query(SETTLED);
-        }
     }
 
     fn fetch(&mut self, slot: usize) {

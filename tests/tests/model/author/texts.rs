@@ -95,7 +95,6 @@ impl Author {
                     "'SELECT id, name FROM shared.s ORDER BY id LIMIT 2'",
                     "'INSERT INTO {db}.t (b) VALUES (''by name'')'",
                 ]);
-                self.session.named = true;
                 self.query(format!("PREPARE {name} FROM {text}"));
                 self.query("SET @p = {n}");
                 let using = if text.contains('?') || text.starts_with('@') { " USING @p" } else { "" };
