@@ -13,6 +13,7 @@
 //! - [`pipelined`]: several commands that were sent together;
 //! - [`renew`]: statements that a server wants to have prepared again; [`ride`]: statements that go
 //!   out together with those of others;
+//! - [`ran`]: what the statements did that ran over a connection;
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared
 //!   statement;
 //! - [`correction`](mod@correction): statements that make servers tell an error;
@@ -87,6 +88,7 @@ mod parts;
 mod pipelined;
 mod prepare;
 mod processes;
+mod ran;
 mod relations;
 mod renew;
 mod ride;

@@ -10,12 +10,12 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
-use super::aside::Sent;
 use super::decided::Decided;
 use super::execute::{ID, opens_cursor};
 use super::ids::Look;
 use super::lost::is_about_transactions;
 use super::pipelined::Step;
+use super::ran::Sent;
 use super::route::names_statement;
 use crate::control::running::Also;
 use crate::ending::Ending;

@@ -38,9 +38,9 @@ use crate::state::overheard::Overheard;
 use crate::state::substitute::Counted;
 use crate::state::{Mark, Pin, Pins, Results, Setting, Settings};
 
-use super::aside::Ran;
 use super::decided::{Decided, Next, Reply};
 use super::kept_error::Errors;
+use super::ran::Ran;
 use super::trace::Trace;
 use change::{At, Change};
 use prepared::Registry;

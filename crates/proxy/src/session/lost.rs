@@ -12,11 +12,11 @@ use wire::frame::put_message;
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
-use super::aside::Ran;
 use super::course::{Course, Loss};
 use super::execute::{ID, id};
 use super::last_words::error_text;
 use super::overdue::INTERRUPTED;
+use super::ran::Ran;
 use super::unanswered::{Sent, Unanswered};
 use crate::backend::query;
 use crate::client::login::ok;

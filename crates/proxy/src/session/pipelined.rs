@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use wire::reply::Answer;
 
 use super::Session;
-use super::aside::Sent;
+use super::ran::Sent;
 use crate::backend::Expected;
 use crate::control::running::{Also, Measured};
 use crate::limits::PIPELINE_MAX;

@@ -14,8 +14,8 @@ use wire::reply::{End, Event, Outcome, ReplyScanner};
 
 use super::Session;
 use super::again::Refused;
-use super::aside::Ran;
 use super::heard::{Ears, Part};
+use super::ran::Ran;
 use super::route::NEEDS_LAST_ID;
 use crate::backend::{Candidate, Connection, Run};
 use crate::counts::Counter;

@@ -5,7 +5,7 @@ use sql::StatementKind;
 use sql::shape::Effects;
 use wire::command::Kind;
 
-use super::aside::Ran;
+use super::ran::Ran;
 
 /// What keeps a statement from being harmless: whatever it does outlasts it, or means something
 /// else if it is done again.
