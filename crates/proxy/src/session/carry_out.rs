@@ -31,11 +31,9 @@ impl Session {
             // The connection for which it was named otherwise is gone.
             self.io.splice_front(ID, &id.to_le_bytes());
         }
-        if decided.answer.is_some() {
+        if let Some(reply) = decided.answer.take() {
             self.note_ruling(kind, self.io.front(), decided);
             self.note_sighting(kind, self.io.front(), decided);
-        }
-        if let Some(reply) = decided.answer.take() {
             let is_injected = matches!(decided.screened.sighting, Some(Sighting::Refused(_)));
             let replied = match *reply {
                 Reply::Error(error) if is_injected => Box::pin(self.refuse_injected(kind, &error)).await,
@@ -64,14 +62,7 @@ impl Session {
             turn?;
         }
         decided.next = decided.next.max(Next::SetUp);
-        if let Some(orders) = &mut decided.orders {
-            if let Some(flag) = orders.verdict.next_query_flag_in {
-                self.course.flag_in = flag;
-            }
-            if let Some(text) = orders.text.take() {
-                self.rewrite(kind, &text);
-            }
-        }
+        self.obey_orders(kind, decided);
         if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
             return Err(self.forget_statement().await.into());
         }
@@ -105,6 +96,18 @@ impl Session {
             return Box::pin(self.prepare_for_client(decided)).await;
         }
         Ok(())
+    }
+
+    /// Does what rules want done with the command in the backlog: its text is replaced, and the next
+    /// command meets other rules.
+    fn obey_orders(&mut self, kind: Kind, decided: &mut Decided) {
+        let Some(orders) = &mut decided.orders else { return };
+        if let Some(flag) = orders.verdict.next_query_flag_in {
+            self.course.flag_in = flag;
+        }
+        if let Some(text) = orders.text.take() {
+            self.rewrite(kind, &text);
+        }
     }
 
     /// What may be said in front of the command in the backlog without waiting for an answer.

@@ -1,6 +1,7 @@
 //! From the client to the backend: finding where commands end, and sending them on.
 
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use route::StatementPlan;
 use tokio::time::Instant;
@@ -17,7 +18,7 @@ use super::lost::is_about_transactions;
 use super::pipelined::Step;
 use super::ran::Sent;
 use super::route::names_statement;
-use crate::control::running::Also;
+use crate::control::running::{Also, Paused};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
@@ -218,32 +219,22 @@ impl Session {
             // Most are alone.
             if upload.answer != Answer::None && (next.is_some() || is_behind) {
                 let also = if is_behind { self.also(kind, payload) } else { Also::default() };
-                let is_statement = matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute);
-                let statement = is_statement.then(|| Sent::new(&decided));
-                self.pipelined.push(Step { measured, also, statement });
+                self.pipelined.push(Step { measured, also, statement: Sent::of(kind, &decided) });
             }
             let Some(next) = next else { break upload };
             (kind, decided) = next;
         };
-        if paused.is_none() {
-            // Of several it would be about the first, and the last may be sent again.
-            if let Some(retries) = retries.filter(|_| self.pipelined.is_empty()) {
-                self.flight().retries = Some(retries);
-            }
+        // Of several it would be about the first, and the last may be sent again.
+        let is_new_and_alone = paused.is_none() && self.pipelined.is_empty();
+        if let Some(retries) = retries.filter(|_| is_new_and_alone) {
+            self.flight().retries = Some(retries);
         }
         // The first one runs, and is not behind itself.
         self.pipelined.pop();
         if let Some((measured, payload, missing, answer)) = runs {
             upload.answer = answer;
             self.begin_sent(measured, payload, missing);
-            let running = &self.control.running;
-            let deadline = match paused {
-                Some(paused) => running.resume(&paused),
-                None => timeout.and_then(|timeout| running.expire_after(timeout)),
-            };
-            if deadline.is_some() {
-                self.flight().deadline = deadline;
-            }
+            self.begin_deadline(paused.as_ref(), timeout);
         }
         if let (Some(trace), Some(backend)) = (&self.course.trace, &self.backend) {
             trace.sent(self.course.hostgroup, &backend.server().endpoint().endpoint, Instant::now());
@@ -257,10 +248,20 @@ impl Session {
         } else {
             self.send_command(cx, setup, now)?;
         }
-        if upload.complete && self.is_with_backend() {
-            Ok(Command::Forwarded(upload.answer))
-        } else {
-            Ok(Command::Cut(upload))
+        let is_sent = upload.complete && self.is_with_backend();
+        Ok(if is_sent { Command::Forwarded(upload.answer) } else { Command::Cut(upload) })
+    }
+
+    /// When the statement that begins to run is to be killed, if it is: one that was sent before
+    /// has what is left of its time.
+    fn begin_deadline(&mut self, paused: Option<&Paused>, timeout: Option<Duration>) {
+        let running = &self.control.running;
+        let deadline = match paused {
+            Some(paused) => running.resume(paused),
+            None => timeout.and_then(|timeout| running.expire_after(timeout)),
+        };
+        if deadline.is_some() {
+            self.flight().deadline = deadline;
         }
     }
 

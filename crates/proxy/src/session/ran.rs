@@ -2,6 +2,7 @@
 
 use sql::StatementKind;
 use sql::shape::Effects;
+use wire::command::Kind;
 use wire::reply::{End, Outcome};
 
 use super::decided::Decided;
@@ -34,8 +35,13 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// What was decided about is being sent.
-    pub(super) const fn new(decided: &Decided) -> Self {
+    /// What was decided about is being sent, if it is a statement and no other command.
+    pub(super) fn of(kind: Kind, decided: &Decided) -> Option<Self> {
+        let is_statement = matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute);
+        is_statement.then(|| Self::new(decided))
+    }
+
+    const fn new(decided: &Decided) -> Self {
         let tables = decided.plan.tables && !decided.plan.effects.intersects(UNKNOWN);
         Self { class: decided.plan.statement(), tables, effects: decided.plan.effects }
     }

@@ -94,39 +94,7 @@ impl Course {
             return false;
         }
         if change.resets {
-            let hostgroup = self.hostgroup;
-            let others = std::mem::take(&mut self.others);
-            let is_admitted = self.is_admitted;
-            let mut settings = std::mem::take(&mut self.settings);
-            let mut pins = std::mem::take(&mut self.pins);
-            pins.reset();
-            Rc::make_mut(&mut settings).reset();
-            let applied = settings.version();
-            if let Some(first) = with_first(identity, &settings) {
-                settings = Rc::new(first);
-            }
-            let gtids = self.gtids.take().map(|mut gtids| {
-                gtids.trackers.keep(identity.keeps(false));
-                gtids
-            });
-            let was_reset = true;
-            let beginning = Beginning {
-                account: Rc::clone(&self.account),
-                caller: Arc::clone(&self.caller),
-                passport: Rc::clone(&self.passport),
-                settings,
-            };
-            *self = Self {
-                hostgroup,
-                applied,
-                others,
-                is_admitted,
-                was_reset,
-                pins,
-                gtids,
-                ran: Ran::command(),
-                ..Self::new(identity, beginning)
-            };
+            self.reset(identity);
             return true;
         }
         self.note_calling(change.marks, change.calls);
@@ -137,6 +105,39 @@ impl Course {
             self.set(identity, change.settings);
         }
         false
+    }
+
+    /// The client has reset its connection: only where it is, and whom the servers know, stays.
+    fn reset(&mut self, identity: &Identity) {
+        let mut settings = std::mem::take(&mut self.settings);
+        let mut pins = std::mem::take(&mut self.pins);
+        pins.reset();
+        Rc::make_mut(&mut settings).reset();
+        let applied = settings.version();
+        if let Some(first) = with_first(identity, &settings) {
+            settings = Rc::new(first);
+        }
+        let gtids = self.gtids.take().map(|mut gtids| {
+            gtids.trackers.keep(identity.keeps(false));
+            gtids
+        });
+        let beginning = Beginning {
+            account: Rc::clone(&self.account),
+            caller: Arc::clone(&self.caller),
+            passport: Rc::clone(&self.passport),
+            settings,
+        };
+        *self = Self {
+            hostgroup: self.hostgroup,
+            applied,
+            others: std::mem::take(&mut self.others),
+            is_admitted: self.is_admitted,
+            was_reset: true,
+            pins,
+            gtids,
+            ran: Ran::command(),
+            ..Self::new(identity, beginning)
+        };
     }
 
     /// A statement has ended with this error, which would have left these marks: the functions that
