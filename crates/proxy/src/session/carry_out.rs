@@ -2,7 +2,6 @@
 //! answered here.
 
 use route::Sighting;
-use tokio::time::Instant;
 use wire::command::Kind;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
@@ -14,7 +13,6 @@ use super::decided::{Decided, Next, Reply};
 use super::execute::ID;
 use super::route::{NEEDS_LAST_ID, names_statement};
 use super::stop::Stop;
-use super::trace::Part;
 use crate::backend::{AcquireError, Ahead, Full};
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -54,12 +52,7 @@ impl Session {
         }
         // What is sent once more has its places, and was delayed.
         if decided.next < Next::SetUp && self.flight.paused.is_none() {
-            let begun = Instant::now();
-            let turn = self.wait_for_turn(kind, decided.orders.as_deref()).await;
-            if let Some(trace) = &self.course.trace {
-                trace.add(Part::Queue, begun.elapsed());
-            }
-            turn?;
+            self.wait_for_turn(kind, decided.orders.as_deref()).await?;
         }
         decided.next = decided.next.max(Next::SetUp);
         self.obey_orders(kind, decided);

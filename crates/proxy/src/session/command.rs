@@ -6,7 +6,7 @@ use std::time::Duration;
 use route::StatementPlan;
 use tokio::time::Instant;
 use wire::command::{Kind, Query};
-use wire::frame::{HEADER_LEN, Header, MessageScanner};
+use wire::frame::{HEADER_LEN, Header, MessageScanner, Scanned};
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
@@ -175,20 +175,15 @@ impl Session {
     ) -> Result<Command, Ending> {
         let mut sent = 0;
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
-        let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
-        let timeout = verdict.and_then(|verdict| verdict.timeout).filter(|timeout| !timeout.is_zero());
-        let retries = verdict.and_then(|verdict| verdict.retries);
+        let (timeout, retries) = decided.limits();
         let link = self.backend.as_mut().map(|backend| backend.connection_mut());
         let (was_sent, setup) = link.map_or((false, None), |link| (link.promote(), link.take_setup()));
         // The first one that is answered is the one that runs.
         let mut runs = None;
         let mut upload = loop {
             let start = sent;
-            let mut scanner = MessageScanner::new(0);
             let rest = input.get(start..).unwrap_or_default();
-            let scanned =
-                scanner.scan(rest).map_err(|error| self.interrupted(&ClientError::malformed(error), 1))?;
-            self.check_size(&scanner)?;
+            let (scanner, scanned) = self.scan(rest)?;
             sent += scanned.len;
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
             if self.may_ask_for_file(kind, payload, scanned.done, decided.plan) {
@@ -198,7 +193,7 @@ impl Session {
             let mut measured = self.measure(kind, payload, &decided, goes_on);
             if !scanned.done {
                 // All that is known of its length.
-                measured.bytes = rest.first_chunk().map_or(0, |header| Header::parse(*header).len);
+                measured.bytes = announced_len(rest);
             }
             self.note_sent(kind, payload, scanned.done, &mut decided);
             let upload = Upload { scanner, complete: scanned.done, answer: answer(kind, payload) };
@@ -208,8 +203,8 @@ impl Session {
             // Only the first one is shown and logged as what runs from the beginning.
             let is_behind = runs.is_some();
             if runs.is_none() && upload.answer != Answer::None {
-                let len = rest.first_chunk().map_or(0, |bytes| Header::parse(*bytes).len as usize);
-                runs = Some((measured, payload, len.saturating_sub(payload.len()), upload.answer));
+                let missing = (announced_len(rest) as usize).saturating_sub(payload.len());
+                runs = Some((measured, payload, missing, upload.answer));
             }
             let rest = input.get(sent..).unwrap_or_default();
             let next = self.next_of_pipeline(&upload, rest);
@@ -236,9 +231,7 @@ impl Session {
             self.begin_sent(measured, payload, missing);
             self.begin_deadline(paused.as_ref(), timeout);
         }
-        if let (Some(trace), Some(backend)) = (&self.course.trace, &self.backend) {
-            trace.sent(self.course.hostgroup, &backend.server().endpoint().endpoint, Instant::now());
-        }
+        self.trace_sent();
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         if !later.is_empty() {
             self.io.backlog.extend_from_slice(later);
@@ -250,6 +243,21 @@ impl Session {
         }
         let is_sent = upload.complete && self.is_with_backend();
         Ok(if is_sent { Command::Forwarded(upload.answer) } else { Command::Cut(upload) })
+    }
+
+    fn trace_sent(&self) {
+        if let (Some(trace), Some(backend)) = (&self.course.trace, &self.backend) {
+            trace.sent(self.course.hostgroup, &backend.server().endpoint().endpoint, Instant::now());
+        }
+    }
+
+    /// How far the command goes that `input` begins with.
+    fn scan(&self, input: &[u8]) -> Result<(MessageScanner, Scanned), Ending> {
+        let mut scanner = MessageScanner::new(0);
+        let scanned =
+            scanner.scan(input).map_err(|error| self.interrupted(&ClientError::malformed(error), 1))?;
+        self.check_size(&scanner)?;
+        Ok((scanner, scanned))
     }
 
     /// When the statement that begins to run is to be killed, if it is: one that was sent before
@@ -431,6 +439,11 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// The length of the first packet in `input`, as its header says.
+fn announced_len(input: &[u8]) -> u32 {
+    input.first_chunk().map_or(0, |header| Header::parse(*header).len)
 }
 
 /// Whether the header of the first packet is there, and as much behind it as tells what kind of

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
+use std::time::Duration;
 
 use route::{Multiplex, StatementPlan};
 use sql::StatementKind;
@@ -56,6 +57,13 @@ pub(super) enum Next {
 }
 
 impl Decided {
+    /// How long it may run, and how often it may be sent again, if a rule or a hint says so.
+    pub(super) fn limits(&self) -> (Option<Duration>, Option<u32>) {
+        let Some(orders) = &self.orders else { return (None, None) };
+        let verdict = &orders.verdict;
+        (verdict.timeout.filter(|timeout| !timeout.is_zero()), verdict.retries)
+    }
+
     /// A command that goes to this hostgroup and changes nothing.
     pub(super) const fn plainly_to(hostgroup: u32) -> Self {
         Self {

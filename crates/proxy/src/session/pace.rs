@@ -10,6 +10,7 @@ use wire::command::Kind;
 use super::Session;
 use super::kill::while_waiting;
 use super::stop::Stop;
+use super::trace::Part;
 use crate::error::ClientError;
 use crate::limit::{Limit, Place};
 use crate::routing::Orders;
@@ -47,11 +48,15 @@ impl Session {
         self.show_waiting();
         self.control.delayed.set(true);
         let longest = settings.variables.connect_timeout_server_max;
+        let begun = Instant::now();
         let waited = {
             let waiting = pin!(places(delay, &limits, longest));
             while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, waiting).await?
         };
         self.control.delayed.set(false);
+        if let Some(trace) = &self.course.trace {
+            trace.add(Part::Queue, begun.elapsed());
+        }
         self.end_running();
         match waited.unwrap_or_else(|| Err(ClientError::Interrupted)) {
             Ok(places) => {
