@@ -91,8 +91,8 @@ impl Session {
         Ok(())
     }
 
-    /// Does what rules want done with the command in the backlog: its text is replaced, and the next
-    /// command meets other rules.
+    /// Does what rules want done with the command in the backlog: its text is replaced, and the
+    /// next command meets other rules.
     fn obey_orders(&mut self, kind: Kind, decided: &mut Decided) {
         let Some(orders) = &mut decided.orders else { return };
         if let Some(flag) = orders.verdict.next_query_flag_in {
