@@ -28,6 +28,10 @@ impl StatementPlan {
         may_load: false,
     };
 
+    /// A read of tables that does nothing else.
+    #[cfg(test)]
+    pub(crate) const READ: Self = Self { kind: StatementKind::Select, tables: true, ..Self::COMMAND };
+
     /// The plan that follows from `shape`, but for whether the server may ask for a file.
     pub fn of(shape: &Shape) -> Self {
         let unknown = shape.effects.intersects(Effects::UNKNOWN | Effects::FUNCTION);

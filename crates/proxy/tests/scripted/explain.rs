@@ -7,11 +7,10 @@ use proptest::collection::vec;
 use testkit::client::{CAPABILITIES, QueryResult};
 use tokio::time::sleep;
 use wire::StatusFlags;
-use wire::command::Kind;
 
 use super::support::{
     CLASSIC, Client, expect_alive, first_query, log_in, log_in_as, messages, options, pair_of_servers,
-    pieces, play, play_all, run, session, session_in, stage,
+    pieces, play, play_all, reset, run, session, session_in, stage,
 };
 
 /// The second and third cell of the first row with this step.
@@ -214,10 +213,7 @@ fn the_times_of_a_trace_are_those_that_pass() {
         assert_eq!(step(&trace, "digest").expect("it is explained").1, "SELECT b FROM t");
         assert!(step(&trace, "connect").is_none() && step(&trace, "sync").is_none(), "{trace:?}");
         // A session that is reset keeps none.
-        client.send_command(Kind::ResetConnection, b"").await;
-        reader.expect_command(Kind::ResetConnection, b"").await;
-        reader.ok().await;
-        client.expect_ok().await;
+        reset(&mut client, &mut reader).await;
         run_refused(&mut client, "SHOW POINTSMAN TRACE", 1235).await;
     });
 }

@@ -6,7 +6,7 @@ use wire::Capabilities;
 use wire::command::Kind;
 
 use super::shared::{comes, config, logs_in_again, question, question_with, takes_back, two, two_of};
-use super::support::{Client, Database, Servers, first_query, log_in_as, options, play, run, stage};
+use super::support::{Client, Database, Servers, first_query, log_in_as, options, play, reset, run, stage};
 use proxy::stage::Stage;
 
 /// Sets what makes the next session reset the connection.
@@ -72,10 +72,7 @@ fn c04_no_time_limit_of_the_network_is_left_to_the_next_session() {
             let (_stage, _servers, mut one, mut two, mut server) = two().await;
             run(&mut one, &mut server, "SET SESSION net_write_timeout = 1").await;
             if resets {
-                one.send_command(Kind::ResetConnection, b"").await;
-                server.expect_command(Kind::ResetConnection, b"").await;
-                server.ok().await;
-                one.expect_ok().await;
+                reset(&mut one, &mut server).await;
             }
             two.send_query("SELECT 2").await;
             takes_back(&mut server).await;

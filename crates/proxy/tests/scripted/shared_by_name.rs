@@ -1,10 +1,8 @@
 //! Statements that are prepared by name, in text: the session keeps its connection as long as it
 //! has any.
 
-use wire::command::Kind;
-
 use super::shared::{asked, comes, takes_back, two};
-use super::support::{Client, Database, play, run};
+use super::support::{Client, Database, play, reset, run};
 
 const ONE: &str = "PREPARE p FROM 'SELECT a FROM t WHERE b = ?'";
 
@@ -45,10 +43,7 @@ fn c04_a_statement_by_name_binds_until_a_reset() {
             let (_stage, _servers, mut one, mut two, mut server) = two().await;
             run(&mut one, &mut server, begins).await;
             is_bound(&mut two).await;
-            one.send_command(Kind::ResetConnection, b"").await;
-            server.expect_command(Kind::ResetConnection, b"").await;
-            server.ok().await;
-            one.expect_ok().await;
+            reset(&mut one, &mut server).await;
             two.send_query("SELECT 2").await;
             takes_back(&mut server).await;
             comes(&mut two, &mut server, "SELECT 2").await;

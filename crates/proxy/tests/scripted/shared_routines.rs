@@ -7,7 +7,7 @@ use wire::command::Kind;
 use super::shared::{asked, comes, config, two_of};
 use super::shared_by_name::is_bound;
 use super::shared_traces::{COLUMN, in_schema};
-use super::support::{Client, Database, begin, commit, options, play, run};
+use super::support::{Client, Database, begin, commit, options, play, reset, run};
 
 /// A routine that the server is asked for.
 #[derive(Clone, Copy)]
@@ -130,10 +130,7 @@ fn c04_a_routine_of_another_schema_binds_whoever_was_reset() {
     play(async || {
         for (sql, near, schema) in [("CALL p(1)", None, "db"), ("CALL other.p(1)", Some("db"), "other")] {
             let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
-            one.send_command(Kind::ResetConnection, b"").await;
-            server.expect_command(Kind::ResetConnection, b"").await;
-            server.ok().await;
-            one.expect_ok().await;
+            reset(&mut one, &mut server).await;
             run(&mut one, &mut server, sql).await;
             tells_rows(&mut server, "0", "1").await;
             tells_near(&mut server, Is::Procedure, (near, schema, "p"), Some("SELECT n"), true).await;

@@ -5,7 +5,7 @@ use config::Server;
 use wire::command::Kind;
 
 use super::shared::{asked, comes, config, question, takes_back, two, two_of};
-use super::support::{Client, Database, first_query, log_in, options, play, rule, run, settle, stage};
+use super::support::{Client, Database, first_query, log_in, options, play, reset, rule, run, settle, stage};
 
 /// A statement that makes a key, of which the server says that it is this.
 pub(super) async fn insert(client: &mut Client, server: &mut Database, id: u64) {
@@ -333,10 +333,7 @@ fn c07_a_schema_that_is_not_certain_outlives_a_reset() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = two().await;
         run(&mut one, &mut server, "USE /*!50000 a */").await;
-        one.send_command(Kind::ResetConnection, b"").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        one.expect_ok().await;
+        reset(&mut one, &mut server).await;
         two.send_query("SELECT 2").await;
         two.expect_err(9001).await;
         run(&mut one, &mut server, "USE a").await;
@@ -405,10 +402,7 @@ fn c05_a_command_that_is_no_statement_leaves_the_warnings_of_the_one_before() {
 fn c05_a_session_that_was_reset_resets_no_connection_that_is_as_it_wants() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        two.send_command(Kind::ResetConnection, b"").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        two.expect_ok().await;
+        reset(&mut two, &mut server).await;
         one.send_command(Kind::ResetConnection, b"").await;
         // The first one has not been reset yet.
         takes_back(&mut server).await;

@@ -7,7 +7,7 @@ use wire::command::Kind;
 use wire::{Capabilities, StatusFlags, packet};
 
 use super::shared::{asked, comes, config, question, takes_back, two, two_of};
-use super::support::{CLASSIC, Client, Database, Servers, messages, options, play, run, settle};
+use super::support::{CLASSIC, Client, Database, Servers, messages, options, play, reset, run, settle};
 
 /// A `COM_STMT_PREPARE` of statement `id`, without parameters, of which the server says that it has
 /// so many columns.
@@ -411,10 +411,7 @@ fn c04_a_schema_that_a_session_has_reset_has_not() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
         run(&mut one, &mut server, "USE other").await;
-        one.send_command(Kind::ResetConnection, b"").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        one.expect_ok().await;
+        reset(&mut one, &mut server).await;
         two.send_query("SELECT 2").await;
         takes_back(&mut server).await;
         server.expect_command(Kind::InitDb, b"db").await;

@@ -8,8 +8,8 @@ use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::support::{
-    CAPACITY, Client, Database, Servers, first_query, log_in, pair_of_servers, play, run, settle, stage,
-    stage_with,
+    CAPACITY, Client, Database, Servers, first_query, log_in, pair_of_servers, play, reset, run, settle,
+    stage, stage_with,
 };
 
 pub(super) struct Scene {
@@ -361,10 +361,7 @@ fn a_reset_session_begins_anew() {
         let Scene { mut client, mut writer, mut reader, mut servers, stage: _stage } =
             scene(pair_of_servers()).await;
         run(&mut client, &mut writer, "CREATE TEMPORARY TABLE x (a INT)").await;
-        client.send_command(Kind::ResetConnection, b"").await;
-        writer.expect_command(Kind::ResetConnection, b"").await;
-        writer.ok().await;
-        client.expect_ok().await;
+        reset(&mut client, &mut writer).await;
         assert_eq!(reader.read_command().await, [Kind::Quit as u8]);
         reader.expect_end().await;
         client.send_query("SELECT a FROM t").await;

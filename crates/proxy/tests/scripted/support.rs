@@ -300,6 +300,14 @@ pub(super) async fn run(client: &mut Client, server: &mut Database, sql: &str) {
     client.expect_ok().await;
 }
 
+/// The client resets its connection, and its server with it.
+pub(super) async fn reset(client: &mut Client, server: &mut Database) {
+    client.send_command(Kind::ResetConnection, b"").await;
+    server.expect_command(Kind::ResetConnection, b"").await;
+    server.ok().await;
+    client.expect_ok().await;
+}
+
 /// The client begins a transaction.
 pub(super) async fn begin(client: &mut Client, server: &mut Database) {
     server.status |= StatusFlags::IN_TRANSACTION;

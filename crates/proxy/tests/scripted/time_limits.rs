@@ -10,7 +10,7 @@ use wire::command::Kind;
 
 use super::support::{
     Client, Database, begin, config, expect_alive, expect_nothing_left, first_query, log_in, messages, play,
-    run, secs, settle, stage,
+    reset, run, secs, settle, stage,
 };
 
 /// How often a worker looks for idle sessions.
@@ -146,10 +146,7 @@ fn a_limit_that_a_client_has_set_ends_with_a_reset() {
     play(async || {
         let (_stage, mut client, mut server) = session().await;
         run(&mut client, &mut server, "SET wait_timeout = 2").await;
-        client.send_command(Kind::ResetConnection, b"").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        client.expect_ok().await;
+        reset(&mut client, &mut server).await;
         expect_timeout(&mut client, Instant::now(), secs(5)).await;
     });
 }

@@ -1,17 +1,9 @@
 use super::*;
-use sql::StatementKind;
-use sql::shape::Effects;
 
 use crate::split::{Reason, Side};
 
 const ACCOUNT: Account = Account { default_hostgroup: 0, transaction_persistent: true, listener: None };
-const READ: StatementPlan = StatementPlan {
-    kind: StatementKind::Select,
-    effects: Effects::empty(),
-    tables: true,
-    several: false,
-    may_load: false,
-};
+const READ: StatementPlan = StatementPlan::READ;
 
 fn rule(hostgroup: u32) -> Verdict {
     Verdict { hostgroup: Some(hostgroup), source: Some(Source::Rule(7)), ..Verdict::default() }

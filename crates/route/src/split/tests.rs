@@ -1,12 +1,6 @@
 use super::*;
 
-const READ: StatementPlan = StatementPlan {
-    kind: StatementKind::Select,
-    effects: Effects::empty(),
-    tables: true,
-    several: false,
-    may_load: false,
-};
+const READ: StatementPlan = StatementPlan::READ;
 
 fn pairs() -> Pairs {
     Pairs::default().with(0, 1)
