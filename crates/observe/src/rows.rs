@@ -172,7 +172,8 @@ pub struct ServerStats {
     pub used: u32,
     /// Connections that no session uses.
     pub free: u32,
-    /// How long the last connection took to be made, its login included; zero if there was none.
+    /// How long the server took to answer the monitor's last ping, or to make the last connection,
+    /// its login included; zero if there was neither.
     pub latency: Duration,
     /// Connections that were made.
     pub opened: u64,

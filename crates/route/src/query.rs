@@ -17,7 +17,7 @@ pub struct Statement<'a> {
     pub digest_text: &'a [u8],
     /// What its first comment asks for.
     pub hints: Option<&'a Hints<'a>>,
-    /// What it does.
+    /// What follows from its shape.
     pub plan: StatementPlan,
 }
 

@@ -41,7 +41,7 @@ impl<'a> Line<'a> {
 }
 
 /// What the word `kind` means.
-fn facts(word: &str) -> StatementPlan {
+fn plan(word: &str) -> StatementPlan {
     let (kind, effects) = match word {
         "read" => (StatementKind::Select, Effects::empty()),
         "locking-read" => (StatementKind::Select, Effects::LOCKS),
@@ -72,7 +72,7 @@ fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: boo
             digest: Some(digest.hash()),
             digest_text: digest.shown(),
             hints: comment.as_ref(),
-            plan: facts(line.get("kind").unwrap_or("read")),
+            plan: plan(line.get("kind").unwrap_or("read")),
         },
         caller: &caller,
         client_addr: line.get("from").unwrap_or("10.0.0.7"),

@@ -48,9 +48,7 @@ impl Tally {
         if self.count == 0 {
             (self.min_us, self.first_s) = (us, now_s);
         } else {
-            if self.count == 1 {
-                self.times.note(self.sum_us);
-            }
+            self.lone_time();
             self.times.note(us);
             self.min_us = self.min_us.min(us);
         }

@@ -23,8 +23,7 @@ pub(crate) fn set_of(text: &[u8]) -> SetOf {
     if words.keyword("AUTOCOMMIT") { SetOf::Autocommit } else { SetOf::Other }
 }
 
-/// The schema that a `USE` names; nothing if it is not certain what servers
-/// take for its name.
+/// The schema that a `USE` names; nothing if it is not certain what servers take for its name.
 pub(crate) fn used_schema(text: &[u8]) -> Option<&[u8]> {
     let mut words = Words::new(text);
     words.keyword("USE");
