@@ -21,8 +21,8 @@ pub(crate) const ALIKE_MAX: usize = 32;
 /// Bytes of a server's error message that are kept.
 pub(crate) const ERROR_MESSAGE_BYTES_MAX: usize = 512;
 
-/// Time between two turns in which a worker copies digests for who reads the statistics: workers have
-/// most of their time for their clients, also while 100,000 digests are read.
+/// Time between two turns in which a worker copies digests for who reads the statistics: workers
+/// have most of their time for their clients, also while 100,000 digests are read.
 pub(crate) const DIGESTS_PAUSE: Duration = Duration::from_micros(100);
 
 /// Prepared statements that a worker copies in such a turn, as many as digests, and the bytes of
