@@ -132,6 +132,11 @@ impl Condition {
         Some(Self { for_mariadb, version })
     }
 
+    /// Whether every server executes it.
+    pub fn holds_everywhere(self) -> bool {
+        self.holds_at(None) == Some(true)
+    }
+
     /// Whether a server of this dialect executes it; nothing if that is not certain.
     pub fn holds_at(self, dialect: Option<Dialect>) -> Option<bool> {
         let version = self.version.unwrap_or(0);

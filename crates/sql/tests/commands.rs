@@ -17,6 +17,8 @@ const COUNTED: &[(&str, StatementKind)] = &[
     ("TABLE t", Select),
     ("VALUES ROW(1)", Select),
     ("WITH a AS (SELECT 1) SELECT * FROM a FOR UPDATE", SelectForUpdate),
+    ("WITH a AS (SELECT 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14) SELECT * FROM a", Select),
+    ("CREATE DEFINER=user@h TRIGGER t BEFORE INSERT ON t FOR EACH ROW SET @a=1", CreateTrigger),
     ("INSERT INTO t VALUES (1)", Insert),
     ("replace t values (1)", Replace),
     ("BEGIN", Begin),
@@ -76,6 +78,15 @@ fn statements_have_their_command() {
     for (text, command) in COUNTED {
         assert_eq!(Shape::of(text.as_bytes(), Modes::default()).kind.command(), *command, "{text}");
         assert_eq!(StatementKind::of(text.as_bytes()).command(), *command, "{text}, by its first words");
+    }
+}
+
+/// The value of an option may be called like what is defined.
+#[test]
+fn semicolons_of_a_body_part_no_statements() {
+    for definer in ["", "DEFINER=user@h", "DEFINER = `t`@`h`"] {
+        let sql = format!("CREATE {definer} TRIGGER t BEFORE INSERT ON t FOR EACH ROW BEGIN DO 1; DO 2; END");
+        assert!(!Shape::of(sql.as_bytes(), Modes::default()).several, "{sql}");
     }
 }
 

@@ -280,6 +280,11 @@ impl Course {
                 plan.kind = StatementKind::Set;
                 inside
             }
+            // Not every server executes it: nothing ends by it for certain.
+            Some((_, condition)) if !condition.holds_everywhere() => {
+                plan.kind = StatementKind::Unknown;
+                text
+            }
             _ => text,
         };
         let StatementPlan { kind, effects, several, .. } = plan;

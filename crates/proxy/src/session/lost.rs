@@ -6,7 +6,7 @@
 //! can be said again elsewhere nor is over with a transaction ends the session.
 
 use pool::Off;
-use sql::StatementKind;
+use sql::{Condition, StatementKind};
 use wire::command::Kind;
 use wire::frame::put_message;
 use wire::{Capabilities, StatusFlags};
@@ -105,8 +105,13 @@ impl Session {
     /// Whether the command in the backlog rolls back.
     fn rolls_back(&self, kind: Kind) -> bool {
         let payload = self.io.front();
-        let class = match kind {
-            Kind::Query => self.io.whole_front().map(|payload| StatementKind::of(self.statement(payload))),
+        let is_executed =
+            |text: &&[u8]| Condition::of(text).is_none_or(|(_, condition)| condition.holds_everywhere());
+        let statement = match kind {
+            Kind::Query => {
+                let text = self.io.whole_front().map(|payload| self.statement(payload));
+                text.filter(is_executed).map(StatementKind::of)
+            }
             Kind::StmtExecute => {
                 let prepared =
                     self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
@@ -114,7 +119,7 @@ impl Session {
             }
             _ => None,
         };
-        class == Some(StatementKind::Rollback)
+        statement == Some(StatementKind::Rollback)
     }
 
     /// The server of the connection in use owes the answer to a command, of which the client has

@@ -116,6 +116,7 @@ impl Ran {
             self.class,
             Some(
                 StatementKind::Select
+                    | StatementKind::SelectForUpdate
                     | StatementKind::Show
                     | StatementKind::Explain
                     | StatementKind::Describe
@@ -127,7 +128,7 @@ impl Ran {
             || returns_rows && affected.is_none_or(|affected| affected == 0);
         let counts = match self.class {
             _ if is_error => false,
-            Some(StatementKind::Select | StatementKind::Execute) => has_rows,
+            Some(StatementKind::Select | StatementKind::SelectForUpdate | StatementKind::Execute) => has_rows,
             // What tells of the statement before leaves it as it was.
             Some(StatementKind::Show | StatementKind::Describe) => {
                 !self.last.intersects(Effects::READS_LAST) || self.last.intersects(Effects::COUNTS_ROWS)
@@ -180,7 +181,12 @@ impl Ran {
             || self.is_single()
                 && !matches!(
                     self.class,
-                    None | Some(StatementKind::Select | StatementKind::Call | StatementKind::Execute)
+                    None | Some(
+                        StatementKind::Select
+                            | StatementKind::SelectForUpdate
+                            | StatementKind::Call
+                            | StatementKind::Execute
+                    )
                 )
     }
 
@@ -248,6 +254,7 @@ mod tests {
             (counted.changed, counted.found)
         };
         assert_eq!(of(StatementKind::Select, Effects::empty(), 0, 4), (-1, 4));
+        assert_eq!(of(StatementKind::SelectForUpdate, Effects::empty(), 0, 4), (-1, 4));
         assert_eq!(
             of(StatementKind::Select, Effects::empty(), 0, 0),
             (0, 0),

@@ -44,6 +44,18 @@ fn c04_a_savepoint_without_autocommit_binds_until_the_end_of_the_transaction() {
 }
 
 #[test]
+fn c04_a_savepoint_outlives_an_end_in_a_comment_that_not_every_server_executes() {
+    for end in ["/*!99999 COMMIT */", "/*M! ROLLBACK */"] {
+        play(async || {
+            let (stage, _servers, mut one, _two, mut server) = two().await;
+            without_autocommit(&mut one, &mut server, &["SAVEPOINT a", end]).await;
+            settle().await;
+            assert_eq!(stage.usage(0).resting, 0, "{end}");
+        });
+    }
+}
+
+#[test]
 fn a_savepoint_with_autocommit_is_nothing() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = two().await;
@@ -86,15 +98,17 @@ fn a_savepoint_ends_with_a_transaction_that_a_deadlock_has_ended() {
 /// As with any other transaction.
 #[test]
 fn a_savepoint_that_is_lost_is_told_as_a_transaction() {
-    play(async || {
-        let (_stage, mut servers, mut one, _two, mut server) = two().await;
-        without_autocommit(&mut one, &mut server, &["SAVEPOINT a"]).await;
-        drop(server);
-        settle().await;
-        one.send_query("INSERT INTO t VALUES (1)").await;
-        one.expect_err(1213).await;
-        one.send_query("SELECT 1").await;
-        let mut server = servers.accept().await;
-        server.expect_query("SET SESSION autocommit = 0").await;
-    });
+    for next in ["INSERT INTO t VALUES (1)", "/*!99999 ROLLBACK */"] {
+        play(async || {
+            let (_stage, mut servers, mut one, _two, mut server) = two().await;
+            without_autocommit(&mut one, &mut server, &["SAVEPOINT a"]).await;
+            drop(server);
+            settle().await;
+            one.send_query(next).await;
+            one.expect_err(1213).await;
+            one.send_query("SELECT 1").await;
+            let mut server = servers.accept().await;
+            server.expect_query("SET SESSION autocommit = 0").await;
+        });
+    }
 }

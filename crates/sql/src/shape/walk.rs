@@ -37,7 +37,12 @@ pub(super) fn shape(sql: &[u8], modes: Modes) -> Shape {
 
 /// The kind of a text, or of the first of its statements, by its first words alone.
 pub(super) fn kind(sql: &[u8], modes: Modes) -> StatementKind {
-    text(&Pieces::first(sql, modes, HEAD).all).kind
+    let Pieces { all, cut, .. } = Pieces::first(sql, modes, HEAD);
+    match text(&all).kind {
+        // What it is stands too far behind; nearly always it is this.
+        StatementKind::Unknown if cut && word(&all, 0) == "with" => StatementKind::Select,
+        kind => kind,
+    }
 }
 
 fn text(pieces: &[Piece]) -> Shape {
@@ -62,9 +67,15 @@ fn text(pieces: &[Piece]) -> Shape {
 const HEAD: usize = 24;
 
 /// Whether this creates or alters stored code, whose body may have semicolons.
-fn defines_code(statement: &[Piece]) -> bool {
-    let mut words = statement.iter().map(|piece| piece.text.as_str());
-    matches!(words.next(), Some("create" | "alter")) && words.find_map(is_object) == Some(true)
+fn defines_code(pieces: &[Piece]) -> bool {
+    matches!(word(pieces, 0), "create" | "alter")
+        && (1..pieces.len()).find_map(|at| object(pieces, at)) == Some(true)
+}
+
+/// The same of the word at `at`. Behind `=` there is the value of an option, like `DEFINER`.
+fn object(pieces: &[Piece], at: usize) -> Option<bool> {
+    let is_value = pieces.get(at.wrapping_sub(1)).is_some_and(|before| before.is_sign(b'='));
+    is_object(word(pieces, at)).filter(|_| !is_value)
 }
 
 /// Whether what this word names is stored code; nothing if it names nothing that is defined.
@@ -330,13 +341,10 @@ fn end(pieces: &[Piece]) -> Shape {
 /// the first word that says what it is about.
 fn definition(pieces: &[Piece]) -> StatementKind {
     let verb = word(pieces, 0);
-    // Behind `=` there is the value of an option, like `DEFINER`.
-    let is_value = |at: usize| pieces.get(at - 1).is_some_and(|before| before.is_sign(b'='));
-    let object = (1..pieces.len().min(HEAD)).find(|at| {
-        is_object(word(pieces, *at)).is_some() && !is_value(*at)
-            || verb == "create" && word(pieces, *at) == "temporary"
-    });
-    match (verb, object.map_or("", |at| word(pieces, at))) {
+    let names =
+        |at: &usize| object(pieces, *at).is_some() || verb == "create" && word(pieces, *at) == "temporary";
+    let named = (1..pieces.len().min(HEAD)).find(names);
+    match (verb, named.map_or("", |at| word(pieces, at))) {
         ("truncate", _) => StatementKind::TruncateTable,
         ("alter", "table") => StatementKind::AlterTable,
         ("alter", "view") => StatementKind::AlterView,

@@ -219,7 +219,7 @@ impl Course {
         let ends = [
             (is_clear, Pin::Warnings),
             (is_over && self.ends_transaction(), Pin::NextTransaction),
-            (matches!(class, Some(StatementKind::Select)), Pin::FoundRows),
+            (class.is_some_and(StatementKind::is_select), Pin::FoundRows),
         ];
         for (_, pin) in ends.into_iter().filter(|(ends, _)| *ends) {
             self.pins.note(Mark::EndAll(pin), self.hostgroup);
