@@ -249,7 +249,7 @@ impl Session {
             if let Some(warned) = self.control.running.take_warned() {
                 Box::pin(self.log_warnings(warned)).await?;
             }
-            if let Some(name) = self.flight.as_mut().and_then(InFlight::take_asks) {
+            if let Some(name) = self.flight.as_mut().and_then(|flight| flight.asks.take()) {
                 Box::pin(self.ask_what_is_set(&name)).await?;
             }
             if self.may_judge() {

@@ -56,7 +56,8 @@ impl Reply {
         let end = packets.len().checked_sub(1)?;
         let count = usize::try_from(self.outcome.rows).ok()?;
         packets.truncate(end);
-        Some(packets.split_off(end.checked_sub(count)?))
+        packets.drain(..end.checked_sub(count)?);
+        Some(packets)
     }
 
     /// The row of a result that has one. With `sql_select_limit = 0` none has.

@@ -78,8 +78,10 @@ impl Session {
         {
             return Err(self.set_up_failed(kind, &error, decided).await);
         }
+        self.check_connected(decided)?;
         if decided.asks_for_last() && self.hears_of_others() {
             self.tell_last_result(kind).await?;
+            self.check_connected(decided)?;
         }
         if names_statement(kind) {
             self.bring_statement(kind, decided).await?;
@@ -89,6 +91,16 @@ impl Session {
             return Box::pin(self.prepare_for_client(decided)).await;
         }
         Ok(())
+    }
+
+    /// What was asked for the command in the backlog may have lost the connection, and nothing with
+    /// it: then the command goes elsewhere.
+    fn check_connected(&mut self, decided: &mut Decided) -> Result<(), Stop> {
+        if self.backend.is_some() {
+            return Ok(());
+        }
+        self.tries_again(decided);
+        Err(Stop::Elsewhere)
     }
 
     /// Does what rules want done with the command in the backlog: its text is replaced, and the

@@ -118,11 +118,6 @@ impl InFlight {
         !self.proposed.as_ref().is_none_or(|change| change.is_quiet())
     }
 
-    /// The variable that its server is to be asked for, unless the command goes on.
-    pub(super) fn take_asks(&mut self) -> Option<Box<str>> {
-        self.asks.take_if(|_| self.decided.is_none())
-    }
-
     /// Nothing is known of what was sent: the command is lost, or is sent once more.
     pub(super) fn forget_sent(&mut self) {
         (self.proposed, self.watched, self.changed, self.listing) = (None, None, None, None);

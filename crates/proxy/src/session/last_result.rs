@@ -26,6 +26,9 @@ impl Session {
         } else if has_strange {
             self.forget_warnings().await?;
         }
+        if self.backend.is_none() {
+            return Ok(());
+        }
         let told = match kind {
             Kind::Query => {
                 self.complete_front().await?;

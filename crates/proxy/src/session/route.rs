@@ -52,7 +52,7 @@ impl Session {
     /// What is to be done with the command that `rest` begins with, if it may be sent before the
     /// one in front of it is answered.
     pub(super) fn goes_along(&mut self, kind: Kind, rest: &[u8]) -> Option<Decided> {
-        if self.course.trace.is_some() || self.flight.asks.is_some() {
+        if self.course.trace.is_some() {
             // One after the other: there is one trace.
             return None;
         }

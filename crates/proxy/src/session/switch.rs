@@ -213,9 +213,6 @@ impl Session {
     pub(super) fn lose_backend(&mut self) {
         self.backend = None;
         self.to_backend = crate::relay::Parked::default();
-        if let Some(flight) = self.flight.as_mut() {
-            flight.asks = None;
-        }
         self.control.about.set_backend(None);
         self.status &= OF_SESSION;
         self.course.forget_left_at(self.course.hostgroup);

@@ -104,6 +104,23 @@ fn c06_an_error_outlives_a_change_of_what_texts_mean() {
     });
 }
 
+/// The question for an error that is to be kept has lost the connection, and nothing with it.
+#[test]
+fn a_change_of_what_texts_mean_survives_a_lost_connection() {
+    play(async || {
+        let (_stage, mut servers, mut one, mut two, mut server) = in_schema("db").await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT \"a\" FROM t").await;
+        warns(&mut one, &mut server).await;
+        one.send_query("SET sql_mode = 'ANSI'").await;
+        server.expect_query("SHOW WARNINGS LIMIT 2").await;
+        drop(server);
+        let mut server = servers.accept().await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT \"a\" FROM t").await;
+        prepared(&mut server, 1, 0).await;
+        comes(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
+    });
+}
+
 /// Prepared now it would be another statement.
 #[test]
 fn c16_a_statement_of_other_modes_is_not_prepared_anew_for_error_1615() {
