@@ -23,8 +23,7 @@ impl Session {
     /// forwarded.
     pub(super) async fn carry_out(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
         let flight = self.flight();
-        (flight.log, flight.digest) = (decided.log(), decided.digest);
-        flight.changed = None;
+        (flight.log, flight.digest, flight.changed) = (decided.log(), decided.digest, None);
         if let Some(id) = decided.renamed.take() {
             // The connection for which it was named otherwise is gone.
             self.io.splice_front(ID, &id.to_le_bytes());
