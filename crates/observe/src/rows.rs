@@ -48,10 +48,10 @@ pub struct UserConnections {
     pub max: u32,
 }
 
-/// A row of `stats_mysql_commands_counters`: statements of one class.
+/// A row of `stats_mysql_commands_counters`: statements that are counted as one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandCounts {
-    /// ProxySQL's name of the class.
+    /// ProxySQL's name of the command.
     pub command: &'static str,
     /// How many were answered.
     pub count: u64,

@@ -138,7 +138,7 @@ pub(crate) fn note(worker: &Worker, control: &Control, over: &Over) {
 
 fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Record> {
     let (text, text_len) = control.running.text(text_max);
-    let (Measured { kind, class, digest, .. }, id) = (over.measured, control.running.statement());
+    let (Measured { kind, statement, digest, .. }, id) = (over.measured, control.running.statement());
     let mut record = Record {
         logs,
         event: match kind {
@@ -155,7 +155,7 @@ fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Re
         took_us: u64::try_from(over.took.as_micros()).unwrap_or(u64::MAX),
         digest,
         outcome: match over.outcome {
-            Some(outcome) => ending(outcome, class),
+            Some(outcome) => ending(outcome, statement),
             None => querylog::Outcome { error: over.own_error, ..querylog::Outcome::default() },
         },
         gtid: control.running.take_gtid(),
@@ -171,11 +171,11 @@ fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Re
 
 /// What the last packet says. Of an OK packet it does not tell whether there was a result without
 /// rows before it, so the statement has to.
-fn ending(outcome: Outcome, class: Option<StatementKind>) -> querylog::Outcome {
+fn ending(outcome: Outcome, statement: Option<StatementKind>) -> querylog::Outcome {
     let rows = Some(outcome.rows);
     match outcome.end {
         End::Ok { affected_rows, last_insert_id, .. } => {
-            let has_result = outcome.rows > 0 || class.is_some_and(has_result);
+            let has_result = outcome.rows > 0 || statement.is_some_and(has_result);
             let rows_affected = (!has_result).then_some(affected_rows);
             let rows_sent = rows.filter(|_| has_result);
             querylog::Outcome { rows_affected, last_insert_id, rows_sent, error: 0 }
@@ -186,10 +186,10 @@ fn ending(outcome: Outcome, class: Option<StatementKind>) -> querylog::Outcome {
     }
 }
 
-/// Whether statements of a class have a result, even if it has no rows.
-const fn has_result(class: StatementKind) -> bool {
+/// Whether such statements have a result, even if it has no rows.
+const fn has_result(statement: StatementKind) -> bool {
     matches!(
-        class,
+        statement,
         StatementKind::Select
             | StatementKind::SelectForUpdate
             | StatementKind::Show

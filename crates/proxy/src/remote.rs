@@ -231,7 +231,7 @@ impl Remote {
         self.ask(|worker| worker.sessions()).into_iter().flatten().collect()
     }
 
-    /// Statements by their class.
+    /// Statements by ProxySQL's commands.
     pub fn commands(&self) -> Vec<CommandCounts> {
         report::commands(self.ask(|worker| worker.counts.commands.counts()))
     }

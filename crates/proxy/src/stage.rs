@@ -187,11 +187,11 @@ impl Stage {
         self.worker.sessions()
     }
 
-    /// Statements of this class.
-    pub fn command(&self, class: &str) -> CommandCounts {
-        let classes = self.worker.counts.commands.counts();
-        let class = classes.into_iter().find(|counts| counts.command == class);
-        class.unwrap_or_else(|| panic!("there is no such class"))
+    /// Statements that are counted as this one of ProxySQL's commands.
+    pub fn command(&self, name: &str) -> CommandCounts {
+        let commands = self.worker.counts.commands.counts();
+        let command = commands.into_iter().find(|counts| counts.command == name);
+        command.unwrap_or_else(|| panic!("there is no such command"))
     }
 
     /// Statements by digest, which are forgotten.

@@ -17,7 +17,7 @@ use observe::digests::Place;
 pub(crate) struct Measured {
     pub(crate) kind: Kind,
     /// `None` if it is no statement whose text is known.
-    pub(crate) class: Option<StatementKind>,
+    pub(crate) statement: Option<StatementKind>,
     /// The hash of its digest.
     pub(crate) digest: Option<u64>,
     /// What a query rule says about logging it.
@@ -31,13 +31,13 @@ pub(crate) struct Measured {
 impl Measured {
     /// A command of which nothing else is known.
     pub(crate) const fn plain(kind: Kind) -> Self {
-        Self { kind, class: None, digest: None, log: None, place: None, bytes: 0 }
+        Self { kind, statement: None, digest: None, log: None, place: None, bytes: 0 }
     }
 
     /// The same command with what only the `other` one says of it.
     fn or(self, other: Self) -> Self {
         Self {
-            class: self.class.or(other.class),
+            statement: self.statement.or(other.statement),
             digest: self.digest.or(other.digest),
             log: self.log.or(other.log),
             place: self.place.or(other.place),
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn buffers_are_lent_and_come_back() {
         let (running, shown, now) = (Running::default(), Shown::default(), Instant::now());
-        let measured = Measured { class: Some(StatementKind::Select), ..Measured::plain(Kind::Query) };
+        let measured = Measured { statement: Some(StatementKind::Select), ..Measured::plain(Kind::Query) };
         for _ in 0..3 {
             running.begin(&shown, measured, &[b'x'; 3 * SHOWN_BYTES_MAX], SHOWN_BYTES_MAX, now);
             let (kind, since, text) = running.show().unwrap();

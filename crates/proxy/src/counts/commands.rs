@@ -72,10 +72,10 @@ mod tests {
         }
         commands.note(StatementKind::Unknown, Duration::from_nanos(100_999));
         let counts = commands.counts();
-        let of = |name| counts.iter().find(|class| class.command == name).unwrap();
+        let of = |name| counts.iter().find(|row| row.command == name).unwrap();
         assert_eq!(of("SELECT").buckets, [2, 2, 1, 0, 1, 0, 0, 0, 0, 0, 1, 2]);
         assert_eq!((of("SELECT").count, of("SELECT").total_us), (9, times.iter().sum()));
         assert_eq!(of("UNKNOWN").buckets[0], 1, "whole microseconds count");
-        assert_eq!(counts.iter().map(|class| class.count).sum::<u64>(), 10);
+        assert_eq!(counts.iter().map(|row| row.count).sum::<u64>(), 10);
     }
 }

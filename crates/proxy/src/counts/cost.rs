@@ -32,9 +32,9 @@ fn what_the_statistics_of_a_statement_cost() {
         counts.note(Counter::Questions);
         let digest = black_box((n % DIGESTS).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let place = counts.digests.enter(&who, 0, digest, || text[..].into());
-        let class = Some(black_box(StatementKind::Select));
+        let statement = Some(black_box(StatementKind::Select));
         let measured =
-            Measured { class, digest: Some(digest), place, bytes: 36, ..Measured::plain(Kind::Query) };
+            Measured { statement, digest: Some(digest), place, bytes: 36, ..Measured::plain(Kind::Query) };
         running.begin(&shown, measured, black_box(text), 1024, Instant::now());
         running.add_answered(black_box(200));
         let Some((measured, took)) = running.end(Instant::now()) else { return };

@@ -279,7 +279,7 @@ pub(crate) fn globals(reports: &[Report], globals: &Globals) -> Vec<(&'static st
     ROWS.iter().map(|(name, source)| (*name, value(source))).collect()
 }
 
-/// Statements by class, of all workers together.
+/// Statements by ProxySQL's commands, of all workers together.
 pub(crate) fn commands(workers: Vec<Vec<CommandCounts>>) -> Vec<CommandCounts> {
     let add = |mut sum: Vec<CommandCounts>, worker: Vec<CommandCounts>| {
         for (mine, other) in sum.iter_mut().zip(worker) {

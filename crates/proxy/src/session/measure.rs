@@ -45,7 +45,7 @@ impl Session {
         paused: Option<&Paused>,
     ) -> Measured {
         let own = match paused {
-            Some(paused) => Measured { class: paused.measured.class, ..Measured::plain(kind) },
+            Some(paused) => Measured { statement: paused.measured.statement, ..Measured::plain(kind) },
             None if decided.is_counted => Measured::plain(kind),
             None => {
                 self.note_ruling(kind, payload, decided);
@@ -62,7 +62,7 @@ impl Session {
         let (digest, log) = (decided.digest(), decided.log());
         let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         self.note_at_server(kind);
-        if own.class == Some(StatementKind::Set) && set_of(self.statement(payload)) == SetOf::Names {
+        if own.statement == Some(StatementKind::Set) && set_of(self.statement(payload)) == SetOf::Names {
             self.worker.counts.note(Counter::ServerSetNames);
         }
         Measured { digest, log, place, bytes, ..own }
@@ -85,19 +85,19 @@ impl Session {
         self.measure_as(kind, payload, None)
     }
 
-    /// Counts a command whose statement has this class, if that is known already.
+    /// Counts a command; of a statement, which one it is may be known already.
     fn measure_as(&self, kind: Kind, payload: &[u8], known: Option<StatementKind>) -> Measured {
         let counts = &self.worker.counts;
         if is_question(kind) {
             counts.note(Counter::Questions);
         }
-        let mut class = None;
+        let mut statement = None;
         match kind {
             Kind::Query => {
                 let text = self.statement(payload);
                 let known = known.unwrap_or_else(|| StatementKind::of(text));
-                self.note_class(known, text);
-                class = Some(known);
+                self.note_statement(known, text);
+                statement = Some(known);
             }
             Kind::StmtPrepare => counts.note(Counter::Prepare),
             Kind::StmtExecute | Kind::StmtBulkExecute => counts.note(Counter::Execute),
@@ -108,13 +108,13 @@ impl Session {
             }
             _ => {}
         }
-        Measured { class, ..Measured::plain(kind) }
+        Measured { statement, ..Measured::plain(kind) }
     }
 
-    /// Counts what is counted of some classes.
-    fn note_class(&self, class: StatementKind, text: &[u8]) {
+    /// Counts what is counted of some statements.
+    fn note_statement(&self, statement: StatementKind, text: &[u8]) {
         let counts = &self.worker.counts;
-        match class {
+        match statement {
             StatementKind::Commit => counts.note(Counter::Commit),
             StatementKind::Rollback => counts.note(Counter::Rollback),
             StatementKind::Set => match set_of(text) {
@@ -291,7 +291,7 @@ pub(super) fn answered(worker: &Worker, control: &Control, outcome: Outcome, byt
 fn note_warned(worker: &Worker, control: &Control, measured: &Measured) {
     let is_wanted = worker.settings().variables.log_mysql_warnings_enabled
         && is_question(measured.kind)
-        && measured.class != Some(StatementKind::Show);
+        && measured.statement != Some(StatementKind::Show);
     if is_wanted && let Some(hidden) = worker.logged.warned.admit(Instant::now()) {
         control.running.set_warned(Warned { digest: measured.digest.unwrap_or(0), hidden });
     }
@@ -320,8 +320,8 @@ fn note_time(
         worker.counts.digests.note(place, &done, worker.unix_s());
     }
     let (counts, settings) = (&worker.counts, worker.settings());
-    if let Some(class) = measured.class.filter(|_| settings.variables.commands_stats) {
-        counts.commands.note(class, took);
+    if let Some(statement) = measured.statement.filter(|_| settings.variables.commands_stats) {
+        counts.commands.note(statement, took);
     }
     if is_question(measured.kind) {
         counts.add(Counter::QueryNanoseconds, nanoseconds(took));

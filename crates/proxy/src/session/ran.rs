@@ -28,7 +28,7 @@ const fn diagnoses(effects: Effects) -> bool {
 /// A statement, as far as its own answer is concerned.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent {
-    class: Option<StatementKind>,
+    statement: Option<StatementKind>,
     /// Whether it reads or writes tables for certain.
     tables: bool,
     effects: Effects,
@@ -43,7 +43,7 @@ impl Sent {
 
     const fn new(decided: &Decided) -> Self {
         let tables = decided.plan.tables && !decided.plan.effects.intersects(UNKNOWN);
-        Self { class: decided.plan.statement(), tables, effects: decided.plan.effects }
+        Self { statement: decided.plan.statement(), tables, effects: decided.plan.effects }
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Ran {
     /// Whether one was sent while others were not answered: which end is whose is not told apart.
     pub(super) is_ahead: bool,
     /// What kind of statement the one is that is answered next, or was answered last.
-    pub(super) class: Option<StatementKind>,
+    pub(super) statement: Option<StatementKind>,
     /// Whether it reads or writes tables for certain.
     pub(super) tables: bool,
     /// Whether `FOUND_ROWS()` was set by one of them, as far as is known.
@@ -90,8 +90,8 @@ impl Ran {
     /// The server works at this now, which is answered next.
     pub(super) const fn work_at(&mut self, sent: Option<Sent>) {
         self.is_unanswered = sent.is_some();
-        if let Some(Sent { class, tables, effects }) = sent {
-            (self.class, self.tables, self.last) = (class, tables, effects);
+        if let Some(Sent { statement, tables, effects }) = sent {
+            (self.statement, self.tables, self.last) = (statement, tables, effects);
         }
     }
 
@@ -113,7 +113,7 @@ impl Ran {
         }
         (self.end, self.rows) = (Some(outcome.end), outcome.rows);
         let returns_rows = matches!(
-            self.class,
+            self.statement,
             Some(
                 StatementKind::Select
                     | StatementKind::SelectForUpdate
@@ -126,7 +126,7 @@ impl Ran {
         let has_rows = outcome.rows > 0
             || outcome.ends_rows
             || returns_rows && affected.is_none_or(|affected| affected == 0);
-        let counts = match self.class {
+        let counts = match self.statement {
             _ if is_error => false,
             Some(StatementKind::Select | StatementKind::SelectForUpdate | StatementKind::Execute) => has_rows,
             // What tells of the statement before leaves it as it was.
@@ -153,7 +153,7 @@ impl Ran {
     /// Whether the last one was a `GET DIAGNOSTICS`, which leaves what it asks about as it was,
     /// unless it warns.
     fn is_diagnosis(&self) -> bool {
-        self.class == Some(StatementKind::Diagnostics) && diagnoses(self.last)
+        self.statement == Some(StatementKind::Diagnostics) && diagnoses(self.last)
     }
 
     /// Whether there may be one among those that ran.
@@ -171,7 +171,7 @@ impl Ran {
     fn tells_key(&self) -> bool {
         let is_one = self.statements <= 1 && !self.is_ahead && self.rows == 0;
         // MariaDB does not say it of what comes from a file.
-        is_one && self.class != Some(StatementKind::Load) && !self.effects.intersects(HIDES_LAST_ID)
+        is_one && self.statement != Some(StatementKind::Load) && !self.effects.intersects(HIDES_LAST_ID)
     }
 
     /// Whether the last one has left `FOUND_ROWS()` as it was. Where servers differ, this is
@@ -180,7 +180,7 @@ impl Ran {
         matches!(self.end, Some(End::Err { .. }))
             || self.is_single()
                 && !matches!(
-                    self.class,
+                    self.statement,
                     None | Some(
                         StatementKind::Select
                             | StatementKind::SelectForUpdate
@@ -244,9 +244,14 @@ mod tests {
 
     #[test]
     fn how_many_rows_there_were() {
-        let of = |class, effects, affected_rows, rows| {
-            let mut ran =
-                Ran { class: Some(class), effects, last: effects, is_unanswered: true, ..Ran::default() };
+        let of = |statement, effects, affected_rows, rows| {
+            let mut ran = Ran {
+                statement: Some(statement),
+                effects,
+                last: effects,
+                is_unanswered: true,
+                ..Ran::default()
+            };
             let end =
                 End::Ok { affected_rows, last_insert_id: 0, status: StatusFlags::AUTOCOMMIT, warnings: 0 };
             let counted =
@@ -272,7 +277,7 @@ mod tests {
         let asks = Effects::READS_LAST.union(Effects::SETS_USER_VARIABLES);
         assert_eq!(of(StatementKind::Diagnostics, asks, 0, 0), (1, 9), "GET DIAGNOSTICS");
         assert_eq!(of(StatementKind::Do, Effects::READS_LAST, 0, 0), (0, 9), "DO ROW_COUNT()");
-        let mut ran = Ran { class: Some(StatementKind::Select), ..Ran::default() };
+        let mut ran = Ran { statement: Some(StatementKind::Select), ..Ran::default() };
         let ping = ran
             .note_end(Outcome { end: ok(0), rows: 0, ends_rows: false }, Counted { changed: -1, found: 9 });
         assert_eq!(ping, Counted { changed: 1, found: 9 });

@@ -77,7 +77,7 @@ impl Sent {
             return Unanswered::Unknown;
         }
         // Whoever rolls back has got what it wants; another server says so.
-        if self.in_transaction && !(ran.class == Some(StatementKind::Rollback) && self.is_last) {
+        if self.in_transaction && !(ran.statement == Some(StatementKind::Rollback) && self.is_last) {
             return Unanswered::RolledBack;
         }
         let harmless = ran.statements == 0 || self.only_sets || self.is_harmless();
@@ -101,7 +101,7 @@ impl Sent {
         if ran.effects.intersects(MAY_COMMIT) || ran.statements > 1 {
             return true;
         }
-        match ran.class {
+        match ran.statement {
             // They end the one before.
             Some(kind) if kind.begins() || kind == StatementKind::Commit => self.in_transaction,
             _ => false,
@@ -110,8 +110,8 @@ impl Sent {
 
     /// Whether it may be done twice outside of a transaction, and is not missed if it was not done.
     fn is_harmless(&self) -> bool {
-        let class = matches!(
-            self.ran.class,
+        let is_one_of_them = matches!(
+            self.ran.statement,
             Some(
                 StatementKind::Select
                     | StatementKind::Show
@@ -122,7 +122,7 @@ impl Sent {
                     | StatementKind::Rollback
             )
         );
-        class && !self.ran.effects.intersects(NOT_HARMLESS)
+        is_one_of_them && !self.ran.effects.intersects(NOT_HARMLESS)
     }
 }
 
@@ -139,7 +139,7 @@ mod tests {
         let change = Change::of_one(plan, sql.as_bytes(), At { schema: b"", two_byte_quotes: false });
         Sent {
             kind: Some(Kind::Query),
-            ran: Ran { effects: plan.effects, statements, class: plan.statement(), ..Ran::default() },
+            ran: Ran { effects: plan.effects, statements, statement: plan.statement(), ..Ran::default() },
             is_last: true,
             in_transaction,
             autocommit: true,

@@ -143,7 +143,7 @@ impl Course {
     /// A statement has ended with this error, which would have left these marks: the functions that
     /// it has called before, and what stored code has done, are not taken back.
     fn note_before_error(&mut self, code: u16, mut marks: Vec<Mark>, calls: Option<Box<Calls>>) {
-        let is_code = matches!(self.ran.class, Some(StatementKind::Call | StatementKind::Execute));
+        let is_code = matches!(self.ran.statement, Some(StatementKind::Call | StatementKind::Execute));
         marks.retain(|mark| match mark {
             Mark::Begin(Pin::Function | Pin::NamedLock, _) => is_code || code != ER_PARSE_ERROR,
             Mark::Begin(Pin::StoredCode, _) => is_code,
@@ -204,8 +204,8 @@ impl Course {
             // What was waited for is older than this.
             self.pins.end_everywhere(Pin::Waited);
         }
-        let class = self.ran.class;
-        let begins = class.is_some_and(StatementKind::begins) || self.ran.tables;
+        let statement = self.ran.statement;
+        let begins = statement.is_some_and(StatementKind::begins) || self.ran.tables;
         if begins {
             self.pins.note(Mark::End(Pin::NextTransaction, ISOLATION_LEVEL.into()), self.hostgroup);
         }
@@ -219,7 +219,7 @@ impl Course {
         let ends = [
             (is_clear, Pin::Warnings),
             (is_over && self.ends_transaction(), Pin::NextTransaction),
-            (class.is_some_and(StatementKind::is_select), Pin::FoundRows),
+            (statement.is_some_and(StatementKind::is_select), Pin::FoundRows),
         ];
         for (_, pin) in ends.into_iter().filter(|(ends, _)| *ends) {
             self.pins.note(Mark::EndAll(pin), self.hostgroup);
@@ -235,14 +235,15 @@ impl Course {
         let is_open = status.contains(StatusFlags::IN_TRANSACTION);
         let is_over = std::mem::replace(&mut self.in_transaction, is_open) && !is_open;
         // A rollback warns of what it could not roll back.
-        let may_write = self.writes() || self.ran.class == Some(StatementKind::Execute);
+        let may_write = self.writes() || self.ran.statement == Some(StatementKind::Execute);
         let could_not = !is_open && !status.contains(StatusFlags::AUTOCOMMIT) && may_write;
         let has_trackers = identity.capabilities.contains(Capabilities::SESSION_TRACK)
             && !identity.capabilities.contains(Capabilities::DEPRECATE_EOF);
         // At MySQL a `SET` of `autocommit` that commits leaves it to the next transaction what was
         // said of all of them meanwhile.
-        let is_late =
-            is_over && matches!(self.ran.class, Some(StatementKind::Set)) && self.settings.has_access_mode();
+        let is_late = is_over
+            && matches!(self.ran.statement, Some(StatementKind::Set))
+            && self.settings.has_access_mode();
         let is_untold = is_over && has_trackers && matches!(outcome.end, End::Eof { .. });
         if is_untold || could_not || is_late {
             self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.hostgroup);
@@ -262,7 +263,7 @@ impl Course {
         };
         let ends = |status: StatusFlags| {
             let is_over = self.in_transaction && !status.contains(StatusFlags::IN_TRANSACTION);
-            let is_end = matches!(self.ran.class, Some(StatementKind::Commit | StatementKind::Rollback));
+            let is_end = matches!(self.ran.statement, Some(StatementKind::Commit | StatementKind::Rollback));
             is_over || is_end || status.contains(StatusFlags::AUTOCOMMIT)
         };
         let mark = match (outcome.end, outcome.status()) {
@@ -302,19 +303,20 @@ impl Course {
     fn ends_transaction(&self) -> bool {
         // At MariaDB a `SET` of `autocommit`, which commits, leaves what was said of the next
         // transaction. Where no tables are locked, nothing is committed when they are unlocked.
-        let is_not_certain = matches!(self.ran.class, Some(StatementKind::Set | StatementKind::UnlockTables));
+        let is_not_certain =
+            matches!(self.ran.statement, Some(StatementKind::Set | StatementKind::UnlockTables));
         let commits = self.ran.last.intersects(Effects::COMMITS) && !is_not_certain;
-        matches!(self.ran.class, Some(StatementKind::Commit | StatementKind::Rollback))
+        matches!(self.ran.statement, Some(StatementKind::Commit | StatementKind::Rollback))
             || commits
             || self.writes()
     }
 
     /// Whether it writes rows.
     const fn writes(&self) -> bool {
-        let class = self.ran.class;
+        let statement = self.ran.statement;
         self.ran.tables
             && matches!(
-                class,
+                statement,
                 Some(
                     StatementKind::Insert
                         | StatementKind::Replace
