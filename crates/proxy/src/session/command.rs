@@ -299,23 +299,21 @@ impl Session {
 
     /// Whether the server may ask for a file when it gets this command, of which there may be only
     /// a part.
-    pub(super) fn may_ask_for_file(
-        &mut self,
-        kind: Kind,
-        payload: &[u8],
-        is_whole: bool,
-        plan: StatementPlan,
-    ) -> bool {
+    fn may_ask_for_file(&mut self, kind: Kind, payload: &[u8], is_whole: bool, plan: StatementPlan) -> bool {
         match kind {
             Kind::Query => !is_whole || plan.may_load,
-            // MariaDB prepares LOAD DATA.
             Kind::StmtPrepare => {
-                self.past.prepared_load |= may_begin_with_load(payload.get(1..).unwrap_or_default());
+                self.note_prepared_load(payload);
                 false
             }
             Kind::StmtExecute => self.past.prepared_load,
             _ => false,
         }
+    }
+
+    /// A statement is prepared. MariaDB prepares LOAD DATA as well.
+    pub(super) fn note_prepared_load(&mut self, payload: &[u8]) {
+        self.past.prepared_load |= may_begin_with_load(payload.get(1..).unwrap_or_default());
     }
 
     /// The command that `rest` begins with, if it may be sent before `before`, the command in front

@@ -5,7 +5,7 @@
 //! the error is kept here instead. A statement that asks about it later gets it told again by
 //! `SIGNAL`, over the connection that the session has then. That is exact for a single error; where
 //! the server has more to say, the connection stays bound. An error that the client was told in
-//! other words than the server's is kept at once.
+//! other words than the server's is kept at once, if it can be told again.
 
 use wire::codec::Reader;
 use wire::frame::HEADER_LEN;

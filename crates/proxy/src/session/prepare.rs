@@ -172,7 +172,7 @@ impl Session {
             let error = ClientError::PacketTooLarge { max };
             return Err(self.refuse_here(Kind::StmtPrepare, &error).await.into());
         };
-        self.may_ask_for_file(Kind::StmtPrepare, &payload, true, decided.plan);
+        self.note_prepared_load(&payload);
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
         let measured = self.measure(Kind::StmtPrepare, &payload, decided, paused.as_ref());
         decided.is_counted = true;
