@@ -7,12 +7,11 @@
 //!
 //! - [`copy`](mod@copy): running one;
 //! - [`idle`]: connections that wait for the next one;
-//! - [`comparison`]: two answers, [`tally`]: what is counted of each.
+//! - [`tally`]: what is counted of a reply.
 
-pub(crate) mod comparison;
 mod copy;
 mod idle;
-mod tally;
+pub(crate) mod tally;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -30,7 +29,7 @@ use crate::log_limit::LogLimit;
 use crate::routing::Reading;
 use crate::worker::Worker;
 
-use comparison::Half;
+use crate::taps::compare::Half;
 use idle::Idle;
 
 /// The copies of one worker.
@@ -41,7 +40,7 @@ pub(crate) struct Mirrors {
     /// Bounds what is logged of copies that fail.
     failures: LogLimit,
     /// Bounds what is logged of differences.
-    differences: LogLimit,
+    pub(crate) differences: LogLimit,
 }
 
 /// Copies that wait for one of those that run to end.

@@ -37,7 +37,6 @@
 //! - [`leave`]: what becomes of backends when the client leaves;
 //! - [`measure`](mod@measure): counting;
 //! - [`lost`]: servers that are lost, [`unanswered`]: what may have become of what was sent there;
-//! - [`metadata`]: telling that a prepared statement has other columns;
 //! - [`mirror`]: copies for other hostgroups;
 //! - [`off`]: servers that are switched off;
 //! - [`overdue`]: statements that take too long;
@@ -78,7 +77,6 @@ mod last_words;
 mod leave;
 mod lost;
 mod measure;
-mod metadata;
 mod mirror;
 mod off;
 mod overdue;

@@ -15,7 +15,6 @@ use wire::frame::put_message;
 use wire::reply::{End, Outcome};
 
 use super::Copy;
-use super::comparison::{Half, Sum};
 use super::idle::Login;
 use super::tally::Tally;
 use crate::backend::{
@@ -24,6 +23,7 @@ use crate::backend::{
 use crate::error::Gone;
 use crate::limits::FILLS_PER_TURN;
 use crate::routing::Circumstances;
+use crate::taps::compare::{Half, Sum};
 use crate::worker::Worker;
 
 /// What a statement may leave behind in its server's session: a connection that has run one is not

@@ -13,15 +13,15 @@ use tokio::time::Instant;
 use super::again::Refused;
 use super::course::change::Change;
 use super::decided::Decided;
-use super::metadata::Changed;
 use super::ride::Batched;
 use crate::backend::{self, Ahead, InLine};
 use crate::control::running::Paused;
 use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::limits::FLIGHTS_KEPT_MAX;
-use crate::listing::{Absent, Listing};
-use crate::mirror::comparison::Watched;
+use crate::taps::columns::Changed;
+use crate::taps::compare::Watched;
+use crate::taps::listing::{Absent, Listing};
 
 /// The state of a command from when it is read until the client has its reply.
 #[derive(Debug)]

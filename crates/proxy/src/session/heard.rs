@@ -17,7 +17,7 @@ use crate::backend::{Backend, Crossed, Owner, Progress, Segment};
 use crate::client::login::Identity;
 use crate::control::Control;
 use crate::counts::Counter;
-use crate::mirror::comparison::Watched;
+use crate::taps::compare::Watched;
 use crate::worker::Worker;
 
 /// The transaction was the victim of a deadlock.

@@ -11,7 +11,7 @@ use crate::backend::Full;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::{EXPLAINED_BYTES_MAX, FIRST_CONNECTION_ID, LAST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
-use crate::listing::Listing;
+use crate::taps::listing::Listing;
 
 use crate::statement::{self, Kill, Own};
 use crate::worker::Worker;

@@ -8,8 +8,8 @@ use super::command::Upload;
 use super::decided::Decided;
 use crate::counts::Counter;
 use crate::limits::JUDGED_BYTES_MAX;
-use crate::mirror::comparison::{Half, Watched};
 use crate::mirror::{Copy, submit};
+use crate::taps::compare::{Half, Watched};
 
 impl Session {
     /// Has a copy of the command run that is being sent, if its rules want one. Of one that is so

@@ -12,8 +12,8 @@ use super::kill::while_waiting;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::{SESSIONS_LISTED_MAX, SESSIONS_WAIT_MAX};
-use crate::listing::Absent;
 use crate::statement::Own;
+use crate::taps::listing::Absent;
 use crate::worker::Worker;
 use observe::rows::SessionStats;
 

@@ -14,7 +14,7 @@ const HEAD_MAX: usize = 21;
 
 /// The answer to an execution, while it passes.
 #[derive(Debug)]
-pub(super) struct Changed {
+pub(crate) struct Changed {
     capabilities: Capabilities,
     /// The beginning of a packet that is not complete enough to be judged.
     held: Vec<u8>,
@@ -31,14 +31,14 @@ pub(super) struct Changed {
 impl Changed {
     /// An answer of rows before its first byte, for a client with these capabilities that knows of
     /// so many columns; `cursor` says whether the rows are fetched later.
-    pub(super) const fn new(capabilities: Capabilities, cursor: bool, known: u16) -> Self {
+    pub(crate) const fn new(capabilities: Capabilities, cursor: bool, known: u16) -> Self {
         let is_classic = !capabilities.contains(Capabilities::DEPRECATE_EOF);
         let ends = if is_classic && !cursor { 2 } else { 1 };
         Self { capabilities, held: Vec::new(), pass: 0, ends, known, are_others: None }
     }
 
     /// The bytes for the client, in place of these, the next ones of the server.
-    pub(super) fn rewrite(&mut self, mut input: &[u8]) -> Vec<u8> {
+    pub(crate) fn rewrite(&mut self, mut input: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(input.len() + self.held.len());
         while !input.is_empty() {
             let len = if self.ends == 0 { input.len() } else { self.pass.min(input.len()) };

@@ -7,8 +7,8 @@ use tokio::time::Instant;
 use wire::Capabilities;
 use wire::reply::{End, Outcome};
 
-use super::tally::Tally;
 use crate::counts::Counter;
+use crate::mirror::tally::Tally;
 use crate::worker::Worker;
 
 /// One of the two answers of a comparison, which is over when both are there. If one never comes,
