@@ -1,0 +1,29 @@
+//! The query cache.
+//!
+//! - [`Key`]: what a reply is a function of, as 128 bits of a keyed hash;
+//! - [`Answer`]: a stored reply and the forms in which clients get it;
+//! - [`Store`]: answers by key within a budget of bytes, evicted by S3-FIFO;
+//! - [`Near`]: a worker's own first level, read without atomic writes;
+//! - [`Versions`]: when tables were changed, so that an answer older than a write is not served;
+//! - [`Flights`]: equal queries that run once.
+//!
+//! The crate is pure: it opens no sockets and knows neither clock nor random source. Times are
+//! milliseconds from any moment that stays the same, and come in as arguments.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
+mod answer;
+mod flights;
+mod key;
+mod near;
+mod size;
+mod store;
+mod versions;
+
+pub use answer::{Answer, Form};
+pub use flights::{Flights, Joined, Leader, Outcome, Waiter};
+pub use key::{Key, KeyBuilder, Keys};
+pub use near::Near;
+pub use store::{Hit, Life, Lookup, Miss, NotStored, Store, Usage};
+pub use versions::{Moment, Scope, Versions, Write};

@@ -1,0 +1,90 @@
+//! A worker's own first level.
+//!
+//! It has a part of the answers of the [`Store`](crate::Store), small ones, each in the one place
+//! that its key has: a hit takes no lock and writes nothing that other workers read. Its answers
+//! are part of the store's budget: those that the store has evicted count as lingering there.
+
+use crate::answer::Answer;
+use crate::key::Key;
+use crate::store::{Hit, Life};
+use crate::versions::Moment;
+
+/// Places.
+const PLACES: usize = 1024;
+/// Larger answers are left to the store: 4 MiB at most for each worker.
+const ANSWER_MAX: usize = 4096;
+/// So often an answer is given here before the store is asked again, which counts by this what is
+/// worth keeping.
+const HITS_MAX: u8 = 32;
+
+/// One answer.
+#[derive(Debug)]
+struct Place {
+    key: Key,
+    answer: Answer,
+    moment: Moment,
+    stored: u32,
+    ttl_ms: u32,
+    hits: u8,
+}
+
+/// Answers that one worker has asked for.
+#[derive(Debug)]
+pub struct Near {
+    places: Box<[Option<Place>]>,
+}
+
+impl Default for Near {
+    fn default() -> Self {
+        Self { places: std::iter::repeat_with(|| None).take(PLACES).collect() }
+    }
+}
+
+impl Near {
+    /// The answer for `key` and its age in milliseconds, under the same conditions as
+    /// [`Store::get`](crate::Store::get). Nothing means that the store is to be asked.
+    #[inline]
+    pub fn get(
+        &mut self,
+        key: Key,
+        now_ms: u64,
+        life: Life,
+        allows: impl FnOnce(Moment) -> bool,
+    ) -> Option<(&Answer, u32)> {
+        let place = self.place(key)?.as_mut().filter(|place| place.key == key)?;
+        #[expect(clippy::cast_possible_truncation, reason = "the low bits are wanted")]
+        let age_ms = (now_ms as u32).wrapping_sub(place.stored);
+        let ttl_ms = place.ttl_ms.min(life.ttl_ms);
+        // From the soft part of its life on, the store says which client is to refresh it.
+        let is_soft = (1..100).contains(&life.soft_percent)
+            && u64::from(age_ms) * 100 >= u64::from(ttl_ms) * u64::from(life.soft_percent);
+        if age_ms >= ttl_ms || is_soft || place.hits == HITS_MAX || !allows(place.moment) {
+            return None;
+        }
+        place.hits += 1;
+        Some((&place.answer, age_ms))
+    }
+
+    /// Keeps what the store has given, in place of what was there.
+    pub fn put(&mut self, key: Key, hit: &Hit) {
+        if hit.answer.packets().len() > ANSWER_MAX {
+            return;
+        }
+        let Hit { answer, moment, stored, ttl_ms, .. } = hit;
+        if let Some(place) = self.place(key) {
+            *place = Some(Place {
+                key,
+                answer: answer.clone(),
+                moment: *moment,
+                stored: *stored,
+                ttl_ms: *ttl_ms,
+                hits: 0,
+            });
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the remainder is below PLACES")]
+    fn place(&mut self, key: Key) -> Option<&mut Option<Place>> {
+        self.places.get_mut((key.low % PLACES as u64) as usize)
+    }
+}

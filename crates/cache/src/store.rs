@@ -1,0 +1,198 @@
+//! Answers by key, within a budget of bytes.
+//!
+//! The store is cut into shards by the key; each has its own lock, its part of the budget and its
+//! own order of eviction. What is evicted is decided by S3-FIFO (Yang et al., "FIFO queues are all
+//! you need for cache eviction", SOSP 2023): new answers enter a small queue; those asked for again
+//! go on to the main queue, the others leave early, and are remembered for a while by a ghost.
+//!
+//! The budget counts all memory of the cache: answers as the allocator rounds them, slots, index,
+//! ghosts, and answers that were evicted while a slow client still has them.
+
+mod ghost;
+mod index;
+mod queue;
+mod shard;
+mod slots;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::answer::Answer;
+use crate::key::Key;
+use crate::versions::Moment;
+use shard::Shard;
+
+/// Shards: more than there are cores on most machines, so that two workers seldom meet.
+const SHARDS: usize = 16;
+/// The largest part of a shard's budget that one answer may take: 1 in this.
+const ANSWER_SHARE: usize = 4;
+
+/// How long an answer may be served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Life {
+    /// Milliseconds from storing on.
+    pub ttl_ms: u32,
+    /// The part of it, in percent, after which one client refreshes the answer; 0 and 100: none
+    /// does.
+    pub soft_percent: u32,
+}
+
+/// A stored answer that may be served.
+#[derive(Debug)]
+pub struct Hit {
+    /// The answer.
+    pub answer: Answer,
+    /// Milliseconds since it was stored.
+    pub age_ms: u32,
+    /// This client is to fetch it anew, while others go on to get this one.
+    pub refresh: bool,
+    /// When it was read from the server.
+    pub moment: Moment,
+    /// When it was stored, and for how long it is good, without the rule that asks now.
+    pub(crate) stored: u32,
+    pub(crate) ttl_ms: u32,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Miss {
+    /// It is not stored.
+    Absent,
+    /// It is older than its time to live, or than that of the rule that asks.
+    Expired,
+    /// One of its tables was written to.
+    Invalidated,
+}
+
+/// What a look into the store finds.
+pub type Lookup = Result<Hit, Miss>;
+
+/// Why an answer was not stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotStored {
+    /// It takes more than a shard gives to one answer.
+    TooLarge,
+    /// Slow clients keep so much alive that there is no room.
+    NoRoom,
+}
+
+/// What a store holds and has done. The counters only grow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Answers.
+    pub entries: u64,
+    /// Bytes of memory, everything counted.
+    pub bytes: u64,
+    /// Those of them in answers that were evicted and that clients have still.
+    pub lingering_bytes: u64,
+    /// Answers that were stored.
+    pub stored: u64,
+    /// Answers that left: evicted, expired, invalidated or flushed.
+    pub purged: u64,
+    /// Those of them that made room for others.
+    pub evicted: u64,
+}
+
+/// Answers of all workers.
+#[derive(Debug)]
+pub struct Store {
+    shards: Box<[Mutex<Shard>]>,
+}
+
+impl Store {
+    /// An empty store for this many bytes.
+    #[must_use]
+    pub fn new(budget: usize) -> Self {
+        let shard = || Mutex::new(Shard::new(budget / SHARDS));
+        Self { shards: std::iter::repeat_with(shard).take(SHARDS).collect() }
+    }
+
+    /// The answer for `key` at the time `now_ms`, if it is younger than its own and the rule's time
+    /// to live, and if `allows` says so of the moment at which it was read.
+    pub fn get(&self, key: Key, now_ms: u64, life: Life, allows: impl FnOnce(Moment) -> bool) -> Lookup {
+        self.shard(key).map_or(Err(Miss::Absent), |mut shard| shard.get(key, now_ms, life, allows))
+    }
+
+    /// Stores an answer that was read at `moment`, in place of the one that there is.
+    ///
+    /// # Errors
+    ///
+    /// It is too large, or there is no room.
+    pub fn put(
+        &self,
+        key: Key,
+        answer: Answer,
+        now_ms: u64,
+        life: Life,
+        moment: Moment,
+    ) -> Result<(), NotStored> {
+        self.shard(key)
+            .map_or(Err(NotStored::NoRoom), |mut shard| shard.put(key, answer, now_ms, life.ttl_ms, moment))
+    }
+
+    /// Removes the answer for `key`. Returns whether there was one.
+    pub fn remove(&self, key: Key) -> bool {
+        self.shard(key).is_some_and(|mut shard| shard.remove(key))
+    }
+
+    /// Removes what is older than its time to live from the next shards in turn. To be called
+    /// regularly with another `turn`.
+    pub fn sweep(&self, now_ms: u64, turn: usize) {
+        if let Some(mut shard) = self.shards.get(turn % SHARDS).map(lock) {
+            shard.sweep(now_ms);
+        }
+    }
+
+    /// Removes everything. Returns how many answers that were.
+    pub fn clear(&self) -> u64 {
+        self.shards.iter().map(|shard| lock(shard).clear()).sum()
+    }
+
+    /// Has another budget from now on; what is too much leaves at once.
+    pub fn set_budget(&self, budget: usize) {
+        for shard in &self.shards {
+            lock(shard).set_budget(budget / SHARDS);
+        }
+    }
+
+    /// What it holds and has done.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.shards.iter().map(|shard| lock(shard).usage()).fold(Usage::default(), |sum, one| Usage {
+            entries: sum.entries + one.entries,
+            bytes: sum.bytes + one.bytes,
+            lingering_bytes: sum.lingering_bytes + one.lingering_bytes,
+            stored: sum.stored + one.stored,
+            purged: sum.purged + one.purged,
+            evicted: sum.evicted + one.evicted,
+        })
+    }
+
+    /// Checks what must always hold: each answer is in one queue and in the index, and the bytes
+    /// are those of what there is.
+    ///
+    /// # Panics
+    ///
+    /// Something does not hold.
+    #[cfg(test)]
+    pub(crate) fn check_invariants(&self) {
+        self.shards.iter().for_each(|shard| lock(shard).check_invariants());
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the remainder is below SHARDS")]
+    fn shard(&self, key: Key) -> Option<MutexGuard<'_, Shard>> {
+        self.shards.get((key.high % SHARDS as u64) as usize).map(lock)
+    }
+}
+
+/// A shard stays usable if a thread has panicked with it: at worst an answer is missing.
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a client or a first level has the bytes of an answer, too.
+fn is_shared(bytes: &Arc<[u8]>) -> bool {
+    Arc::strong_count(bytes) > 1
+}
+
+#[cfg(test)]
+mod tests;

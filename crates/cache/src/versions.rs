@@ -1,0 +1,213 @@
+//! When tables were changed through this proxy.
+//!
+//! A table is one of [`SLOTS`] slots, by a hash of its name; tables that share a slot are
+//! invalidated together, which costs hits and never correctness. Rules, digests and users that are
+//! flushed by name are slots of the same kind.
+//!
+//! The rule: an answer was read at some [`Moment`], which is taken before its query is sent. It is
+//! neither stored nor served if a write to one of its tables is in flight, or if one has ended
+//! since that moment. A write is in flight from before it is sent until its reply is known. So a
+//! write whose reply a client has is never followed by an answer from before it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Slots for tables. A power of two, so that a part of a hash is an index.
+const SLOTS: usize = 4096;
+
+/// What an answer depends on or a write changes: a list of slots, or everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scope {
+    slots: Vec<u16>,
+    is_all: bool,
+}
+
+impl Scope {
+    /// Nothing.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { slots: Vec::new(), is_all: false }
+    }
+
+    /// Everything: for a write of which the tables are not known.
+    #[must_use]
+    pub const fn all() -> Self {
+        Self { slots: Vec::new(), is_all: true }
+    }
+
+    /// Adds what this 64-bit hash stands for: a table with its schema, a rule, a digest, a user.
+    pub fn add(&mut self, hash: u64) {
+        #[expect(clippy::cast_possible_truncation, reason = "the remainder is below 4,096")]
+        let slot = (hash % SLOTS as u64) as u16;
+        if !self.slots.contains(&slot) {
+            self.slots.push(slot);
+        }
+    }
+}
+
+/// When the query of an answer was sent, counted in writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(pub(crate) u64);
+
+/// What is known of one slot.
+#[derive(Debug, Default)]
+struct Slot {
+    /// The number of the last write that has ended.
+    changed: AtomicU64,
+    /// Writes that have not.
+    in_flight: AtomicU32,
+}
+
+impl Slot {
+    /// Whether an answer of this moment is as new as the slot.
+    fn allows(&self, moment: Moment) -> bool {
+        // A write that ends between the two loads has advanced `changed` first.
+        self.in_flight.load(Acquire) == 0 && self.changed.load(Acquire) <= moment.0
+    }
+
+    fn begin(&self) {
+        self.in_flight.fetch_add(1, Release);
+    }
+
+    fn end(&self, number: u64) {
+        self.changed.fetch_max(number, Release);
+        self.in_flight.fetch_sub(1, Release);
+    }
+}
+
+/// The last changes of all tables. Shared by all workers; reading takes no lock.
+#[derive(Debug)]
+pub struct Versions {
+    /// Writes that have ended.
+    writes: AtomicU64,
+    slots: Box<[Slot]>,
+    /// Writes to everything.
+    all: Slot,
+}
+
+impl Default for Versions {
+    fn default() -> Self {
+        let slots = std::iter::repeat_with(Slot::default).take(SLOTS).collect();
+        Self { writes: AtomicU64::new(0), slots, all: Slot::default() }
+    }
+}
+
+impl Versions {
+    /// The moment to remember with an answer, taken before its query is sent; nothing if a write to
+    /// its tables is in flight, whose effect the query may or may not see.
+    #[must_use]
+    pub fn moment(&self, scope: &Scope) -> Option<Moment> {
+        // Before the slots: a write that ends in between makes the answer too old, not too new.
+        let moment = Moment(self.writes.load(Acquire));
+        self.allows(scope, moment).then_some(moment)
+    }
+
+    /// Whether an answer of this moment may be stored or served now.
+    #[must_use]
+    pub fn allows(&self, scope: &Scope, moment: Moment) -> bool {
+        if scope.is_all {
+            return self.slots.iter().chain([&self.all]).all(|slot| slot.allows(moment));
+        }
+        self.all.allows(moment) && self.slots_of(scope).all(|slot| slot.allows(moment))
+    }
+
+    /// A write begins; it ends when the returned value is dropped. To be called before the write is
+    /// sent, or, in a transaction, before its COMMIT is.
+    pub fn begin_write(self: &Arc<Self>, scope: Scope) -> Write {
+        self.each(&scope, Slot::begin);
+        Write { versions: Arc::clone(self), scope }
+    }
+
+    /// Everything of this scope is too old from now on: FLUSH, a change of privileges.
+    pub fn flush(self: &Arc<Self>, scope: Scope) {
+        drop(self.begin_write(scope));
+    }
+
+    fn slots_of<'a>(&'a self, scope: &'a Scope) -> impl Iterator<Item = &'a Slot> {
+        scope.slots.iter().filter_map(|slot| self.slots.get(usize::from(*slot)))
+    }
+
+    fn each(&self, scope: &Scope, act: impl Fn(&Slot)) {
+        if scope.is_all {
+            act(&self.all);
+        } else {
+            self.slots_of(scope).for_each(act);
+        }
+    }
+}
+
+/// A write in flight.
+#[derive(Debug)]
+#[must_use = "the write ends when this is dropped"]
+pub struct Write {
+    versions: Arc<Versions>,
+    scope: Scope,
+}
+
+impl Drop for Write {
+    fn drop(&mut self) {
+        let number = self.versions.writes.fetch_add(1, Release) + 1;
+        self.versions.each(&self.scope, |slot| slot.end(number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scope(hashes: &[u64]) -> Scope {
+        let mut scope = Scope::new();
+        for hash in hashes {
+            scope.add(*hash);
+        }
+        scope
+    }
+
+    #[test]
+    fn c20_an_answer_read_while_a_write_was_in_flight_is_not_stored() {
+        let (versions, t) = (Arc::new(Versions::default()), scope(&[1]));
+        let write = versions.begin_write(t.clone());
+        assert_eq!(versions.moment(&t), None, "nobody knows whether the query sees the write");
+        drop(write);
+        assert!(versions.moment(&t).is_some());
+    }
+
+    #[test]
+    fn c20_a_write_that_ends_after_the_query_was_sent_makes_its_answer_too_old() {
+        let (versions, t, u) = (Arc::new(Versions::default()), scope(&[1]), scope(&[2]));
+        let (of_t, of_u) = (versions.moment(&t).unwrap(), versions.moment(&u).unwrap());
+        let write = versions.begin_write(t.clone());
+        assert!(!versions.allows(&t, of_t), "in flight");
+        drop(write);
+        assert!(!versions.allows(&t, of_t), "ended");
+        assert!(versions.allows(&u, of_u), "another table");
+        assert!(versions.moment(&t).is_some_and(|moment| versions.allows(&t, moment)));
+    }
+
+    #[test]
+    fn a_write_to_unknown_tables_is_one_to_all() {
+        let (versions, t) = (Arc::new(Versions::default()), scope(&[1]));
+        let moment = versions.moment(&t).unwrap();
+        versions.flush(Scope::all());
+        assert!(!versions.allows(&t, moment));
+    }
+
+    #[test]
+    fn an_answer_that_depends_on_everything_is_invalidated_by_each_write() {
+        let (versions, all) = (Arc::new(Versions::default()), Scope::all());
+        let moment = versions.moment(&all).unwrap();
+        versions.flush(scope(&[7]));
+        assert!(!versions.allows(&all, moment));
+    }
+
+    #[test]
+    fn two_writes_to_a_table_are_both_waited_for() {
+        let (versions, t) = (Arc::new(Versions::default()), scope(&[1]));
+        let (first, second) = (versions.begin_write(t.clone()), versions.begin_write(t.clone()));
+        drop(first);
+        assert_eq!(versions.moment(&t), None);
+        drop(second);
+        assert!(versions.moment(&t).is_some());
+    }
+}
