@@ -5,7 +5,8 @@
 //! - [`Store`]: answers by key within a budget of bytes, evicted by S3-FIFO;
 //! - [`Near`]: a worker's own first level, read without atomic writes;
 //! - [`Versions`]: when tables were changed, so that an answer older than a write is not served;
-//! - [`Flights`]: equal queries that run once.
+//! - [`Flights`]: equal queries that run once;
+//! - [`Refusal`]: why a statement's answer is not cached.
 //!
 //! The crate is pure: it opens no sockets and knows neither clock nor random source. Times are
 //! milliseconds from any moment that stays the same, and come in as arguments.
@@ -17,6 +18,7 @@ mod answer;
 mod flights;
 mod key;
 mod near;
+mod refusal;
 mod size;
 mod store;
 mod versions;
@@ -25,5 +27,6 @@ pub use answer::{Answer, Form};
 pub use flights::{Flights, Joined, Leader, Outcome, Waiter};
 pub use key::{Key, KeyBuilder, Keys};
 pub use near::Near;
+pub use refusal::Refusal;
 pub use store::{Hit, Life, Lookup, Miss, NotStored, Store, Usage};
 pub use versions::{Moment, Scope, Versions, Write};

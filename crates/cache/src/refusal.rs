@@ -1,0 +1,217 @@
+//! Why a statement's answer is not cached.
+//!
+//! An answer may be stored if it is a function of the key and of the tables that the statement
+//! names. What is not is recognised by the statement's shape, and by words that the shape has no
+//! effect for. The list of reasons is closed: each miss of a cached rule has one of them.
+//!
+//! Views, engines and virtual columns need the catalog; they are not looked at here.
+
+use sql::lexer::Kind;
+use sql::shape::Effects;
+use sql::{Lexer, Modes, Shape};
+
+/// A reason in the text of a statement. The first that holds is the one that is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// It is no plain `SELECT`: it changes something, or is about the server.
+    NotARead,
+    /// Several statements in one text.
+    Several,
+    /// It may do anything: a function that is not known, a text that is not understood.
+    UnknownFunction,
+    /// `FOR UPDATE`, `FOR SHARE`, `LOCK IN SHARE MODE`.
+    Locks,
+    /// `INTO OUTFILE`, `LOAD_FILE()`.
+    File,
+    /// `NOW()`, `RAND()`, `UUID()`.
+    Volatile,
+    /// `SLEEP()`, `BENCHMARK()`, functions that wait for a position.
+    Waits,
+    /// `USER()`, `DATABASE()`, `CONNECTION_ID()`.
+    ReadsSession,
+    /// `@x`, in whatever way.
+    UserVariable,
+    /// `@@x`.
+    SystemVariable,
+    /// `FOUND_ROWS()`, `ROW_COUNT()`, `LAST_INSERT_ID()`.
+    ReadsLast,
+    /// `SQL_CALC_FOUND_ROWS`: what `FOUND_ROWS()` gives next is not the number of rows.
+    CountsRows,
+    /// `GET_LOCK()` and its family.
+    NamedLocks,
+    /// `NEXT VALUE FOR`, `LASTVAL()`.
+    Sequence,
+    /// It asks not to be cached.
+    NoCache,
+    /// A word whose meaning is no function of the key: `PROCEDURE`, `ROWS EXAMINED`, `ROWNUM`.
+    Word,
+    /// It reads no table: an answer is made faster than it is found.
+    NoTable,
+    /// Tables of `mysql`, `information_schema`, `performance_schema` or `sys`.
+    AboutServer,
+}
+
+impl Refusal {
+    /// All reasons, in the order in which they are looked for.
+    pub const ALL: [Self; 18] = [
+        Self::Several,
+        Self::UnknownFunction,
+        Self::Locks,
+        Self::File,
+        Self::Volatile,
+        Self::Waits,
+        Self::ReadsSession,
+        Self::UserVariable,
+        Self::SystemVariable,
+        Self::ReadsLast,
+        Self::CountsRows,
+        Self::NamedLocks,
+        Self::Sequence,
+        Self::AboutServer,
+        Self::NotARead,
+        Self::NoCache,
+        Self::Word,
+        Self::NoTable,
+    ];
+
+    /// What operators read.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::NotARead => "not a plain read",
+            Self::Several => "several statements",
+            Self::UnknownFunction => "a function that is not known",
+            Self::Locks => "locks rows",
+            Self::File => "reads or writes a file",
+            Self::Volatile => "another answer each time",
+            Self::Waits => "waits",
+            Self::ReadsSession => "depends on the session",
+            Self::UserVariable => "user variable",
+            Self::SystemVariable => "system variable",
+            Self::ReadsLast => "depends on the statement before",
+            Self::CountsRows => "SQL_CALC_FOUND_ROWS",
+            Self::NamedLocks => "locks by name",
+            Self::Sequence => "sequence",
+            Self::NoCache => "SQL_NO_CACHE",
+            Self::Word => "a word that is not a function of its tables",
+            Self::NoTable => "no table",
+            Self::AboutServer => "about the server",
+        }
+    }
+
+    /// The effects that make it so.
+    const fn effects(self) -> Effects {
+        match self {
+            Self::UnknownFunction => Effects::UNKNOWN.union(Effects::FUNCTION),
+            Self::Locks => Effects::LOCKS,
+            Self::File => Effects::FILE,
+            Self::Volatile => Effects::VOLATILE,
+            Self::Waits => Effects::WAITS.union(Effects::WAITS_FOR_POSITION),
+            Self::ReadsSession => Effects::READS_SESSION,
+            Self::UserVariable => Effects::USER_VARIABLES,
+            Self::SystemVariable => Effects::READS_SYSTEM_VARIABLES,
+            Self::ReadsLast => Effects::READS_LAST.union(Effects::LAST_INSERT_ID),
+            Self::CountsRows => Effects::COUNTS_ROWS,
+            Self::NamedLocks => Effects::NAMED_LOCKS,
+            Self::Sequence => Effects::SEQUENCE,
+            Self::AboutServer => Effects::ABOUT_SERVER,
+            // What is left of all effects, known ones and those to come.
+            Self::NotARead => Effects::all(),
+            Self::Several | Self::NoCache | Self::Word | Self::NoTable => Effects::empty(),
+        }
+    }
+
+    /// The first reason that holds for a statement of this shape; nothing if its answer may be
+    /// stored as far as its text says.
+    #[must_use]
+    pub fn of(sql: &[u8], modes: Modes, shape: &Shape) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| match reason {
+            Self::Several => shape.several,
+            Self::NotARead => !shape.kind.is_select() || !shape.effects.is_empty(),
+            Self::NoCache => has_word(sql, modes, &["sql_no_cache"]),
+            Self::Word => has_word(sql, modes, WORDS),
+            Self::NoTable => shape.reads.is_empty(),
+            reason => shape.effects.intersects(reason.effects()),
+        })
+    }
+}
+
+/// Words without an effect on the session whose meaning depends on more than tables and key.
+/// `DES_DECRYPT` reads a file of keys; `SYSTEM_TIME AS OF TRANSACTION` reads the log.
+const WORDS: &[&str] = &[
+    "can_access_column",
+    "des_decrypt",
+    "des_encrypt",
+    "examined",
+    "procedure",
+    "rownum",
+    "transaction",
+    "validate_password_strength",
+];
+
+fn has_word(sql: &[u8], modes: Modes, words: &[&str]) -> bool {
+    let mut tokens = Lexer::new(sql, modes).filter(|token| token.kind == Kind::Word);
+    tokens.any(|token| {
+        let text = sql.get(token.start..token.end).unwrap_or_default();
+        words.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(text))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(sql: &str) -> Option<Refusal> {
+        Refusal::of(sql.as_bytes(), Modes::default(), &Shape::of(sql.as_bytes(), Modes::default()))
+    }
+
+    #[test]
+    fn statements_are_refused_with_the_first_reason() {
+        let cases = [
+            ("SELECT a FROM t WHERE b = 1", None),
+            ("SELECT count(*), CONCAT(a, 'x') FROM s.t JOIN u USING (id) GROUP BY 2", None),
+            ("(SELECT a FROM t) UNION (SELECT b FROM u) LIMIT 3", None),
+            ("WITH x AS (SELECT a FROM t) SELECT * FROM x", None),
+            ("SELECT a FROM t FOR UPDATE", Some(Refusal::Locks)),
+            ("SELECT a FROM t LOCK IN SHARE MODE", Some(Refusal::Locks)),
+            ("SELECT a INTO @x FROM t", Some(Refusal::UserVariable)),
+            ("SELECT a INTO OUTFILE 'f' FROM t", Some(Refusal::File)),
+            ("SELECT NOW(), a FROM t", Some(Refusal::Volatile)),
+            ("SELECT a FROM t WHERE d < CURRENT_DATE", Some(Refusal::Volatile)),
+            ("SELECT RAND(1) FROM t", Some(Refusal::Volatile)),
+            ("SELECT SLEEP(1) FROM t", Some(Refusal::Waits)),
+            ("SELECT a FROM t WHERE u = CURRENT_USER()", Some(Refusal::ReadsSession)),
+            ("SELECT a FROM t WHERE b = @x", Some(Refusal::UserVariable)),
+            ("SELECT @@sql_mode, a FROM t", Some(Refusal::SystemVariable)),
+            ("SELECT FOUND_ROWS()", Some(Refusal::ReadsLast)),
+            ("SELECT a FROM t WHERE id = LAST_INSERT_ID()", Some(Refusal::ReadsLast)),
+            ("SELECT SQL_CALC_FOUND_ROWS a FROM t LIMIT 1", Some(Refusal::CountsRows)),
+            ("SELECT GET_LOCK('a', 0) FROM t", Some(Refusal::NamedLocks)),
+            ("SELECT NEXTVAL(s)", Some(Refusal::Sequence)),
+            ("SELECT SQL_NO_CACHE a FROM t", Some(Refusal::NoCache)),
+            ("SELECT a FROM t PROCEDURE ANALYSE()", Some(Refusal::UnknownFunction)),
+            ("SELECT a FROM t LIMIT ROWS EXAMINED 10", Some(Refusal::Word)),
+            ("SELECT a FROM t FOR SYSTEM_TIME AS OF TRANSACTION 7", Some(Refusal::Word)),
+            ("SELECT a FROM t WHERE ROWNUM() < 3", Some(Refusal::Word)),
+            ("SELECT my_function(a) FROM t", Some(Refusal::UnknownFunction)),
+            ("SELECT 1", Some(Refusal::NoTable)),
+            ("SELECT user FROM mysql.user", Some(Refusal::AboutServer)),
+            ("SHOW TABLES", Some(Refusal::AboutServer)),
+            ("INSERT INTO t VALUES (1)", Some(Refusal::NotARead)),
+            ("UPDATE t SET a = 1", Some(Refusal::NotARead)),
+            ("SELECT a FROM t; SELECT b FROM u", Some(Refusal::Several)),
+            ("CALL p()", Some(Refusal::UnknownFunction)),
+        ];
+        for (sql, expected) in cases {
+            assert_eq!(of(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn each_reason_has_its_own_text_and_is_looked_for() {
+        let texts: std::collections::HashSet<_> = Refusal::ALL.iter().map(|reason| reason.text()).collect();
+        assert_eq!(texts.len(), Refusal::ALL.len());
+        let refused = |effect: Effects| Refusal::ALL.iter().any(|reason| reason.effects().intersects(effect));
+        assert!(Effects::all().iter().all(refused));
+    }
+}
