@@ -16,7 +16,7 @@ pub struct Ahead<F> {
     pub workers: u32,
     /// Whose connections they are.
     pub account: Option<usize>,
-    /// How many connections to this server nobody uses on the worker that asks; `u32::MAX` if it is
+    /// How many idle connections to this server the asking worker has; `u32::MAX` if the server is
     /// to get none.
     pub resting: F,
 }

@@ -50,8 +50,8 @@ fn draw<E>(candidates: &[Candidate<'_, E>], random: u64) -> Option<(usize, u64)>
 }
 
 /// Two different servers are drawn, and the one that runs fewer statements wins; the first one if
-/// both run as many. To look at all of them would send everybody who comes at one moment to the
-/// same server.
+/// both run as many. A look at all of them would send all sessions of one moment to the same
+/// server.
 fn less_loaded<E>(candidates: &[Candidate<'_, E>], random: u64) -> Option<usize> {
     let (first, random) = draw(candidates, random)?;
     let mut others = candidates.to_vec();
@@ -76,7 +76,7 @@ fn next<E>(candidates: &[Candidate<'_, E>], turn: &AtomicU64) -> Option<usize> {
         let behind = candidates.iter().position(|&(place, _)| place as u64 >= now);
         let index = behind.unwrap_or_default();
         let &(place, _) = candidates.get(index)?;
-        // Another thread may have had the turn meanwhile: then it is somebody else's.
+        // Another thread may have taken this turn meanwhile: then the loop takes the next turn.
         let passed = turn.compare_exchange(now, place as u64 + 1, Ordering::Relaxed, Ordering::Relaxed);
         if passed.is_ok() {
             return Some(index);

@@ -76,9 +76,9 @@ pub(crate) fn choose<E>(
     }
 }
 
-/// How to choose where nobody can be taken: servers that were shunned are tried earlier, and slow
-/// ones are better than none, unless a fast one has no room only. A whole hostgroup is slow when
-/// the load is high; to use none of it then would make an outage of it.
+/// How to choose where no server can be taken: servers that were shunned are tried earlier, and
+/// slow ones are better than none, unless a fast one has no room only. A whole hostgroup is slow
+/// when the load is high; to use none of it then would make an outage of it.
 pub(crate) fn last_resort<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> Policy {
     let desperate = policy.desperate();
     let is_full = |server: &Arc<Server<E>>| {
@@ -129,7 +129,7 @@ fn ready_or<'a, E>(
 
 /// Whether more servers are online than may be: then none is taken.
 fn are_too_many<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> bool {
-    // Mostly nobody minds how many there are.
+    // Mostly there is no such limit.
     policy.max_online < servers.len() && online(servers, policy, now) > policy.max_online
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Hostgroup<E> {
     removed: AtomicUsize,
     /// Whose turn it is with [`Balance::RoundRobin`](crate::Balance).
     pub(crate) turn: AtomicU64,
-    /// The microsecond that somebody told last. A permit that comes back brings no time with it.
+    /// The microsecond of the last call that had a time. A permit that comes back has none.
     time: AtomicU64,
     pub(crate) queue: WaitQueue<E>,
     pub(crate) gate: Gate,
@@ -95,8 +95,8 @@ impl<E> Hostgroup<E> {
         may_help(&members.servers, &members.policy, self.time())
     }
 
-    /// Whether it has as many connections as it may, or all servers are well, and have: nobody can
-    /// be served, and somebody will be.
+    /// Whether it has as many connections as it may, or all its servers work and have as many as
+    /// they may. Then no session can be served now, but a waiting one will be.
     pub(crate) fn is_full(&self) -> bool {
         let members = self.members();
         if self.is_gate_full(&members) {
@@ -123,7 +123,7 @@ impl<E> Hostgroup<E> {
         matches!(self.gate.closed(&self.members().policy, self.time()), Some(Closed::Throttled { .. }))
     }
 
-    /// Whether somebody could open a connection if one of this account to `server` ended.
+    /// Whether a waiting session could open a connection if one of this account to `server` ended.
     pub(crate) fn is_in_the_way(&self, server: &Server<E>, account: Option<usize>) -> bool {
         let members = self.members();
         let is_full = || server.open() >= server.max_connections() || server.refusals().concern(account);
@@ -143,8 +143,8 @@ impl<E> Hostgroup<E> {
         if !members.servers.iter().any(|server| server.may_recover(&members.policy)) {
             return None;
         }
-        // Whoever waits has found no other server: what was shunned is tried early for him, and
-        // what is slow is taken.
+        // A waiting session has found no other server. For it a shunned server is tried early, and
+        // a slow one is taken.
         let policy = last_resort(&members.servers, &members.policy, now);
         let standings = members.servers.iter().map(|server| server.standing_for(account, now, &policy));
         standings.filter_map(crate::Standing::changes_in).min()
@@ -158,8 +158,7 @@ impl<E> Hostgroup<E> {
         }
     }
 
-    /// The most connections that this server may have which nobody uses: none if it takes no new
-    /// ones.
+    /// The most idle connections that this server may have; none if it takes no new connections.
     pub(crate) fn most_resting(&self, id: u64) -> u32 {
         let members = self.members();
         let server = members.servers.iter().find(|server| server.id() == id && server.is_available());
@@ -201,7 +200,7 @@ impl<E> Hostgroup<E> {
 
     /// Forgets the servers that are configured no more and have no connection.
     fn forget_unused(&self, servers: &mut Vec<Arc<Server<E>>>) {
-        // Said first: whoever gives the last connection back either sees it, or has been counted
+        // Said first: a thread that gives the last connection back either sees it, or was counted
         // before the look below.
         let removed = servers.iter().filter(|server| !server.is_configured()).count();
         self.removed.store(removed, Ordering::SeqCst);

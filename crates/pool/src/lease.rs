@@ -106,14 +106,14 @@ impl<E, C> Lease<E, C> {
         self.permit.group.queue.oldest()
     }
 
-    /// Whether somebody waits who would get a server if this connection ended: its server is well,
-    /// and full, or its hostgroup has all the connections that it may have.
+    /// Whether a session waits that would get a server if this connection ended: its server works
+    /// and is full, or its hostgroup has all the connections that it may have.
     pub fn is_in_the_way(&self) -> bool {
         self.waiting() > 0 && self.permit.group.is_in_the_way(self.server(), self.permit.account)
     }
 
-    /// How many connections to its server may go on being open although nobody uses them; 0 if the
-    /// server takes no new connections any more.
+    /// How many idle connections to its server may stay open; 0 if the server takes no new
+    /// connections any more.
     pub fn most_resting(&self) -> u32 {
         self.permit.group.most_resting(self.server().id())
     }

@@ -4,10 +4,10 @@
 //! session that needs a backend asks [`Pool::choose`] and gets a [`Permit`] for one server, or
 //! hears that all are busy and queues up with [`Pool::enqueue`]. The permit goes into the [`Lease`]
 //! together with the connection that was opened under it; when the lease ends the permit passes to
-//! whoever waits longest.
+//! the session that waits longest.
 //!
-//! Who is chosen among several is the hostgroup's [`Policy`]: by weight, by load, in turn, the
-//! first one. Servers that cannot be taken are passed over: full ones, slow ones
+//! The hostgroup's [`Policy`] chooses among several servers: by weight, by load, in turn, the first
+//! one. Servers that cannot be taken are passed over: full ones, slow ones
 //! ([`Server::note_latency`]), those that fail ([`Pool::note_error`]) or lag ([`Pool::mark`]).
 //! [`Pool::explain`] says of each server whether it could be taken and why.
 //!
@@ -15,8 +15,8 @@
 //! passes random numbers in and the time, counted from any moment that stays the same, and keeps
 //! the deadlines. It is generic over what the caller keeps per server (`E`, say the address) and
 //! per connection (`C`). A pool is shared by all workers: counting is atomic, and locks are held
-//! for the moment in which a server is chosen, and the wait queue's is not even looked at while
-//! nobody waits.
+//! for the moment in which a server is chosen, and the wait queue's lock is not taken while no
+//! session waits.
 //!
 //! A connection that its session has no use for is laid aside on a [`Shelf`], for the next session
 //! to take. Such spare connections count as room at their server for those who can use them.
@@ -26,7 +26,7 @@
 //!
 //! [`Pool::replace`] changes the servers while sessions use and await them: a server that stays
 //! keeps its connections and counts, one that is gone is forgotten with its last connection, and
-//! whoever waits gets a server or hears that there is none.
+//! waiting sessions get a server or [`Turn::NoServer`].
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
@@ -86,7 +86,7 @@ pub struct Usage {
     pub available: usize,
     /// Connections open or being opened.
     pub open: u32,
-    /// Those among them that nobody uses.
+    /// Those among them that are idle.
     pub resting: u32,
     /// Connections allowed on all available servers together.
     pub allowed: u64,
@@ -98,12 +98,13 @@ pub struct Usage {
     pub awaited: bool,
 }
 
-/// What somebody who watches a server has found out.
+/// Finding of the monitor about a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     /// It has failed: it is shunned from now on, as after errors.
     Failed,
-    /// It does not answer: nobody gets it until it works, and connections to it are to be closed.
+    /// It does not answer: no session gets it until it works, and connections to it are to be
+    /// closed.
     Down,
     /// It works: it is neither shunned nor down any more.
     Works,
@@ -132,8 +133,8 @@ impl<E> Pool<E> {
     /// A permit for one server of `hostgroup`, chosen as its [`Policy`] says.
     ///
     /// `random` decides among the candidates. Servers for which `avoid` is true (which just failed,
-    /// say) are taken only when no other can be. While sessions wait, newcomers are told
-    /// [`Choice::Busy`], so that nobody overtakes the queue.
+    /// say) are taken only when no other can be. While sessions wait, newcomers get
+    /// [`Choice::Busy`], so that they do not overtake the queue.
     pub fn choose(
         &self,
         hostgroup: u32,
@@ -167,7 +168,7 @@ impl<E> Pool<E> {
     /// A place at the end of `hostgroup`'s queue; `None` if there is no such hostgroup.
     ///
     /// `random` decides among the servers that have room when it is this place's turn. There is
-    /// mostly one: whoever has to wait cannot avoid a server.
+    /// mostly one: a session that has to wait cannot avoid a server.
     pub fn enqueue(&self, hostgroup: u32, random: u64, now: Duration) -> Option<Ticket<E>> {
         self.enqueue_since(hostgroup, random, None, now, now)
     }
@@ -188,7 +189,7 @@ impl<E> Pool<E> {
     }
 
     /// Gives those who wait for a server of `hostgroup` what has become free because time has
-    /// passed: a server that was shunned long enough, say. The pool has no clock: whoever waits
+    /// passed: a server that was shunned long enough, say. The pool has no clock: a waiting session
     /// calls this from time to time, at the latest when the time that it returns is over. `None`:
     /// nothing changes because of time alone, as far as is known now.
     pub fn serve(&self, hostgroup: u32, now: Duration) -> Option<Duration> {
@@ -249,8 +250,8 @@ impl<E> Pool<E> {
         members.servers.iter().any(works)
     }
 
-    /// Whether a connection to a server of `hostgroup` could be opened at `now`, and nobody waits
-    /// for that. Changes nothing.
+    /// Whether a connection to a server of `hostgroup` could be opened at `now`, and no session
+    /// waits for that. Changes nothing.
     pub fn has_room(&self, hostgroup: u32, now: Duration) -> bool {
         let Some(group) = self.hostgroup(hostgroup).filter(|group| group.queue.waiting() == 0) else {
             return false;
@@ -260,7 +261,7 @@ impl<E> Pool<E> {
             && !choice::ready(&members.servers, &members.policy, None, now).is_empty()
     }
 
-    /// Connections to servers of `hostgroup` that nobody uses, of all threads.
+    /// Idle connections to servers of `hostgroup`, of all threads.
     pub fn resting(&self, hostgroup: u32) -> u32 {
         let group = self.hostgroup(hostgroup);
         group.map_or(0, |group| group.members().servers.iter().map(|server| server.resting()).sum())
@@ -327,8 +328,8 @@ impl<E: Clone + Eq + Hash> Pool<E> {
         pool
     }
 
-    /// Takes note of what somebody who watches a server has found out about it. Says nothing about
-    /// a server that is not in the pool.
+    /// Takes note of what the monitor has found out about a server. Ignores a server that is not in
+    /// the pool.
     pub fn mark(&self, hostgroup: u32, endpoint: &E, mark: Mark, now: Duration) {
         let Some(group) = self.hostgroup(hostgroup) else { return };
         group.tell(now);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How a hostgroup chooses. `Default` is what holds where nobody says anything else.
+/// How a hostgroup chooses. `Default` holds where nothing else is configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// Who is chosen among those that can be.
@@ -17,20 +17,18 @@ pub struct Policy {
     /// own](crate::ServerSpec::max_latency): a slower one is passed over while another can be
     /// taken. `None`: there is no limit.
     pub max_latency: Option<Duration>,
-    /// Of the connections that a server may have, the percentage that may be open although nobody
-    /// uses them.
+    /// Of the connections that a server may have, the percentage that may be open and idle.
     pub resting_percent: u32,
     /// Connections are opened ahead of need until each server has that percentage of them, in use
     /// or not.
     pub warming: bool,
-    /// So many connections to each server are kept that nobody uses, opened ahead of need if there
-    /// are fewer.
+    /// So many idle connections to each server are kept, opened ahead of need if there are fewer.
     pub min_resting: u32,
     /// Connections that all servers together may have.
     pub max_open: u32,
     /// Connections that may be begun in a second; `None`: any number.
     pub opened_per_second: Option<u32>,
-    /// Servers may join the hostgroup by themselves: whoever finds none waits for one.
+    /// Servers may join the hostgroup by themselves: a session that finds none waits for one.
     pub awaited: bool,
 }
 
@@ -99,7 +97,7 @@ impl Shunning {
 }
 
 impl Policy {
-    /// The most connections that nobody uses, to a server that may have `max_connections` of them.
+    /// The most idle connections to a server that may have `max_connections`.
     pub(crate) fn most_resting(&self, max_connections: u32) -> u32 {
         self.share_of(max_connections).max(self.min_resting.min(max_connections))
     }
@@ -114,7 +112,7 @@ impl Policy {
         u32::try_from(most).unwrap_or(u32::MAX)
     }
 
-    /// The same where nobody else has room: servers that were shunned are tried earlier.
+    /// The same where no other server has room: servers that were shunned are tried earlier.
     pub(crate) fn desperate(&self) -> Self {
         let Shunning { recovery, last_resort, for_good, .. } = self.shunning;
         if for_good {

@@ -59,8 +59,8 @@ pub enum Turn<E> {
     Granted(Permit<E>),
     /// No server of the hostgroup takes connections any more; waiting longer would not help.
     NoServer,
-    /// Nothing yet, but nobody waits longer by now: this one has to [look](Ticket::look) when the
-    /// next connection may be opened.
+    /// Nothing yet, but this place is the first by now. Its session has to [look](Ticket::look)
+    /// when the next connection may be opened.
     First,
 }
 
@@ -102,7 +102,8 @@ impl<E> WaitQueue<E> {
                 }
                 Choice::Busy | Choice::Spare(_) => break,
             };
-            // Nobody left to serve: a permit is dropped and looks at the queue once more by itself.
+            // No place is left to serve: a permit is dropped and looks at the queue once more by
+            // itself.
             let Some(place) = self.take_first(account) else { break };
             place.tell(|told| *told = Some(turn));
             has_served = true;
@@ -234,7 +235,7 @@ impl<E> Ticket<E> {
         since: Duration,
     ) -> Self {
         let place = group.queue.push(random, account, since);
-        // The look after queueing (see the top of this file); it serves whoever is first in line.
+        // The look after queueing (see the top of this file); it serves the first place in line.
         group.queue.serve(&group);
         Self { group, place }
     }
@@ -249,12 +250,12 @@ impl<E> Ticket<E> {
         look(&self.group, &self.place, now)
     }
 
-    /// The same for somebody who has just queued up, which was a look: only the time is said.
+    /// The same for a session that has just queued up, which was a look: returns the time only.
     pub fn first_look(&self, now: Duration) -> Option<Duration> {
         changes_in(&self.group, &self.place, now)
     }
 
-    /// For somebody else who serves this one, or looks for it.
+    /// A handle with which another task can serve this place, or look for it.
     pub fn deputy(&self) -> Deputy<E> {
         Deputy { group: Arc::clone(&self.group), place: Arc::clone(&self.place) }
     }
@@ -305,7 +306,7 @@ fn look<E>(group: &Arc<Hostgroup<E>>, place: &Arc<Place<E>>, now: Duration) -> O
 /// When a place has to look again at the latest.
 fn changes_in<E>(group: &Hostgroup<E>, place: &Arc<Place<E>>, now: Duration) -> Option<Duration> {
     let recovers = group.recovers_in(place.account, now);
-    // Whether it is the first matters to nobody else, and takes a lock.
+    // Only a throttled hostgroup asks whether the place is the first: that takes a lock.
     let opens = group.opens_in(now).filter(|_| group.queue.is_first(place));
     recovers.into_iter().chain(opens).min()
 }

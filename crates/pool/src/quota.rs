@@ -1,7 +1,8 @@
 //! So many of something at a time, and who waits for one, in the order in which they came.
 //!
 //! Unlike a [`Pool`](crate::Pool) it has only a number: the connections of a user, or the clients
-//! of the proxy. Whoever gets one holds a [`Share`]; when that is dropped the next in line has it.
+//! of the proxy. The holder of one has a [`Share`]; when that is dropped the next place in line
+//! gets it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -27,11 +28,11 @@ struct State {
     yielded: Duration,
 }
 
-/// Somebody who waits.
+/// Place of a waiting session or client.
 #[derive(Debug)]
 struct Place {
     since: Duration,
-    /// What he is told next, and how to wake him.
+    /// What the place is told next, and how to wake its owner.
     told: Mutex<(Option<Told>, Option<Waker>)>,
 }
 
@@ -52,7 +53,7 @@ pub struct InLine {
     place: Arc<Place>,
 }
 
-/// Takes somebody out of the line who is about to learn that he needs it no more.
+/// Takes a place out of the line whose owner is about to learn that it needs the share no more.
 #[derive(Debug, Clone)]
 pub struct LeaveLine {
     quota: Arc<Quota>,
@@ -64,7 +65,7 @@ pub struct LeaveLine {
 pub enum InTurn {
     /// One of them.
     Granted(Share),
-    /// Nothing yet, but nobody waits longer by now.
+    /// Nothing yet, but this place is the first by now.
     First,
 }
 
@@ -89,7 +90,7 @@ impl Quota {
         self.serve(state);
     }
 
-    /// One of them, if there is one left and nobody waits for it.
+    /// One of them, if there is one left and no place waits for it.
     pub fn take(self: &Arc<Self>) -> Option<Share> {
         let mut state = lock(&self.state);
         let is_free = state.taken < self.max() && state.waiting.is_empty();
@@ -140,9 +141,8 @@ impl Quota {
         lock(&self.state).waiting.front().map(|place| place.since)
     }
 
-    /// Whether one of them has to be given up for who waits longest, instead of going to somebody
-    /// who has come at `since`: he would be farther ahead than `most`. Not each of them: no more
-    /// than one in this time.
+    /// Whether a share has to go to the place that waits longest, instead of a session that came at
+    /// `since`: that would be farther ahead than `most`. At most one share in that time.
     pub fn has_to_yield(&self, since: Duration, now: Duration, most: Duration) -> bool {
         if self.waiting() == 0 {
             return false;
@@ -219,12 +219,12 @@ impl Drop for Share {
 }
 
 impl InLine {
-    /// Whether nobody waits longer.
+    /// Whether this place is the first in line.
     pub fn is_first(&self) -> bool {
         lock(&self.quota.state).waiting.front().is_some_and(|first| Arc::ptr_eq(first, &self.place))
     }
 
-    /// For somebody else who serves this one.
+    /// A handle with which another task takes this place out of the line.
     pub fn leave(&self) -> LeaveLine {
         LeaveLine { quota: Arc::clone(&self.quota), place: Arc::clone(&self.place) }
     }
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_longest_is_next() {
+    fn the_longest_waiting_place_is_next() {
         let quota = Quota::new(1);
         let held = quota.take();
         let bell = Arc::new(Bell::default());
@@ -392,8 +392,8 @@ mod tests {
     }
 
     proptest! {
-        /// C23: whatever happens, there are never more than may be, nothing leaks, and nobody waits
-        /// in vain.
+        /// C23: whatever happens, there are never more than may be, nothing leaks, and no place
+        /// waits in vain.
         #[test]
         fn c23_shares_are_exact(steps in proptest::collection::vec((0..5u8, 0..6usize), 0..200)) {
             const MAX: u32 = 3;

@@ -196,9 +196,9 @@ impl<E> Server<E> {
         }
     }
 
-    /// Whether connections to it that nobody uses are good for sessions: one over which the server
-    /// was `heard` last, as time since the start. They are as long as it is online, and if it is
-    /// shunned, unless it was silent since then.
+    /// Whether idle connections to it are good for sessions. `heard` is when the server last
+    /// answered over the connection, as time since the start. They are as long as it is online, and
+    /// if it is shunned, unless it was silent since then.
     pub fn lends(&self, heard: impl FnOnce() -> Duration) -> bool {
         let health = &self.life.health;
         match self.status() {
@@ -267,12 +267,12 @@ impl<E> Server<E> {
         self.life.made.load(Ordering::SeqCst)
     }
 
-    /// Connections that nobody uses, of all threads; they are among those that are open.
+    /// Idle connections of all threads; they are among those that are open.
     pub fn resting(&self) -> u32 {
         u32::try_from(self.life.resting.sum()).unwrap_or(u32::MAX)
     }
 
-    /// A gauge for one thread's connections that nobody uses.
+    /// A gauge for one thread's idle connections.
     pub fn resting_gauge(&self) -> Arc<Gauge> {
         self.life.resting.add()
     }

@@ -1,5 +1,5 @@
-//! Things that are laid aside for a moment, by key: whoever laid one aside can have it back, and
-//! somebody else may take it meanwhile.
+//! Idle list by key: an owner that puts a thing there can have it back, unless another owner has
+//! taken it meanwhile.
 //!
 //! [`Shelf::put`] gives a [`Ticket`]. [`Shelf::take`] gives back what belongs to it, if it is still
 //! there, without a search. [`Shelf::newest`] looks among those with the same key, those last laid
@@ -96,7 +96,7 @@ impl<K: Copy + Eq + Hash, T, S: BuildHasher> Shelf<K, T, S> {
         Ticket { slot, times: self.slots.get(slot as usize).map_or(0, |slot| slot.times) }
     }
 
-    /// The thing that this ticket was given for, if nobody has taken it.
+    /// The thing that this ticket was given for, if it is still there.
     pub fn take(&mut self, ticket: Ticket) -> Option<T> {
         let place = self.slots.get_mut(ticket.slot as usize)?;
         if place.times != ticket.times || !matches!(place.content, Content::Used { .. }) {
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_laid_aside_can_be_had_back_once() {
+    fn a_ticket_takes_its_thing_back_once() {
         let mut shelf: Shelf<_, _> = Shelf::default();
         let (one, two) = (shelf.put('a', 1), shelf.put('a', 2));
         assert_eq!((shelf.take(one), shelf.take(one), shelf.len()), (Some(1), None, 1));

@@ -166,7 +166,7 @@ fn a_server_that_is_removed_is_forgotten_with_its_last_connection() {
 }
 
 #[test]
-fn whoever_has_a_connection_sees_that_its_server_is_switched_off() {
+fn a_lease_sees_that_its_server_is_switched_off() {
     let pool = pool_of([server(0, "a", 1, 2)]);
     let held = granted(pool.choose(0, 0, NOW, |_| false));
     assert!(!held.server().is_off());
@@ -194,7 +194,7 @@ fn a_server_that_comes_back_while_it_is_left_is_the_same() {
 }
 
 #[test]
-fn whoever_waits_gets_a_server_that_comes() {
+fn a_waiting_session_gets_a_server_that_comes() {
     let pool = pool_of([server(0, "a", 1, 1)]);
     let _held = granted(pool.choose(0, 0, NOW, |_| false));
     let bell = Arc::new(Bell::default());
@@ -209,7 +209,7 @@ fn whoever_waits_gets_a_server_that_comes() {
 }
 
 #[test]
-fn whoever_waits_hears_that_there_is_no_server_any_more() {
+fn a_waiting_session_learns_that_there_is_no_server_any_more() {
     let pool = pool_of([server(0, "a", 1, 1)]);
     let held = granted(pool.choose(0, 0, NOW, |_| false));
     let bell = Arc::new(Bell::default());
@@ -260,10 +260,10 @@ fn configurations() -> impl Strategy<Value = Vec<ServerSpec<&'static str>>> {
 }
 
 proptest! {
-    /// C23: whatever sessions do, the limit holds, nothing leaks, and nobody waits while there is
-    /// room.
+    /// C23: whatever sessions do, the limit holds, nothing leaks, and no session waits while there
+    /// is room.
     #[test]
-    fn c23_accounting_is_exact_and_nobody_starves(steps in steps(false)) {
+    fn c23_accounting_is_exact_and_no_session_starves(steps in steps(false)) {
         const LIMIT: u32 = 3;
         let pool = pool_of([server(0, "a", 1, 1), server(0, "b", 2, LIMIT - 1)]);
         let (mut permits, mut tickets) = (Vec::new(), Vec::new());
@@ -312,7 +312,7 @@ proptest! {
     }
 }
 
-/// One step of somebody.
+/// One step of a session.
 fn take(
     pool: &Pool<&'static str>,
     step: Step,

@@ -94,7 +94,7 @@ impl Refusals {
     }
 
     /// A connection of this account was made, in an attempt that was begun at `begun`. Whether
-    /// somebody else may make one now.
+    /// another session may make one now.
     pub(crate) fn note_made(&self, account: Option<usize>, begun: Duration, now: Duration) -> bool {
         if !self.any() {
             return false;
@@ -186,7 +186,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, nobody has to wait longer than the pause behind the last refusal or
+        /// Whatever comes, no account has to wait longer than the pause behind the last refusal or
         /// attempt.
         #[test]
         fn it_is_never_for_good(steps in proptest::collection::vec((0..5u8, 0..3usize, 0..200u64), 0..100)) {

@@ -101,7 +101,7 @@ fn what_has_failed_for_good_does_not_come_back() {
     assert_eq!(names(&pool, 1, NOW), ["a"]);
     assert!(pool.note_error(&the(&pool, "a"), false, NOW), "one error is enough");
     assert_eq!(names(&pool, 2, NOW), ["b", "b"]);
-    // Neither time nor whoever watches it brings it back.
+    // Neither time nor the monitor brings it back.
     pool.mark(0, &"a", Mark::Works, s(1));
     pool.mark(0, &"a", Mark::Reached(s(1)), s(1));
     assert_eq!(names(&pool, 1, s(100_000)), ["b"]);
@@ -229,7 +229,7 @@ fn a_server_that_fails_often_is_shunned_and_comes_back() {
     assert_eq!(reason(&pool, "a", s(108)), (false, why.to_owned()));
     assert!(reason(&pool, "a", s(109)).0, "to be explained changes nothing");
     assert_eq!(a.status(), Status::Shunned);
-    // Nor does it take somebody who wants it.
+    // Nor does it take a session that wants it.
     pool.forgive(s(108));
     assert_eq!(a.status(), Status::Shunned);
     pool.forgive(s(109));
@@ -264,14 +264,14 @@ fn without_a_time_of_recovery_only_the_last_resort_helps() {
 }
 
 #[test]
-fn whoever_waits_for_a_shunned_server_hears_when_it_is_tried_again() {
+fn a_session_that_waits_for_a_shunned_server_learns_when_it_is_tried_again() {
     let pool = pool_of([server(0, "a", 1, 9)]);
     pool.mark(0, &"a", Mark::Failed, s(100));
     let bell = Arc::new(Bell::default());
     let mut ticket = pool.enqueue(0, 0, s(100)).unwrap();
     assert!(ticket.poll_turn(&Waker::from(Arc::clone(&bell))).is_none());
     assert_eq!(pool.serve(0, ms(100_400)), Some(ms(600)));
-    // Nobody overtakes it.
+    // No newcomer overtakes it.
     assert!(matches!(pool.choose(0, 0, ms(100_500), |_| false), Choice::Busy));
     pool.serve(0, s(101));
     assert_eq!(bell.0.load(Ordering::SeqCst), 1);
@@ -279,10 +279,10 @@ fn whoever_waits_for_a_shunned_server_hears_when_it_is_tried_again() {
     assert_eq!(pool.serve(0, s(101)), None);
 }
 
-/// Whoever waits would look without end at a server that is tried early, could time alone not help
-/// it.
+/// A waiting session would look without end at a server that is tried early, if time alone could
+/// not help it.
 #[test]
-fn whoever_waits_for_a_slow_server_that_was_shunned_hears_when_it_counts_as_fast() {
+fn a_session_that_waits_for_a_slow_shunned_server_learns_when_it_counts_as_fast() {
     for recovery in [Some(s(9)), None] {
         let slow = ServerSpec { max_latency: Some(ms(20)), ..server(0, "a", 1, 9) };
         let shunning = Shunning { recovery, ..Shunning::default() };
@@ -299,7 +299,7 @@ fn whoever_waits_for_a_slow_server_that_was_shunned_hears_when_it_counts_as_fast
 }
 
 #[test]
-fn whoever_waits_gets_a_server_that_is_said_to_work() {
+fn a_waiting_session_gets_a_server_that_is_marked_as_working() {
     let pool = pool_of([server(0, "a", 1, 9)]);
     for (bad, good) in [(Mark::Failed, Mark::Works), (Mark::Lags(s(7)), Mark::KeepsUp)] {
         pool.mark(0, &"a", bad, s(100));
@@ -309,7 +309,7 @@ fn whoever_waits_gets_a_server_that_is_said_to_work() {
         pool.mark(0, &"a", good, s(100));
         permit(&mut ticket);
     }
-    // Nobody has heard of this one.
+    // The pool does not know this server.
     pool.mark(0, &"b", Mark::Failed, s(100));
 }
 
@@ -381,7 +381,7 @@ fn situations() -> impl Strategy<Value = (Policy, Vec<Situation>)> {
 
 proptest! {
     /// What is explained is what happens: a server that is said to be one that could be taken can
-    /// be, for some random number and nobody else's permits; no other ever is.
+    /// be, for some random number and without permits of other sessions; no other ever is.
     #[test]
     fn who_is_chosen_is_who_is_explained((policy, servers) in situations(), randoms in prop::collection::vec(any::<u64>(), 1..20)) {
         const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];

@@ -98,8 +98,8 @@ fn warming(policy: Policy, max: u32) -> Pool<&'static str> {
     pool(policy, [server(0, "a", 1, max), server(0, "b", 1, max)])
 }
 
-/// Opens connections ahead until there are enough, as one of so many workers; nobody uses any of
-/// them.
+/// Opens connections ahead until there are enough, as one of so many workers; no session uses any
+/// of them.
 fn open_all(pool: &Pool<&'static str>, workers: u32, now: Duration) -> Vec<Permit<&'static str>> {
     let mut permits: Vec<Permit<&'static str>> = Vec::new();
     loop {

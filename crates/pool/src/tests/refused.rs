@@ -120,7 +120,7 @@ fn free_connections_of_a_server_that_is_shunned_are_used_if_there_is_no_other() 
 }
 
 #[test]
-fn whoever_has_a_connection_sees_that_the_limit_was_lowered() {
+fn a_lease_sees_that_the_limit_was_lowered() {
     let pool = pool_of([server(0, "a", 1, 9)]);
     let mut leases: Vec<_> = (0..3).map(|_| made(granted(choose(&pool, 1, NOW)), NOW)).collect();
     assert!(!leases[0].server().has_surplus());
