@@ -369,7 +369,7 @@ pub(crate) mod tests {
     /// The writer is in the middle of its turn when an order finds no place, and nothing comes
     /// behind it.
     #[test]
-    fn an_order_without_a_place_needs_nobody_who_comes_later() {
+    fn an_order_without_a_place_needs_no_later_message() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());

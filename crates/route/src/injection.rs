@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_looks_at_what_the_firewall_lists_or_rules_answer() {
+    fn listed_statements_and_answers_of_rules_are_not_searched() {
         let to = Destination::Hostgroup { hostgroup: 1, why: Why::Default };
         let locked = Destination::Locked { locked_on: 1, hostgroup: 2 };
         for (ruling, wanted) in [

@@ -143,7 +143,7 @@ fn c29_thousands_of_idle_clients_are_cheap() {
 }
 
 #[test]
-fn c27_half_open_logins_disturb_nobody_and_end_at_their_deadline() {
+fn c27_half_open_logins_disturb_no_client_and_end_at_their_deadline() {
     const LOGINS: usize = 10_000;
     const DEADLINE: Duration = Duration::from_secs(5);
     /// Descriptors of a process besides those of the logins.

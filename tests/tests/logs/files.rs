@@ -7,7 +7,7 @@ use testkit::guard::Signal;
 use super::{admin, all_as_json, all_as_json_in, files, flush, global, lines, value};
 
 #[test]
-fn files_end_when_they_are_long_enough_or_somebody_says_so() {
+fn files_end_when_they_are_long_enough_or_on_request() {
     run(async {
         let setup =
             all_as_json().variable("eventslog_filesize", 1 << 20).pointsman_variable("log_text_max", 65_536);

@@ -36,7 +36,7 @@ fn c24_a_frozen_server_is_shunned_and_comes_back() {
 }
 
 #[test]
-fn a_wrong_password_is_told_once_and_shuns_nobody() {
+fn a_wrong_password_is_logged_once_and_shuns_no_server() {
     let db = backend();
     let proxy = setup(&db)
         .monitor("watcher", "wrong")

@@ -113,7 +113,7 @@ fn a_first_start_saves_nothing_before_it_is_told_to() {
 }
 
 #[test]
-fn what_runs_is_not_saved_before_somebody_saves_it() {
+fn what_runs_is_not_saved_before_a_save() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), 1);
     let mut booted = start(&file, false, false);

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_in_empty_lists() {
+    fn empty_lists_have_no_account() {
         assert_eq!(Accounts::new("", ";;:x", ("", "")), Accounts::default());
     }
 }

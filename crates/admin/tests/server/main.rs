@@ -120,7 +120,7 @@ async fn accounts_log_in_with_both_methods_everywhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_not_known_or_has_a_wrong_password_is_refused_alike() {
+async fn unknown_users_and_wrong_passwords_get_the_same_refusal() {
     let admin = Admin::start();
     for plugin in ["mysql_native_password", "caching_sha2_password"] {
         for (user, password, using) in [
@@ -394,7 +394,7 @@ async fn statements_that_are_no_text_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_asks_for_a_new_version_of_the_servers_stops_nobody() {
+async fn a_wait_for_a_new_version_of_the_servers_blocks_no_other_admin() {
     let admin = Admin::start();
     let (mut waiting, mut other) = (admin.client().await, admin.client().await);
     waiting.send_command(Kind::Query, b"PULL VERSION MYSQL SERVERS 7 3600000").await.unwrap();

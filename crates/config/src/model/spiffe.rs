@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_could_show_is_refused() {
+    fn ids_that_no_certificate_could_have_are_refused() {
         for text in ["", "shop", "!(", "!a)|(b"] {
             assert!(text.parse::<SpiffeId>().is_err(), "{text}");
         }

@@ -185,7 +185,7 @@ fn a_server_cannot_switch_for_ever() {
 }
 
 #[test]
-fn a_key_that_nobody_asked_for_is_an_error() {
+fn a_key_without_a_request_is_an_error() {
     let mut login = begin_at_client(&Secret::Clear(PASSWORD.to_vec()), caching_sha2::NAME);
     assert!(login.message(b"\x01a public key", CAPS).is_err());
     let mut login = begin_at_client(&Secret::Clear(PASSWORD.to_vec()), native::NAME);

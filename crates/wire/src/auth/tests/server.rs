@@ -63,7 +63,7 @@ fn a_client_without_password_that_waits_for_its_method_s_data_is_asked_to_switch
 }
 
 #[test]
-fn a_proof_of_an_empty_password_is_followed_by_the_password_where_nobody_else_reads() {
+fn a_proof_of_an_empty_password_is_followed_by_the_password_on_private_connections() {
     let proof = caching_sha2::answer_from_stage1(&caching_sha2::stage1(b""), &NONCE);
     for transport in TRANSPORTS {
         for (password, is_right) in [(&b"\0"[..], true), (b"secret\0", false)] {

@@ -141,7 +141,7 @@ fn an_answer_to_a_question_goes_on_and_a_second_command_does_not() {
 }
 
 #[test]
-fn what_nobody_has_asked_for_begins_anew() {
+fn a_reply_without_a_command_begins_anew() {
     let mut client = Numbering::new(Peer::Client);
     receive(&mut client, 0, &[b"\x03SELECT"]);
     send(&mut client, &[message(1, b"column"), message(2, b"row"), message(3, b"\xfe")].concat());

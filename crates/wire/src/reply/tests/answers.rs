@@ -185,7 +185,7 @@ fn an_open_cursor_has_no_rows_yet() {
 }
 
 #[test]
-fn a_cursor_that_nobody_asked_for_is_somebody_elses() {
+fn a_cursor_without_a_request_belongs_to_another_statement() {
     // MariaDB: FOR rec IN (SELECT ...) DO SELECT rec.c; END FOR.
     for caps in BOTH {
         let more = CURSOR | StatusFlags::MORE_RESULTS;
