@@ -14,6 +14,7 @@
 //! - [`renew`]: statements that a server wants to have prepared again; [`ride`]: statements that go
 //!   out together with those of others;
 //! - [`ran`]: what the statements did that ran over a connection;
+//! - [`segments`]: a reply on its way through the taps;
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared
 //!   statement;
 //! - [`correction`](mod@correction): statements that make servers tell an error;
@@ -26,8 +27,7 @@
 //! - [`backlog`]: the command that has come and is not sent yet;
 //! - [`fast_forward`]: sessions whose commands nobody looks at;
 //! - [`flight`]: what is known of a command while it runs;
-//! - [`file`]: files of clients for their servers; [`heard`]: what is noted of an answer on its
-//!   way;
+//! - [`file`]: files of clients for their servers;
 //! - [`ids`]: commands that name or show connections;
 //! - [`in_line`]: waiting for a connection;
 //! - [`internal`]: what the session tells of itself; [`io`]: the client's end of it;
@@ -62,7 +62,6 @@ mod fast_forward;
 mod file;
 mod firewall;
 mod flight;
-mod heard;
 mod ids;
 mod in_line;
 mod injection;
@@ -92,6 +91,7 @@ mod renew;
 mod ride;
 mod route;
 mod routines;
+mod segments;
 mod stop;
 mod switch;
 mod tell;
@@ -100,7 +100,6 @@ mod trace;
 mod unanswered;
 mod warnings;
 mod without_writer;
-mod wording;
 
 use std::convert::Infallible;
 use std::future::poll_fn;

@@ -1,9 +1,136 @@
 //! Taps: what looks at a client's reply on its way, or changes it.
 //!
+//! A reply is cut into segments, and each segment passes the taps in one order, which is that of
+//! `session/segments.rs`. This module has the taps that few replies need, a file each. A reply
+//! without any of them costs one branch per segment.
+//!
 //! - [`columns`]: telling that a prepared statement has other columns;
 //! - [`compare`]: the reply to a statement and the one to its mirrored copy;
-//! - [`listing`]: ids of connections in rows.
+//! - [`errors`]: errors that name sessions, statements and limits of the proxy;
+//! - [`listing`]: ids of connections in rows;
+//! - [`observe`]: counters, digests and logs;
+//! - [`withhold`]: replies that the client gets as a whole, or not at all.
 
 pub(crate) mod columns;
 pub(crate) mod compare;
+pub(crate) mod errors;
 pub(crate) mod listing;
+pub(crate) mod observe;
+pub(crate) mod withhold;
+
+use config::Endpoint;
+
+use crate::worker::Worker;
+use columns::Columns;
+use compare::Compare;
+use listing::Listing;
+
+/// The taps of a command that few commands have.
+#[derive(Debug)]
+pub(crate) struct Taps {
+    /// The bits of those that are there.
+    there: u8,
+    compare: Option<Box<Compare>>,
+    columns: Option<Box<Columns>>,
+    listing: Option<Box<Listing>>,
+}
+
+impl Taps {
+    const COMPARE: u8 = 1;
+    const COLUMNS: u8 = 1 << 1;
+    const LISTING: u8 = 1 << 2;
+    const DEFINITIONS: u8 = 1 << 3;
+
+    /// None of them.
+    pub(crate) const NONE: Self = Self { there: 0, compare: None, columns: None, listing: None };
+
+    /// Whether there is none.
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.there == 0
+    }
+
+    /// Compares the reply with that to a mirrored copy.
+    pub(crate) fn set_compare(&mut self, compare: Compare) {
+        self.there |= Self::COMPARE;
+        self.compare = Some(Box::new(compare));
+    }
+
+    /// Whether the reply is compared, and the other one is not there yet.
+    pub(crate) const fn compares(&self) -> bool {
+        self.there & Self::COMPARE != 0
+    }
+
+    /// Tells the client whether the result has the columns that it knows.
+    pub(crate) fn set_columns(&mut self, columns: Option<Columns>) {
+        self.there = self.there & !Self::COLUMNS | if columns.is_some() { Self::COLUMNS } else { 0 };
+        self.columns = columns.map(Box::new);
+    }
+
+    /// Whether the client is told of other columns.
+    pub(crate) const fn has_columns(&self) -> bool {
+        self.there & Self::COLUMNS != 0
+    }
+
+    /// Puts the ids of sessions into the rows.
+    pub(crate) fn set_listing(&mut self, listing: Listing) {
+        self.there |= Self::LISTING;
+        self.listing = Some(Box::new(listing));
+    }
+
+    /// The client keeps what the server tells of the columns of a statement.
+    pub(crate) const fn keep_definitions(&mut self) {
+        self.there |= Self::DEFINITIONS;
+    }
+
+    /// Whether it does.
+    pub(crate) const fn keeps_definitions(&self) -> bool {
+        self.there & Self::DEFINITIONS != 0
+    }
+
+    /// Shows a segment of the reply to the taps that change nothing.
+    pub(crate) fn look(&mut self, worker: &Worker, segment: &[u8]) {
+        if let Some(compare) = self.compare.take() {
+            self.compare = compare.segment(worker, segment);
+            if self.compare.is_none() {
+                self.there &= !Self::COMPARE;
+            }
+        }
+    }
+
+    /// The bytes that the client gets in place of these; none if they go on as they are.
+    pub(crate) fn rewrite(&mut self, bytes: &[u8], worker: &Worker, server: &Endpoint) -> Option<Vec<u8>> {
+        let told = self.columns.as_mut().map(|columns| columns.rewrite(bytes));
+        let Some(listing) = &mut self.listing else { return told };
+        Some(listing.rewrite(told.as_deref().unwrap_or(bytes), |id| {
+            session_behind(worker, server, u32::try_from(id).ok()?)
+        }))
+    }
+}
+
+/// The session that has a server's thread, or had it last and is still there: others may have it
+/// soon. Of one that has left, the thread goes by the server's id, by which it can be killed.
+fn session_behind(worker: &Worker, server: &Endpoint, thread: u32) -> Option<u32> {
+    let shared = &worker.shared;
+    shared.threads.session(server, thread).filter(|session| shared.directory.has(*session))
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::Capabilities;
+
+    use super::*;
+    use crate::state::ids::Ids;
+
+    #[test]
+    fn a_reply_without_rare_taps_is_known_by_one_number() {
+        let mut taps = Taps::NONE;
+        assert!(taps.is_empty());
+        let caps = Capabilities::PROTOCOL_41;
+        taps.set_columns(Some(Columns::new(caps, false, 1)));
+        taps.set_listing(Listing::new(caps, Ids::FIRST, false));
+        assert!(taps.has_columns() && !taps.compares() && !taps.is_empty());
+        taps.set_columns(None);
+        assert!(!taps.has_columns() && !taps.is_empty(), "the listing is there");
+    }
+}

@@ -13,10 +13,10 @@ use wire::{Capabilities, StatusFlags};
 
 use super::Session;
 use super::course::{Course, Loss};
-use super::heard::Part;
 use super::kill::while_waiting;
 use super::lost::command_that_runs;
 use super::renew::needs_renewal;
+use super::segments::Part;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};

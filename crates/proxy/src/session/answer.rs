@@ -1,15 +1,14 @@
 //! From the backend to the client: the bytes of an answer, up to its end.
 
+use std::borrow::Cow;
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
-use wire::reply::{End, Event, Outcome};
+use wire::reply::Event;
 
 use super::Session;
 use super::course::settle::RanAt;
-use super::heard::{Ears, note, work_at};
-use super::ride::collect;
-use super::wording::wording;
+use super::segments::{At, Wrong, note, work_at};
 use crate::backend::{Crossed, Progress};
 use crate::control::Signal;
 use crate::counts::Counter;
@@ -103,7 +102,8 @@ impl Session {
             let link = backend.connection_mut();
             let mut scratch = self.worker.net.scratch.borrow_mut();
             let batched = self.flight.as_mut().and_then(|flight| flight.batched.as_mut());
-            let room = batched.as_ref().map_or(scratch.len(), |member| member.room(scratch.len()));
+            let withhold = batched.map(|batched| &mut batched.reply);
+            let room = withhold.as_ref().map_or(scratch.len(), |reply| reply.room(scratch.len()));
             let buffer = scratch.get_mut(..room).unwrap_or_default();
             let n = match link.poll_read(cx, buffer) {
                 Poll::Ready(Ok(n)) if n > 0 => n,
@@ -117,9 +117,12 @@ impl Session {
             };
             self.course.note_bytes();
             let read = scratch.get(..n).unwrap_or_default();
-            // One that was sent together with others is not told before its end is known.
-            let Some(read) = collect(batched, link, read) else { continue };
-            let mut ears = Ears {
+            let read = match withhold {
+                None => Some(Cow::Borrowed(read)),
+                Some(withhold) => withhold.gather(link.next_reply(), read),
+            };
+            let Some(read) = read else { continue };
+            let mut at = At {
                 worker: &self.worker,
                 control: &self.control,
                 identity: &self.identity,
@@ -130,41 +133,25 @@ impl Session {
                 status: &mut self.status,
                 pipelined: &mut self.pipelined,
             };
-            let Some(input) = ears.behind_setup(&read) else {
-                return Poll::Ready(Err(self.lost(None)));
-            };
-            if input.is_empty() {
-                continue;
-            }
-            // Where the client is, before it gets anything of this.
-            let before = ears.backend.connection().progress();
-            let part = match ears.listen(before, input) {
-                Ok(part) => part,
-                Err(error) => return Poll::Ready(Err(self.nonsense(&error, before))),
-            };
-            if part.event == Event::LocalInfile && !ears.may_ask_for_file() {
-                return Poll::Ready(Err(self.file_not_expected(before)));
-            }
-            let is_all = ears.keeps_behind(&part, input);
-            if let Some(refused) = ears.marred(&part).or_else(|| ears.refused(&part)) {
-                self.flight.begin(&self.worker.flights).refused = Some(refused);
-                return Poll::Ready(Ok(part.event));
-            }
-            ears.tell_end(&part);
-            let output = wording(&mut ears, &part, before.is_between_packets);
-            if let Event::Done(Outcome { end: End::Err { .. }, .. }) = part.event {
-                self.course.note_failed(part.is_whole.then_some(&*output));
-            }
-            self.io.send(cx, &output)?;
-            match part.event {
-                Event::More | Event::Changed => {}
-                _ if !is_all => {
-                    return Poll::Ready(Err(self.too_much(input.len() - part.bytes.len())));
-                }
-                event => return Poll::Ready(Ok(event)),
+            match at.pass(cx, &read) {
+                Ok(None) => {}
+                Ok(Some(event)) => return Poll::Ready(Ok(event)),
+                Err(wrong) => return Poll::Ready(Err(self.broken_off_by(wrong))),
             }
         }
         Poll::Ready(Ok(Event::More))
+    }
+
+    /// The session or its connection ends because of what a server says.
+    #[cold]
+    fn broken_off_by(&self, wrong: Wrong) -> Ending {
+        match wrong {
+            Wrong::Setup => self.lost(None),
+            Wrong::Nonsense(error, before) => self.nonsense(&error, before),
+            Wrong::File(before) => self.file_not_expected(before),
+            Wrong::TooMuch(bytes) => self.too_much(bytes),
+            Wrong::ClientLeft => Ending::ClientLeft,
+        }
     }
 
     /// What the backend says makes no sense; the client is at this place in its answer.

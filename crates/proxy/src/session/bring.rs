@@ -17,7 +17,7 @@ use crate::backend::Full;
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::taps::columns::Changed;
+use crate::taps::columns::Columns;
 
 impl Session {
     /// Makes the statement of the command in the backlog one that the backend in use has, and names
@@ -181,7 +181,7 @@ impl Session {
             && let Some(prepared) = prepared
         {
             let columns = prepared.columns();
-            self.flight().changed = Some(Changed::new(caps, cursor, columns));
+            self.flight().taps.set_columns(Some(Columns::new(caps, cursor, columns)));
         }
     }
 

@@ -22,8 +22,7 @@ impl Session {
     /// Does what was decided about the command in the backlog, up to the point where it can be
     /// forwarded.
     pub(super) async fn carry_out(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        let flight = self.flight();
-        (flight.log, flight.digest, flight.changed) = (decided.log(), decided.digest, None);
+        self.flight().begin_attempt(decided);
         if let Some(id) = decided.renamed.take() {
             // The connection for which it was named otherwise is gone.
             self.io.splice_front(ID, &id.to_le_bytes());

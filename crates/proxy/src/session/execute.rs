@@ -6,9 +6,8 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
-use super::course::{Course, change::Change, prepared::Prepared};
+use super::course::{change::Change, prepared::Prepared};
 use super::decided::{self, Decided};
-use super::ids::refusal_with;
 use super::route::names_statement;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -259,20 +258,6 @@ pub(super) const fn keeps_definitions(capabilities: Capabilities) -> bool {
 /// The number of the statement in a command's payload.
 pub(super) fn id(payload: &[u8]) -> Option<u32> {
     payload.get(ID).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes)
-}
-
-/// What a server says of a statement that has no open cursor, with the number by which the client
-/// knows it. `None` if it is the same, or not there.
-pub(super) fn refusal_with_own_id(packet: &[u8], course: &Course) -> Option<Vec<u8>> {
-    let registry = course.prepared.as_ref()?;
-    refusal_with(packet, |message| {
-        // `The statement (7) has no open cursor`
-        let (before, rest) = message.split_once('(')?;
-        let (id, behind) = rest.split_once(')')?;
-        let id = id.parse().ok()?;
-        let own = registry.client_id_of(id, course.hostgroup).filter(|own| *own != id)?;
-        Some(format!("{before}({own}){behind}"))
-    })
 }
 
 /// Whether an execution asks for a cursor.

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::num::NonZeroU64;
 use std::ops::Deref;
 
+use sql::StatementKind;
 use tokio::time::Instant;
 
 use super::again::Refused;
@@ -19,9 +20,8 @@ use crate::control::running::Paused;
 use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::limits::FLIGHTS_KEPT_MAX;
-use crate::taps::columns::Changed;
-use crate::taps::compare::Watched;
-use crate::taps::listing::{Absent, Listing};
+use crate::taps::Taps;
+use crate::taps::listing::Absent;
 
 /// The state of a command from when it is read until the client has its reply.
 #[derive(Debug)]
@@ -34,6 +34,8 @@ pub(super) struct InFlight {
     pub(super) log: Option<bool>,
     /// The hash of its digest, for logs, should it be answered here; 0 is that of none.
     pub(super) digest: Option<NonZeroU64>,
+    /// What statement it is, if that is known, should it be answered here.
+    pub(super) statement: Option<StatementKind>,
     /// What may be sent in front of it, at the connection that is looked for, without waiting for a
     /// reply.
     pub(super) ahead: Ahead,
@@ -51,14 +53,10 @@ pub(super) struct InFlight {
     pub(super) batched: Option<Batched>,
     /// The sessions that a list of threads shows besides the server's.
     pub(super) absent: Option<Box<Absent>>,
-    /// Its reply, if it shows ids of connections.
-    pub(super) listing: Option<Box<Listing>>,
     /// What it changes if it succeeds.
     pub(super) proposed: Option<Box<Change>>,
-    /// Its reply, if it is compared with another one.
-    pub(super) watched: Option<Box<Watched>>,
-    /// Its reply, if it tells that a prepared statement has other columns than the client knows.
-    pub(super) changed: Option<Changed>,
+    /// The taps of its reply that few commands have.
+    pub(super) taps: Taps,
     /// Its reply, if the client does not get it because the command may be sent again.
     pub(super) refused: Option<Box<Refused>>,
     /// What the server has against a setting that was sent in front of it, and that it had taken
@@ -90,6 +88,7 @@ impl InFlight {
         paused: None,
         log: None,
         digest: None,
+        statement: None,
         ahead: Ahead::Nothing,
         wanted: None,
         wants_new: false,
@@ -98,10 +97,8 @@ impl InFlight {
         in_line: None,
         batched: None,
         absent: None,
-        listing: None,
         proposed: None,
-        watched: None,
-        changed: None,
+        taps: Taps::NONE,
         refused: None,
         refusal: None,
         asks: None,
@@ -118,9 +115,15 @@ impl InFlight {
         !self.proposed.as_ref().is_none_or(|change| change.is_quiet())
     }
 
+    /// What was decided about the command is carried out.
+    pub(super) fn begin_attempt(&mut self, decided: &Decided) {
+        (self.log, self.digest, self.statement) = (decided.log(), decided.digest, decided.plan.statement());
+        self.taps.set_columns(None);
+    }
+
     /// Nothing is known of what was sent: the command is lost, or is sent once more.
     pub(super) fn forget_sent(&mut self) {
-        (self.proposed, self.watched, self.changed, self.listing) = (None, None, None, None);
+        (self.proposed, self.taps) = (None, Taps::NONE);
     }
 
     /// Whether nothing is left to be done for the command.

@@ -1,20 +1,16 @@
-//! Commands with connection ids in them or in their answers.
+//! Commands with connection ids in them or in their replies.
 
-use config::Endpoint;
+use wire::Codec as _;
 use wire::command::{Kind, ProcessKill};
-use wire::frame::{HEADER_LEN, Header, put_message};
-use wire::{Capabilities, Codec as _, packet};
+use wire::frame::{HEADER_LEN, Header};
 
 use super::Session;
 use super::execute::opens_cursor;
 use crate::backend::Full;
 use crate::ending::Ending;
-use crate::error::ClientError;
-use crate::limits::{EXPLAINED_BYTES_MAX, FIRST_CONNECTION_ID, LAST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
-use crate::taps::listing::Listing;
-
+use crate::limits::{EXPLAINED_BYTES_MAX, FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
 use crate::statement::{self, Kill, Own};
-use crate::worker::Worker;
+use crate::taps::listing::Listing;
 
 /// What a command is to the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,46 +161,9 @@ impl Session {
         let Some(ids) = shown.filter(|_| !opens_cursor(payload)) else { return };
         let is_binary = kind == Kind::StmtExecute;
         let listing = Listing::new(self.capabilities(), ids, is_binary);
-        self.flight().listing = Some(Box::new(match absent.filter(|_| !is_binary) {
+        self.flight().taps.set_listing(match absent.filter(|_| !is_binary) {
             Some(absent) => listing.with(*absent),
             None => listing,
-        }));
+        });
     }
-}
-
-/// What a server says of a session's id, which it cannot know, and what to do about it; `None` if
-/// `packet` is something else.
-pub(super) fn of_unknown_session(packet: &[u8]) -> Option<Vec<u8>> {
-    refusal_with(packet, |message| {
-        // `Unknown thread id: 7`
-        let id = message.rsplit_once(' ')?.1.parse().ok()?;
-        let is_session = (FIRST_CONNECTION_ID..=LAST_CONNECTION_ID).contains(&id);
-        is_session.then(|| ClientError::ThreadOfProxy { id }.to_string())
-    })
-}
-
-/// An error in one packet with another message; `None` if it is something else, or there is none.
-pub(super) fn refusal_with(packet: &[u8], other: impl Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
-    let (header, payload) = packet.split_first_chunk::<HEADER_LEN>()?;
-    let error = packet::Err::decode(payload, Capabilities::PROTOCOL_41).ok()?;
-    // The character set is the client's: only ASCII means the same in all of them, and the rest
-    // stays as it is.
-    let message = other(&error.message.iter().map(|byte| char::from(*byte)).collect::<String>())?;
-    let message: Vec<u8> = message.chars().filter_map(|c| u8::try_from(c).ok()).collect();
-    let told = packet::Err { message: &message, ..error };
-    let mut packet = Vec::new();
-    put_message(&mut packet, Header::parse(*header).seq, &told.encode(Capabilities::PROTOCOL_41));
-    Some(packet)
-}
-
-/// The next bytes of an answer with ids, as the client gets them.
-pub(super) fn translate(listing: &mut Listing, bytes: &[u8], worker: &Worker, server: &Endpoint) -> Vec<u8> {
-    listing.rewrite(bytes, |id| session_behind(worker, server, u32::try_from(id).ok()?))
-}
-
-/// The session that has a server's thread, or had it last and is still there: others may have it
-/// soon. Of one that has left, the thread goes by the server's id, by which it can be killed.
-fn session_behind(worker: &Worker, server: &Endpoint, thread: u32) -> Option<u32> {
-    let shared = &worker.shared;
-    shared.threads.session(server, thread).filter(|session| shared.directory.has(*session))
 }

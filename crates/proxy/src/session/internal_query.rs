@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 use wire::frame::HEADER_LEN;
 
 use super::Session;
-use super::heard::note;
+use super::segments::note;
 use super::trace::Part;
 use crate::backend::{InternalQuery, Reply, internal_query};
 use crate::control::Signal;

@@ -15,7 +15,6 @@ use super::Session;
 use super::course::{Course, Loss};
 use super::execute::{ID, id};
 use super::last_words::error_text;
-use super::overdue::INTERRUPTED;
 use super::ran::Ran;
 use super::unanswered::{Sent, Unanswered};
 use crate::backend::query;
@@ -26,6 +25,7 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::sock::Input;
+use crate::taps::errors::INTERRUPTED;
 
 impl Session {
     /// What the session loses with the connection in use.
@@ -222,7 +222,7 @@ impl Session {
         };
         if unanswered != Unanswered::Again
             || u32::from(self.flight.tries) >= most
-            || self.flight.watched.is_some()
+            || self.flight.taps.compares()
         {
             return None;
         }

@@ -9,7 +9,7 @@ use super::decided::Decided;
 use crate::counts::Counter;
 use crate::limits::JUDGED_BYTES_MAX;
 use crate::mirror::{Copy, submit};
-use crate::taps::compare::{Half, Watched};
+use crate::taps::compare::{Compare, Half};
 
 impl Session {
     /// Has a copy of the command run that is being sent, if its rules want one. Of one that is so
@@ -30,7 +30,7 @@ impl Session {
         let (original, compared) = halves;
         if let Some(half) = original {
             let (hostgroup, caps) = (self.course.hostgroup, self.capabilities());
-            self.flight().watched = Some(Watched::new(half, hostgroup, caps, upload.next_seq()));
+            self.flight().taps.set_compare(Compare::new(half, hostgroup, caps, upload.next_seq()));
         }
         let copy = Copy {
             text,

@@ -11,11 +11,11 @@ use super::Session;
 use super::decided::Decided;
 use super::execute::id;
 use super::kill::killed_here;
-use super::measure::answered;
 use super::prepare::NotPrepared;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::RENEWALS_MAX;
+use crate::taps::observe::answered;
 
 /// `ER_NEED_REPREPARE`.
 const NEED_REPREPARE: u16 = 1615;

@@ -1,7 +1,6 @@
 //! Going out together with statements of other sessions, over one connection (`backend::batch`):
 //! which statements may, and what is to be done so that it never shows.
 
-use std::borrow::Cow;
 use std::rc::Rc;
 
 use sql::StatementKind;
@@ -10,17 +9,18 @@ use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::command::Kind;
 use wire::frame::MessageScanner;
-use wire::reply::{End, Event, Outcome, ReplyScanner};
+use wire::reply::{End, Event, Outcome};
 
 use super::Session;
 use super::again::Refused;
-use super::heard::{Ears, Part};
 use super::ran::Ran;
 use super::route::NEEDS_LAST_ID;
-use crate::backend::{Candidate, Connection, Run};
+use super::segments::{At, Part};
+use crate::backend::{Candidate, Run};
 use crate::counts::Counter;
-use crate::limits::{TRAVELS_BYTES_MAX, WITHHELD_MAX};
+use crate::limits::TRAVELS_BYTES_MAX;
 use crate::state::{Mark, Pin};
+use crate::taps::withhold::Withhold;
 
 /// What nobody does together with others, though it may be done twice.
 const STAYS_ALONE: Effects = NEEDS_LAST_ID.union(Effects::COUNTS_ROWS);
@@ -34,25 +34,10 @@ pub(super) struct Batched {
     command: Option<Rc<[u8]>>,
     /// When it was sent, or its turn came.
     begun: Option<Instant>,
-    /// It was sent together with others.
-    is_together: bool,
-    /// Bytes of its answer, and those that wait for its end.
-    bytes: usize,
-    withheld: Vec<u8>,
+    /// Its reply, which is withheld if it was sent together with others.
+    pub(super) reply: Withhold,
     /// It has ended with an error or warnings.
     is_marred: bool,
-}
-
-/// What there is of an answer that was `read`, once the client may get it.
-pub(super) fn collect<'a>(
-    batched: Option<&mut Batched>,
-    link: &mut Connection,
-    read: &'a [u8],
-) -> Option<Cow<'a, [u8]>> {
-    match batched {
-        None => Some(Cow::Borrowed(read)),
-        Some(batched) => batched.collect(link, read),
-    }
 }
 
 /// What servers say of a statement that took too long, or was killed: `ER_QUERY_INTERRUPTED`,
@@ -74,50 +59,11 @@ const fn is_marred(outcome: Outcome, warned: bool) -> bool {
         )
 }
 
-/// Whether the end of the answer that `reply` reads is in `bytes`, or something that makes no
-/// sense.
-fn has_end(reply: &ReplyScanner, bytes: &[u8]) -> bool {
-    let (mut reply, mut rest) = (reply.clone(), bytes);
-    loop {
-        match reply.scan(rest) {
-            Ok(scan) if scan.event == Event::More => return false,
-            Ok(scan) if scan.event == Event::Changed => rest = rest.get(scan.len..).unwrap_or_default(),
-            _ => return true,
-        }
-    }
-}
-
-impl Batched {
-    /// How much of a buffer of this many bytes may be read into: with what is withheld it is no
-    /// more than that.
-    pub(super) fn room(&self, buffer: usize) -> usize {
-        buffer.saturating_sub(self.withheld.len())
-    }
-
-    /// What there is of an answer, once it is whole. One that is too large to be kept goes on as it
-    /// comes.
-    fn collect<'a>(&mut self, link: &mut Connection, read: &'a [u8]) -> Option<Cow<'a, [u8]>> {
-        self.bytes = self.bytes.saturating_add(read.len());
-        let reply = link.next_reply().filter(|_| self.is_together);
-        let Some(reply) = reply else { return Some(Cow::Borrowed(read)) };
-        if self.withheld.is_empty() && has_end(reply, read) {
-            return Some(Cow::Borrowed(read));
-        }
-        self.withheld.extend_from_slice(read);
-        if self.withheld.len() > WITHHELD_MAX {
-            self.is_together = false;
-        } else if !has_end(reply, &self.withheld) {
-            return None;
-        }
-        Some(Cow::Owned(std::mem::take(&mut self.withheld)))
-    }
-}
-
-impl Ears<'_> {
+impl At<'_> {
     /// Whether an answer that ends like this is not told to the client: its statement was sent
     /// together with others, and is sent once more, alone.
     pub(super) fn is_untold(&self, outcome: Outcome) -> bool {
-        let is_together = self.flight.batched.as_ref().is_some_and(|batched| batched.is_together);
+        let is_together = self.flight.batched.as_ref().is_some_and(|batched| batched.reply.is_on());
         is_together && is_marred(outcome, self.backend.connection().warned()) && !is_interrupted(outcome)
     }
 
@@ -154,7 +100,7 @@ impl Session {
             && course.is_admitted
             && course.pins.is_empty()
             && course.gtids.is_none()
-            && self.flight.watched.is_none()
+            && !self.flight.taps.compares()
             && self.worker.rate_to_client().is_none();
         let kind = self.first_kind(input).ok().flatten();
         let kind = kind.filter(|kind| matches!(kind, Kind::Query | Kind::StmtExecute))?;
@@ -170,15 +116,8 @@ impl Session {
             // Sent once more, it is for whatever connection has it then.
             Some(_) => input.into(),
         });
-        self.flight().batched = Some(Batched {
-            digest,
-            command,
-            begun: None,
-            is_together: false,
-            bytes: 0,
-            withheld: Vec::new(),
-            is_marred: false,
-        });
+        self.flight().batched =
+            Some(Batched { digest, command, begun: None, reply: Withhold::default(), is_marred: false });
         travels
     }
 
@@ -197,7 +136,7 @@ impl Session {
             self.worker.counts.note(Counter::Together);
         }
         if let Some(batched) = self.flight.as_mut().and_then(|flight| flight.batched.as_mut()) {
-            (batched.begun, batched.is_together) = (Some(Instant::now()), is_together);
+            (batched.begun, batched.reply) = (Some(Instant::now()), Withhold::new(is_together));
         }
     }
 
@@ -211,7 +150,7 @@ impl Session {
                     !matches!(end, End::Ok { warnings: 0, .. } | End::Eof { warnings: 0, .. })
                 });
         let time = begun.elapsed();
-        self.worker.punctual.note(batched.digest, Run { time, bytes: batched.bytes, is_marred });
+        self.worker.punctual.note(batched.digest, Run { time, bytes: batched.reply.bytes(), is_marred });
     }
 
     /// A statement that was sent together with others has left something to ask about, which is
@@ -248,7 +187,7 @@ impl Session {
 
     /// Whether the statement that runs was sent together with others.
     pub(super) fn is_together(&self) -> bool {
-        self.flight.batched.as_ref().is_some_and(|batched| batched.is_together)
+        self.flight.batched.as_ref().is_some_and(|batched| batched.reply.is_on())
     }
 
     /// The connection was taken over with a command that was sent already, and now something else

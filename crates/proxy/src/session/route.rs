@@ -292,6 +292,9 @@ impl Session {
                     preparing.forget_text();
                 }
                 self.course.prepared.get_or_insert_default().expect(preparing);
+                if keeps_definitions(self.capabilities()) {
+                    self.flight().taps.keep_definitions();
+                }
             }
             _ if names_statement(kind) => self.note_prepared(kind, payload),
             _ => {}

@@ -14,7 +14,7 @@ const HEAD_MAX: usize = 21;
 
 /// The answer to an execution, while it passes.
 #[derive(Debug)]
-pub(crate) struct Changed {
+pub(crate) struct Columns {
     capabilities: Capabilities,
     /// The beginning of a packet that is not complete enough to be judged.
     held: Vec<u8>,
@@ -28,7 +28,7 @@ pub(crate) struct Changed {
     are_others: Option<bool>,
 }
 
-impl Changed {
+impl Columns {
     /// An answer of rows before its first byte, for a client with these capabilities that knows of
     /// so many columns; `cursor` says whether the rows are fetched later.
     pub(crate) const fn new(capabilities: Capabilities, cursor: bool, known: u16) -> Self {
@@ -135,7 +135,7 @@ mod tests {
     fn becomes_for(known: u16, capabilities: Capabilities, cursor: bool, before: &[&[u8]], behind: &[&[u8]]) {
         let (before, behind) = (answer(before), answer(behind));
         for cut in 0..before.len() {
-            let mut changed = Changed::new(capabilities, cursor, known);
+            let mut changed = Columns::new(capabilities, cursor, known);
             let (first, second) = before.split_at(cut);
             let told = [changed.rewrite(first), changed.rewrite(second)].concat();
             assert_eq!(told, behind, "cut at {cut}");

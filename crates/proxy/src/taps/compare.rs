@@ -40,7 +40,7 @@ pub(crate) struct Sum {
 
 /// The answer that a client gets, while it is read.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub(crate) struct Compare {
     tally: Tally,
     half: Half,
     hostgroup: u32,
@@ -91,24 +91,22 @@ impl std::fmt::Display for Sum {
     }
 }
 
-impl Watched {
+impl Compare {
     /// The answer of a server of `hostgroup` that the client gets, in the form that these
     /// capabilities give it; it begins with the sequence id `seq`.
-    pub(crate) fn new(half: Half, hostgroup: u32, capabilities: Capabilities, seq: u8) -> Box<Self> {
-        Box::new(Self { tally: Tally::new(capabilities, seq, true), half, hostgroup })
+    pub(crate) fn new(half: Half, hostgroup: u32, capabilities: Capabilities, seq: u8) -> Self {
+        Self { tally: Tally::new(capabilities, seq, true), half, hostgroup }
     }
 
-    /// Takes note of the first `len` of these bytes, which belong to the answer; `watched` is
-    /// nothing any more when there is nothing left to see.
-    pub(crate) fn read(watched: &mut Option<Box<Self>>, worker: &Worker, bytes: &[u8], len: usize) {
-        let Some(answer) = watched else { return };
-        let read = answer.tally.read(bytes.get(..len).unwrap_or(bytes));
-        if let Ok(None) = read {
-            return;
-        }
-        if let (Some(answer), Ok(Some((outcome, _)))) = (watched.take(), read) {
-            let sum = Sum::new(answer.hostgroup, outcome, answer.tally.checksum());
-            answer.half.settle(worker, sum);
-        }
+    /// Counts the next segment of the answer. Nothing is left when nothing more can be counted.
+    pub(crate) fn segment(mut self: Box<Self>, worker: &Worker, bytes: &[u8]) -> Option<Box<Self>> {
+        let outcome = match self.tally.read(bytes) {
+            Ok(None) => return Some(self),
+            Ok(Some((outcome, _))) => outcome,
+            Err(_) => return None,
+        };
+        let sum = Sum::new(self.hostgroup, outcome, self.tally.checksum());
+        self.half.settle(worker, sum);
+        None
     }
 }

@@ -18,7 +18,7 @@ use crate::backend::{Connection, Reply};
 use crate::client::login::Identity;
 use crate::session::decided::Decided;
 use crate::session::flight::Flight;
-use crate::session::heard::ER_LOCK_DEADLOCK;
+use crate::session::segments::ER_LOCK_DEADLOCK;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
 use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, SCHEMA, Setting};

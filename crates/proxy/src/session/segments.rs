@@ -1,4 +1,18 @@
-//! What a session takes note of in an answer on its way.
+//! The segments of a client's reply on their way through the taps.
+//!
+//! What was read passes them in this order; [`taps`](crate::taps) has a file for each that is not
+//! the session's own.
+//!
+//! 1. `Withhold`, in front of all others: a reply of a batch is kept until it is whole.
+//! 2. Replies to setup commands are taken off.
+//! 3. Segment by segment: `Observe` counts bytes, `Trackers` reads GTIDs, `Compare` counts rows,
+//!    `State` notes definitions; at an end it notes statements.
+//! 4. An end is counted by `Observe`, unless the command may be sent again: then no tap behind has
+//!    seen it.
+//! 5. `Rewrite`: trackers, news of the transaction, errors, columns, ids of sessions.
+
+use std::borrow::Cow;
+use std::task::Context;
 
 use tokio::time::Instant;
 use wire::command::Kind;
@@ -8,24 +22,23 @@ use wire::{Capabilities, StatusFlags};
 use super::again::{Refused, may_be_hidden, refused};
 use super::course::Course;
 use super::course::settle::RanAt;
-use super::execute::keeps_definitions;
 use super::flight::Flight;
 use super::io::Io;
-use super::measure::answered;
 use super::pipelined::{Pipelined, Step};
 use crate::backend::{Backend, Crossed, Owner, Progress, Segment};
 use crate::client::login::Identity;
 use crate::control::Control;
 use crate::counts::Counter;
-use crate::taps::compare::Watched;
+use crate::taps::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
+use crate::taps::observe::answered;
 use crate::worker::Worker;
 
 /// The transaction was the victim of a deadlock.
 pub(super) const ER_LOCK_DEADLOCK: u16 = 1213;
 
-/// The parts of a session that an answer on its way concerns.
+/// The parts of a session that a reply on its way concerns.
 #[derive(Debug)]
-pub(super) struct Ears<'a> {
+pub(super) struct At<'a> {
     pub(super) worker: &'a Worker,
     pub(super) control: &'a Control,
     pub(super) identity: &'a Identity,
@@ -37,7 +50,7 @@ pub(super) struct Ears<'a> {
     pub(super) pipelined: &'a mut Pipelined,
 }
 
-/// What was read of answers in one go.
+/// Segments that were read in one go.
 #[derive(Debug)]
 pub(super) struct Part<'a> {
     /// What comes behind it.
@@ -47,14 +60,150 @@ pub(super) struct Part<'a> {
     pub(super) is_whole: bool,
     /// The kind of the command that was worked at when it began, and its bytes.
     pub(super) runs: (Option<Kind>, Option<usize>),
-    /// The end that nobody was told of yet, because the statement may be said again.
+    /// The end that is not counted yet, because the statement may be sent again.
     untold: Option<LastOf<'a>>,
 }
 
 /// How an answer has ended, and its last bytes, if they begin with a packet.
 type LastOf<'a> = (Outcome, Option<&'a [u8]>);
 
-impl Ears<'_> {
+/// Why a reply is not passed on.
+#[derive(Debug)]
+pub(super) enum Wrong {
+    /// The server has refused a setup command.
+    Setup,
+    /// It is not the reply that was owed. The client is at this place in it.
+    Nonsense(Crossed, Progress),
+    /// The server asks for a file that it may not have, at this place.
+    File(Progress),
+    /// So many bytes are behind the last reply.
+    TooMuch(usize),
+    /// The client cannot be written to.
+    ClientLeft,
+}
+
+impl At<'_> {
+    /// Passes on to the client what was `read`. The event behind it, if more is to be done then
+    /// than to read on.
+    pub(super) fn pass(&mut self, cx: &mut Context<'_>, read: &[u8]) -> Result<Option<Event>, Wrong> {
+        let input = self.behind_setup(read).ok_or(Wrong::Setup)?;
+        if input.is_empty() {
+            return Ok(None);
+        }
+        // Where the client is, before it gets anything of this.
+        let before = self.backend.connection().progress();
+        let part = self.listen(before, input).map_err(|error| Wrong::Nonsense(error, before))?;
+        if part.event == Event::LocalInfile && !self.may_ask_for_file() {
+            return Err(Wrong::File(before));
+        }
+        let is_all = self.keeps_behind(&part, input);
+        if let Some(refused) = self.marred(&part).or_else(|| self.refused(&part)) {
+            self.flight.begin(&self.worker.flights).refused = Some(refused);
+            return Ok(Some(part.event));
+        }
+        self.tell_end(&part);
+        let output = self.rewrite(&part, before.is_between_packets);
+        if let Event::Done(Outcome { end: End::Err { .. }, .. }) = part.event {
+            self.course.note_failed(part.is_whole.then_some(&*output));
+        }
+        self.io.send(cx, &output).map_err(|_| Wrong::ClientLeft)?;
+        match part.event {
+            Event::More | Event::Changed => Ok(None),
+            _ if !is_all => Err(Wrong::TooMuch(input.len() - part.bytes.len())),
+            event => Ok(Some(event)),
+        }
+    }
+
+    /// Whether a segment passes no tap but those that see only ends.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.flight.taps.is_empty() && self.course.gtids.is_none()
+    }
+
+    /// Shows a segment to the taps that few replies have; `read` ends with it.
+    fn show(&mut self, segment: &Segment<'_>, read: &[u8]) {
+        self.collect(segment.event, read);
+        if let Some(flight) = self.flight.as_mut() {
+            flight.taps.look(self.worker, segment.bytes);
+        }
+        self.note_definitions(segment.bytes);
+    }
+
+    /// The bytes of a part as the client gets them.
+    #[inline]
+    fn rewrite<'a>(&mut self, part: &Part<'a>, between_packets: bool) -> Cow<'a, [u8]> {
+        let is_end = matches!(part.event, Event::Done(_));
+        if self.is_plain() && !is_end {
+            return part.bytes.into();
+        }
+        let mut told = self.without_trackers(part);
+        if let Event::Done(outcome) = part.event {
+            told = self.rewrite_end(outcome, told, between_packets);
+        }
+        let Some(flight) = self.flight.as_mut().filter(|flight| !flight.taps.is_empty()) else { return told };
+        let server = &self.backend.server().endpoint().endpoint;
+        let rewritten = flight.taps.rewrite(&told, self.worker, server);
+        rewritten.map_or(told, Cow::from)
+    }
+
+    /// The part without what the server was asked to tell for the proxy alone.
+    #[inline]
+    fn without_trackers<'a>(&mut self, part: &Part<'a>) -> Cow<'a, [u8]> {
+        let Some(gtids) = &mut self.course.gtids else { return part.bytes.into() };
+        let cut = self.backend.connection().last_reply().filter(|_| part.event == Event::More);
+        let cut = cut.map_or(0, ReplyScanner::cut_len);
+        gtids.trackers.pass(part.bytes, cut).map_or(part.bytes.into(), Cow::from)
+    }
+
+    /// The end of a reply as the client gets it.
+    #[inline]
+    fn rewrite_end<'a>(
+        &mut self,
+        outcome: Outcome,
+        told: Cow<'a, [u8]>,
+        between_packets: bool,
+    ) -> Cow<'a, [u8]> {
+        match outcome.end {
+            End::Ok { .. } if self.course.overheard.is_some() => self.with_transaction(told),
+            End::Err { code } => self.in_other_words(code, &told, between_packets).map_or(told, Cow::from),
+            _ => told,
+        }
+    }
+
+    /// The part with what the client is still to be told of its transaction, if the packet that it
+    /// ends with is whole.
+    #[cold]
+    fn with_transaction<'a>(&mut self, told: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
+        // Where something was taken out, the length of the last packet is not known any more.
+        let len = self.backend.connection().last_reply().and_then(ReplyScanner::last_len);
+        let len = len.filter(|_| matches!(told, Cow::Borrowed(_)));
+        let caps = self.identity.capabilities;
+        let with =
+            len.zip(self.course.overheard.as_ref()).and_then(|(len, one)| one.told_in(&told, len, caps));
+        let Some(with) = with else { return told };
+        self.course.overheard = None;
+        with.into()
+    }
+
+    /// Packets that end with an error of this number, if the client gets it in other words.
+    #[cold]
+    fn in_other_words(&mut self, code: u16, packets: &[u8], between_packets: bool) -> Option<Vec<u8>> {
+        match code {
+            NO_SUCH_THREAD => errors::of_unknown_session(packets),
+            NO_OPEN_CURSOR => {
+                let (registry, hostgroup) = (self.course.prepared.as_ref(), self.course.hostgroup);
+                let told = errors::of_own_statement(packets, |id| registry?.client_id_of(id, hostgroup));
+                // Commands behind it may have asked about it already.
+                self.course.set_retold(told.is_some() && self.pipelined.is_empty());
+                told
+            }
+            INTERRUPTED if self.control.is_overdue() && between_packets => {
+                errors::timed_out(packets, self.identity.capabilities)
+            }
+            _ => None,
+        }
+    }
+
     /// Strips the replies to setup commands off `input`; nothing if the server has refused one.
     pub(super) fn behind_setup<'i>(&mut self, input: &'i [u8]) -> Option<&'i [u8]> {
         match self.backend.connection_mut().read_setup(input) {
@@ -81,15 +230,14 @@ impl Ears<'_> {
         let (mut read, mut is_alone, mut untold) = (0, true, None);
         let event = loop {
             let rest = input.get(read..).unwrap_or_default();
-            let Segment { owner, bytes: scanned, event } = self.backend.connection_mut().cut(rest)?;
+            let segment = self.backend.connection_mut().cut(rest)?;
+            let Segment { owner, bytes: scanned, event } = segment;
             debug_assert_eq!(owner, Owner::Client, "another owner's reply");
             read += scanned.len();
-            self.collect(event, input.get(..read));
             self.add_answered(scanned.len());
-            if let Some(flight) = self.flight.as_mut() {
-                Watched::read(&mut flight.watched, self.worker, rest, scanned.len());
+            if !self.is_plain() {
+                self.show(&segment, input.get(..read).unwrap_or(input));
             }
-            self.hear_definitions(scanned);
             match event {
                 Event::Done(outcome) => {
                     self.note_statements(outcome);
@@ -139,7 +287,7 @@ impl Ears<'_> {
     #[inline]
     pub(super) fn refused(&self, part: &Part<'_>) -> Option<Box<Refused>> {
         let caps = self.identity.capabilities;
-        let may_be = part.is_whole && self.flight.watched.is_none();
+        let may_be = part.is_whole && !self.flight.taps.compares();
         may_be.then(|| refused(self.course, self.control, *self.status, caps, part)).flatten()
     }
 
@@ -163,9 +311,8 @@ impl Ears<'_> {
 
     /// Takes note of what a server says of a statement that it prepares, for a client that keeps
     /// that.
-    #[inline]
-    fn hear_definitions(&mut self, bytes: &[u8]) {
-        if keeps_definitions(self.identity.capabilities)
+    fn note_definitions(&mut self, bytes: &[u8]) {
+        if self.flight.taps.keeps_definitions()
             && self.control.running.kind() == Some(Kind::StmtPrepare)
             && let Some(registry) = &mut self.course.prepared
         {
@@ -181,7 +328,7 @@ impl Ears<'_> {
         if has_changed {
             self.backend.connection_mut().statements_mut().bind_all();
         }
-        if has_changed || self.flight.changed.is_some() {
+        if has_changed || self.flight.taps.has_columns() {
             self.note_columns(!self.is_untold(outcome));
         }
         if self.control.running.kind() == Some(Kind::StmtPrepare)
@@ -214,8 +361,7 @@ impl Ears<'_> {
 
     /// Takes note of the transaction that a packet tells, if anybody wants to know: one behind
     /// which a scan of `read` has stopped.
-    #[inline]
-    fn collect(&mut self, event: Event, read: Option<&[u8]>) {
+    fn collect(&mut self, event: Event, read: &[u8]) {
         let Some(gtids) = &mut self.course.gtids else { return };
         let is_told = match event {
             Event::Changed => true,
@@ -225,8 +371,8 @@ impl Ears<'_> {
             Event::More | Event::LocalInfile => false,
         };
         let len = self.backend.connection().last_reply().and_then(ReplyScanner::last_len);
-        let packet = read.zip(len).filter(|_| is_told);
-        if let Some(gtid) = packet.and_then(|(read, len)| gtids.trackers.look(read, len)) {
+        let len = len.filter(|_| is_told);
+        if let Some(gtid) = len.and_then(|len| gtids.trackers.look(read, len)) {
             gtids.note(self.course.hostgroup, gtid);
             self.worker.counts.note(Counter::GtidCollected);
             if self.worker.settings().logs.policy.is_any() {
