@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(said("SELECT @@a'b"), None);
     }
 
-    /// Parts of statements that mean something to somebody here, and some that break what cuts at
+    /// Parts of statements that a function here understands, and some that break code which cuts at
     /// the wrong byte.
     const PARTS: [&str; 32] = [
         "SELECT ",

@@ -116,7 +116,7 @@ impl Command {
         }
     }
 
-    /// The command that a statement is, whoever sent it.
+    /// The command that a statement is, whatever the rights of its session.
     fn of(statement: &Statement<'_>) -> Option<Self> {
         let parsers = [
             moves::parse,

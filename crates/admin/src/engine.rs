@@ -1,6 +1,6 @@
 //! The thread that owns SQLite: statements come in over a bounded queue, and go out as answers.
 //!
-//! A thread of its own, so that a slow statement stops nobody but other admins.
+//! A thread of its own, so that a slow statement stops other admins only.
 
 mod desk;
 
@@ -147,7 +147,7 @@ impl Asked {
         }
     }
 
-    /// Nobody waits any more: a statement that only reads need not go on.
+    /// The client waits no more: a statement that only reads need not go on.
     pub fn give_up(self) {
         // First, so that the thread does not begin with it any more.
         drop(self.reply);
@@ -191,7 +191,7 @@ fn work(mut desk: Desk, mut jobs: mpsc::Receiver<Job>, reading: &Reading) {
             Job::Statement(Request { id, who, text, reply }) => {
                 let only_reads = is_reading(&text);
                 reading.set(only_reads.then_some(id));
-                // Asked when it can be stopped: whoever leaves from here on stops it.
+                // Asked when it can be stopped: a client that leaves from here on stops it.
                 if !only_reads || !reply.is_closed() {
                     desk.serve(&who, &text, reply);
                 }
@@ -207,7 +207,7 @@ fn unix_now() -> u64 {
 }
 
 /// Whether a statement changes nothing, by its first word: one that does is finished, whether or
-/// not somebody waits.
+/// not its client waits.
 fn is_reading(text: &str) -> bool {
     let word = behind_comments(text).split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     ["SELECT", "SHOW", "EXPLAIN", "VALUES", "DESC", "DESCRIBE"]

@@ -12,7 +12,7 @@ use crate::answer::{AdminError, Answer};
 use crate::layers::Module;
 use crate::store::Store;
 
-/// The file holds passwords: nobody else reads it.
+/// The file holds passwords: other users of the machine cannot read it.
 const FILE_MODE: u32 = 0o600;
 
 impl Store {

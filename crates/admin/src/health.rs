@@ -1,9 +1,10 @@
-//! Health checks: HTTP for load balancers and whoever else asks whether clients can be sent here.
+//! Health checks: HTTP for load balancers and other programs that ask whether clients can be sent
+//! here.
 //!
 //! `GET /health` says whether the process accepts clients, `GET /health/hostgroup/N` also whether a
 //! server of that hostgroup works. Both are answered from memory, without the thread that owns
-//! SQLite, so that a busy admin port makes nobody sick. There are no accounts: an answer names no
-//! server, user or setting. Every connection is good for one request.
+//! SQLite, so that a busy admin port does not fail health checks. There are no accounts: an answer
+//! names no server, user or setting. Every connection is good for one request.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -38,7 +39,7 @@ impl Drop for Listening {
     }
 }
 
-/// Listens where `pointsman-health_address` says, until nobody can change it any more.
+/// Listens where `pointsman-health_address` says, until the admin engine ends.
 pub(crate) async fn run(plane: Arc<dyn DataPlane>, mut settings: watch::Receiver<Arc<Settings>>) {
     let places = Arc::new(Semaphore::new(HEALTH_CLIENTS_MAX));
     let mut listening: HashMap<SocketAddr, Listening> = HashMap::new();

@@ -28,7 +28,7 @@ const FORBIDDEN: &str = "; tables that are there cannot be dropped or altered, n
 /// What SQLite says of a table that is not there, before its name.
 const NO_TABLE: &str = "no such table: ";
 
-/// What goes behind `error`, SQLite's for a statement of somebody with `rights`; mostly nothing.
+/// What goes behind `error`, SQLite's for a statement of a session with `rights`; mostly nothing.
 pub(crate) fn behind(error: &str, statement: &Statement<'_>, rights: Rights) -> String {
     if let Some((_, name)) = error.split_once(NO_TABLE) {
         return like_table(name, rights);

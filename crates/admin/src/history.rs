@@ -139,7 +139,7 @@ pub(crate) fn save_digests(
     now: i64,
     plane: &dyn DataPlane,
 ) -> rusqlite::Result<u64> {
-    // That somebody else writes to the database is found out before they are taken.
+    // If another connection writes to the database, this fails before the digests are taken.
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let digests = plane.digests(true, false);
     {

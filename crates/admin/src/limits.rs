@@ -53,8 +53,8 @@ pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 /// Wait before a listener of REST or health checks is tried again that could not be had.
 pub(crate) const LISTEN_AGAIN: Duration = Duration::from_millis(250);
 
-/// Tries of a listener of the admin port whose address is in use. Nobody can come in meanwhile, so
-/// that all of them take 200 ms.
+/// Tries of a listener of the admin port whose address is in use. No admin can connect meanwhile,
+/// so that all of them take 200 ms.
 pub(crate) const LISTEN_NOW_TRIES: u32 = 20;
 
 /// Wait between them: longer than a program needs that is started just now.

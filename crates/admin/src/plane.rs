@@ -81,7 +81,7 @@ pub trait DataPlane: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Connections to servers that nobody uses.
+    /// Idle connections to servers.
     fn free_connections(&self) -> Vec<FreeConnection>;
 
     /// The collations of the servers; none if no server lists them now. May block for some seconds
@@ -129,7 +129,7 @@ pub trait DataPlane: Send + Sync + 'static {
     /// Whether new clients are accepted. Any thread may ask; does not block.
     fn accepts(&self) -> bool;
 
-    /// For each server of a hostgroup why nobody gets it now, nothing if somebody does; `None` if
+    /// For each server of a hostgroup why no session gets it now, nothing if sessions do; `None` if
     /// there is no such hostgroup. No element: servers may belong there, none does. Any thread may
     /// ask; does not block.
     fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>>;

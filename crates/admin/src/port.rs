@@ -49,7 +49,7 @@ impl Port {
     }
 
     /// Saves what a first start has taken from the file. Only now, when everything listens: after a
-    /// start that fails, the file that somebody mends must count.
+    /// start that fails, the file that the operator mends must count.
     ///
     /// # Errors
     ///

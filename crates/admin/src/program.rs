@@ -91,14 +91,14 @@ impl Group {
     async fn kill(&self, child: &mut Child) {
         self.signal(Signal::TERM);
         let _ = timeout(TERM_TIME_MAX, child.wait()).await;
-        // Nobody else gets the number of the group as long as somebody is left in it.
+        // No other group gets the number as long as a process is left in this one.
         self.signal(Signal::KILL);
         let _ = child.wait().await;
     }
 
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.0 {
-            // Fails if nobody is left.
+            // Fails if no process is left.
             let _ = kill_process_group(group, signal);
         }
     }

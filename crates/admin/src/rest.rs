@@ -62,7 +62,7 @@ impl Drop for Listening {
     }
 }
 
-/// Listens while and where the variables say so, until nobody can change them any more.
+/// Listens while and where the variables say so, until the admin engine ends.
 pub(crate) async fn run(engine: Engine, mut settings: watch::Receiver<Arc<Settings>>) {
     let places = Arc::new(Semaphore::new(REST_CLIENTS_MAX));
     let shared = Arc::new(Shared { engine, settings: settings.clone(), places, exposer: Exposer::default() });

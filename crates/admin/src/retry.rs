@@ -13,14 +13,14 @@ use tokio::time::{sleep, timeout};
 use crate::limits::{LISTEN_AGAIN, LISTEN_NOW_PAUSE, LISTEN_NOW_TRIES};
 use crate::settings::Settings;
 
-/// Why somebody who listens where the variables say looks at them again.
+/// Why a listener looks again at the variables that name its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wake {
     /// They have changed.
     Changed,
     /// A listener was missing, and [`LISTEN_AGAIN`] has passed.
     Again,
-    /// Nobody can change them any more.
+    /// The admin engine has ended: they cannot change any more.
     Over,
 }
 

@@ -20,8 +20,8 @@ pub(crate) struct Job {
     pub(crate) arguments: Vec<String>,
 }
 
-/// Runs the jobs of `settings`, and after each change of them the new ones, until nobody can change
-/// them any more.
+/// Runs the jobs of `settings`, and after each change of them the new ones, until the admin engine
+/// ends.
 pub(crate) async fn run(mut settings: watch::Receiver<Arc<Settings>>) {
     let programs = Arc::new(Semaphore::new(PROGRAMS_MAX));
     // Dropping the sender stops a job; a program that runs is not disturbed.

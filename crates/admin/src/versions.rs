@@ -103,8 +103,8 @@ impl Store {
         let (mut memory, mut disk) = (self.runtime.clone(), self.runtime.clone());
         self.read_memory(module, &mut memory, NOT_COMPARED)?;
         self.read_from("disk", module, &mut disk, DISK_NOT_COMPARED)?;
-        // What is on disk may have been saved by a former version of the program: nobody can change
-        // that.
+        // What is on disk may have been saved by a former version of the program: no admin can
+        // change that.
         set_version(&mut disk);
         let against = |layer: &'static str, draft: &Draft| {
             let changes = module.sections().iter().flat_map(|section| draft.changes(&memory, section));

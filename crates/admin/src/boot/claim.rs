@@ -17,8 +17,8 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// The right to use `datadir`. Fails if another process has it. A folder that is not there is
-    /// somebody else's complaint.
+    /// The right to use `datadir`. Fails if another process has it. A missing folder is reported by
+    /// another check.
     pub(super) fn on(datadir: &Path) -> Result<Self, BootError> {
         let Ok(folder) = File::open(datadir) else { return Ok(Self { _folder: None }) };
         match folder.try_lock() {

@@ -51,7 +51,7 @@ impl Desk {
             return self.pull(version, Duration::from_millis(wait_ms), reply);
         }
         let answer = self.survive(|desk| desk.execute(who, &statement)).unwrap_or_else(Answer::from);
-        // Nobody may wait for it any more.
+        // The client may wait for it no more.
         let _ = reply.send(answer);
         self.look_at_pulls();
     }
@@ -220,7 +220,7 @@ impl Desk {
         answer
     }
 
-    /// Tells everybody what the variables say now, if that is something else than before.
+    /// Sends the values of the variables to all listeners, if they have changed.
     fn renew_settings(&mut self) {
         let settings = Settings::of(&mut self.store);
         let store = &self.store;

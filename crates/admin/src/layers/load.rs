@@ -98,7 +98,7 @@ impl Store {
                 }
             })?;
         }
-        // Whoever starts the proxy has them from elsewhere.
+        // At a start, without a data plane, the boot code has already reported the warnings.
         for warning in checked.warnings.iter().filter(|_| self.plane.is_some()) {
             tracing::warn!("{warning}");
         }

@@ -21,7 +21,7 @@ impl Store {
         moved.unwrap_or_else(Answer::from)
     }
 
-    /// [`Store::shift`] for whoever starts the proxy; not to runtime.
+    /// [`Store::shift`] for the boot code; not to runtime.
     pub(crate) fn done(&self, module: Module, by: Move) -> Result<(), AdminError> {
         match by {
             Move::DiskToMemory => self.copy(module, "disk", "main"),

@@ -1,5 +1,5 @@
-//! Who may log in to the admin port: `admin-admin_credentials` and `admin-stats_credentials`, and
-//! nobody else.
+//! Accounts of the admin port: those of `admin-admin_credentials` and `admin-stats_credentials`,
+//! and no others.
 
 use wire::auth::Credential;
 

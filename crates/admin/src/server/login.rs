@@ -195,7 +195,7 @@ async fn prove(
             as_server::ServerStep::Send(payload) => {
                 connection.ask(&payload).await.ok()?;
                 let answer = receive(connection).await?;
-                // A hash takes thousands of rounds, during which this thread would serve nobody.
+                // A hash takes thousands of rounds, during which this thread would serve no client.
                 let judged =
                     tokio::task::spawn_blocking(move || login.message(&answer).map(|step| (login, step)));
                 match judged.await.ok()? {

@@ -46,7 +46,7 @@ impl Store {
     }
 
     /// Empties those of the tables `names` that are statistics, and gives their memory back if it
-    /// was much (`admin-vacuum_stats`). They are filled again when somebody reads them.
+    /// was much (`admin-vacuum_stats`). They are filled again when an admin reads them.
     pub(crate) fn clear_stats<'a>(
         &mut self,
         names: impl IntoIterator<Item = &'a String>,

@@ -20,7 +20,7 @@ use crate::tables::{COLLATIONS, Schema, is_list};
 const DISK_FILE: &str = "pointsman.db";
 /// The file of the schema `stats_history`.
 const HISTORY_FILE: &str = "pointsman_stats.db";
-/// The configuration holds passwords: nobody else reads the files.
+/// The configuration holds passwords: other users of the machine cannot read the files.
 const FILE_MODE: u32 = 0o600;
 
 /// Why the databases cannot be used.
@@ -62,8 +62,8 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        // Databases in memory that two connections share have names, and the address of a box
-        // nobody else has.
+        // Databases in memory that two connections share have names, and the address of a box is
+        // unique.
         let shared = |what: &str| format!("file:/pointsman-{:p}-{what}?vfs=memdb", &raw const *name);
         let stats_uri = shared("stats");
         let monitor_uri = shared("monitor");

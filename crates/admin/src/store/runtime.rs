@@ -42,7 +42,7 @@ impl Store {
 }
 
 /// The rows of servers where they are in use, and how: what the monitor has found is shown here
-/// only, and nobody saves it.
+/// only, and is never saved.
 fn in_use(rows: &[Row], members: &[MemberStats]) -> Vec<Vec<Value>> {
     let key = |row: &Row| match (row.scalar("hostgroup_id"), row.scalar("hostname"), row.scalar("port")) {
         (Scalar::Int(hostgroup), Scalar::Text(host), Scalar::Int(port)) => {

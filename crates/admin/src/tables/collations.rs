@@ -1,5 +1,4 @@
-//! The character sets and collations that clients may name, for whoever looks them up in
-//! `mysql_collations`.
+//! The character sets and collations that clients may name, as `mysql_collations` shows them.
 
 /// Number, name, character set, and whether it is the default of that. The numbers are those of
 /// MySQL 8.

@@ -21,7 +21,7 @@ pub(crate) const SESSION: u32 = 1_073_741_825;
 /// Where its client is.
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// Whoever kills this one meets a bug.
+/// A `KILL` of this session panics in the data plane.
 pub(crate) const BUG: u32 = 13;
 
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::{Admin, PATIENCE, until};
 
-/// What is answered at `port` of 127.0.0.1 to `request`, once somebody listens there.
+/// What is answered at `port` of 127.0.0.1 to `request`, once the port listens.
 async fn ask(port: u16, request: &str) -> String {
     let mut stream = None;
     until("a listener for HTTP", async || {
@@ -85,7 +85,7 @@ async fn health_checks_are_answered_where_the_variable_says() {
     client.query(&format!("SET pointsman-health_address='127.0.0.1:{port}'")).await.unwrap();
     client.query("LOAD POINTSMAN VARIABLES TO RUNTIME").await.unwrap();
     let ask = async |request: &str| {
-        // Though nobody asks for that, the connection is closed.
+        // Though the request does not ask for that, the connection is closed.
         let answer = ask(port, &format!("{request} HTTP/1.0\r\n\r\n")).await;
         let code = answer.split(' ').nth(1).unwrap().to_owned();
         (code, answer.split_once("\r\n\r\n").unwrap().1.to_owned())

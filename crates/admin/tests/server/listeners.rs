@@ -39,7 +39,7 @@ async fn a_listener_stays_until_there_is_another() {
     listen(&format!("192.0.2.1:{port};{}", path("a").display())).await;
     until_there("a").await;
     assert!(connects("127.0.0.2").await);
-    // One that somebody else has.
+    // One that another socket has.
     let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     for name in ["b", "c"] {
         listen(&format!("{};{}", taken.local_addr().unwrap(), path(name).display())).await;

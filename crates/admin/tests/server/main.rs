@@ -24,8 +24,8 @@ use wire::{Capabilities, StatusFlags};
 /// Bytes of the longest statement; must be what the error names.
 const STATEMENT_BYTES_MAX: usize = 4 << 20;
 
-/// How long a test waits for what must come. Nothing takes that long; without an end, nobody would
-/// learn what did not come.
+/// How long a test waits for what must come. Nothing takes that long; without an end, the test
+/// would not report what did not come.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running admin port.

@@ -385,7 +385,8 @@ fn checksums_count_loads_and_follow_contents() {
     assert_ne!(memory, shown(store.checksum("disk", "mysql_users", "MYSQL USERS")));
 }
 
-/// A list with a digest that names none would let nothing pass, and nobody would know why.
+/// A list with a digest that names none would let nothing pass, and the operator would not know
+/// why.
 #[test]
 fn a_firewall_rule_whose_digest_cannot_be_read_is_refused_with_its_row() {
     let (mut store, plane) = store();
