@@ -93,7 +93,7 @@ impl Draft {
         }
     }
 
-    /// Frees what nobody else has of it, in turns with other threads: there may be many rows.
+    /// Frees what no other draft has of it, in turns with other threads: there may be many rows.
     pub fn free(self) {
         let rows = self.sections.into_iter().filter_map(|part| Arc::into_inner(part.rows));
         rows.for_each(|rows| in_turns(rows).for_each(drop));

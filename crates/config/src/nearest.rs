@@ -6,8 +6,7 @@ const LETTERS_PER_MISTAKE: usize = 3;
 /// Shorter words are the start of too much to be one of it.
 const STEM_MIN_BYTES: usize = 3;
 
-/// Longer words are nobody's slip of the finger, and comparing them costs the square of their
-/// length.
+/// Longer words are no typing errors, and comparing them costs the square of their length.
 const WORD_MAX_CHARS: usize = 100;
 
 /// `; did you mean ...?` with the name among `valid` that is nearest to `word`; empty if none is

@@ -38,8 +38,7 @@ impl fmt::Debug for Row {
 }
 
 impl Row {
-    /// The row that nobody gave a value for. What must be given is empty, or the least possible
-    /// number.
+    /// The row without a given value. What must be given is empty, or the least possible number.
     pub(crate) fn presets(section: &'static Section) -> Self {
         let cells = section.fields().map(|field| match (field.preset, field.kind) {
             (Preset::Required, Kind::Int { min, .. }) => Scalar::Int(min),

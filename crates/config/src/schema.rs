@@ -227,7 +227,7 @@ pub struct Field {
     pub alias: Option<&'static str>,
     /// Which values it takes.
     pub kind: Kind,
-    /// Its value when nobody gives one.
+    /// Its value when none is given.
     pub preset: Preset,
     /// Whether a row of the table may have NULL there.
     pub null: Null,

@@ -1,10 +1,10 @@
 //! Long work on many rows, done in turns with the threads that serve clients.
 //!
-//! A large configuration is judged and applied by a thread that should disturb nobody. Neither its
-//! low priority nor giving the processor away is enough for that: a core where such a thread runs
-//! is never idle, so the scheduler does not bring it what waits at another core. Where the thread
-//! sleeps for a moment every now and then, it does. So this is the one place of this crate that
-//! looks at a clock.
+//! A large configuration is judged and applied by a thread that should disturb no client. Neither
+//! its low priority nor giving the processor away is enough for that: a core where such a thread
+//! runs is never idle, so the scheduler does not bring it what waits at another core. Where the
+//! thread sleeps for a moment every now and then, it does. So this is the one place of this crate
+//! that looks at a clock.
 
 use std::thread;
 use std::time::{Duration, Instant};

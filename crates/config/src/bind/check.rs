@@ -144,7 +144,7 @@ fn heartbeat(tables: &Tables, problems: &mut Vec<Problem>) {
     }
 }
 
-/// What cannot be read would let nothing pass, and nobody would know why.
+/// A digest that cannot be read would let nothing pass, and the operator would not know why.
 fn firewall(tables: &Tables, problems: &mut Vec<Problem>) {
     for row in in_turns(tables.unseen(&MYSQL_FIREWALL_WHITELIST_RULES)).filter(|row| row.sound) {
         let digest: String = row.row.get("digest");
@@ -255,7 +255,7 @@ fn unique(section: &Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
     }
 }
 
-/// Users that `config` lets log in and gives no server; and whether nobody may log in at all.
+/// Users that `config` lets log in and gives no server; and whether no user may log in at all.
 pub(super) fn warnings(config: &Config) -> Vec<String> {
     let mut served: HashSet<u32> = config.servers.iter().map(|server| server.hostgroup_id).collect();
     // Servers of one hostgroup of a cluster may be in any other of it.

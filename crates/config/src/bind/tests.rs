@@ -203,7 +203,7 @@ fn interfaces_are_listeners() {
     assert_eq!(addresses("listeners=({address=\"127.0.0.1:2\"})"), ["127.0.0.1:2"]);
     assert_eq!(addresses("mysql_variables = { interfaces = \"\" }"), ["0.0.0.0:6033"]);
     assert_eq!(addresses("mysql_variables = { interfaces = \"proxy:1;proxy:0\" }"), ["proxy:1", "proxy:0"]);
-    // What is saved has every variable: beside rows the default is nobody's wish.
+    // What is saved has every variable: beside rows the default counts as not given.
     let saved = "mysql_variables = { interfaces = \"0.0.0.0:6033\" } listeners=({address=\"127.0.0.1:2\"})";
     assert_eq!(addresses(saved), ["127.0.0.1:2"]);
     assert_eq!(addresses("listeners=({address=\"127.0.0.1:0\"},{address=\"127.0.0.1:0\"})").len(), 2);
@@ -457,7 +457,7 @@ fn a_flood_of_problems_is_cut_short() {
     assert!(shown.ends_with("\nf: 50 more problems are not shown"), "{shown}");
 }
 
-/// Nobody would notice otherwise that a limit of a user does not hold.
+/// The operator would not notice otherwise that a limit of a user does not hold.
 #[test]
 fn members_of_json_that_mean_nothing_are_warned_of() {
     let text = r#"

@@ -77,7 +77,7 @@ pub struct HostgroupSettings {
     pub balance: Option<Balance>,
     /// Most connections to all servers together; at least 1.
     pub max_backend_connections: Option<u32>,
-    /// Connections to each server that are kept, and opened, although nobody uses them.
+    /// Idle connections to each server that are kept, and opened if there are fewer.
     pub min_idle_connections: Option<u32>,
     /// Whether replicas are found that `mysql_servers` does not name. It counts for writer
     /// hostgroups of `mysql_replication_hostgroups`.

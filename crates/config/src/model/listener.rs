@@ -13,7 +13,7 @@ use crate::row::Row;
 /// byte.
 pub const UNIX_PATH_MAX_BYTES: usize = 107;
 
-/// The port that clients find a proxy at when nobody says otherwise (the same as ProxySQL's).
+/// The port of a proxy where none is configured (the same as ProxySQL's).
 const DEFAULT_PORT: u16 = 6033;
 
 /// A place where clients connect, and what is done for them.

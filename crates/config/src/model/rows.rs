@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::turns::{in_turns, same_in_turns};
 
-/// Rows that configurations have in common as long as nobody changes them. Cheap to clone.
+/// Rows that configurations have in common until one of them is changed. Cheap to clone.
 #[derive(Clone)]
 pub struct Rows<T>(Arc<Vec<T>>);
 
@@ -19,7 +19,7 @@ impl<T: PartialEq> Rows<T> {
 }
 
 impl<T> Rows<T> {
-    /// Frees what nobody else has of them, in turns with other threads.
+    /// Frees what no other configuration has of them, in turns with other threads.
     pub fn free(self) {
         if let Some(rows) = Arc::into_inner(self.0) {
             in_turns(rows).for_each(drop);
@@ -55,7 +55,7 @@ impl<T> Deref for Rows<T> {
     }
 }
 
-/// Whoever changes rows gets some of its own.
+/// A configuration that changes rows gets its own copy.
 impl<T: Clone> DerefMut for Rows<T> {
     fn deref_mut(&mut self) -> &mut Vec<T> {
         Arc::make_mut(&mut self.0)

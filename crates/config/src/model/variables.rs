@@ -55,8 +55,7 @@ pub struct MysqlVariables {
     pub connect_retries_on_failure: u32,
     /// The pause between two attempts.
     pub connect_retries_delay: Duration,
-    /// Of the connections that a server may have, the percentage that is kept although nobody uses
-    /// them.
+    /// Of the connections that a server may have, the percentage that may stay open and idle.
     pub free_connections_pct: u32,
     /// Prepared statements that stay at a connection when it becomes another session's.
     pub max_stmts_per_connection: u32,
@@ -70,7 +69,7 @@ pub struct MysqlVariables {
     pub multiplexing: bool,
     /// Connections that are older are not kept; zero: no limit.
     pub connection_max_age: Duration,
-    /// From one ping of a connection that nobody uses to the next.
+    /// From one ping of an idle connection to the next.
     pub ping_interval_server: Duration,
     /// The longest time for the answer to it.
     pub ping_timeout_server: Duration,
@@ -96,7 +95,7 @@ pub struct MysqlVariables {
     pub throttle_max_bytes_per_second_to_client: u32,
     /// Whether warnings of statements are logged.
     pub log_mysql_warnings_enabled: bool,
-    /// Whether it is logged when connections that nobody used turn out to be of no use.
+    /// Whether it is logged when idle connections turn out to be broken.
     pub log_unhealthy_connections: bool,
     /// Whether clients are offered `DEPRECATE_EOF`.
     pub enable_client_deprecate_eof: bool,

@@ -75,7 +75,7 @@ impl Unit {
     }
 }
 
-/// The value of a setting that nobody gives.
+/// The value of a setting that is not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preset {
     /// There is none: it must be given.
