@@ -1,16 +1,15 @@
 //! Tables of SQLite whose rows are a list in memory.
 //!
-//! Statistics of 100,000 statements are there already when somebody asks for them. To write them
-//! into a table of SQLite first, with its index, and to delete them again takes several times as
-//! long as to look at them. So such a table is a virtual one: SQLite asks for the cells that a
+//! Statistics of 100,000 statements are in memory already when an admin asks for them. To write
+//! them into a table of SQLite first, with its index, and to delete them again takes several times
+//! as long as to look at them. So such a table is a virtual one: SQLite asks for the cells that a
 //! statement needs, and nothing is copied for those that it does not.
 //!
 //! A table is created with the columns of a usual one,
 //! `CREATE VIRTUAL TABLE t USING memtable (a INT, b VARCHAR)`, which `PRAGMA table_info` shows, but
-//! for defaults; [`as_usual`] makes a usual definition of that again for whoever asks for one. It
-//! is empty, and nothing can be written into it: what it shows is what [`Lists::show`] was given
-//! for its name. Source of the interface: "The Virtual Table Mechanism Of SQLite" in its
-//! documentation.
+//! for defaults; [`as_usual`] turns that back into a usual definition. It is empty, and nothing can
+//! be written into it: what it shows is what [`Lists::show`] was given for its name. Source of the
+//! interface: "The Virtual Table Mechanism Of SQLite" in its documentation.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
@@ -59,8 +58,8 @@ struct Shown {
 }
 
 impl Shown {
-    /// An index by these columns, unless this is the first time that somebody asks: to read all
-    /// rows once is less work.
+    /// An index by these columns, unless this is the first look-up by them: to read all rows once
+    /// is less work.
     fn index(&self, columns: &[usize]) -> Option<Arc<Index>> {
         let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(index) = indexes.get_mut(columns) else {

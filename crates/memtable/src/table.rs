@@ -42,7 +42,7 @@ unsafe impl VTab<'_> for Table {
     type Aux = Lists;
     type Cursor = Cursor;
 
-    /// `args` are the definitions of columns and keys, as somebody wrote them.
+    /// `args` are the definitions of columns and keys, as the `CREATE` has them.
     fn connect(
         connection: &mut VTabConnection,
         lists: Option<&Lists>,
