@@ -133,8 +133,8 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves until somebody wants it to end, `beside` other instances or not; returns what is wanted
-/// behind that.
+/// Serves until a signal or an admin ends it, `beside` other instances or not; returns what to do
+/// after that.
 async fn run(
     Booted { mut store, claim, .. }: Booted,
     control: &Handle,

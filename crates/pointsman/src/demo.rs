@@ -9,7 +9,8 @@ mod failover;
 mod stage;
 mod table;
 
-/// Prints a line. Unlike `println!`, goes on when nobody reads it: the demo still has to clean up.
+/// Prints a line. Unlike `println!`, goes on when the reader is gone: the demo still has to clean
+/// up.
 macro_rules! say {
     ($($what:tt)*) => {{
         use std::io::Write as _;
@@ -53,7 +54,7 @@ pub(crate) struct DemoArgs {
     /// long nothing was written
     #[arg(long)]
     failover: bool,
-    /// Where the proxy listens on 127.0.0.1; a free port is taken if somebody has this one
+    /// Where the proxy listens on 127.0.0.1; a free port is taken if another process has this one
     #[arg(long, default_value_t = 6033, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
 }
@@ -63,8 +64,8 @@ pub(crate) fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     let binaries = mariadb::find()?;
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
     let outcome = runtime.block_on(async {
-        // Before anything starts, so that Ctrl-C always finds somebody who cleans up and waits for
-        // it.
+        // Before anything starts, so that after Ctrl-C the demo always cleans up and waits for
+        // that.
         let mut signals = Signals::new()?;
         let sandbox = Sandbox::new()?;
         let start = spawn_blocking({
@@ -79,7 +80,7 @@ pub(crate) fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
             },
             () = signals.end() => Ok(ExitCode::from(INTERRUPTED)),
         };
-        // Whoever still works in it, for example on the start that was interrupted.
+        // Ends processes that still work in it, for example for the start that was interrupted.
         sandbox.close();
         outcome
     });
@@ -108,7 +109,7 @@ async fn play(
     display.show_rest(&load.snapshot());
     display.end();
     if watched.is_err() {
-        // Nobody answers for the load's queries any more: let them fail now, not after a long time.
+        // No server answers the load's queries any more: let them fail now, not after a long time.
         sandbox.close();
     }
     let time = started.elapsed();

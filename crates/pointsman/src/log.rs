@@ -103,7 +103,7 @@ impl Log {
         }
     }
 
-    /// Opens the file anew, as somebody may have given it another name.
+    /// Opens the file anew, as logrotate may have given it another name.
     pub(crate) fn reopen(&self) {
         let Some(path) = self.output.file().as_ref().map(|log| log.path.clone()) else { return };
         match LogFile::open(&path) {

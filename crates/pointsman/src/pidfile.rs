@@ -37,7 +37,7 @@ fn line() -> String {
     format!("{}\n", process::id())
 }
 
-/// Nobody reads half of it: it is written beside its place, and then gets its name.
+/// No program reads half of it: it is written beside its place, and then gets its name.
 fn put(path: &Path) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");

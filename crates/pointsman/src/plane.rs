@@ -17,7 +17,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::log::Log;
 use crate::memory;
 
-/// The running proxy, and the way to whoever can end it.
+/// The running proxy, and the channel to the task that can end it.
 #[derive(Debug)]
 pub(crate) struct Plane {
     remote: Remote,

@@ -7,7 +7,7 @@ use testkit::load::{Snapshot, Stats};
 
 use super::{say, table::millis};
 
-/// The last tick and the end may come at the same moment, and then nobody knows which is first.
+/// The last tick and the end may come at the same moment, and then their order is unknown.
 const WORTH_A_LINE: Duration = Duration::from_millis(500);
 
 /// Shows how the load goes: in place on a terminal, line by line elsewhere.

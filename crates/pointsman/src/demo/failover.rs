@@ -17,7 +17,7 @@ const AFTER: u32 = 5;
 pub(super) enum Failover {
     /// It happens after so many more ticks.
     Waits(u32),
-    /// A replica was promoted at this time, and nobody has written since then.
+    /// A replica was promoted at this time, and no client has written since then.
     Promoted(Instant),
     /// Clients write again.
     Over,
