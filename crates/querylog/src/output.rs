@@ -25,7 +25,7 @@ pub(crate) struct Output {
     buffered: u64,
     /// Not before this time a file is tried again.
     retry_at: Option<Instant>,
-    /// When somebody was told last that something is wrong.
+    /// When the last complaint was logged.
     complained: Option<Instant>,
 }
 
@@ -104,8 +104,8 @@ impl Output {
         self.complain(error, now);
     }
 
-    /// Opens a file if there is none, so that whoever has configured it hears now what is wrong
-    /// with it.
+    /// Opens a file if there is none, so that the operator who configured it learns now what is
+    /// wrong with it.
     pub(crate) fn prepare(&mut self, now: Instant) {
         if self.open.is_some() {
             return;
@@ -172,7 +172,7 @@ fn open(settings: &LogFile, name: &str) -> io::Result<Open> {
         let kind = found.file_type();
         kind.is_fifo() || kind.is_char_device()
     }) {
-        // For reading as well: to open a pipe that nobody reads would wait for somebody.
+        // For reading as well: to open a pipe without a reader would wait for a reader.
         let file = OpenOptions::new().read(true).write(true).open(base)?;
         return Ok(Open { file, path: base.clone(), numbered: false, len: 0 });
     }
@@ -187,7 +187,7 @@ fn open(settings: &LogFile, name: &str) -> io::Result<Open> {
                 tracing::info!(path = %path.display(), "the {name} goes on in a new file");
                 return Ok(Open { file, path, numbered: true, len: 0 });
             }
-            // Somebody else, with the same name for his log, was faster.
+            // Another process with the same name for its log was faster.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

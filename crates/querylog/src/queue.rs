@@ -290,7 +290,7 @@ impl Books {
         self.lock().overdue.last().map_or(0, |(_, number)| *number)
     }
 
-    /// The orders without a place up to this one; nobody has to carry them out again.
+    /// The orders without a place up to this one; the writer need not carry them out again.
     pub(crate) fn take_overdue(&self, last: u64) -> Vec<(Order, u64)> {
         self.lock().overdue.extract_if(.., |(_, number)| *number <= last).collect()
     }
@@ -354,7 +354,7 @@ pub(crate) mod tests {
         std::thread::scope(|scope| {
             let of_writer = Arc::clone(&books);
             scope.spawn(move || Writer::new(Zone::utc()).run(&messages, &of_writer));
-            // Nobody sends anything that would wake the writer.
+            // No message comes that would wake the writer.
             books.wait(number, Instant::now() + WAIT).unwrap();
             log.rotate(WAIT).unwrap();
             assert!(log.offer(record("late")));

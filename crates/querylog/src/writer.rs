@@ -36,7 +36,7 @@ impl Writer {
         Self { events: None, slow: None, audit: None, format: Format::Binary, zone, line: Vec::new() }
     }
 
-    /// Writes what comes until there is nobody any more who could send something, or it shall end.
+    /// Writes what comes until all senders are gone, or an order ends it.
     pub(crate) fn run(mut self, messages: &Receiver<Message>, books: &Books) {
         while let Ok(message) = messages.recv() {
             let mut after = self.turn(Some(message), messages, books);

@@ -128,7 +128,7 @@ fn a_writer_that_is_stuck_costs_records_and_nothing_else() {
     assert_eq!(log.counts().dropped, 1);
     let late = log.rotate(Duration::from_millis(1)).unwrap_err();
     assert!(late.to_string().contains("within 1 ms"), "{late}");
-    // Somebody reads: what was taken arrives.
+    // With a reader, what was taken arrives.
     let reader = BufReader::new(File::open(&pipe).unwrap());
     assert_eq!(reader.lines().map_while(Result::ok).take(taken).count(), taken);
     log.end(WAIT).unwrap();
