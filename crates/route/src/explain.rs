@@ -35,7 +35,7 @@ pub struct Situation<'a> {
     pub firewall: Option<(&'a Firewall, bool)>,
     /// What looks for injected SQL, if anything does.
     pub injections: Option<&'a Injections>,
-    /// The servers of a hostgroup and whether each would be taken, as whoever chooses sees it.
+    /// The servers of a hostgroup and whether each would be taken, as the pool's choice sees it.
     pub candidates: &'a dyn Fn(u32) -> Vec<Candidate>,
     /// What the statement must see with this verdict in this hostgroup, if that is anything.
     pub must_see: &'a dyn Fn(&Verdict, u32) -> Option<MustSee>,

@@ -41,10 +41,10 @@ impl Injections {
         Self { listed: active.filter_map(|row| Fingerprint::new(&row.fingerprint)).collect(), detect_only }
     }
 
-    /// Whether anybody looks at a statement that would go to `destination`, and about which the
-    /// firewall says `ruling`, if it is on. As in ProxySQL, nobody does if the firewall has it on a
-    /// list, or leaves the user alone; what it refuses, and what rules answer themselves, reaches
-    /// no server anyway.
+    /// Whether a statement is searched that would go to `destination`, and about which the firewall
+    /// says `ruling`, if it is on. As in ProxySQL, it is not if the firewall has it on a list, or
+    /// leaves the user alone. What the firewall refuses, and what rules answer, reaches no server
+    /// anyway.
     pub const fn look_at(ruling: Option<Ruling>, destination: &Destination) -> bool {
         matches!(ruling, None | Some(Ruling::Detected))
             && matches!(destination, Destination::Hostgroup { .. } | Destination::Locked { .. })

@@ -277,7 +277,7 @@ impl ClientAddr {
 }
 
 /// Whether `CASELESS` and `GLOBAL` are in a comma list. ProxySQL passes over other words; here they
-/// are an error, since whoever writes one expects something of it.
+/// are an error, since an operator who writes one expects an effect.
 fn modifiers(list: &str) -> Result<(bool, bool), String> {
     let mut found = (false, false);
     for word in list.split(',').map(str::trim).filter(|word| !word.is_empty()) {
@@ -294,7 +294,7 @@ fn digest(source: &str) -> Result<u64, String> {
     digest_number(source).ok_or_else(|| format!("'{source}' is not a digest such as 0x1234567890ABCDEF"))
 }
 
-/// What the JSON of the column asks for. Members that nobody knows mean nothing.
+/// What the JSON of the column asks for. Unknown members mean nothing.
 fn attributes(text: &str) -> Result<(Option<Weighted>, Extras), String> {
     if text.trim().is_empty() {
         return Ok(Default::default());

@@ -122,7 +122,7 @@ const NEVER_AT_A_READER: Effects = Effects::WRITES
     .union(Effects::SEQUENCE)
     .union(Effects::TEMPORARY_TABLE);
 
-/// Where a statement with this plan goes, if nobody but the split decides. `writer` is the user's
+/// Where a statement with this plan goes, if the split alone decides. `writer` is the user's
 /// hostgroup.
 pub fn split(
     plan: StatementPlan,

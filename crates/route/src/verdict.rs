@@ -7,7 +7,7 @@ use config::QueryRule;
 
 use sql::hint::{AccessMode, Hints, MAX_LAG_MS};
 
-/// What the rules and hints say about a statement; `None` is what nobody said anything about.
+/// What the rules and hints say about a statement; `None` where no rule and no hint says anything.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Verdict {
     /// Where the statement goes.

@@ -1,6 +1,6 @@
 //! Bytes without which an expression matches nothing: looking for them takes some nanoseconds,
 //! trying the expression takes a microsecond. With thousands of rules that is the difference
-//! between a pause that somebody notices and none.
+//! between a pause that clients notice and none.
 
 use memchr::memmem::Finder;
 use regex_syntax::ParserBuilder;
