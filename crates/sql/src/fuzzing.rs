@@ -87,8 +87,8 @@ pub fn outline(data: &[u8]) {
 }
 
 /// A statement's tokens and shape in any modes: tokens in order, each with something in it, and a
-/// shape that says so if nothing is known. What stands in one comment is within it, whoever
-/// executes that.
+/// shape that says so if nothing is known. What stands in one comment is within it, whichever
+/// server executes that.
 pub fn shape(data: &[u8]) {
     let (choice, sql) = split(data);
     let modes = Modes {

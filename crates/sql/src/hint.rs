@@ -25,7 +25,7 @@ pub struct Hints<'a> {
     pub min_epoch_ms: Option<u64>,
     /// Take no server that lacks this transaction: `uuid:number`.
     pub min_gtid: Option<&'a str>,
-    /// Use a connection that nobody used before.
+    /// Use a new connection.
     pub create_new_connection: bool,
     /// Whether the statement writes, whatever it looks like.
     pub access_mode: Option<AccessMode>,

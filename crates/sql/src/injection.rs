@@ -79,11 +79,11 @@ pub fn look(text: &[u8]) -> Look {
     })
 }
 
-/// What `find` has found. It is somebody else's code, reads bytes from the network and finds places
-/// in them by indexing: no text is known that makes it panic, and if there is one, then it must not
-/// end the thread with the sessions of everybody. Such a text counts as harmless to whoever asks.
-/// This is a second wall before that of the server's rights, and a statement of an honest
-/// application that it cannot read must not end its connection; whoever runs the proxy is told.
+/// What `find` has found. It is third-party code that reads bytes from the network and indexes into
+/// them. No text is known that makes it panic. If there is one, it must not end the thread with all
+/// its sessions. Such a text counts as harmless: the rights on the server still hold, and a
+/// statement of an honest application must not end its connection. The operator finds it in the
+/// log.
 fn guarded(find: impl FnOnce() -> Option<Fingerprint>) -> Look {
     // Nothing that lives on was touched when it panicked.
     match catch_unwind(AssertUnwindSafe(find)) {
