@@ -1,5 +1,5 @@
-//! Certificates for tests: an authority, what it vouches for, and clients that believe it, somebody
-//! else, or everybody.
+//! Certificates for tests: an authority, what it vouches for, and clients that believe it, another
+//! authority, or all.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -147,7 +147,7 @@ pub fn believer(
     Ok(Arc::new(config))
 }
 
-/// Believes everybody.
+/// Believes all servers.
 #[derive(Debug)]
 struct Everybody;
 

@@ -160,7 +160,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         self.read_result().await
     }
 
-    /// Logs in as somebody else with `COM_CHANGE_USER`; the target in `options` is not used.
+    /// Logs in as another user with `COM_CHANGE_USER`; the target in `options` is not used.
     ///
     /// # Errors
     /// As [`Client::connect`].

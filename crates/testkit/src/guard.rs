@@ -104,7 +104,7 @@ impl Sandbox {
         Ok(Process::new(self.clone(), child))
     }
 
-    /// Kills everything now, whoever still holds a clone, and waits until the folder is gone.
+    /// Kills everything now, even if other clones are left, and waits until the folder is gone.
     /// Nothing can be started any more.
     pub fn close(&self) {
         self.0.close();
@@ -131,7 +131,7 @@ impl Inner {
         let Some(Janitor { mut process, pipe }) = self.janitor().take() else { return };
         drop(pipe);
         let _ = process.wait();
-        // Only has something to do if somebody killed the janitor.
+        // Only has something to do if the janitor was killed.
         let _ = std::fs::remove_dir_all(&self.dir);
     }
 }

@@ -75,7 +75,7 @@ impl Load {
     }
 
     fn finish(&mut self) {
-        // Nobody listens if all workers have ended.
+        // No worker listens if all have ended.
         let _ = self.stop.send(true);
         if let Some(thread) = self.thread.take() {
             // A panic of the load has been printed; what was counted before still stands.

@@ -92,8 +92,7 @@ impl Binaries {
         let mut command = sandbox.command(self.loader())?;
         command
             .args(self.loaded(program))
-            // A library that somebody wants in the programs of this machine does not fit into
-            // those.
+            // A library that is preloaded on this machine does not fit into those programs.
             .env_remove("LD_PRELOAD")
             .env("OPENSSL_CONF", self.folder.join("etc/ssl/openssl.cnf"));
         Ok(command)
@@ -173,7 +172,7 @@ impl Programs for Binaries {
             return Ok(copy_folder(&template, datadir)?);
         }
         self.initialize(sandbox, datadir)?;
-        // Somebody else may do the same now, under another name: whoever is first has made the
+        // Another process may do the same now, under another name: the first one makes the
         // template.
         let mut copy = template.clone().into_os_string();
         let datadir_path = datadir.to_string_lossy().replace('/', "-");

@@ -1,4 +1,4 @@
-//! Loopback ports that nobody uses.
+//! Free loopback ports.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -12,7 +12,7 @@ const PORT_COUNT: u16 = 22_000;
 /// Ports tried before giving up.
 const TRIES_MAX: u32 = 1000;
 
-/// A TCP port on 127.0.0.1 that nobody listens on now.
+/// A TCP port on 127.0.0.1 without a listener now.
 ///
 /// It is not reserved. Ports are chosen at random so that two processes rarely choose the same.
 ///

@@ -41,7 +41,7 @@ fn a_paused_server_is_silent_until_it_is_resumed() {
     let sandbox = Sandbox::new().unwrap();
     let server = Setup::new("paused").start(&binaries, &sandbox).unwrap();
     server.pause().unwrap();
-    // The kernel completes the connection; nobody greets.
+    // The kernel completes the connection; no server greets.
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     let mut greeting = [0; 5];

@@ -24,7 +24,7 @@ fn dropping_removes_folder_and_processes() {
     // The helper ends by itself, and drops its sandbox, when its standard input ends.
     drop(owner.stdin.take());
     assert!(owner.wait().unwrap().success());
-    // The janitor goes when nobody is left whom it could clean up after.
+    // The janitor goes when no process is left that it could clean up after.
     wait_for("the janitor's end", || relatives(home.path()).is_empty());
     assert_eq!(entries(home.path()), Vec::<PathBuf>::new());
 }

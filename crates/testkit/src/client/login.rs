@@ -17,7 +17,7 @@ use crate::packets::Packets;
 /// `max_packet` in the login, in bytes.
 const PACKET_LEN_MAX: u32 = 1 << 30;
 
-/// Not random: nobody but tests is protected.
+/// Not random: it protects tests only.
 const CLIENT_NONCE: [u8; LONG_NONCE_LEN] = [7; LONG_NONCE_LEN];
 
 /// What a server's greeting says.

@@ -62,8 +62,7 @@ impl Process {
 
     /// How the process ended, if it has.
     ///
-    /// # Errors
-    /// When the kernel does not know the process (somebody else has waited for it).
+    /// # Errors When the kernel does not know the process (another thread has waited for it).
     pub fn exited(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_none() {
             let Some(pid) = self.group() else { return Ok(None) };

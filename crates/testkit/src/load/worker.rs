@@ -53,7 +53,7 @@ pub(super) async fn run(
             }
             Err(error) => counters.connection_failed(&error),
         }
-        // Ends early when the load is stopped. An error means that nobody is left to stop it: same
+        // Ends early when the load is stopped. An error means that the load was dropped: same
         // thing.
         let _ = timeout(RETRY_PAUSE, stopped.wait_for(|&stopped| stopped)).await;
     }
