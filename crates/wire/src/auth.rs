@@ -53,7 +53,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Whether nobody else can read what is sent.
+    /// Whether no third party can read what is sent.
     pub const fn is_private(self) -> bool {
         matches!(self, Self::Local | Self::Secure)
     }

@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         self.bytes(n, field).map(Self::new)
     }
 
-    /// Refuses bytes that nobody read.
+    /// Refuses bytes that were not read.
     pub const fn finish(self) -> Result<(), WireError> {
         match self.left.len() {
             0 => Ok(()),

@@ -44,7 +44,7 @@ impl Method {
     /// `compression.cc`).
     pub const ZSTD_LEVELS: std::ops::RangeInclusive<u8> = 1..=22;
 
-    /// The level of zstd where nobody asks for another one, as in MySQL.
+    /// The level of zstd where the client asks for no other, as in MySQL.
     pub const ZSTD_LEVEL_DEFAULT: u8 = 3;
 
     /// The method that two sides use that agreed on `capabilities`; `None` if they do not compress.

@@ -49,8 +49,8 @@ pub enum Version {
 /// What the beginning of a stream holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parsed {
-    /// A header may begin here, and at least this many bytes of it are missing (never 0). Whoever
-    /// reads no more than that takes nothing of what stands behind the header.
+    /// A header may begin here, and at least this many bytes of it are missing (never 0). A reader
+    /// that takes no more than that leaves what stands behind the header.
     More(usize),
     /// Something else than a header.
     Absent,

@@ -162,7 +162,7 @@ impl ServerLogin {
         }
     }
 
-    /// Judges the login packet of everybody else.
+    /// Judges the login packet of all other users.
     fn first(&mut self, plugin: Option<&[u8]>, answer: &[u8]) -> ServerStep {
         let named = plugin.map_or(Some(Method::Native), Method::of);
         // Who cannot name methods cannot switch.

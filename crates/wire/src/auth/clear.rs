@@ -1,4 +1,4 @@
-//! `mysql_clear_password`: the password itself. Only for connections that nobody else can read.
+//! `mysql_clear_password`: the password itself. Only for connections that no third party can read.
 
 /// The method's name.
 pub const NAME: &str = "mysql_clear_password";

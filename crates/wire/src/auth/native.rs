@@ -2,9 +2,9 @@
 //!
 //! With *stage 1* = SHA1(password) and *stage 2* = SHA1(stage 1), the server stores stage 2, and
 //! the client proves that it knows stage 1 with stage 1 XOR SHA1(nonce, stage 2). The server takes
-//! the XOR away, and what is left must have stage 2 as its SHA-1. So whoever checks a proof learns
-//! stage 1, which is all that is needed to log in elsewhere. Source: "Native Authentication" in
-//! MySQL's protocol documentation.
+//! the XOR away, and what is left must have stage 2 as its SHA-1. So a server that checks a proof
+//! learns stage 1, which is all that is needed to log in elsewhere. Source: "Native Authentication"
+//! in MySQL's protocol documentation.
 
 use super::digest::{sha1, xor};
 use super::equal;

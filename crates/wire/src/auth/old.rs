@@ -1,9 +1,9 @@
 //! `mysql_old_password`: the method of MySQL 3.21 to 4.0, towards servers only.
 //!
-//! A hash of 62 bits seeds a random number generator, which masks eight bytes of the nonce. Whoever
-//! reads one login can compute a password that does; so it is for connections that nobody else can
-//! read. Source: `password.c` of MariaDB (`hash_password`, `scramble_323`) and "Old Password
-//! Authentication" in MySQL's protocol documentation.
+//! A hash of 62 bits seeds a random number generator, which masks eight bytes of the nonce. An
+//! attacker who reads one login can compute a password that does; so it is for connections that no
+//! third party can read. Source: `password.c` of MariaDB (`hash_password`, `scramble_323`) and "Old
+//! Password Authentication" in MySQL's protocol documentation.
 
 /// The method's name.
 pub const NAME: &str = "mysql_old_password";

@@ -277,7 +277,7 @@ fn a_password_is_asked_for_where_servers_want_more_than_the_hash() {
             assert_eq!(accepted.digest, Some(caching_sha2::digest(PASSWORD)), "{plugin} {transport:?}");
             let wrong = Secret::Clear(b"Secret".to_vec());
             assert_eq!(talk_with(&asking, &wrong, plugin).0, Err("refused"), "{plugin} {transport:?}");
-            // Nobody is asked twice.
+            // The client is not asked twice.
             let asked = Terms { digest: accepted.digest, ..asking.clone() };
             for (secret, plugin) in secrets(PASSWORD).iter().skip(1).zip([native::NAME, caching_sha2::NAME]) {
                 assert!(talk_with(&asked, secret, plugin).0.is_ok(), "{secret:?} {transport:?}");

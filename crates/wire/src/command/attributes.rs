@@ -51,7 +51,7 @@ impl<'a> Attributes<'a> {
 
     /// The attributes, in their order.
     pub fn iter(&self) -> impl Iterator<Item = Attribute<'a>> + use<'a> {
-        // Was walked through without an error when it was read, unless nobody did.
+        // Was walked through without an error when it was read, unless made by `unread`.
         let walk = Walk::start(&mut Reader::new(self.raw), self.count).ok();
         walk.into_iter().flatten().map_while(Result::ok)
     }

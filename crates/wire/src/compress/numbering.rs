@@ -2,11 +2,11 @@
 //! inside them.
 //!
 //! Frames are numbered like packets without compression: both directions together, from zero with
-//! every command. The packets inside are numbered as well, but whoever speaks the compressed
-//! protocol ignores their ids, and sets its own count to that of the frames now and then
-//! (`net_flush` in the servers' `net_serv.cc`). A peer without compression at the other end of a
-//! proxy is strict about them. So what comes out of frames gets the ids that it would have had
-//! without them: [`Numbering`] follows the packets of both directions, by their headers only.
+//! every command. The packets inside are numbered as well, but a peer of the compressed protocol
+//! ignores their ids, and sets its own count to that of the frames now and then (`net_flush` in the
+//! servers' `net_serv.cc`). A peer without compression at the other end of a proxy is strict about
+//! them. So what comes out of frames gets the ids that it would have had without them:
+//! [`Numbering`] follows the packets of both directions, by their headers only.
 
 use crate::WireError;
 use crate::frame::{HEADER_LEN, Header};
@@ -25,9 +25,9 @@ pub enum Peer {
 #[derive(Debug, Clone)]
 pub struct Numbering {
     peer: Peer,
-    /// The id of the next frame, whoever sends it.
+    /// The id of the next frame, in either direction.
     frame: u8,
-    /// The id of the next packet, whoever sends it.
+    /// The id of the next packet, in either direction.
     packet: u8,
     /// Whether the server's last message asks the client for a file: what the client sends is not a
     /// command then.
@@ -123,8 +123,8 @@ impl Numbering {
         if command {
             (self.packet, self.file) = (0, false);
         } else if seq != expected {
-            // A server that nobody has asked, or that has lost count of a client that speaks out of
-            // turn, begins anew.
+            // A server begins anew if it was not asked, or has lost count of a client that speaks
+            // out of turn.
             if self.peer == Peer::Client || seq > 1 || !fresh {
                 return Err(WireError::OutOfOrder { expected, got: seq });
             }

@@ -82,7 +82,7 @@ impl MessageReader {
         self.buffer.get(self.start..).unwrap_or_default()
     }
 
-    /// The unread bytes, for whoever reads the connection next. To be called between messages.
+    /// The unread bytes, for the next reader of the connection. To be called between messages.
     pub fn into_unread(mut self) -> Vec<u8> {
         debug_assert!(self.message.is_empty(), "the first packets of a message would be lost");
         // A vector of its own, so that an idle connection does not keep the memory of its login.

@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// The password on our side. Nobody guesses it.
+/// The password on our side. The fuzzer does not guess it.
 const PASSWORD: &[u8] = b"gate-5 lever frame, 1889";
 
 /// Its hash as `mysql_users` holds it for `caching_sha2_password`; of no known password.

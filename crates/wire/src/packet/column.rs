@@ -54,7 +54,7 @@ pub enum DefaultValue<'a> {
 /// `MYSQL_TYPE_VAR_STRING`.
 const VAR_STRING: u8 = 253;
 
-/// What [`Column::text`] says of the longest value: nobody has counted.
+/// Longest value that [`Column::text`] claims: the values are not counted.
 const TEXT_BYTES: u32 = 65_535;
 
 /// Digits after the point of what is no number.

@@ -10,8 +10,8 @@ use crate::{
 /// clients with [`Capabilities::DEPRECATE_EOF`].
 ///
 /// Source: `Protocol::OK_Packet`. The text of the page calls `info` the rest of the packet for
-/// clients without [`Capabilities::SESSION_TRACK`]; MySQL and MariaDB send it length-encoded to
-/// everybody, and both forms are read here.
+/// clients without [`Capabilities::SESSION_TRACK`]; MySQL and MariaDB send it length-encoded to all
+/// clients, and both forms are read here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ok<'a> {
     /// Which of its two first bytes the packet has.

@@ -1,8 +1,8 @@
 //! The fixed parts of the packets that decide how an answer goes on.
 //!
 //! Each function gets the first [`HEAD_MAX`] bytes of a payload, or all of a shorter one, and
-//! ignores what is behind the fixed part: texts and session state are for whoever decodes the whole
-//! packet.
+//! ignores what is behind the fixed part: texts and session state are for code that decodes the
+//! whole packet.
 
 use super::End;
 use crate::packet::Eof;

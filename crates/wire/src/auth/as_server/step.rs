@@ -21,8 +21,8 @@ pub enum ServerStep {
     Accept(Accepted),
     /// It is not: send error 1045.
     Refuse,
-    /// The same, because it has shown its password to everybody who can read the connection, right
-    /// or not.
+    /// The same, because it has shown its password, right or wrong, to all that can read the
+    /// connection.
     RefuseUnprotected,
 }
 
