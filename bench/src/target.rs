@@ -212,7 +212,7 @@ impl Drop for Target {
     }
 }
 
-/// Whether somebody listens there and greets like a MySQL server.
+/// Whether a process listens there and greets like a MySQL server.
 fn greets(address: SocketAddr) -> bool {
     let mut start = [0; 5];
     let read = TcpStream::connect(address).context("nobody listens").and_then(|mut stream| {
