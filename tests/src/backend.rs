@@ -17,8 +17,8 @@ pub enum Make {
 
 /// A server and the folder that it lives in.
 ///
-/// Made to be kept in a `static`: nobody drops it, but its sandbox ends with the process, however
-/// that ends.
+/// Made to be kept in a `static`: it is never dropped, but its sandbox ends with the process,
+/// however that ends.
 #[derive(Debug)]
 pub struct Backend {
     /// The folder; proxies and clients of the tests live in it, too.

@@ -33,7 +33,7 @@ fn beside(program: &Path) -> PathBuf {
 }
 
 /// Whether `binary` is as new as the sources that cargo lists beside it. Without a list it is no
-/// binary of cargo's, and somebody has put it there.
+/// binary of cargo's, and was put there by hand.
 fn check(binary: &Path) -> Result<(), String> {
     let Some(built) = modified(binary) else { return Err(format!("{} is missing", binary.display())) };
     let Ok(list) = std::fs::read_to_string(binary.with_extension("d")) else { return Ok(()) };

@@ -216,7 +216,7 @@ impl Log {
             self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
             self.news.notify_all();
         }
-        // Under the lock of the lines, so that nobody misses it between looking and waiting.
+        // Under the lock of the lines, so that no reader misses it between looking and waiting.
         let _lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.news.notify_all();

@@ -170,7 +170,7 @@ impl Setup {
     }
 
     /// Has the proxy know these names, all at 127.0.0.1, and no others that the machine knows.
-    /// `None`, with a line that says so, where nobody may give a process a file of names of its
+    /// `None`, with a line that says so, where a process cannot be given a file of names of its
     /// own.
     ///
     /// # Panics

@@ -116,7 +116,7 @@ impl Twin {
             let answer = self.direct.up_to_mark().await;
             expected.push(self.direct.without_ids(command, answer));
         }
-        // Whoever writes without reading may block once all buffers are full.
+        // A peer that writes without reading may block once all buffers are full.
         let bytes = messages(&all);
         let Side { stream, statements } = &mut self.proxied;
         let (mut reader, mut writer) = stream.get_mut().split();

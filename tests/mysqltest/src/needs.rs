@@ -30,7 +30,7 @@ impl From<&str> for Passwords {
 /// What a test needs of the proxy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
-    /// Everybody whom it logs in as.
+    /// All users that it logs in as.
     pub(crate) users: Users,
     /// TLS to the server: a test that connects with TLS asks the server whether there is any.
     pub(crate) tls: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Needs {
     pub(crate) compression: bool,
     /// Connections that it may have at a time, at most.
     pub(crate) connections: usize,
-    /// Whether it may stop the writes of everybody else.
+    /// Whether it may stop the writes of all other clients.
     pub(crate) stops_others: bool,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn of(test: &Test, mode: Mode) -> Needs {
     needs
 }
 
-/// Whether a script has one of the statements that let nobody write.
+/// Whether a script has one of the statements that stop all writes.
 fn stops_others(source: &str) -> bool {
     let lower = source.to_lowercase();
     ["read lock", "backup stage", "backup lock"].iter().any(|words| lower.contains(words))

@@ -34,7 +34,7 @@ pub struct Account {
 
 /// The administrator, without a password: what the suite is written for.
 pub const ROOT: Account = Account { name: "root", password: "" };
-/// An account like everybody's: with a password, and with a name that the suite does not know.
+/// An ordinary account: with a password, and with a name that the suite does not know.
 pub const ORDINARY: Account = Account { name: "developer", password: "developer's secret" };
 
 /// How long the connections of a test that has ended may take to go away.
@@ -221,7 +221,7 @@ impl Place {
         Ok(std::fs::create_dir(&tmp)?)
     }
 
-    /// Whether nobody else is connected.
+    /// Whether no other client is connected.
     fn is_quiet(&self) -> bool {
         self.server.sql(state::others(self.conditions.multiplexing)).is_ok_and(|others| others.trim() == "0")
     }

@@ -37,7 +37,7 @@ fn collations_are_those_of_the_server(db: &'static Backend) {
     assert!(shown.contains(&format!("{}\tutf8mb4\t", own(db))), "{shown}");
 }
 
-/// Nobody can log in to a server with what such a row says, but who has done so can do it again.
+/// The proxy cannot log in to a server with the hash of such a row. After a client's login it can.
 #[test]
 fn a_login_makes_the_list_known_where_rows_have_hashes() {
     let hash = DB.sql(&format!("SELECT PASSWORD('{PASSWORD}')"));
@@ -57,7 +57,7 @@ fn without_a_server_there_is_a_list_as_well() {
     let listed = cli(&proxy, ALL).expect_success();
     assert_eq!(listed.lines().count(), BUILT_IN);
     assert!(listed.contains("33\tutf8_general_ci\tutf8\tYes\n"), "{listed}");
-    // Nobody listens there.
+    // No server listens there.
     let nowhere = Setup::new(&DB.sandbox)
         .row("mysql_servers", "hostname = \"127.0.0.1\"\nport = 1")
         .user(USER, PASSWORD, "");

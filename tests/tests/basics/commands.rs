@@ -37,7 +37,7 @@ fn a_client_without_a_statement_needs_no_server(db: &Backend) {
         for _ in 0..3 {
             client.ping().await.unwrap();
         }
-        // Nobody answers these.
+        // Servers do not answer these.
         client.send_command(Kind::StmtClose, &[1, 0, 0, 0]).await.unwrap();
         client.send_command(Kind::SendLongData, &[1, 0, 0, 0, 0, 0, 7]).await.unwrap();
         client.ping().await.unwrap();

@@ -65,7 +65,7 @@ fn a_user_may_have_its_bytes_copied_whatever_is_on_either_side(db: &Backend) {
             for options in [proxy.options(), proxy.options().compression(Method::Zlib)] {
                 let mut client = Client::connect(&options).await.unwrap();
                 assert_eq!(value(&mut client, "SELECT DATABASE()").await.unwrap(), "test");
-                // Nobody has looked for it.
+                // The proxy has not replaced it.
                 let id = value(&mut client, "SELECT CONNECTION_ID()").await.unwrap();
                 assert_ne!(id, client.server().connection_id.to_string());
                 let long = value(&mut client, "SELECT REPEAT('x', 20000000)").await.unwrap();

@@ -21,7 +21,7 @@ pub(crate) struct Told {
     pub(crate) acknowledged: Vec<u32>,
     /// They are not.
     pub(crate) refused: Vec<u32>,
-    /// Nobody knows.
+    /// It is unknown whether they are there.
     pub(crate) unknown: Vec<u32>,
     /// When something was acknowledged.
     pub(crate) times: Vec<Instant>,

@@ -114,7 +114,7 @@ impl Fault {
                 };
                 interrupt(pair);
                 wait();
-                // Nobody acknowledges what it still does: its replica is gone.
+                // No replica acknowledges what it still does: its replica is gone.
                 let position = pair.promote();
                 let writable = Instant::now();
                 pair.fence();

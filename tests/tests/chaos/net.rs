@@ -21,7 +21,7 @@ use testkit::mariadb::Binaries;
 pub(crate) enum Cable {
     /// They arrive.
     Whole,
-    /// They vanish, and nobody is told.
+    /// They vanish, and neither end is told.
     Vanishing,
     /// The cable is unplugged at the server's end.
     Unplugged,

@@ -112,7 +112,7 @@ async fn forward(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut way: watch
         };
         let n = read.unwrap_or(0);
         if n == 0 || !passes(&mut way).await || to.write_all(&buffer[..n]).await.is_err() {
-            // Nobody hears of an end either while nothing is forwarded.
+            // The end is not forwarded either while nothing is forwarded.
             passes(&mut way).await;
             return;
         }

@@ -45,7 +45,7 @@ pub(crate) fn named(name: &str) -> &'static Driver {
     DRIVERS.iter().find(|driver| driver.name == name).unwrap_or_else(|| panic!("no driver {name}"))
 }
 
-/// Says something to whoever runs the tests, past any capture.
+/// Prints a line for the developer who runs the tests, past any capture.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -25,7 +25,7 @@ const BLOB: u8 = 252;
 const CURSOR: u8 = 1;
 const FOR_UPDATE: u8 = 2;
 const SCROLLABLE: u8 = 4;
-/// Ids of statements that nobody has prepared.
+/// Id of a statement that was not prepared.
 const NOBODYS: u32 = 4711;
 
 /// The statements 1, with rows, and 2, with a parameter.

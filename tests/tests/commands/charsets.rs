@@ -1,6 +1,6 @@
 //! Text in the character set that the client asked for, in every way in which it can ask. In GBK,
-//! GB18030 and Shift JIS the second byte of a character may be a backslash; whoever reads such text
-//! as another character set finds the end of a string in another place than the server.
+//! GB18030 and Shift JIS the second byte of a character may be a backslash; a proxy that reads such
+//! text as another character set finds the end of a string in another place than the server.
 
 use e2e::{Backend, Twin, on_each_server, run};
 use testkit::client::{Client, ClientError, Options, QueryResult};

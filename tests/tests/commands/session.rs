@@ -59,7 +59,7 @@ fn small_commands_are_answered_as_by_the_server(db: &Backend) {
 }
 
 /// Commands whose answers cannot be compared, each with a test elsewhere: they end the session, end
-/// the server, show everybody's sessions, or do not end. MySQL answers the two that are never
+/// the server, show the sessions of all users, or do not end. MySQL answers the two that are never
 /// answered if they are too short.
 const APART: [Kind; 12] = [
     Kind::Quit,

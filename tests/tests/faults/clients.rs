@@ -39,7 +39,7 @@ async fn take_all(options: &Options) -> Vec<Client> {
     let mut clients = Vec::new();
     for _ in 0..LIMIT {
         let mut client = Client::connect(options).await.unwrap();
-        // Nobody lays a connection aside with a transaction on it.
+        // A session keeps its connection while a transaction is open.
         client.query("BEGIN").await.unwrap();
         clients.push(client);
     }

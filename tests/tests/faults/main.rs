@@ -1,5 +1,5 @@
-//! Everything that can go wrong between a client and a server: somebody dies, or talks nonsense.
-//! Whoever is concerned hears of it, nobody else notices.
+//! Everything that can go wrong between a client and a server: a client, a server or the proxy
+//! dies, or talks nonsense. The sessions concerned get an error, the others notice nothing.
 
 mod clients;
 mod descriptors;

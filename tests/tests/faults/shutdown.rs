@@ -37,7 +37,7 @@ fn sigterm_tells_idle_clients_and_lets_transactions_finish(db: &Backend) {
         with_backend.query("SELECT 1").await.unwrap();
         let mut in_transaction = connect().await;
         in_transaction.query("BEGIN").await.unwrap();
-        // A statement that runs for as long as somebody else has the lock.
+        // A statement that runs for as long as another client has the lock.
         let mut holder = Client::connect(&direct(db)).await.unwrap();
         holder.query("SELECT GET_LOCK('held', 0)").await.unwrap();
         let mut busy = connect().await;
@@ -54,7 +54,7 @@ fn sigterm_tells_idle_clients_and_lets_transactions_finish(db: &Backend) {
             assert_eq!(error.sql_state, "08S01", "{error}");
             client.expect_end().await;
         }
-        // Nobody was sent away before the doors were closed.
+        // No client was sent away before the listeners were closed.
         let refused = TcpStream::connect(proxy.tcp()).await.unwrap_err();
         assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
         assert!(!proxy.socket().exists());
@@ -120,7 +120,7 @@ fn a_second_sigterm_ends_at_once() {
             client.query("BEGIN").await.unwrap();
             proxy.signal(first);
             proxy.wait_for_log("shutting down");
-            // The transaction may go on, until somebody insists.
+            // The transaction may go on, until the second signal.
             client.query("SELECT 1").await.unwrap();
             assert!(proxy.runs());
             proxy.signal(second);
@@ -200,7 +200,7 @@ fn c09_kill_9_of_the_proxy_leaves_nothing_and_it_can_start_again(db: &Backend) {
         wait_for("the server to notice", || db.connections_of("survivor") == 0);
         assert_eq!(db.sql("SELECT COUNT(*) FROM test.killed"), "0\n");
     }
-    // The socket's file of the killed one is in nobody's way.
+    // The socket's file of the killed proxy does not stop the next one.
     let proxy = setup.start();
     run(async {
         let options = Options::unix(proxy.socket(), "survivor", "pw");

@@ -54,7 +54,7 @@ pub(super) async fn connect_from(index: usize, to: SocketAddr) -> TcpStream {
     socket.connect(to).await.unwrap()
 }
 
-/// One query by a client that everybody else must not disturb.
+/// One query by a client that all others must not disturb.
 async fn is_served(options: &Options) {
     let mut client = Client::connect(options).await.unwrap();
     assert_eq!(client.query("SELECT 'served'").await.unwrap().first().as_deref(), Some("served"));
@@ -104,8 +104,7 @@ fn thousands_of_short_connections_leave_nothing() {
 #[test]
 fn c29_thousands_of_idle_clients_are_cheap() {
     const CLIENTS: usize = 5000;
-    /// Connections to the server that may stay open although nobody uses them: 10 percent of its
-    /// `max_connections`.
+    /// Connections to the server that may stay open and idle: 10 percent of its `max_connections`.
     const KEPT_MAX: usize = 100;
     let _machine = machine();
     raise_descriptor_limit();

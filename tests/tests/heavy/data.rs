@@ -76,7 +76,7 @@ fn an_insert_of_64_mb_arrives_intact() {
         let inserted =
             client.execute(&statement, &[Value::Int(2), Value::Bytes(data.clone())]).await.unwrap();
         assert_eq!(inserted.affected_rows, 1);
-        // In parts ahead of the command; nobody answers them.
+        // In parts ahead of the command; servers do not answer them.
         for part in data.chunks(3 * MIB) {
             client.send_long_data(&statement, 1, part).await.unwrap();
         }

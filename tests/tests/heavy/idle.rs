@@ -52,7 +52,7 @@ fn status(name: &str) -> u64 {
     value.unwrap_or_else(|| panic!("{name} is {row:?}"))
 }
 
-/// Says a statement whose answer nobody else gets.
+/// Sends a statement whose answer no other client gets.
 async fn say(client: &mut Client<TcpStream>, number: usize, statement: usize) {
     let sql = format!("SELECT CONCAT({number}, '-', {statement})");
     let answer = client.query(&sql).await.unwrap().first();

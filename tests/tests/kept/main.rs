@@ -16,7 +16,7 @@ use e2e::{Backend, Proxy, Setup, on_each_server, run, wait_for};
 use testkit::client::{Client, Options, QueryResult};
 use testkit::server::PASSWORD;
 
-/// Its connections are counted: nobody else has this name.
+/// Its connections are counted: no other test has this name.
 const USER: &str = "leaver";
 
 static DB: LazyLock<Backend> = LazyLock::new(|| prepared(Backend::start(&[])));
@@ -162,7 +162,7 @@ fn c04_every_session_begins_with_what_init_connect_says(backend: &Backend) {
         let options = options(&proxy);
         let (mut one, mut two) =
             (Client::connect(&options).await.unwrap(), Client::connect(&options).await.unwrap());
-        // They take turns on one connection, which is reset for the second, and for whoever comes
+        // They take turns on one connection, which is reset for the second, and for the next client
         // when both have gone.
         one.query("SET SESSION max_sort_length = 99, @begun = 'no'").await.unwrap();
         let begun = "SELECT CONCAT(@@max_sort_length, @begun, @also)";
@@ -199,7 +199,7 @@ fn connections_are_there_before_they_are_needed(backend: &Backend) {
     });
 }
 
-/// Whether whoever says this keeps the one connection that there is.
+/// Whether a session keeps the only connection after this statement.
 async fn binds(options: &Options, sql: &str) -> bool {
     let mut one = Client::connect(options).await.unwrap();
     one.query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));

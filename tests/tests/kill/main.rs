@@ -16,7 +16,7 @@ use wire::command::Kind;
 static DB: LazyLock<Backend> = LazyLock::new(|| Backend::start(&[]));
 static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(&[]));
 
-/// A proxy for this user, which nobody else uses.
+/// A proxy for this user, which no other test uses.
 fn proxy_for(db: &Backend, user: &str) -> Proxy {
     db.sql(&format!("CREATE USER {user} IDENTIFIED BY 'pw'; GRANT ALL ON *.* TO {user}"));
     Setup::before(&db.sandbox, &db.server).user(user, "pw", "").start()

@@ -113,7 +113,7 @@ fn c03_who_has_no_connection_is_killed_only_as_the_server_lets(db: &Backend) {
         }
         assert_eq!(victim.query("SELECT 'alive'").await.unwrap().first().as_deref(), Some("alive"));
         let mut victim = Client::connect(&options("idle")).await.unwrap();
-        // The proxy answers this itself, and nobody has to wait until the session is known.
+        // The proxy answers this itself, so the test need not wait until the session is known.
         victim.query("EXPLAIN ROUTE SELECT 1").await.unwrap();
         // This one has all privileges at the server.
         let mut other = Client::connect(&proxy.options()).await.unwrap();

@@ -82,7 +82,7 @@ async fn no_backend(proxy: &Proxy, hostgroup: u32) -> (String, u64) {
 #[test]
 fn c24_no_server_reachable_is_said_with_what_was_tried() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    // The kernel accepts for it; nobody ever greets.
+    // The kernel accepts for it; no server ever greets.
     let mute = TcpListener::bind("127.0.0.1:0").unwrap();
     let mute_address = mute.local_addr().unwrap();
     let row = |hostgroup: u32, address: SocketAddr, more: &str| {
@@ -150,7 +150,7 @@ fn c23_who_waits_for_a_connection_gets_the_next_free_one_or_an_error_with_the_nu
     run(async {
         let proxy = limited(300);
         let mut first = Client::connect(&proxy.options()).await.unwrap();
-        // Nobody lays a connection aside with a transaction on it.
+        // A session keeps its connection while a transaction is open.
         first.query("BEGIN").await.unwrap();
         let (tried, ms) = no_backend(&proxy, 0).await;
         assert!(tried.starts_with("1 of 1 connections of 1 servers are in use"), "{tried}");
@@ -171,7 +171,7 @@ fn c23_who_waits_for_a_connection_gets_the_next_free_one_or_an_error_with_the_nu
         drop(waiting.remove(2));
         first.quit().await.unwrap();
         while !waiting.is_empty() {
-            // Whoever is served leaves, and the next one is served.
+            // The served client leaves, and the next one is served.
             let (answered, index) = {
                 let reads = waiting.iter_mut().map(|client| Box::pin(client.read_result()));
                 first_of(reads.collect()).await

@@ -1,4 +1,4 @@
-//! A log that cannot be written at all: a pipe that nobody reads.
+//! A log that cannot be written at all: a pipe without a reader.
 
 use std::fs::File;
 use std::process::Command;
@@ -29,7 +29,7 @@ fn statements_go_on_and_records_are_dropped_and_counted() {
         }
         let late = admin.query("PROXYSQL FLUSH LOGS").await.unwrap_err();
         assert!(late.to_string().contains("has not answered within"), "{late}");
-        // Somebody reads at last: what was not dropped is there, and so is what comes then.
+        // With a reader at last: what was not dropped is there, and so is what comes then.
         let mut reader = File::open(&pipe).unwrap();
         std::thread::spawn(move || std::io::copy(&mut reader, &mut std::io::sink()));
         let mut tries = 0;

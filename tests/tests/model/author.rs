@@ -37,8 +37,8 @@ pub(crate) struct Scope {
     /// when it was executed first, parameters keep the types of their first values, and warnings
     /// may be gone behind a `COM_INIT_DB`.
     pub(crate) forgets_types: bool,
-    /// They are MySQL's: behind a key that was named, keys are counted in the steps of whoever had
-    /// the table open before, until somebody says `FLUSH TABLES`.
+    /// They are MySQL's: behind a key that was named, keys are counted in the steps of the session
+    /// that had the table open before, until a session says `FLUSH TABLES`.
     pub(crate) inherits_steps: bool,
     /// Most sessions are alike, and say much that others say as well.
     pub(crate) are_alike: bool,
@@ -114,7 +114,7 @@ enum P {
     Text,
     /// The tag of the command.
     Tag,
-    /// Whatever; its type nobody but its value decides.
+    /// Whatever; its value alone decides its type.
     Any,
 }
 
@@ -149,8 +149,7 @@ fn sets_modes(sql: &str) -> bool {
     is_set || sql.starts_with("use ")
 }
 
-/// Of these several statements, and of what stored code does, nobody knows whether something
-/// changes modes.
+/// Several statements in one text, and stored code: whether they change modes is unknown.
 const MAY_SET_MODES: [&str; 4] = ["PREPARE in_many", "SET @m =", "BEGIN NOT ATOMIC", "CALL "];
 
 impl Author {

@@ -216,7 +216,7 @@ impl<'a> Player<'a> {
             Leave::Unread(command) => {
                 self.commands += 1;
                 let command = std::slice::from_ref(command);
-                // Whether they could is nobody's business: they are gone.
+                // Whether they could does not matter: they are gone.
                 let _ = (direct.say(command).await, proxied.say(command).await);
             }
             Leave::Torn => {

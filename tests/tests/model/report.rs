@@ -1,4 +1,4 @@
-//! What a difference looks like to whoever has to find its cause.
+//! Report of a difference, for the developer who has to find its cause.
 
 use std::fmt::{self, Write as _};
 

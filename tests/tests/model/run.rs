@@ -16,7 +16,7 @@ use crate::world::World;
 
 /// Clients at once.
 pub(crate) const CLIENTS: usize = 64;
-/// How often somebody looks at the pool.
+/// How often the run looks at the pool.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How a client logs in when its script does not say.
@@ -116,7 +116,7 @@ async fn check_pool(world: &World) {
     );
 }
 
-/// When all clients have gone, nobody has a connection.
+/// When all clients have gone, no session has a connection.
 async fn wait_for_rest(world: &World) {
     let deadline = Instant::now() + e2e::WAIT_MAX;
     loop {

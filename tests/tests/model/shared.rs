@@ -1,10 +1,10 @@
 //! The statements that make what a run finds: what all clients read, and what each has for itself.
 
-/// What is made behind it was there long ago, so that its server can say of a routine that nobody
-/// has altered it lately.
+/// What is made behind it was there long ago, so that its server can say of a routine that it was
+/// not altered lately.
 pub(crate) const LONG_AGO: &str = "SET timestamp = 1700000000";
 
-/// In the schema `shared`. Nobody changes it.
+/// In the schema `shared`, which no client changes.
 pub(crate) const SHARED: [&str; 24] = [
     "CREATE TABLE shared.s (id INT PRIMARY KEY, name VARCHAR(30), price DECIMAL(8, 2))",
     "INSERT INTO shared.s VALUES (1, 'one', 1.5), (2, 'two', NULL), (3, 'three', 3), (4, NULL, 4), (5, 'f\u{fc}nf', 5), \

@@ -156,7 +156,7 @@ impl Side {
         Ok(())
     }
 
-    /// Whether bytes have come that nobody has asked for.
+    /// Whether bytes have come that were not asked for.
     pub(crate) fn has_more(&self) -> bool {
         !self.stream.buffer().is_empty()
     }

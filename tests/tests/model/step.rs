@@ -10,7 +10,7 @@ use wire::command::Kind;
 
 /// Stands for the id of the connection in the text of a statement.
 pub(crate) const OWN_ID: &str = "{own id}";
-/// The id of a statement that nobody has prepared.
+/// The id of a statement that was not prepared.
 const NO_STATEMENT: u32 = 0x00ff_ff00;
 
 /// One step of a session.

@@ -44,7 +44,7 @@ const OPTIONS: [&str; 4] =
     ["--max-connections=400", "--back-log=400", "--thread-cache-size=0", "--innodb-stats-auto-recalc=OFF"];
 
 impl Pair {
-    /// With accounts, and the schema that everybody reads.
+    /// With accounts, and the schema that all clients read.
     fn new(direct: Backend, proxied: Backend, is_mariadb: bool) -> Self {
         for server in [&direct, &proxied] {
             for (account, password) in ACCOUNTS {
@@ -80,8 +80,8 @@ pub(crate) struct World {
     /// The most connections that the server behind the proxy may have.
     pub(crate) connections: usize,
     /// Whether there are tables of more than one engine. Behind a statement that has written into
-    /// one of `MyISAM`, MySQL warns of the next one on the same connection, whoever says it, that
-    /// it mixes engines (6414).
+    /// one of `MyISAM`, MySQL warns of the next one on the same connection, whichever session sends
+    /// it, that it mixes engines (6414).
     pub(crate) mixes_engines: bool,
     /// What kind of servers they are.
     pub(crate) is_mariadb: bool,
@@ -160,7 +160,7 @@ impl World {
         }
     }
 
-    /// A tag that nobody has had: those who had slept under it may not be gone yet.
+    /// A tag that no statement has had: those that had slept under it may not be gone yet.
     pub(crate) fn unique(&self, tag: &str) -> String {
         format!("{tag}x{}", self.tags.fetch_add(1, Ordering::Relaxed))
     }
@@ -173,8 +173,8 @@ impl World {
         for watcher in &self.watchers {
             let count = match watcher.lock().await.query(&sql).await {
                 Ok(result) => result.first().unwrap_or_default(),
-                // Somebody else's statement has a character that MySQL's list has no room for: it
-                // is asked again.
+                // A statement of another client has a character that MySQL's list has no room for:
+                // it is asked again.
                 Err(error) if error.code() == Some(ER_CANNOT_CONVERT_STRING) => return false,
                 Err(error) => panic!("{sql}: {error}"),
             };

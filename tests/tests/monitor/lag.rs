@@ -14,7 +14,7 @@ use super::{PLAIN, WATCHER, admin, join_all, value, wait_for_value};
 /// How a replica falls behind.
 #[derive(Debug, Clone, Copy)]
 enum Cause {
-    /// Somebody has locked the table that its SQL thread is to change.
+    /// Another session has locked the table that its SQL thread is to change.
     Lock,
     /// It is told to do everything an hour later.
     Delay,
@@ -118,8 +118,8 @@ async fn lag(proxy: &Proxy, topology: &Topology, cause: Cause) {
     wait_for_value(&mut admin, &status(1), "ONLINE").await;
 }
 
-/// The checks of a server that saw more lag than it may have, since then, the oldest first. A lag
-/// that nobody knows counts as a minute.
+/// The checks of a server that saw more lag than it may have, since then, the oldest first. An
+/// unknown lag counts as a minute.
 fn late(replica: &Server, since: u64) -> String {
     format!(
         "SELECT time_start_us FROM monitor.mysql_server_replication_lag_log WHERE port = {} AND error IS NULL \

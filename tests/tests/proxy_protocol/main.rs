@@ -14,7 +14,7 @@ use testkit::mariadb::{PASSWORD, Server};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// Believes headers from everybody, as the test server of nobody else.
+/// The only test server that believes headers from all addresses.
 static DB: LazyLock<Backend> = LazyLock::new(|| {
     let db = Backend::start(&["--proxy-protocol-networks=*", "--skip-name-resolve"]);
     for host in [FAR, FAR6, "127.0.0.1"] {
@@ -25,7 +25,7 @@ static DB: LazyLock<Backend> = LazyLock::new(|| {
 
 static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(&[]));
 
-/// Where clients seem to come from. Nobody has these addresses: they are for documentation.
+/// Where clients seem to come from. No machine has these addresses: they are for documentation.
 const FAR: &str = "198.51.100.7";
 const FAR6: &str = "2001:db8::7";
 

@@ -94,7 +94,7 @@ fn an_address_whose_connections_fail_too_often_is_shut_out() {
     let proxy = start(&server.sandbox, &["round-robin"], &[&server], "max_connect_errors = 3");
     let to = proxy.layer4();
     run(async {
-        // Somebody who gets through begins anew.
+        // A client that gets through sets the count back.
         port(to).await;
     });
     let greeted = || {

@@ -1,5 +1,5 @@
-//! Reads and writes of one session at two real servers: what each of them gets, and that nobody
-//! notices.
+//! Reads and writes of one session at two real servers: what each of them gets, and that clients do
+//! not notice.
 
 mod own_writes;
 mod sets;

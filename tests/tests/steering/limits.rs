@@ -82,7 +82,7 @@ fn limits_of_users_come_and_go_with_a_load() {
         tell(&mut admin, &[&limit(r#"{"max_concurrent": 1}"#), "LOAD MYSQL USERS TO RUNTIME"]).await;
         let mut first = Client::connect(&proxy.options()).await.unwrap();
         let mut second = Client::connect(&proxy.options()).await.unwrap();
-        // What the first one waits for somebody else has.
+        // Another client has the lock that the first one waits for.
         let mut direct = direct().await;
         tell(&mut direct, &["DO GET_LOCK('limits', 0)"]).await;
         let (locked, refused) = tokio::join!(first.query("SELECT GET_LOCK('limits', 100)"), async {

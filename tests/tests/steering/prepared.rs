@@ -113,7 +113,7 @@ fn statements_are_shown(db: &Backend) {
             "SELECT Variable_Value FROM stats_mysql_global WHERE Variable_Name = 'Stmt_Client_Active_Total'";
         wait_for_value(&mut admin, handles, "0").await;
         expect_agreement(db, &mut admin).await;
-        // What nobody uses is closed with the server's row.
+        // Idle connections are closed with the server's row.
         tell(
             &mut admin,
             &["UPDATE mysql_servers SET status = 'OFFLINE_HARD'", "LOAD MYSQL SERVERS TO RUNTIME"],

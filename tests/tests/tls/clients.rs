@@ -23,7 +23,7 @@ fn the_command_line_client_speaks_both_versions_and_verifies() {
     let ca = format!("--ssl-ca={}", pki.ca.display());
     let verify = [&ca, "--ssl-verify-server-cert", "--execute=SELECT 'verified'"];
     assert_eq!(client(&proxy, &verify).expect_success(), "verified\n");
-    // Somebody else's authority.
+    // The authority of another PKI.
     let other = format!("--ssl-ca={}", Pki::new("other").ca.display());
     let output = client(&proxy, &[&other, "--ssl-verify-server-cert", "--execute=SELECT 1"]);
     assert_ne!(output.code, Some(0), "{output:?}");
@@ -46,7 +46,7 @@ fn certificates_of_clients_are_optional_and_those_that_are_shown_are_verified() 
     assert_eq!(with(&good).expect_success(), "1\n");
     assert_ne!(with(&bad).code, Some(0));
     proxy.wait_for_log("a client gets no TLS");
-    // Without an authority nobody is asked for a certificate, and any will do.
+    // Without an authority no client is asked for a certificate, and any will do.
     let proxy = showing(&pki.server).start();
     let cert = format!("--ssl-cert={}", bad.cert.display());
     let key = format!("--ssl-key={}", bad.key.display());

@@ -1,4 +1,4 @@
-//! Connections that the proxy ends: over TLS their clients learn that nobody has cut them.
+//! Connections that the proxy ends: over TLS their clients learn that no attacker has cut them.
 
 use e2e::tools::{Running, start_mariadb};
 use e2e::{Proxy, Setup, run, wait_for};

@@ -85,7 +85,7 @@ fn rows_for_servers_and_users_replace_the_variables() {
         .row("mysql_servers_ssl_params", &row(USER, &other.ca))
         .start();
     assert!(refused(&proxy).contains("9002"));
-    // One for somebody else does not count.
+    // A row for another user does not count.
     let proxy = setup(&db).row("mysql_servers_ssl_params", &row("somebody", &other.ca)).start();
     assert_eq!(version(&proxy), "Ssl_version\tTLSv1.3\n");
 }

@@ -57,7 +57,7 @@ fn c13_writes_go_on_at_the_next_node() {
         node.sql("SET GLOBAL wsrep_desync = OFF").unwrap();
         wait_for_value(&mut admin, &ports_in(0), &next).await;
 
-        // Without a majority nobody writes.
+        // Without a majority no client writes.
         let third = cluster.nodes.iter().find(|node| node.port().to_string() == third).unwrap();
         third.pause().unwrap();
         wait_for_value(&mut admin, &ports_in(0), "").await;
@@ -66,8 +66,8 @@ fn c13_writes_go_on_at_the_next_node() {
              WHERE event = 'LEFT' AND hostgroup = 0 AND port = {next} AND cause LIKE '%primary component%'"
         );
         wait_for_value(&mut admin, &cause, "1").await;
-        // Until somebody says that the one is enough. That two find each other again takes Galera a
-        // minute at times.
+        // Until an operator says that the one is enough. That two find each other again takes
+        // Galera a minute at times.
         node.sql("SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'").unwrap();
         wait_for_value(&mut admin, &ports_in(0), &next).await;
     });

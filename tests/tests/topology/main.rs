@@ -18,7 +18,7 @@ const WATCHER: &str = "watcher";
 const ROWS: u32 = 20;
 
 /// What clients may notice of a writer's death: the statement that was running, and one that was
-/// sent to a socket whose end nobody had heard of.
+/// sent to a socket whose end was not known yet.
 const ERRORS_MAX: usize = 2;
 
 /// A proxy that watches, with an admin port, in front of these servers in the reader hostgroup. The

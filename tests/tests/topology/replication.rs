@@ -73,7 +73,7 @@ fn replicas_are_found_where_they_come_from_and_one_is_promoted() {
         super::client(&proxy).await.query("SELECT COUNT(*) FROM t").await.unwrap();
         assert_eq!(value(&mut admin, reads).await, "1");
 
-        // One follows nobody any more, and is forgotten; it comes back.
+        // One follows no primary any more, and is forgotten; it comes back.
         let gone = &topology.replicas[0];
         gone.sql("STOP SLAVE").unwrap();
         let left = ports(&topology.replicas[1..]);

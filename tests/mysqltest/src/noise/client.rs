@@ -76,7 +76,7 @@ impl Noisy {
         loop {
             let session = self.log_in().await;
             if let Some(here) = here.take() {
-                // Nobody has to wait for it.
+                // The receiver may be gone.
                 let _ = here.send(());
             }
             let trouble = match session {

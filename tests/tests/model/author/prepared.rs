@@ -60,8 +60,7 @@ const UNPREPARABLE: [&str; 5] = [
     "SELECT id, nothing FROM {db}.t WHERE id = ?",
 ];
 
-/// Of how many types values may be of which nobody decides it: integers, floating point numbers,
-/// strings.
+/// Types of values whose type only the value decides: integers, floating point numbers, strings.
 const CLASSES: usize = 3;
 
 /// With a cursor for reading.

@@ -100,7 +100,7 @@ impl Author {
         ]);
         self.query(SETTLED);
         if account == ACCOUNTS[2].0 {
-            // Little goes on as somebody who may do nothing.
+            // Few commands follow as a user without rights.
             self.session.left = self.session.left.min(6);
         }
     }
