@@ -8,8 +8,11 @@ TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench haproxy:haproxy mariadb-binlog:mari
 	/usr/lib/galera/libgalera_smm.so:galera-4 /usr/lib/mysql/plugin/auth_ed25519.so:mariadb-server
 BENCH_TOOLS = $(TEST_TOOLS) mariadb-dump:mariadb-client
 CARGO_DENY_VERSION = 0.20.2
+CARGO_LLVM_COV_VERSION = 0.9.1
+CARGO_MUTANTS_VERSION = 27.1.0
+CARGO_FUZZ_VERSION = 0.13.2
 
-.PHONY: help run build optimized test test-servers test-clients sim soak chaos lint bench fuzz docs tools-run tools-test tools-bench
+.PHONY: help run build optimized test test-servers test-clients sim soak chaos lint coverage mutants bench fuzz docs tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -61,7 +64,20 @@ bench: tools-bench ## Layer-4 floor, HAProxy and Pointsman side by side; writes 
 	$(CARGO) build --release --locked --package pointsman --package bench
 	$(BUILT)/release/bench $(BENCH_ARGS)
 
-fuzz: ## Fuzz one target for a minute: make fuzz TARGET=reply SECONDS=60 (needs cargo-fuzz).
+# Crates whose own tests are to hold every line: they need no server.
+PURE = wire sql route pool cache monitor
+
+coverage: ## Lines that the tests of some crates run: make coverage CRATES="pool cache"
+	@command -v cargo-llvm-cov >/dev/null || $(CARGO) install --locked --version $(CARGO_LLVM_COV_VERSION) cargo-llvm-cov
+	rustup component add llvm-tools
+	$(CARGO) llvm-cov --locked --summary-only $(addprefix --package ,$(or $(CRATES),$(PURE)))
+
+mutants: ## Changes in the code that no test notices: make mutants CRATES=pool MUTANTS_ARGS="--file 'gate.rs'"
+	@command -v cargo-mutants >/dev/null || $(CARGO) install --locked --version $(CARGO_MUTANTS_VERSION) cargo-mutants
+	$(CARGO) mutants --output $(BUILT) $(addprefix --package ,$(or $(CRATES),pool)) $(MUTANTS_ARGS)
+
+fuzz: ## Fuzz one target for a minute, from the inputs in fuzz/corpus: make fuzz TARGET=reply SECONDS=60
+	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked --version $(CARGO_FUZZ_VERSION) cargo-fuzz
 	$(CARGO) fuzz run --sanitizer none $(or $(TARGET),reply) -- -max_total_time=$(or $(SECONDS),60)
 
 tools-run:

@@ -88,3 +88,51 @@ impl Near {
         self.places.get_mut((key.low % PLACES as u64) as usize)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::Keys;
+    use crate::store::Store;
+
+    const LIFE: Life = Life { ttl_ms: 1000, soft_percent: 0 };
+
+    fn key(number: u64) -> Key {
+        Keys::new([1, 2]).builder().number(number).finish()
+    }
+
+    /// A first level with what a store has under the key 1, read at the moment 7.
+    fn near(len: usize, life: Life) -> Near {
+        let (store, mut near) = (Store::new(1 << 20), Near::default());
+        store.put(key(1), Answer::from_shared(vec![0; len + 8].into()), 0, life, Moment(7)).unwrap();
+        near.put(key(1), &store.get(key(1), 0, life, |_| true).unwrap());
+        near
+    }
+
+    #[test]
+    fn an_answer_is_given_under_the_conditions_of_the_store() {
+        let mut near = near(100, LIFE);
+        let age = |near: &mut Near, now, life| near.get(key(1), now, life, |_| true).map(|(_, age)| age);
+        assert_eq!(age(&mut near, 5, LIFE), Some(5));
+        assert_eq!(age(&mut near, 1000, LIFE), None, "its time is over");
+        assert_eq!(age(&mut near, 5, Life { ttl_ms: 5, ..LIFE }), None, "the rule's time is over");
+        let soft = Life { soft_percent: 50, ..LIFE };
+        assert!(age(&mut near, 400, soft).is_some());
+        assert_eq!(age(&mut near, 500, soft), None, "the store says which client refreshes it");
+        assert!(near.get(key(1), 5, LIFE, |moment| moment > Moment(7)).is_none(), "a write has ended since");
+        assert!(near.get(key(2), 5, LIFE, |_| true).is_none(), "another key");
+    }
+
+    #[test]
+    fn the_store_is_asked_again_after_some_hits() {
+        let mut near = near(100, LIFE);
+        let hits = (0..100).filter(|_| near.get(key(1), 0, LIFE, |_| true).is_some()).count();
+        assert_eq!(hits, usize::from(HITS_MAX));
+    }
+
+    #[test]
+    fn c29_large_answers_are_left_to_the_store() {
+        assert!(near(ANSWER_MAX, LIFE).get(key(1), 0, LIFE, |_| true).is_some());
+        assert!(near(ANSWER_MAX + 1, LIFE).get(key(1), 0, LIFE, |_| true).is_none());
+    }
+}
