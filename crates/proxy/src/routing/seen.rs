@@ -80,7 +80,8 @@ impl Seen {
         let known = &self.known;
         let found = set.ways.iter().enumerate().find_map(|(way, entry)| {
             let (its, number) = (*entry)?;
-            (its == hash && known[number as usize].outline.fits(text)).then_some((way, number))
+            let fits = |known: &Known| its == hash && known.outline.fits(text);
+            known.get(number as usize).is_some_and(fits).then_some((way, number))
         });
         if let Some((way, number)) = found {
             set.ways.swap(0, way);
@@ -101,15 +102,16 @@ impl Seen {
         if self.sets.is_empty() {
             self.sets.resize_with(SEEN_SETS, Set::default);
         }
-        let set = &mut self.sets[set_of(hash)];
+        let Some(set) = self.sets.get_mut(set_of(hash)) else { return };
         if set.missed != hash {
             set.missed = hash;
             return;
         }
         let Some(known) = known() else { return };
         set.ways.rotate_right(1);
-        let number = if let Some((_, number)) = set.ways[0] {
-            self.known[number as usize] = known;
+        let oldest = set.ways[0].and_then(|(_, number)| Some((number, self.known.get_mut(number as usize)?)));
+        let number = if let Some((number, place)) = oldest {
+            *place = known;
             number
         } else {
             self.known.push(known);
