@@ -245,11 +245,6 @@ pub(crate) const RELATION_AGE_MAX_S: u64 = 300;
 /// Bytes of a routine's definition that is looked through.
 pub(crate) const ROUTINE_BYTES_MAX: usize = 16 << 10;
 
-/// Bytes of a statement within which is decided where it goes. Those of a longer one are waited
-/// for, too; what is behind them only a server reads, so such a statement counts as one that
-/// writes.
-pub(crate) const JUDGED_BYTES_MAX: usize = 64_000;
-
 /// Connections that may be lost while they are being prepared for a command, until the client hears
 /// of it: servers that die do not take all the time of a session.
 pub(crate) const INTERNAL_LOST_MAX: u8 = 5;
@@ -271,13 +266,6 @@ pub(crate) const PARTS_BYTES_MAX: usize = 1 << 20;
 /// and of what is known of who has them: what does not fit is executed where it was prepared, or
 /// not shown.
 pub(crate) const PREPARED_BYTES_OF_ALL_MAX: usize = 256 << 20;
-
-/// Digests of which a worker remembers what statements do.
-pub(crate) const SHAPES_MAX: usize = 4096;
-
-/// Sets of two statements of which a worker remembers the outline: of texts of a kilobyte, 2 MiB at
-/// most with their digests.
-pub(crate) const SEEN_SETS: usize = 512;
 
 /// How often a statement is prepared again for one execution because its server asks for that: as
 /// often as MySQL itself tries.

@@ -1,21 +1,17 @@
 //! Finding out what statements are and where they go.
 //!
 //! - [`routes`]: what the configuration says, compiled once for all workers;
-//! - [`explain`](mod@explain): the same, written down;
-//! - [`plan`]: what follows from a statement's shape;
-//! - [`reader`]: what is found out about a statement from its text;
-//! - [`seen`] and [`shapes`]: what a worker remembers of statements for that.
+//! - [`explain`](mod@explain): the same, written down.
 
 pub(crate) mod explain;
-pub(crate) mod plan;
-mod reader;
 pub(crate) mod routes;
-mod seen;
-mod shapes;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use route::limits::JUDGED_BYTES_MAX;
+use route::reader::{Found, Reader};
+pub(crate) use route::reader::{Reading, plan};
 use route::{
     AccessMode, Account, Asked, Caller, Destination, Injections, Mirror, Query, Ruling, Session, Sighting,
     Statement, StatementPlan, Verdict, Verdicts, destination,
@@ -23,9 +19,6 @@ use route::{
 use sql::{Hints, hint};
 
 use crate::clock::unix_ms;
-use crate::limits::JUDGED_BYTES_MAX;
-pub(crate) use reader::Reading;
-use reader::{Found, Reader};
 use routes::Routes;
 
 /// What one worker needs to judge statements.

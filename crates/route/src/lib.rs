@@ -23,6 +23,7 @@ pub mod limits;
 mod pattern;
 mod plan;
 mod query;
+pub mod reader;
 mod record;
 mod rule;
 mod rules;

@@ -43,3 +43,15 @@ pub const EXPLAINED_STEPS_MAX: usize = 20_000;
 
 /// Bytes of a text that an explanation shows.
 pub const EXPLAINED_TEXT_BYTES_MAX: usize = 4_096;
+
+/// Bytes of a statement within which is decided where it goes. Those of a longer one are waited
+/// for, too; what is behind them only a server reads, so such a statement counts as one that
+/// writes.
+pub const JUDGED_BYTES_MAX: usize = 64_000;
+
+/// Digests of which a worker remembers what statements do.
+pub const SHAPES_MAX: usize = 4096;
+
+/// Sets of two statements of which a worker remembers the outline: of texts of a kilobyte, 2 MiB at
+/// most with their digests.
+pub const SEEN_SETS: usize = 512;

@@ -1,6 +1,7 @@
 //! The decision about a statement once more, written down. Takes the same steps as
 //! [`Routing::judge`](super::Routing::judge), remembers nothing, and counts nothing.
 
+use route::limits::JUDGED_BYTES_MAX;
 use route::{Candidate, Explanation, Hints, MustSee, Query, Situation, Statement, StatementPlan, Verdict};
 use sql::shape::Effects;
 use sql::{Digest, Modes, Shape, StatementKind, hint};
@@ -8,7 +9,6 @@ use sql::{Digest, Modes, Shape, StatementKind, hint};
 use super::routes::Routes;
 use super::{Circumstances, plan};
 use crate::clock::unix_ms;
-use crate::limits::JUDGED_BYTES_MAX;
 
 /// Decides about `text` and writes down how; nothing if it is no statement. Of one of which this is
 /// not all, `is_whole` is false. `candidates` are the servers of a hostgroup and whether each would

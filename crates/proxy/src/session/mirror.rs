@@ -1,5 +1,6 @@
 //! Copies of a session's statements for other hostgroups.
 
+use route::limits::JUDGED_BYTES_MAX;
 use route::{Account, Mirror};
 use wire::command::Kind;
 
@@ -7,7 +8,6 @@ use super::Session;
 use super::command::Upload;
 use super::decided::Decided;
 use crate::counts::Counter;
-use crate::limits::JUDGED_BYTES_MAX;
 use crate::mirror::{Copy, submit};
 use crate::taps::compare::{Compare, Half};
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use route::AccessMode;
+use route::limits::JUDGED_BYTES_MAX;
 use sql::shape::Effects;
 use wire::command::{Attribute, Kind, Query, StmtExecute};
 use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
@@ -16,7 +17,7 @@ use super::course::{Course, Loss};
 use super::decided::{Decided, Next};
 use super::execute::keeps_definitions;
 use crate::backend::Backend;
-use crate::limits::{JUDGED_BYTES_MAX, PREPARED_BYTES_MAX};
+use crate::limits::PREPARED_BYTES_MAX;
 use crate::routing::Circumstances;
 use crate::state::Pin;
 use crate::statement::kill::PreparedKill;

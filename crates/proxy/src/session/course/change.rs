@@ -2,11 +2,11 @@
 //! takes away from there.
 
 use route::StatementPlan;
+use route::limits::JUDGED_BYTES_MAX;
 use sql::shape::Effects;
 use sql::{Condition, Dialect, StatementKind};
 
 use super::unjudged::{Calls, Unseen};
-use crate::limits::JUDGED_BYTES_MAX;
 use crate::routing::{Reading, plan};
 use crate::state::ids::{Ids, told};
 use crate::state::marks::{

@@ -1,13 +1,13 @@
 //! Making the plans of statements.
 
-use route::StatementPlan;
 use sql::{Modes, Shape};
 
-use super::reader::Reading;
+use super::Reading;
+use crate::StatementPlan;
 
 /// The plan of a text without a digest. Of a statement of which this is not all, `is_whole` is
 /// false.
-pub(crate) fn of(text: &[u8], is_whole: bool, reading: Reading) -> StatementPlan {
+pub fn of(text: &[u8], is_whole: bool, reading: Reading) -> StatementPlan {
     let is_clear = is_whole && !reading.doubts(text, true, true);
     let plan = StatementPlan::of(&Shape::of(text, Modes::default()));
     loading(if is_clear { plan } else { plan.in_doubt() }, text, is_clear)
@@ -15,7 +15,7 @@ pub(crate) fn of(text: &[u8], is_whole: bool, reading: Reading) -> StatementPlan
 
 /// The same plan with whether the server may ask for a file. Where strings and comments end is not
 /// certain unless it `is_clear`.
-pub(super) fn loading(plan: StatementPlan, text: &[u8], is_clear: bool) -> StatementPlan {
+pub fn loading(plan: StatementPlan, text: &[u8], is_clear: bool) -> StatementPlan {
     let more = if is_clear { plan.several } else { text.contains(&b';') };
     StatementPlan { may_load: plan.may_load || more || may_begin_with_load(text), ..plan }
 }
@@ -23,7 +23,7 @@ pub(super) fn loading(plan: StatementPlan, text: &[u8], is_clear: bool) -> State
 /// Whether a single statement may be a LOAD DATA LOCAL, judged by its first letter.
 ///
 /// A server that asks for a file on any other statement is not to be trusted with one.
-pub(crate) fn may_begin_with_load(statement: &[u8]) -> bool {
+pub fn may_begin_with_load(statement: &[u8]) -> bool {
     let follows =
         |rest: &[u8], word: &[u8]| rest.get(..word.len()).is_some_and(|next| next.eq_ignore_ascii_case(word));
     match statement.trim_ascii_start().split_first() {

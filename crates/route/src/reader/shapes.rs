@@ -1,7 +1,6 @@
 //! What statements do, by their digests: found out once, remembered in a table of fixed size.
 
-use route::StatementPlan;
-
+use crate::StatementPlan;
 use crate::limits::SHAPES_MAX;
 
 /// What a worker remembers. A digest has one place; another one with the same place takes it.

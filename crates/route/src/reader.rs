@@ -1,17 +1,23 @@
 //! What a worker finds out about statements from their texts, with what it remembers for that.
+//!
+//! - [`plan`]: making the plans of statements;
+//! - [`seen`] and [`shapes`]: what is remembered of statements for that.
 
-use route::StatementPlan;
+pub mod plan;
+mod seen;
+mod shapes;
+
 use sql::digest::Span;
 use sql::{Digest, Modes, Options, Shape, StatementKind, outline};
 
-use super::plan;
-use super::seen::{Known, Seen};
-use super::shapes::Shapes;
+use self::seen::{Known, Seen};
+use self::shapes::Shapes;
+use crate::StatementPlan;
 use crate::limits::JUDGED_BYTES_MAX;
 
 /// Reads the statements of one worker.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub struct Reader {
     digest: Digest,
     shapes: Shapes,
     seen: Seen,
@@ -19,38 +25,32 @@ pub(super) struct Reader {
 
 /// What about a session makes texts mean something else than they seem to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub struct Reading {
     /// Its characters may have a quote or a backslash as their second byte.
-    pub(crate) two_byte_quotes: bool,
+    pub two_byte_quotes: bool,
     /// A backslash is a letter like any other.
-    pub(crate) no_backslash_escapes: bool,
+    pub no_backslash_escapes: bool,
 }
 
 /// What was found out about a statement.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found<'a> {
+pub struct Found<'a> {
     /// The hash of its digest.
-    pub(super) digest: u64,
+    pub digest: u64,
     /// The digest's text as rules see it.
-    pub(super) shown: &'a [u8],
+    pub shown: &'a [u8],
     /// The inside of its first comment.
-    pub(super) comment: Option<Span>,
+    pub comment: Option<Span>,
     /// What follows from its shape.
-    pub(super) plan: StatementPlan,
+    pub plan: StatementPlan,
     /// Whether its digest says all that a server would do.
-    pub(super) clear: bool,
+    pub clear: bool,
 }
 
 impl Reader {
     /// Reads a statement. Of one of which this is not all, `is_whole` is false: nothing is known of
     /// what it does.
-    pub(super) fn read(
-        &mut self,
-        text: &[u8],
-        is_whole: bool,
-        reading: Reading,
-        options: &Options,
-    ) -> Found<'_> {
+    pub fn read(&mut self, text: &[u8], is_whole: bool, reading: Reading, options: &Options) -> Found<'_> {
         let vacancy = if is_whole && text.len() <= outline::BYTES_MAX {
             match self.seen.find(text) {
                 Ok(number) => return self.seen.get(number).found(text, reading),
@@ -79,13 +79,13 @@ impl Reader {
     }
 
     /// The hash of the digest of `text`.
-    pub(super) fn digest(&mut self, text: &[u8], options: &Options) -> u64 {
+    pub fn digest(&mut self, text: &[u8], options: &Options) -> u64 {
         self.digest.read(text.get(..JUDGED_BYTES_MAX).unwrap_or(text), options);
         self.digest.hash()
     }
 
     /// The digest's text of `text`, whose digest is `digest`, as tables show it.
-    pub(super) fn shown(&mut self, digest: u64, text: &[u8], options: Option<&Options>) -> &[u8] {
+    pub fn shown(&mut self, digest: u64, text: &[u8], options: Option<&Options>) -> &[u8] {
         // A digest that is counted for the first time is nearly always the one that was made last.
         if self.digest.hash() != digest
             && let Some(options) = options
@@ -96,7 +96,7 @@ impl Reader {
     }
 
     /// Digests will be others.
-    pub(super) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.seen = Seen::default();
     }
 
@@ -132,18 +132,18 @@ impl Known {
 impl Reading {
     /// Whether servers may see another end of a string or a comment in `text` than there seems to
     /// be.
-    pub(super) fn doubts(self, text: &[u8], escapes: bool, quotes: bool) -> bool {
+    pub fn doubts(self, text: &[u8], escapes: bool, quotes: bool) -> bool {
         escapes && quotes && text.contains(&b'\\') || self.misreads(text, escapes)
     }
 
     /// The same for servers that take texts in double quotes for strings.
-    pub(super) fn misreads(self, text: &[u8], escapes: bool) -> bool {
+    pub fn misreads(self, text: &[u8], escapes: bool) -> bool {
         escapes && self.no_backslash_escapes && text.contains(&b'\\')
             || self.two_byte_quotes && !text.is_ascii()
     }
 
     /// Whether what `text`, of which `digest` was made, does is better not told from its words.
-    pub(super) fn is_in_doubt(self, digest: &Digest, text: &[u8]) -> bool {
+    pub fn is_in_doubt(self, digest: &Digest, text: &[u8]) -> bool {
         let found = digest.facts();
         self.doubts(text, found.escapes, found.quotes) || may_call(digest)
     }

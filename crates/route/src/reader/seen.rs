@@ -1,10 +1,10 @@
 //! Statements that a worker has seen lately, by their outlines: what was found out about one holds
 //! for all that differ from it in plain values.
 
-use route::StatementPlan;
 use sql::digest::Span;
 use sql::{Digest, Outline, outline};
 
+use crate::StatementPlan;
 use crate::limits::SEEN_SETS;
 
 /// Places for statements whose hashes end with the same bits.
@@ -92,6 +92,7 @@ impl Seen {
     }
 
     /// The statement with a number that was found.
+    #[expect(clippy::indexing_slicing, reason = "statements keep their numbers")]
     pub(super) fn get(&self, number: u32) -> &Known {
         &self.known[number as usize]
     }
