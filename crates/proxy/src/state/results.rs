@@ -4,10 +4,10 @@
 //! that session may want to know, before doing anything else with it ([`Results::asking`]), and
 //! tells it here.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::rc::Rc;
-
-use tokio::sync::Notify;
+use std::task::{Context, Poll, Waker};
 
 /// What a session knows of its last statements.
 #[derive(Debug, Default)]
@@ -18,7 +18,8 @@ pub(crate) struct Results {
     times: Cell<u32>,
     /// How many ask.
     asked: Cell<u32>,
-    told: Notify,
+    /// The session, if it waits until nobody asks.
+    waiting: RefCell<Option<Waker>>,
 }
 
 /// What `LAST_INSERT_ID()` is.
@@ -81,9 +82,15 @@ impl Results {
 
     /// Waits until nobody asks any more.
     pub(crate) async fn until_told(&self) {
-        while self.is_asked() {
-            self.told.notified().await;
+        poll_fn(|cx| self.poll_told(cx)).await;
+    }
+
+    fn poll_told(&self, cx: &Context<'_>) -> Poll<()> {
+        if self.is_asked() {
+            *self.waiting.borrow_mut() = Some(cx.waker().clone());
+            return Poll::Pending;
         }
+        Poll::Ready(())
     }
 }
 
@@ -107,12 +114,18 @@ impl Asking {
 impl Drop for Asking {
     fn drop(&mut self) {
         self.results.asked.set(self.results.asked.get().saturating_sub(1));
-        self.results.told.notify_waiters();
+        if !self.results.is_asked() {
+            self.results.waiting.take().inspect(Waker::wake_by_ref);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::task::Wake;
+
     use super::*;
 
     const fn at_server(known: u64) -> LastId {
@@ -133,18 +146,27 @@ mod tests {
         assert!(results.last_id().is_at(1) && !results.last_id().is_at(2));
     }
 
-    #[tokio::test]
-    async fn who_needs_it_waits_until_nobody_asks() {
+    struct Woken(AtomicU32);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_session_waits_until_nobody_asks() {
+        let woken = Arc::new(Woken(AtomicU32::new(0)));
+        let waker = Waker::from(Arc::clone(&woken));
+        let cx = Context::from_waker(&waker);
         let results = Rc::new(Results::default());
-        results.until_told().await;
-        let asking = [results.asking(), results.asking()];
-        let waiting = results.until_told();
-        tokio::pin!(waiting);
-        for asking in asking {
-            let looked = std::future::poll_fn(|cx| std::task::Poll::Ready(waiting.as_mut().poll(cx))).await;
-            assert!(looked.is_pending());
+        assert!(results.poll_told(&cx).is_ready());
+        for asking in [results.asking(), results.asking()] {
+            assert!(results.poll_told(&cx).is_pending());
+            assert_eq!(woken.0.load(Ordering::Relaxed), 0);
             drop(asking);
         }
-        waiting.await;
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+        assert!(results.poll_told(&cx).is_ready());
     }
 }
