@@ -13,6 +13,7 @@ use rustix::process::{Resource, getrlimit};
 use socket2::{Domain, Socket, Type};
 use tokio::time::Instant;
 
+use crate::error::TooFew;
 use crate::limits::{
     DESCRIPTORS_FOR_SERVERS_SHARE, DESCRIPTORS_OF_THREAD, DESCRIPTORS_RESERVED, KILLS_MAX,
     MONITOR_CONNECTIONS_MAX,
@@ -62,24 +63,9 @@ impl Purpose {
     }
 }
 
-/// Descriptors are left over only for what is more urgent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the proxy may have {limit} open files, and the rest is reserved; raise its limit (ulimit -n)")]
-pub(crate) struct TooFew {
-    limit: u64,
-}
-
-impl TooFew {
-    /// The reason of a process that may have `limit` descriptors.
-    #[cfg(test)]
-    pub(crate) const fn at(limit: u64) -> Self {
-        Self { limit }
-    }
-
-    /// The reason, if this is what the system says when a process has no descriptor left.
-    pub(crate) fn of(error: &io::Error) -> Option<Self> {
-        (error.raw_os_error() == Some(TOO_MANY)).then(|| Self { limit: limit() })
-    }
+/// The reason, if this is what the system says when a process has no descriptor left.
+pub(crate) fn lacking(error: &io::Error) -> Option<TooFew> {
+    (error.raw_os_error() == Some(TOO_MANY)).then(|| TooFew { limit: limit() })
 }
 
 /// Descriptors that the process may have now. An operator may change it while the process runs.

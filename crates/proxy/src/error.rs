@@ -1,5 +1,6 @@
 //! Errors that the proxy makes itself: a variant for each, with its code, SQLSTATE and text.
 
+mod full;
 mod gone;
 mod logged;
 mod make;
@@ -13,10 +14,9 @@ use pool::Off;
 use wire::WireError;
 use wire::command::{Kind, LAST_STATEMENT};
 
-use crate::descriptors::TooFew;
-use crate::queueing::NoPlace;
 use crate::state::pins::Pin;
 
+pub(crate) use full::{NoPlace, TooFew};
 pub(crate) use gone::Gone;
 
 /// An error that the proxy tells a client. Displayed as the text of its ERR packet.

@@ -20,9 +20,9 @@ use wire::proxy_header::Addresses;
 use crate::arrival::{Arrival, Guest, Peer, Stream};
 use crate::audit;
 use crate::descriptors::Purpose;
-use crate::error::ClientError;
+use crate::error::{ClientError, NoPlace};
 use crate::limits::{ACCEPT_PAUSE, LISTEN_BACKLOG, QUEUE_LOOK};
-use crate::queueing::{self, NoPlace};
+use crate::queueing;
 use crate::shared::{Shared, Slot};
 use crate::worker::{Inbox, Message};
 

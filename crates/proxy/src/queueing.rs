@@ -1,7 +1,6 @@
 //! Clients that find no place, and wait for one where that is wanted
 //! (`mysql-client_queue_timeout_ms`).
 
-use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
@@ -10,26 +9,7 @@ use std::time::Duration;
 use pool::{InLine, InTurn, Quota, Share};
 use tokio::time::{Instant, timeout_at};
 
-/// Why a client gets no place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NoPlace {
-    /// Nobody waits for one, or too many do.
-    Refused,
-    /// None has become free in this time, and so many others wait.
-    Late(Duration, usize),
-}
-
-impl fmt::Display for NoPlace {
-    /// What stands behind an error's text.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused => Ok(()),
-            Self::Late(waited, waiting) => {
-                write!(f, "; no place within {}ms, {waiting} more clients wait", waited.as_millis())
-            }
-        }
-    }
-}
+use crate::error::NoPlace;
 
 /// A place in line for one of `quota`, if clients are to wait, and not more than `most` do; `now`
 /// is the time since the start.

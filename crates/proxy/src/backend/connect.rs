@@ -9,7 +9,8 @@ use tokio::net::UnixStream;
 
 use super::failures::SERVER_FULL;
 use crate::choosing::is_about_session;
-use crate::descriptors::{Purpose, TooFew};
+use crate::descriptors::{self, Purpose};
+use crate::error::TooFew;
 use crate::exchange::ReceiveError;
 use crate::listener::tune;
 use crate::names::{Blamed, Keeping, Names, TooMany};
@@ -75,7 +76,7 @@ impl OpenError {
     /// Whether, and why, it is the process that has too few descriptors for a connection.
     pub(super) fn too_few_descriptors(&self) -> Option<TooFew> {
         match self {
-            Self::Unreachable(error) => TooFew::of(error),
+            Self::Unreachable(error) => descriptors::lacking(error),
             Self::Refused { .. } | Self::Login(_) => None,
         }
     }

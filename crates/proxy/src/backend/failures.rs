@@ -10,8 +10,7 @@ use route::Candidate;
 
 use super::acquire::{AcquireError, Full};
 use super::{OpenError, Target};
-use crate::descriptors::TooFew;
-use crate::error::{ClientError, Gone};
+use crate::error::{ClientError, Gone, TooFew};
 use crate::holders::Holders;
 
 /// `ER_CON_COUNT_ERROR`: the server is full. Another one may have room, and soon this one, too.

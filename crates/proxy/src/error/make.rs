@@ -7,8 +7,7 @@ use pool::Off;
 use wire::WireError;
 use wire::command::Kind;
 
-use super::{AtServer, ClientError, Denied, Gone, Search, UserFull};
-use crate::queueing::NoPlace;
+use super::{AtServer, ClientError, Denied, Gone, NoPlace, Search, UserFull};
 use crate::state::pins::Pin;
 
 impl ClientError {

@@ -7,9 +7,7 @@ use pool::Off;
 use wire::command::Kind;
 use wire::{Capabilities, Codec, WireError, packet};
 
-use super::{ClientError, Gone};
-use crate::descriptors::TooFew;
-use crate::queueing::NoPlace;
+use super::{ClientError, Gone, NoPlace, TooFew};
 use crate::state::pins::Pin;
 
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
@@ -24,7 +22,7 @@ fn of_logins() -> Vec<ClientError> {
         ClientError::TooManyConnections { max: 7, why: late },
         ClientError::TooManyFromAddress { address: ADDRESS, max: 7 },
         ClientError::ListenerFull { max: 7 },
-        ClientError::NoDescriptor(TooFew::at(64)),
+        ClientError::NoDescriptor(TooFew { limit: 64 }),
         ClientError::too_many_user_connections(b"app", 7, NoPlace::Refused),
         ClientError::too_many_user_connections(b"a\xffp", 7, late),
         ClientError::access_denied(b"app", &ADDRESS, true),
