@@ -120,7 +120,7 @@ fn the_manual_lists_all_its_pages() {
 /// The codes of the rows in the first table of the manual's page, against those in the source.
 #[test]
 fn the_manual_has_every_error_of_the_proxy() {
-    let source = text(&root().join("crates/proxy/src/error.rs"));
+    let source = text(&root().join("crates/session/src/error.rs"));
     let made: BTreeSet<&str> = source
         .split(" => ")
         .skip(1)

@@ -19,7 +19,6 @@ mod directory;
 mod document;
 mod door;
 mod ending;
-mod error;
 mod exchange;
 mod explain;
 mod fresh;
@@ -51,15 +50,13 @@ mod siblings;
 mod snapshot;
 #[cfg(feature = "memory")]
 pub mod stage;
-mod state;
-mod statement;
 mod taps;
-mod texts;
 mod threads;
 mod tunnel;
 mod users;
 mod worker;
 
+use ::session::{error, state, statement, texts};
 use net::{keys, names, relay, sock, throttle, tls};
 
 pub use ::monitor::Check;

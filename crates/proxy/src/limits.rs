@@ -135,14 +135,6 @@ pub(crate) const LOG_INTERVAL: Duration = Duration::from_secs(1);
 /// How often a worker looks for sessions that have been idle, or in a transaction, for too long.
 pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The first connection id that clients are told. Servers count theirs from 1: an id that no server
-/// has cannot hit another session's statement when a client sends it in a KILL.
-pub(crate) const FIRST_CONNECTION_ID: u32 = 1 << 30;
-
-/// The id after which they begin anew: the largest that fits a signed 32-bit integer, which some
-/// drivers use.
-pub(crate) const LAST_CONNECTION_ID: u32 = (1 << 31) - 1;
-
 /// Parts of the books of sessions and of servers' threads, each with a lock of its own: workers
 /// that open or close connections at the same time hardly ever meet.
 pub(crate) const BOOK_SHARDS: usize = 16;
@@ -153,10 +145,6 @@ pub(crate) const REFUSALS_LOGGED_MAX: u32 = 20;
 
 /// See [`REFUSALS_LOGGED_MAX`].
 pub(crate) const REFUSALS_INTERVAL: Duration = Duration::from_secs(10);
-
-/// Bytes of a statement, comments included, within which the proxy looks for connection ids: enough
-/// for what people and tools write into a KILL. It is kept until it is complete.
-pub(crate) const OWN_STATEMENT_BYTES_MAX: u32 = 1024;
 
 /// Bytes of an `EXPLAIN ROUTE` with the statement that it is about: about as many as decide where
 /// that goes.
@@ -209,17 +197,6 @@ pub(crate) const MONITOR_LATE_MAX: Duration = Duration::from_millis(100);
 /// How often a client may be refused as another user and go on as the one that it was. As many as
 /// MariaDB allows, which then answers `COM_CHANGE_USER` with error 1047.
 pub(crate) const CHANGES_REFUSED_MAX: u8 = 3;
-
-/// Settings that a session keeps in order to say them again at other servers. Drivers and
-/// frameworks make fewer than 20; a session with more stays at the server that has them.
-pub(crate) const SETTINGS_MAX: usize = 64;
-
-/// Bytes of all of them.
-pub(crate) const SETTINGS_BYTES_MAX: usize = 16 * 1024;
-
-/// What a session is known to have left at servers, one by one: temporary tables, locks by name. Of
-/// more than these nobody knows any more when all are gone.
-pub(crate) const PINS_MAX: usize = 64;
 
 /// Routines that a session has called, and that these call, of which its server is asked whether
 /// they leave anything. Who has called more is bound by them.
@@ -351,10 +328,6 @@ pub(crate) const GUEST_REFUSED: Duration = Duration::from_mins(1);
 
 /// How often all sessions are looked at, whether one of them can have taken too long or not.
 pub(crate) const SESSIONS_LOOK: Duration = Duration::from_mins(1);
-
-/// Bytes of an OK packet that are held back until all of it is there: what servers tell of a
-/// session has some hundreds.
-pub(crate) const TRACKERS_BYTES_MAX: usize = 64 * 1_024;
 
 /// Flights that a worker keeps for the next commands: as many commands at once allocate none.
 pub(crate) const FLIGHTS_KEPT_MAX: usize = 128;

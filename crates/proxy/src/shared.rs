@@ -19,7 +19,6 @@ use crate::directory::Directory;
 use crate::hosts::Hosts;
 use crate::keys::Keys;
 use crate::ledger::report::Sums;
-use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 use crate::logs::LogWriters;
 use crate::monitor::Watching;
 use crate::names::{Keeping, Names};
@@ -31,6 +30,7 @@ use crate::siblings::Siblings;
 use crate::snapshot::Snapshot;
 use crate::threads::Threads;
 use crate::tls::{Tls, TlsChange};
+use session::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 
 /// Shared by all threads of one proxy.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! What a worker finds out about statements from their texts, with what it remembers for that.
 //!
 //! - [`plan`]: making the plans of statements;
-//! - [`seen`] and [`shapes`]: what is remembered of statements for that.
+//! - `seen` and `shapes`: what is remembered of statements for that.
 
 pub mod plan;
 mod seen;

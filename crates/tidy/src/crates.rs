@@ -10,6 +10,7 @@ const FLOORS: &[&[&str]] = &[
     &["heap", "memtable", "monitor", "pool", "querylog", "sched", "sql", "tidy", "wire"],
     &["config"],
     &["net", "observe", "route"],
+    &["session"],
     &["admin", "proxy"],
     &["pointsman"],
 ];

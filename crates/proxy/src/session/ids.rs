@@ -1,5 +1,6 @@
 //! Commands with connection ids in them or in their replies.
 
+use session::limits::{FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
 use wire::Codec as _;
 use wire::command::{Kind, ProcessKill};
 use wire::frame::{HEADER_LEN, Header};
@@ -8,7 +9,7 @@ use super::Session;
 use super::execute::opens_cursor;
 use crate::backend::Full;
 use crate::ending::Ending;
-use crate::limits::{EXPLAINED_BYTES_MAX, FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
+use crate::limits::EXPLAINED_BYTES_MAX;
 use crate::statement::{self, Kill, Own};
 use crate::taps::listing::Listing;
 

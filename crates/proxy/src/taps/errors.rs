@@ -5,7 +5,7 @@ use wire::frame::{HEADER_LEN, Header, put_message};
 use wire::{Capabilities, Codec as _, packet};
 
 use crate::error::ClientError;
-use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
+use session::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 
 /// `ER_NO_SUCH_THREAD`: no session has the id.
 pub(crate) const NO_SUCH_THREAD: u16 = 1094;

@@ -1,0 +1,28 @@
+//! Limits of what a session keeps, each with its unit and its reason.
+
+/// The first connection id that clients are told. Servers count theirs from 1: an id that no server
+/// has cannot hit another session's statement when a client sends it in a KILL.
+pub const FIRST_CONNECTION_ID: u32 = 1 << 30;
+
+/// The id after which they begin anew: the largest that fits a signed 32-bit integer, which some
+/// drivers use.
+pub const LAST_CONNECTION_ID: u32 = (1 << 31) - 1;
+
+/// Bytes of a statement, comments included, within which the proxy looks for connection ids: enough
+/// for what people and tools write into a KILL. It is kept until it is complete.
+pub const OWN_STATEMENT_BYTES_MAX: u32 = 1024;
+
+/// Settings that a session keeps in order to say them again at other servers. Drivers and
+/// frameworks make fewer than 20; a session with more stays at the server that has them.
+pub const SETTINGS_MAX: usize = 64;
+
+/// Bytes of all of them.
+pub const SETTINGS_BYTES_MAX: usize = 16 * 1024;
+
+/// What a session is known to have left at servers, one by one: temporary tables, locks by name. Of
+/// more than these nobody knows any more when all are gone.
+pub const PINS_MAX: usize = 64;
+
+/// Bytes of an OK packet that are held back until all of it is there: what servers tell of a
+/// session has some hundreds.
+pub const TRACKERS_BYTES_MAX: usize = 64 * 1_024;

@@ -1,0 +1,168 @@
+//! What servers tell of the transactions that a session has committed (`session_track_gtids`): who
+//! wants that, and what was told last.
+//!
+//! Servers are asked by a [setting](super::settings) like those of clients. A client that has not
+//! asked for it is told nothing of what it brings: see [`trackers`](super::trackers).
+
+use monitor::{Gtid, GtidSet};
+
+use super::trackers::{Keeps, Trackers};
+use super::{Setting, Settings};
+
+/// The variable by which servers are asked.
+pub const TRACK_GTIDS: &str = "session_track_gtids";
+
+/// Whose wishes count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tracking {
+    /// Servers tell them whether the client has asked or not (`mysql-default_session_track_gtids`).
+    pub by_default: bool,
+    /// Clients that ask are told (`mysql-client_session_track_gtid`).
+    pub for_clients: bool,
+}
+
+/// What a value of the variable asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    Off,
+    Own,
+    /// All that the server has executed, which is nothing of the session's.
+    All,
+    /// Whatever the server does by itself.
+    Default,
+}
+
+impl Wish {
+    /// Of the text of a setting. `None` if servers know no such value.
+    fn of(text: &[u8]) -> Option<Self> {
+        let value = text.rsplit(|byte| *byte == b'=').next()?.trim_ascii();
+        let value = value.trim_ascii_start().strip_prefix(b"'").unwrap_or(value);
+        let value = value.strip_suffix(b"'").unwrap_or(value);
+        let is = |word: &str| value.eq_ignore_ascii_case(word.as_bytes());
+        let wishes = [
+            (["OFF", "0"], Self::Off),
+            (["OWN_GTID", "1"], Self::Own),
+            (["ALL_GTIDS", "2"], Self::All),
+            (["DEFAULT", "DEFAULT"], Self::Default),
+        ];
+        wishes.into_iter().find(|(words, _)| words.iter().any(|word| is(word))).map(|(_, wish)| wish)
+    }
+
+    /// How a server is told this.
+    fn setting(self) -> Setting {
+        let value = if self == Self::Own { "OWN_GTID" } else { "OFF" };
+        Setting {
+            key: TRACK_GTIDS.into(),
+            text: format!("SET SESSION {TRACK_GTIDS} = {value}").into_bytes().into(),
+        }
+    }
+}
+
+impl Tracking {
+    /// These settings, and what sessions begin with if servers tell the transactions of all
+    /// clients.
+    pub fn with_first(settings: &Settings) -> Settings {
+        let mut settings = settings.clone();
+        settings.set(Wish::Own.setting());
+        settings
+    }
+
+    /// What a client's `SET` of the variable asks for: whether it is to be told, how the setting is
+    /// kept that its server has now, and what its server has to be told besides, if that is
+    /// something else.
+    pub fn judge(self, setting: Setting) -> (bool, Setting, Option<Setting>) {
+        let wish = Wish::of(&setting.text);
+        let asks = self.for_clients && matches!(wish, Some(Wish::Own | Wish::All));
+        let kept = match wish {
+            Some(wish @ (Wish::Own | Wish::Off)) => wish.setting(),
+            _ => setting,
+        };
+        let wanted = match wish {
+            _ if self.by_default || asks => Some(Wish::Own.setting()),
+            _ if !self.for_clients => Some(Wish::Off.setting()),
+            _ => None,
+        };
+        (asks, kept, wanted)
+    }
+}
+
+/// What a session was told.
+#[derive(Debug)]
+pub struct Gtids {
+    /// The last transaction of each hostgroup that has told one.
+    last: Vec<(u32, Gtid)>,
+    /// What of its answers the client sees.
+    pub trackers: Trackers,
+}
+
+impl Gtids {
+    /// Nothing yet; the client gets this of what servers tell.
+    pub const fn new(keeps: Keeps) -> Self {
+        Self { last: Vec::new(), trackers: Trackers::new(keeps) }
+    }
+
+    /// A server of this hostgroup has told this.
+    pub fn note(&mut self, hostgroup: u32, gtid: Gtid) {
+        match self.last.iter_mut().find(|(at, _)| *at == hostgroup) {
+            Some((_, last)) => *last = gtid,
+            None => self.last.push((hostgroup, gtid)),
+        }
+    }
+
+    /// The last transaction that the session has committed in this hostgroup.
+    pub fn last(&self, hostgroup: u32) -> Option<Gtid> {
+        self.last.iter().find(|(at, _)| *at == hostgroup).map(|(_, gtid)| *gtid)
+    }
+}
+
+/// The last transaction of those that a server tells.
+pub(super) fn last_of(told: &[u8]) -> Option<Gtid> {
+    let last = told.rsplit(|byte| *byte == b',').next()?;
+    let set: GtidSet = std::str::from_utf8(last).ok()?.parse().ok()?;
+    set.last()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(by_default: bool, for_clients: bool, value: &str) -> (bool, String, Option<String>) {
+        let text = format!("SET SESSION {TRACK_GTIDS} = {value}").into_bytes().into();
+        let tracking = Tracking { by_default, for_clients };
+        let (asks, kept, wanted) = tracking.judge(Setting { key: TRACK_GTIDS.into(), text });
+        let value = |one: Setting| String::from_utf8_lossy(&one.text).rsplit_once(' ').unwrap().1.to_owned();
+        (asks, value(kept), wanted.map(value))
+    }
+
+    #[test]
+    fn what_a_client_asks_for() {
+        let of = |asks, kept: &str, wanted: Option<&str>| (asks, kept.to_owned(), wanted.map(str::to_owned));
+        for value in ["OWN_GTID", "own_gtid", "'OWN_GTID'", "1"] {
+            assert_eq!(judged(false, true, value), of(true, "OWN_GTID", Some("OWN_GTID")), "{value}");
+        }
+        assert_eq!(judged(false, true, "ALL_GTIDS"), of(true, "ALL_GTIDS", Some("OWN_GTID")));
+        assert_eq!(judged(false, true, "OFF"), of(false, "OFF", None));
+        assert_eq!(judged(false, true, "DEFAULT"), of(false, "DEFAULT", None));
+        assert_eq!(judged(true, true, "OFF"), of(false, "OFF", Some("OWN_GTID")));
+        assert_eq!(judged(true, false, "ALL_GTIDS"), of(false, "ALL_GTIDS", Some("OWN_GTID")));
+        assert_eq!(judged(false, false, "OWN_GTID"), of(false, "OWN_GTID", Some("OFF")));
+    }
+
+    #[test]
+    fn the_last_one_of_a_hostgroup_counts() {
+        const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+        let gtid = |number| Gtid { source: UUID.parse().unwrap(), number };
+        let told = |text: &str| last_of(text.as_bytes());
+        assert_eq!(told(&format!("{UUID}:7")), Some(gtid(7)));
+        assert_eq!(told(&format!("{UUID}:7-9")), Some(gtid(9)));
+        assert_eq!(told(&format!("00000000-0000-0000-0000-000000000007:3,{UUID}:1-2:5")), Some(gtid(5)));
+        let tagged = format!("{UUID}:tag:5");
+        assert_eq!(told(&tagged).map(|gtid| gtid.to_string()), Some(tagged));
+        assert_eq!(told(""), None);
+        let mut gtids = Gtids::new(Keeps::All);
+        for (hostgroup, number) in [(0, 1), (1, 5), (0, 2)] {
+            gtids.note(hostgroup, gtid(number));
+        }
+        assert_eq!([0, 1, 2].map(|at| gtids.last(at)), [Some(gtid(2)), Some(gtid(5)), None]);
+    }
+}

@@ -1,0 +1,296 @@
+//! Pins: what a session has left at a server that no other connection can be told. While there is
+//! one, the connection is the session's; it can be lent to others again when what caused the pin
+//! has ended.
+
+use route::Hold;
+
+use crate::limits::PINS_MAX;
+
+macro_rules! pins {
+    ($($(#[doc = $doc:literal])+ $pin:ident = $name:literal, $cause:literal, $end:literal;)+) => {
+        /// Why a connection belongs to its session. What ends every one of them as well:
+        /// `COM_CHANGE_USER`, the end of the session and, but for the schema,
+        /// `COM_RESET_CONNECTION`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Pin {
+            $($(#[doc = $doc])+ $pin,)+
+        }
+
+        impl Pin {
+            /// All of them, with what causes them and what ends them, in words.
+            #[cfg(test)]
+            pub const ALL: &[(Self, &'static str, &'static str)] = &[$((Self::$pin, $cause, $end)),+];
+
+            /// Its name in tables.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$pin => $name,)+
+                }
+            }
+        }
+    };
+}
+
+pins! {
+    /// A transaction is open.
+    Transaction = "transaction", "a transaction is open, as the server's status flags say; without `autocommit`, a savepoint", "`COMMIT`, `ROLLBACK`";
+    /// An XA transaction is.
+    Xa = "xa", "`XA START`", "`XA COMMIT`, `XA ROLLBACK`";
+    /// Something was said for the next transaction only.
+    NextTransaction = "next_transaction", "`SET TRANSACTION` without `SESSION`, `SET @@transaction_isolation` without a scope; a `SET` of `autocommit` that ends a transaction that only reads, or any where `SET SESSION TRANSACTION` has said whether they only read; an error that ends one, if rows are not followed by what session trackers say; without `autocommit`, a write into a table that knows no transactions", "the transaction";
+    /// It has temporary tables.
+    TemporaryTable = "temporary_table", "`CREATE TEMPORARY TABLE`", "`DROP TABLE` of each";
+    /// It has locked tables, or the server.
+    LockedTables = "locked_tables", "`LOCK TABLES`, `FLUSH TABLES WITH READ LOCK`", "`UNLOCK TABLES`";
+    /// It has locks by name.
+    NamedLock = "named_lock", "`GET_LOCK()`", "`RELEASE_LOCK()` of each, `RELEASE_ALL_LOCKS()`";
+    /// It has opened tables with `HANDLER`.
+    Handler = "handler", "`HANDLER ... OPEN`", "`HANDLER ... CLOSE` of each";
+    /// It has prepared statements by name, in text.
+    Prepare = "prepare", "`PREPARE`", "`DEALLOCATE PREPARE` of each";
+    /// A cursor is open, parts of a value were sent, or a prepared statement could not be prepared
+    /// elsewhere.
+    Statement = "statement", "an open cursor, a value sent in parts, a prepared statement that would be another one if it were prepared now", "its execution to the end, `COM_STMT_RESET`, `COM_STMT_CLOSE`";
+    /// The next statement may ask how many rows there were.
+    FoundRows = "found_rows", "`SQL_CALC_FOUND_ROWS`", "the next `SELECT`";
+    /// The server has something to say of a statement.
+    Warnings = "warnings", "an error, or warnings, also those told when a statement is prepared; `COM_FIELD_LIST`, which warns without saying so", "the next statement with tables, without either, at MySQL the next statement; of a single error, an idle second: the session keeps it without the connection";
+    /// It has set user variables to what is not written in the statement.
+    UserVariable = "user_variable", "a user variable set to anything but a literal, or by a statement that is prepared", "a reset";
+    /// It has set something that cannot be repeated elsewhere.
+    Setting = "setting", "a `SET` of anything but literals, a variable's own global value, alone or in a `CONCAT()` with literals, or an SQL mode that is what it was, or the global one, with modes added or taken out (`CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')`, `(SELECT REPLACE(@@sql_mode, 'NO_ZERO_DATE', ''))`)", "its server's word on a single variable, a `SET` of that to a literal, a reset";
+    /// It is in a schema of which the name is not certain.
+    Schema = "schema", "a `USE` among several statements in one text, or of which the schema is not certain; a `DROP DATABASE` of the schema that it is in", "another `USE`, not a reset";
+    /// Stored code has run.
+    StoredCode = "stored_code", "`CALL`, `EXECUTE IMMEDIATE`, `PREPARE ... FROM` what is not one literal with a plain read or write of rows, one that is not understood", "its server's word that nothing of the procedure outlives the call, a reset";
+    /// A function was called that is not built in.
+    Function = "function", "a stored function, or one that is not known", "its server's word that nothing of it outlives the call, a reset";
+    /// It has taken a value of a sequence, and may ask for that again.
+    Sequence = "sequence", "`NEXTVAL()`, `NEXT VALUE FOR`: `LASTVAL()` and `PREVIOUS VALUE FOR` tell it again", "a reset";
+    /// Its server has reached a position of replication that it has waited for.
+    Waited = "waited", "`MASTER_GTID_WAIT()`, `WAIT_FOR_EXECUTED_GTID_SET()`, `MASTER_POS_WAIT()` and their like: the next reads are to see what was waited for", "the next write, a reset";
+    /// It was told the server's number of its connection.
+    ConnectionId = "connection_id", "`CONNECTION_ID()` other than as a column of a `SELECT`, `@@pseudo_thread_id`", "a reset";
+    /// It has set the counters of its connection to 0, to look at them later.
+    Status = "status", "`FLUSH STATUS`", "a reset";
+    /// It has called itself a replica.
+    Replica = "replica", "`COM_REGISTER_SLAVE`", "a reset";
+    /// A rule says so.
+    Rule = "rule", "a query rule with `multiplex = 0`", "a query rule with `multiplex = 1`";
+}
+
+impl Pin {
+    /// Whether the session must not leave the hostgroup even for a statement that rules send
+    /// elsewhere.
+    pub const fn locks(self) -> bool {
+        matches!(self, Self::Setting | Self::Schema | Self::Handler | Self::Prepare)
+    }
+
+    /// Whether the client misses something if the connection is lost, besides its transaction. What
+    /// is not certain it would rather not be told of, nor of what is over with its next statement.
+    const fn is_missed(self) -> bool {
+        !matches!(
+            self,
+            Self::Transaction
+                | Self::Warnings
+                | Self::FoundRows
+                | Self::Function
+                | Self::Sequence
+                | Self::Waited
+                | Self::ConnectionId
+                | Self::Status
+        )
+    }
+
+    /// What it is to reads that could go elsewhere; `None` if it keeps none from that.
+    pub const fn hold(self) -> Option<Hold> {
+        match self {
+            Self::TemporaryTable => Some(Hold::TemporaryTables),
+            Self::LockedTables => Some(Hold::LockedTables),
+            Self::StoredCode | Self::Xa | Self::NextTransaction => Some(Hold::Unknown),
+            _ => None,
+        }
+    }
+}
+
+/// A change of what is pinned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mark {
+    /// A pin, and the name of what it is about; without a name it ends only with all of its kind.
+    Begin(Pin, Box<[u8]>),
+    /// One of this name ends.
+    End(Pin, Box<[u8]>),
+    /// All of its kind end.
+    EndAll(Pin),
+}
+
+impl Mark {
+    /// The beginning of a pin that has no name.
+    pub fn begin(pin: Pin) -> Self {
+        Self::Begin(pin, Box::default())
+    }
+
+    /// Whether statements behind the one that makes it need not know.
+    pub const fn is_quiet(&self) -> bool {
+        match self {
+            Self::Begin(pin, _) => !pin.locks() && !matches!(pin, Pin::NextTransaction | Pin::Xa),
+            Self::End(..) | Self::EndAll(_) => false,
+        }
+    }
+}
+
+/// What a session has left where.
+#[derive(Debug, Default)]
+pub struct Pins(Vec<Pinned>);
+
+#[derive(Debug)]
+struct Pinned {
+    pin: Pin,
+    name: Box<[u8]>,
+    hostgroup: u32,
+}
+
+impl Pins {
+    /// A statement has run at this hostgroup that makes this mark.
+    pub fn note(&mut self, mark: Mark, hostgroup: u32) {
+        match mark {
+            Mark::Begin(pin, name) => {
+                // Those without a name are one, and so are those that are too many to be told
+                // apart.
+                let name = if self.0.len() < PINS_MAX { name } else { Box::default() };
+                // Only locks are taken more than once under one name.
+                let counts = pin == Pin::NamedLock && !name.is_empty();
+                if counts || !self.has(pin, &name, hostgroup) {
+                    self.0.push(Pinned { pin, name, hostgroup });
+                }
+            }
+            Mark::End(pin, name) => {
+                let is_it = |one: &Pinned| one.pin == pin && one.name == name && one.hostgroup == hostgroup;
+                if let Some(at) = self.0.iter().position(is_it) {
+                    self.0.remove(at);
+                }
+            }
+            Mark::EndAll(pin) => self.0.retain(|one| one.pin != pin || one.hostgroup != hostgroup),
+        }
+    }
+
+    fn has(&self, pin: Pin, name: &[u8], hostgroup: u32) -> bool {
+        self.0.iter().any(|one| one.pin == pin && *one.name == *name && one.hostgroup == hostgroup)
+    }
+
+    /// The session was reset by its client: what that leaves.
+    pub fn reset(&mut self) {
+        self.0.retain(|one| one.pin == Pin::Schema);
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether there is such a pin at this hostgroup.
+    pub fn holds(&self, pin: Pin, hostgroup: u32) -> bool {
+        self.0.iter().any(|one| one.pin == pin && one.hostgroup == hostgroup)
+    }
+
+    /// Whether there are pins at this hostgroup, and none but of these kinds.
+    pub fn holds_only(&self, pins: &[Pin], hostgroup: u32) -> bool {
+        let mut all = self.0.iter().filter(|one| one.hostgroup == hostgroup).peekable();
+        all.peek().is_some() && all.all(|one| pins.contains(&one.pin))
+    }
+
+    /// The oldest pin at this hostgroup.
+    pub fn at(&self, hostgroup: u32) -> Option<Pin> {
+        self.0.iter().find(|one| one.hostgroup == hostgroup).map(|one| one.pin)
+    }
+
+    /// The oldest pin at this hostgroup that the client would miss.
+    pub fn missed_at(&self, hostgroup: u32) -> Option<Pin> {
+        self.0.iter().find(|one| one.hostgroup == hostgroup && one.pin.is_missed()).map(|one| one.pin)
+    }
+
+    /// All of this kind end, wherever they are.
+    pub fn end_everywhere(&mut self, pin: Pin) {
+        self.0.retain(|one| one.pin != pin);
+    }
+
+    /// What is at this hostgroup is gone.
+    pub fn forget(&mut self, hostgroup: u32) {
+        self.0.retain(|one| one.hostgroup != hostgroup);
+    }
+
+    /// The hostgroup that the session cannot leave.
+    pub fn locked_on(&self) -> Option<u32> {
+        self.0.iter().find(|one| one.pin.locks()).map(|one| one.hostgroup)
+    }
+
+    /// What keeps reads where the session is, and where that is.
+    pub fn hold(&self) -> Option<(Hold, u32)> {
+        self.0.iter().find_map(|one| Some((one.pin.hold()?, one.hostgroup)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(pin: Pin, name: &str) -> Mark {
+        Mark::Begin(pin, name.as_bytes().into())
+    }
+
+    #[test]
+    fn a_pin_ends_with_what_has_caused_it() {
+        let mut pins = Pins::default();
+        for name in ["a", "b", "a"] {
+            pins.note(named(Pin::NamedLock, name), 0);
+        }
+        for (name, left) in [("c", true), ("a", true), ("b", true), ("a", false)] {
+            pins.note(Mark::End(Pin::NamedLock, name.as_bytes().into()), 0);
+            assert_eq!(!pins.is_empty(), left, "{name}");
+        }
+        for _ in 0..2 {
+            pins.note(named(Pin::TemporaryTable, "t"), 0);
+        }
+        pins.note(Mark::End(Pin::TemporaryTable, b"t".as_slice().into()), 0);
+        assert!(pins.is_empty(), "IF NOT EXISTS");
+        pins.note(Mark::begin(Pin::LockedTables), 0);
+        pins.note(Mark::begin(Pin::LockedTables), 0);
+        pins.note(Mark::EndAll(Pin::LockedTables), 1);
+        assert_eq!(pins.at(0), Some(Pin::LockedTables));
+        pins.note(Mark::EndAll(Pin::LockedTables), 0);
+        assert!(pins.is_empty());
+    }
+
+    #[test]
+    fn c29_there_is_an_end_to_what_is_kept() {
+        let mut pins = Pins::default();
+        for number in 0..PINS_MAX + 5 {
+            pins.note(named(Pin::TemporaryTable, &number.to_string()), 0);
+        }
+        assert_eq!(pins.0.len(), PINS_MAX + 1);
+        for number in 0..PINS_MAX + 5 {
+            pins.note(Mark::End(Pin::TemporaryTable, number.to_string().into_bytes().into()), 0);
+        }
+        assert_eq!(pins.at(0), Some(Pin::TemporaryTable), "nobody knows how many there are");
+    }
+
+    #[test]
+    fn the_manual_has_all_of_them() {
+        let manual = include_str!("../../../../docs/src/pool.md");
+        for (pin, cause, end) in Pin::ALL {
+            let row = format!("\n| `{}` | {cause} | {end} |\n", pin.name());
+            assert!(manual.contains(&row), "docs/src/pool.md lacks this row: {row}");
+        }
+        let (_, behind) = manual.split_once("\n## What keeps a connection").unwrap();
+        let (section, _) = behind.split_once("\n## ").unwrap();
+        assert_eq!(section.matches("\n| `").count(), Pin::ALL.len(), "no other ones");
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = Pin::ALL.iter().map(|(pin, ..)| pin.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Pin::ALL.len());
+    }
+}
