@@ -19,7 +19,7 @@
 //!   statement;
 //! - [`correction`](mod@correction): statements that make servers tell an error;
 //! - [`decided`]: what was decided about a command;
-//! - [`course`]: what the session remembers for that, [`internal_query`]: what the proxy itself has
+//! - [`state`]: what the session remembers for that, [`internal_query`]: what the proxy itself has
 //!   to ask a server;
 //! - [`told`]: what a `SET` has set that is not written in it;
 //! - [`tell`]: answers about where statements go, [`trace`]: where the last one went, and how long
@@ -54,7 +54,6 @@ mod carry_out;
 mod caught_up;
 mod command;
 mod correction;
-mod course;
 mod decided;
 mod digest;
 mod execute;
@@ -92,6 +91,7 @@ mod ride;
 mod route;
 mod routines;
 mod segments;
+mod state;
 mod stop;
 mod switch;
 mod tell;
@@ -125,10 +125,10 @@ use crate::tunnel::{Copied, resume};
 use crate::worker::Worker;
 
 use command::{Command, Upload};
-use course::Course;
 use flight::{Flight, InFlight};
 use io::Io;
 use pipelined::Pipelined;
+use state::SessionState;
 
 pub(crate) use flight::Flights;
 
@@ -140,7 +140,7 @@ pub(crate) struct Session {
     io: Io,
     identity: Box<Identity>,
     backend: Option<Backend>,
-    course: Box<Course>,
+    state: Box<SessionState>,
     flight: Flight,
     to_backend: Parked,
     pipelined: Pipelined,
@@ -163,9 +163,9 @@ struct Past {
 }
 
 /// The beginning of a session.
-fn course_of(worker: &Worker, identity: &Identity) -> Box<Course> {
+fn state_of(worker: &Worker, identity: &Identity) -> Box<SessionState> {
     let account = identity.route_account(&worker.routing.borrow().routes().pairs);
-    Box::new(Course::new(identity, worker.alike.beginning(identity, account)))
+    Box::new(SessionState::new(identity, worker.alike.beginning(identity, account)))
 }
 
 impl Session {
@@ -178,8 +178,8 @@ impl Session {
         control.set_idle(worker.now(), false);
         worker.seat(&control, &identity);
         control.about.set_backend(identity.backend.as_ref());
-        let mut course = course_of(&worker, &identity);
-        course.is_admitted = identity.backend.is_some();
+        let mut state = state_of(&worker, &identity);
+        state.is_admitted = identity.backend.is_some();
         let first_status = |backend: &Backend| backend.connection().first_status();
         let status = identity.backend.as_ref().map_or(StatusFlags::AUTOCOMMIT, first_status);
         Self {
@@ -187,7 +187,7 @@ impl Session {
             control,
             io: Io::new(client, std::mem::take(&mut identity.backlog)),
             backend: identity.backend.take(),
-            course,
+            state,
             flight: Flight::default(),
             identity,
             to_backend: Parked::default(),
@@ -199,8 +199,8 @@ impl Session {
     }
 
     /// The beginning of a session of the user that it has now.
-    fn new_course(&self) -> Box<Course> {
-        course_of(&self.worker, &self.identity)
+    fn new_state(&self) -> Box<SessionState> {
+        state_of(&self.worker, &self.identity)
     }
 
     /// What is left when the session is over. The backend goes first: nobody waits for a goodbye.
@@ -305,7 +305,7 @@ impl Session {
     /// The client may have set how long it may be idle.
     #[cold]
     fn note_own_limit(&self) {
-        let seconds = self.course.wait_timeout();
+        let seconds = self.state.wait_timeout();
         let is_mysql = self.backend.as_ref().is_some_and(|backend| !backend.connection().is_mariadb());
         self.control.set_own_limit(seconds, is_mysql);
         self.worker.look_in(Duration::from_secs(seconds.unwrap_or(u32::MAX).into()));

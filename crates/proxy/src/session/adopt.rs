@@ -11,9 +11,9 @@ use wire::frame::HEADER_LEN;
 
 use super::Session;
 use super::backlog::{front, splice, whole_front};
-use super::course::prepared::{Came, Prepared};
 use super::decided::Decided;
 use super::execute::{ID, id, opens_cursor};
+use super::state::prepared::{Came, Prepared};
 use crate::backend::{Execution, Wanted};
 use crate::state::typed::Typed;
 
@@ -22,7 +22,7 @@ impl Session {
     /// session's from now on; the number that it has there. It is about to be executed with these
     /// values.
     pub(super) fn adopt(&mut self, id: u32, now: &Typed) -> Option<u32> {
-        let all = self.course.prepared.as_mut()?;
+        let all = self.state.prepared.as_mut()?;
         let prepared = all.get(id)?;
         let wanted = Wanted {
             origin: &prepared.origin()?,
@@ -33,7 +33,7 @@ impl Session {
             now,
         };
         let found = self.backend.as_mut()?.connection_mut().take_statement(&wanted)?;
-        all.add_place(id, self.course.hostgroup, found, Came::Adopted);
+        all.add_place(id, self.state.hostgroup, found, Came::Adopted);
         Some(found.id)
     }
 
@@ -45,8 +45,8 @@ impl Session {
         }
         let payload = whole_front(input).filter(|payload| HEADER_LEN + payload.len() == input.len())?;
         let id = id(payload)?;
-        let hostgroup = self.course.hostgroup;
-        let prepared = self.course.prepared.as_ref()?.get(id)?;
+        let hostgroup = self.state.hostgroup;
+        let prepared = self.state.prepared.as_ref()?.get(id)?;
         let is_usual = is_usual(prepared, payload)
             && !prepared.is_for_once(hostgroup)
             && !prepared.has_other_columns_at(hostgroup)
@@ -73,7 +73,7 @@ impl Session {
     /// the number that this has there; nothing if it needs more than that.
     pub(super) fn execution(&self, input: &[u8]) -> Option<(Rc<[u8]>, Execution)> {
         let payload = whole_front(input)?;
-        let prepared = self.course.prepared.as_ref()?.get(id(payload)?)?;
+        let prepared = self.state.prepared.as_ref()?.get(id(payload)?)?;
         if !is_usual(prepared, payload) || prepared.what.change.is_some() {
             return None;
         }
@@ -83,7 +83,7 @@ impl Session {
         let mut command = input.to_vec();
         if count > 0 && params.types_without_attributes(count, caps).is_none() {
             let (types, at) = prepared.types().filter(|_| params.count == usize::from(count))?;
-            if !self.course.reads_as_at(at) {
+            if !self.state.reads_as_at(at) {
                 return None;
             }
             if !add_types(&mut command, params.values.len(), types) {
@@ -98,7 +98,7 @@ impl Session {
 
     /// The values with which a command executes this statement.
     pub(super) fn typed_by(&self, kind: Kind, payload: &[u8], id: u32) -> Typed {
-        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+        let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
         let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return Typed::default() };
         let caps = self.capabilities();
         let execute = StmtExecute::decode(payload, caps);
@@ -109,9 +109,9 @@ impl Session {
     /// Names the statement in `command` as the backend in use does, and adds the types that it
     /// lacks. False if the command is too large for that.
     pub(super) fn rename(&mut self, command: &mut Vec<u8>, kind: Kind, id: u32, known_as: u32) -> bool {
-        let (caps, hostgroup, version) = (self.capabilities(), self.course.hostgroup, self.course.version());
+        let (caps, hostgroup, version) = (self.capabilities(), self.state.hostgroup, self.state.version());
         splice(command, ID, &known_as.to_le_bytes());
-        let Some(prepared) = self.course.prepared.as_mut().and_then(|all| all.get_mut(id)) else {
+        let Some(prepared) = self.state.prepared.as_mut().and_then(|all| all.get_mut(id)) else {
             return true;
         };
         if kind != Kind::StmtExecute || prepared.has_types_at(hostgroup) {

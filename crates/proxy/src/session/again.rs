@@ -12,11 +12,11 @@ use wire::reply::{End, Event, Outcome};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
-use super::course::{Course, Loss};
 use super::kill::while_waiting;
 use super::lost::command_that_runs;
 use super::renew::needs_renewal;
 use super::segments::Part;
+use super::state::{Loss, SessionState};
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -89,7 +89,7 @@ fn has(output: &[u8], words: &[u8]) -> bool {
 /// refusal; `status` is what the server has said before it. The statement may be sent again if all
 /// of it is known, and it is outside a transaction.
 pub(super) fn refused(
-    course: &Course,
+    state: &SessionState,
     control: &Control,
     status: StatusFlags,
     caps: Capabilities,
@@ -104,7 +104,7 @@ pub(super) fn refused(
     let in_transaction = status.contains(StatusFlags::IN_TRANSACTION);
     let is_alone = !in_transaction && status.contains(StatusFlags::AUTOCOMMIT);
     let command = if renews || is_alone {
-        Some(command_that_runs(course, control, caps, runs.0?, runs.1?)?)
+        Some(command_that_runs(state, control, caps, runs.0?, runs.1?)?)
     } else if in_transaction {
         None
     } else {
@@ -130,7 +130,7 @@ impl Session {
         }
         let settings = self.worker.settings();
         let server = self.backend.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
-        let hostgroup = self.course.hostgroup;
+        let hostgroup = self.state.hostgroup;
         let concerns =
             settings.is_writer(hostgroup) || has(&refused.answer, WSREP) && settings.is_clustered(hostgroup);
         let is_watched = self.worker.shared.watching.is_running() && concerns;

@@ -7,8 +7,8 @@ use std::task::{Context, Poll, ready};
 use wire::reply::Event;
 
 use super::Session;
-use super::course::settle::RanAt;
 use super::segments::{At, Wrong, note, work_at};
+use super::state::settle::RanAt;
 use crate::backend::{Crossed, Progress};
 use crate::control::Signal;
 use crate::counts::Counter;
@@ -36,7 +36,7 @@ impl Session {
         }
         self.control.end_statement();
         self.pause_or_end();
-        if self.course.take_retold() {
+        if self.state.take_retold() {
             self.release_error();
         }
         Ok(())
@@ -46,7 +46,7 @@ impl Session {
     pub(super) fn go_on(&mut self) -> bool {
         let next = self.pipelined.pop();
         if let Some(next) = &next {
-            work_at(&self.control, &mut self.course, next);
+            work_at(&self.control, &mut self.state, next);
         }
         next.is_some()
     }
@@ -54,7 +54,7 @@ impl Session {
     /// Relays the reply to a command; it begins with sequence id `seq`. Replies behind it that came
     /// in the same read are relayed as well.
     async fn relay_answer(&mut self, seq: u8) -> Result<(), Ending> {
-        self.course.begin_answer();
+        self.state.begin_answer();
         if let Some(backend) = self.backend.as_mut().filter(|_| seq != 1) {
             backend.connection_mut().start_at(seq);
         }
@@ -74,12 +74,12 @@ impl Session {
             }
         };
         self.flush_client().await?;
-        self.course.note_answered();
+        self.state.note_answered();
         let link = self.backend.as_ref().map(|backend| backend.connection());
         let (warned, place) = link.map(|link| (link.warned(), RanAt::from(link))).unwrap_or_default();
         let changes = self.flight.is_changing();
-        let is_reset = self.course.settle(&mut self.flight, &self.identity, outcome, warned, place);
-        note(&mut self.status, &self.course, outcome);
+        let is_reset = self.state.settle(&mut self.flight, &self.identity, outcome, warned, place);
+        note(&mut self.status, &self.state, outcome);
         if changes {
             self.note_own_limit();
         }
@@ -115,7 +115,7 @@ impl Session {
                     return other.map(|end| Err(self.lost(end.err())));
                 }
             };
-            self.course.note_bytes();
+            self.state.note_bytes();
             let read = scratch.get(..n).unwrap_or_default();
             let read = match withhold {
                 None => Some(Cow::Borrowed(read)),
@@ -127,7 +127,7 @@ impl Session {
                 control: &self.control,
                 identity: &self.identity,
                 backend,
-                course: &mut self.course,
+                state: &mut self.state,
                 flight: &mut self.flight,
                 io: &mut self.io,
                 status: &mut self.status,

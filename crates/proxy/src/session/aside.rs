@@ -4,7 +4,7 @@
 use wire::StatusFlags;
 
 use super::Session;
-use super::course::{Aside, Course, Other};
+use super::state::{Aside, Other, SessionState};
 use crate::backend::{Backend, part};
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
@@ -18,8 +18,8 @@ impl Session {
             return;
         }
         self.note_ran();
-        let hostgroup = self.course.hostgroup;
-        if !self.course.others.is_empty() {
+        let hostgroup = self.state.hostgroup;
+        if !self.state.others.is_empty() {
             self.lay_others_aside();
         }
         if !self.shares(hostgroup) {
@@ -35,23 +35,23 @@ impl Session {
             return self.break_promise();
         }
         if let Some(backend) = self.backend.take() {
-            self.lay_one_aside(hostgroup, backend, self.course.applied, self.status);
+            self.lay_one_aside(hostgroup, backend, self.state.applied, self.status);
         }
     }
 
     /// Lays connections aside that are not in use, and that nothing binds to the session any more.
     #[cold]
     fn lay_others_aside(&mut self) {
-        let version = self.course.version();
+        let version = self.state.version();
         let is_free = |other: &Other| {
             other.applied == version
                 && self.shares(other.hostgroup)
-                && self.course.pin_at(other.hostgroup, other.status).is_none()
+                && self.state.pin_at(other.hostgroup, other.status).is_none()
                 && !other.backend.server().is_off()
                 && !other.backend.connection().has_setup()
         };
-        let Some(at) = self.course.others.iter().position(is_free) else { return };
-        let Other { hostgroup, backend, applied, status } = self.course.others.swap_remove(at);
+        let Some(at) = self.state.others.iter().position(is_free) else { return };
+        let Other { hostgroup, backend, applied, status } = self.state.others.swap_remove(at);
         self.lay_one_aside(hostgroup, backend, applied, status);
     }
 
@@ -62,7 +62,7 @@ impl Session {
             let link = backend.connection();
             !backend.server().is_off() && self.to_backend.is_sent(link) && link.is_free()
         };
-        self.course.applied == self.course.version() && self.backend.as_ref().is_some_and(is_fit)
+        self.state.applied == self.state.version() && self.backend.as_ref().is_some_and(is_fit)
     }
 
     /// Lays a connection aside that nothing binds to the session.
@@ -73,14 +73,14 @@ impl Session {
         applied: u64,
         status: StatusFlags,
     ) {
-        let course = &mut self.course;
-        let left = course.left(backend.connection().serial(), status);
+        let state = &mut self.state;
+        let left = state.left(backend.connection().serial(), status);
         let (kept, peer) = (&self.worker.kept, self.identity.peer);
-        match kept.lay_aside(&self.worker, hostgroup, &course.passport, peer, backend, left) {
+        match kept.lay_aside(&self.worker, hostgroup, &state.passport, peer, backend, left) {
             Some(ticket) => {
                 // Nearly always it is the only one.
-                course.aside.reserve_exact(1);
-                course.aside.push(Aside { hostgroup, ticket, applied, status });
+                state.aside.reserve_exact(1);
+                state.aside.push(Aside { hostgroup, ticket, applied, status });
             }
             None => self.was_lent(hostgroup),
         }
@@ -91,13 +91,13 @@ impl Session {
         if self.backend.is_some() {
             return;
         }
-        let hostgroup = self.course.hostgroup;
-        let Some(at) = self.course.aside.iter().position(|aside| aside.hostgroup == hostgroup) else {
+        let hostgroup = self.state.hostgroup;
+        let Some(at) = self.state.aside.iter().position(|aside| aside.hostgroup == hostgroup) else {
             return;
         };
-        let Aside { ticket, applied, status, .. } = self.course.aside.swap_remove(at);
+        let Aside { ticket, applied, status, .. } = self.state.aside.swap_remove(at);
         self.backend = self.worker.kept.take_back(&self.worker, ticket);
-        (self.course.applied, self.status) = (applied, status);
+        (self.state.applied, self.status) = (applied, status);
         if self.backend.is_none() {
             self.was_lent(hostgroup);
         }
@@ -107,12 +107,12 @@ impl Session {
     /// is as it seems and sessions share any.
     pub(super) fn leave_backend(&mut self) {
         self.note_ran();
-        let (hostgroup, applied, status) = (self.course.hostgroup, self.course.applied, self.status);
+        let (hostgroup, applied, status) = (self.state.hostgroup, self.state.applied, self.status);
         let is_free = self.may_leave();
         if let Some(backend) = self.backend.take() {
             if is_free {
                 self.lay_one_aside(hostgroup, backend, applied, status);
-                self.course.aside.retain(|aside| aside.hostgroup != hostgroup);
+                self.state.aside.retain(|aside| aside.hostgroup != hostgroup);
             } else {
                 part(backend);
             }
@@ -123,8 +123,8 @@ impl Session {
 
     /// Whether others may have the connection in use, and its session need never come back to it.
     fn may_leave(&self) -> bool {
-        let asks = |backend: &Backend| self.course.results.last_id().is_at(backend.connection().serial());
-        self.shares(self.course.hostgroup)
+        let asks = |backend: &Backend| self.state.results.last_id().is_at(backend.connection().serial());
+        self.shares(self.state.hostgroup)
             && self.pin().is_none()
             && self.is_as_it_seems()
             && !self.backend.as_ref().is_some_and(asks)
@@ -134,10 +134,10 @@ impl Session {
     /// is to be new (`create_new_connection`). Whether it may be: one that the session needs is not
     /// left.
     pub(super) fn makes_way_for_new(&mut self, hostgroup: u32) -> bool {
-        if !self.shares(hostgroup) || self.course.others.iter().any(|other| other.hostgroup == hostgroup) {
+        if !self.shares(hostgroup) || self.state.others.iter().any(|other| other.hostgroup == hostgroup) {
             return false;
         }
-        if self.course.hostgroup == hostgroup && self.backend.is_some() {
+        if self.state.hostgroup == hostgroup && self.backend.is_some() {
             self.note_ran();
             let may_leave = self.may_leave();
             if may_leave {
@@ -145,14 +145,14 @@ impl Session {
             }
             return may_leave;
         }
-        let Some(at) = self.course.aside.iter().position(|aside| aside.hostgroup == hostgroup) else {
+        let Some(at) = self.state.aside.iter().position(|aside| aside.hostgroup == hostgroup) else {
             return true;
         };
-        let (mut needs_it, last_id) = (false, self.course.results.last_id());
-        let ticket = self.course.aside[at].ticket;
+        let (mut needs_it, last_id) = (false, self.state.results.last_id());
+        let ticket = self.state.aside[at].ticket;
         self.worker.kept.with(ticket, |backend| needs_it = last_id.is_at(backend.connection().serial()));
         if !needs_it {
-            self.course.aside.swap_remove(at);
+            self.state.aside.swap_remove(at);
             self.was_lent(hostgroup);
         }
         !needs_it
@@ -161,28 +161,28 @@ impl Session {
     /// The session's connection to this hostgroup belongs to somebody else now, or is gone.
     pub(super) fn was_lent(&mut self, hostgroup: u32) {
         self.forget_prepared(hostgroup);
-        if hostgroup == self.course.hostgroup {
-            self.course.applied = 0;
+        if hostgroup == self.state.hostgroup {
+            self.state.applied = 0;
             self.control.about.set_backend(None);
         }
     }
 
     /// Takes note of what has run since the connection was taken.
     pub(super) fn note_ran(&mut self) {
-        let ran = std::mem::take(&mut self.course.ran);
+        let ran = std::mem::take(&mut self.state.ran);
         let Some(backend) = self.backend.as_mut().filter(|_| ran.statements > 0) else { return };
         let link = backend.connection_mut();
-        let course = &mut self.course;
+        let state = &mut self.state;
         if !ran.only_looked() {
-            course.ran_on = link.serial();
+            state.ran_on = link.serial();
         }
         if ran.counts {
-            course.found_on = link.serial();
+            state.found_on = link.serial();
         }
-        let before = course.results.last_id();
+        let before = state.results.last_id();
         let last_id = ran.last_id(before, link.serial());
         if last_id != before {
-            course.results.set_last_id(last_id);
+            state.results.set_last_id(last_id);
             link.set_last_id(None);
         }
     }
@@ -200,7 +200,7 @@ impl Session {
     /// because that ran over another connection.
     pub(super) fn unknown_here(&self) -> Unknown {
         let here = self.backend.as_ref().map(|backend| backend.connection().serial());
-        let Course { ran, ran_on, found_on, counted, .. } = &*self.course;
+        let SessionState { ran, ran_on, found_on, counted, .. } = &*self.state;
         let is_elsewhere =
             |connection: u64| ran.statements == 0 && connection != 0 && here != Some(connection);
         Unknown {
@@ -219,7 +219,7 @@ impl Session {
         if self.past.is_replica {
             return Some(Pin::Replica);
         }
-        self.course.pin_at(self.course.hostgroup, self.status)
+        self.state.pin_at(self.state.hostgroup, self.status)
     }
 
     /// Whether sessions share the connections to this hostgroup.

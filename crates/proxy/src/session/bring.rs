@@ -24,8 +24,8 @@ impl Session {
     /// it in the command as that server does.
     pub(super) async fn bring_statement(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
         let Some(id) = id(self.io.front()) else { return Ok(()) };
-        let hostgroup = self.course.hostgroup;
-        let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
+        let hostgroup = self.state.hostgroup;
+        let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
             for left in self.left_as(id) {
                 self.close_at(hostgroup, left).await?;
             }
@@ -54,7 +54,7 @@ impl Session {
             || has_parts
                 && is_mariadb
                 && prepared.is_anothers(hostgroup)
-                && prepared.is_preparable_in(self.course.modes());
+                && prepared.is_preparable_in(self.state.modes());
         if is_of_no_use {
             self.close_here(id).await?;
         }
@@ -85,8 +85,8 @@ impl Session {
         id: u32,
         has_parts: bool,
     ) -> Result<Result<u32, NotPrepared>, Ending> {
-        let hostgroup = self.course.hostgroup;
-        if let Some(known_as) = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup)) {
+        let hostgroup = self.state.hostgroup;
+        if let Some(known_as) = self.state.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup)) {
             return Ok(Ok(known_as));
         }
         if !has_parts
@@ -108,8 +108,8 @@ impl Session {
         decided: &mut Decided,
         parts: &mut Vec<u8>,
     ) -> Result<u32, Stop> {
-        let home = self.course.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
-        let elsewhere = home.filter(|home| *home != self.course.hostgroup);
+        let home = self.state.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
+        let elsewhere = home.filter(|home| *home != self.state.hostgroup);
         match why {
             NotPrepared::Lost(error) => {
                 let stop = self.set_up_failed(kind, &error, decided).await;
@@ -138,7 +138,7 @@ impl Session {
             NotPrepared::Refused(refusal) if kind.answer() != Answer::None => {
                 self.keep_types(kind, id);
                 self.answer_here(kind, &refusal).await?;
-                self.course.note_error();
+                self.state.note_error();
             }
             _ => {
                 self.refuse_statement(kind, id).await?;
@@ -154,7 +154,7 @@ impl Session {
             return Err(self.unreached(why, decided).await);
         }
         *decided = Decided::plainly_to(home).with_orders_of(decided);
-        match self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(home)) {
+        match self.state.prepared.as_ref().and_then(|all| all.get(id)?.id_at(home)) {
             Some(here) => Ok(here),
             None => Err(self.refuse_statement(kind, id).await.into()),
         }
@@ -165,7 +165,7 @@ impl Session {
     /// not know it.
     pub(super) fn left_as(&self, id: u32) -> Vec<u32> {
         // While one is being prepared, the last one is that.
-        let is_awaited = self.course.prepared.as_ref().is_some_and(|all| all.is_awaited(id));
+        let is_awaited = self.state.prepared.as_ref().is_some_and(|all| all.is_awaited(id));
         let statements = self.backend.as_ref().map(|backend| backend.connection().statements());
         statements.filter(|_| !is_awaited).map_or_else(Vec::new, |statements| statements.left_as(id))
     }
@@ -174,8 +174,8 @@ impl Session {
     /// client knows, the answer says so.
     fn tell_columns(&mut self, kind: Kind, id: u32) {
         let (caps, hostgroup, cursor) =
-            (self.capabilities(), self.course.hostgroup, opens_cursor(self.io.front()));
-        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+            (self.capabilities(), self.state.hostgroup, opens_cursor(self.io.front()));
+        let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
         let prepared = prepared.filter(|prepared| prepared.has_other_columns_at(hostgroup));
         if kind == Kind::StmtExecute
             && let Some(prepared) = prepared
@@ -188,10 +188,10 @@ impl Session {
     /// Whether an execution comes without types that its server does not know, and values are not
     /// read any more as they were when the types were sent.
     pub(super) fn lacks_types(&self, kind: Kind, payload: &[u8], id: u32) -> bool {
-        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+        let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
         let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return false };
-        let is_stale = prepared.types().is_some_and(|(_, at)| !self.course.reads_as_at(at));
-        if !is_stale || prepared.has_types_at(self.course.hostgroup) {
+        let is_stale = prepared.types().is_some_and(|(_, at)| !self.state.reads_as_at(at));
+        if !is_stale || prepared.has_types_at(self.state.hostgroup) {
             return false;
         }
         let caps = self.capabilities();
@@ -203,8 +203,8 @@ impl Session {
     /// Takes note of the types in an execution that no server gets: the next one may come without,
     /// as where a server has refused it.
     fn keep_types(&mut self, kind: Kind, id: u32) {
-        let (caps, hostgroup, version) = (self.capabilities(), self.course.hostgroup, self.course.version());
-        let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
+        let (caps, hostgroup, version) = (self.capabilities(), self.state.hostgroup, self.state.version());
+        let prepared = self.state.prepared.as_mut().and_then(|all| all.get_mut(id));
         let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return };
         if let Ok(execute) = StmtExecute::decode(self.io.front(), caps)
             && let Ok(params) = execute.params(prepared.params(), caps)
@@ -221,7 +221,7 @@ impl Session {
         drop(self.take_parts(kind, id));
         self.answer_here(kind, &ok(self.capabilities(), self.status)).await?;
         self.note_ran();
-        (self.course.counted.changed, self.course.ran_on) = (0, NOWHERE);
+        (self.state.counted.changed, self.state.ran_on) = (0, NOWHERE);
         Ok(())
     }
 
@@ -231,8 +231,8 @@ impl Session {
         let is_mariadb = self.backend.as_ref().is_some_and(|backend| backend.connection().is_mariadb());
         let error = ClientError::NoCursor { id, is_mariadb }.to_packet(1, Capabilities::PROTOCOL_41);
         self.answer_here(Kind::StmtFetch, front(&error)).await?;
-        self.course.note_error();
-        self.course.note_failed(Some(&error));
+        self.state.note_error();
+        self.state.note_failed(Some(&error));
         self.release_error();
         Ok(())
     }

@@ -8,10 +8,10 @@ use wire::{Codec as _, StatusFlags, packet};
 
 use super::Session;
 use super::backlog::front;
-use super::course::prepared::Registry;
 use super::decided::{Decided, Next, Reply};
 use super::execute::ID;
 use super::route::{NEEDS_LAST_ID, names_statement};
+use super::state::prepared::Registry;
 use super::stop::Stop;
 use crate::backend::{AcquireError, Ahead, Full};
 use crate::ending::Ending;
@@ -85,7 +85,7 @@ impl Session {
             self.bring_statement(kind, decided).await?;
         }
         let has_other_homes = |all: &Registry| all.has_other_homes(hostgroup);
-        if kind == Kind::StmtPrepare && self.course.prepared.as_deref().is_some_and(has_other_homes) {
+        if kind == Kind::StmtPrepare && self.state.prepared.as_deref().is_some_and(has_other_homes) {
             return Box::pin(self.prepare_for_client(decided)).await;
         }
         Ok(())
@@ -106,7 +106,7 @@ impl Session {
     fn obey_orders(&mut self, kind: Kind, decided: &mut Decided) {
         let Some(orders) = &mut decided.orders else { return };
         if let Some(flag) = orders.verdict.next_query_flag_in {
-            self.course.flag_in = flag;
+            self.state.flag_in = flag;
         }
         if let Some(text) = orders.text.take() {
             self.rewrite(kind, &text);
@@ -117,7 +117,7 @@ impl Session {
     pub(super) fn ahead(&self, kind: Kind, decided: &Decided) -> Ahead {
         let is_simple = matches!(kind, Kind::Query | Kind::StmtPrepare | Kind::StmtExecute);
         let is_short = self.io.backlog.len() <= BEHIND_SETUP_MAX && self.io.whole_front().is_some();
-        match (is_simple && is_short && self.course.trace.is_none(), decided.is_plain_read()) {
+        match (is_simple && is_short && self.state.trace.is_none(), decided.is_plain_read()) {
             (false, _) => Ahead::Nothing,
             (true, false) => Ahead::Settings,
             (true, true) => Ahead::All,
@@ -126,7 +126,7 @@ impl Session {
 
     /// Gives the command in the backlog the answer that was decided on.
     async fn reply_as_decided(&mut self, kind: Kind, reply: Reply) -> Result<(), Ending> {
-        if let Some(all) = self.course.prepared.as_mut().filter(|_| kind == Kind::StmtPrepare) {
+        if let Some(all) = self.state.prepared.as_mut().filter(|_| kind == Kind::StmtPrepare) {
             all.forget_last();
         }
         let text = match reply {
@@ -180,7 +180,7 @@ impl Session {
     }
 
     fn instead_of(&self, hostgroup: u32, is_split: bool) -> Option<u32> {
-        self.course.account.instead_of(hostgroup, is_split)
+        self.state.account.instead_of(hostgroup, is_split)
     }
 
     /// Goes on with a command that has found no server where it was to go, because of `why`.

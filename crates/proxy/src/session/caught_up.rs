@@ -18,9 +18,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 use wire::command::Kind;
 
 use super::Session;
-use super::course::Loss;
 use super::decided::Decided;
 use super::kill::while_waiting;
+use super::state::Loss;
 use super::stop::Stop;
 use crate::backend::Target;
 use crate::counts::Counter;
@@ -72,13 +72,13 @@ impl Session {
 
     /// What a hint names, or the last transaction of the session where a rule says.
     pub(super) fn fresh_for(&self, verdict: &Verdict) -> Option<Fresh> {
-        Fresh::new(verdict, |hostgroup| self.course.gtids.as_ref()?.last(hostgroup))
+        Fresh::new(verdict, |hostgroup| self.state.gtids.as_ref()?.last(hostgroup))
     }
 
     /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer,
     /// and what asks about the statement before has to ask the server that has executed that.
     fn stays(&self, decided: &Decided) -> bool {
-        let session = self.course.session(self.status);
+        let session = self.state.session(self.status);
         let here = Some(decided.hostgroup);
         session.transaction == here
             || session.last_hostgroup == here && decided.plan.effects.intersects(Effects::READS_LAST)
@@ -87,7 +87,7 @@ impl Session {
     /// Whether the session has left something in this hostgroup that its statements need, so that
     /// no other server will do.
     fn is_bound_to(&self, hostgroup: u32) -> bool {
-        let session = self.course.session(self.status);
+        let session = self.state.session(self.status);
         session.locked_on == Some(hostgroup) || session.hold.is_some_and(|(_, at)| at == hostgroup)
     }
 

@@ -126,7 +126,7 @@ impl Session {
         self.take_back();
         let kind = self.first_kind(input)?;
         if let Some(kind) = kind
-            && (self.course.rolled_back.is_none() || !is_about_transactions(kind))
+            && (self.state.rolled_back.is_none() || !is_about_transactions(kind))
         {
             let mut decided = self.goes_on(kind, input);
             if decided.is_none() && self.needs_only_a_connection(kind) {
@@ -246,8 +246,8 @@ impl Session {
     }
 
     fn trace_sent(&self) {
-        if let (Some(trace), Some(backend)) = (&self.course.trace, &self.backend) {
-            trace.sent(self.course.hostgroup, &backend.server().endpoint().endpoint, Instant::now());
+        if let (Some(trace), Some(backend)) = (&self.state.trace, &self.backend) {
+            trace.sent(self.state.hostgroup, &backend.server().endpoint().endpoint, Instant::now());
         }
     }
 

@@ -8,8 +8,8 @@ use route::{Multiplex, StatementPlan};
 use sql::StatementKind;
 use sql::shape::Effects;
 
-use super::course::change::Change;
-use super::course::prepared::Preparing;
+use super::state::change::Change;
+use super::state::prepared::Preparing;
 use super::unanswered::NOT_HARMLESS;
 use crate::error::ClientError;
 use crate::routing::{Orders, Screened};

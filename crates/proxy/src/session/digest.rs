@@ -14,12 +14,12 @@ impl Session {
     /// Where a command is counted that the backend in use gets; nothing if it is no statement to be
     /// executed.
     pub(super) fn place(&mut self, kind: Kind, payload: &[u8], decided: &Decided) -> Option<Place> {
-        let hostgroup = self.course.hostgroup;
+        let hostgroup = self.state.hostgroup;
         match kind {
             Kind::Query => {
                 let digest = decided.digest()?;
                 self.know_who();
-                let who = self.course.who.as_ref()?;
+                let who = self.state.who.as_ref()?;
                 let text = || self.digest_text(digest, self.statement(payload), decided);
                 self.worker.counts.digests.enter(who, hostgroup, digest, text)
             }
@@ -27,9 +27,9 @@ impl Session {
                 // It may have been prepared before digests were switched off.
                 self.worker.routing.borrow().routes().digests.as_ref()?;
                 self.know_who();
-                let who = self.course.who.as_ref()?;
+                let who = self.state.who.as_ref()?;
                 let id = id(payload)?;
-                let what = self.course.prepared.as_ref()?.executed(id, hostgroup)?;
+                let what = self.state.prepared.as_ref()?.executed(id, hostgroup)?;
                 if what.digest_text.is_empty() {
                     return None;
                 }
@@ -45,7 +45,7 @@ impl Session {
     pub(super) fn place_here(&mut self, kind: Kind) -> Option<Place> {
         let digest = self.flight.digest.filter(|_| kind == Kind::Query)?.get();
         self.know_who();
-        let who = self.course.who.as_ref()?;
+        let who = self.state.who.as_ref()?;
         let payload = self.io.front();
         let text = || self.worker.routing.borrow_mut().shown_of(digest, self.statement(payload)).into();
         self.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
@@ -65,20 +65,20 @@ impl Session {
     fn know_who(&mut self) {
         let digests = &self.worker.counts.digests;
         let by_client = digests.is_by_client();
-        if self.course.who.as_ref().is_none_or(|who| who.is_by_client() != by_client) {
-            self.course.who = Some(self.find_who(digests, by_client));
+        if self.state.who.as_ref().is_none_or(|who| who.is_by_client() != by_client) {
+            self.state.who = Some(self.find_who(digests, by_client));
         }
     }
 
     #[cold]
     fn find_who(&self, digests: &Digests, by_client: bool) -> Arc<Who> {
-        let client = match &*self.course.client_addr {
+        let client = match &*self.state.client_addr {
             _ if !by_client => "",
             // As ProxySQL calls clients of a Unix socket.
             "" => "localhost",
             address => address,
         };
-        let caller = &self.course.caller;
+        let caller = &self.state.caller;
         let names = [caller.user(), caller.schema(), client.as_bytes()];
         let [user, schema, client] = names.map(Arc::from);
         digests.who(Names { user, schema, client })

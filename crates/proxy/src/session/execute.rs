@@ -6,9 +6,9 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
-use super::course::{change::Change, prepared::Prepared};
 use super::decided::{self, Decided};
 use super::route::names_statement;
+use super::state::{change::Change, prepared::Prepared};
 use crate::ending::Ending;
 use crate::error::ClientError;
 
@@ -24,24 +24,24 @@ const CURSORS: u8 = 0b111;
 impl Session {
     /// The text of the statement that a command names, as far as it is kept.
     pub(super) fn prepared_text(&self, payload: &[u8]) -> Option<&[u8]> {
-        self.course.prepared.as_ref()?.get(id(payload)?)?.what.text.as_deref()
+        self.state.prepared.as_ref()?.get(id(payload)?)?.what.text.as_deref()
     }
 
     /// The same of a command that is sent, and names it as the backend in use does.
     pub(super) fn executed_text(&self, payload: &[u8]) -> Option<&[u8]> {
-        self.course.prepared.as_ref()?.executed(id(payload)?, self.course.hostgroup)?.text.as_deref()
+        self.state.prepared.as_ref()?.executed(id(payload)?, self.state.hostgroup)?.text.as_deref()
     }
 
     /// Decides where a command for a prepared statement goes.
     pub(super) fn decide_prepared(&mut self, kind: Kind, payload: &[u8]) -> Decided {
-        let prepared = self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
+        let prepared = self.state.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
         let Some(prepared) = prepared else { return self.decide_unknown(kind, payload) };
         let stays = prepared.is_at_home() || opens_cursor(payload);
         let moves = prepared.what.moves
             && kind == Kind::StmtExecute
             && (!stays || self.in_transaction_elsewhere(prepared.home));
         // Elsewhere it would be prepared as another statement.
-        let means_the_same = prepared.what.modes == self.course.modes();
+        let means_the_same = prepared.what.modes == self.state.modes();
         let decided = match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
             Some(text) => {
                 let asked = self.asked_of_execution(payload, prepared.params());
@@ -73,7 +73,7 @@ impl Session {
             let asked = self.asked_of_execution(payload, prepared.params());
             self.judge(text, true, asked, true).hostgroup
         };
-        let session = self.course.session(self.status);
+        let session = self.state.session(self.status);
         let wanted = session.transaction.or_else(|| prepared.what.text.as_deref().map(judged));
         let wanted = wanted.unwrap_or(prepared.home);
         if wanted == prepared.home || prepared.id_at(wanted).is_some() {
@@ -90,11 +90,11 @@ impl Session {
     /// know it; but what it takes for the one that was prepared last is not that of a client whose
     /// last one was refused here, or of a session that has had the connection before.
     fn decide_unknown(&self, kind: Kind, payload: &[u8]) -> Decided {
-        let session = self.course.session(self.status);
-        let anywhere = if self.backend.is_some() { Some(self.course.hostgroup) } else { None };
-        let hostgroup = session.transaction.or(anywhere).unwrap_or(self.course.account.hostgroup());
+        let session = self.state.session(self.status);
+        let anywhere = if self.backend.is_some() { Some(self.state.hostgroup) } else { None };
+        let hostgroup = session.transaction.or(anywhere).unwrap_or(self.state.account.hostgroup());
         let mut decided = Decided::plainly_to(hostgroup);
-        let known = self.course.prepared.as_ref().zip(id(payload));
+        let known = self.state.prepared.as_ref().zip(id(payload));
         let awaited = known.and_then(|(all, id)| all.executed(id, hostgroup));
         if awaited.is_none() && id(payload) == Some(LAST_STATEMENT) && kind.answer() != Answer::None {
             decided.answer = Some(Box::new(decided::Reply::Error(ClientError::NoLastStatement(kind))));
@@ -104,7 +104,7 @@ impl Session {
 
     /// Whether a transaction is open at another server than this statement's own.
     fn in_transaction_elsewhere(&self, home: u32) -> bool {
-        self.course.session(self.status).transaction.is_some_and(|hostgroup| hostgroup != home)
+        self.state.session(self.status).transaction.is_some_and(|hostgroup| hostgroup != home)
     }
 
     /// Whether the backend in use knows the statement by the number that the client does, and its
@@ -112,16 +112,16 @@ impl Session {
     pub(super) fn is_known_here(&self, kind: Kind, input: &[u8]) -> bool {
         let payload = input.get(HEADER_LEN..).unwrap_or_default();
         let Some(id) = id(payload) else { return true };
-        let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
+        let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
             return self.left_as(id).is_empty();
         };
-        if kind == Kind::StmtClose && prepared.is_elsewhere(self.course.hostgroup)
+        if kind == Kind::StmtClose && prepared.is_elsewhere(self.state.hostgroup)
             || !prepared.unsent.is_empty()
         {
             return false;
         }
-        let known_as = prepared.id_at(self.course.hostgroup);
-        let hostgroup = self.course.hostgroup;
+        let known_as = prepared.id_at(self.state.hostgroup);
+        let hostgroup = self.state.hostgroup;
         if kind == Kind::StmtExecute
             && (prepared.is_for_once(hostgroup) || prepared.has_other_columns_at(hostgroup))
         {
@@ -130,7 +130,7 @@ impl Session {
         if kind == Kind::SendLongData && prepared.is_anothers(hostgroup) {
             return false;
         }
-        known_as == Some(id) && (kind != Kind::StmtExecute || prepared.has_types_at(self.course.hostgroup))
+        known_as == Some(id) && (kind != Kind::StmtExecute || prepared.has_types_at(self.state.hostgroup))
     }
 
     /// Whether an execution of the statement that a command names changes the session.
@@ -142,18 +142,18 @@ impl Session {
     pub(super) fn prepared_change(&self, kind: Kind, input: &[u8]) -> Option<&Change> {
         let payload = input.get(HEADER_LEN..).unwrap_or_default();
         let id = id(payload).filter(|_| names_statement(kind))?;
-        self.course.prepared.as_ref()?.get(id)?.what.change.as_ref()
+        self.state.prepared.as_ref()?.get(id)?.what.change.as_ref()
     }
 
     /// Whether a connection of the session has the statement of the command in the backlog.
     pub(super) fn is_prepared_anywhere(&self) -> bool {
-        let known = self.course.prepared.as_ref().zip(id(self.io.front()));
+        let known = self.state.prepared.as_ref().zip(id(self.io.front()));
         known.is_some_and(|(all, id)| all.is_anywhere(id))
     }
 
     /// Closes the statement of the command in the backlog, which no server has.
     pub(super) async fn forget_statement(&mut self) -> Result<(), Ending> {
-        if let Some((all, id)) = self.course.prepared.as_mut().zip(id(self.io.front())) {
+        if let Some((all, id)) = self.state.prepared.as_mut().zip(id(self.io.front())) {
             all.close(id);
         }
         self.measure_own(Kind::StmtClose, self.io.front());
@@ -162,7 +162,7 @@ impl Session {
 
     /// Closes a statement at all servers that have it.
     pub(super) async fn close_everywhere(&mut self, id: u32) -> Result<(), Ending> {
-        let Some(all) = &mut self.course.prepared else { return Ok(()) };
+        let Some(all) = &mut self.state.prepared else { return Ok(()) };
         let places = all.close(id);
         self.measure_own(Kind::StmtClose, self.io.front());
         self.skip_command().await?;
@@ -174,9 +174,9 @@ impl Session {
 
     /// Takes note of a command for a prepared statement that is being sent to the backend.
     pub(super) fn note_prepared(&mut self, kind: Kind, payload: &[u8]) {
-        let (caps, hostgroup, version) = (self.capabilities(), self.course.hostgroup, self.course.version());
+        let (caps, hostgroup, version) = (self.capabilities(), self.state.hostgroup, self.state.version());
         let Some(id) = id(payload) else { return };
-        let Some(all) = &mut self.course.prepared else { return };
+        let Some(all) = &mut self.state.prepared else { return };
         match kind {
             Kind::StmtClose => {
                 all.close_at(id, hostgroup);

@@ -85,7 +85,7 @@ impl Session {
 
     /// Gets to where all of the session goes: what its listener says, or its user's hostgroup.
     async fn reach_for_all(&mut self) -> Result<Result<(), AcquireError>, Ending> {
-        let account = &self.course.account;
+        let account = &self.state.account;
         if account.listener.is_some_and(|listener| listener.hostgroup.is_none()) {
             let why = ClientError::ByRule(no_readers(account.default_hostgroup));
             return Ok(Err(AcquireError::Proxy(why)));

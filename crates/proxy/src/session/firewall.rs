@@ -8,8 +8,8 @@ use tokio::time::Instant;
 use wire::command::Kind;
 
 use super::Session;
-use super::course::prepared::Preparing;
 use super::decided::{Decided, Reply};
+use super::state::prepared::Preparing;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -20,7 +20,7 @@ impl Session {
     /// or, where there is none, for injected SQL.
     pub(super) fn is_watched(&self) -> bool {
         let routing = self.worker.routing.borrow();
-        let (user, address) = (self.course.caller.user(), &self.course.client_addr);
+        let (user, address) = (self.state.caller.user(), &self.state.client_addr);
         let routes = routing.routes();
         routes
             .firewall
@@ -42,10 +42,10 @@ impl Session {
         if !matches!(kind, Kind::StmtExecute | Kind::StmtBulkExecute) {
             return decided;
         }
-        let caller = what.map_or(&self.course.caller, |what| &what.caller);
+        let caller = what.map_or(&self.state.caller, |what| &what.caller);
         let digest = what.filter(|what| what.screened.clear).and_then(|what| what.digest);
-        let flag = what.map_or(self.course.flag_in, |what| what.screened.flag);
-        decided.screened.ruling = firewall.rule(caller, &self.course.client_addr, Asked { digest, flag });
+        let flag = what.map_or(self.state.flag_in, |what| what.screened.flag);
+        decided.screened.ruling = firewall.rule(caller, &self.state.client_addr, Asked { digest, flag });
         if decided.screened.ruling == Ruling::Refused {
             let refusal = || Box::new(Reply::Error(ClientError::ByRule(firewall.message().into())));
             decided.answer.get_or_insert_with(refusal);
@@ -92,9 +92,9 @@ impl Session {
         let Some(hidden) = messages.admit(Instant::now()) else { return };
         let statement = self.shown_in_log(kind, payload, decided);
         let digest = format_args!("0x{:016X}", decided.digest().unwrap_or(0));
-        let caller = &self.course.caller;
+        let caller = &self.state.caller;
         let (user, schema) = (caller.user().escape_ascii(), caller.schema().escape_ascii());
-        let client = &self.course.client_addr;
+        let client = &self.state.client_addr;
         let (flag, clear) = (decided.screened.flag, decided.screened.clear);
         tracing::warn!(
             %digest, statement, %user, %client, %schema, flag, clear, hidden,

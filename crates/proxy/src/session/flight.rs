@@ -12,9 +12,9 @@ use sql::StatementKind;
 use tokio::time::Instant;
 
 use super::again::Refused;
-use super::course::change::Change;
 use super::decided::Decided;
 use super::ride::Batched;
+use super::state::change::Change;
 use crate::backend::{self, Ahead, InLine};
 use crate::control::running::Paused;
 use crate::fresh::Wanted;

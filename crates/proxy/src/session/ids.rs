@@ -140,8 +140,8 @@ impl Session {
     /// any other.
     async fn name_threads(&mut self, kind: Kind) -> Result<(), Ending> {
         if self.backend.is_none() {
-            let session = self.course.session(self.status);
-            let hostgroup = session.transaction.unwrap_or(self.course.account.hostgroup());
+            let session = self.state.session(self.status);
+            let hostgroup = session.transaction.unwrap_or(self.state.account.hostgroup());
             if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
                 return self.refuse_unserved(why).await;
             }

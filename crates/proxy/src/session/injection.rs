@@ -51,9 +51,9 @@ impl Session {
             sighting.fingerprint().map_or_else(String::new, |fingerprint| fingerprint.to_string());
         let statement = self.shown_in_log(kind, payload, decided);
         let digest = format_args!("0x{:016X}", decided.digest().unwrap_or(0));
-        let caller = &self.course.caller;
+        let caller = &self.state.caller;
         let (user, schema) = (caller.user().escape_ascii(), caller.schema().escape_ascii());
-        let client = &self.course.client_addr;
+        let client = &self.state.client_addr;
         tracing::warn!(fingerprint, %digest, statement, %user, %client, %schema, hidden, "{what}");
     }
 

@@ -15,11 +15,11 @@ impl Session {
     /// The document.
     pub(super) fn internals(&self) -> String {
         let now = Instant::now();
-        let course = &self.course;
-        let state = course.session(self.status);
+        let state = &self.state;
+        let session = state.session(self.status);
         let hostgroup = |hostgroup: Option<u32>| hostgroup.map_or(plain(-1), plain);
         let account = &self.identity.account;
-        let open = course.others.iter().filter(|other| other.status.contains(StatusFlags::IN_TRANSACTION));
+        let open = state.others.iter().filter(|other| other.status.contains(StatusFlags::IN_TRANSACTION));
         let open = open.count() + usize::from(self.status.contains(StatusFlags::IN_TRANSACTION));
         let mut members = vec![
             ("thread", plain(self.worker.index())),
@@ -27,23 +27,23 @@ impl Session {
             ("age_ms", ms(self.control.age(now))),
             // Of a session that answers this.
             ("status", text("WAITING_CLIENT_DATA")),
-            ("autocommit", plain(state.autocommit)),
-            ("current_hostgroup", plain(course.hostgroup)),
-            ("default_hostgroup", plain(course.account.default_hostgroup)),
-            ("locked_on_hostgroup", hostgroup(state.locked_on)),
+            ("autocommit", plain(session.autocommit)),
+            ("current_hostgroup", plain(state.hostgroup)),
+            ("default_hostgroup", plain(state.account.default_hostgroup)),
+            ("locked_on_hostgroup", hostgroup(session.locked_on)),
             ("active_transactions", plain(open)),
             ("transaction_time_ms", ms(self.control.transaction_time(now))),
-            ("transaction_persistent", plain(course.account.transaction_persistent)),
+            ("transaction_persistent", plain(state.account.transaction_persistent)),
             ("default_schema", text(account.schema.as_deref().unwrap_or_default())),
-            ("next_query_flagIN", plain(course.flag_in)),
+            ("next_query_flagIN", plain(state.flag_in)),
         ];
-        if let Some((hold, at)) = state.hold {
+        if let Some((hold, at)) = session.hold {
             members.push(("held", object([("hostgroup_id", plain(at)), ("because", text(hold.text()))])));
         }
         members.extend([
             ("client", self.client_side()),
             ("conn", self.asked_for()),
-            ("backends", List(self.backends(state.hold))),
+            ("backends", List(self.backends(session.hold))),
         ]);
         object(members).print(Form::Indented)
     }
@@ -57,7 +57,7 @@ impl Session {
     fn asked_for(&self) -> Value {
         let caps = self.capabilities();
         let mut members: Vec<(String, Value)> =
-            self.course.settings().map(|(key, said)| (key.to_owned(), text(said))).collect();
+            self.state.settings().map(|(key, said)| (key.to_owned(), text(said))).collect();
         let has = |capability| plain(caps.contains(capability));
         let flags = [
             ("value", plain(caps.bits())),
@@ -66,7 +66,7 @@ impl Session {
             ("client_multi_results", has(Capabilities::MULTI_RESULTS)),
             ("client_deprecate_eof", has(Capabilities::DEPRECATE_EOF)),
         ];
-        let ids = self.course.prepared.as_ref().map(|all| all.ids()).unwrap_or_default();
+        let ids = self.state.prepared.as_ref().map(|all| all.ids()).unwrap_or_default();
         // There are no numbers of statements that all sessions share: a session's own stand for
         // them.
         let ids = ids.into_iter().map(|id| List(vec![plain(id), plain(id)])).collect();
@@ -86,9 +86,9 @@ impl Session {
 
     /// The connections to servers: the one in use, and the others.
     fn backends(&self, held: Option<(Hold, u32)>) -> Vec<Value> {
-        let in_use = self.backend.iter().map(|backend| (self.course.hostgroup, backend, self.status, true));
+        let in_use = self.backend.iter().map(|backend| (self.state.hostgroup, backend, self.status, true));
         let others =
-            self.course.others.iter().map(|other| (other.hostgroup, &other.backend, other.status, false));
+            self.state.others.iter().map(|other| (other.hostgroup, &other.backend, other.status, false));
         let one = |(hostgroup, backend, status, in_use): (u32, &Backend, StatusFlags, bool)| {
             let hold = held.filter(|(_, at)| *at == hostgroup).map(|(hold, _)| hold);
             object([
@@ -108,13 +108,13 @@ impl Session {
         hold: Option<Hold>,
     ) -> Value {
         let (server, link) = (backend.server(), backend.connection());
-        let prepared = self.course.prepared.as_ref().map(|all| all.ids_at(hostgroup)).unwrap_or_default();
+        let prepared = self.state.prepared.as_ref().map(|all| all.ids_at(hostgroup)).unwrap_or_default();
         let pairs = |swap: bool| {
             let pair = |&(here, id): &(u32, u32)| if swap { [id, here] } else { [here, id] };
             List(prepared.iter().map(|ids| List(pair(ids).map(plain).into())).collect())
         };
         let is = |kind| plain(hold == Some(kind));
-        let is_bound = !self.shares(hostgroup) || self.course.pin_at(hostgroup, status).is_some();
+        let is_bound = !self.shares(hostgroup) || self.state.pin_at(hostgroup, status).is_some();
         object([
             ("address", text(server.endpoint().to_string())),
             ("autocommit", plain(status.contains(StatusFlags::AUTOCOMMIT))),

@@ -48,7 +48,7 @@ impl Session {
             });
             control.until(Signal::Stop, timeout(limit, work)).await
         };
-        if let Some(trace) = &self.course.trace {
+        if let Some(trace) = &self.state.trace {
             trace.add(Part::Sync, begun.elapsed());
         }
         self.flight().internal_lost = false;
@@ -56,9 +56,9 @@ impl Session {
             Err(_) => return Err(Ending::Silent),
             Ok(Ok(Ok(replies))) => {
                 for reply in &replies {
-                    note(&mut self.status, &self.course, reply.outcome);
+                    note(&mut self.status, &self.state, reply.outcome);
                     self.collect(reply);
-                    self.course.overhear(&self.identity, reply);
+                    self.state.overhear(&self.identity, reply);
                 }
                 return Ok(Ok(replies));
             }
@@ -75,9 +75,9 @@ impl Session {
 
     /// Takes note of a transaction that an answer tells.
     fn collect(&mut self, reply: &Reply) {
-        let Some(gtids) = &mut self.course.gtids else { return };
+        let Some(gtids) = &mut self.state.gtids else { return };
         if let Some(gtid) = reply.bytes.get(HEADER_LEN..).and_then(told_in) {
-            gtids.note(self.course.hostgroup, gtid);
+            gtids.note(self.state.hostgroup, gtid);
             self.worker.counts.note(Counter::GtidCollected);
         }
     }

@@ -14,7 +14,7 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::Session;
 use super::correction::correction;
-use super::course::Course;
+use super::state::SessionState;
 use crate::backend::Reply;
 use crate::ending::Ending;
 use crate::state::{Mark, Pin};
@@ -66,7 +66,7 @@ impl KeptError {
     }
 }
 
-impl Course {
+impl SessionState {
     /// A statement has failed; these are the bytes of its answer, if they are nothing but the
     /// error.
     #[cold]
@@ -113,14 +113,14 @@ impl Session {
     /// Whether the last error alone binds the session, which waits for its client, to its
     /// connection.
     pub(super) fn may_keep_error(&self) -> bool {
-        self.course.kept_error().is_some() && self.io.backlog.is_empty() && self.may_leave_diagnostics()
+        self.state.kept_error().is_some() && self.io.backlog.is_empty() && self.may_leave_diagnostics()
     }
 
     /// Whether what the server says of the last statement alone binds the session to the connection
     /// in use.
     pub(super) fn may_leave_diagnostics(&self) -> bool {
-        let hostgroup = self.course.hostgroup;
-        self.course.pins.holds_only(&[Pin::Warnings], hostgroup)
+        let hostgroup = self.state.hostgroup;
+        self.state.pins.holds_only(&[Pin::Warnings], hostgroup)
             && self.backend.is_some()
             && !self.is_promised()
             && !self.status.contains(StatusFlags::IN_TRANSACTION)
@@ -132,17 +132,17 @@ impl Session {
     pub(super) async fn leave_diagnostics(&mut self) -> Result<(), Ending> {
         let dialect = self.backend.as_ref().and_then(|backend| backend.connection().dialect());
         if dialect.is_some_and(sql::Dialect::clears_diagnostics) {
-            self.course.errors = None;
+            self.state.errors = None;
             self.release_diagnostics();
             return Ok(());
         }
-        if self.course.kept_error().is_some() { self.keep_error().await } else { Ok(()) }
+        if self.state.kept_error().is_some() { self.keep_error().await } else { Ok(()) }
     }
 
     /// Keeps the last error without the connection: the client was told it in other words than the
     /// server's.
     pub(super) fn release_error(&mut self) {
-        if let Some(error) = self.course.errors.as_mut().and_then(|errors| errors.kept.as_mut()) {
+        if let Some(error) = self.state.errors.as_mut().and_then(|errors| errors.kept.as_mut()) {
             error.is_released = true;
             self.release_diagnostics();
         }
@@ -150,7 +150,7 @@ impl Session {
 
     /// Keeps the last error without the connection, if it is all that the server has to say.
     pub(super) async fn keep_error(&mut self) -> Result<(), Ending> {
-        if self.course.has_released_error() {
+        if self.state.has_released_error() {
             // It is of a later statement than all that is left to say over this connection.
             self.release_diagnostics();
             return Ok(());
@@ -160,10 +160,10 @@ impl Session {
         // If that fails, the client hears of it with its next statement.
         let replies = self.internal_query(&[question]).await?.unwrap_or_default();
         self.hide_last_result();
-        let Some(mut error) = self.course.take_kept_error() else { return Ok(()) };
+        let Some(mut error) = self.state.take_kept_error() else { return Ok(()) };
         if replies.first().is_some_and(|reply| error.is_all_in(reply)) {
             error.is_released = true;
-            self.course.errors.get_or_insert_default().kept = Some(error);
+            self.state.errors.get_or_insert_default().kept = Some(error);
             self.release_diagnostics();
         }
         Ok(())
@@ -171,7 +171,7 @@ impl Session {
 
     /// What the server says of the last statement does not bind the session any more.
     fn release_diagnostics(&mut self) {
-        self.course.pins.note(Mark::EndAll(Pin::Warnings), self.course.hostgroup);
+        self.state.pins.note(Mark::EndAll(Pin::Warnings), self.state.hostgroup);
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().set_own_warnings(true);
         }
@@ -179,7 +179,7 @@ impl Session {
 
     /// Has the backend in use tell the last error again, which it was released from.
     pub(super) async fn tell_error_again(&mut self) -> Result<(), Ending> {
-        let Some(mut error) = self.course.take_kept_error() else { return Ok(()) };
+        let Some(mut error) = self.state.take_kept_error() else { return Ok(()) };
         let (signal, status) = ((self.query(&error.signal), Answer::Result), self.status);
         // If that fails, the client hears it of its own statement.
         let replies = self.internal_query(&[signal]).await?.unwrap_or_default();
@@ -188,9 +188,9 @@ impl Session {
         backend.connection_mut().set_own_warnings(false);
         // An error that is told so ends no transaction.
         self.status = status;
-        self.course.pins.note(Mark::begin(Pin::Warnings), self.course.hostgroup);
+        self.state.pins.note(Mark::begin(Pin::Warnings), self.state.hostgroup);
         error.is_released = false;
-        self.course.errors.get_or_insert_default().kept = Some(error);
+        self.state.errors.get_or_insert_default().kept = Some(error);
         Ok(())
     }
 }

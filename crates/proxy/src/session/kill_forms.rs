@@ -28,7 +28,7 @@ impl Session {
         if !self.past.prepared_kill {
             return None;
         }
-        match self.course.prepared.as_ref()?.kill(id(payload)?)? {
+        match self.state.prepared.as_ref()?.kill(id(payload)?)? {
             PreparedKill::Session(kill) => Some(Own::Kill(kill)),
             PreparedKill::ByParameter { .. } => self.kill_by_parameter(payload).map(|_| Own::KillExecuted),
         }
@@ -37,7 +37,7 @@ impl Session {
     /// The KILL that an execution stands for, and the type of its parameter; nothing if its value
     /// is no number. Where texts are judged it must not become another text.
     fn kill_by_parameter(&self, payload: &[u8]) -> Option<(Kill, u16)> {
-        let all = self.course.prepared.as_ref()?;
+        let all = self.state.prepared.as_ref()?;
         let PreparedKill::ByParameter { kill, kind } = all.kill(id(payload)?)? else { return None };
         let execute = StmtExecute::decode(payload, self.capabilities()).ok()?;
         let params = execute.params(1, self.capabilities()).ok()?;
@@ -48,7 +48,7 @@ impl Session {
     /// Whether other statements may stand behind the first in one text.
     pub(super) fn takes_several_statements(&self) -> bool {
         // `COM_SET_OPTION` with 0 allows it.
-        let mut said = self.course.settings().filter(|(key, _)| *key == OPTION);
+        let mut said = self.state.settings().filter(|(key, _)| *key == OPTION);
         let said = said.next().and_then(|(_, payload)| payload.get(1));
         said.map_or_else(|| self.capabilities().contains(Capabilities::MULTI_STATEMENTS), |said| *said == 0)
     }
@@ -57,7 +57,7 @@ impl Session {
     pub(super) fn spell_kill(&mut self) {
         let Some(payload) = self.io.whole_front() else { return };
         let Some((kill, of)) = self.kill_by_parameter(payload) else { return };
-        if let Some((all, id)) = self.course.prepared.as_mut().zip(id(payload)) {
+        if let Some((all, id)) = self.state.prepared.as_mut().zip(id(payload)) {
             all.note_kill_by(id, of);
         }
         self.say_instead(kill.text().as_bytes());
@@ -73,8 +73,8 @@ impl Session {
     /// Asks the session's server for the user variable that the KILL in the backlog names, and
     /// carries it out. What names no session of the proxy is for the server.
     pub(super) async fn kill_by_variable(&mut self, kind: Kind) -> Result<(), Ending> {
-        let session = self.course.session(self.status);
-        let hostgroup = session.transaction.unwrap_or(self.course.account.hostgroup());
+        let session = self.state.session(self.status);
+        let hostgroup = session.transaction.unwrap_or(self.state.account.hostgroup());
         if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
             return self.refuse_unserved(why).await;
         }

@@ -21,7 +21,7 @@ impl Session {
     /// Of warnings there are none: they would have kept the connection.
     pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
         let has_strange = self.has_own_warnings() && !self.has_warnings();
-        if self.course.has_released_error() {
+        if self.state.has_released_error() {
             self.tell_error_again().await?;
         } else if has_strange {
             self.forget_warnings().await?;
@@ -53,18 +53,18 @@ impl Session {
     /// before had.
     pub(super) fn hide_last_result(&mut self) {
         self.note_ran();
-        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        (self.state.ran_on, self.state.found_on) = (NOWHERE, NOWHERE);
     }
 
     /// Whether what the backend in use has to say is about the session's statements.
     pub(super) fn has_warnings(&self) -> bool {
-        self.course.pins.holds(Pin::Warnings, self.course.hostgroup)
+        self.state.pins.holds(Pin::Warnings, self.state.hostgroup)
     }
 
     /// Whether one that asks about the statement before would be told of another one by the backend
     /// in use.
     pub(super) fn hears_of_others(&self) -> bool {
-        self.is_away() || self.has_own_warnings() || self.course.has_released_error()
+        self.is_away() || self.has_own_warnings() || self.state.has_released_error()
     }
 
     /// Whether there are warnings of what the proxy has said there.
@@ -88,13 +88,11 @@ impl Session {
     /// Whether `LAST_INSERT_ID()` is at the backend in use what it is to the session.
     pub(super) fn has_last_id(&self) -> bool {
         let Some(link) = self.backend.as_ref().map(|backend| backend.connection()) else { return false };
-        match self.course.results.last_id() {
+        match self.state.results.last_id() {
             LastId::Is(id) => link.last_id() == Some(id),
             at_server if at_server.is_at(link.serial()) => link.last_id().is_none(),
             // It is another server that knows better, and is not going to say it.
-            LastId::AtServer { known, .. } => {
-                link.last_id() == Some(known) && !self.course.results.is_asked()
-            }
+            LastId::AtServer { known, .. } => link.last_id() == Some(known) && !self.state.results.is_asked(),
         }
     }
 
@@ -104,7 +102,7 @@ impl Session {
         if self.has_last_id() {
             return Ok(());
         }
-        let id = self.course.results.last_id().known();
+        let id = self.state.results.last_id().known();
         // At MySQL anything else would hide how many rows were found.
         let set = (self.query(format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
         let replies = match self.internal_query(&[set]).await? {
@@ -115,10 +113,10 @@ impl Session {
             let payload = refusal.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
             return Err(self.answer_here(kind, &payload).await.into());
         }
-        self.course.results.set_last_id(LastId::Is(id));
+        self.state.results.set_last_id(LastId::Is(id));
         // That has hidden how many rows the statement before had.
         self.note_ran();
-        self.course.ran_on = NOWHERE;
+        self.state.ran_on = NOWHERE;
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().set_last_id(Some(id));
         }
@@ -128,6 +126,6 @@ impl Session {
     /// Whoever has the session's connection now asks for what it may want to know; waits for that.
     async fn until_told(&self) {
         let limit = self.worker.settings().variables.connect_timeout_server;
-        let _ = tokio::time::timeout(limit, self.course.results.until_told()).await;
+        let _ = tokio::time::timeout(limit, self.state.results.until_told()).await;
     }
 }

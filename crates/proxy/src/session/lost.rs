@@ -12,10 +12,10 @@ use wire::frame::put_message;
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
-use super::course::{Course, Loss};
 use super::execute::{ID, id};
 use super::last_words::error_text;
 use super::ran::Ran;
+use super::state::{Loss, SessionState};
 use super::unanswered::{Sent, Unanswered};
 use crate::backend::query;
 use crate::client::login::ok;
@@ -33,7 +33,7 @@ impl Session {
         if self.past.is_replica {
             return Loss::Session(crate::state::Pin::Replica);
         }
-        self.course.loss_at(self.course.hostgroup, self.status)
+        self.state.loss_at(self.state.hostgroup, self.status)
     }
 
     /// Between two commands: the server of the connection in use has closed it, or says something
@@ -53,7 +53,7 @@ impl Session {
             Loss::Nothing => {}
             Loss::Transaction => {
                 let error = ClientError::transaction_lost(server, gone);
-                self.course.rolled_back = Some(Box::new(error));
+                self.state.rolled_back = Some(Box::new(error));
             }
             Loss::Session(pin) => return Err(self.told(&ClientError::session_lost(server, gone, pin), 1)),
         }
@@ -90,13 +90,13 @@ impl Session {
         match kind {
             Kind::Query => self.complete_front().await?,
             Kind::Quit | Kind::ChangeUser | Kind::ResetConnection => {
-                self.course.rolled_back = None;
+                self.state.rolled_back = None;
                 return Ok(false);
             }
             _ if !is_about_transactions(kind) => return Ok(false),
             _ => {}
         }
-        let error = self.course.rolled_back.take();
+        let error = self.state.rolled_back.take();
         let Some(error) = error.filter(|_| !self.rolls_back(kind)) else { return Ok(false) };
         self.refuse_here(kind, &error).await?;
         Ok(true)
@@ -114,7 +114,7 @@ impl Session {
             }
             Kind::StmtExecute => {
                 let prepared =
-                    self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
+                    self.state.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
                 prepared.and_then(|prepared| prepared.what.plan.statement())
             }
             _ => None,
@@ -133,7 +133,7 @@ impl Session {
             Gone::Off(_) => (Counter::OfflineDuringQuery, true),
         };
         self.worker.counts.note(counter);
-        if let Some(prepared) = &mut self.course.prepared {
+        if let Some(prepared) = &mut self.state.prepared {
             prepared.forget_awaited();
         }
         let (Loss::Nothing | Loss::Transaction) = self.loss() else {
@@ -159,7 +159,7 @@ impl Session {
         }
         self.lose_backend();
         self.flight().forget_sent();
-        self.course.ran = Ran::default();
+        self.state.ran = Ran::default();
         if let Some(command) = again {
             let counts = refusal.is_none() && !self.is_together();
             let flight = self.flight();
@@ -198,7 +198,7 @@ impl Session {
     fn sent(&self) -> Sent {
         Sent {
             kind: self.control.running.kind(),
-            ran: self.course.ran,
+            ran: self.state.ran,
             is_last: self.pipelined.is_empty(),
             in_transaction: self.status.contains(StatusFlags::IN_TRANSACTION),
             // What was said in front of it may have switched it on.
@@ -227,7 +227,7 @@ impl Session {
             return None;
         }
         let running = &self.control.running;
-        command_that_runs(&self.course, &self.control, self.capabilities(), running.kind()?, running.bytes()?)
+        command_that_runs(&self.state, &self.control, self.capabilities(), running.kind()?, running.bytes()?)
     }
 }
 
@@ -257,7 +257,7 @@ pub(super) const fn is_about_transactions(kind: Kind) -> bool {
 /// The command that runs, of this kind and so many bytes, as a packet of the client's, if all of it
 /// is known.
 pub(super) fn command_that_runs(
-    course: &Course,
+    state: &SessionState,
     control: &Control,
     caps: Capabilities,
     kind: Kind,
@@ -272,8 +272,8 @@ pub(super) fn command_that_runs(
         Kind::StmtExecute => {
             let mut payload = running.execution();
             // The client's own number of the statement.
-            let all = course.prepared.as_ref()?;
-            let id = all.client_id_of(id(&payload)?, course.hostgroup)?;
+            let all = state.prepared.as_ref()?;
+            let id = all.client_id_of(id(&payload)?, state.hostgroup)?;
             // Its values went before it.
             all.get(id).filter(|prepared| !prepared.ran_with_parts())?;
             payload.get_mut(ID)?.copy_from_slice(&id.to_le_bytes());

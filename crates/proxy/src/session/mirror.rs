@@ -29,18 +29,18 @@ impl Session {
         let halves = orders.compare.then(|| Half::pair(decided.digest())).unzip();
         let (original, compared) = halves;
         if let Some(half) = original {
-            let (hostgroup, caps) = (self.course.hostgroup, self.capabilities());
+            let (hostgroup, caps) = (self.state.hostgroup, self.capabilities());
             self.flight().taps.set_compare(Compare::new(half, hostgroup, caps, upload.next_seq()));
         }
         let copy = Copy {
             text,
             mirror,
-            identity: self.identity.for_copies(0, self.course.caller.schema()),
-            caller: std::sync::Arc::clone(&self.course.caller),
-            client_addr: self.course.client_addr.clone(),
+            identity: self.identity.for_copies(0, self.state.caller.schema()),
+            caller: std::sync::Arc::clone(&self.state.caller),
+            client_addr: self.state.client_addr.clone(),
             // The listener says where statements go, not where their copies do.
-            account: Account { listener: None, ..*self.course.account },
-            reading: self.course.reading(self.status),
+            account: Account { listener: None, ..*self.state.account },
+            reading: self.state.reading(self.status),
             compared,
         };
         submit(&self.worker, copy);

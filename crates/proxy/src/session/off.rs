@@ -8,7 +8,7 @@
 use pool::Off;
 
 use super::Session;
-use super::course::{Loss, Other};
+use super::state::{Loss, Other};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -19,8 +19,8 @@ impl Session {
     pub(super) fn leave_servers_off(&mut self) -> Result<(), Ending> {
         self.control.heed_recall();
         let is_off = |other: &Other| other.backend.server().is_off();
-        while let Some(at) = self.course.others.iter().position(is_off) {
-            let other = self.course.others.swap_remove(at);
+        while let Some(at) = self.state.others.iter().position(is_off) {
+            let other = self.state.others.swap_remove(at);
             let gone = Gone::Off(other.backend.server().off().unwrap_or(Off::Configured));
             self.lose_other(&other, gone)?;
         }
@@ -33,14 +33,14 @@ impl Session {
     /// A connection that was put aside is of no use any more.
     pub(super) fn lose_other(&mut self, other: &Other, gone: Gone) -> Result<(), Ending> {
         let server = other.backend.server().endpoint();
-        match self.course.loss_at(other.hostgroup, other.status) {
+        match self.state.loss_at(other.hostgroup, other.status) {
             Loss::Nothing => {}
             Loss::Transaction => {
-                self.course.rolled_back = Some(Box::new(ClientError::transaction_lost(server, gone)));
+                self.state.rolled_back = Some(Box::new(ClientError::transaction_lost(server, gone)));
             }
             Loss::Session(pin) => return Err(self.told(&ClientError::session_lost(server, gone, pin), 1)),
         }
-        self.course.forget_left_at(other.hostgroup);
+        self.state.forget_left_at(other.hostgroup);
         Ok(())
     }
 

@@ -13,11 +13,11 @@ use wire::frame::{MessageScanner, put_message};
 use wire::{Codec as _, StatusFlags};
 
 use super::Session;
-use super::course::Course;
 use super::decided::Next;
 use super::ids::Look;
 use super::kill::while_waiting;
 use super::last_result::NOWHERE;
+use super::state::SessionState;
 use super::stop::Stop;
 use super::trace::Part;
 use crate::audit;
@@ -37,10 +37,10 @@ impl Session {
     /// Deals with a command whose bytes are in the backlog.
     pub(super) async fn handle(&mut self, kind: Kind) -> Result<(), Ending> {
         let mut decided = self.flight.as_mut().and_then(|flight| flight.decided.take());
-        if self.course.rolled_back.is_some() && self.tell_rolled_back(kind).await? {
+        if self.state.rolled_back.is_some() && self.tell_rolled_back(kind).await? {
             return Ok(());
         }
-        let has_none = self.backend.is_none() && self.course.others.is_empty() && !self.course.is_admitted;
+        let has_none = self.backend.is_none() && self.state.others.is_empty() && !self.state.is_admitted;
         match kind {
             Kind::Quit => {
                 self.control.note_quit();
@@ -51,7 +51,7 @@ impl Session {
             // The proxy itself is alive. A reset, however, needs a server: after it a session is
             // not what it was after its login, but has the server's own charset.
             Kind::Ping if has_none || self.can_answer_ping() => {
-                self.course.counted.changed = 0;
+                self.state.counted.changed = 0;
                 let seq = self.skip_command().await?;
                 self.reply(seq, &ok(self.capabilities(), self.status)).await
             }
@@ -78,7 +78,7 @@ impl Session {
 
     /// Whether a session whose connection is lent to another one needs none for a `COM_PING`.
     fn can_answer_ping(&self) -> bool {
-        self.backend.is_none() && self.course.others.is_empty() && self.shares(self.course.hostgroup)
+        self.backend.is_none() && self.state.others.is_empty() && self.shares(self.state.hostgroup)
     }
 
     /// Answers a command that does not exist.
@@ -161,14 +161,14 @@ impl Session {
         }
         let acquired = {
             let shares = self.shares(hostgroup) && !self.flight.wants_new;
-            let asker = shares.then(|| self.course.asker(&self.identity, self.status, self.flight.ahead));
+            let asker = shares.then(|| self.state.asker(&self.identity, self.status, self.flight.ahead));
             let wanted = self.flight.wanted.as_deref();
             let whom = Whom { asker: asker.as_ref(), wanted, ..Whom::of(&self.identity.account.user) };
             let acquiring = pin!(acquire(&self.worker, hostgroup, full, whom, in_line, open));
             while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, acquiring).await?
         };
         let acquired = acquired.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::Interrupted)));
-        if let Some(trace) = &self.course.trace {
+        if let Some(trace) = &self.state.trace {
             trace.add(Part::Connect, connecting.get());
             trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
         }
@@ -183,11 +183,11 @@ impl Session {
             self.status = backend.connection().first_status();
         }
         self.backend = Some(backend);
-        self.course.is_admitted = true;
+        self.state.is_admitted = true;
         if let Some(status) = lent {
-            self.course.applied = self.course.version();
+            self.state.applied = self.state.version();
             self.status = status;
-            let Course { ran_on, found_on, .. } = &mut *self.course;
+            let SessionState { ran_on, found_on, .. } = &mut *self.state;
             for none in [ran_on, found_on].into_iter().filter(|connection| **connection == 0) {
                 *none = NOWHERE;
             }
@@ -279,9 +279,9 @@ impl Session {
         match check_login(&self.worker, &self.identity).await {
             Ok(backend) => {
                 self.control.about.set_backend(backend.as_ref());
-                self.course = self.new_course();
+                self.state = self.new_state();
                 self.note_own_limit();
-                self.course.is_admitted = backend.is_some();
+                self.state.is_admitted = backend.is_some();
                 self.status =
                     backend.as_ref().map_or(self.status, |backend| backend.connection().first_status());
                 self.backend = backend;
@@ -296,7 +296,7 @@ impl Session {
                 (identity.account, identity.collation, identity.attributes) =
                     (account, collation, attributes);
                 identity.capabilities = announced;
-                self.course = self.new_course();
+                self.state = self.new_state();
                 self.note_own_limit();
                 self.worker.seat(&self.control, &self.identity);
                 return Ok(());

@@ -54,7 +54,7 @@ impl Session {
             while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, waiting).await?
         };
         self.control.delayed.set(false);
-        if let Some(trace) = &self.course.trace {
+        if let Some(trace) = &self.state.trace {
             trace.add(Part::Queue, begun.elapsed());
         }
         self.end_running();

@@ -20,13 +20,13 @@ impl Session {
     pub(super) fn take_parts(&mut self, kind: Kind, id: u32) -> Vec<u8> {
         let needs =
             matches!(kind, Kind::SendLongData | Kind::StmtExecute | Kind::StmtBulkExecute | Kind::StmtReset);
-        let prepared = self.course.prepared.as_mut().filter(|_| needs).and_then(|all| all.get_mut(id));
+        let prepared = self.state.prepared.as_mut().filter(|_| needs).and_then(|all| all.get_mut(id));
         prepared.map(|prepared| std::mem::take(&mut prepared.unsent)).unwrap_or_default()
     }
 
     /// Keeps them again.
     pub(super) fn put_parts_back(&mut self, id: u32, parts: Vec<u8>) {
-        if let Some(prepared) = self.course.prepared.as_mut().and_then(|all| all.get_mut(id)) {
+        if let Some(prepared) = self.state.prepared.as_mut().and_then(|all| all.get_mut(id)) {
             prepared.unsent = parts;
         }
     }

@@ -54,7 +54,7 @@ impl Pipelined {
 impl Session {
     /// The server owes the client this reply to a command that is about to be sent.
     pub(super) fn expect_reply(&mut self, answer: Answer) {
-        let (caps, stops) = (self.capabilities(), self.course.gtids.is_some());
+        let (caps, stops) = (self.capabilities(), self.state.gtids.is_some());
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().expect(Expected::of_client(answer, stops), caps);
         }

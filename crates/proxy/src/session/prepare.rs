@@ -7,11 +7,11 @@ use wire::frame::{HEADER_LEN, MAX_PAYLOAD};
 use wire::reply::Answer;
 
 use super::Session;
-use super::course::change::Change;
-use super::course::prepared::definitions::Definitions;
-use super::course::prepared::{Came, Prepared};
 use super::decided::Decided;
 use super::execute::{ID, keeps_definitions};
+use super::state::change::Change;
+use super::state::prepared::definitions::Definitions;
+use super::state::prepared::{Came, Prepared};
 use super::stop::Stop;
 use crate::backend::{InternalQuery, Known, Reply};
 use crate::ending::Ending;
@@ -37,7 +37,7 @@ impl Session {
     /// Whether the command changes what texts mean, while statements that were prepared before are
     /// not at the backend in use: they would be prepared as other ones afterwards.
     pub(super) fn has_to_prepare(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
-        let Some(all) = &self.course.prepared else { return false };
+        let Some(all) = &self.state.prepared else { return false };
         let change = match kind {
             Kind::StmtExecute | Kind::StmtBulkExecute => self.prepared_change(kind, input),
             // What it changes is changed when it is executed.
@@ -47,7 +47,7 @@ impl Session {
         let sets_modes =
             |change: &Change| change.sets_modes() || change.runs_stored_code() && !decided.is_believed();
         let sets_modes = kind == Kind::InitDb || change.is_some_and(sets_modes);
-        sets_modes && all.missing_at(decided.hostgroup, self.course.modes()).next().is_some()
+        sets_modes && all.missing_at(decided.hostgroup, self.state.modes()).next().is_some()
     }
 
     /// Prepares them there; from then on they bind the connection to the session. Those that the
@@ -61,8 +61,8 @@ impl Session {
                 return Ok(Ok(()));
             }
         }
-        let (hostgroup, modes) = (self.course.hostgroup, self.course.modes());
-        let all = self.course.prepared.as_ref();
+        let (hostgroup, modes) = (self.state.hostgroup, self.state.modes());
+        let all = self.state.prepared.as_ref();
         let missing = all.map(|all| all.missing_at(hostgroup, modes).collect::<Vec<_>>());
         let mut is_refused = false;
         for id in missing.unwrap_or_default() {
@@ -85,7 +85,7 @@ impl Session {
     /// Whether a statement of the same text that another session has left is as good as one of its
     /// own: values could be sent to it in parts later, when it could not be prepared any more.
     fn adopts_for_good(&mut self, id: u32) -> bool {
-        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+        let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
         let is_plain = prepared.is_some_and(|prepared| prepared.params() == 0);
         is_plain && self.adopt(id, &Typed::default()).is_some()
     }
@@ -93,8 +93,8 @@ impl Session {
     /// Prepares a statement at the backend in use; the number that it has there, or why it has
     /// none.
     pub(super) async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, NotPrepared>, Ending> {
-        let modes = self.course.modes();
-        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+        let modes = self.state.modes();
+        let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
         if prepared.is_some_and(|one| one.what.text.is_some() && !one.is_preparable_in(modes)) {
             return Ok(Err(NotPrepared::Changed));
         }
@@ -111,7 +111,7 @@ impl Session {
     /// The command that prepares a statement at the backend in use, and whether that is good for
     /// one execution: what it asks about is known here, for this once.
     fn preparation(&self, id: u32) -> Option<(InternalQuery, bool)> {
-        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id))?;
+        let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id))?;
         let text = prepared.what.text.as_deref()?;
         let asks = prepared.what.plan.effects.intersects(Effects::READS_LAST);
         let told = if asks && self.is_away() { with_numbers(text, self.unknown_here()) } else { None };
@@ -131,22 +131,22 @@ impl Session {
             let refusal = reply.bytes.get(HEADER_LEN..).map(<[u8]>::to_vec);
             return Ok(Err(refusal.map_or(NotPrepared::Cannot, NotPrepared::Refused)));
         };
-        let hostgroup = self.course.hostgroup;
+        let hostgroup = self.state.hostgroup;
         if let Some(backend) = &mut self.backend {
-            let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+            let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
             let entry = prepared.and_then(Prepared::entry).cloned();
             let origin = prepared.and_then(Prepared::origin);
             backend.connection_mut().statements_mut().note(statement, Known { origin, entry });
         }
-        let change = self.course.prepared.as_ref().and_then(|all| all.get(id)?.what.change.clone());
-        self.course.note_prepared(change.as_ref(), hostgroup);
-        let same = self.course.prepared.as_ref().is_some_and(|all| all.is_same(id, statement, &reply.bytes));
+        let change = self.state.prepared.as_ref().and_then(|all| all.get(id)?.what.change.clone());
+        self.state.note_prepared(change.as_ref(), hostgroup);
+        let same = self.state.prepared.as_ref().is_some_and(|all| all.is_same(id, statement, &reply.bytes));
         if !same {
             // It must not be executed there.
             self.close_at(hostgroup, statement.id).await?;
             return Ok(Err(NotPrepared::Changed));
         }
-        if let Some(all) = &mut self.course.prepared {
+        if let Some(all) = &mut self.state.prepared {
             let came = if is_told { Came::ForOnce } else { Came::Prepared };
             all.add_place(id, hostgroup, statement, came);
         }
@@ -155,8 +155,8 @@ impl Session {
 
     /// Closes a statement at the backend in use, if it is there; the client goes on having it.
     pub(super) async fn close_here(&mut self, id: u32) -> Result<(), Ending> {
-        let hostgroup = self.course.hostgroup;
-        let all = self.course.prepared.as_mut();
+        let hostgroup = self.state.hostgroup;
+        let all = self.state.prepared.as_mut();
         let Some(known_as) = all.and_then(|all| all.leave_place(id, hostgroup)) else {
             return Ok(());
         };
@@ -195,16 +195,16 @@ impl Session {
         let Some(mut reply) = replies.into_iter().next() else {
             return Err(broken("a PREPARE without its reply").into());
         };
-        let hostgroup = self.course.hostgroup;
+        let hostgroup = self.state.hostgroup;
         if let Some(statement) = reply.prepared
-            && let Some(all) = &mut self.course.prepared
+            && let Some(all) = &mut self.state.prepared
         {
             let told = keeps_definitions(self.identity.capabilities).then(|| Definitions::of(&reply.bytes));
             if let Some(backend) = &mut self.backend {
                 backend.connection_mut().statements_mut().note(statement, preparing.known(told));
             }
             if statement.warnings > 0 {
-                self.course.pins.note(Mark::begin(Pin::Warnings), hostgroup);
+                self.state.pins.note(Mark::begin(Pin::Warnings), hostgroup);
             }
             let id = all.client_id(statement.id);
             all.enter(id, preparing, hostgroup, statement, told);
@@ -215,8 +215,8 @@ impl Session {
         }
         self.answered_at_server(&reply);
         if reply.error().is_some() {
-            self.course.note_error();
-            if let Some(all) = &mut self.course.prepared {
+            self.state.note_error();
+            if let Some(all) = &mut self.state.prepared {
                 all.forget_last();
             }
         }

@@ -10,9 +10,9 @@ use sql::{Modes, Options, Shape, StatementKind, routine};
 use wire::codec::Reader;
 
 use super::Session;
-use super::course::unjudged::{Calls, Unseen};
 use super::decided::Decided;
 use super::routines::modes_of;
+use super::state::unjudged::{Calls, Unseen};
 use crate::backend::Reply;
 use crate::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX, TABLES_MAX};
 use crate::relations::{Behind, Relation, Whose};
@@ -69,7 +69,7 @@ impl Session {
         }
         let text = rewritten.unwrap_or(text);
         let prepared = if decided.plan.tables { None } else { prepared_text(text) };
-        let mut all = tables_of(prepared.as_deref().unwrap_or(text), self.course.caller.schema());
+        let mut all = tables_of(prepared.as_deref().unwrap_or(text), self.state.caller.schema());
         if relations.are_harmless(whose, &all, digest, now) {
             return None;
         }
@@ -92,7 +92,7 @@ impl Session {
     }
 
     pub(super) fn whose(&self, hostgroup: u32) -> Whose<'_> {
-        Whose { caller: &self.course.caller, hostgroup }
+        Whose { caller: &self.state.caller, hostgroup }
     }
 }
 

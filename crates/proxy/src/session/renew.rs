@@ -57,9 +57,9 @@ impl Session {
         self.flight().renewals += 1;
         let payload = command.as_deref().and_then(|command| command.get(HEADER_LEN..));
         // One that cannot be prepared here is the server's as it is: the next execution may work.
-        let modes = self.course.modes();
+        let modes = self.state.modes();
         let can_be = |id: &u32| {
-            let prepared = self.course.prepared.as_ref().and_then(|all| all.get(*id));
+            let prepared = self.state.prepared.as_ref().and_then(|all| all.get(*id));
             prepared.is_some_and(|prepared| prepared.is_preparable_in(modes))
         };
         let statement = payload.and_then(id).filter(|_| self.flight.renewals <= RENEWALS_MAX).filter(can_be);
@@ -73,8 +73,8 @@ impl Session {
             }
             Ok(_) => {
                 self.send_once_more(command);
-                let decided = Decided::plainly_to(self.course.hostgroup).after_its_turn();
-                let prepared = self.course.prepared.as_ref().and_then(|all| all.get(statement));
+                let decided = Decided::plainly_to(self.state.hostgroup).after_its_turn();
+                let prepared = self.state.prepared.as_ref().and_then(|all| all.get(statement));
                 self.flight().decided = prepared.map(|prepared| decided.prepared_as(&prepared.what));
                 Ok(())
             }

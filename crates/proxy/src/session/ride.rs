@@ -86,7 +86,7 @@ impl Session {
         if self.worker.settings().statements_together < 2 {
             return None;
         }
-        let course = &self.course;
+        let state = &self.state;
         let decided = self.flight.decided.as_ref().filter(|decided| {
             decided.plan.kind == StatementKind::Select
                 && decided.is_plain_read()
@@ -97,9 +97,9 @@ impl Session {
         let digest = decided.digest()?;
         let is_usual = self.status.contains(StatusFlags::AUTOCOMMIT)
             && !self.status.contains(StatusFlags::IN_TRANSACTION)
-            && course.is_admitted
-            && course.pins.is_empty()
-            && course.gtids.is_none()
+            && state.is_admitted
+            && state.pins.is_empty()
+            && state.gtids.is_none()
             && !self.flight.taps.compares()
             && self.worker.rate_to_client().is_none();
         let kind = self.first_kind(input).ok().flatten();
@@ -124,10 +124,10 @@ impl Session {
     /// What the session would send.
     fn candidate(&self, kind: Kind, input: &[u8]) -> Option<Candidate> {
         if kind == Kind::Query {
-            return Some(self.course.candidate(input.into(), None));
+            return Some(self.state.candidate(input.into(), None));
         }
         let (command, execution) = self.execution(input)?;
-        Some(self.course.candidate(command, Some(Rc::new(execution))))
+        Some(self.state.candidate(command, Some(Rc::new(execution))))
     }
 
     /// The command is sent, or was with those of others.
@@ -146,7 +146,7 @@ impl Session {
         let Some(batched @ Batched { begun: Some(begun), .. }) = batched else { return };
         let is_marred =
             batched.is_marred
-                || self.course.ran.end.is_none_or(|end| {
+                || self.state.ran.end.is_none_or(|end| {
                     !matches!(end, End::Ok { warnings: 0, .. } | End::Eof { warnings: 0, .. })
                 });
         let time = begun.elapsed();
@@ -157,9 +157,9 @@ impl Session {
     /// gone: it is sent once more, alone. The connection belongs to the others.
     pub(super) fn say_alone(&mut self, command: Vec<u8>) {
         self.worker.counts.note(Counter::OnceMore);
-        let hostgroup = self.course.hostgroup;
-        self.course.pins.note(Mark::EndAll(Pin::Warnings), hostgroup);
-        self.course.ran = Ran::default();
+        let hostgroup = self.state.hostgroup;
+        self.state.pins.note(Mark::EndAll(Pin::Warnings), hostgroup);
+        self.state.ran = Ran::default();
         if let Some(backend) = &mut self.backend {
             // At MariaDB they outlive statements without tables, and are nobody's.
             backend.connection_mut().set_own_warnings(true);

@@ -11,11 +11,11 @@ use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::backlog::len_of_cut;
-use super::course::change::Change;
-use super::course::prepared::{NO_MODES, Preparing};
-use super::course::{Course, Loss};
 use super::decided::{Decided, Next};
 use super::execute::keeps_definitions;
+use super::state::change::Change;
+use super::state::prepared::{NO_MODES, Preparing};
+use super::state::{Loss, SessionState};
 use crate::backend::Backend;
 use crate::limits::PREPARED_BYTES_MAX;
 use crate::routing::Circumstances;
@@ -38,7 +38,7 @@ impl Session {
         let decided = if let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take()) {
             decided
         } else {
-            if let Some(trace) = &self.course.trace {
+            if let Some(trace) = &self.state.trace {
                 trace.clear();
             }
             self.decide(kind, input)?
@@ -53,12 +53,12 @@ impl Session {
     /// What is to be done with the command that `rest` begins with, if it may be sent before the
     /// one in front of it is answered.
     pub(super) fn goes_along(&mut self, kind: Kind, rest: &[u8]) -> Option<Decided> {
-        if self.course.trace.is_some() {
+        if self.state.trace.is_some() {
             // One after the other: there is one trace.
             return None;
         }
         let is_judged = matches!(kind, Kind::Query | Kind::StmtPrepare) || names_statement(kind);
-        if is_judged && !(self.has_one_way() && self.course.others.is_empty()) {
+        if is_judged && !(self.has_one_way() && self.state.others.is_empty()) {
             return None;
         }
         let decided = self.decide(kind, rest)?;
@@ -69,26 +69,26 @@ impl Session {
             || self.prepared_changes(kind, rest);
         // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
         // does not replace it.
-        let waits = changes || decided.asks_for_last() && self.course.ran.may_only_look();
+        let waits = changes || decided.asks_for_last() && self.state.ran.may_only_look();
         (!waits && self.is_here(&decided) && self.is_simple(kind, rest, &decided)).then_some(decided)
     }
 
     /// Whether all statements of the session go to one hostgroup, but for hints.
     pub(super) fn has_one_way(&self) -> bool {
-        let hostgroup = self.course.account.default_hostgroup;
+        let hostgroup = self.state.account.default_hostgroup;
         self.worker.routing.borrow().routes().are_trivial_for(hostgroup)
     }
 
     /// Whether the backend in use is where it goes, and knows what the client has set.
     fn is_here(&self, decided: &Decided) -> bool {
-        let course = &self.course;
+        let state = &self.state;
         decided.answer.is_none()
-            && decided.hostgroup == course.hostgroup
+            && decided.hostgroup == state.hostgroup
             && self
                 .backend
                 .as_ref()
                 .is_some_and(|backend| !backend.server().is_off() && !self.leaves(backend))
-            && course.applied == course.version()
+            && state.applied == state.version()
             && (decided.next == Next::Send || !self.has_setup())
     }
 
@@ -106,8 +106,8 @@ impl Session {
     #[inline]
     fn is_simple(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
         self.comes_alone(kind, input, decided)
-            && match (&self.course.prepared, kind) {
-                (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.course.hostgroup),
+            && match (&self.state.prepared, kind) {
+                (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.state.hostgroup),
                 _ if names_statement(kind) => self.is_known_here(kind, input),
                 _ => true,
             }
@@ -191,11 +191,11 @@ impl Session {
                         | Kind::ResetConnection
                         | Kind::ProcessInfo
                 );
-                let Course { hostgroup, account, .. } = &*self.course;
+                let SessionState { hostgroup, account, .. } = &*self.state;
                 let usual =
                     if is_anyones && self.backend.is_some() { *hostgroup } else { account.hostgroup() };
                 // Where a transaction is open, the status flags tell the client so.
-                let session = self.course.session(self.status);
+                let session = self.state.session(self.status);
                 Decided::plainly_to(session.transaction.unwrap_or(usual))
             }
         })
@@ -209,13 +209,13 @@ impl Session {
         asked: Option<AccessMode>,
         execute: bool,
     ) -> Decided {
-        let session = self.course.session(self.status);
+        let session = self.state.session(self.status);
         let at = self.circumstances(&session, asked, execute);
-        if let Some(trace) = &self.course.trace {
+        if let Some(trace) = &self.state.trace {
             trace.explained(self.explain(text, is_whole, &at));
         }
         let judged = self.worker.routing.borrow_mut().judge(text, is_whole, &at);
-        self.course.decide(judged, text, self.status)
+        self.state.decide(judged, text, self.status)
     }
 
     /// What a decision depends on besides the statement.
@@ -226,13 +226,13 @@ impl Session {
         execute: bool,
     ) -> Circumstances<'a> {
         Circumstances {
-            caller: &self.course.caller,
-            client_addr: &self.course.client_addr,
-            account: *self.course.account,
-            hints: self.course.hints,
+            caller: &self.state.caller,
+            client_addr: &self.state.client_addr,
+            account: *self.state.account,
+            hints: self.state.hints,
             session,
-            flag_in: self.course.flag_in,
-            reading: self.course.reading(self.status),
+            flag_in: self.state.flag_in,
+            reading: self.state.reading(self.status),
             asked,
             execute,
             mirror: None,
@@ -264,18 +264,18 @@ impl Session {
     /// Takes note of a command that is being sent to the backend.
     pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], is_whole: bool, decided: &mut Decided) {
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
-            self.course.ran.note(decided, !self.pipelined.is_empty());
+            self.state.ran.note(decided, !self.pipelined.is_empty());
         }
         if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex) {
-            self.course.note_multiplex(multiplex, decided);
+            self.state.note_multiplex(multiplex, decided);
         }
         if let Some(unseen) = decided.change.as_mut().and_then(|change| change.unseen.take()) {
-            self.course.note_unseen(unseen);
+            self.state.note_unseen(unseen);
         }
         match kind {
             Kind::Query => match decided.change.take() {
                 // The replies in front of its own say nothing of it: what it leaves counts at once.
-                Some(change) if !self.pipelined.is_empty() => self.course.note(change.marks),
+                Some(change) if !self.pipelined.is_empty() => self.state.note(change.marks),
                 Some(change) => self.propose(change),
                 None => {}
             },
@@ -292,7 +292,7 @@ impl Session {
                     // Prepared anew, what is here of it would be another statement.
                     preparing.forget_text();
                 }
-                self.course.prepared.get_or_insert_default().expect(preparing);
+                self.state.prepared.get_or_insert_default().expect(preparing);
                 if keeps_definitions(self.capabilities()) {
                     self.flight().taps.keep_definitions();
                 }
@@ -310,7 +310,7 @@ impl Session {
         }
         // The one before has not been answered. That it is in vain to stay does no harm.
         if let Some(before) = self.flight().proposed.replace(change) {
-            self.course.note(before.marks);
+            self.state.note(before.marks);
         }
     }
 
@@ -323,17 +323,17 @@ impl Session {
         if let Some(change) = change.as_mut().filter(|_| keeps_definitions(self.capabilities())) {
             change.without_definitions();
         }
-        self.course.note_prepared(change.as_deref(), decided.hostgroup);
+        self.state.note_prepared(change.as_deref(), decided.hostgroup);
         let shown = |digest| {
             let new = || self.digest_text(digest, text, decided);
             self.worker.counts.digests.text(digest).unwrap_or_else(new)
         };
         let digest_text = digest.map(shown).unwrap_or_default();
-        let (modes, meaning) = self.course.meaning_at(decided.hostgroup).unzip();
+        let (modes, meaning) = self.state.meaning_at(decided.hostgroup).unzip();
         let text = self.worker.texts.keep(text);
         let entry = text.as_ref().and_then(|text| {
             let Worker { ledger, texts, .. } = &*self.worker;
-            ledger.entry(&self.course.caller, text, digest.unwrap_or(0), texts)
+            ledger.entry(&self.state.caller, text, digest.unwrap_or(0), texts)
         });
         Preparing {
             text,
@@ -346,7 +346,7 @@ impl Session {
             digest_text,
             change: change.map(|change| *change),
             kill,
-            caller: Arc::clone(&self.course.caller),
+            caller: Arc::clone(&self.state.caller),
             screened: decided.screened,
         }
     }

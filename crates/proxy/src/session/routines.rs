@@ -12,8 +12,8 @@ use wire::codec::Reader;
 use wire::reply::Answer;
 
 use super::Session;
-use super::course::unjudged::{CODE, Code, Routine, Unjudged};
 use super::relations;
+use super::state::unjudged::{CODE, Code, Routine, Unjudged};
 use crate::backend::Reply;
 use crate::ending::Ending;
 use crate::limits::{ROUTINE_BYTES_MAX, ROUTINES_MAX, TABLES_MAX};
@@ -40,7 +40,7 @@ impl Session {
     /// that.
     #[inline]
     pub(super) fn may_judge(&self) -> bool {
-        self.course.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged))
+        self.state.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged))
     }
 
     /// Whether hidden code alone binds the session to its hostgroup, and its server can be asked
@@ -51,14 +51,14 @@ impl Session {
         // about tables it is ended.
         let is_outside = !self.status.contains(StatusFlags::IN_TRANSACTION)
             && (self.status.contains(StatusFlags::AUTOCOMMIT) || unjudged.has_only_tables());
-        hostgroup == self.course.hostgroup
+        hostgroup == self.state.hostgroup
             && (self.worker.settings().judge_routines || unjudged.has_only_tables())
             && self.flight.decided.is_none()
             && self.io.backlog.is_empty()
             && self.backend.is_some()
             && is_outside
             // Whoever is bound by more would not be free, and warnings would be gone.
-            && self.course.pins.holds_only(&CODE, hostgroup)
+            && self.state.pins.holds_only(&CODE, hostgroup)
             // Sessions that have one connection to one server need not know.
             && (self.shares(hostgroup) || !self.has_one_way())
     }
@@ -66,7 +66,7 @@ impl Session {
     /// Asks about the routines and tables, and about those that these use. If none leaves anything,
     /// they do not bind the session any more.
     pub(super) async fn judge_routines(&mut self) -> Result<(), Ending> {
-        let Some(unjudged) = self.course.unjudged.take() else { return Ok(()) };
+        let Some(unjudged) = self.state.unjudged.take() else { return Ok(()) };
         let hostgroup = unjudged.hostgroup;
         let (mut all, age) = unjudged.take();
         let age = age + UNALTERED_MIN;
@@ -113,10 +113,10 @@ impl Session {
         // A server that has been in another schema and back knows the character set of this one
         // again, which a reset had taken away.
         let is_here = |code: &Code| match code {
-            Code::Routine(routine) => routine.schema.as_bytes() == self.course.caller.schema(),
+            Code::Routine(routine) => routine.schema.as_bytes() == self.state.caller.schema(),
             Code::Behind(_) => true,
         };
-        if self.course.was_reset && !all.iter().all(is_here) {
+        if self.state.was_reset && !all.iter().all(is_here) {
             return Ok(());
         }
         self.end_pins_of_code(hostgroup);
@@ -125,7 +125,7 @@ impl Session {
 
     fn end_pins_of_code(&mut self, hostgroup: u32) {
         for pin in CODE {
-            self.course.pins.note(Mark::EndAll(pin), hostgroup);
+            self.state.pins.note(Mark::EndAll(pin), hostgroup);
         }
     }
 
@@ -174,7 +174,7 @@ impl Session {
     }
 
     fn note_behind(&self, relation: &Relation, behind: Behind) {
-        let whose = self.whose(self.course.hostgroup);
+        let whose = self.whose(self.state.hostgroup);
         self.worker.relations.note(whose, relation, behind, self.worker.unix_s());
     }
 
@@ -187,7 +187,7 @@ impl Session {
         self.hide_last_result();
         let row = replies.first().and_then(Reply::only_row).map(texts).unwrap_or_default();
         let mut numbers = row.iter();
-        let counted = &mut self.course.counted;
+        let counted = &mut self.state.counted;
         if let Some(changed) = numbers.next().and_then(|text| text.parse().ok()) {
             counted.changed = unknown.changed.unwrap_or(changed);
         }

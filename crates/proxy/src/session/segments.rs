@@ -20,11 +20,11 @@ use wire::reply::{End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::again::{Refused, may_be_hidden, refused};
-use super::course::Course;
-use super::course::settle::RanAt;
 use super::flight::Flight;
 use super::io::Io;
 use super::pipelined::{Pipelined, Step};
+use super::state::SessionState;
+use super::state::settle::RanAt;
 use crate::backend::{Backend, Crossed, Owner, Progress, Segment};
 use crate::client::login::Identity;
 use crate::control::Control;
@@ -43,7 +43,7 @@ pub(super) struct At<'a> {
     pub(super) control: &'a Control,
     pub(super) identity: &'a Identity,
     pub(super) backend: &'a mut Backend,
-    pub(super) course: &'a mut Course,
+    pub(super) state: &'a mut SessionState,
     pub(super) flight: &'a mut Flight,
     pub(super) io: &'a mut Io,
     pub(super) status: &'a mut StatusFlags,
@@ -104,7 +104,7 @@ impl At<'_> {
         self.tell_end(&part);
         let output = self.rewrite(&part, before.is_between_packets);
         if let Event::Done(Outcome { end: End::Err { .. }, .. }) = part.event {
-            self.course.note_failed(part.is_whole.then_some(&*output));
+            self.state.note_failed(part.is_whole.then_some(&*output));
         }
         self.io.send(cx, &output).map_err(|_| Wrong::ClientLeft)?;
         match part.event {
@@ -117,7 +117,7 @@ impl At<'_> {
     /// Whether a segment passes no tap but those that see only ends.
     #[inline]
     fn is_plain(&self) -> bool {
-        self.flight.taps.is_empty() && self.course.gtids.is_none()
+        self.flight.taps.is_empty() && self.state.gtids.is_none()
     }
 
     /// Shows a segment to the taps that few replies have; `read` ends with it.
@@ -149,7 +149,7 @@ impl At<'_> {
     /// The part without what the server was asked to tell for the proxy alone.
     #[inline]
     fn without_trackers<'a>(&mut self, part: &Part<'a>) -> Cow<'a, [u8]> {
-        let Some(gtids) = &mut self.course.gtids else { return part.bytes.into() };
+        let Some(gtids) = &mut self.state.gtids else { return part.bytes.into() };
         let cut = self.backend.connection().last_reply().filter(|_| part.event == Event::More);
         let cut = cut.map_or(0, ReplyScanner::cut_len);
         gtids.trackers.pass(part.bytes, cut).map_or(part.bytes.into(), Cow::from)
@@ -164,7 +164,7 @@ impl At<'_> {
         between_packets: bool,
     ) -> Cow<'a, [u8]> {
         match outcome.end {
-            End::Ok { .. } if self.course.overheard.is_some() => self.with_transaction(told),
+            End::Ok { .. } if self.state.overheard.is_some() => self.with_transaction(told),
             End::Err { code } => self.in_other_words(code, &told, between_packets).map_or(told, Cow::from),
             _ => told,
         }
@@ -179,9 +179,9 @@ impl At<'_> {
         let len = len.filter(|_| matches!(told, Cow::Borrowed(_)));
         let caps = self.identity.capabilities;
         let with =
-            len.zip(self.course.overheard.as_ref()).and_then(|(len, one)| one.told_in(&told, len, caps));
+            len.zip(self.state.overheard.as_ref()).and_then(|(len, one)| one.told_in(&told, len, caps));
         let Some(with) = with else { return told };
-        self.course.overheard = None;
+        self.state.overheard = None;
         with.into()
     }
 
@@ -191,10 +191,10 @@ impl At<'_> {
         match code {
             NO_SUCH_THREAD => errors::of_unknown_session(packets),
             NO_OPEN_CURSOR => {
-                let (registry, hostgroup) = (self.course.prepared.as_ref(), self.course.hostgroup);
+                let (registry, hostgroup) = (self.state.prepared.as_ref(), self.state.hostgroup);
                 let told = errors::of_own_statement(packets, |id| registry?.client_id_of(id, hostgroup));
                 // Commands behind it may have asked about it already.
-                self.course.set_retold(told.is_some() && self.pipelined.is_empty());
+                self.state.set_retold(told.is_some() && self.pipelined.is_empty());
                 told
             }
             INTERRUPTED if self.control.is_overdue() && between_packets => {
@@ -288,7 +288,7 @@ impl At<'_> {
     pub(super) fn refused(&self, part: &Part<'_>) -> Option<Box<Refused>> {
         let caps = self.identity.capabilities;
         let may_be = part.is_whole && !self.flight.taps.compares();
-        may_be.then(|| refused(self.course, self.control, *self.status, caps, part)).flatten()
+        may_be.then(|| refused(self.state, self.control, *self.status, caps, part)).flatten()
     }
 
     /// Tells those who count of an end that they were not told of.
@@ -303,9 +303,9 @@ impl At<'_> {
     fn go_on(&mut self, outcome: Outcome) -> bool {
         let Some(next) = self.pipelined.pop() else { return false };
         let link = self.backend.connection();
-        self.course.settle(self.flight, self.identity, outcome, link.warned(), RanAt::from(link));
-        note(self.status, self.course, outcome);
-        work_at(self.control, self.course, &next);
+        self.state.settle(self.flight, self.identity, outcome, link.warned(), RanAt::from(link));
+        note(self.status, self.state, outcome);
+        work_at(self.control, self.state, &next);
         true
     }
 
@@ -314,7 +314,7 @@ impl At<'_> {
     fn note_definitions(&mut self, bytes: &[u8]) {
         if self.flight.taps.keeps_definitions()
             && self.control.running.kind() == Some(Kind::StmtPrepare)
-            && let Some(registry) = &mut self.course.prepared
+            && let Some(registry) = &mut self.state.prepared
         {
             registry.hear(bytes);
         }
@@ -332,13 +332,13 @@ impl At<'_> {
             self.note_columns(!self.is_untold(outcome));
         }
         if self.control.running.kind() == Some(Kind::StmtPrepare)
-            && let Some(registry) = &mut self.course.prepared
+            && let Some(registry) = &mut self.state.prepared
         {
             let prepared = self.backend.connection().last_reply().and_then(ReplyScanner::prepared);
             if let Some(prepared) = &prepared {
                 self.control.running.set_statement(prepared.id);
             }
-            let known = registry.answered(self.course.hostgroup, prepared);
+            let known = registry.answered(self.state.hostgroup, prepared);
             if let Some(prepared) = prepared {
                 self.backend.connection_mut().statements_mut().note(prepared, known.unwrap_or_default());
             }
@@ -352,17 +352,17 @@ impl At<'_> {
         let running = &self.control.running;
         if running.kind() == Some(Kind::StmtExecute)
             && let Some(columns) = self.backend.connection().last_reply().and_then(ReplyScanner::columns)
-            && let Some(registry) = &mut self.course.prepared
-            && let Some(prepared) = registry.at(running.statement(), self.course.hostgroup)
+            && let Some(registry) = &mut self.state.prepared
+            && let Some(prepared) = registry.at(running.statement(), self.state.hostgroup)
         {
-            prepared.note_columns(self.course.hostgroup, columns, is_told);
+            prepared.note_columns(self.state.hostgroup, columns, is_told);
         }
     }
 
     /// Takes note of the transaction that a packet tells, if anybody wants to know: one behind
     /// which a scan of `read` has stopped.
     fn collect(&mut self, event: Event, read: &[u8]) {
-        let Some(gtids) = &mut self.course.gtids else { return };
+        let Some(gtids) = &mut self.state.gtids else { return };
         let is_told = match event {
             Event::Changed => true,
             Event::Done(outcome) => {
@@ -373,7 +373,7 @@ impl At<'_> {
         let len = self.backend.connection().last_reply().and_then(ReplyScanner::last_len);
         let len = len.filter(|_| is_told);
         if let Some(gtid) = len.and_then(|len| gtids.trackers.look(read, len)) {
-            gtids.note(self.course.hostgroup, gtid);
+            gtids.note(self.state.hostgroup, gtid);
             self.worker.counts.note(Counter::GtidCollected);
             if self.worker.settings().logs.policy.is_any() {
                 self.control.running.set_gtid(&gtid);
@@ -392,13 +392,13 @@ impl At<'_> {
 }
 
 /// The server works at this command now, which was sent with the one before.
-pub(super) fn work_at(control: &Control, course: &mut Course, next: &Step) {
-    course.ran.work_at(next.statement);
+pub(super) fn work_at(control: &Control, state: &mut SessionState, next: &Step) {
+    state.ran.work_at(next.statement);
     control.running.go_on(next.measured, &next.also, Instant::now());
 }
 
 /// What the end of an answer says about the session, which has taken note of it.
-pub(super) fn note(status: &mut StatusFlags, course: &Course, outcome: Outcome) {
+pub(super) fn note(status: &mut StatusFlags, state: &SessionState, outcome: Outcome) {
     match outcome.end {
         // The server has rolled the transaction back; an ERR packet carries no status that would
         // say so.
@@ -406,5 +406,5 @@ pub(super) fn note(status: &mut StatusFlags, course: &Course, outcome: Outcome) 
         // That the session has changed is said of one packet.
         _ => *status = outcome.status().unwrap_or(*status) - StatusFlags::SESSION_STATE_CHANGED,
     }
-    *status = course.status(*status);
+    *status = state.status(*status);
 }

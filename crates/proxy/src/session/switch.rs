@@ -10,7 +10,7 @@ use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
 
 use super::Session;
-use super::course::{Loss, Other, Said};
+use super::state::{Loss, Other, Said};
 use crate::backend::{
     AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Setup, part, query,
 };
@@ -30,15 +30,15 @@ impl Session {
         hostgroup: u32,
         full: Full,
     ) -> Result<Result<(), AcquireError>, Ending> {
-        if self.course.hostgroup != hostgroup {
+        if self.state.hostgroup != hostgroup {
             if self.may_leave_diagnostics() {
                 Box::pin(self.leave_diagnostics()).await?;
             }
             self.put_aside();
-            self.course.hostgroup = hostgroup;
+            self.state.hostgroup = hostgroup;
             self.control.about.set_hostgroup(hostgroup);
             self.take_up(hostgroup).await?;
-            if let Some(error) = self.course.rolled_back.take() {
+            if let Some(error) = self.state.rolled_back.take() {
                 return Ok(Err(AcquireError::Proxy(*error)));
             }
         }
@@ -55,19 +55,19 @@ impl Session {
         }
         let is_borrowed = self.backend.is_none();
         if is_borrowed {
-            self.course.applied = 0;
+            self.state.applied = 0;
             let is_new = match self.borrow_backend(hostgroup, full).await? {
                 Ok(is_new) => is_new,
                 Err(why) => return Ok(Err(why)),
             };
             if is_new
-                && self.course.was_reset
+                && self.state.was_reset
                 && let Err(why) = self.reset_new().await?
             {
                 return Ok(Err(why));
             }
         }
-        if self.course.applied != self.course.version() {
+        if self.state.applied != self.state.version() {
             return self.say_settings().await;
         }
         if !is_borrowed && self.has_setup() && self.flight.ahead != Ahead::All {
@@ -80,7 +80,7 @@ impl Session {
     /// Resets a connection that was just opened: its login has set what the client had before it
     /// reset its own.
     async fn reset_new(&mut self) -> Result<Result<(), AcquireError>, Ending> {
-        let (said, version) = self.course.before_reset();
+        let (said, version) = self.state.before_reset();
         let mut commands: Vec<_> = said.into_iter().map(|said| self.command(said)).collect();
         commands.push((vec![Kind::ResetConnection as u8], Answer::Single));
         match self.internal_query(&commands).await? {
@@ -92,20 +92,20 @@ impl Session {
                 }
             }
         }
-        self.course.applied = version;
+        self.state.applied = version;
         Ok(Ok(()))
     }
 
     /// The connection in use is in use no more.
     fn put_aside(&mut self) {
         self.note_ran();
-        let (hostgroup, applied, status) = (self.course.hostgroup, self.course.applied, self.status);
+        let (hostgroup, applied, status) = (self.state.hostgroup, self.state.applied, self.status);
         let is_free = self.shares(hostgroup) && self.pin().is_none() && self.is_as_it_seems();
         if let Some(backend) = self.backend.take() {
             if is_free {
                 self.lay_one_aside(hostgroup, backend, applied, status);
             } else {
-                self.course.others.push(Other { hostgroup, backend, applied, status });
+                self.state.others.push(Other { hostgroup, backend, applied, status });
             }
         }
         self.status &= OF_SESSION;
@@ -114,18 +114,18 @@ impl Session {
     /// Takes the connection to this hostgroup that was put aside, if there is one and its server
     /// has not closed it.
     async fn take_up(&mut self, hostgroup: u32) -> Result<(), Ending> {
-        let Some(at) = self.course.others.iter().position(|other| other.hostgroup == hostgroup) else {
+        let Some(at) = self.state.others.iter().position(|other| other.hostgroup == hostgroup) else {
             self.take_back();
             self.control.about.set_backend(self.backend.as_ref());
             return Ok(());
         };
-        let mut other = self.course.others.swap_remove(at);
+        let mut other = self.state.others.swap_remove(at);
         let input = poll_fn(|cx| Poll::Ready(other.backend.connection_mut().poll_input(cx))).await;
         if input.is_ready() {
             return self.lose_other(&other, Gone::Closed);
         }
         self.status = other.status;
-        self.course.applied = other.applied;
+        self.state.applied = other.applied;
         self.control.about.set_backend(Some(&other.backend));
         self.backend = Some(other.backend);
         Ok(())
@@ -133,7 +133,7 @@ impl Session {
 
     /// Says at the backend what it has not heard yet of what the client has set.
     async fn say_settings(&mut self) -> Result<Result<(), AcquireError>, Ending> {
-        let missing = self.course.missing();
+        let missing = self.state.missing();
         for said in &missing {
             match said {
                 Said::Schema(_) => self.note_at_server(Kind::InitDb),
@@ -145,7 +145,7 @@ impl Session {
         }
         let commands: Vec<_> = missing.into_iter().map(|said| (said.purpose(), self.command(said))).collect();
         if self.may_send_ahead(&commands) {
-            self.course.applied = self.course.version();
+            self.state.applied = self.state.version();
             let setup = Setup::new(Vec::new(), commands, self.capabilities(), None);
             if let Some(backend) = &mut self.backend {
                 backend.connection_mut().set_setup(setup);
@@ -164,7 +164,7 @@ impl Session {
             let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default();
             return Ok(Err(AcquireError::Server(payload.to_vec())));
         }
-        self.course.applied = self.course.version();
+        self.state.applied = self.state.version();
         if let Some(backend) = &self.backend {
             let (server, user) = (backend.server().id(), &self.identity.account.user.name);
             for (payload, _) in &commands {
@@ -184,7 +184,7 @@ impl Session {
         let user = &self.identity.account.user.name;
         let is_known = |purpose: Purpose, payload: &[u8]| {
             purpose == Purpose::Tracking
-                || self.course.applied > 0 && self.worker.taken.has(server, user, payload, link.opened())
+                || self.state.applied > 0 && self.worker.taken.has(server, user, payload, link.opened())
         };
         let is_known = |(purpose, (payload, _)): &(Purpose, InternalQuery)| {
             self.flight.ahead.has(*purpose) && is_known(*purpose, payload)
@@ -215,12 +215,12 @@ impl Session {
         self.to_backend = crate::relay::Parked::default();
         self.control.about.set_backend(None);
         self.status &= OF_SESSION;
-        self.course.forget_left_at(self.course.hostgroup);
+        self.state.forget_left_at(self.state.hostgroup);
         self.control.set_pin(None, self.worker.now());
     }
 
     pub(super) fn forget_prepared(&mut self, hostgroup: u32) {
-        if let Some(registry) = &mut self.course.prepared {
+        if let Some(registry) = &mut self.state.prepared {
             registry.forget_hostgroup(hostgroup);
         }
     }
@@ -231,20 +231,20 @@ impl Session {
         let mut packet = Vec::new();
         put_message(&mut packet, 0, &payload);
         self.note_at_server(Kind::StmtClose);
-        if let Some(backend) = self.backend.as_mut().filter(|_| hostgroup == self.course.hostgroup) {
+        if let Some(backend) = self.backend.as_mut().filter(|_| hostgroup == self.state.hostgroup) {
             backend.connection_mut().statements_mut().close(known_as);
             return poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &packet))).await;
         }
-        let other = self.course.others.iter().position(|other| other.hostgroup == hostgroup);
+        let other = self.state.others.iter().position(|other| other.hostgroup == hostgroup);
         let Some(at) = other else {
             self.close_at_kept(hostgroup, known_as, &packet);
             return Ok(());
         };
-        let mut other = self.course.others.swap_remove(at);
+        let mut other = self.state.others.swap_remove(at);
         let link = other.backend.connection_mut();
         link.statements_mut().close(known_as);
         match poll_fn(|cx| Poll::Ready(link.poll_write(cx, &packet))).await {
-            Poll::Ready(Ok(n)) if n == packet.len() => self.course.others.push(other),
+            Poll::Ready(Ok(n)) if n == packet.len() => self.state.others.push(other),
             // What has taken a part of a command, or none of it, is not to be used again.
             _ => self.lose_other(&other, Gone::Closed)?,
         }
@@ -254,7 +254,7 @@ impl Session {
     /// The same over a connection that others may have, if nobody has it yet. What has taken a part
     /// of a command is not silent, and nobody gets it.
     fn close_at_kept(&self, hostgroup: u32, known_as: u32, packet: &[u8]) {
-        let Some(aside) = self.course.aside.iter().find(|aside| aside.hostgroup == hostgroup) else { return };
+        let Some(aside) = self.state.aside.iter().find(|aside| aside.hostgroup == hostgroup) else { return };
         self.worker.kept.with(aside.ticket, |backend| {
             let mut cx = Context::from_waker(Waker::noop());
             let link = backend.connection_mut();
@@ -268,7 +268,7 @@ impl Session {
 
     /// Says goodbye to the servers whose connections are not in use, and closes them.
     pub(super) fn leave_others(&mut self) {
-        for other in std::mem::take(&mut self.course.others) {
+        for other in std::mem::take(&mut self.state.others) {
             part(other.backend);
         }
     }

@@ -38,7 +38,7 @@ impl Session {
                 Some(explanation) => Told::Rows(explanation.rows()),
                 None => Told::Refused(ClientError::NothingToExplain),
             },
-            Ask::Trace { json } => match &self.course.trace {
+            Ask::Trace { json } => match &self.state.trace {
                 Some(trace) if json => Told::Json("EXPLAIN", trace.json()),
                 Some(trace) => Told::Rows(trace.rows()),
                 None => Told::Refused(ClientError::NotTraced),
@@ -46,8 +46,8 @@ impl Session {
             Ask::Internals => Told::Json("session_info", self.internals()),
             Ask::UnknownInternal => Told::Refused(ClientError::UnknownInternal),
             Ask::Tracing(on) => {
-                if on != self.course.trace.is_some() {
-                    self.course.trace = on.then(Box::default);
+                if on != self.state.trace.is_some() {
+                    self.state.trace = on.then(Box::default);
                 }
                 Told::Done
             }
@@ -75,7 +75,7 @@ impl Session {
     fn explain_backlog(&self, from: usize) -> Option<Explanation> {
         let payload = self.io.whole_front()?;
         let text = self.statement(payload).get(from..)?;
-        let session = self.course.session(self.status);
+        let session = self.state.session(self.status);
         self.explain(text, true, &self.circumstances(&session, self.asked(payload), false))
     }
 
@@ -105,7 +105,7 @@ impl Session {
     /// The server of the connection in use, if something binds the session to it: no other one is
     /// looked at then.
     fn bound_to(&self, hostgroup: u32) -> Option<Candidate> {
-        let backend = self.backend.as_ref().filter(|_| hostgroup == self.course.hostgroup)?;
+        let backend = self.backend.as_ref().filter(|_| hostgroup == self.state.hostgroup)?;
         let reason = format!("the session's connection, to which it is bound: {}", self.pin()?.name());
         Some(Candidate { server: backend.server().endpoint().to_string(), taken: true, reason })
     }

@@ -22,14 +22,14 @@ impl Session {
     /// The statement that ran has set this variable to what the server knows: asks, if somebody
     /// could want to know.
     pub(super) async fn ask_what_is_set(&mut self, name: &str) -> Result<(), Ending> {
-        let hostgroup = self.course.hostgroup;
+        let hostgroup = self.state.hostgroup;
         // Sessions that have one connection to one server need not know.
         let matters = self.shares(hostgroup) || !self.has_one_way();
         // The question would take away what the client may ask for, or be told as a part of its
         // transaction.
         let hides = [Pin::Warnings, Pin::FoundRows, Pin::Prepare]
             .iter()
-            .any(|pin| self.course.pins.holds(*pin, hostgroup))
+            .any(|pin| self.state.pins.holds(*pin, hostgroup))
             || self.status.contains(StatusFlags::IN_TRANSACTION);
         if !matters || hides || self.backend.is_none() {
             return Ok(());
@@ -43,7 +43,7 @@ impl Session {
             set::of_told(name, value, is_number)
         });
         if let Some(setting) = told {
-            self.course.note_told(&self.identity, setting);
+            self.state.note_told(&self.identity, setting);
             self.note_own_limit();
         }
         Ok(())

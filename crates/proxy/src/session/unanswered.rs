@@ -130,7 +130,7 @@ impl Sent {
 mod tests {
     use super::*;
     use crate::routing::{Reading, plan};
-    use crate::session::course::change::{At, Change};
+    use crate::session::state::change::{At, Change};
 
     /// A statement that was sent alone, with autocommit.
     fn sent(sql: &str, in_transaction: bool) -> Sent {

@@ -97,16 +97,16 @@ impl Session {
     pub(super) async fn reach_with_begin(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
         match self.bracket_in_backlog() {
             // Servers commit a transaction when another one begins: this one is empty.
-            Some(Bracket::Begin) => self.course.begins_later = false,
+            Some(Bracket::Begin) => self.state.begins_later = false,
             Some(Bracket::End) => {
-                self.course.begins_later = false;
+                self.state.begins_later = false;
                 self.status -= StatusFlags::IN_TRANSACTION;
                 return Err(self.answer_bracket().await);
             }
             None => {}
         }
         let status = self.status;
-        if !self.course.begins_later {
+        if !self.state.begins_later {
             self.status -= StatusFlags::IN_TRANSACTION;
             return Box::pin(self.reach(decided)).await;
         }
@@ -117,7 +117,7 @@ impl Session {
         };
         match reached {
             Ok(()) => {
-                self.course.begins_later = false;
+                self.state.begins_later = false;
                 Ok(decided.hostgroup)
             }
             Err(why) => {
@@ -134,7 +134,7 @@ impl Session {
 
     /// Whether the transaction of the session has not begun at a server.
     pub(super) fn begins_later(&self) -> bool {
-        self.course.begins_later
+        self.state.begins_later
     }
 
     /// Says the `BEGIN` that was answered here.
@@ -152,8 +152,8 @@ impl Session {
 
     /// How the command in the backlog is done without a writer.
     fn without_writer(&self, decided: &Decided) -> Without {
-        let account = &*self.course.account;
-        let session = self.course.session(self.status);
+        let account = &*self.state.account;
+        let session = self.state.session(self.status);
         let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
         let writer = account.default_hostgroup;
         if is_bound || account.listener.is_some() || decided.hostgroup != writer {
@@ -184,7 +184,7 @@ impl Session {
                 session.autocommit && self.text_in_backlog().is_some_and(is_shown_anywhere)
             }
             Some(StatementKind::Commit | StatementKind::Rollback) => {
-                let chains = self.course.settings().any(|(name, _)| name == COMPLETION_TYPE);
+                let chains = self.state.settings().any(|(name, _)| name == COMPLETION_TYPE);
                 bracket == Some(Bracket::End) && !chains
             }
             Some(_) => false,
@@ -210,7 +210,7 @@ impl Session {
 
     /// Answers the `BEGIN` in the backlog; the writer gets it later.
     async fn begin_later(&mut self) -> Stop {
-        self.course.begins_later = true;
+        self.state.begins_later = true;
         self.status |= StatusFlags::IN_TRANSACTION;
         self.answer_bracket().await
     }

@@ -2,8 +2,8 @@
 //! what it has prepared.
 //!
 //! A session has at most one connection in each hostgroup. The one in use is the session's
-//! `backend`; the others wait here ([`others`](Course::others)). What the client sets is said again
-//! at a server that does not know it yet ([`Settings`]); what cannot be said again keeps the
+//! `backend`; the others wait here ([`others`](SessionState::others)). What the client sets is said
+//! again at a server that does not know it yet ([`Settings`]); what cannot be said again keeps the
 //! session where it is.
 //!
 //! - [`change`](mod@change): what a statement changes for those behind it; [`settle`]: whether it
@@ -62,7 +62,7 @@ const SETS_LAST_ID: Effects = Effects::LAST_INSERT_ID.union(Effects::SETS_LAST_I
 /// What a session knows about where its statements go.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
-pub(super) struct Course {
+pub(super) struct SessionState {
     /// Whom the rules see.
     pub(super) caller: Arc<Caller>,
     /// The client's address, without its port.
@@ -158,7 +158,7 @@ pub(super) struct Aside {
     pub(super) status: StatusFlags,
 }
 
-impl Course {
+impl SessionState {
     /// The beginning: the client has just logged in.
     pub(super) fn new(identity: &Identity, beginning: Beginning) -> Self {
         let Beginning { account, caller, passport, settings } = beginning;
@@ -449,7 +449,7 @@ mod tests {
 
     /// Thousands of clients have one and wait. The allocator's next size is a fifth larger.
     #[test]
-    fn a_course_stays_small() {
-        assert!(size_of::<Course>() <= 320, "it has {} bytes", size_of::<Course>());
+    fn a_state_stays_small() {
+        assert!(size_of::<SessionState>() <= 320, "it has {} bytes", size_of::<SessionState>());
     }
 }

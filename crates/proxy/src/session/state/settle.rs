@@ -12,7 +12,7 @@ use wire::{Capabilities, StatusFlags};
 
 use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use super::unjudged::{CODE, Calls, Unjudged, is_of_code};
-use super::{Course, Ran, TWO_BYTE_QUOTES};
+use super::{Ran, SessionState, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
 use crate::backend::{Connection, Reply};
 use crate::client::login::Identity;
@@ -44,7 +44,7 @@ impl From<&Connection> for RanAt {
     }
 }
 
-impl Course {
+impl SessionState {
     /// What a rule says about sharing the connection on which a statement runs.
     pub(in crate::session) fn note_multiplex(&mut self, multiplex: Multiplex, decided: &mut Decided) {
         match multiplex {

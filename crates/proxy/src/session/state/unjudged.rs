@@ -7,7 +7,7 @@ use sql::Modes;
 use sql::routine::{Called, Kind, called};
 use tokio::time::Instant;
 
-use super::Course;
+use super::SessionState;
 use crate::limits::{ROUTINES_MAX, TABLES_MAX};
 use crate::relations::Relation;
 use crate::routing::Reading;
@@ -135,7 +135,7 @@ impl Unjudged {
     }
 }
 
-impl Course {
+impl SessionState {
     /// A statement is on its way with tables of which this is all that is known.
     pub(in crate::session) fn note_unseen(&mut self, unseen: Unseen) {
         let calls = match unseen {
