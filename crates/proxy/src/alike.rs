@@ -14,6 +14,7 @@ use crate::client::login::Identity;
 use crate::limits::ALIKE_MAX;
 use crate::state::gtids::Tracking;
 use crate::state::{Setting, Settings};
+use crate::users::Options;
 
 /// What a session begins with.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ impl Alike {
 /// `settings`, and what the sessions of this client begin with; nothing if that is nothing.
 pub(crate) fn with_first(identity: &Identity, settings: &Settings) -> Option<Settings> {
     let user = &identity.account.user;
-    let isolation = user.isolation.filter(|_| !user.fast_forward);
+    let isolation = user.isolation.filter(|_| !user.has(Options::FAST_FORWARD));
     let tracked = identity.tracking().by_default.then(|| Tracking::with_first(settings));
     let Some(level) = isolation else { return tracked };
     let mut settings = tracked.unwrap_or_else(|| settings.clone());

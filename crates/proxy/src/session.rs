@@ -108,9 +108,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use querylog::{AuditEvent, Port};
+use wire::Capabilities;
 use wire::command::Kind;
 use wire::reply::Answer;
-use wire::{Capabilities, StatusFlags};
 
 use crate::audit;
 use crate::backend::Backend;
@@ -144,22 +144,8 @@ pub(crate) struct Session {
     flight: Flight,
     to_backend: Parked,
     pipelined: Pipelined,
-    /// The connection's status, as the backend told it last.
-    status: StatusFlags,
-    past: Past,
     /// How often the client was refused as another user.
     refused_changes: u8,
-}
-
-/// What the session has done before that matters for later commands.
-#[derive(Debug, Default)]
-struct Past {
-    /// It has prepared a statement that may ask the client for a file.
-    prepared_load: bool,
-    /// It has prepared a KILL that may be of a session of the proxy.
-    prepared_kill: bool,
-    /// It has called itself a replica, which its server remembers as long as the connection lasts.
-    is_replica: bool,
 }
 
 /// The beginning of a session.
@@ -181,7 +167,9 @@ impl Session {
         let mut state = state_of(&worker, &identity);
         state.is_admitted = identity.backend.is_some();
         let first_status = |backend: &Backend| backend.connection().first_status();
-        let status = identity.backend.as_ref().map_or(StatusFlags::AUTOCOMMIT, first_status);
+        if let Some(status) = identity.backend.as_ref().map(first_status) {
+            state.link.status = status;
+        }
         Self {
             worker,
             control,
@@ -192,8 +180,6 @@ impl Session {
             identity,
             to_backend: Parked::default(),
             pipelined: Pipelined::default(),
-            status,
-            past: Past::default(),
             refused_changes: 0,
         }
     }
@@ -299,7 +285,7 @@ impl Session {
     }
 
     fn is_in_transaction(&self) -> bool {
-        self.status.contains(StatusFlags::IN_TRANSACTION)
+        self.state.link.in_transaction()
     }
 
     /// The client may have set how long it may be idle.

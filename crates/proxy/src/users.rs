@@ -14,7 +14,7 @@ use crate::limits::DECOYS_MAX;
 use crate::random;
 use observe::rows::UserConnections;
 
-pub(crate) use user::User;
+pub(crate) use user::{Options, User};
 
 /// All users, by name.
 #[derive(Debug)]

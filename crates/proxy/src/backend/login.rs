@@ -19,7 +19,7 @@ use crate::keys;
 use crate::random;
 use crate::sock::Sock;
 use crate::sock::tls::HandshakeError;
-use crate::users::User;
+use crate::users::{Options, User};
 use crate::worker::Worker;
 
 /// Capabilities that change what the server sends or how it reads statements: a client that has
@@ -65,7 +65,7 @@ pub(super) async fn log_in(
     identity: &Identity,
 ) -> Result<(u32, Greeted), OpenError> {
     let user = &identity.account.user;
-    if !user.for_servers {
+    if !user.has(Options::FOR_SERVERS) {
         let name = String::from_utf8_lossy(&user.name);
         return Err(OpenError::Login(format!("user '{name}' has no row with backend = 1 in mysql_users")));
     }
@@ -105,7 +105,7 @@ pub(super) async fn log_in(
         converse(&mut exchange, login, user, &secret, capabilities).await?;
         finish(exchange)?;
     }
-    if !user.is_own {
+    if !user.is_of_monitor() {
         worker.shared.servers.note_login(&target.endpoint, user, &secret);
     }
     let greeted = Greeted {

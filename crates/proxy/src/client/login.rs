@@ -36,7 +36,7 @@ use crate::sock::Sock;
 use crate::sock::tls::{HandshakeError, Role};
 use crate::state::gtids::Tracking;
 use crate::state::trackers::Keeps;
-use crate::users::User;
+use crate::users::{Options, User};
 use crate::worker::Worker;
 
 /// Who a client is, and what it asked for at its login.
@@ -81,7 +81,7 @@ impl Identity {
     /// take out what they tell.
     pub(crate) fn tracking(&self) -> Tracking {
         let Tracking { by_default, for_clients } = self.tracking;
-        Tracking { by_default: by_default && !self.account.user.fast_forward, for_clients }
+        Tracking { by_default: by_default && !self.account.user.has(Options::FAST_FORWARD), for_clients }
     }
 
     /// What is agreed on with its servers: what it has asked for, and what the proxy keeps for

@@ -12,7 +12,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::random;
 use crate::refusals::Reason;
-use crate::users::User;
+use crate::users::{Options, User};
 
 /// A proof that a user asks to be checked: the parts that a login and `COM_CHANGE_USER` have in
 /// common.
@@ -68,7 +68,7 @@ impl Dialogue<'_> {
         if user.is_decoy() {
             return Err(self.deny(&claim, Reason::UnknownUser));
         }
-        if user.use_ssl && !self.exchange.is_encrypted() {
+        if user.has(Options::USE_SSL) && !self.exchange.is_encrypted() {
             // The same words as for a wrong password, which is not to be tried out this way either.
             return Err(self.deny(&claim, Reason::NoTls));
         }

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::Control;
 use crate::document::Value::List;
 use crate::document::{Form, Value, ms, object, plain, text};
+use crate::users::Options;
 use observe::rows::SessionStats;
 
 impl Control {
@@ -25,8 +26,8 @@ impl Control {
         if let Some(user) = self.about.user() {
             members.extend([
                 ("default_hostgroup", plain(user.default_hostgroup)),
-                ("transaction_persistent", plain(user.transaction_persistent)),
-                ("fast_forward", plain(user.fast_forward)),
+                ("transaction_persistent", plain(user.has(Options::TRANSACTION_PERSISTENT))),
+                ("fast_forward", plain(user.has(Options::FAST_FORWARD))),
             ]);
         }
         members.extend(self.about.client().map(|client| ("client", client)));

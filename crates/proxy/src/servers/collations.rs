@@ -19,7 +19,7 @@ use crate::exchange::Exchange;
 use crate::kill::Stranger;
 use crate::limits::{COLLATIONS_MAX, COLLATIONS_SERVERS_MAX, COLLATIONS_TIME_MAX, COLLATIONS_USERS_MAX};
 use crate::sock::Sock;
-use crate::users::User;
+use crate::users::{Options, User};
 use crate::worker::Worker;
 use observe::rows::Collation;
 
@@ -95,8 +95,9 @@ fn logins(worker: &Worker, endpoint: &Endpoint, hostgroups: &[u32]) -> Vec<Login
     let snapshot = worker.shared.snapshot();
     let before = worker.shared.servers.login(endpoint);
     // His row may be another one meanwhile, or gone.
-    let before = before.filter(|login| snapshot.users.find(&login.user.name).for_servers);
-    let here = |user: &&Arc<User>| user.for_servers && hostgroups.contains(&user.default_hostgroup);
+    let before = before.filter(|login| snapshot.users.find(&login.user.name).has(Options::FOR_SERVERS));
+    let here =
+        |user: &&Arc<User>| user.has(Options::FOR_SERVERS) && hostgroups.contains(&user.default_hostgroup);
     let known = snapshot.users.iter().filter(here).filter_map(|user| {
         let secret = match &user.credential {
             Credential::Empty => Secret::Empty,

@@ -86,12 +86,10 @@ fn has(output: &[u8], words: &[u8]) -> bool {
 }
 
 /// What is to be done about the whole answer to the only statement that was sent, if it is a
-/// refusal; `status` is what the server has said before it. The statement may be sent again if all
-/// of it is known, and it is outside a transaction.
+/// refusal. The statement may be sent again if all of it is known, and it is outside a transaction.
 pub(super) fn refused(
     state: &SessionState,
     control: &Control,
-    status: StatusFlags,
     caps: Capabilities,
     answer: &Part<'_>,
 ) -> Option<Box<Refused>> {
@@ -101,8 +99,8 @@ pub(super) fn refused(
     if !renews && !is_refusal(code, output) {
         return None;
     }
-    let in_transaction = status.contains(StatusFlags::IN_TRANSACTION);
-    let is_alone = !in_transaction && status.contains(StatusFlags::AUTOCOMMIT);
+    let in_transaction = state.link.in_transaction();
+    let is_alone = !in_transaction && state.link.status.contains(StatusFlags::AUTOCOMMIT);
     let command = if renews || is_alone {
         Some(command_that_runs(state, control, caps, runs.0?, runs.1?)?)
     } else if in_transaction {
@@ -130,7 +128,7 @@ impl Session {
         }
         let settings = self.worker.settings();
         let server = self.backend.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
-        let hostgroup = self.state.hostgroup;
+        let hostgroup = self.state.link.hostgroup;
         let concerns =
             settings.is_writer(hostgroup) || has(&refused.answer, WSREP) && settings.is_clustered(hostgroup);
         let is_watched = self.worker.shared.watching.is_running() && concerns;
@@ -151,7 +149,7 @@ impl Session {
                 while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, moved).await?;
             let Some(moved) = moved else { return self.refuse_running(&ClientError::Interrupted).await };
             let has_moved = moved.is_ok();
-            match (self.loss(), refused.command) {
+            match (self.state.loss(), refused.command) {
                 (Loss::Nothing, Some(command)) if has_moved => {
                     self.lose_backend();
                     self.send_once_more(command);

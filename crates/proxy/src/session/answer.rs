@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
+use tokio::time::Instant;
 use wire::reply::Event;
 
 use super::Session;
-use super::segments::{At, Wrong, note, work_at};
-use super::state::settle::RanAt;
+use super::segments::{At, Wrong, settle, work_at};
 use crate::backend::{Crossed, Progress};
 use crate::control::Signal;
 use crate::counts::Counter;
@@ -74,12 +74,10 @@ impl Session {
             }
         };
         self.flush_client().await?;
-        self.state.note_answered();
+        self.state.trace(|trace| trace.answered(Instant::now().into_std()));
         let link = self.backend.as_ref().map(|backend| backend.connection());
-        let (warned, place) = link.map(|link| (link.warned(), RanAt::from(link))).unwrap_or_default();
         let changes = self.flight.is_changing();
-        let is_reset = self.state.settle(&mut self.flight, &self.identity, outcome, warned, place);
-        note(&mut self.status, &self.state, outcome);
+        let is_reset = settle(&mut self.state, &mut self.flight, &self.identity, outcome, link);
         if changes {
             self.note_own_limit();
         }
@@ -115,7 +113,7 @@ impl Session {
                     return other.map(|end| Err(self.lost(end.err())));
                 }
             };
-            self.state.note_bytes();
+            self.state.trace(|trace| trace.answers(Instant::now().into_std()));
             let read = scratch.get(..n).unwrap_or_default();
             let read = match withhold {
                 None => Some(Cow::Borrowed(read)),
@@ -130,7 +128,6 @@ impl Session {
                 state: &mut self.state,
                 flight: &mut self.flight,
                 io: &mut self.io,
-                status: &mut self.status,
                 pipelined: &mut self.pipelined,
             };
             match at.pass(cx, &read) {

@@ -1,10 +1,9 @@
 //! Between two statements: connections that nothing binds to the session are laid aside, where
 //! another session may get them, and taken back with the next command if they are still there.
 
-use wire::StatusFlags;
-
 use super::Session;
-use super::state::{Aside, Other, SessionState};
+use super::ran::Ran;
+use super::state::{Aside, LinkState, Other};
 use crate::backend::{Backend, part};
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
@@ -18,14 +17,14 @@ impl Session {
             return;
         }
         self.note_ran();
-        let hostgroup = self.state.hostgroup;
+        let hostgroup = self.state.link.hostgroup;
         if !self.state.others.is_empty() {
             self.lay_others_aside();
         }
         if !self.shares(hostgroup) {
             return self.break_promise();
         }
-        let pin = self.pin();
+        let pin = self.state.pin();
         self.control.set_pin(pin, self.worker.now());
         if pin == Some(Pin::Warnings) {
             self.worker.look_in(SWEEP_INTERVAL);
@@ -35,7 +34,7 @@ impl Session {
             return self.break_promise();
         }
         if let Some(backend) = self.backend.take() {
-            self.lay_one_aside(hostgroup, backend, self.state.applied, self.status);
+            self.lay_one_aside(backend, self.state.link);
         }
     }
 
@@ -44,15 +43,15 @@ impl Session {
     fn lay_others_aside(&mut self) {
         let version = self.state.version();
         let is_free = |other: &Other| {
-            other.applied == version
-                && self.shares(other.hostgroup)
-                && self.state.pin_at(other.hostgroup, other.status).is_none()
+            other.link.applied == version
+                && self.shares(other.link.hostgroup)
+                && self.state.pin_at(other.link).is_none()
                 && !other.backend.server().is_off()
                 && !other.backend.connection().has_setup()
         };
         let Some(at) = self.state.others.iter().position(is_free) else { return };
-        let Other { hostgroup, backend, applied, status } = self.state.others.swap_remove(at);
-        self.lay_one_aside(hostgroup, backend, applied, status);
+        let Other { backend, link } = self.state.others.swap_remove(at);
+        self.lay_one_aside(backend, link);
     }
 
     /// Whether the backend in use has all that was sent, and is as the session would have it. If
@@ -62,27 +61,21 @@ impl Session {
             let link = backend.connection();
             !backend.server().is_off() && self.to_backend.is_sent(link) && link.is_free()
         };
-        self.state.applied == self.state.version() && self.backend.as_ref().is_some_and(is_fit)
+        self.state.link.applied == self.state.version() && self.backend.as_ref().is_some_and(is_fit)
     }
 
     /// Lays a connection aside that nothing binds to the session.
-    pub(super) fn lay_one_aside(
-        &mut self,
-        hostgroup: u32,
-        backend: Backend,
-        applied: u64,
-        status: StatusFlags,
-    ) {
+    pub(super) fn lay_one_aside(&mut self, backend: Backend, link: LinkState) {
         let state = &mut self.state;
-        let left = state.left(backend.connection().serial(), status);
+        let left = state.left(backend.connection().serial(), link.status);
         let (kept, peer) = (&self.worker.kept, self.identity.peer);
-        match kept.lay_aside(&self.worker, hostgroup, &state.passport, peer, backend, left) {
+        match kept.lay_aside(&self.worker, link.hostgroup, &state.passport, peer, backend, left) {
             Some(ticket) => {
                 // Nearly always it is the only one.
                 state.aside.reserve_exact(1);
-                state.aside.push(Aside { hostgroup, ticket, applied, status });
+                state.aside.push(Aside { ticket, link });
             }
-            None => self.was_lent(hostgroup),
+            None => self.was_lent(link.hostgroup),
         }
     }
 
@@ -91,13 +84,13 @@ impl Session {
         if self.backend.is_some() {
             return;
         }
-        let hostgroup = self.state.hostgroup;
-        let Some(at) = self.state.aside.iter().position(|aside| aside.hostgroup == hostgroup) else {
+        let hostgroup = self.state.link.hostgroup;
+        let Some(at) = self.state.aside.iter().position(|aside| aside.link.hostgroup == hostgroup) else {
             return;
         };
-        let Aside { ticket, applied, status, .. } = self.state.aside.swap_remove(at);
+        let Aside { ticket, link } = self.state.aside.swap_remove(at);
         self.backend = self.worker.kept.take_back(&self.worker, ticket);
-        (self.state.applied, self.status) = (applied, status);
+        self.state.link = link;
         if self.backend.is_none() {
             self.was_lent(hostgroup);
         }
@@ -107,12 +100,12 @@ impl Session {
     /// is as it seems and sessions share any.
     pub(super) fn leave_backend(&mut self) {
         self.note_ran();
-        let (hostgroup, applied, status) = (self.state.hostgroup, self.state.applied, self.status);
+        let hostgroup = self.state.link.hostgroup;
         let is_free = self.may_leave();
         if let Some(backend) = self.backend.take() {
             if is_free {
-                self.lay_one_aside(hostgroup, backend, applied, status);
-                self.state.aside.retain(|aside| aside.hostgroup != hostgroup);
+                self.lay_one_aside(backend, self.state.link);
+                self.state.aside.retain(|aside| aside.link.hostgroup != hostgroup);
             } else {
                 part(backend);
             }
@@ -123,9 +116,9 @@ impl Session {
 
     /// Whether others may have the connection in use, and its session need never come back to it.
     fn may_leave(&self) -> bool {
-        let asks = |backend: &Backend| self.state.results.last_id().is_at(backend.connection().serial());
-        self.shares(self.state.hostgroup)
-            && self.pin().is_none()
+        let asks = |backend: &Backend| self.state.last.results.last_id().is_at(backend.connection().serial());
+        self.shares(self.state.link.hostgroup)
+            && self.state.pin().is_none()
             && self.is_as_it_seems()
             && !self.backend.as_ref().is_some_and(asks)
     }
@@ -134,10 +127,11 @@ impl Session {
     /// is to be new (`create_new_connection`). Whether it may be: one that the session needs is not
     /// left.
     pub(super) fn makes_way_for_new(&mut self, hostgroup: u32) -> bool {
-        if !self.shares(hostgroup) || self.state.others.iter().any(|other| other.hostgroup == hostgroup) {
+        if !self.shares(hostgroup) || self.state.others.iter().any(|other| other.link.hostgroup == hostgroup)
+        {
             return false;
         }
-        if self.state.hostgroup == hostgroup && self.backend.is_some() {
+        if self.state.link.hostgroup == hostgroup && self.backend.is_some() {
             self.note_ran();
             let may_leave = self.may_leave();
             if may_leave {
@@ -145,10 +139,10 @@ impl Session {
             }
             return may_leave;
         }
-        let Some(at) = self.state.aside.iter().position(|aside| aside.hostgroup == hostgroup) else {
+        let Some(at) = self.state.aside.iter().position(|aside| aside.link.hostgroup == hostgroup) else {
             return true;
         };
-        let (mut needs_it, last_id) = (false, self.state.results.last_id());
+        let (mut needs_it, last_id) = (false, self.state.last.results.last_id());
         let ticket = self.state.aside[at].ticket;
         self.worker.kept.with(ticket, |backend| needs_it = last_id.is_at(backend.connection().serial()));
         if !needs_it {
@@ -161,29 +155,22 @@ impl Session {
     /// The session's connection to this hostgroup belongs to somebody else now, or is gone.
     pub(super) fn was_lent(&mut self, hostgroup: u32) {
         self.forget_prepared(hostgroup);
-        if hostgroup == self.state.hostgroup {
-            self.state.applied = 0;
+        if hostgroup == self.state.link.hostgroup {
+            self.state.link.applied = 0;
             self.control.about.set_backend(None);
         }
     }
 
     /// Takes note of what has run since the connection was taken.
     pub(super) fn note_ran(&mut self) {
-        let ran = std::mem::take(&mut self.state.ran);
-        let Some(backend) = self.backend.as_mut().filter(|_| ran.statements > 0) else { return };
-        let link = backend.connection_mut();
-        let state = &mut self.state;
-        if !ran.only_looked() {
-            state.ran_on = link.serial();
-        }
-        if ran.counts {
-            state.found_on = link.serial();
-        }
-        let before = state.results.last_id();
-        let last_id = ran.last_id(before, link.serial());
-        if last_id != before {
-            state.results.set_last_id(last_id);
-            link.set_last_id(None);
+        match &mut self.backend {
+            Some(backend) => {
+                let link = backend.connection_mut();
+                if self.state.last.note_ran(link.serial()) {
+                    link.set_last_id(None);
+                }
+            }
+            None => self.state.last.ran = Ran::default(),
         }
     }
 
@@ -192,34 +179,18 @@ impl Session {
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().note_reset();
         }
-        self.past.is_replica = false;
         self.leave_others();
     }
 
     /// What the server of the connection in use does not know of the statement before the next one,
     /// because that ran over another connection.
     pub(super) fn unknown_here(&self) -> Unknown {
-        let here = self.backend.as_ref().map(|backend| backend.connection().serial());
-        let SessionState { ran, ran_on, found_on, counted, .. } = &*self.state;
-        let is_elsewhere =
-            |connection: u64| ran.statements == 0 && connection != 0 && here != Some(connection);
-        Unknown {
-            changed: is_elsewhere(*ran_on).then_some(counted.changed),
-            found: is_elsewhere(*found_on).then_some(counted.found),
-        }
+        self.state.last.unknown_at(self.backend.as_ref().map(|backend| backend.connection().serial()))
     }
 
     /// Whether there is any of that.
     pub(super) fn is_away(&self) -> bool {
         self.unknown_here() != Unknown::default()
-    }
-
-    /// What binds the session to the connection in use.
-    pub(super) fn pin(&self) -> Option<Pin> {
-        if self.past.is_replica {
-            return Some(Pin::Replica);
-        }
-        self.state.pin_at(self.state.hostgroup, self.status)
     }
 
     /// Whether sessions share the connections to this hostgroup.

@@ -78,7 +78,7 @@ impl Session {
     /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer,
     /// and what asks about the statement before has to ask the server that has executed that.
     fn stays(&self, decided: &Decided) -> bool {
-        let session = self.state.session(self.status);
+        let session = self.state.session();
         let here = Some(decided.hostgroup);
         session.transaction == here
             || session.last_hostgroup == here && decided.plan.effects.intersects(Effects::READS_LAST)
@@ -87,7 +87,7 @@ impl Session {
     /// Whether the session has left something in this hostgroup that its statements need, so that
     /// no other server will do.
     fn is_bound_to(&self, hostgroup: u32) -> bool {
-        let session = self.state.session(self.status);
+        let session = self.state.session();
         session.locked_on == Some(hostgroup) || session.hold.is_some_and(|(_, at)| at == hostgroup)
     }
 
@@ -158,7 +158,7 @@ impl Session {
         let shared = &self.worker.shared;
         let is_first = wanted.is_first(shared, &server) && fresh.is_at_peer(shared, &server, peer);
         let is_elsewhere = look(&self.worker, hostgroup, &fresh) == Look::CaughtUp;
-        if is_first || !is_elsewhere || self.loss() != Loss::Nothing {
+        if is_first || !is_elsewhere || self.state.loss() != Loss::Nothing {
             return Ok(reached);
         }
         self.leave_backend();

@@ -18,6 +18,7 @@ use super::lost::is_about_transactions;
 use super::pipelined::Step;
 use super::ran::Sent;
 use super::route::names_statement;
+use super::state::Past;
 use crate::control::running::{Also, Paused};
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -126,7 +127,7 @@ impl Session {
         self.take_back();
         let kind = self.first_kind(input)?;
         if let Some(kind) = kind
-            && (self.state.rolled_back.is_none() || !is_about_transactions(kind))
+            && (self.state.transaction.rolled_back.is_none() || !is_about_transactions(kind))
         {
             let mut decided = self.goes_on(kind, input);
             if decided.is_none() && self.needs_only_a_connection(kind) {
@@ -247,7 +248,8 @@ impl Session {
 
     fn trace_sent(&self) {
         if let (Some(trace), Some(backend)) = (&self.state.trace, &self.backend) {
-            trace.sent(self.state.hostgroup, &backend.server().endpoint().endpoint, Instant::now());
+            let now = Instant::now().into_std();
+            trace.sent(self.state.link.hostgroup, &backend.server().endpoint().endpoint, now);
         }
     }
 
@@ -306,14 +308,16 @@ impl Session {
                 self.note_prepared_load(payload);
                 false
             }
-            Kind::StmtExecute => self.past.prepared_load,
+            Kind::StmtExecute => self.state.past.contains(Past::PREPARED_LOAD),
             _ => false,
         }
     }
 
     /// A statement is prepared. MariaDB prepares LOAD DATA as well.
     pub(super) fn note_prepared_load(&mut self, payload: &[u8]) {
-        self.past.prepared_load |= may_begin_with_load(payload.get(1..).unwrap_or_default());
+        if may_begin_with_load(payload.get(1..).unwrap_or_default()) {
+            self.state.past |= Past::PREPARED_LOAD;
+        }
     }
 
     /// The command that `rest` begins with, if it may be sent before `before`, the command in front

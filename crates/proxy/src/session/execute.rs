@@ -29,7 +29,7 @@ impl Session {
 
     /// The same of a command that is sent, and names it as the backend in use does.
     pub(super) fn executed_text(&self, payload: &[u8]) -> Option<&[u8]> {
-        self.state.prepared.as_ref()?.executed(id(payload)?, self.state.hostgroup)?.text.as_deref()
+        self.state.prepared.as_ref()?.executed(id(payload)?, self.state.link.hostgroup)?.text.as_deref()
     }
 
     /// Decides where a command for a prepared statement goes.
@@ -73,7 +73,7 @@ impl Session {
             let asked = self.asked_of_execution(payload, prepared.params());
             self.judge(text, true, asked, true).hostgroup
         };
-        let session = self.state.session(self.status);
+        let session = self.state.session();
         let wanted = session.transaction.or_else(|| prepared.what.text.as_deref().map(judged));
         let wanted = wanted.unwrap_or(prepared.home);
         if wanted == prepared.home || prepared.id_at(wanted).is_some() {
@@ -90,8 +90,8 @@ impl Session {
     /// know it; but what it takes for the one that was prepared last is not that of a client whose
     /// last one was refused here, or of a session that has had the connection before.
     fn decide_unknown(&self, kind: Kind, payload: &[u8]) -> Decided {
-        let session = self.state.session(self.status);
-        let anywhere = if self.backend.is_some() { Some(self.state.hostgroup) } else { None };
+        let session = self.state.session();
+        let anywhere = if self.backend.is_some() { Some(self.state.link.hostgroup) } else { None };
         let hostgroup = session.transaction.or(anywhere).unwrap_or(self.state.account.hostgroup());
         let mut decided = Decided::plainly_to(hostgroup);
         let known = self.state.prepared.as_ref().zip(id(payload));
@@ -104,7 +104,7 @@ impl Session {
 
     /// Whether a transaction is open at another server than this statement's own.
     fn in_transaction_elsewhere(&self, home: u32) -> bool {
-        self.state.session(self.status).transaction.is_some_and(|hostgroup| hostgroup != home)
+        self.state.session().transaction.is_some_and(|hostgroup| hostgroup != home)
     }
 
     /// Whether the backend in use knows the statement by the number that the client does, and its
@@ -115,13 +115,13 @@ impl Session {
         let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
             return self.left_as(id).is_empty();
         };
-        if kind == Kind::StmtClose && prepared.is_elsewhere(self.state.hostgroup)
+        if kind == Kind::StmtClose && prepared.is_elsewhere(self.state.link.hostgroup)
             || !prepared.unsent.is_empty()
         {
             return false;
         }
-        let known_as = prepared.id_at(self.state.hostgroup);
-        let hostgroup = self.state.hostgroup;
+        let known_as = prepared.id_at(self.state.link.hostgroup);
+        let hostgroup = self.state.link.hostgroup;
         if kind == Kind::StmtExecute
             && (prepared.is_for_once(hostgroup) || prepared.has_other_columns_at(hostgroup))
         {
@@ -130,7 +130,8 @@ impl Session {
         if kind == Kind::SendLongData && prepared.is_anothers(hostgroup) {
             return false;
         }
-        known_as == Some(id) && (kind != Kind::StmtExecute || prepared.has_types_at(self.state.hostgroup))
+        known_as == Some(id)
+            && (kind != Kind::StmtExecute || prepared.has_types_at(self.state.link.hostgroup))
     }
 
     /// Whether an execution of the statement that a command names changes the session.
@@ -174,7 +175,8 @@ impl Session {
 
     /// Takes note of a command for a prepared statement that is being sent to the backend.
     pub(super) fn note_prepared(&mut self, kind: Kind, payload: &[u8]) {
-        let (caps, hostgroup, version) = (self.capabilities(), self.state.hostgroup, self.state.version());
+        let (caps, hostgroup, version) =
+            (self.capabilities(), self.state.link.hostgroup, self.state.version());
         let Some(id) = id(payload) else { return };
         let Some(all) = &mut self.state.prepared else { return };
         match kind {

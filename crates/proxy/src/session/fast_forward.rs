@@ -19,12 +19,13 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::in_use_mut;
 use crate::tunnel::{Copied, resume};
+use crate::users::Options;
 
 impl Session {
     /// Whether this is such a session. At statements that the firewall watches somebody has to
     /// look.
     pub(super) fn is_fast_forward(&self) -> bool {
-        self.identity.account.user.fast_forward && !self.is_watched()
+        self.identity.account.user.has(Options::FAST_FORWARD) && !self.is_watched()
     }
 
     /// Copies bytes until one side ends the session. Where no server can be had the client hears

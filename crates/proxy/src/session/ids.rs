@@ -7,6 +7,7 @@ use wire::frame::{HEADER_LEN, Header};
 
 use super::Session;
 use super::execute::opens_cursor;
+use super::state::Past;
 use crate::backend::Full;
 use crate::ending::Ending;
 use crate::limits::EXPLAINED_BYTES_MAX;
@@ -32,7 +33,7 @@ impl Session {
         let may_be_ours = match (kind, payload) {
             _ if header.len > self.own_bytes_max(kind, behind) => false,
             (Kind::ProcessKill | Kind::ProcessInfo, _) | (Kind::StmtPrepare, None) => true,
-            (Kind::StmtExecute, None) => self.past.prepared_kill,
+            (Kind::StmtExecute, None) => self.state.past.contains(Past::PREPARED_KILL),
             (Kind::StmtExecute, Some(payload)) => self.prepared_kill(payload).is_some(),
             (Kind::Query, Some(payload)) => statement::may_be_own(self.statement(payload)),
             (Kind::Query, None) => statement::may_become_own(self.statement(behind)),
@@ -140,7 +141,7 @@ impl Session {
     /// any other.
     async fn name_threads(&mut self, kind: Kind) -> Result<(), Ending> {
         if self.backend.is_none() {
-            let session = self.state.session(self.status);
+            let session = self.state.session();
             let hostgroup = session.transaction.unwrap_or(self.state.account.hostgroup());
             if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
                 return self.refuse_unserved(why).await;

@@ -33,7 +33,7 @@ impl Session {
         matches!(kind, Kind::Query | Kind::StmtExecute)
             // With a place in line it was here before.
             && self.flight.in_line.is_none()
-            && decided.hostgroup == state.hostgroup
+            && decided.hostgroup == state.link.hostgroup
             && decided.answer.is_none()
             && decided.renamed.is_none()
             // What was brought to a connection that is gone has to be brought to the next one.
@@ -54,9 +54,9 @@ impl Session {
     /// waits for one. Ready when it is there, or when the search is over that
     /// [`borrow_backend`](Self::borrow_backend) goes on with.
     pub(super) fn poll_connection(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Poll<Result<(), Ending>> {
-        let (worker, hostgroup) = (Rc::clone(&self.worker), self.state.hostgroup);
+        let (worker, hostgroup) = (Rc::clone(&self.worker), self.state.link.hostgroup);
         let now @ (began, uptime) = worker.shared.now();
-        let asker = self.state.asker(&self.identity, self.status, self.flight.ahead);
+        let asker = self.state.asker(&self.identity, self.flight.ahead);
         // Where another hostgroup may do it as well, nobody waits for servers that do not work.
         let full = self.full(hostgroup, self.flight.decided.as_ref());
         let whom = Whom { asker: Some(&asker), ..Whom::of(&self.identity.account.user) };
@@ -72,7 +72,7 @@ impl Session {
             None => {
                 let deadline = began + worker.settings().variables.connect_timeout_server_max;
                 let travels = self.travels(input);
-                let asker = self.state.asker(&self.identity, self.status, self.flight.ahead);
+                let asker = self.state.asker(&self.identity, self.flight.ahead);
                 InLine::stand(&worker, hostgroup, now, (began, deadline), &asker, travels)
             }
         };
@@ -127,7 +127,7 @@ impl Session {
     /// Takes what has come of waiting, if nothing more has to be done for that.
     fn take_handed(&self, place: Place) -> Result<Found, Place> {
         let Place::Spare(entry) = place else { return Err(place) };
-        let asker = self.state.asker(&self.identity, self.status, self.flight.ahead);
-        take_at_once(&self.worker, self.state.hostgroup, entry, &asker)
+        let asker = self.state.asker(&self.identity, self.flight.ahead);
+        take_at_once(&self.worker, self.state.link.hostgroup, entry, &asker)
     }
 }

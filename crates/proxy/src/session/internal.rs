@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::state::LinkState;
 use crate::backend::Backend;
 use crate::document::Value::{List, Object};
 use crate::document::{Form, Value, client, ms, object, on, plain, text};
@@ -16,11 +17,11 @@ impl Session {
     pub(super) fn internals(&self) -> String {
         let now = Instant::now();
         let state = &self.state;
-        let session = state.session(self.status);
+        let session = state.session();
         let hostgroup = |hostgroup: Option<u32>| hostgroup.map_or(plain(-1), plain);
         let account = &self.identity.account;
-        let open = state.others.iter().filter(|other| other.status.contains(StatusFlags::IN_TRANSACTION));
-        let open = open.count() + usize::from(self.status.contains(StatusFlags::IN_TRANSACTION));
+        let open = state.others.iter().filter(|other| other.link.in_transaction());
+        let open = open.count() + usize::from(self.state.link.status.contains(StatusFlags::IN_TRANSACTION));
         let mut members = vec![
             ("thread", plain(self.worker.index())),
             ("thread_session_id", plain(self.identity.connection_id)),
@@ -28,7 +29,7 @@ impl Session {
             // Of a session that answers this.
             ("status", text("WAITING_CLIENT_DATA")),
             ("autocommit", plain(session.autocommit)),
-            ("current_hostgroup", plain(state.hostgroup)),
+            ("current_hostgroup", plain(state.link.hostgroup)),
             ("default_hostgroup", plain(state.account.default_hostgroup)),
             ("locked_on_hostgroup", hostgroup(session.locked_on)),
             ("active_transactions", plain(open)),
@@ -73,8 +74,11 @@ impl Session {
         members.extend(
             [
                 ("collation_id", plain(self.identity.collation)),
-                ("autocommit", on(self.status.contains(StatusFlags::AUTOCOMMIT))),
-                ("no_backslash_escapes", plain(self.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES))),
+                ("autocommit", on(self.state.link.status.contains(StatusFlags::AUTOCOMMIT))),
+                (
+                    "no_backslash_escapes",
+                    plain(self.state.link.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES)),
+                ),
                 ("client_flag", object(flags)),
                 ("status", object([("compression", plain(self.io.sock.is_compressed()))])),
                 ("ps", object([("client_stmt_to_global_ids", List(ids))])),
@@ -86,27 +90,21 @@ impl Session {
 
     /// The connections to servers: the one in use, and the others.
     fn backends(&self, held: Option<(Hold, u32)>) -> Vec<Value> {
-        let in_use = self.backend.iter().map(|backend| (self.state.hostgroup, backend, self.status, true));
-        let others =
-            self.state.others.iter().map(|other| (other.hostgroup, &other.backend, other.status, false));
-        let one = |(hostgroup, backend, status, in_use): (u32, &Backend, StatusFlags, bool)| {
-            let hold = held.filter(|(_, at)| *at == hostgroup).map(|(hold, _)| hold);
+        let in_use = self.backend.iter().map(|backend| (self.state.link, backend, true));
+        let others = self.state.others.iter().map(|other| (other.link, &other.backend, false));
+        let one = |(link, backend, in_use): (LinkState, &Backend, bool)| {
+            let hold = held.filter(|(_, at)| *at == link.hostgroup).map(|(hold, _)| hold);
             object([
-                ("hostgroup_id", plain(hostgroup)),
+                ("hostgroup_id", plain(link.hostgroup)),
                 ("in_use", plain(in_use)),
-                ("conn", self.connection(hostgroup, backend, status, hold)),
+                ("conn", self.connection(link, backend, hold)),
             ])
         };
         in_use.chain(others).map(one).collect()
     }
 
-    fn connection(
-        &self,
-        hostgroup: u32,
-        backend: &Backend,
-        status: StatusFlags,
-        hold: Option<Hold>,
-    ) -> Value {
+    fn connection(&self, at: LinkState, backend: &Backend, hold: Option<Hold>) -> Value {
+        let LinkState { hostgroup, status, .. } = at;
         let (server, link) = (backend.server(), backend.connection());
         let prepared = self.state.prepared.as_ref().map(|all| all.ids_at(hostgroup)).unwrap_or_default();
         let pairs = |swap: bool| {
@@ -114,7 +112,7 @@ impl Session {
             List(prepared.iter().map(|ids| List(pair(ids).map(plain).into())).collect())
         };
         let is = |kind| plain(hold == Some(kind));
-        let is_bound = !self.shares(hostgroup) || self.state.pin_at(hostgroup, status).is_some();
+        let is_bound = !self.shares(hostgroup) || self.state.pin_at(at).is_some();
         object([
             ("address", text(server.endpoint().to_string())),
             ("autocommit", plain(status.contains(StatusFlags::AUTOCOMMIT))),

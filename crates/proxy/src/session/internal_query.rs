@@ -10,7 +10,6 @@ use tokio::time::{Instant, timeout};
 use wire::frame::HEADER_LEN;
 
 use super::Session;
-use super::segments::note;
 use super::trace::Part;
 use crate::backend::{InternalQuery, Reply, internal_query};
 use crate::control::Signal;
@@ -48,17 +47,15 @@ impl Session {
             });
             control.until(Signal::Stop, timeout(limit, work)).await
         };
-        if let Some(trace) = &self.state.trace {
-            trace.add(Part::Sync, begun.elapsed());
-        }
+        self.state.trace(|trace| trace.add(Part::Sync, begun.elapsed()));
         self.flight().internal_lost = false;
         let why = match outcome {
             Err(_) => return Err(Ending::Silent),
             Ok(Ok(Ok(replies))) => {
                 for reply in &replies {
-                    note(&mut self.status, &self.state, reply.outcome);
+                    self.state.note_status(reply.outcome);
                     self.collect(reply);
-                    self.state.overhear(&self.identity, reply);
+                    self.state.overhear(&self.identity, &reply.bytes, reply.outcome);
                 }
                 return Ok(Ok(replies));
             }
@@ -77,7 +74,7 @@ impl Session {
     fn collect(&mut self, reply: &Reply) {
         let Some(gtids) = &mut self.state.gtids else { return };
         if let Some(gtid) = reply.bytes.get(HEADER_LEN..).and_then(told_in) {
-            gtids.note(self.state.hostgroup, gtid);
+            gtids.note(self.state.link.hostgroup, gtid);
             self.worker.counts.note(Counter::GtidCollected);
         }
     }

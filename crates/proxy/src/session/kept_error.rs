@@ -119,11 +119,11 @@ impl Session {
     /// Whether what the server says of the last statement alone binds the session to the connection
     /// in use.
     pub(super) fn may_leave_diagnostics(&self) -> bool {
-        let hostgroup = self.state.hostgroup;
+        let hostgroup = self.state.link.hostgroup;
         self.state.pins.holds_only(&[Pin::Warnings], hostgroup)
             && self.backend.is_some()
             && !self.is_promised()
-            && !self.status.contains(StatusFlags::IN_TRANSACTION)
+            && !self.state.link.status.contains(StatusFlags::IN_TRANSACTION)
             && self.shares(hostgroup)
     }
 
@@ -171,7 +171,7 @@ impl Session {
 
     /// What the server says of the last statement does not bind the session any more.
     fn release_diagnostics(&mut self) {
-        self.state.pins.note(Mark::EndAll(Pin::Warnings), self.state.hostgroup);
+        self.state.pins.note(Mark::EndAll(Pin::Warnings), self.state.link.hostgroup);
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().set_own_warnings(true);
         }
@@ -180,15 +180,15 @@ impl Session {
     /// Has the backend in use tell the last error again, which it was released from.
     pub(super) async fn tell_error_again(&mut self) -> Result<(), Ending> {
         let Some(mut error) = self.state.take_kept_error() else { return Ok(()) };
-        let (signal, status) = ((self.query(&error.signal), Answer::Result), self.status);
+        let (signal, status) = ((self.query(&error.signal), Answer::Result), self.state.link.status);
         // If that fails, the client hears it of its own statement.
         let replies = self.internal_query(&[signal]).await?.unwrap_or_default();
         self.hide_last_result();
         let Some(backend) = self.backend.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };
         backend.connection_mut().set_own_warnings(false);
         // An error that is told so ends no transaction.
-        self.status = status;
-        self.state.pins.note(Mark::begin(Pin::Warnings), self.state.hostgroup);
+        self.state.link.status = status;
+        self.state.pins.note(Mark::begin(Pin::Warnings), self.state.link.hostgroup);
         error.is_released = false;
         self.state.errors.get_or_insert_default().kept = Some(error);
         Ok(())

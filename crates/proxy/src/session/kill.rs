@@ -31,7 +31,7 @@ impl Session {
             return self.kill_self(kill.what, seq).await;
         }
         match self.kill_other(kill).await? {
-            Verdict::Done => self.reply(seq, &ok(self.capabilities(), self.status)).await,
+            Verdict::Done => self.reply(seq, &ok(self.capabilities(), self.state.link.status)).await,
             Verdict::Unknown => self.reply_error(seq, &ClientError::UnknownThread { id: kill.id }).await,
             Verdict::Failed(error) => self.reply_error(seq, &error).await,
             Verdict::Refused(payload) => self.reply(seq, &payload).await,
@@ -122,7 +122,7 @@ impl Session {
     /// to him there is nobody if there is no server.
     fn ask_stand_in(&self, request: Request) {
         let shared = &self.worker.shared;
-        let servers = shared.pool.explain(self.state.hostgroup, shared.uptime());
+        let servers = shared.pool.explain(self.state.link.hostgroup, shared.uptime());
         // Whether it is full does not matter.
         let is_there = |one: &Explained<Target>| {
             one.taken || matches!(one.reason, Reason::Not(Standing::Full { .. } | Standing::Refusing { .. }))

@@ -13,6 +13,7 @@ use wire::{Capabilities, Codec as _};
 use super::Session;
 use super::correction::correction;
 use super::execute::id;
+use super::state::Past;
 use crate::backend::{Full, Reply};
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -25,7 +26,7 @@ impl Session {
     /// What an execution of a prepared statement is, if it kills a session of the proxy, or what a
     /// parameter says.
     pub(super) fn prepared_kill(&self, payload: &[u8]) -> Option<Own> {
-        if !self.past.prepared_kill {
+        if !self.state.past.contains(Past::PREPARED_KILL) {
             return None;
         }
         match self.state.prepared.as_ref()?.kill(id(payload)?)? {
@@ -73,7 +74,7 @@ impl Session {
     /// Asks the session's server for the user variable that the KILL in the backlog names, and
     /// carries it out. What names no session of the proxy is for the server.
     pub(super) async fn kill_by_variable(&mut self, kind: Kind) -> Result<(), Ending> {
-        let session = self.state.session(self.status);
+        let session = self.state.session();
         let hostgroup = session.transaction.unwrap_or(self.state.account.hostgroup());
         if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
             return self.refuse_unserved(why).await;

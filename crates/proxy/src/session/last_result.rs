@@ -13,9 +13,6 @@ use crate::state::Pin;
 use crate::state::results::LastId;
 use crate::state::substitute::with_numbers;
 
-/// The number of no connection.
-pub(super) const NOWHERE: u64 = u64::MAX;
-
 impl Session {
     /// Puts what the command in the backlog asks for into it, if that is how many rows there were.
     /// Of warnings there are none: they would have kept the connection.
@@ -53,12 +50,12 @@ impl Session {
     /// before had.
     pub(super) fn hide_last_result(&mut self) {
         self.note_ran();
-        (self.state.ran_on, self.state.found_on) = (NOWHERE, NOWHERE);
+        self.state.last.hide_rows();
     }
 
     /// Whether what the backend in use has to say is about the session's statements.
     pub(super) fn has_warnings(&self) -> bool {
-        self.state.pins.holds(Pin::Warnings, self.state.hostgroup)
+        self.state.pins.holds(Pin::Warnings, self.state.link.hostgroup)
     }
 
     /// Whether one that asks about the statement before would be told of another one by the backend
@@ -88,11 +85,13 @@ impl Session {
     /// Whether `LAST_INSERT_ID()` is at the backend in use what it is to the session.
     pub(super) fn has_last_id(&self) -> bool {
         let Some(link) = self.backend.as_ref().map(|backend| backend.connection()) else { return false };
-        match self.state.results.last_id() {
+        match self.state.last.results.last_id() {
             LastId::Is(id) => link.last_id() == Some(id),
             at_server if at_server.is_at(link.serial()) => link.last_id().is_none(),
             // It is another server that knows better, and is not going to say it.
-            LastId::AtServer { known, .. } => link.last_id() == Some(known) && !self.state.results.is_asked(),
+            LastId::AtServer { known, .. } => {
+                link.last_id() == Some(known) && !self.state.last.results.is_asked()
+            }
         }
     }
 
@@ -102,7 +101,7 @@ impl Session {
         if self.has_last_id() {
             return Ok(());
         }
-        let id = self.state.results.last_id().known();
+        let id = self.state.last.results.last_id().known();
         // At MySQL anything else would hide how many rows were found.
         let set = (self.query(format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
         let replies = match self.internal_query(&[set]).await? {
@@ -113,10 +112,10 @@ impl Session {
             let payload = refusal.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
             return Err(self.answer_here(kind, &payload).await.into());
         }
-        self.state.results.set_last_id(LastId::Is(id));
+        self.state.last.results.set_last_id(LastId::Is(id));
         // That has hidden how many rows the statement before had.
         self.note_ran();
-        self.state.ran_on = NOWHERE;
+        self.state.last.hide_changed();
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().set_last_id(Some(id));
         }
@@ -126,6 +125,6 @@ impl Session {
     /// Whoever has the session's connection now asks for what it may want to know; waits for that.
     async fn until_told(&self) {
         let limit = self.worker.settings().variables.connect_timeout_server;
-        let _ = tokio::time::timeout(limit, self.state.results.until_told()).await;
+        let _ = tokio::time::timeout(limit, self.state.last.results.until_told()).await;
     }
 }

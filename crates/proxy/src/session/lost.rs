@@ -28,18 +28,10 @@ use crate::sock::Input;
 use crate::taps::errors::INTERRUPTED;
 
 impl Session {
-    /// What the session loses with the connection in use.
-    pub(super) fn loss(&self) -> Loss {
-        if self.past.is_replica {
-            return Loss::Session(crate::state::Pin::Replica);
-        }
-        self.state.loss_at(self.state.hostgroup, self.status)
-    }
-
     /// Between two commands: the server of the connection in use has closed it, or says something
     /// that nobody has asked for.
     pub(super) fn lose_idle_backend(&mut self, input: Input) -> Result<(), Ending> {
-        match self.loss() {
+        match self.state.loss() {
             Loss::Session(_) if input == Input::Bytes => Err(Ending::BackendSpoke { answer_seq: None }),
             loss => self.give_up_backend(loss, Gone::Closed),
         }
@@ -53,7 +45,7 @@ impl Session {
             Loss::Nothing => {}
             Loss::Transaction => {
                 let error = ClientError::transaction_lost(server, gone);
-                self.state.rolled_back = Some(Box::new(error));
+                self.state.transaction.rolled_back = Some(Box::new(error));
             }
             Loss::Session(pin) => return Err(self.told(&ClientError::session_lost(server, gone, pin), 1)),
         }
@@ -68,7 +60,7 @@ impl Session {
     pub(super) fn lose_backend_for(&mut self, gone: Gone) -> Result<Option<ClientError>, Ending> {
         let Some(backend) = &self.backend else { return Ok(None) };
         let server = backend.server().endpoint();
-        let error = match self.loss() {
+        let error = match self.state.loss() {
             Loss::Nothing => None,
             Loss::Transaction => Some(ClientError::transaction_lost(server, gone)),
             Loss::Session(pin) => {
@@ -90,13 +82,13 @@ impl Session {
         match kind {
             Kind::Query => self.complete_front().await?,
             Kind::Quit | Kind::ChangeUser | Kind::ResetConnection => {
-                self.state.rolled_back = None;
+                self.state.transaction.rolled_back = None;
                 return Ok(false);
             }
             _ if !is_about_transactions(kind) => return Ok(false),
             _ => {}
         }
-        let error = self.state.rolled_back.take();
+        let error = self.state.transaction.rolled_back.take();
         let Some(error) = error.filter(|_| !self.rolls_back(kind)) else { return Ok(false) };
         self.refuse_here(kind, &error).await?;
         Ok(true)
@@ -136,7 +128,7 @@ impl Session {
         if let Some(prepared) = &mut self.state.prepared {
             prepared.forget_awaited();
         }
-        let (Loss::Nothing | Loss::Transaction) = self.loss() else {
+        let (Loss::Nothing | Loss::Transaction) = self.state.loss() else {
             let error = match gone {
                 Gone::Closed | Gone::Refused => ClientError::server_lost(&server),
                 Gone::Off(off) => ClientError::server_off(&server, off),
@@ -159,7 +151,7 @@ impl Session {
         }
         self.lose_backend();
         self.flight().forget_sent();
-        self.state.ran = Ran::default();
+        self.state.last.ran = Ran::default();
         if let Some(command) = again {
             let counts = refusal.is_none() && !self.is_together();
             let flight = self.flight();
@@ -169,7 +161,7 @@ impl Session {
         }
         if kind == Some(Kind::Ping) && self.pipelined.is_empty() && unanswered != Unanswered::RolledBack {
             // The proxy itself is alive.
-            self.reply(seq, &ok(self.capabilities(), self.status)).await?;
+            self.reply(seq, &ok(self.capabilities(), self.state.link.status)).await?;
             self.answered_here(0);
             return Ok(());
         }
@@ -198,11 +190,11 @@ impl Session {
     fn sent(&self) -> Sent {
         Sent {
             kind: self.control.running.kind(),
-            ran: self.state.ran,
+            ran: self.state.last.ran,
             is_last: self.pipelined.is_empty(),
-            in_transaction: self.status.contains(StatusFlags::IN_TRANSACTION),
-            // What was said in front of it may have switched it on.
-            autocommit: self.status.contains(StatusFlags::AUTOCOMMIT) || self.has_setup(),
+            // What was said in front of it may have switched autocommit on.
+            status: self.state.link.status
+                | if self.has_setup() { StatusFlags::AUTOCOMMIT } else { StatusFlags::empty() },
             only_sets: self.flight.proposed.as_ref().is_some_and(|change| change.only_sets()),
         }
     }
@@ -273,7 +265,7 @@ pub(super) fn command_that_runs(
             let mut payload = running.execution();
             // The client's own number of the statement.
             let all = state.prepared.as_ref()?;
-            let id = all.client_id_of(id(&payload)?, state.hostgroup)?;
+            let id = all.client_id_of(id(&payload)?, state.link.hostgroup)?;
             // Its values went before it.
             all.get(id).filter(|prepared| !prepared.ran_with_parts())?;
             payload.get_mut(ID)?.copy_from_slice(&id.to_le_bytes());

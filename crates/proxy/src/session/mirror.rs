@@ -29,7 +29,7 @@ impl Session {
         let halves = orders.compare.then(|| Half::pair(decided.digest())).unzip();
         let (original, compared) = halves;
         if let Some(half) = original {
-            let (hostgroup, caps) = (self.state.hostgroup, self.capabilities());
+            let (hostgroup, caps) = (self.state.link.hostgroup, self.capabilities());
             self.flight().taps.set_compare(Compare::new(half, hostgroup, caps, upload.next_seq()));
         }
         let copy = Copy {
@@ -40,7 +40,7 @@ impl Session {
             client_addr: self.state.client_addr.clone(),
             // The listener says where statements go, not where their copies do.
             account: Account { listener: None, ..*self.state.account },
-            reading: self.state.reading(self.status),
+            reading: self.state.reading(),
             compared,
         };
         submit(&self.worker, copy);

@@ -25,7 +25,7 @@ impl Session {
             self.lose_other(&other, gone)?;
         }
         match self.is_server_off() {
-            Some(off) => self.give_up_backend(self.loss(), Gone::Off(off)),
+            Some(off) => self.give_up_backend(self.state.loss(), Gone::Off(off)),
             None => Ok(()),
         }
     }
@@ -33,14 +33,15 @@ impl Session {
     /// A connection that was put aside is of no use any more.
     pub(super) fn lose_other(&mut self, other: &Other, gone: Gone) -> Result<(), Ending> {
         let server = other.backend.server().endpoint();
-        match self.state.loss_at(other.hostgroup, other.status) {
+        match self.state.loss_at(other.link) {
             Loss::Nothing => {}
             Loss::Transaction => {
-                self.state.rolled_back = Some(Box::new(ClientError::transaction_lost(server, gone)));
+                self.state.transaction.rolled_back =
+                    Some(Box::new(ClientError::transaction_lost(server, gone)));
             }
             Loss::Session(pin) => return Err(self.told(&ClientError::session_lost(server, gone, pin), 1)),
         }
-        self.state.forget_left_at(other.hostgroup);
+        self.state.forget_left_at(other.link.hostgroup);
         Ok(())
     }
 

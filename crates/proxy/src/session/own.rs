@@ -16,8 +16,6 @@ use super::Session;
 use super::decided::Next;
 use super::ids::Look;
 use super::kill::while_waiting;
-use super::last_result::NOWHERE;
-use super::state::SessionState;
 use super::stop::Stop;
 use super::trace::Part;
 use crate::audit;
@@ -37,7 +35,7 @@ impl Session {
     /// Deals with a command whose bytes are in the backlog.
     pub(super) async fn handle(&mut self, kind: Kind) -> Result<(), Ending> {
         let mut decided = self.flight.as_mut().and_then(|flight| flight.decided.take());
-        if self.state.rolled_back.is_some() && self.tell_rolled_back(kind).await? {
+        if self.state.transaction.rolled_back.is_some() && self.tell_rolled_back(kind).await? {
             return Ok(());
         }
         let has_none = self.backend.is_none() && self.state.others.is_empty() && !self.state.is_admitted;
@@ -51,9 +49,9 @@ impl Session {
             // The proxy itself is alive. A reset, however, needs a server: after it a session is
             // not what it was after its login, but has the server's own charset.
             Kind::Ping if has_none || self.can_answer_ping() => {
-                self.state.counted.changed = 0;
+                self.state.last.counted.changed = 0;
                 let seq = self.skip_command().await?;
-                self.reply(seq, &ok(self.capabilities(), self.status)).await
+                self.reply(seq, &ok(self.capabilities(), self.state.link.status)).await
             }
             Kind::ChangeUser if self.refused_changes >= CHANGES_REFUSED_MAX => self.refuse_unknown().await,
             // Boxed, as all that is not the way of a statement: what waits for a connection should
@@ -78,7 +76,7 @@ impl Session {
 
     /// Whether a session whose connection is lent to another one needs none for a `COM_PING`.
     fn can_answer_ping(&self) -> bool {
-        self.backend.is_none() && self.state.others.is_empty() && self.shares(self.state.hostgroup)
+        self.backend.is_none() && self.state.others.is_empty() && self.shares(self.state.link.hostgroup)
     }
 
     /// Answers a command that does not exist.
@@ -161,17 +159,17 @@ impl Session {
         }
         let acquired = {
             let shares = self.shares(hostgroup) && !self.flight.wants_new;
-            let asker = shares.then(|| self.state.asker(&self.identity, self.status, self.flight.ahead));
+            let asker = shares.then(|| self.state.asker(&self.identity, self.flight.ahead));
             let wanted = self.flight.wanted.as_deref();
             let whom = Whom { asker: asker.as_ref(), wanted, ..Whom::of(&self.identity.account.user) };
             let acquiring = pin!(acquire(&self.worker, hostgroup, full, whom, in_line, open));
             while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, acquiring).await?
         };
         let acquired = acquired.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::Interrupted)));
-        if let Some(trace) = &self.state.trace {
+        self.state.trace(|trace| {
             trace.add(Part::Connect, connecting.get());
             trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
-        }
+        });
         self.end_running();
         Ok(acquired.map(|found| self.take_found(found)))
     }
@@ -180,17 +178,14 @@ impl Session {
     pub(super) fn take_found(&mut self, Found { backend, lent }: Found) -> bool {
         self.control.about.set_backend(Some(&backend));
         if lent.is_none() {
-            self.status = backend.connection().first_status();
+            self.state.link.status = backend.connection().first_status();
         }
         self.backend = Some(backend);
         self.state.is_admitted = true;
         if let Some(status) = lent {
-            self.state.applied = self.state.version();
-            self.status = status;
-            let SessionState { ran_on, found_on, .. } = &mut *self.state;
-            for none in [ran_on, found_on].into_iter().filter(|connection| **connection == 0) {
-                *none = NOWHERE;
-            }
+            self.state.link.applied = self.state.version();
+            self.state.link.status = status;
+            self.state.last.was_used_by_others();
         }
         lent.is_none()
     }
@@ -254,7 +249,7 @@ impl Session {
         }
         // Refused or not: the old user's session is over.
         self.end_backend().await;
-        self.status = StatusFlags::AUTOCOMMIT;
+        self.state.link.status = StatusFlags::AUTOCOMMIT;
         let account = match admitted {
             Ok(account) => account,
             Err(Ending::Say { packets, linger: false } | Ending::NoPlace(packets))
@@ -282,8 +277,9 @@ impl Session {
                 self.state = self.new_state();
                 self.note_own_limit();
                 self.state.is_admitted = backend.is_some();
-                self.status =
-                    backend.as_ref().map_or(self.status, |backend| backend.connection().first_status());
+                self.state.link.status = backend
+                    .as_ref()
+                    .map_or(self.state.link.status, |backend| backend.connection().first_status());
                 self.backend = backend;
             }
             Err(refusal) => {
@@ -303,7 +299,7 @@ impl Session {
             }
         }
         audit::note(&self.worker, &self.control, AuditEvent::ChangeUserOk(Port::Traffic));
-        self.reply(seq, &ok(capabilities, self.status)).await
+        self.reply(seq, &ok(capabilities, self.state.link.status)).await
     }
 
     /// The client was refused as this user, and told so.

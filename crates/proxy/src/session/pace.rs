@@ -54,9 +54,7 @@ impl Session {
             while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, waiting).await?
         };
         self.control.delayed.set(false);
-        if let Some(trace) = &self.state.trace {
-            trace.add(Part::Queue, begun.elapsed());
-        }
+        self.state.trace(|trace| trace.add(Part::Queue, begun.elapsed()));
         self.end_running();
         match waited.unwrap_or_else(|| Err(ClientError::Interrupted)) {
             Ok(places) => {

@@ -26,12 +26,12 @@ const fn diagnoses(effects: Effects) -> bool {
 }
 
 /// A statement, as far as its own answer is concerned.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sent {
-    statement: Option<StatementKind>,
+    pub(super) statement: Option<StatementKind>,
     /// Whether it reads or writes tables for certain.
-    tables: bool,
-    effects: Effects,
+    pub(super) tables: bool,
+    pub(super) effects: Effects,
 }
 
 impl Sent {
@@ -49,21 +49,16 @@ impl Sent {
 
 /// What the statements did that ran since the connection was taken.
 #[derive(Debug, Clone, Copy, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(super) struct Ran {
     pub(super) effects: Effects,
-    /// What the one does that is answered next, or was answered last.
-    pub(super) last: Effects,
+    /// The one that is answered next, or was answered last.
+    pub(super) sent: Sent,
     /// How many there were, each of several in one text.
     pub(super) statements: u32,
     /// Whether it is one that is answered next.
     pub(super) is_unanswered: bool,
     /// Whether one was sent while others were not answered: which end is whose is not told apart.
     pub(super) is_ahead: bool,
-    /// What kind of statement the one is that is answered next, or was answered last.
-    pub(super) statement: Option<StatementKind>,
-    /// Whether it reads or writes tables for certain.
-    pub(super) tables: bool,
     /// Whether `FOUND_ROWS()` was set by one of them, as far as is known.
     pub(super) counts: bool,
     /// How it ended, and how many rows it had.
@@ -90,8 +85,8 @@ impl Ran {
     /// The server works at this now, which is answered next.
     pub(super) const fn work_at(&mut self, sent: Option<Sent>) {
         self.is_unanswered = sent.is_some();
-        if let Some(Sent { statement, tables, effects }) = sent {
-            (self.statement, self.tables, self.last) = (statement, tables, effects);
+        if let Some(sent) = sent {
+            self.sent = sent;
         }
     }
 
@@ -113,7 +108,7 @@ impl Ran {
         }
         (self.end, self.rows) = (Some(outcome.end), outcome.rows);
         let returns_rows = matches!(
-            self.statement,
+            self.sent.statement,
             Some(
                 StatementKind::Select
                     | StatementKind::SelectForUpdate
@@ -126,12 +121,13 @@ impl Ran {
         let has_rows = outcome.rows > 0
             || outcome.ends_rows
             || returns_rows && affected.is_none_or(|affected| affected == 0);
-        let counts = match self.statement {
+        let counts = match self.sent.statement {
             _ if is_error => false,
             Some(StatementKind::Select | StatementKind::SelectForUpdate | StatementKind::Execute) => has_rows,
             // What tells of the statement before leaves it as it was.
             Some(StatementKind::Show | StatementKind::Describe) => {
-                !self.last.intersects(Effects::READS_LAST) || self.last.intersects(Effects::COUNTS_ROWS)
+                !self.sent.effects.intersects(Effects::READS_LAST)
+                    || self.sent.effects.intersects(Effects::COUNTS_ROWS)
             }
             _ => false,
         };
@@ -153,7 +149,7 @@ impl Ran {
     /// Whether the last one was a `GET DIAGNOSTICS`, which leaves what it asks about as it was,
     /// unless it warns.
     fn is_diagnosis(&self) -> bool {
-        self.statement == Some(StatementKind::Diagnostics) && diagnoses(self.last)
+        self.sent.statement == Some(StatementKind::Diagnostics) && diagnoses(self.sent.effects)
     }
 
     /// Whether there may be one among those that ran.
@@ -171,7 +167,7 @@ impl Ran {
     fn tells_key(&self) -> bool {
         let is_one = self.statements <= 1 && !self.is_ahead && self.rows == 0;
         // MariaDB does not say it of what comes from a file.
-        is_one && self.statement != Some(StatementKind::Load) && !self.effects.intersects(HIDES_LAST_ID)
+        is_one && self.sent.statement != Some(StatementKind::Load) && !self.effects.intersects(HIDES_LAST_ID)
     }
 
     /// Whether the last one has left `FOUND_ROWS()` as it was. Where servers differ, this is
@@ -180,7 +176,7 @@ impl Ran {
         matches!(self.end, Some(End::Err { .. }))
             || self.is_single()
                 && !matches!(
-                    self.statement,
+                    self.sent.statement,
                     None | Some(
                         StatementKind::Select
                             | StatementKind::SelectForUpdate
@@ -245,13 +241,8 @@ mod tests {
     #[test]
     fn how_many_rows_there_were() {
         let of = |statement, effects, affected_rows, rows| {
-            let mut ran = Ran {
-                statement: Some(statement),
-                effects,
-                last: effects,
-                is_unanswered: true,
-                ..Ran::default()
-            };
+            let sent = Sent { statement: Some(statement), tables: false, effects };
+            let mut ran = Ran { effects, sent, is_unanswered: true, ..Ran::default() };
             let end =
                 End::Ok { affected_rows, last_insert_id: 0, status: StatusFlags::AUTOCOMMIT, warnings: 0 };
             let counted =
@@ -277,7 +268,8 @@ mod tests {
         let asks = Effects::READS_LAST.union(Effects::SETS_USER_VARIABLES);
         assert_eq!(of(StatementKind::Diagnostics, asks, 0, 0), (1, 9), "GET DIAGNOSTICS");
         assert_eq!(of(StatementKind::Do, Effects::READS_LAST, 0, 0), (0, 9), "DO ROW_COUNT()");
-        let mut ran = Ran { statement: Some(StatementKind::Select), ..Ran::default() };
+        let sent = Sent { statement: Some(StatementKind::Select), ..Sent::default() };
+        let mut ran = Ran { sent, ..Ran::default() };
         let ping = ran
             .note_end(Outcome { end: ok(0), rows: 0, ends_rows: false }, Counted { changed: -1, found: 9 });
         assert_eq!(ping, Counted { changed: 1, found: 9 });

@@ -95,8 +95,8 @@ impl Session {
                 && decided.orders.is_none()
         })?;
         let digest = decided.digest()?;
-        let is_usual = self.status.contains(StatusFlags::AUTOCOMMIT)
-            && !self.status.contains(StatusFlags::IN_TRANSACTION)
+        let is_usual = self.state.link.status.contains(StatusFlags::AUTOCOMMIT)
+            && !self.state.link.status.contains(StatusFlags::IN_TRANSACTION)
             && state.is_admitted
             && state.pins.is_empty()
             && state.gtids.is_none()
@@ -146,7 +146,7 @@ impl Session {
         let Some(batched @ Batched { begun: Some(begun), .. }) = batched else { return };
         let is_marred =
             batched.is_marred
-                || self.state.ran.end.is_none_or(|end| {
+                || self.state.last.ran.end.is_none_or(|end| {
                     !matches!(end, End::Ok { warnings: 0, .. } | End::Eof { warnings: 0, .. })
                 });
         let time = begun.elapsed();
@@ -157,9 +157,9 @@ impl Session {
     /// gone: it is sent once more, alone. The connection belongs to the others.
     pub(super) fn say_alone(&mut self, command: Vec<u8>) {
         self.worker.counts.note(Counter::OnceMore);
-        let hostgroup = self.state.hostgroup;
+        let hostgroup = self.state.link.hostgroup;
         self.state.pins.note(Mark::EndAll(Pin::Warnings), hostgroup);
-        self.state.ran = Ran::default();
+        self.state.last.ran = Ran::default();
         if let Some(backend) = &mut self.backend {
             // At MariaDB they outlive statements without tables, and are nobody's.
             backend.connection_mut().set_own_warnings(true);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use route::AccessMode;
 use route::limits::JUDGED_BYTES_MAX;
 use sql::shape::Effects;
+use tokio::time::Instant;
 use wire::command::{Attribute, Kind, Query, StmtExecute};
 use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
 use wire::{Capabilities, Codec as _};
@@ -15,12 +16,14 @@ use super::decided::{Decided, Next};
 use super::execute::keeps_definitions;
 use super::state::change::Change;
 use super::state::prepared::{NO_MODES, Preparing};
-use super::state::{Loss, SessionState};
+use super::state::{Loss, Past, SessionState};
+use super::trace::Trace;
 use crate::backend::Backend;
 use crate::limits::PREPARED_BYTES_MAX;
 use crate::routing::Circumstances;
 use crate::state::Pin;
 use crate::statement::kill::PreparedKill;
+use crate::users::Options;
 use crate::worker::Worker;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
@@ -38,9 +41,7 @@ impl Session {
         let decided = if let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take()) {
             decided
         } else {
-            if let Some(trace) = &self.state.trace {
-                trace.clear();
-            }
+            self.state.trace(Trace::clear);
             self.decide(kind, input)?
         };
         if self.is_here(&decided) && (decided.next == Next::Send || self.is_simple(kind, input, &decided)) {
@@ -69,7 +70,7 @@ impl Session {
             || self.prepared_changes(kind, rest);
         // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
         // does not replace it.
-        let waits = changes || decided.asks_for_last() && self.state.ran.may_only_look();
+        let waits = changes || decided.asks_for_last() && self.state.last.ran.may_only_look();
         (!waits && self.is_here(&decided) && self.is_simple(kind, rest, &decided)).then_some(decided)
     }
 
@@ -83,12 +84,12 @@ impl Session {
     fn is_here(&self, decided: &Decided) -> bool {
         let state = &self.state;
         decided.answer.is_none()
-            && decided.hostgroup == state.hostgroup
+            && decided.hostgroup == state.link.hostgroup
             && self
                 .backend
                 .as_ref()
                 .is_some_and(|backend| !backend.server().is_off() && !self.leaves(backend))
-            && state.applied == state.version()
+            && state.link.applied == state.version()
             && (decided.next == Next::Send || !self.has_setup())
     }
 
@@ -99,7 +100,7 @@ impl Session {
 
     /// Whether the session leaves a server because it lags more than it may.
     pub(super) fn leaves(&self, backend: &Backend) -> bool {
-        backend.server().is_late() && self.loss() == Loss::Nothing
+        backend.server().is_late() && self.state.loss() == Loss::Nothing
     }
 
     /// Whether the command is all that has to be sent.
@@ -107,7 +108,7 @@ impl Session {
     fn is_simple(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
         self.comes_alone(kind, input, decided)
             && match (&self.state.prepared, kind) {
-                (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.state.hostgroup),
+                (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.state.link.hostgroup),
                 _ if names_statement(kind) => self.is_known_here(kind, input),
                 _ => true,
             }
@@ -191,11 +192,11 @@ impl Session {
                         | Kind::ResetConnection
                         | Kind::ProcessInfo
                 );
-                let SessionState { hostgroup, account, .. } = &*self.state;
+                let SessionState { link, account, .. } = &*self.state;
                 let usual =
-                    if is_anyones && self.backend.is_some() { *hostgroup } else { account.hostgroup() };
+                    if is_anyones && self.backend.is_some() { link.hostgroup } else { account.hostgroup() };
                 // Where a transaction is open, the status flags tell the client so.
-                let session = self.state.session(self.status);
+                let session = self.state.session();
                 Decided::plainly_to(session.transaction.unwrap_or(usual))
             }
         })
@@ -209,13 +210,11 @@ impl Session {
         asked: Option<AccessMode>,
         execute: bool,
     ) -> Decided {
-        let session = self.state.session(self.status);
+        let session = self.state.session();
         let at = self.circumstances(&session, asked, execute);
-        if let Some(trace) = &self.state.trace {
-            trace.explained(self.explain(text, is_whole, &at));
-        }
+        self.state.trace(|trace| trace.explained(self.explain(text, is_whole, &at)));
         let judged = self.worker.routing.borrow_mut().judge(text, is_whole, &at);
-        self.state.decide(judged, text, self.status)
+        self.state.decide(judged, text)
     }
 
     /// What a decision depends on besides the statement.
@@ -229,10 +228,10 @@ impl Session {
             caller: &self.state.caller,
             client_addr: &self.state.client_addr,
             account: *self.state.account,
-            hints: self.state.hints,
+            hints: self.identity.account.user.has(Options::HINTS),
             session,
             flag_in: self.state.flag_in,
-            reading: self.state.reading(self.status),
+            reading: self.state.reading(),
             asked,
             execute,
             mirror: None,
@@ -264,7 +263,7 @@ impl Session {
     /// Takes note of a command that is being sent to the backend.
     pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], is_whole: bool, decided: &mut Decided) {
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
-            self.state.ran.note(decided, !self.pipelined.is_empty());
+            self.state.last.ran.note(decided, !self.pipelined.is_empty());
         }
         if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex) {
             self.state.note_multiplex(multiplex, decided);
@@ -285,7 +284,7 @@ impl Session {
             Kind::FieldList => self.propose(Change::pinned(Pin::Warnings).into()),
             Kind::ResetConnection => self.propose(Change::of_reset().into()),
             Kind::ProcessInfo => self.propose(Change::of_process_info().into()),
-            Kind::RegisterReplica => self.past.is_replica = true,
+            Kind::RegisterReplica => self.state.past |= Past::REPLICA,
             Kind::StmtPrepare => {
                 let mut preparing = self.preparing(payload.get(1..).unwrap_or_default(), decided);
                 if !is_whole || payload.len() >= MAX_PAYLOAD {
@@ -306,7 +305,7 @@ impl Session {
     /// A command that changes this if it succeeds is on its way.
     pub(super) fn propose(&mut self, mut change: Box<Change>) {
         if let Some(calls) = &mut change.calls {
-            calls.begin();
+            calls.begin(Instant::now().into_std());
         }
         // The one before has not been answered. That it is in vain to stay does no harm.
         if let Some(before) = self.flight().proposed.replace(change) {
@@ -317,7 +316,9 @@ impl Session {
     /// What is kept of a statement that is prepared.
     pub(super) fn preparing(&mut self, text: &[u8], decided: &mut Decided) -> Preparing {
         let kill = PreparedKill::of(text);
-        self.past.prepared_kill |= kill.is_some();
+        if kill.is_some() {
+            self.state.past |= Past::PREPARED_KILL;
+        }
         let moves = !self.has_one_way() || self.logs() || self.shares(decided.hostgroup);
         let (digest, mut change) = (decided.digest(), decided.change.take());
         if let Some(change) = change.as_mut().filter(|_| keeps_definitions(self.capabilities())) {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sql::Modes;
 use sql::routine::{self, Kind};
+use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::codec::Reader;
 use wire::reply::Answer;
@@ -49,9 +50,9 @@ impl Session {
         let hostgroup = unjudged.hostgroup;
         // At MySQL a question begins a transaction, too, where `autocommit` is off. Behind those
         // about tables it is ended.
-        let is_outside = !self.status.contains(StatusFlags::IN_TRANSACTION)
-            && (self.status.contains(StatusFlags::AUTOCOMMIT) || unjudged.has_only_tables());
-        hostgroup == self.state.hostgroup
+        let is_outside = !self.state.link.status.contains(StatusFlags::IN_TRANSACTION)
+            && (self.state.link.status.contains(StatusFlags::AUTOCOMMIT) || unjudged.has_only_tables());
+        hostgroup == self.state.link.hostgroup
             && (self.worker.settings().judge_routines || unjudged.has_only_tables())
             && self.flight.decided.is_none()
             && self.io.backlog.is_empty()
@@ -68,7 +69,7 @@ impl Session {
     pub(super) async fn judge_routines(&mut self) -> Result<(), Ending> {
         let Some(unjudged) = self.state.unjudged.take() else { return Ok(()) };
         let hostgroup = unjudged.hostgroup;
-        let (mut all, age) = unjudged.take();
+        let (mut all, age) = unjudged.take(Instant::now().into_std());
         let age = age + UNALTERED_MIN;
         // Where many sessions use a table first, one of them asks.
         all.retain(|code| !self.is_known_to_be_harmless(code, hostgroup));
@@ -116,7 +117,7 @@ impl Session {
             Code::Routine(routine) => routine.schema.as_bytes() == self.state.caller.schema(),
             Code::Behind(_) => true,
         };
-        if self.state.was_reset && !all.iter().all(is_here) {
+        if self.state.was_reset() && !all.iter().all(is_here) {
             return Ok(());
         }
         self.end_pins_of_code(hostgroup);
@@ -138,7 +139,7 @@ impl Session {
 
     /// Ends the transaction that a question has begun where `autocommit` is off.
     async fn end_question(&mut self) -> Result<(), Ending> {
-        if self.status.contains(StatusFlags::IN_TRANSACTION) {
+        if self.state.link.status.contains(StatusFlags::IN_TRANSACTION) {
             let commit = (self.query(COMMIT), Answer::Result);
             // If that fails, the client hears of it with its next statement.
             let _ = self.internal_query(&[commit]).await?;
@@ -174,7 +175,7 @@ impl Session {
     }
 
     fn note_behind(&self, relation: &Relation, behind: Behind) {
-        let whose = self.whose(self.state.hostgroup);
+        let whose = self.whose(self.state.link.hostgroup);
         self.worker.relations.note(whose, relation, behind, self.worker.unix_s());
     }
 
@@ -187,7 +188,7 @@ impl Session {
         self.hide_last_result();
         let row = replies.first().and_then(Reply::only_row).map(texts).unwrap_or_default();
         let mut numbers = row.iter();
-        let counted = &mut self.state.counted;
+        let counted = &mut self.state.last.counted;
         if let Some(changed) = numbers.next().and_then(|text| text.parse().ok()) {
             counted.changed = unknown.changed.unwrap_or(changed);
         }

@@ -24,17 +24,14 @@ use super::flight::Flight;
 use super::io::Io;
 use super::pipelined::{Pipelined, Step};
 use super::state::SessionState;
-use super::state::settle::RanAt;
-use crate::backend::{Backend, Crossed, Owner, Progress, Segment};
+use super::state::settle::{RanAt, Settled};
+use crate::backend::{Backend, Connection, Crossed, Owner, Progress, Segment};
 use crate::client::login::Identity;
 use crate::control::Control;
 use crate::counts::Counter;
 use crate::taps::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
 use crate::taps::observe::answered;
 use crate::worker::Worker;
-
-/// The transaction was the victim of a deadlock.
-pub(super) const ER_LOCK_DEADLOCK: u16 = 1213;
 
 /// The parts of a session that a reply on its way concerns.
 #[derive(Debug)]
@@ -46,7 +43,6 @@ pub(super) struct At<'a> {
     pub(super) state: &'a mut SessionState,
     pub(super) flight: &'a mut Flight,
     pub(super) io: &'a mut Io,
-    pub(super) status: &'a mut StatusFlags,
     pub(super) pipelined: &'a mut Pipelined,
 }
 
@@ -164,7 +160,7 @@ impl At<'_> {
         between_packets: bool,
     ) -> Cow<'a, [u8]> {
         match outcome.end {
-            End::Ok { .. } if self.state.overheard.is_some() => self.with_transaction(told),
+            End::Ok { .. } if self.state.transaction.overheard.is_some() => self.with_transaction(told),
             End::Err { code } => self.in_other_words(code, &told, between_packets).map_or(told, Cow::from),
             _ => told,
         }
@@ -178,10 +174,11 @@ impl At<'_> {
         let len = self.backend.connection().last_reply().and_then(ReplyScanner::last_len);
         let len = len.filter(|_| matches!(told, Cow::Borrowed(_)));
         let caps = self.identity.capabilities;
-        let with =
-            len.zip(self.state.overheard.as_ref()).and_then(|(len, one)| one.told_in(&told, len, caps));
+        let with = len
+            .zip(self.state.transaction.overheard.as_ref())
+            .and_then(|(len, one)| one.told_in(&told, len, caps));
         let Some(with) = with else { return told };
-        self.state.overheard = None;
+        self.state.transaction.overheard = None;
         with.into()
     }
 
@@ -191,7 +188,7 @@ impl At<'_> {
         match code {
             NO_SUCH_THREAD => errors::of_unknown_session(packets),
             NO_OPEN_CURSOR => {
-                let (registry, hostgroup) = (self.state.prepared.as_ref(), self.state.hostgroup);
+                let (registry, hostgroup) = (self.state.prepared.as_ref(), self.state.link.hostgroup);
                 let told = errors::of_own_statement(packets, |id| registry?.client_id_of(id, hostgroup));
                 // Commands behind it may have asked about it already.
                 self.state.set_retold(told.is_some() && self.pipelined.is_empty());
@@ -208,7 +205,7 @@ impl At<'_> {
     pub(super) fn behind_setup<'i>(&mut self, input: &'i [u8]) -> Option<&'i [u8]> {
         match self.backend.connection_mut().read_setup(input) {
             Ok((heard, told)) => {
-                *self.status = told.unwrap_or(*self.status);
+                self.state.link.status = told.unwrap_or(self.state.link.status);
                 input.get(heard..)
             }
             Err(refused) => {
@@ -288,7 +285,7 @@ impl At<'_> {
     pub(super) fn refused(&self, part: &Part<'_>) -> Option<Box<Refused>> {
         let caps = self.identity.capabilities;
         let may_be = part.is_whole && !self.flight.taps.compares();
-        may_be.then(|| refused(self.state, self.control, *self.status, caps, part)).flatten()
+        may_be.then(|| refused(self.state, self.control, caps, part)).flatten()
     }
 
     /// Tells those who count of an end that they were not told of.
@@ -303,8 +300,7 @@ impl At<'_> {
     fn go_on(&mut self, outcome: Outcome) -> bool {
         let Some(next) = self.pipelined.pop() else { return false };
         let link = self.backend.connection();
-        self.state.settle(self.flight, self.identity, outcome, link.warned(), RanAt::from(link));
-        note(self.status, self.state, outcome);
+        settle(self.state, self.flight, self.identity, outcome, Some(link));
         work_at(self.control, self.state, &next);
         true
     }
@@ -338,7 +334,7 @@ impl At<'_> {
             if let Some(prepared) = &prepared {
                 self.control.running.set_statement(prepared.id);
             }
-            let known = registry.answered(self.state.hostgroup, prepared);
+            let known = registry.answered(self.state.link.hostgroup, prepared);
             if let Some(prepared) = prepared {
                 self.backend.connection_mut().statements_mut().note(prepared, known.unwrap_or_default());
             }
@@ -353,9 +349,9 @@ impl At<'_> {
         if running.kind() == Some(Kind::StmtExecute)
             && let Some(columns) = self.backend.connection().last_reply().and_then(ReplyScanner::columns)
             && let Some(registry) = &mut self.state.prepared
-            && let Some(prepared) = registry.at(running.statement(), self.state.hostgroup)
+            && let Some(prepared) = registry.at(running.statement(), self.state.link.hostgroup)
         {
-            prepared.note_columns(self.state.hostgroup, columns, is_told);
+            prepared.note_columns(self.state.link.hostgroup, columns, is_told);
         }
     }
 
@@ -373,7 +369,7 @@ impl At<'_> {
         let len = self.backend.connection().last_reply().and_then(ReplyScanner::last_len);
         let len = len.filter(|_| is_told);
         if let Some(gtid) = len.and_then(|len| gtids.trackers.look(read, len)) {
-            gtids.note(self.state.hostgroup, gtid);
+            gtids.note(self.state.link.hostgroup, gtid);
             self.worker.counts.note(Counter::GtidCollected);
             if self.worker.settings().logs.policy.is_any() {
                 self.control.running.set_gtid(&gtid);
@@ -393,18 +389,28 @@ impl At<'_> {
 
 /// The server works at this command now, which was sent with the one before.
 pub(super) fn work_at(control: &Control, state: &mut SessionState, next: &Step) {
-    state.ran.work_at(next.statement);
+    state.last.ran.work_at(next.statement);
     control.running.go_on(next.measured, &next.also, Instant::now());
 }
 
-/// What the end of an answer says about the session, which has taken note of it.
-pub(super) fn note(status: &mut StatusFlags, state: &SessionState, outcome: Outcome) {
-    match outcome.end {
-        // The server has rolled the transaction back; an ERR packet carries no status that would
-        // say so.
-        End::Err { code: ER_LOCK_DEADLOCK } => status.remove(StatusFlags::IN_TRANSACTION),
-        // That the session has changed is said of one packet.
-        _ => *status = outcome.status().unwrap_or(*status) - StatusFlags::SESSION_STATE_CHANGED,
+/// The command that ran has ended over this connection: takes note of what that changes. Whether
+/// the client has reset its connection.
+pub(super) fn settle(
+    state: &mut SessionState,
+    flight: &mut Flight,
+    identity: &Identity,
+    outcome: Outcome,
+    link: Option<&Connection>,
+) -> bool {
+    let proposed = flight.as_mut().and_then(|flight| flight.proposed.take());
+    let place = link.map_or_else(RanAt::default, |link| RanAt {
+        dialect: link.dialect(),
+        has_own_warnings: link.has_own_warnings(),
+        warned: link.warned(),
+    });
+    let Settled { is_reset, asks } = state.settle(proposed, identity, outcome, place);
+    if let (Some(flight), Some(name)) = (flight.as_mut(), asks) {
+        flight.asks = Some(name);
     }
-    *status = state.status(*status);
+    is_reset
 }

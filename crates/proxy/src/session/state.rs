@@ -7,10 +7,11 @@
 //! session where it is.
 //!
 //! - [`change`](mod@change): what a statement changes for those behind it; [`settle`]: whether it
-//!   has;
+//!   has; [`last`]: what later ones may ask about it;
 //! - [`prepared`]: prepared statements; [`said`]: settings as commands.
 
 pub(super) mod change;
+mod last;
 pub(super) mod prepared;
 mod said;
 pub(super) mod settle;
@@ -20,12 +21,12 @@ use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use bitflags::bitflags;
 use observe::digests::Who;
 use pool::ShelfTicket;
 use route::{Account, Caller, Destination, StatementPlan, Why};
 use sql::shape::Effects;
 use sql::{Condition, StatementKind};
-use tokio::time::Instant;
 use wire::StatusFlags;
 
 use crate::alike::Beginning;
@@ -35,14 +36,13 @@ use crate::error::ClientError;
 use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;
 use crate::state::overheard::Overheard;
-use crate::state::substitute::Counted;
-use crate::state::{Mark, Pin, Pins, Results, Setting, Settings};
+use crate::state::{Mark, Pin, Pins, Setting, Settings};
 
 use super::decided::{Decided, Next, Reply};
 use super::kept_error::Errors;
-use super::ran::Ran;
 use super::trace::Trace;
 use change::{At, Change};
+pub(super) use last::LastResults;
 use prepared::Registry;
 pub(super) use said::Said;
 use unjudged::{Calls, Unjudged, is_of_code};
@@ -59,24 +59,19 @@ const NOPAD: u16 = 1024;
 /// What a `SET` may do that is not understood.
 const SETS_LAST_ID: Effects = Effects::LAST_INSERT_ID.union(Effects::SETS_LAST_INSERT_ID);
 
-/// What a session knows about where its statements go.
+/// What a session has set and left at servers, and what its client may ask about.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(super) struct SessionState {
-    /// Whom the rules see.
+    /// The account that rules see.
     pub(super) caller: Arc<Caller>,
     /// The client's address, without its port.
     pub(super) client_addr: Box<str>,
     /// What the user's row says.
     pub(super) account: Rc<Account>,
-    /// Whether the user's hints count.
-    pub(super) hints: bool,
     /// The state that rules start in (`next_query_flagIN`).
     pub(super) flag_in: u32,
-    /// The hostgroup of the backend in use, or of the one that was asked for last.
-    pub(super) hostgroup: u32,
-    /// The version of the settings that the backend in use has.
-    pub(super) applied: u64,
+    /// What is known of the connection in use.
+    pub(super) link: LinkState,
     /// Connections that are not in use, and that others cannot have.
     pub(super) others: Vec<Other>,
     /// Those that others may have meanwhile.
@@ -85,46 +80,75 @@ pub(super) struct SessionState {
     pub(super) passport: Rc<Passport>,
     /// A server has let the session in.
     pub(super) is_admitted: bool,
-    /// Its client has reset its connection.
-    pub(super) was_reset: bool,
-    /// What statements have run since the connection in use was taken.
-    pub(super) ran: Ran,
-    /// What later ones may ask about.
-    pub(super) results: Rc<Results>,
-    /// How many rows the last one had.
-    pub(super) counted: Counted,
-    /// The number of the connection over which the last statement ran; 0 if none has run.
-    pub(super) ran_on: u64,
-    /// The same of the last statement that has counted rows for `FOUND_ROWS()`.
-    pub(super) found_on: u64,
-    /// The hostgroup of the statement that ran last.
-    pub(super) last: Option<u32>,
+    pub(super) past: Past,
+    /// What later statements may ask about.
+    pub(super) last: LastResults,
     /// What it has left where.
     pub(super) pins: Pins,
-    /// It is in a transaction.
-    in_transaction: bool,
-    /// It is in a transaction that only reads.
-    reads_only: bool,
+    pub(super) transaction: Transaction,
     two_byte_quotes: bool,
     settings: Rc<Settings>,
-    /// Whose statements are counted.
+    /// The names that its statements are counted by.
     pub(super) who: Option<Arc<Who>>,
     pub(super) prepared: Option<Box<Registry>>,
     /// What is kept of the last statement, if the client wants that.
     pub(super) trace: Option<Box<Trace>>,
-    /// What the client is to be told of its transaction with the next OK packet.
-    pub(super) overheard: Option<Box<Overheard>>,
     /// Routines that bind the session as long as nobody has said what they leave.
     pub(super) unjudged: Option<Box<Unjudged>>,
     /// What is known of errors that clients may ask about.
     pub(super) errors: Option<Box<Errors>>,
-    /// The client's transaction is lost, and it has not been told yet: this.
-    pub(super) rolled_back: Option<Box<ClientError>>,
-    /// The client has begun a transaction of which no server knows yet. There is no connection in
-    /// use then, and the status says that the session is in a transaction.
-    pub(super) begins_later: bool,
     /// The transactions that servers have told, where anybody wants to know.
     pub(super) gtids: Option<Box<Gtids>>,
+}
+
+/// What is known of a connection to a server.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LinkState {
+    /// Its hostgroup. Of a connection in use that there is not: the one that was asked for last.
+    pub(super) hostgroup: u32,
+    /// The version of the settings that it has.
+    pub(super) applied: u64,
+    /// Its status, as the server told it last.
+    pub(super) status: StatusFlags,
+}
+
+impl LinkState {
+    /// Whether a transaction is open.
+    pub(super) const fn in_transaction(self) -> bool {
+        self.status.contains(StatusFlags::IN_TRANSACTION)
+    }
+}
+
+bitflags! {
+    /// What the session has done that matters for later commands.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub(super) struct Past: u8 {
+        /// It has prepared a statement that may ask the client for a file.
+        const PREPARED_LOAD = 1;
+        /// It has prepared a KILL that may be of a session of the proxy.
+        const PREPARED_KILL = 1 << 1;
+        /// It has called itself a replica, which its server remembers as long as the connection
+        /// lasts.
+        const REPLICA = 1 << 2;
+        /// Its client has reset its connection.
+        const RESET = 1 << 3;
+    }
+}
+
+/// What is known of the session's transaction besides the status flags.
+#[derive(Debug, Default)]
+pub(super) struct Transaction {
+    /// It is in one, by what was answered last.
+    is_open: bool,
+    /// It is in one that only reads.
+    reads_only: bool,
+    /// The client has begun one of which no server knows yet. There is no connection in use then,
+    /// and the status says that the session is in a transaction.
+    pub(super) begins_later: bool,
+    /// It is lost, and the client has not been told yet: this.
+    pub(super) rolled_back: Option<Box<ClientError>>,
+    /// What the client is to be told of it with the next OK packet.
+    pub(super) overheard: Option<Box<Overheard>>,
 }
 
 /// What a session loses with a connection.
@@ -141,60 +165,42 @@ pub(super) enum Loss {
 /// A connection that is not in use.
 #[derive(Debug)]
 pub(super) struct Other {
-    pub(super) hostgroup: u32,
     pub(super) backend: Backend,
-    pub(super) applied: u64,
-    /// The connection's status, as the server told it last.
-    pub(super) status: StatusFlags,
+    pub(super) link: LinkState,
 }
 
 /// A connection that others may have until the session needs it again.
 #[derive(Debug)]
 pub(super) struct Aside {
-    pub(super) hostgroup: u32,
     pub(super) ticket: ShelfTicket,
-    pub(super) applied: u64,
-    /// The connection's status, as the server told it last.
-    pub(super) status: StatusFlags,
+    pub(super) link: LinkState,
 }
 
 impl SessionState {
     /// The beginning: the client has just logged in.
     pub(super) fn new(identity: &Identity, beginning: Beginning) -> Self {
         let Beginning { account, caller, passport, settings } = beginning;
-        let user = &identity.account.user;
         Self {
             caller,
             client_addr: identity.peer.ip().map(|ip| ip.to_string()).unwrap_or_default().into(),
-            hints: user.hints,
             flag_in: 0,
-            hostgroup: account.hostgroup(),
+            link: LinkState { hostgroup: account.hostgroup(), applied: 0, status: StatusFlags::AUTOCOMMIT },
             account,
-            applied: 0,
             others: Vec::new(),
             aside: Vec::new(),
             passport,
             is_admitted: false,
-            was_reset: false,
-            ran: Ran::default(),
-            results: Rc::default(),
-            counted: Counted::default(),
-            ran_on: 0,
-            found_on: 0,
-            last: None,
+            past: Past::empty(),
+            last: LastResults::default(),
             pins: Pins::default(),
-            in_transaction: false,
-            reads_only: false,
+            transaction: Transaction::default(),
             two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
             settings,
             who: None,
             prepared: None,
             trace: None,
-            overheard: None,
             unjudged: None,
             errors: None,
-            rolled_back: None,
-            begins_later: false,
             gtids: identity.tracking().by_default.then(|| Box::new(Gtids::new(identity.keeps(false)))),
         }
     }
@@ -206,41 +212,46 @@ impl SessionState {
         }
     }
 
-    /// Bytes of an answer have come.
-    pub(super) fn note_bytes(&self) {
+    /// Has the trace take its times, if there is one.
+    pub(super) fn trace(&self, take: impl FnOnce(&Trace)) {
         if let Some(trace) = &self.trace {
-            trace.answers(Instant::now());
+            take(trace);
         }
     }
 
-    /// What the session is in the middle of, if `status` is what the backend in use has said last.
-    pub(super) fn session(&self, status: StatusFlags) -> route::Session {
-        let open = |status: StatusFlags| status.contains(StatusFlags::IN_TRANSACTION);
-        let elsewhere = || self.others.iter().find(|other| open(other.status)).map(|other| other.hostgroup);
+    /// What the session is in the middle of.
+    pub(super) fn session(&self) -> route::Session {
+        let elsewhere = || {
+            let open = self.others.iter().find(|other| other.link.in_transaction());
+            open.map(|other| other.link.hostgroup)
+        };
         route::Session {
-            transaction: if open(status) { Some(self.hostgroup) } else { elsewhere() },
-            autocommit: status.contains(StatusFlags::AUTOCOMMIT),
+            transaction: if self.link.in_transaction() { Some(self.link.hostgroup) } else { elsewhere() },
+            autocommit: self.link.status.contains(StatusFlags::AUTOCOMMIT),
             locked_on: self.pins.locked_on(),
             hold: self.pins.hold(),
-            last_hostgroup: self.last,
+            last_hostgroup: self.last.hostgroup,
         }
     }
 
     /// How the session's texts are to be read.
-    pub(super) const fn reading(&self, status: StatusFlags) -> Reading {
+    pub(super) const fn reading(&self) -> Reading {
         Reading {
             two_byte_quotes: self.two_byte_quotes,
-            no_backslash_escapes: status.contains(StatusFlags::NO_BACKSLASH_ESCAPES),
+            no_backslash_escapes: self.link.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES),
         }
     }
 
-    /// What the session loses with its connection to this hostgroup; `status` is what the server
-    /// has said last there.
-    pub(super) fn loss_at(&self, hostgroup: u32, status: StatusFlags) -> Loss {
-        let statement = || self.has_statement_bound_to(hostgroup).then_some(Pin::Statement);
-        match self.pins.missed_at(hostgroup).or_else(statement) {
+    /// What the session loses with the connection in use.
+    pub(super) fn loss(&self) -> Loss {
+        if self.past.contains(Past::REPLICA) { Loss::Session(Pin::Replica) } else { self.loss_at(self.link) }
+    }
+
+    /// What the session loses with this connection.
+    pub(super) fn loss_at(&self, link: LinkState) -> Loss {
+        match self.pins.missed_at(link.hostgroup).or_else(|| self.statement_bound_to(link.hostgroup)) {
             Some(pin) => Loss::Session(pin),
-            None if status.contains(StatusFlags::IN_TRANSACTION) => Loss::Transaction,
+            None if link.in_transaction() => Loss::Transaction,
             None => Loss::Nothing,
         }
     }
@@ -248,28 +259,32 @@ impl SessionState {
     /// The connection to this hostgroup is gone, and what was left there with it.
     pub(super) fn forget_left_at(&mut self, hostgroup: u32) {
         self.pins.forget(hostgroup);
-        self.in_transaction = false;
+        self.transaction.is_open = false;
         if let Some(registry) = &mut self.prepared {
             registry.forget_hostgroup(hostgroup);
         }
     }
 
-    /// What binds the session to its idle connection to this hostgroup, so that no other may have
-    /// it.
-    pub(super) fn pin_at(&self, hostgroup: u32, status: StatusFlags) -> Option<Pin> {
-        if status.contains(StatusFlags::IN_TRANSACTION) {
-            return Some(Pin::Transaction);
-        }
-        let statement = || self.has_statement_bound_to(hostgroup).then_some(Pin::Statement);
-        self.pins.at(hostgroup).or_else(statement)
+    /// What binds the session to the connection in use.
+    pub(super) fn pin(&self) -> Option<Pin> {
+        if self.past.contains(Past::REPLICA) { Some(Pin::Replica) } else { self.pin_at(self.link) }
     }
 
-    fn has_statement_bound_to(&self, hostgroup: u32) -> bool {
-        self.prepared.as_ref().is_some_and(|all| all.is_bound_to(hostgroup, self.modes()))
+    /// What binds the session to this idle connection, so that no other may have it.
+    pub(super) fn pin_at(&self, link: LinkState) -> Option<Pin> {
+        if link.in_transaction() {
+            return Some(Pin::Transaction);
+        }
+        self.pins.at(link.hostgroup).or_else(|| self.statement_bound_to(link.hostgroup))
+    }
+
+    fn statement_bound_to(&self, hostgroup: u32) -> Option<Pin> {
+        let is_bound = self.prepared.as_ref().is_some_and(|all| all.is_bound_to(hostgroup, self.modes()));
+        is_bound.then_some(Pin::Statement)
     }
 
     /// What is to be done with a statement that was judged, with the text that came.
-    pub(super) fn decide(&self, judged: Judged, text: &[u8], status: StatusFlags) -> Decided {
+    pub(super) fn decide(&self, judged: Judged, text: &[u8]) -> Decided {
         let Judged { digest, mut plan, destination, screened, orders } = judged;
         // Rules may have made another statement of it.
         let text = orders.as_ref().and_then(|orders| orders.text.as_deref()).unwrap_or(text);
@@ -292,7 +307,7 @@ impl SessionState {
         let mut change =
             if several { Change::of_several(effects, kind, text) } else { Change::of_one(plan, text, at) };
         if !several && conditional.is_none() {
-            change.calls = self.calls(&change, kind, text, status);
+            change.calls = self.calls(&change, kind, text);
         }
         let change = match conditional {
             Some((_, condition)) if !change.is_empty() => Change::within(condition, change),
@@ -306,9 +321,9 @@ impl SessionState {
         let change = (!change.is_empty()).then(|| Box::new(change));
         let (hostgroup, is_split, answer) = match destination {
             Destination::Hostgroup { hostgroup, why } => (hostgroup, matches!(why, Why::Split(_)), None),
-            Destination::Ok(text) => (self.hostgroup, false, Some(Reply::Ok(text))),
+            Destination::Ok(text) => (self.link.hostgroup, false, Some(Reply::Ok(text))),
             Destination::Error(text) => {
-                (self.hostgroup, false, Some(Reply::Error(ClientError::ByRule(text))))
+                (self.link.hostgroup, false, Some(Reply::Error(ClientError::ByRule(text))))
             }
             Destination::Locked { locked_on, hostgroup } => {
                 (hostgroup, false, Some(Reply::Error(ClientError::Locked { locked_on, hostgroup })))
@@ -317,8 +332,8 @@ impl SessionState {
         // Servers commit a transaction when another one begins. One that only reads may have been
         // at a reader.
         let commits_first = kind.begins()
-            && status.contains(StatusFlags::IN_TRANSACTION)
-            && self.hostgroup != self.account.hostgroup()
+            && self.link.in_transaction()
+            && self.link.hostgroup != self.account.hostgroup()
             && self.pins.locked_on().is_none();
         Decided {
             hostgroup,
@@ -338,36 +353,25 @@ impl SessionState {
 
     /// The routines that a statement of this kind calls, if they are all that nobody sees of what
     /// it does.
-    fn calls(
-        &self,
-        change: &Change,
-        kind: StatementKind,
-        text: &[u8],
-        status: StatusFlags,
-    ) -> Option<Box<Calls>> {
+    fn calls(&self, change: &Change, kind: StatementKind, text: &[u8]) -> Option<Box<Calls>> {
         let is_known = kind == StatementKind::Call || !change.runs_stored_code();
         // Who may be in another schema than is known is bound by that, too.
         if !is_known || !change.marks.iter().any(is_of_code) || self.pins.locked_on().is_some() {
             return None;
         }
-        Calls::of(text, self.caller.schema(), self.reading(status))
+        Calls::of(text, self.caller.schema(), self.reading())
     }
 
     /// Who the session is when it asks for a connection that others have laid aside.
-    pub(super) fn asker<'a>(
-        &'a self,
-        identity: &'a Identity,
-        status: StatusFlags,
-        ahead: Ahead,
-    ) -> Asker<'a> {
+    pub(super) fn asker<'a>(&'a self, identity: &'a Identity, ahead: Ahead) -> Asker<'a> {
         Asker {
             identity,
             passport: &self.passport,
             caller: &self.caller,
             settings: &self.settings,
-            was_reset: self.was_reset,
+            was_reset: self.was_reset(),
             is_admitted: self.is_admitted,
-            status,
+            status: self.link.status,
             ahead,
         }
     }
@@ -375,7 +379,7 @@ impl SessionState {
     /// What the session would send with these packets, and what its connection has to be like.
     pub(super) fn candidate(&self, command: Rc<[u8]>, execution: Option<Rc<Execution>>) -> Candidate {
         let (caller, settings) = (Arc::clone(&self.caller), Rc::clone(&self.settings));
-        Candidate { command, execution, caller, settings, was_reset: self.was_reset }
+        Candidate { command, execution, caller, settings, was_reset: self.was_reset() }
     }
 
     /// What the session leaves on the connection with this number, whose server has told this
@@ -384,10 +388,10 @@ impl SessionState {
         Left {
             caller: Arc::clone(&self.caller),
             settings: Rc::clone(&self.settings),
-            was_reset: self.was_reset,
+            was_reset: self.was_reset(),
             status,
-            asks: self.results.last_id().is_at(connection),
-            results: Rc::clone(&self.results),
+            asks: self.last.results.last_id().is_at(connection),
+            results: Rc::clone(&self.last.results),
             asking: None,
         }
     }
@@ -398,11 +402,9 @@ impl SessionState {
         self.settings.since(0).map(|setting| (&*setting.key, &*setting.text))
     }
 
-    /// An answer is over.
-    pub(super) fn note_answered(&mut self) {
-        if let Some(trace) = &self.trace {
-            trace.answered(Instant::now());
-        }
+    /// Whether the client has reset its connection.
+    pub(super) const fn was_reset(&self) -> bool {
+        self.past.contains(Past::RESET)
     }
 
     /// How long the client may be idle by what it has set, in seconds.
@@ -434,7 +436,7 @@ impl SessionState {
 
     /// What the backend in use has not heard yet, in order: commands of their own.
     pub(super) fn missing(&self) -> Vec<Said> {
-        self.settings.since(self.applied).map(Said::of).collect()
+        self.settings.since(self.link.applied).map(Said::of).collect()
     }
 
     /// What a new backend has to hear before it is reset, and the version that it has then.

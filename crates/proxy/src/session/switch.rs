@@ -30,15 +30,15 @@ impl Session {
         hostgroup: u32,
         full: Full,
     ) -> Result<Result<(), AcquireError>, Ending> {
-        if self.state.hostgroup != hostgroup {
+        if self.state.link.hostgroup != hostgroup {
             if self.may_leave_diagnostics() {
                 Box::pin(self.leave_diagnostics()).await?;
             }
             self.put_aside();
-            self.state.hostgroup = hostgroup;
+            self.state.link.hostgroup = hostgroup;
             self.control.about.set_hostgroup(hostgroup);
             self.take_up(hostgroup).await?;
-            if let Some(error) = self.state.rolled_back.take() {
+            if let Some(error) = self.state.transaction.rolled_back.take() {
                 return Ok(Err(AcquireError::Proxy(*error)));
             }
         }
@@ -55,19 +55,19 @@ impl Session {
         }
         let is_borrowed = self.backend.is_none();
         if is_borrowed {
-            self.state.applied = 0;
+            self.state.link.applied = 0;
             let is_new = match self.borrow_backend(hostgroup, full).await? {
                 Ok(is_new) => is_new,
                 Err(why) => return Ok(Err(why)),
             };
             if is_new
-                && self.state.was_reset
+                && self.state.was_reset()
                 && let Err(why) = self.reset_new().await?
             {
                 return Ok(Err(why));
             }
         }
-        if self.state.applied != self.state.version() {
+        if self.state.link.applied != self.state.version() {
             return self.say_settings().await;
         }
         if !is_borrowed && self.has_setup() && self.flight.ahead != Ahead::All {
@@ -92,29 +92,29 @@ impl Session {
                 }
             }
         }
-        self.state.applied = version;
+        self.state.link.applied = version;
         Ok(Ok(()))
     }
 
     /// The connection in use is in use no more.
     fn put_aside(&mut self) {
         self.note_ran();
-        let (hostgroup, applied, status) = (self.state.hostgroup, self.state.applied, self.status);
-        let is_free = self.shares(hostgroup) && self.pin().is_none() && self.is_as_it_seems();
+        let link = self.state.link;
+        let is_free = self.shares(link.hostgroup) && self.state.pin().is_none() && self.is_as_it_seems();
         if let Some(backend) = self.backend.take() {
             if is_free {
-                self.lay_one_aside(hostgroup, backend, applied, status);
+                self.lay_one_aside(backend, link);
             } else {
-                self.state.others.push(Other { hostgroup, backend, applied, status });
+                self.state.others.push(Other { backend, link });
             }
         }
-        self.status &= OF_SESSION;
+        self.state.link.status &= OF_SESSION;
     }
 
     /// Takes the connection to this hostgroup that was put aside, if there is one and its server
     /// has not closed it.
     async fn take_up(&mut self, hostgroup: u32) -> Result<(), Ending> {
-        let Some(at) = self.state.others.iter().position(|other| other.hostgroup == hostgroup) else {
+        let Some(at) = self.state.others.iter().position(|other| other.link.hostgroup == hostgroup) else {
             self.take_back();
             self.control.about.set_backend(self.backend.as_ref());
             return Ok(());
@@ -124,8 +124,7 @@ impl Session {
         if input.is_ready() {
             return self.lose_other(&other, Gone::Closed);
         }
-        self.status = other.status;
-        self.state.applied = other.applied;
+        self.state.link = other.link;
         self.control.about.set_backend(Some(&other.backend));
         self.backend = Some(other.backend);
         Ok(())
@@ -145,7 +144,7 @@ impl Session {
         }
         let commands: Vec<_> = missing.into_iter().map(|said| (said.purpose(), self.command(said))).collect();
         if self.may_send_ahead(&commands) {
-            self.state.applied = self.state.version();
+            self.state.link.applied = self.state.version();
             let setup = Setup::new(Vec::new(), commands, self.capabilities(), None);
             if let Some(backend) = &mut self.backend {
                 backend.connection_mut().set_setup(setup);
@@ -164,7 +163,7 @@ impl Session {
             let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default();
             return Ok(Err(AcquireError::Server(payload.to_vec())));
         }
-        self.state.applied = self.state.version();
+        self.state.link.applied = self.state.version();
         if let Some(backend) = &self.backend {
             let (server, user) = (backend.server().id(), &self.identity.account.user.name);
             for (payload, _) in &commands {
@@ -184,12 +183,12 @@ impl Session {
         let user = &self.identity.account.user.name;
         let is_known = |purpose: Purpose, payload: &[u8]| {
             purpose == Purpose::Tracking
-                || self.state.applied > 0 && self.worker.taken.has(server, user, payload, link.opened())
+                || self.state.link.applied > 0 && self.worker.taken.has(server, user, payload, link.opened())
         };
         let is_known = |(purpose, (payload, _)): &(Purpose, InternalQuery)| {
             self.flight.ahead.has(*purpose) && is_known(*purpose, payload)
         };
-        self.loss() == Loss::Nothing
+        self.state.loss() == Loss::Nothing
             && !link.has_setup()
             && link.may_pipeline()
             && commands.iter().all(is_known)
@@ -214,8 +213,8 @@ impl Session {
         self.backend = None;
         self.to_backend = crate::relay::Parked::default();
         self.control.about.set_backend(None);
-        self.status &= OF_SESSION;
-        self.state.forget_left_at(self.state.hostgroup);
+        self.state.link.status &= OF_SESSION;
+        self.state.forget_left_at(self.state.link.hostgroup);
         self.control.set_pin(None, self.worker.now());
     }
 
@@ -231,11 +230,11 @@ impl Session {
         let mut packet = Vec::new();
         put_message(&mut packet, 0, &payload);
         self.note_at_server(Kind::StmtClose);
-        if let Some(backend) = self.backend.as_mut().filter(|_| hostgroup == self.state.hostgroup) {
+        if let Some(backend) = self.backend.as_mut().filter(|_| hostgroup == self.state.link.hostgroup) {
             backend.connection_mut().statements_mut().close(known_as);
             return poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &packet))).await;
         }
-        let other = self.state.others.iter().position(|other| other.hostgroup == hostgroup);
+        let other = self.state.others.iter().position(|other| other.link.hostgroup == hostgroup);
         let Some(at) = other else {
             self.close_at_kept(hostgroup, known_as, &packet);
             return Ok(());
@@ -254,7 +253,9 @@ impl Session {
     /// The same over a connection that others may have, if nobody has it yet. What has taken a part
     /// of a command is not silent, and nobody gets it.
     fn close_at_kept(&self, hostgroup: u32, known_as: u32, packet: &[u8]) {
-        let Some(aside) = self.state.aside.iter().find(|aside| aside.hostgroup == hostgroup) else { return };
+        let Some(aside) = self.state.aside.iter().find(|aside| aside.link.hostgroup == hostgroup) else {
+            return;
+        };
         self.worker.kept.with(aside.ticket, |backend| {
             let mut cx = Context::from_waker(Waker::noop());
             let link = backend.connection_mut();

@@ -54,7 +54,9 @@ impl Session {
         };
         let name: [&str; 1];
         let (columns, rows) = match told {
-            Told::Done => return self.answer_here(kind, &ok(self.capabilities(), self.status)).await,
+            Told::Done => {
+                return self.answer_here(kind, &ok(self.capabilities(), self.state.link.status)).await;
+            }
             Told::Refused(error) => return self.refuse_here(kind, &error).await,
             Told::Rows(rows) => (&Explanation::COLUMNS[..], rows.into_iter().map(Vec::from).collect()),
             Told::Json(column, json) => {
@@ -64,7 +66,7 @@ impl Session {
         };
         self.begin_own(kind);
         let seq = self.skip_command().await?;
-        let packets = result(seq, columns, rows, self.status, self.capabilities());
+        let packets = result(seq, columns, rows, self.state.link.status, self.capabilities());
         self.write_to_client(&packets).await?;
         self.answered_here(0);
         Ok(())
@@ -75,7 +77,7 @@ impl Session {
     fn explain_backlog(&self, from: usize) -> Option<Explanation> {
         let payload = self.io.whole_front()?;
         let text = self.statement(payload).get(from..)?;
-        let session = self.state.session(self.status);
+        let session = self.state.session();
         self.explain(text, true, &self.circumstances(&session, self.asked(payload), false))
     }
 
@@ -105,8 +107,8 @@ impl Session {
     /// The server of the connection in use, if something binds the session to it: no other one is
     /// looked at then.
     fn bound_to(&self, hostgroup: u32) -> Option<Candidate> {
-        let backend = self.backend.as_ref().filter(|_| hostgroup == self.state.hostgroup)?;
-        let reason = format!("the session's connection, to which it is bound: {}", self.pin()?.name());
+        let backend = self.backend.as_ref().filter(|_| hostgroup == self.state.link.hostgroup)?;
+        let reason = format!("the session's connection, to which it is bound: {}", self.state.pin()?.name());
         Some(Candidate { server: backend.server().endpoint().to_string(), taken: true, reason })
     }
 }

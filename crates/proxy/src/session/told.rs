@@ -22,7 +22,7 @@ impl Session {
     /// The statement that ran has set this variable to what the server knows: asks, if somebody
     /// could want to know.
     pub(super) async fn ask_what_is_set(&mut self, name: &str) -> Result<(), Ending> {
-        let hostgroup = self.state.hostgroup;
+        let hostgroup = self.state.link.hostgroup;
         // Sessions that have one connection to one server need not know.
         let matters = self.shares(hostgroup) || !self.has_one_way();
         // The question would take away what the client may ask for, or be told as a part of its
@@ -30,7 +30,7 @@ impl Session {
         let hides = [Pin::Warnings, Pin::FoundRows, Pin::Prepare]
             .iter()
             .any(|pin| self.state.pins.holds(*pin, hostgroup))
-            || self.status.contains(StatusFlags::IN_TRANSACTION);
+            || self.state.link.status.contains(StatusFlags::IN_TRANSACTION);
         if !matters || hides || self.backend.is_none() {
             return Ok(());
         }

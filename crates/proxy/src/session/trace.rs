@@ -2,12 +2,11 @@
 //! where the time went. There is none unless the client has said `SET pointsman_trace = 1`.
 
 use std::cell::RefCell;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use config::Endpoint;
 use route::Explanation;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
-use tokio::time::Instant;
 
 /// The trace of one session.
 #[derive(Debug, Default)]

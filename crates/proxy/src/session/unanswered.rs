@@ -3,6 +3,7 @@
 
 use sql::StatementKind;
 use sql::shape::Effects;
+use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::ran::Ran;
@@ -29,7 +30,6 @@ const MAY_COMMIT: Effects = Effects::COMMITS.union(Effects::UNKNOWN);
 
 /// What was sent and not answered.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(super) struct Sent {
     /// The command whose answer is the next one.
     pub(super) kind: Option<Kind>,
@@ -37,10 +37,9 @@ pub(super) struct Sent {
     pub(super) ran: Ran,
     /// Nothing was sent behind it.
     pub(super) is_last: bool,
-    /// A transaction was open before it.
-    pub(super) in_transaction: bool,
-    /// Each statement outside of a transaction is one of its own.
-    pub(super) autocommit: bool,
+    /// Whether a transaction was open before it, and whether each statement outside of one is one
+    /// of its own.
+    pub(super) status: StatusFlags,
     /// All that it changes are settings of the session, which are said again elsewhere.
     pub(super) only_sets: bool,
 }
@@ -77,17 +76,21 @@ impl Sent {
             return Unanswered::Unknown;
         }
         // Whoever rolls back has got what it wants; another server says so.
-        if self.in_transaction && !(ran.statement == Some(StatementKind::Rollback) && self.is_last) {
+        if self.in_transaction() && !(ran.sent.statement == Some(StatementKind::Rollback) && self.is_last) {
             return Unanswered::RolledBack;
         }
         let harmless = ran.statements == 0 || self.only_sets || self.is_harmless();
         match self.kind {
             // Without autocommit nothing lasts that was not committed.
-            _ if !harmless && !self.autocommit => Unanswered::RolledBack,
+            _ if !harmless && !self.status.contains(StatusFlags::AUTOCOMMIT) => Unanswered::RolledBack,
             _ if !harmless => Unanswered::Unknown,
             Some(Kind::Query | Kind::StmtPrepare | Kind::StmtExecute) if self.is_last => Unanswered::Again,
             _ => Unanswered::Nothing,
         }
+    }
+
+    const fn in_transaction(&self) -> bool {
+        self.status.contains(StatusFlags::IN_TRANSACTION)
     }
 
     /// Whether it may have made something last that a transaction has done, or all that the
@@ -95,15 +98,15 @@ impl Sent {
     fn may_commit(&self) -> bool {
         let ran = &self.ran;
         // `SET autocommit` commits.
-        if self.only_sets && !self.in_transaction {
+        if self.only_sets && !self.in_transaction() {
             return false;
         }
         if ran.effects.intersects(MAY_COMMIT) || ran.statements > 1 {
             return true;
         }
-        match ran.statement {
+        match ran.sent.statement {
             // They end the one before.
-            Some(kind) if kind.begins() || kind == StatementKind::Commit => self.in_transaction,
+            Some(kind) if kind.begins() || kind == StatementKind::Commit => self.in_transaction(),
             _ => false,
         }
     }
@@ -111,7 +114,7 @@ impl Sent {
     /// Whether it may be done twice outside of a transaction, and is not missed if it was not done.
     fn is_harmless(&self) -> bool {
         let is_one_of_them = matches!(
-            self.ran.statement,
+            self.ran.sent.statement,
             Some(
                 StatementKind::Select
                     | StatementKind::Show
@@ -130,19 +133,21 @@ impl Sent {
 mod tests {
     use super::*;
     use crate::routing::{Reading, plan};
+    use crate::session::ran;
     use crate::session::state::change::{At, Change};
 
     /// A statement that was sent alone, with autocommit.
     fn sent(sql: &str, in_transaction: bool) -> Sent {
         let plan = plan::of(sql.as_bytes(), true, Reading::default());
         let statements = if plan.several { 2 } else { 1 };
+        let (sent, open) =
+            (ran::Sent { statement: plan.statement(), ..ran::Sent::default() }, StatusFlags::IN_TRANSACTION);
         let change = Change::of_one(plan, sql.as_bytes(), At { schema: b"", two_byte_quotes: false });
         Sent {
             kind: Some(Kind::Query),
-            ran: Ran { effects: plan.effects, statements, statement: plan.statement(), ..Ran::default() },
+            ran: Ran { effects: plan.effects, statements, sent, ..Ran::default() },
             is_last: true,
-            in_transaction,
-            autocommit: true,
+            status: if in_transaction { open | StatusFlags::AUTOCOMMIT } else { StatusFlags::AUTOCOMMIT },
             only_sets: change.only_sets(),
         }
     }
@@ -199,7 +204,7 @@ mod tests {
     #[test]
     fn without_autocommit_what_was_not_committed_is_rolled_back() {
         let one = sent("INSERT INTO t VALUES (1)", false);
-        assert_eq!(Sent { autocommit: false, ..one }.unanswered(), Unanswered::RolledBack);
+        assert_eq!(Sent { status: StatusFlags::empty(), ..one }.unanswered(), Unanswered::RolledBack);
     }
 
     #[test]

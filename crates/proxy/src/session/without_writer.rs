@@ -97,17 +97,17 @@ impl Session {
     pub(super) async fn reach_with_begin(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
         match self.bracket_in_backlog() {
             // Servers commit a transaction when another one begins: this one is empty.
-            Some(Bracket::Begin) => self.state.begins_later = false,
+            Some(Bracket::Begin) => self.state.transaction.begins_later = false,
             Some(Bracket::End) => {
-                self.state.begins_later = false;
-                self.status -= StatusFlags::IN_TRANSACTION;
+                self.state.transaction.begins_later = false;
+                self.state.link.status -= StatusFlags::IN_TRANSACTION;
                 return Err(self.answer_bracket().await);
             }
             None => {}
         }
-        let status = self.status;
-        if !self.state.begins_later {
-            self.status -= StatusFlags::IN_TRANSACTION;
+        let status = self.state.link.status;
+        if !self.state.transaction.begins_later {
+            self.state.link.status -= StatusFlags::IN_TRANSACTION;
             return Box::pin(self.reach(decided)).await;
         }
         self.flight().ahead = Ahead::Nothing;
@@ -117,7 +117,7 @@ impl Session {
         };
         match reached {
             Ok(()) => {
-                self.state.begins_later = false;
+                self.state.transaction.begins_later = false;
                 Ok(decided.hostgroup)
             }
             Err(why) => {
@@ -126,7 +126,7 @@ impl Session {
                     self.lose_backend();
                     part(backend);
                 }
-                self.status = status;
+                self.state.link.status = status;
                 Err(self.unreached(why, decided).await)
             }
         }
@@ -134,7 +134,7 @@ impl Session {
 
     /// Whether the transaction of the session has not begun at a server.
     pub(super) fn begins_later(&self) -> bool {
-        self.state.begins_later
+        self.state.transaction.begins_later
     }
 
     /// Says the `BEGIN` that was answered here.
@@ -153,7 +153,7 @@ impl Session {
     /// How the command in the backlog is done without a writer.
     fn without_writer(&self, decided: &Decided) -> Without {
         let account = &*self.state.account;
-        let session = self.state.session(self.status);
+        let session = self.state.session();
         let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
         let writer = account.default_hostgroup;
         if is_bound || account.listener.is_some() || decided.hostgroup != writer {
@@ -210,14 +210,14 @@ impl Session {
 
     /// Answers the `BEGIN` in the backlog; the writer gets it later.
     async fn begin_later(&mut self) -> Stop {
-        self.state.begins_later = true;
-        self.status |= StatusFlags::IN_TRANSACTION;
+        self.state.transaction.begins_later = true;
+        self.state.link.status |= StatusFlags::IN_TRANSACTION;
         self.answer_bracket().await
     }
 
     /// Answers the statement in the backlog with OK.
     async fn answer_bracket(&mut self) -> Stop {
-        let payload = packet::Ok::plain(self.status).encode(self.capabilities());
+        let payload = packet::Ok::plain(self.state.link.status).encode(self.capabilities());
         self.answer_here(Kind::Query, &payload).await.into()
     }
 

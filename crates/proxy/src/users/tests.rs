@@ -72,8 +72,8 @@ fn users_that_are_inactive_or_for_servers_only_cannot_log_in() {
 fn a_user_may_be_two_rows() {
     let client = config::User { backend: false, ..row("u", "pw") };
     let server = config::User { frontend: false, ..row("u", "pw") };
-    assert!(!Users::new(std::slice::from_ref(&client)).find(b"u").for_servers);
-    assert!(Users::new(&[client, server]).find(b"u").for_servers);
+    assert!(!Users::new(std::slice::from_ref(&client)).find(b"u").has(Options::FOR_SERVERS));
+    assert!(Users::new(&[client, server]).find(b"u").has(Options::FOR_SERVERS));
 }
 
 #[test]

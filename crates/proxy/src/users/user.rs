@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use bitflags::bitflags;
 use config::{Isolation, SpiffeId};
 use pool::{Quota, Share};
 use tokio::time::Instant;
@@ -15,19 +16,13 @@ use crate::limits::{VOUCHED_FOR, VOUCHED_SCHEMAS_MAX};
 
 /// One row of `mysql_users`, and what was learned about its password.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "columns of a row, independent of each other")]
 pub(crate) struct User {
     pub(crate) name: Vec<u8>,
     pub(crate) credential: Credential,
     /// A second password that is as good.
     pub(crate) additional: Option<Credential>,
     pub(crate) default_hostgroup: u32,
-    /// Whether rules do not lead out of a transaction.
-    pub(crate) transaction_persistent: bool,
-    /// Whether hints in the comments of statements count.
-    pub(crate) hints: bool,
-    /// Whether what its sessions say is copied without a look.
-    pub(crate) fast_forward: bool,
+    options: Options,
     /// The isolation level that its sessions begin with; nothing: the server's.
     pub(crate) isolation: Option<Isolation>,
     pub(crate) default_schema: Option<Vec<u8>>,
@@ -36,16 +31,9 @@ pub(crate) struct User {
     pub(crate) limit: Option<Limit>,
     /// How many connections to servers it may have; `u32::MAX`: any number.
     max_backends: u32,
-    /// Whether the proxy may log in to servers as this user: its row, or another one of the same
-    /// name, says so.
-    pub(crate) for_servers: bool,
-    /// Whether clients must use TLS.
-    pub(crate) use_ssl: bool,
     /// Whose certificate clients must show.
     pub(crate) spiffe_id: Option<SpiffeId>,
-    is_decoy: bool,
-    /// Whether it is the monitor's.
-    pub(crate) is_own: bool,
+    kind: UserKind,
     connections: Arc<Quota>,
     /// Its connections to servers, from the first one on.
     backends: OnceLock<Arc<Quota>>,
@@ -56,6 +44,50 @@ pub(crate) struct User {
     /// Whether a server has asked for more than the hash in the table. A decoy shares this with the
     /// user whose kind it has, so that the messages of a login do not tell them apart.
     pub(super) wants_password: Arc<AtomicBool>,
+}
+
+bitflags! {
+    /// Columns of a user's row that say yes or no.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Options: u8 {
+        /// Rules do not lead out of a transaction.
+        const TRANSACTION_PERSISTENT = 1;
+        /// Hints in the comments of statements count.
+        const HINTS = 1 << 1;
+        /// The bytes of its sessions are copied without a look.
+        const FAST_FORWARD = 1 << 2;
+        /// The proxy may log in to servers as this user: its row, or another one of the same name,
+        /// says so.
+        const FOR_SERVERS = 1 << 3;
+        /// Clients must use TLS.
+        const USE_SSL = 1 << 4;
+    }
+}
+
+impl Options {
+    fn of(row: &config::User, for_servers: bool) -> Self {
+        [
+            (row.transaction_persistent, Self::TRANSACTION_PERSISTENT),
+            (row.attributes.hints, Self::HINTS),
+            (row.fast_forward, Self::FAST_FORWARD),
+            (for_servers, Self::FOR_SERVERS),
+            (row.use_ssl, Self::USE_SSL),
+        ]
+        .into_iter()
+        .filter_map(|(is_so, option)| is_so.then_some(option))
+        .collect()
+    }
+}
+
+/// Where a user comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UserKind {
+    /// A row.
+    Configured,
+    /// No such user exists.
+    Decoy,
+    /// The monitor's account.
+    Monitor,
 }
 
 /// What a user with a hash once proved with the password itself. Kept in memory only.
@@ -72,7 +104,7 @@ impl User {
     pub(crate) const fn route_account(&self) -> route::Account {
         route::Account {
             default_hostgroup: self.default_hostgroup,
-            transaction_persistent: self.transaction_persistent,
+            transaction_persistent: self.has(Options::TRANSACTION_PERSISTENT),
             listener: None,
         }
     }
@@ -81,7 +113,7 @@ impl User {
     pub(crate) fn of_monitor(name: &str, password: &str) -> Arc<Self> {
         let credential = Credential::clear(password.as_bytes());
         let user = Self::new(name.as_bytes().to_vec(), credential, true, &config::User::default());
-        Arc::new(Self { is_own: true, ..user })
+        Arc::new(Self { kind: UserKind::Monitor, ..user })
     }
 
     /// A user whose row says this, with nothing learned.
@@ -90,20 +122,15 @@ impl User {
             name,
             credential,
             default_hostgroup: row.default_hostgroup,
-            transaction_persistent: row.transaction_persistent,
-            hints: row.attributes.hints,
-            fast_forward: row.fast_forward,
+            options: Options::of(row, for_servers),
             isolation: row.attributes.isolation,
             default_schema: row.default_schema.clone().map(String::into_bytes),
             max_connections: row.max_connections,
             limit: None,
             max_backends: max_backends(row),
-            for_servers,
-            use_ssl: row.use_ssl,
             spiffe_id: row.attributes.spiffe_id.clone(),
             additional: None,
-            is_decoy: false,
-            is_own: false,
+            kind: UserKind::Configured,
             connections: Quota::new(row.max_connections),
             backends: OnceLock::new(),
             learned: Mutex::new(None),
@@ -115,29 +142,23 @@ impl User {
     /// One that does not exist.
     pub(super) fn decoy(credential: Credential, wants_password: Arc<AtomicBool>) -> Self {
         Self {
-            name: Vec::new(),
-            credential,
-            additional: None,
-            default_hostgroup: 0,
-            transaction_persistent: true,
-            hints: true,
-            fast_forward: false,
-            isolation: None,
-            default_schema: None,
             max_connections: 0,
-            limit: None,
             max_backends: 0,
-            for_servers: false,
-            use_ssl: false,
-            spiffe_id: None,
-            is_decoy: true,
-            is_own: false,
+            kind: UserKind::Decoy,
             connections: Arc::default(),
-            backends: OnceLock::new(),
-            learned: Mutex::new(None),
-            accepted: Mutex::default(),
             wants_password,
+            ..Self::new(Vec::new(), credential, false, &config::User::default())
         }
+    }
+
+    /// Whether its row has this option.
+    pub(crate) const fn has(&self, option: Options) -> bool {
+        self.options.contains(option)
+    }
+
+    /// Whether it is the monitor's account.
+    pub(crate) fn is_of_monitor(&self) -> bool {
+        self.kind == UserKind::Monitor
     }
 
     /// This user, with what is known of it from `before`, when it was configured otherwise;
@@ -146,15 +167,12 @@ impl User {
         let same_password = self.credential == before.credential && self.additional == before.additional;
         let same = same_password
             && self.route_account() == before.route_account()
-            && self.hints == before.hints
-            && self.fast_forward == before.fast_forward
+            && self.options == before.options
             && self.isolation == before.isolation
             && self.default_schema == before.default_schema
             && self.max_connections == before.max_connections
             && self.limit.as_ref().map(Limit::rates) == before.limit.as_ref().map(Limit::rates)
             && self.max_backends == before.max_backends
-            && self.for_servers == before.for_servers
-            && self.use_ssl == before.use_ssl
             && self.spiffe_id == before.spiffe_id;
         if same {
             return Arc::clone(before);
@@ -188,8 +206,8 @@ impl User {
     }
 
     /// Whether no such user exists.
-    pub(crate) const fn is_decoy(&self) -> bool {
-        self.is_decoy
+    pub(crate) fn is_decoy(&self) -> bool {
+        self.kind == UserKind::Decoy
     }
 
     /// Counts one more session of this user, unless it has all that it may have.

@@ -12,19 +12,20 @@ use wire::{Capabilities, StatusFlags};
 
 use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use super::unjudged::{CODE, Calls, Unjudged, is_of_code};
-use super::{Ran, SessionState, TWO_BYTE_QUOTES};
+use super::{LastResults, LinkState, Past, SessionState, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
-use crate::backend::{Connection, Reply};
 use crate::client::login::Identity;
 use crate::session::decided::Decided;
-use crate::session::flight::Flight;
-use crate::session::segments::ER_LOCK_DEADLOCK;
+use crate::session::ran::Ran;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
 use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
 
 /// A statement is none; of one that runs stored code this may be said of what that has run.
 const ER_PARSE_ERROR: u16 = 1064;
+
+/// The transaction was the victim of a deadlock.
+const ER_LOCK_DEADLOCK: u16 = 1213;
 
 /// What may leave the diagnostics area as it is.
 const KEEPS_DIAGNOSTICS: Effects = Effects::READS_LAST.union(Effects::UNKNOWN);
@@ -33,15 +34,20 @@ const KEEPS_DIAGNOSTICS: Effects = Effects::READS_LAST.union(Effects::UNKNOWN);
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::session) struct RanAt {
     /// Which comments its server executes.
-    dialect: Option<Dialect>,
+    pub(in crate::session) dialect: Option<Dialect>,
     /// There are warnings of what the proxy has said there.
-    has_own_warnings: bool,
+    pub(in crate::session) has_own_warnings: bool,
+    /// There were warnings in front of the last packet.
+    pub(in crate::session) warned: bool,
 }
 
-impl From<&Connection> for RanAt {
-    fn from(connection: &Connection) -> Self {
-        Self { dialect: connection.dialect(), has_own_warnings: connection.has_own_warnings() }
-    }
+/// What follows from the end of a command besides the session's new state.
+#[derive(Debug, Default)]
+pub(in crate::session) struct Settled {
+    /// The client has reset its connection: the other ones are of no use any more.
+    pub(in crate::session) is_reset: bool,
+    /// The variable that its server has to be asked for: the statement does not tell its value.
+    pub(in crate::session) asks: Option<Box<str>>,
 }
 
 impl SessionState {
@@ -58,53 +64,68 @@ impl SessionState {
         }
     }
 
-    /// The statement that ran is over, at this place; `warned` says whether there were warnings in
-    /// front of its last packet. Returns whether the other connections are of no use any more.
+    /// The command that ran is over, at this place; `proposed` is what it changes if it has
+    /// succeeded.
     pub(in crate::session) fn settle(
         &mut self,
-        flight: &mut Flight,
+        proposed: Option<Box<Change>>,
         identity: &Identity,
         outcome: Outcome,
-        warned: bool,
         place: RanAt,
-    ) -> bool {
-        let proposed = flight.as_mut().and_then(|flight| flight.proposed.take());
-        self.last = Some(self.hostgroup);
-        let is_statement = self.ran.is_unanswered;
+    ) -> Settled {
+        self.last.hostgroup = Some(self.link.hostgroup);
+        let is_statement = self.last.ran.is_unanswered;
         let ends_rows = outcome.ends_rows || proposed.as_ref().is_some_and(|change| change.is_option());
-        self.counted = self.ran.note_end(Outcome { ends_rows, ..outcome }, self.counted);
+        self.last.note_end(Outcome { ends_rows, ..outcome });
         // MySQL's answer to a COM_PING counts the warnings that there are.
         let counts_own = place.has_own_warnings && !is_statement;
         let clears = place.dialect.is_some_and(Dialect::clears_diagnostics);
         self.note_end(outcome, is_statement, counts_own, clears);
         self.note_savepoint(outcome);
         self.note_transaction(identity, outcome);
-        if warned {
+        if place.warned {
             self.begin_warnings();
         }
-        let Some(change) = proposed.map(|change| change.at(place.dialect)) else { return false };
+        let change = proposed.map(|change| change.at(place.dialect));
+        let settled = change.map(|change| self.apply(change, identity, outcome)).unwrap_or_default();
+        self.note_status(outcome);
+        settled
+    }
+
+    /// The command that changes this, if it succeeds, has ended.
+    fn apply(&mut self, change: Change, identity: &Identity, outcome: Outcome) -> Settled {
         if let End::Err { code } = outcome.end
             && !change.anyway
         {
             if change.sets_user_variables() {
                 // They exist from then on, and are NULL of another type than those that do not.
-                self.pins.note(Mark::begin(Pin::UserVariable), self.hostgroup);
+                self.pins.note(Mark::begin(Pin::UserVariable), self.link.hostgroup);
             }
             self.note_before_error(code, change.marks, change.calls);
-            return false;
+            return Settled::default();
         }
         if change.resets {
             self.reset(identity);
-            return true;
+            return Settled { is_reset: true, asks: None };
         }
         self.note_calling(change.marks, change.calls);
-        if let (Some(flight), Some(name)) = (flight.as_mut(), change.asks) {
-            flight.asks = Some(name);
-        }
         if !change.settings.is_empty() {
             self.set(identity, change.settings);
         }
-        false
+        Settled { is_reset: false, asks: change.asks }
+    }
+
+    /// What the end of a reply says about the session's status.
+    pub(in crate::session) fn note_status(&mut self, outcome: Outcome) {
+        let status = self.link.status;
+        let told = match outcome.end {
+            // The server has rolled the transaction back; an ERR packet carries no status that
+            // would say so.
+            End::Err { code: ER_LOCK_DEADLOCK } => status - StatusFlags::IN_TRANSACTION,
+            // That the session has changed is said of one packet.
+            _ => outcome.status().unwrap_or(status) - StatusFlags::SESSION_STATE_CHANGED,
+        };
+        self.link.status = self.status(told);
     }
 
     /// The client has reset its connection: only where it is, and whom the servers know, stays.
@@ -128,14 +149,13 @@ impl SessionState {
             settings,
         };
         *self = Self {
-            hostgroup: self.hostgroup,
-            applied,
+            link: LinkState { applied, ..self.link },
             others: std::mem::take(&mut self.others),
             is_admitted: self.is_admitted,
-            was_reset: true,
+            past: Past::RESET,
+            last: LastResults::of_command(),
             pins,
             gtids,
-            ran: Ran::command(),
             ..Self::new(identity, beginning)
         };
     }
@@ -143,7 +163,8 @@ impl SessionState {
     /// A statement has ended with this error, which would have left these marks: the functions that
     /// it has called before, and what stored code has done, are not taken back.
     fn note_before_error(&mut self, code: u16, mut marks: Vec<Mark>, calls: Option<Box<Calls>>) {
-        let is_code = matches!(self.ran.statement, Some(StatementKind::Call | StatementKind::Execute));
+        let is_code =
+            matches!(self.last.ran.sent.statement, Some(StatementKind::Call | StatementKind::Execute));
         marks.retain(|mark| match mark {
             Mark::Begin(Pin::Function | Pin::NamedLock, _) => is_code || code != ER_PARSE_ERROR,
             Mark::Begin(Pin::StoredCode, _) => is_code,
@@ -163,7 +184,7 @@ impl SessionState {
     /// A command that is no statement has ended with an error of the server, which the client may
     /// ask about.
     pub(in crate::session) fn note_error(&mut self) {
-        (self.counted.changed, self.ran) = (-1, Ran::command());
+        (self.last.counted.changed, self.last.ran) = (-1, Ran::command());
         self.begin_warnings();
     }
 
@@ -171,7 +192,7 @@ impl SessionState {
     /// any more.
     fn begin_warnings(&mut self) {
         self.forget_released_error();
-        self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
+        self.pins.note(Mark::begin(Pin::Warnings), self.link.hostgroup);
     }
 
     /// How a statement has ended, or a command that is none: what that begins, and what it ends.
@@ -191,27 +212,30 @@ impl SessionState {
             let reads_only = status.contains(StatusFlags::IN_TRANSACTION_READONLY);
             // MariaDB: behind a `SET autocommit = 1` that commits a transaction, the next one may
             // only read as well.
-            if std::mem::replace(&mut self.reads_only, reads_only) && !reads_only && !self.ends_transaction()
+            if std::mem::replace(&mut self.transaction.reads_only, reads_only)
+                && !reads_only
+                && !self.ends_transaction()
             {
-                self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.hostgroup);
+                self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.link.hostgroup);
             }
         }
         let has_nothing = self.pins.is_empty() && self.errors.is_none();
-        if has_nothing || !is_statement || !self.ran.is_single() || matches!(end, End::Err { .. }) {
+        if has_nothing || !is_statement || !self.last.ran.is_single() || matches!(end, End::Err { .. }) {
             return;
         }
         if self.writes() {
             // What was waited for is older than this.
             self.pins.end_everywhere(Pin::Waited);
         }
-        let statement = self.ran.statement;
-        let begins = statement.is_some_and(StatementKind::begins) || self.ran.tables;
+        let statement = self.last.ran.sent.statement;
+        let begins = statement.is_some_and(StatementKind::begins) || self.last.ran.sent.tables;
         if begins {
-            self.pins.note(Mark::End(Pin::NextTransaction, ISOLATION_LEVEL.into()), self.hostgroup);
+            self.pins.note(Mark::End(Pin::NextTransaction, ISOLATION_LEVEL.into()), self.link.hostgroup);
         }
         let is_over = outcome.status().is_some_and(|status| !status.contains(StatusFlags::IN_TRANSACTION));
         // At MariaDB they outlive statements without tables.
-        let clears = self.ran.tables || clears && !self.ran.last.intersects(KEEPS_DIAGNOSTICS);
+        let clears =
+            self.last.ran.sent.tables || clears && !self.last.ran.sent.effects.intersects(KEEPS_DIAGNOSTICS);
         let is_clear = clears && !has_warnings;
         if is_clear {
             self.errors = None;
@@ -222,7 +246,7 @@ impl SessionState {
             (statement.is_some_and(StatementKind::is_select), Pin::FoundRows),
         ];
         for (_, pin) in ends.into_iter().filter(|(ends, _)| *ends) {
-            self.pins.note(Mark::EndAll(pin), self.hostgroup);
+            self.pins.note(Mark::EndAll(pin), self.link.hostgroup);
         }
     }
 
@@ -233,20 +257,20 @@ impl SessionState {
     fn note_transaction(&mut self, identity: &Identity, outcome: Outcome) {
         let Some(status) = outcome.status() else { return };
         let is_open = status.contains(StatusFlags::IN_TRANSACTION);
-        let is_over = std::mem::replace(&mut self.in_transaction, is_open) && !is_open;
+        let is_over = std::mem::replace(&mut self.transaction.is_open, is_open) && !is_open;
         // A rollback warns of what it could not roll back.
-        let may_write = self.writes() || self.ran.statement == Some(StatementKind::Execute);
+        let may_write = self.writes() || self.last.ran.sent.statement == Some(StatementKind::Execute);
         let could_not = !is_open && !status.contains(StatusFlags::AUTOCOMMIT) && may_write;
         let has_trackers = identity.capabilities.contains(Capabilities::SESSION_TRACK)
             && !identity.capabilities.contains(Capabilities::DEPRECATE_EOF);
         // At MySQL a `SET` of `autocommit` that commits leaves it to the next transaction what was
         // said of all of them meanwhile.
         let is_late = is_over
-            && matches!(self.ran.statement, Some(StatementKind::Set))
+            && matches!(self.last.ran.sent.statement, Some(StatementKind::Set))
             && self.settings.has_access_mode();
         let is_untold = is_over && has_trackers && matches!(outcome.end, End::Eof { .. });
         if is_untold || could_not || is_late {
-            self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.hostgroup);
+            self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.link.hostgroup);
         }
     }
 
@@ -254,16 +278,17 @@ impl SessionState {
     /// says so before a table is used. From then on the session is in a transaction: see
     /// [`status`](Self::status).
     fn note_savepoint(&mut self, outcome: Outcome) {
-        let sets = self.ran.last.intersects(Effects::SAVEPOINT);
-        if !sets && !self.pins.holds(Pin::Transaction, self.hostgroup) {
+        let sets = self.last.ran.sent.effects.intersects(Effects::SAVEPOINT);
+        if !sets && !self.pins.holds(Pin::Transaction, self.link.hostgroup) {
             return;
         }
         let begins = |status: StatusFlags| {
             sets && !status.intersects(StatusFlags::AUTOCOMMIT | StatusFlags::IN_TRANSACTION)
         };
         let ends = |status: StatusFlags| {
-            let is_over = self.in_transaction && !status.contains(StatusFlags::IN_TRANSACTION);
-            let is_end = matches!(self.ran.statement, Some(StatementKind::Commit | StatementKind::Rollback));
+            let is_over = self.transaction.is_open && !status.contains(StatusFlags::IN_TRANSACTION);
+            let is_end =
+                matches!(self.last.ran.sent.statement, Some(StatementKind::Commit | StatementKind::Rollback));
             is_over || is_end || status.contains(StatusFlags::AUTOCOMMIT)
         };
         let mark = match (outcome.end, outcome.status()) {
@@ -272,28 +297,28 @@ impl SessionState {
             (_, Some(status)) if ends(status) => Mark::EndAll(Pin::Transaction),
             _ => return,
         };
-        self.pins.note(mark, self.hostgroup);
+        self.pins.note(mark, self.link.hostgroup);
     }
 
     /// The status of the connection in use, if its server has told `told`: in a transaction also
     /// with nothing but a savepoint.
-    pub(in crate::session) fn status(&self, told: StatusFlags) -> StatusFlags {
-        let has_savepoint = self.pins.holds(Pin::Transaction, self.hostgroup);
+    fn status(&self, told: StatusFlags) -> StatusFlags {
+        let has_savepoint = self.pins.holds(Pin::Transaction, self.link.hostgroup);
         if has_savepoint { told | StatusFlags::IN_TRANSACTION } else { told }
     }
 
     /// A server has answered a command of the proxy's own. If a transaction is over that was open,
     /// an error has ended it, and of that the server has told here rather than to the client.
-    pub(in crate::session) fn overhear(&mut self, identity: &Identity, reply: &Reply) {
+    pub(in crate::session) fn overhear(&mut self, identity: &Identity, reply: &[u8], outcome: Outcome) {
         let is_over =
-            |status: StatusFlags| self.in_transaction && !status.contains(StatusFlags::IN_TRANSACTION);
+            |status: StatusFlags| self.transaction.is_open && !status.contains(StatusFlags::IN_TRANSACTION);
         let caps = identity.capabilities;
         if caps.contains(Capabilities::SESSION_TRACK)
-            && reply.outcome.status().is_some_and(is_over)
-            && let Some(overheard) = Overheard::in_answer(&reply.bytes, caps)
+            && outcome.status().is_some_and(is_over)
+            && let Some(overheard) = Overheard::in_answer(reply, caps)
         {
-            self.in_transaction = false;
-            self.overheard = Some(Box::new(overheard));
+            self.transaction.is_open = false;
+            self.transaction.overheard = Some(Box::new(overheard));
         }
     }
 
@@ -304,17 +329,17 @@ impl SessionState {
         // At MariaDB a `SET` of `autocommit`, which commits, leaves what was said of the next
         // transaction. Where no tables are locked, nothing is committed when they are unlocked.
         let is_not_certain =
-            matches!(self.ran.statement, Some(StatementKind::Set | StatementKind::UnlockTables));
-        let commits = self.ran.last.intersects(Effects::COMMITS) && !is_not_certain;
-        matches!(self.ran.statement, Some(StatementKind::Commit | StatementKind::Rollback))
+            matches!(self.last.ran.sent.statement, Some(StatementKind::Set | StatementKind::UnlockTables));
+        let commits = self.last.ran.sent.effects.intersects(Effects::COMMITS) && !is_not_certain;
+        matches!(self.last.ran.sent.statement, Some(StatementKind::Commit | StatementKind::Rollback))
             || commits
             || self.writes()
     }
 
     /// Whether it writes rows.
     const fn writes(&self) -> bool {
-        let statement = self.ran.statement;
-        self.ran.tables
+        let statement = self.last.ran.sent.statement;
+        self.last.ran.sent.tables
             && matches!(
                 statement,
                 Some(
@@ -334,11 +359,11 @@ impl SessionState {
     /// A statement has left this that calls these routines, or nobody knows which.
     pub(super) fn note_calling(&mut self, marks: Vec<Mark>, calls: Option<Box<Calls>>) {
         if marks.iter().any(is_of_code) {
-            let is_bound = CODE.iter().any(|pin| self.pins.holds(*pin, self.hostgroup));
-            self.unjudged = Unjudged::and(self.unjudged.take(), calls, is_bound, self.hostgroup);
+            let is_bound = CODE.iter().any(|pin| self.pins.holds(*pin, self.link.hostgroup));
+            self.unjudged = Unjudged::and(self.unjudged.take(), calls, is_bound, self.link.hostgroup);
         }
         for mark in marks {
-            self.pins.note(mark, self.hostgroup);
+            self.pins.note(mark, self.link.hostgroup);
         }
     }
 
@@ -351,14 +376,14 @@ impl SessionState {
         let mut besides = None;
         for mut setting in settings {
             // Whatever it was before.
-            self.pins.note(Mark::End(Pin::Setting, setting.key.as_bytes().into()), self.hostgroup);
+            self.pins.note(Mark::End(Pin::Setting, setting.key.as_bytes().into()), self.link.hostgroup);
             if &*setting.key == TRACK_GTIDS {
                 (setting, besides) = self.track(identity, setting);
             }
             if &*setting.key == SCHEMA {
                 self.caller = Arc::new(caller(identity, &setting.text));
                 self.who = None;
-                self.pins.note(Mark::EndAll(Pin::Schema), self.hostgroup);
+                self.pins.note(Mark::EndAll(Pin::Schema), self.link.hostgroup);
             }
             if matches!(&*setting.key, "names" | "character_set_client") {
                 let text = String::from_utf8_lossy(&setting.text).to_ascii_lowercase();
@@ -366,16 +391,16 @@ impl SessionState {
                 self.two_byte_quotes = text.split(|c: char| !c.is_ascii_alphanumeric()).any(is_one);
                 // Texts in them have the character set of their moment, which is over.
                 if self.settings.has_user_variables() {
-                    self.pins.note(Mark::begin(Pin::UserVariable), self.hostgroup);
+                    self.pins.note(Mark::begin(Pin::UserVariable), self.link.hostgroup);
                 }
             }
             let pin = if setting.key.starts_with('@') { Pin::UserVariable } else { Pin::Setting };
             if !Rc::make_mut(&mut self.settings).set(setting) {
-                self.pins.note(Mark::begin(pin), self.hostgroup);
+                self.pins.note(Mark::begin(pin), self.link.hostgroup);
             }
         }
         // The backend in use has it by what the client said.
-        self.applied = self.settings.version();
+        self.link.applied = self.settings.version();
         if let Some(setting) = besides {
             Rc::make_mut(&mut self.settings).set(setting);
         }

@@ -1,11 +1,10 @@
 //! Routines that a session has called, and tables that it has used, of which its server has not
 //! been asked yet whether they leave anything.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sql::Modes;
 use sql::routine::{Called, Kind, called};
-use tokio::time::Instant;
 
 use super::SessionState;
 use crate::limits::{ROUTINES_MAX, TABLES_MAX};
@@ -50,8 +49,8 @@ impl Routine {
 pub(in crate::session) struct Calls {
     routines: Vec<Routine>,
     tables: Vec<Relation>,
-    /// When the first of the routines was called, or later.
-    since: Instant,
+    /// When the first of the routines was called, or later. Unknown before that.
+    since: Option<Instant>,
 }
 
 /// What may be behind the names of a statement's tables.
@@ -82,17 +81,17 @@ impl Calls {
         let schema = std::str::from_utf8(schema).ok()?;
         let routines = called(text, Modes::default())?.into_iter().map(|called| Routine::of(called, schema));
         let routines = routines.collect::<Option<Vec<_>>>().filter(|routines| !routines.is_empty())?;
-        Some(Box::new(Self { routines, tables: Vec::new(), since: Instant::now() }))
+        Some(Box::new(Self { routines, tables: Vec::new(), since: None }))
     }
 
     /// No routines, but these tables.
     pub(in crate::session) fn of_tables(tables: Vec<Relation>) -> Self {
-        Self { routines: Vec::new(), tables, since: Instant::now() }
+        Self { routines: Vec::new(), tables, since: None }
     }
 
     /// They are called now.
-    pub(in crate::session) fn begin(&mut self) {
-        self.since = Instant::now();
+    pub(in crate::session) const fn begin(&mut self, now: Instant) {
+        self.since = Some(now);
     }
 }
 
@@ -116,6 +115,7 @@ impl Unjudged {
             return Some(Box::new(Self { hostgroup, calls }));
         }
         let mut all = before.filter(|before| before.hostgroup == hostgroup)?;
+        all.calls.since = all.calls.since.or(calls.since);
         add(&mut all.calls.routines, calls.routines);
         add(&mut all.calls.tables, calls.tables);
         let is_few = all.calls.routines.len() <= ROUTINES_MAX && all.calls.tables.len() <= TABLES_MAX;
@@ -128,10 +128,11 @@ impl Unjudged {
     }
 
     /// All of it, and how long ago the first of the routines was called.
-    pub(in crate::session) fn take(self) -> (Vec<Code>, Duration) {
+    pub(in crate::session) fn take(self, now: Instant) -> (Vec<Code>, Duration) {
         let Calls { routines, tables, since } = self.calls;
+        let age = since.map(|since| now.saturating_duration_since(since)).unwrap_or_default();
         let routines = routines.into_iter().map(Code::Routine);
-        (routines.chain(tables.into_iter().map(Code::Behind)).collect(), since.elapsed())
+        (routines.chain(tables.into_iter().map(Code::Behind)).collect(), age)
     }
 }
 
@@ -177,7 +178,8 @@ mod tests {
     #[test]
     fn who_is_bound_by_more_than_is_known_stays_so() {
         let calls = |text: &str| Calls::of(text.as_bytes(), b"a", Reading::default());
-        let names = |unjudged: Option<Box<Unjudged>>| unjudged.map(|unjudged| unjudged.take().0.len());
+        let names =
+            |unjudged: Option<Box<Unjudged>>| unjudged.map(|unjudged| unjudged.take(Instant::now()).0.len());
         let first = || Unjudged::and(None, calls("CALL p"), false, 1);
         assert_eq!(names(first()), Some(1));
         assert_eq!(names(Unjudged::and(first(), calls("CALL q"), true, 1)), Some(2));
