@@ -25,6 +25,7 @@ mod pipeline;
 mod place;
 mod plan;
 mod punctual;
+mod search;
 mod setup;
 mod share;
 mod spare;

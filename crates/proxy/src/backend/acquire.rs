@@ -1,5 +1,5 @@
-//! Getting a backend: a place at a server, opening the connection or making another session's one
-//! fit, trying the next server.
+//! Getting a backend: for whom, how long it may take, and one attempt to open a connection. The
+//! [search](super::search) tries one server after the other.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -8,23 +8,19 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use config::MysqlVariables;
-use pool::{Lease, Off, Permit, Quota, Server};
-use tokio::time::{Instant, sleep_until, timeout};
+use pool::{Lease, Off, Permit, Server};
+use tokio::time::{Instant, timeout};
 use wire::StatusFlags;
 
-use super::failures::{ACCOUNT_FULL, Failed, Failures, NoPermit, SERVER_FULL, Why, no_answer};
+use super::failures::{ACCOUNT_FULL, Failed, SERVER_FULL, Why, no_answer};
 use super::idle_state::Asker;
-use super::place::{InLine, Place, take, wait};
-use super::share::{Among, UserFull, among};
-use super::spare::{Spare, lend_spare};
+use super::place::InLine;
+use super::search::search;
 use super::times::Times;
 use super::{Backend, Connection, OpenError, Target};
-use crate::choosing::candidates;
 use crate::counts::Counter;
 use crate::error::{ClientError, Gone};
 use crate::fresh::Wanted;
-use crate::holders::holders;
-use crate::limits::LENT_MAX;
 use crate::users::User;
 use crate::worker::Worker;
 
@@ -104,121 +100,6 @@ pub(super) fn note_got(worker: &Worker, hostgroup: u32, asker: Option<&Asker<'_>
     }
 }
 
-async fn search(
-    worker: &Rc<Worker>,
-    hostgroup: u32,
-    full: Full,
-    whom: &Whom<'_>,
-    in_line: Option<Box<InLine>>,
-    open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
-) -> Result<Found, AcquireError> {
-    let settings = worker.settings();
-    let variables = &settings.variables;
-    let started = in_line.as_ref().map_or_else(Instant::now, |line| line.began);
-    let deadline = started + whom.times(variables).whole;
-    let quota = whom.user.map(|user| (user, user.backends()));
-    let (mut failures, mut lent, mut share, mut first) = (Failures::default(), 0, None, None);
-    if let Some(mut line) = in_line {
-        first = Some(poll_fn(|cx| line.poll(cx)).await);
-    }
-    // Whether there was a place at a server, and nothing lacks but the user's share.
-    let mut had_place = false;
-    loop {
-        // Where a server has failed, its other connections may be no better.
-        let asker = whom.asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
-        let whom = Whom { asker, ..*whom };
-        // Who would wait for servers that have no room takes no share for that from others of the
-        // user, who could go on.
-        let has_room = || had_place || worker.shared.pool.has_room(hostgroup, worker.shared.uptime());
-        let limited =
-            quota.filter(|(_, quota)| first.is_none() && share.is_none() && quota.is_limited() && has_room());
-        let place = match limited {
-            None => {
-                // In a block, so that who waits does not carry it.
-                let taken = {
-                    let avoid = |target: &Target| failures.contain(target) || whom.lacks(worker, target);
-                    first
-                        .take()
-                        .or_else(|| take(worker, hostgroup, worker.shared.uptime(), avoid, full, &whom))
-                };
-                if let Some(place) = taken {
-                    place
-                } else {
-                    // Others of the user may have more use for it meanwhile.
-                    share = None;
-                    wait(worker, hostgroup, (started, deadline), &whom).await
-                }
-            }
-            // Boxed: most users have no limit.
-            Some((user, quota)) => {
-                let among = among(worker, hostgroup, (started, deadline), quota, asker);
-                match Box::pin(among).await {
-                    Among::Share(one) => {
-                        share = Some(one);
-                        continue;
-                    }
-                    Among::Spare(entry) => Place::Spare(entry),
-                    Among::None => return Err(user_full(hostgroup, started, user, quota)),
-                }
-            }
-        };
-        let permit = match place {
-            Place::Useless => {
-                lent += 1;
-                continue;
-            }
-            Place::Spare(entry) => {
-                lent += 1;
-                let Some(asker) = asker else {
-                    // Sessions share no connections any more.
-                    worker.kept.put_back(worker, entry);
-                    continue;
-                };
-                match lend_spare(worker, entry, asker, deadline).await? {
-                    Spare::Lent(found) => return Ok(found),
-                    // The next place is not there.
-                    Spare::Useless => {}
-                    Spare::Failed(failed) => failed.weigh(full, &mut failures)?,
-                }
-                continue;
-            }
-            Place::Free(permit) => permit,
-            Place::None => return Err(no_place(worker, hostgroup, started, &failures).await),
-        };
-        let target = permit.server().endpoint();
-        if failures.contain(target)
-            && let Some(refusal) = failures.refusal
-        {
-            return Err(AcquireError::Server(refusal));
-        }
-        // Those of users without a limit count as well: they may get one.
-        share = share.or_else(|| quota.and_then(|(_, quota)| quota.take()));
-        had_place = share.is_none() && quota.is_some();
-        if had_place {
-            continue;
-        }
-        // Boxed: most connections are lent, and all that wait for one carry this.
-        let has_more = quota.is_some_and(|(_, all)| all.taken() > 1);
-        let how = Attempt { deadline, times: whom.times(variables), full, has_more };
-        match Box::pin(attempt(worker, permit, how, &open)).await {
-            Ok(mut backend) => {
-                backend.connection_mut().set_share(share);
-                return Ok(Found { backend, lent: None });
-            }
-            Err(Failed { target, why: Why::Full(error) }) => {
-                failures.note_full(&target, error.to_string());
-                continue;
-            }
-            Err(failed) => failed.weigh(full, &mut failures)?,
-        }
-        let next = Instant::now() + variables.connect_retries_delay;
-        if failures.count > variables.connect_retries_on_failure || next >= deadline {
-            return Err(AcquireError::Proxy(failures.to_error(hostgroup, started.elapsed())));
-        }
-        sleep_until(next).await;
-    }
-}
-
 impl<'a> Whom<'a> {
     /// How the pool knows the user.
     pub(super) fn account(&self) -> Option<usize> {
@@ -231,12 +112,12 @@ impl<'a> Whom<'a> {
     }
 
     /// How long it may take.
-    fn times(&self, variables: &MysqlVariables) -> Times {
+    pub(super) fn times(&self, variables: &MysqlVariables) -> Times {
         self.times.copied().unwrap_or_else(|| Times::of(variables))
     }
 
     /// Whether this server does not have what is wanted.
-    fn lacks(&self, worker: &Worker, target: &Target) -> bool {
+    pub(super) fn lacks(&self, worker: &Worker, target: &Target) -> bool {
         self.wanted.is_some_and(|wanted| !wanted.is_first(&worker.shared, &target.endpoint))
     }
 }
@@ -363,27 +244,6 @@ async fn until_off<T>(
         }
     })
     .await
-}
-
-/// The user has all the connections that he may have.
-fn user_full(hostgroup: u32, started: Instant, user: &User, quota: &Quota) -> AcquireError {
-    let why = UserFull { user: &user.name, quota };
-    AcquireError::Proxy(ClientError::no_backend(hostgroup, started.elapsed(), &why))
-}
-
-/// There is not even a server to try.
-async fn no_place(
-    worker: &Rc<Worker>,
-    hostgroup: u32,
-    started: Instant,
-    failures: &Failures,
-) -> AcquireError {
-    let (pool, waited) = (&worker.shared.pool, started.elapsed());
-    let candidates = candidates(pool, hostgroup, worker.shared.uptime());
-    let usage = pool.usage(hostgroup);
-    let holders = if usage.open > 0 { holders(worker, hostgroup).await } else { Rc::default() };
-    let why = NoPermit { usage, candidates, holders, failures };
-    AcquireError::Proxy(ClientError::no_backend(hostgroup, waited, &why))
 }
 
 /// What a server is to blame for.
