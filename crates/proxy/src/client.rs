@@ -1,5 +1,6 @@
 //! A client, from its first byte to its last: this is the task that a worker runs for each.
 
+pub(crate) mod check;
 mod header;
 pub(crate) mod login;
 pub(crate) mod proof;

@@ -12,12 +12,11 @@ use wire::frame::{MessageReader, put_message};
 use crate::limits::LOGIN_MESSAGE_BYTES_MAX;
 use crate::sock::tls::{HandshakeError, Role};
 use crate::sock::{Input, Sock, garbled};
-use crate::worker::Worker;
 
 /// A conversation in messages.
 #[derive(Debug)]
 pub(crate) struct Exchange<'a> {
-    worker: &'a Worker,
+    net: &'a net::Local,
     sock: &'a mut Sock,
     messages: MessageReader,
 }
@@ -35,13 +34,13 @@ pub(crate) enum ReceiveError {
 
 impl<'a> Exchange<'a> {
     /// A conversation that begins with sequence id 0.
-    pub(crate) fn new(worker: &'a Worker, sock: &'a mut Sock) -> Self {
-        Self { worker, sock, messages: MessageReader::new(LOGIN_MESSAGE_BYTES_MAX) }
+    pub(crate) fn new(net: &'a net::Local, sock: &'a mut Sock) -> Self {
+        Self { net, sock, messages: MessageReader::new(LOGIN_MESSAGE_BYTES_MAX) }
     }
 
     /// The same, with bytes that were read already and the sequence id that they begin with.
-    pub(crate) fn resume(worker: &'a Worker, sock: &'a mut Sock, seq: u8, bytes: &[u8]) -> Self {
-        let mut exchange = Self::new(worker, sock);
+    pub(crate) fn resume(net: &'a net::Local, sock: &'a mut Sock, seq: u8, bytes: &[u8]) -> Self {
+        let mut exchange = Self::new(net, sock);
         exchange.messages.expect(seq);
         exchange.messages.feed(bytes);
         exchange
@@ -54,7 +53,7 @@ impl<'a> Exchange<'a> {
                 return Ok(payload);
             }
             let read = poll_fn(|cx| {
-                let mut scratch = self.worker.net.scratch.borrow_mut();
+                let mut scratch = self.net.scratch.borrow_mut();
                 let n = ready!(self.sock.poll_read(cx, &mut scratch))?;
                 self.messages.feed(scratch.get(..n).unwrap_or_default());
                 Poll::Ready(io::Result::Ok(n))
@@ -92,7 +91,7 @@ impl<'a> Exchange<'a> {
         let seq = self.messages.next_seq();
         let before = std::mem::replace(&mut self.messages, MessageReader::new(LOGIN_MESSAGE_BYTES_MAX));
         self.messages.expect(seq);
-        self.sock.start_tls(&self.worker.net, role, before.into_unread()).await
+        self.sock.start_tls(self.net, role, before.into_unread()).await
     }
 
     /// Sends what tells the peer why there is no TLS.
@@ -105,9 +104,9 @@ impl<'a> Exchange<'a> {
         self.messages.next_seq()
     }
 
-    /// The worker that it runs on.
-    pub(crate) const fn worker(&self) -> &'a Worker {
-        self.worker
+    /// What the sockets of its worker share.
+    pub(crate) const fn net(&self) -> &'a net::Local {
+        self.net
     }
 
     /// Who else can read what is sent.

@@ -231,7 +231,7 @@ impl Shot {
         let verdict = match victim.map(Victim::aim) {
             Some(None) => None,
             aim => {
-                let mut exchange = Exchange::new(&self.worker, &mut link);
+                let mut exchange = Exchange::new(&self.worker.net, &mut link);
                 let command = [&[Kind::Query as u8], self.kill.at_server(self.thread_id).as_bytes()].concat();
                 exchange.send(&command).await?;
                 let answer = exchange.receive().await?;

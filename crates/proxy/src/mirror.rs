@@ -6,11 +6,9 @@
 //! and the one that the client gets are counted, and differences are reported.
 //!
 //! - [`copy`](mod@copy): running one;
-//! - [`idle`]: connections that wait for the next one;
 //! - [`tally`]: what is counted of a reply.
 
 mod copy;
-mod idle;
 pub(crate) mod tally;
 
 use std::cell::RefCell;
@@ -18,7 +16,6 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use pool::Quota;
 use route::{Account, Caller, Mirror};
 use tokio::time::{Instant, timeout};
 
@@ -30,13 +27,11 @@ use crate::routing::Reading;
 use crate::worker::Worker;
 
 use crate::taps::compare::Half;
-use idle::Idle;
 
 /// The copies of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Mirrors {
     waiting: RefCell<Waiting>,
-    idle: Idle,
     /// Bounds what is logged of copies that fail.
     failures: LogLimit,
     /// Bounds what is logged of differences.
@@ -121,19 +116,6 @@ impl Waiting {
         let waiting = &worker.counts.copies.waiting;
         waiting.set(waiting.get().saturating_sub(1));
         Some(copy)
-    }
-}
-
-impl Mirrors {
-    /// A session waits for one of these connections of its user: one that waits for another copy
-    /// makes room for it.
-    pub(crate) fn make_room_among(&self, quota: &Arc<Quota>) {
-        self.idle.make_room_among(quota);
-    }
-
-    /// Ends the connections that nobody has needed for a while, or may use any more.
-    pub(crate) fn sweep(&self, worker: &Worker, now: Instant) {
-        self.idle.sweep(worker, now);
     }
 }
 

@@ -26,7 +26,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::alike::Alike;
 use crate::arrival::Arrival;
-use crate::backend::{Dialer, Kept, Punctual, Taken, Warmth};
+use crate::backend::{Copies, Dialer, Kept, Punctual, Taken, Warmth};
 use crate::clock::unix_s;
 use crate::control::running::Shown;
 use crate::control::{Control, Signal};
@@ -101,6 +101,8 @@ pub(crate) struct Worker {
     pub(crate) kills: Semaphore,
     /// Copies of statements.
     pub(crate) mirrors: Mirrors,
+    /// Connections that wait for copies of statements.
+    pub(crate) copies: Copies,
     /// Connections that no statement needs at the moment.
     pub(crate) kept: Kept,
     /// Which statements are done in no time.
@@ -189,6 +191,7 @@ impl Worker {
             inbox,
             kills: Semaphore::new(KILLS_MAX),
             mirrors: Mirrors::default(),
+            copies: Copies::default(),
             kept: Kept::default(),
             punctual: Punctual::default(),
             requests: Requests::default(),
@@ -302,7 +305,7 @@ impl Worker {
 
     fn sweep(self: &Rc<Self>) {
         let now = Instant::now();
-        self.mirrors.sweep(self, now);
+        self.copies.sweep(self, now);
         self.kept.sweep(self, now);
         self.warmth.sweep(self);
         self.texts.sweep();

@@ -282,7 +282,7 @@ impl Kept {
         drop(shelf);
         match entry {
             Some(entry) => entry.end(worker),
-            None => worker.mirrors.make_room_among(quota),
+            None => worker.copies.make_room_among(quota),
         }
     }
 

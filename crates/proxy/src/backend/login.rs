@@ -69,7 +69,7 @@ pub(super) async fn log_in(
         let name = String::from_utf8_lossy(&user.name);
         return Err(OpenError::Login(format!("user '{name}' has no row with backend = 1 in mysql_users")));
     }
-    let mut exchange = Exchange::new(worker, sock);
+    let mut exchange = Exchange::new(&worker.net, sock);
     let payload = exchange.receive().await?;
     if payload.first() == Some(&packet::Err::HEADER) {
         return Err(refused(&payload, Capabilities::PROTOCOL_41));
@@ -97,7 +97,7 @@ pub(super) async fn log_in(
     }
     if let Some(change_user) = collation_changer(&packet, identity) {
         worker.counts.note(Counter::ServerChangeUser);
-        let mut exchange = Exchange::new(worker, sock);
+        let mut exchange = Exchange::new(&worker.net, sock);
         let (login, answer) = begin();
         exchange
             .send(&command::ChangeUser { auth_answer: &answer, ..change_user }.encode(capabilities))
@@ -130,7 +130,7 @@ pub(super) async fn log_in_again(
         return Err(OpenError::Login("nobody has logged in over this connection".to_owned()));
     };
     let (user, capabilities) = (&identity.account.user, greeted.capabilities);
-    let mut exchange = Exchange::new(worker, link);
+    let mut exchange = Exchange::new(&worker.net, link);
     let (transport, secret) = (exchange.transport(), user.secret_for_servers(&identity.account.secret));
     let plugin = as_client::first_method(&secret, &greeted.plugin, transport);
     let (login, answer) = as_client::begin(&secret, plugin, greeted.nonce, transport, random::bytes());
@@ -217,7 +217,7 @@ async fn converse(
                     let payload = login.derive();
                     (login, payload)
                 };
-                let derived = exchange.worker().net.off_thread(derive).await;
+                let derived = exchange.net().off_thread(derive).await;
                 let (back, payload) = derived.map_err(|error| OpenError::Login(error.to_string()))?;
                 login = back;
                 exchange.send(&payload).await?;

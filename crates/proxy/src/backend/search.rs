@@ -207,8 +207,7 @@ impl<'a> Search<'a> {
         let (shared, waited) = (&self.worker.shared, self.started.elapsed());
         let candidates = candidates(&shared.pool, self.hostgroup, shared.uptime());
         let usage = shared.pool.usage(self.hostgroup);
-        let holders =
-            if usage.open > 0 { holders(self.worker, self.hostgroup).await } else { Rc::default() };
+        let holders = if usage.open > 0 { holders(self.worker, self.hostgroup).await } else { Rc::default() };
         let why = NoPermit { usage, candidates, holders, failures: &self.failures };
         AcquireError::Proxy(ClientError::no_backend(self.hostgroup, waited, &why))
     }

@@ -76,7 +76,7 @@ impl Warmth {
     }
 
     /// A client has got a connection of this hostgroup.
-    pub(super) fn note(&self, worker: &Worker, hostgroup: u32, client: &Identity) {
+    pub(crate) fn note(&self, worker: &Worker, hostgroup: u32, client: &Identity) {
         if !worker.settings().warms(hostgroup) {
             return;
         }

@@ -19,7 +19,8 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 use crate::addresses::Place;
 use crate::arrival::Peer;
 use crate::audit::{self, Stranger};
-use crate::backend::{Backend, Turn, check_login};
+use crate::backend::{Backend, Turn};
+use crate::client::check::check_login;
 use crate::client::proof::{Claim, Proven};
 use crate::counts::Counter;
 use crate::door::Door;
@@ -261,7 +262,7 @@ pub(crate) async fn login(
         status: StatusFlags::AUTOCOMMIT,
         auth_plugin: plugin.as_bytes(),
     };
-    let exchange = Exchange::new(worker, sock);
+    let exchange = Exchange::new(&worker.net, sock);
     let mut dialogue = Dialogue::new(worker, exchange, Capabilities::PROTOCOL_41, peer);
     dialogue.exchange.send(&greeting.encode(offered)).await?;
     let payload = dialogue.receive_login(offered, tls).await?;

@@ -15,10 +15,9 @@ use wire::frame::put_message;
 use wire::reply::{End, Outcome};
 
 use super::Copy;
-use super::idle::Login;
 use super::tally::Tally;
 use crate::backend::{
-    AcquireError, Backend, Connection, Full, Target, Whom, acquire, open_in, until_broken_off,
+    AcquireError, Backend, Connection, CopyLogin, Full, Target, Whom, acquire, open_in, until_broken_off,
 };
 use crate::error::Gone;
 use crate::limits::FILLS_PER_TURN;
@@ -57,8 +56,8 @@ pub(super) async fn run(worker: &Rc<Worker>, copy: Copy) -> Result<(), String> {
     // What rules answer themselves needs no copy.
     let Destination::Hostgroup { hostgroup, .. } = judged.destination else { return Ok(()) };
     let rewritten = judged.orders.and_then(|orders| orders.text);
-    let login = Login::new(worker.settings(), hostgroup, identity);
-    let mut backend = match worker.mirrors.idle.take(&login).await {
+    let login = CopyLogin::new(worker.version(), hostgroup, identity);
+    let mut backend = match worker.copies.take(worker, &login).await {
         Some(backend) => backend,
         None => connect(worker, hostgroup, &login).await?,
     };
@@ -69,7 +68,7 @@ pub(super) async fn run(worker: &Rc<Worker>, copy: Copy) -> Result<(), String> {
         .await
         .map_err(|off| format!("{}: {}", server.endpoint(), Gone::Off(off)))??;
     let leaves_nothing = !judged.plan.effects.intersects(LEAVES_SOMETHING) && is_at_rest(outcome);
-    worker.mirrors.idle.put(worker, login, backend, leaves_nothing);
+    worker.copies.put(worker, login, backend, leaves_nothing);
     Ok(())
 }
 
@@ -83,7 +82,7 @@ const fn is_at_rest(outcome: Outcome) -> bool {
     }
 }
 
-async fn connect(worker: &Rc<Worker>, hostgroup: u32, login: &Login) -> Result<Backend, String> {
+async fn connect(worker: &Rc<Worker>, hostgroup: u32, login: &CopyLogin) -> Result<Backend, String> {
     let identity = login.identity(worker.shared.connection_id());
     let open = async |target: &Target| open_in(worker, hostgroup, target, &identity).await;
     let found =
@@ -100,7 +99,7 @@ async fn connect(worker: &Rc<Worker>, hostgroup: u32, login: &Login) -> Result<B
 async fn ask(
     worker: &Worker,
     backend: &mut Backend,
-    login: &Login,
+    login: &CopyLogin,
     text: &[u8],
     compared: Option<Half>,
     hostgroup: u32,

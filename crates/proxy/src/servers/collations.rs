@@ -124,13 +124,13 @@ async fn ask(worker: &Worker, target: &Target, login: &Login) -> Result<Vec<Coll
     // Without it the server would count and log an aborted connection. Whether it hears it changes
     // nothing.
     let quit = [Kind::Quit as u8];
-    let _ = Exchange::new(worker, &mut link).send(&quit).await;
+    let _ = Exchange::new(&worker.net, &mut link).send(&quit).await;
     if answer.is_empty() { Err(malformed(&"no list of collations")) } else { Ok(answer) }
 }
 
 /// The rows of one statement; none if the server answers with an error.
 async fn list(worker: &Worker, sock: &mut Sock, statement: &str) -> Result<Vec<Collation>, OpenError> {
-    let mut exchange = Exchange::new(worker, sock);
+    let mut exchange = Exchange::new(&worker.net, sock);
     exchange.send(&[&[Kind::Query as u8], statement.as_bytes()].concat()).await?;
     let first = exchange.receive().await?;
     if first.first() == Some(&packet::Err::HEADER) {

@@ -19,9 +19,8 @@ use super::kill::while_waiting;
 use super::stop::Stop;
 use super::trace::Part;
 use crate::audit;
-use crate::backend::{
-    AcquireError, Found, Full, LOST_AT_MARIADB, QUIT, Target, Whom, acquire, check_login, open_in,
-};
+use crate::backend::{AcquireError, Found, Full, LOST_AT_MARIADB, QUIT, Target, Whom, acquire, open_in};
+use crate::client::check::check_login;
 use crate::client::login::{Dialogue, Identity, ok};
 use crate::client::proof::Claim;
 use crate::control::Signal;
@@ -221,7 +220,7 @@ impl Session {
     async fn log_in_again(&mut self) -> Result<(), Ending> {
         let capabilities = self.capabilities();
         let backlog = std::mem::take(&mut self.io.backlog);
-        let exchange = Exchange::resume(&self.worker, &mut self.io.sock, 0, &backlog);
+        let exchange = Exchange::resume(&self.worker.net, &mut self.io.sock, 0, &backlog);
         let mut dialogue = Dialogue::new(&self.worker, exchange, capabilities, self.identity.peer);
         let payload = dialogue.receive().await?;
         let packet = command::ChangeUser::decode(&payload, capabilities)

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use config::CheckLogins;
 use tokio::time::{Instant, timeout};
 
-use super::{AcquireError, Backend, Full, Target, Whom, acquire, open_in};
+use crate::backend::{AcquireError, Backend, Full, Target, Whom, acquire, open_in};
 use crate::client::login::Identity;
 use crate::worker::Worker;
 

@@ -1,8 +1,8 @@
-//! Connections of a worker that wait for the next copy of the same user in the same schema.
+//! Connections for mirrored copies of statements, which wait for the next copy of the same user in
+//! the same schema.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -10,56 +10,55 @@ use pool::Quota;
 use tokio::time::Instant;
 use wire::Capabilities;
 
-use crate::backend::{Backend, Target, part};
+use super::{Backend, Target, part};
 use crate::client::login::Identity;
 use crate::limits::{COPY_IDLE_CONNECTIONS_MAX, COPY_IDLE_MAX};
-use crate::snapshot::Settings;
 use crate::worker::Worker;
 
 /// Connections without a copy.
 #[derive(Debug, Default)]
-pub(super) struct Idle(RefCell<Vec<Connection>>);
+pub(crate) struct Copies(RefCell<Vec<Connection>>);
 
 #[derive(Debug)]
 struct Connection {
-    login: Login,
+    login: CopyLogin,
     backend: Backend,
     since: Instant,
 }
 
 /// Where a connection goes, and as whom it is logged in.
 #[derive(Debug)]
-pub(super) struct Login {
-    /// Those that held when it was opened. Others may name other servers, or say that this one is
-    /// to be left.
-    settings: Rc<Settings>,
+pub(crate) struct CopyLogin {
+    /// The worker's configuration when it was opened. Another one may name other servers, or say
+    /// that this one is to be left.
+    version: u64,
     hostgroup: u32,
     identity: Box<Identity>,
 }
 
-impl Login {
-    pub(super) const fn new(settings: Rc<Settings>, hostgroup: u32, identity: Box<Identity>) -> Self {
-        Self { settings, hostgroup, identity }
+impl CopyLogin {
+    pub(crate) const fn new(version: u64, hostgroup: u32, identity: Box<Identity>) -> Self {
+        Self { version, hostgroup, identity }
     }
 
     /// Whom a server is told that it is, with an id that no client has.
-    pub(super) fn identity(&self, connection_id: u32) -> Box<Identity> {
+    pub(crate) fn identity(&self, connection_id: u32) -> Box<Identity> {
         self.identity.for_copies(connection_id, self.identity.account.schema.as_deref().unwrap_or_default())
     }
 
     /// What the connection and its server have agreed on, as far as answers depend on it.
-    pub(super) const fn capabilities(&self) -> Capabilities {
+    pub(crate) const fn capabilities(&self) -> Capabilities {
         self.identity.capabilities
     }
 
     /// Whether a connection of one to this server is as good for the other. After a change of a
     /// server's or a user's row nobody uses the old ones. Some servers have been told whom the
     /// connection is for.
-    fn is_like(&self, other: &Self, server: &Target) -> bool {
+    fn is_like(&self, worker: &Worker, other: &Self, server: &Target) -> bool {
         let (one, two) = (&self.identity, &other.identity);
-        Rc::ptr_eq(&self.settings, &other.settings)
+        self.version == other.version
             && self.hostgroup == other.hostgroup
-            && (one.peer == two.peer || !self.settings.announced.contains(&server.endpoint))
+            && (one.peer == two.peer || !worker.settings().announced.contains(&server.endpoint))
             && Arc::ptr_eq(&one.account.user, &two.account.user)
             && one.account.schema == two.account.schema
             && one.collation == two.collation
@@ -68,22 +67,22 @@ impl Login {
 
     /// Whether the configuration of such a connection still holds, and nobody waits for its place.
     fn is_wanted(&self, worker: &Worker) -> bool {
-        Rc::ptr_eq(&self.settings, &worker.settings())
+        self.version == worker.version()
             && worker.shared.pool.usage(self.hostgroup).waiting == 0
             && self.identity.account.user.backends().waiting() == 0
     }
 }
 
-impl Idle {
+impl Copies {
     /// A connection for `login` that its server has not closed, and to a server that is not
     /// switched off.
-    pub(super) async fn take(&self, login: &Login) -> Option<Backend> {
+    pub(crate) async fn take(&self, worker: &Worker, login: &CopyLogin) -> Option<Backend> {
         loop {
             let mut backend = {
                 let mut idle = self.0.borrow_mut();
                 let is_good = |kept: &Connection| {
                     let server = kept.backend.server();
-                    !server.is_off() && kept.login.is_like(login, server.endpoint())
+                    !server.is_off() && kept.login.is_like(worker, login, server.endpoint())
                 };
                 let at = idle.iter().rposition(is_good)?;
                 idle.swap_remove(at).backend
@@ -98,7 +97,7 @@ impl Idle {
     /// Keeps a connection if the next copy may have it, if it is as the configuration that holds
     /// now would have it, if there are not too many, and if no session waits for its place; ends it
     /// otherwise.
-    pub(super) fn put(&self, worker: &Rc<Worker>, login: Login, backend: Backend, is_clean: bool) {
+    pub(crate) fn put(&self, worker: &Worker, login: CopyLogin, backend: Backend, is_clean: bool) {
         let is_wanted = is_clean && login.is_wanted(worker);
         let mut idle = self.0.borrow_mut();
         if is_wanted && idle.len() < COPY_IDLE_CONNECTIONS_MAX {
@@ -110,7 +109,7 @@ impl Idle {
     }
 
     /// Ends one of these connections, if there is any.
-    pub(super) fn make_room_among(&self, quota: &Arc<Quota>) {
+    pub(crate) fn make_room_among(&self, quota: &Arc<Quota>) {
         let mut idle = self.0.borrow_mut();
         let is_one = |connection: &Connection| connection.backend.connection().is_one_of(quota);
         let at = idle.iter().position(is_one);
@@ -123,7 +122,7 @@ impl Idle {
 
     /// Ends the connections that nobody has needed for a while, those that others wait for, those
     /// of a configuration that holds no more, and those to servers that are switched off.
-    pub(super) fn sweep(&self, worker: &Worker, now: Instant) {
+    pub(crate) fn sweep(&self, worker: &Worker, now: Instant) {
         let is_over = |connection: &mut Connection| {
             now.duration_since(connection.since) >= COPY_IDLE_MAX
                 || connection.backend.server().is_off()
