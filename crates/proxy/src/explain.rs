@@ -5,8 +5,9 @@ use std::sync::Arc;
 use config::{Address, Listener, Protocol, User};
 use route::{Account, Caller, Explanation, Pairs, Session, Verdict};
 
-use crate::choosing::{candidates, must_see};
+use crate::backend::candidates;
 use crate::door::Door;
+use crate::fresh::must_see;
 use crate::fresh::{Fresh, Wanted};
 use crate::random;
 use crate::remote::Remote;
@@ -70,7 +71,7 @@ impl Remote {
             mirror: None,
             random: u64::from_le_bytes(random::bytes()),
         };
-        let candidates = |hostgroup| candidates(&self.shared.pool, hostgroup, self.shared.uptime());
+        let candidates = |hostgroup| candidates(&self.shared.upstream.pool, hostgroup, self.shared.uptime());
         // The session has written nothing.
         let must_see = |verdict: &Verdict, hostgroup| {
             let fresh = Fresh::new(verdict, |_| None).filter(|_| !snapshot.is_writer(hostgroup))?;

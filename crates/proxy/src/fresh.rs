@@ -7,9 +7,9 @@ use std::time::Duration;
 use config::Endpoint;
 use monitor::Gtid;
 use pool::Server;
-use route::Verdict;
+use route::{MustSee, Verdict};
 
-use crate::backend::Target;
+use crate::backend::{Avoid, Target};
 use crate::shared::Shared;
 
 /// What a statement has to see.
@@ -29,6 +29,17 @@ pub(crate) struct Wanted {
     /// Those that are not behind at all come after the others: there are enough replicas, and the
     /// writer has other work (`mysql-aurora_max_lag_ms_only_read_from_replicas`).
     spares_writer: bool,
+}
+
+/// The same, with what is known of servers now.
+#[derive(Debug)]
+pub(crate) struct Behind<'a>(pub(crate) &'a Wanted, pub(crate) &'a Shared);
+
+impl Avoid for Behind<'_> {
+    fn avoids(&self, server: &Endpoint) -> bool {
+        let Self(wanted, shared) = self;
+        !wanted.is_first(shared, server)
+    }
 }
 
 impl Fresh {
@@ -64,7 +75,10 @@ impl Fresh {
         if self.max_lag.is_none() {
             return 0;
         }
-        shared.pool.count(hostgroup, |server| self.excess(shared, &server.endpoint().endpoint).is_some())
+        shared
+            .upstream
+            .pool
+            .count(hostgroup, |server| self.excess(shared, &server.endpoint().endpoint).is_some())
     }
 }
 
@@ -92,8 +106,8 @@ impl Wanted {
         let enough = usize::try_from(replicas_from).unwrap_or(usize::MAX);
         let spares_writer = fresh.max_lag.is_some()
             && replicas_from > 0
-            && shared.pool.count(hostgroup, is_fresh) >= enough
-            && shared.pool.count(hostgroup, |server| is_fresh(server) && is_behind(server)) > 0;
+            && shared.upstream.pool.count(hostgroup, is_fresh) >= enough
+            && shared.upstream.pool.count(hostgroup, |server| is_fresh(server) && is_behind(server)) > 0;
         Self { fresh, spares_writer }
     }
 
@@ -117,5 +131,21 @@ impl Wanted {
             return Some(format!("it is {} ms behind", lag.as_millis()));
         }
         self.is_spared(shared, server).then(|| "it is the writer, and there are replicas enough".to_owned())
+    }
+}
+
+/// What a statement must see, and the servers of its hostgroup that do not have it, or are to be
+/// left alone, each with the reason.
+pub(crate) fn must_see(shared: &Shared, hostgroup: u32, wanted: &Wanted) -> MustSee {
+    let Fresh { gtid, max_lag } = wanted.fresh;
+    let servers = shared.upstream.pool.explain(hostgroup, shared.uptime()).into_iter().map(|one| one.server);
+    let lacking = servers.filter_map(|server| {
+        let why = wanted.why_not(shared, &server.endpoint().endpoint)?;
+        Some((server.endpoint().to_string(), why))
+    });
+    MustSee {
+        gtid: gtid.map(|gtid| gtid.to_string()),
+        max_lag_ms: max_lag.map(|max| max.as_millis()),
+        lacking: lacking.collect(),
     }
 }

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::rc::Rc;
+use std::pin::Pin;
+use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
+use crate::backend;
 use crate::limits::{HOLDERS_AGE_MAX, HOLDERS_SHOWN_MAX, HOLDERS_WAIT_MAX};
 use crate::worker::Worker;
 
@@ -26,7 +28,7 @@ pub(crate) struct Holder {
 
 /// All of them, by reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Holders(Vec<Group>);
+pub(crate) struct Held(Vec<Group>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Group {
@@ -34,7 +36,7 @@ struct Group {
     longest: Holder,
 }
 
-impl Holders {
+impl Held {
     /// Adds one.
     pub(crate) fn add(&mut self, holder: Holder) {
         self.merge(Group { count: 1, longest: holder });
@@ -54,7 +56,7 @@ impl Holders {
 }
 
 /// The most frequent reasons first, each with who has had one for longest.
-impl fmt::Display for Holders {
+impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut groups: Vec<_> = self.0.iter().collect();
         groups.sort_by_key(|group| (std::cmp::Reverse(group.count), group.longest.reason));
@@ -73,11 +75,11 @@ impl fmt::Display for Holders {
 
 /// What was found out last, by hostgroup. Many who get nothing at the same time ask once.
 #[derive(Debug, Default)]
-pub(crate) struct Asked(Mutex<HashMap<u32, (Instant, Rc<Holders>)>>);
+pub(crate) struct Asked(Mutex<HashMap<u32, (Instant, Rc<Held>)>>);
 
 /// Who has the connections of `hostgroup`, as all workers know it that answer in time.
-pub(crate) async fn holders(worker: &Rc<Worker>, hostgroup: u32) -> Rc<Holders> {
-    let mut asked = worker.holders.0.lock().await;
+async fn holders(worker: &Rc<Worker>, hostgroup: u32) -> Rc<Held> {
+    let mut asked = worker.held.0.lock().await;
     asked.retain(|_, (then, _)| then.elapsed() < HOLDERS_AGE_MAX);
     if let Some((_, known)) = asked.get(&hostgroup) {
         return Rc::clone(known);
@@ -86,13 +88,28 @@ pub(crate) async fn holders(worker: &Rc<Worker>, hostgroup: u32) -> Rc<Holders> 
     let mut all = worker.holders_of(hostgroup);
     let deadline = Instant::now() + HOLDERS_WAIT_MAX;
     for answer in answers {
-        if let Ok(Ok(holders)) = timeout_at(deadline, answer).await {
-            holders.0.into_iter().for_each(|group| all.merge(group));
+        if let Ok(Ok(held)) = timeout_at(deadline, answer).await {
+            held.0.into_iter().for_each(|group| all.merge(group));
         }
     }
     let all = Rc::new(all);
     asked.insert(hostgroup, (Instant::now(), Rc::clone(&all)));
     all
+}
+
+/// The sessions of all workers, seen from one of them.
+#[derive(Debug)]
+pub(crate) struct Sessions(pub(crate) Weak<Worker>);
+
+impl backend::Holders for Sessions {
+    fn of(&self, hostgroup: u32) -> Pin<Box<dyn Future<Output = String> + '_>> {
+        Box::pin(async move {
+            match self.0.upgrade() {
+                Some(worker) => holders(&worker, hostgroup).await.to_string(),
+                None => String::new(),
+            }
+        })
+    }
 }
 
 #[cfg(test)]
@@ -105,7 +122,7 @@ mod tests {
 
     #[test]
     fn who_has_held_one_for_longest_is_named() {
-        let mut all = Holders::default();
+        let mut all = Held::default();
         assert_eq!(all.to_string(), "");
         for (session, reason, ms) in
             [(1, "statement", 20), (2, "transaction", 14_200), (3, "transaction", 900), (4, "named_lock", 0)]
@@ -121,7 +138,7 @@ mod tests {
 
     #[test]
     fn few_reasons_are_shown() {
-        let mut all = Holders::default();
+        let mut all = Held::default();
         for (session, reason) in (0..).zip(["a", "b", "c", "d", "e", "f"]) {
             all.add(holder(session, reason, 1));
         }

@@ -227,7 +227,7 @@ impl Shot {
     /// The same, uncounted, over a connection that has its place; nothing if what was meant is
     /// over.
     async fn hit(&self, victim: Option<&Victim>) -> Result<Option<Verdict>, OpenError> {
-        let mut link = open(&self.worker, &self.target, &self.identity).await?;
+        let mut link = open(&self.worker.upstream, &self.target, &self.identity).await?;
         let verdict = match victim.map(Victim::aim) {
             Some(None) => None,
             aim => {

@@ -9,7 +9,6 @@ mod alike;
 mod arrival;
 mod audit;
 mod backend;
-mod choosing;
 mod client;
 mod clock;
 mod control;

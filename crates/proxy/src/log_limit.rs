@@ -21,9 +21,6 @@ pub(crate) struct Logged {
     pub(crate) bad_headers: LogLimit,
     /// Statements that have failed (`mysql-verbose_query_error`).
     pub(crate) failed: LogLimit,
-    /// Idle connections whose servers say something
-    /// (`mysql-log_unhealthy_connections`).
-    pub(crate) unhealthy: LogLimit,
     /// Statements with warnings (`mysql-log_mysql_warnings_enabled`).
     pub(crate) warned: LogLimit,
     /// Statements that the firewall would refuse.

@@ -37,7 +37,9 @@ mod records;
 mod replicas;
 mod watching;
 
+use std::future::ready;
 use std::io;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -48,15 +50,16 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
-use crate::shared::Shared;
-use crate::snapshot::Snapshot;
-use crate::worker::{WATCHER, Worker};
+use crate::backend::{Configuration, Dialer, Holders, Upstream, UpstreamShared as Shared};
+use crate::descriptors::Purpose;
+use crate::random::Dice;
+
 use conflicts::Conflicts;
 use probe::{Outcome, Prober};
 pub(crate) use watching::{News, Watching};
 
 /// Starts the thread; it ends when [`Watching::stop`] says so.
-pub(crate) fn spawn(shared: Arc<Shared>) -> io::Result<JoinHandle<()>> {
+pub(crate) fn spawn(shared: Arc<Shared>, watching: Arc<Watching>) -> io::Result<JoinHandle<()>> {
     let (ready, outcome) = std::sync::mpsc::sync_channel(1);
     let thread = std::thread::Builder::new().name("monitor".to_owned()).spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
@@ -66,10 +69,12 @@ pub(crate) fn spawn(shared: Arc<Shared>) -> io::Result<JoinHandle<()>> {
         };
         let _ = ready.send(Ok(()));
         runtime.block_on(async {
-            // Nobody has anything to tell this worker.
-            let inbox = mpsc::unbounded_channel().0.downgrade();
-            let worker = Worker::new(WATCHER, shared, Arc::default(), inbox);
-            run(Rc::new(worker)).await;
+            let configuration = shared.configuration();
+            // Its steps do not stand in line behind those of clients that all log in at once.
+            let net = net::Local::new(None);
+            let (dice, dialer) = (Dice::new(), Dialer::Network(Purpose::Monitor));
+            let worker = Upstream::new(shared, configuration, net, dice, dialer, Box::new(NoSessions));
+            run(Rc::new(worker), watching).await;
         });
     })?;
     match outcome.recv() {
@@ -78,21 +83,31 @@ pub(crate) fn spawn(shared: Arc<Shared>) -> io::Result<JoinHandle<()>> {
     }
 }
 
+/// The monitor's thread has no sessions, and nobody waits there for a connection.
+#[derive(Debug)]
+struct NoSessions;
+
+impl Holders for NoSessions {
+    fn of(&self, _: u32) -> Pin<Box<dyn Future<Output = String> + '_>> {
+        Box::pin(ready(String::new()))
+    }
+}
+
 /// Watches servers until [`Watching::stop`] says that it is enough.
-pub(crate) async fn run(worker: Rc<Worker>) {
+pub(crate) async fn run(worker: Rc<Upstream>, watching: Arc<Watching>) {
     let shared = Arc::clone(&worker.shared);
-    let mut news = shared.watching.subscribe();
+    let mut news = watching.subscribe();
     // Whether or not servers are checked. It ends by itself.
-    tokio::task::spawn_local(readers::follow(Rc::clone(&worker)));
+    tokio::task::spawn_local(readers::follow(Rc::clone(&worker), Arc::clone(&watching)));
     loop {
         // Before the configuration is looked at: whatever changes behind that is news again.
         let is_over = news.borrow_and_update().is_over;
-        let snapshot = shared.snapshot();
-        if !is_over && snapshot.monitor().enabled {
-            Watch::begin(&worker, &snapshot).run(&mut news).await;
+        let configuration = shared.configuration();
+        if !is_over && configuration.monitor().enabled {
+            Watch::begin(&worker, &watching, &configuration).run(&mut news).await;
             // At the end what was found goes on to hold: sessions may still look for a server.
             if !news.borrow().is_over {
-                shared.watching.let_go(&shared);
+                watching.let_go(&shared);
             }
         }
         if is_over || news.borrow().is_over || news.changed().await.is_err() {
@@ -103,7 +118,8 @@ pub(crate) async fn run(worker: Rc<Worker>) {
 
 /// The monitor while it is enabled.
 struct Watch {
-    worker: Rc<Worker>,
+    worker: Rc<Upstream>,
+    watching: Arc<Watching>,
     monitor: Monitor<Endpoint>,
     prober: Rc<Prober>,
     conflicts: Conflicts,
@@ -113,17 +129,18 @@ struct Watch {
 }
 
 impl Watch {
-    fn begin(worker: &Rc<Worker>, snapshot: &Arc<Snapshot>) -> Self {
+    fn begin(worker: &Rc<Upstream>, watching: &Arc<Watching>, configuration: &Arc<Configuration>) -> Self {
         let (sender, outcomes) = mpsc::unbounded_channel();
-        worker.use_settings(Arc::clone(snapshot));
+        worker.use_settings(Arc::clone(configuration));
         // Everybody is asked now. A doubt that stayed would keep later ones from being told.
-        worker.shared.watching.take_doubts();
-        let monitor = Monitor::new(plan::plan(snapshot.config()), worker.shared.uptime());
-        worker.shared.watching.begin(&worker.shared, &monitor);
+        watching.take_doubts();
+        let monitor = Monitor::new(plan::plan(configuration.config()), worker.shared.uptime());
+        watching.begin(&worker.shared, &monitor);
         Self {
             worker: Rc::clone(worker),
+            watching: Arc::clone(watching),
             monitor,
-            prober: Rc::new(Prober::new(snapshot, None)),
+            prober: Rc::new(Prober::new(configuration, None)),
             conflicts: Conflicts::default(),
             sender,
             outcomes,
@@ -181,7 +198,7 @@ impl Watch {
         }
         let shared = &self.worker.shared;
         if !events.is_empty() {
-            shared.watching.carry_out(shared, &self.monitor, &events);
+            self.watching.carry_out(shared, &self.monitor, &events);
         }
         // Others may be candidates now, or discovered.
         if order.check.is_of_family() || !events.is_empty() {
@@ -194,20 +211,20 @@ impl Watch {
     fn forget_others(&self) {
         let is_made = |server: &Endpoint, check| self.monitor.makes(server, check);
         self.prober.keep(|server| Check::ALL.into_iter().any(|check| is_made(server, check)));
-        self.worker.shared.watching.records.keep_complaints(is_made);
+        self.watching.records.keep_complaints(is_made);
     }
 
     fn learn(&mut self, order: &Order<Endpoint>, outcome: &Outcome) -> Vec<Event<Endpoint>> {
         let shared = &self.worker.shared;
         let Order { server, check, .. } = order;
-        shared.watching.records.note(*check, server, outcome, shared.snapshot().monitor().history);
+        self.watching.records.note(*check, server, outcome, shared.configuration().monitor().history);
         if *check == Check::Aurora {
             for writer_hostgroup in self.monitor.clusters_asked(server, *check) {
-                shared.watching.records.aurora().note(writer_hostgroup, server, outcome);
+                self.watching.records.aurora().note(writer_hostgroup, server, outcome);
             }
         }
         if check.is_of_family() && self.monitor.is_candidate(server) {
-            shared.watching.records.complain_of_candidate(*check, server, outcome);
+            self.watching.records.complain_of_candidate(*check, server, outcome);
         }
         let why = outcome.error.as_deref().unwrap_or_default();
         let read_only = self.monitor.read_only(server);
@@ -216,7 +233,7 @@ impl Watch {
             None => self.monitor.observe(server, *check, outcome.finding, why, shared.uptime()),
         };
         if *check == Check::Aurora && outcome.word.is_some() {
-            shared.watching.lags.know(self.monitor.lags());
+            self.watching.lags.know(self.monitor.lags());
         }
         if let Some(begun) = outcome.reached {
             watching::mark_reached(shared, &self.monitor, server, begun);
@@ -227,7 +244,7 @@ impl Watch {
         if !events.is_empty() || self.monitor.read_only(server) != read_only {
             self.conflicts.doubt();
         }
-        self.conflicts.follow(&self.monitor, &shared.watching.records, server, *check);
+        self.conflicts.follow(&self.monitor, &self.watching.records, server, *check);
         events
     }
 
@@ -235,22 +252,22 @@ impl Watch {
     /// any more.
     fn follow(&mut self) -> bool {
         let shared = &self.worker.shared;
-        let snapshot = shared.snapshot();
-        if !snapshot.monitor().enabled {
+        let configuration = shared.configuration();
+        if !configuration.monitor().enabled {
             return false;
         }
-        for server in shared.watching.take_doubts() {
+        for server in self.watching.take_doubts() {
             self.monitor.doubt(&server, shared.uptime());
         }
-        for server in shared.watching.take_suspects() {
+        for server in self.watching.take_suspects() {
             self.monitor.suspect(&server, shared.uptime());
         }
-        if !self.prober.is_for(&snapshot) {
-            self.worker.use_settings(Arc::clone(&snapshot));
-            self.monitor.configure(plan::plan(snapshot.config()), shared.uptime());
+        if !self.prober.is_for(&configuration) {
+            self.worker.use_settings(Arc::clone(&configuration));
+            self.monitor.configure(plan::plan(configuration.config()), shared.uptime());
             // What checks that run find out with the old one goes to the new one all the same.
-            self.prober = Rc::new(Prober::new(&snapshot, Some(&self.prober)));
-            shared.watching.begin(shared, &self.monitor);
+            self.prober = Rc::new(Prober::new(&configuration, Some(&self.prober)));
+            self.watching.begin(shared, &self.monitor);
             self.conflicts.doubt();
             self.forget_others();
         }

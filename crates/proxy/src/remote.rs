@@ -20,7 +20,7 @@ use rustls::ServerConfig;
 use tokio::runtime::Handle;
 use tokio::task::spawn_local;
 
-use crate::choosing::readiness;
+use crate::backend::readiness;
 use crate::counts::{fingerprints, report};
 use crate::limits::{ASK_WAIT_MAX, DIGESTS_PAUSE, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
@@ -115,7 +115,7 @@ impl Remote {
 
     fn probe(&self, servers: Vec<Endpoint>) {
         if !servers.is_empty() {
-            self.control.spawn(probe_new(Arc::clone(&self.shared), servers));
+            self.control.spawn(probe_new(Arc::clone(&self.shared.upstream), servers));
         }
     }
 
@@ -123,7 +123,7 @@ impl Remote {
     /// certificate for clients comes from. On an error all stays as it was.
     pub fn reload_tls(&self) -> Result<String, TlsError> {
         let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        self.shared.tls.reload()
+        self.shared.upstream.tls.reload()
     }
 
     /// Logs what an admin did, if there is an audit log.
@@ -141,7 +141,7 @@ impl Remote {
 
     /// TLS as clients are offered it now; `None` if they are not.
     pub fn tls(&self) -> Option<Arc<ServerConfig>> {
-        self.shared.tls.server_config()
+        self.shared.upstream.tls.server_config()
     }
 
     /// Closes all listeners, and returns when nobody can connect any more; clients that are there
@@ -172,7 +172,7 @@ impl Remote {
     /// For each server of `hostgroup` why nobody gets it now, nothing if somebody does; `None` if
     /// there is no such hostgroup. Does not block.
     pub fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>> {
-        readiness(&self.shared.pool, hostgroup, self.shared.uptime())
+        readiness(&self.shared.upstream.pool, hostgroup, self.shared.uptime())
     }
 
     /// Ends the session with this connection id, whoever its user is: its statement is killed, and
@@ -191,8 +191,8 @@ impl Remote {
     /// All servers of all hostgroups; with `reset` their counters begin again at 0.
     pub fn servers(&self, reset: bool) -> Vec<ServerStats> {
         let workers = self.ask(move |worker| worker.counts.by_server(reset));
-        self.shared.pool.forgive(self.shared.uptime());
-        report::servers(&self.shared.pool, &workers, reset)
+        self.shared.upstream.pool.forgive(self.shared.uptime());
+        report::servers(&self.shared.upstream.pool, &workers, reset)
     }
 
     /// Checks of the servers of Aurora clusters.
@@ -217,13 +217,13 @@ impl Remote {
 
     /// The servers that are in use in each hostgroup, whoever has put them there.
     pub fn members(&self) -> Vec<MemberStats> {
-        self.shared.pool.forgive(self.shared.uptime());
-        self.shared.watching.members(&self.shared.pool, &self.shared.snapshot())
+        self.shared.upstream.pool.forgive(self.shared.uptime());
+        self.shared.watching.members(&self.shared.upstream)
     }
 
     /// The connections to servers that no session uses at the moment, in no order.
     pub fn free_connections(&self) -> Vec<FreeConnection> {
-        self.ask(|worker| worker.kept.list()).into_iter().flatten().collect()
+        self.ask(|worker| worker.upstream.kept.list()).into_iter().flatten().collect()
     }
 
     /// All sessions, those that log in among them.
@@ -286,7 +286,7 @@ impl Remote {
 
     /// Errors that servers have answered; with `reset` they are forgotten.
     pub fn errors(&self, reset: bool) -> Vec<ErrorStats> {
-        report::errors(&self.shared.pool, self.ask(move |worker| worker.errors(reset)))
+        report::errors(&self.shared.upstream.pool, self.ask(move |worker| worker.errors(reset)))
     }
 
     /// Statements that looked like injected SQL, by fingerprint.
@@ -320,7 +320,7 @@ impl Remote {
 
     /// How many clients each user has that clients may log in as, in no order.
     pub fn users(&self) -> Vec<UserConnections> {
-        self.shared.snapshot().users.connections()
+        self.shared.snapshot().upstream.users.connections()
     }
 
     /// The collations of the first server of the configuration that lists them; `None` if none
@@ -330,7 +330,7 @@ impl Remote {
         let (sender, answer) = channel();
         let worker = self.workers.iter().find(|worker| worker.is_alive())?;
         worker.send(Message::Ask(Question::new(move |worker| {
-            let worker = Rc::clone(worker);
+            let worker = Rc::clone(&worker.upstream);
             // Nobody listens any more when it was too late.
             spawn_local(async move { drop(sender.send(collations(&worker).await)) });
         })));

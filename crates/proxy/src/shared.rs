@@ -9,10 +9,9 @@ use std::time::Duration;
 use config::{Config, Endpoint};
 use pool::{Pool, Quota, Share};
 use route::RuleError;
-use tokio::time::Instant;
 
 use crate::addresses::Addresses;
-use crate::backend::Target;
+use crate::backend::UpstreamShared as Upstream;
 use crate::counts::report::{self, Globals, Report};
 use crate::descriptors::NotAccepted;
 use crate::directory::Directory;
@@ -25,33 +24,27 @@ use crate::names::{Keeping, Names};
 use crate::refusals::Refusals;
 use crate::remote::ApplyError;
 use crate::routing::routes::Routes;
-use crate::servers::Servers;
 use crate::siblings::Siblings;
 use crate::snapshot::Snapshot;
-use crate::threads::Threads;
 use crate::tls::{Tls, TlsChange};
 use session::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 
 /// Shared by all threads of one proxy.
 #[derive(Debug)]
 pub(crate) struct Shared {
+    /// The servers, and the ways to them.
+    pub(crate) upstream: Arc<Upstream>,
     /// For who is not a worker: workers have their own.
     snapshot: RwLock<Arc<Snapshot>>,
-    pub(crate) servers: Servers,
-    pub(crate) pool: Pool<Target>,
     /// What the monitor has found.
-    pub(crate) watching: Watching,
+    pub(crate) watching: Arc<Watching>,
     pub(crate) keys: Keys,
     pub(crate) refusals: Refusals,
     pub(crate) directory: Directory,
-    pub(crate) threads: Arc<Threads>,
-    pub(crate) tls: Tls,
     pub(crate) hosts: Hosts,
     pub(crate) not_accepted: NotAccepted,
-    pub(crate) names: Arc<Names>,
-    pub(crate) siblings: Siblings,
+    pub(crate) siblings: Arc<Siblings>,
     pub(crate) logs: LogWriters,
-    started: Instant,
     /// How often the servers were configured.
     servers_version: AtomicU64,
     /// How often sessions have defined what may be behind the name of a table.
@@ -61,9 +54,6 @@ pub(crate) struct Shared {
     pub(crate) clients: Arc<Quota>,
     /// Where they come from, while that is limited.
     pub(crate) addresses: Arc<Addresses>,
-    /// Workers that there are, or will be once all are started.
-    pub(crate) workers: u16,
-    next_connection_id: AtomicU32,
     /// How all workers hash what their sessions prepare.
     pub(crate) statement_hash: RandomState,
 }
@@ -86,31 +76,31 @@ impl Shared {
     /// Fails with the rules that cannot be used.
     pub(crate) fn new(config: &Arc<Config>, keys: Keys, tls: Tls) -> Result<Self, Vec<RuleError>> {
         let snapshot = Snapshot::new(config, None)?;
-        let (pool, watching) = (Pool::default(), Watching::default());
-        watching.place(&pool, &snapshot);
-        Ok(Self {
-            servers: Servers::new(snapshot.endpoints()),
-            names: Names::of_system(keys.control()),
+        let (pool, watching, siblings) = (Pool::default(), Arc::<Watching>::default(), Arc::default());
+        watching.place(&pool, &snapshot.upstream);
+        let upstream = Upstream::new(
+            Arc::clone(&snapshot.upstream),
             pool,
+            (tls, Names::of_system(keys.control())),
+            Arc::clone(&watching) as Arc<_>,
+            Arc::clone(&siblings) as Arc<_>,
+        );
+        Ok(Self {
+            upstream: Arc::new(upstream),
             watching,
             keys,
             refusals: Refusals::default(),
             directory: Directory::default(),
-            threads: Arc::default(),
-            tls,
             hosts: Hosts::default(),
             not_accepted: NotAccepted::default(),
-            siblings: Siblings::default(),
+            siblings,
             logs: LogWriters::new(&snapshot.logs),
             snapshot: RwLock::new(Arc::new(snapshot)),
-            started: Instant::now(),
             servers_version: AtomicU64::new(1),
             definitions: AtomicU64::new(0),
             clients_refused: AtomicU64::new(0),
             clients: Quota::new(config.variables.max_connections),
             addresses: Arc::default(),
-            workers: config.variables.threads,
-            next_connection_id: AtomicU32::new(FIRST_CONNECTION_ID),
             statement_hash: RandomState::new(),
         })
     }
@@ -121,7 +111,7 @@ impl Shared {
         let shared = Arc::downgrade(self);
         move || {
             let shared = shared.upgrade()?;
-            Some((Arc::clone(&shared.names), Keeping::new(shared.snapshot().monitor())))
+            Some((Arc::clone(&shared.upstream.names), Keeping::new(shared.snapshot().monitor())))
         }
     }
 
@@ -132,7 +122,7 @@ impl Shared {
 
     /// Makes what `config` needs. Nothing is changed by it.
     pub(crate) fn prepare(&self, config: &Arc<Config>) -> Result<Prepared, ApplyError> {
-        let tls = self.tls.prepare(config)?;
+        let tls = self.upstream.tls.prepare(config)?;
         let snapshot = Snapshot::new(config, Some(&self.snapshot())).map_err(ApplyError::Rules)?;
         Ok(Prepared { snapshot: Arc::new(snapshot), tls })
     }
@@ -142,28 +132,30 @@ impl Shared {
     pub(crate) fn commit(&self, prepared: Prepared) -> (Arc<Snapshot>, Vec<Endpoint>) {
         let Prepared { snapshot, tls } = prepared;
         if let Some(tls) = tls {
-            self.tls.change(tls);
+            self.upstream.tls.change(tls);
         }
         // Not while the monitor changes the pool by what held before.
         let alone = self.watching.alone();
         let before = self.snapshot();
-        let same = snapshot.has_servers_of(&before);
-        if !same || !snapshot.chooses_like(&before) || !snapshot.places_like(&before) {
-            self.watching.place(&self.pool, &snapshot);
+        let (servers, old) = (&snapshot.upstream, &before.upstream);
+        let same = servers.has_servers_of(old);
+        if !same || !servers.chooses_like(old) || !servers.places_like(old) {
+            self.watching.place(&self.upstream.pool, servers);
         }
         let new = if same {
             Vec::new()
         } else {
             self.servers_version.fetch_add(1, Ordering::Relaxed);
-            self.servers.replace(snapshot.endpoints())
+            self.upstream.servers.replace(servers.endpoints())
         };
         // Before workers log what it wants.
         self.logs.configure(&snapshot.logs);
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&snapshot);
+        self.upstream.configure(Arc::clone(&snapshot.upstream));
         self.clients.allow(snapshot.variables.max_connections);
         drop(alone);
-        if !Arc::ptr_eq(&snapshot.users, &before.users) {
-            snapshot.users.enforce();
+        if !Arc::ptr_eq(&servers.users, &old.users) {
+            servers.users.enforce();
         }
         self.watching.tell();
         (snapshot, new)
@@ -173,7 +165,7 @@ impl Shared {
     pub(crate) async fn says_mariadb(&self) -> bool {
         let is_mariadb = |version: &[u8]| version.windows(7).any(|part| part == b"MariaDB");
         match self.snapshot().variables.server_version.as_bytes() {
-            [] => is_mariadb(&self.servers.offer().await.version),
+            [] => is_mariadb(&self.upstream.servers.offer().await.version),
             configured => is_mariadb(configured),
         }
     }
@@ -188,20 +180,9 @@ impl Shared {
         self.clients_refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The time, and how long it is since the start: one look at the clock.
-    pub(crate) fn now(&self) -> (Instant, Duration) {
-        let now = Instant::now();
-        (now, now.saturating_duration_since(self.started))
-    }
-
-    /// Time from the start to then.
-    pub(crate) fn uptime_at(&self, then: Instant) -> Duration {
-        then.saturating_duration_since(self.started)
-    }
-
     /// Time since the start.
     pub(crate) fn uptime(&self) -> Duration {
-        self.started.elapsed()
+        self.upstream.uptime()
     }
 
     /// The rows of `stats_mysql_global`, with what these workers have counted, and of what their
@@ -217,7 +198,7 @@ impl Shared {
             clients: self.clients.taken().into(),
             clients_refused: self.clients_refused.load(Ordering::Relaxed),
             hosts_refused: self.hosts.refused(),
-            servers: self.pool.servers().iter().map(|server| u64::from(server.open())).sum(),
+            servers: self.upstream.pool.servers().iter().map(|server| u64::from(server.open())).sum(),
             servers_version: self.servers_version.load(Ordering::Relaxed),
             workers: workers.len() as u64,
             paused: listeners_closed,
@@ -225,7 +206,7 @@ impl Shared {
             audit: self.logs.audit.counts(),
             monitor: self.watching.records.counts(),
             monitors: self.watching.is_running().into(),
-            names: self.names.counts(),
+            names: self.upstream.names.counts(),
             statements,
         };
         report::globals(workers, &globals)
@@ -233,10 +214,7 @@ impl Shared {
 
     /// An id for a client, as told in the greeting.
     pub(crate) fn connection_id(&self) -> u32 {
-        let next = |id| Some(if id == LAST_CONNECTION_ID { FIRST_CONNECTION_ID } else { id + 1 });
-        match self.next_connection_id.try_update(Ordering::Relaxed, Ordering::Relaxed, next) {
-            Ok(id) | Err(id) => id,
-        }
+        self.upstream.connection_id()
     }
 }
 

@@ -63,10 +63,8 @@ impl Stage {
         let sessions = Arc::new(AtomicUsize::new(0));
         let weak = sender.downgrade();
         let inbox = Inbox::new(sender, Arc::clone(&sessions));
-        let mut worker = Worker::new(0, Arc::clone(&shared), sessions, weak);
-        worker.dice = dice;
-        worker.dialer = Dialer::Scripted(Box::new(move |endpoint| dial(endpoint).map(Sock::from)));
-        let worker = Rc::new(worker);
+        let dialer = Dialer::Scripted(Box::new(move |endpoint| dial(endpoint).map(Sock::from)));
+        let worker = Worker::new((0, dice, dialer), Arc::clone(&shared), sessions, weak);
         tokio::task::spawn_local(Rc::clone(&worker).run(receiver));
         Self { shared, inbox, worker }
     }
@@ -108,7 +106,10 @@ impl Stage {
 
     /// Begins to watch the servers.
     pub fn watch(&self) {
-        tokio::task::spawn_local(crate::monitor::run(Rc::clone(&self.worker)));
+        tokio::task::spawn_local(crate::monitor::run(
+            Rc::clone(&self.worker.upstream),
+            Arc::clone(&self.shared.watching),
+        ));
     }
 
     /// Ends watching them for good, as a proxy does that has drained.
@@ -164,7 +165,7 @@ impl Stage {
 
     /// The servers; with `reset` their counters begin again at 0.
     pub fn servers(&self, reset: bool) -> Vec<ServerStats> {
-        report::servers(&self.shared.pool, &[self.worker.counts.by_server(reset)], reset)
+        report::servers(&self.shared.upstream.pool, &[self.worker.counts.by_server(reset)], reset)
     }
 
     /// For how many servers something is counted, also of those that the pool has forgotten.
@@ -174,12 +175,12 @@ impl Stage {
 
     /// The connections to servers that no session uses at the moment.
     pub fn free_connections(&self) -> Vec<FreeConnection> {
-        self.worker.kept.list()
+        self.worker.upstream.kept.list()
     }
 
     /// Stops the test if what must always hold of free connections does not.
     pub fn check_invariants(&self) {
-        self.worker.kept.check_invariants();
+        self.worker.upstream.kept.check_invariants();
     }
 
     /// The sessions.
@@ -203,7 +204,7 @@ impl Stage {
 
     /// Errors that servers have answered; with `reset` they are forgotten.
     pub fn errors(&self, reset: bool) -> Vec<ErrorStats> {
-        report::errors(&self.shared.pool, vec![self.worker.errors(reset)])
+        report::errors(&self.shared.upstream.pool, vec![self.worker.errors(reset)])
     }
 
     /// Statements that looked like injected SQL, by fingerprint.
@@ -233,6 +234,6 @@ impl Stage {
 
     /// How a hostgroup is used.
     pub fn usage(&self, hostgroup: u32) -> Usage {
-        self.shared.pool.usage(hostgroup)
+        self.shared.upstream.pool.usage(hostgroup)
     }
 }

@@ -112,7 +112,7 @@ impl Taps {
 /// soon. Of one that has left, the thread goes by the server's id, by which it can be killed.
 fn session_behind(worker: &Worker, server: &Endpoint, thread: u32) -> Option<u32> {
     let shared = &worker.shared;
-    shared.threads.session(server, thread).filter(|session| shared.directory.has(*session))
+    shared.upstream.threads.session(server, thread).filter(|session| shared.directory.has(*session))
 }
 
 #[cfg(test)]

@@ -34,14 +34,14 @@ pub(crate) async fn serve(
     let (hostgroup, instead) = Door::new(listener).way(&worker.routing.borrow().routes().pairs);
     let times = Times::at(listener, &worker.settings().variables);
     let whom = Whom { times: Some(&times), ..Whom::default() };
-    let open = async |target: &Target| Ok(connect(worker, &target.endpoint, peer).await?.into());
+    let open = async |target: &Target| Ok(connect(&worker.upstream, &target.endpoint, peer).await?.into());
     let acquiring = async {
         control.about.set_hostgroup(hostgroup);
         let full = if instead.is_some() { Full::Elsewhere } else { Full::TryAgain };
-        let found = acquire(worker, hostgroup, full, whom, None, &open).await;
+        let found = acquire(&worker.upstream, hostgroup, full, whom, None, &open).await;
         let (Err(AcquireError::Proxy(_)), Some(instead)) = (&found, instead) else { return found };
         control.about.set_hostgroup(instead);
-        acquire(worker, instead, Full::TryAgain, whom, None, &open).await
+        acquire(&worker.upstream, instead, Full::TryAgain, whom, None, &open).await
     };
     let mut backend = match control.until(Signal::Drain, acquiring).await {
         Ok(Ok(found)) => found.backend,

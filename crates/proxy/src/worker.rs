@@ -21,19 +21,19 @@ use std::time::Duration;
 use querylog::Sampler;
 use slab::Slab;
 use tokio::runtime::{Builder, LocalOptions};
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::alike::Alike;
 use crate::arrival::Arrival;
-use crate::backend::{Copies, Dialer, Kept, Punctual, Taken, Warmth};
+use crate::backend::{Dialer, Upstream};
 use crate::clock::unix_s;
 use crate::control::running::Shown;
 use crate::control::{Control, Signal};
 use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
 use crate::descriptors::Purpose;
-use crate::holders::Asked;
+use crate::holders::{Asked, Sessions};
 use crate::ledger::Ledger;
 use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, SESSIONS_LOOK, SWEEP_INTERVAL};
 use crate::log_limit::Logged;
@@ -43,7 +43,6 @@ use crate::relations::Relations;
 use crate::routing::Routing;
 use crate::session::Flights;
 use crate::shared::Shared;
-use crate::siblings::Requests;
 use crate::snapshot::Settings;
 use crate::texts::Texts;
 use observe::digests::Table;
@@ -51,42 +50,32 @@ use observe::digests::Table;
 pub(crate) use books::Registered;
 pub(crate) use inbox::{Inbox, Message, Question};
 
-/// The number of the worker that watches servers and has no sessions. `mysql-threads` is far below.
-pub(crate) const WATCHER: u16 = u16::MAX;
-
 /// What the sessions of one worker share.
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
+    /// Connections to servers.
+    pub(crate) upstream: Rc<Upstream>,
     settings: RefCell<Rc<Settings>>,
-    /// How often they have been others, and once more.
-    version: Cell<u64>,
     /// What its sockets share.
-    pub(crate) net: net::Local,
+    pub(crate) net: Rc<net::Local>,
     /// Its number.
     index: u16,
-    pub(crate) counts: Counts,
+    pub(crate) counts: Rc<Counts>,
     /// Borrowed while a statement is judged.
     pub(crate) routing: RefCell<Routing>,
     /// Buffers for statements that run.
     pub(crate) shown: Shown,
     /// For commands that run.
     pub(crate) flights: Flights,
-    pub(crate) dice: Dice,
-    /// How often a session has got a connection to a server.
-    serials: Cell<u64>,
+    pub(crate) dice: Rc<Dice>,
     /// Which statements the query log and the slow log get.
     pub(crate) samplers: [Sampler; 2],
-    pub(crate) dialer: Dialer,
-    /// Calls when servers may be of no use any more.
-    pub(crate) recalled: Notify,
     /// Bounds what is logged of things that may happen often.
     pub(crate) logged: Logged,
     /// Bytes in a second that a client may get, if they are limited: looked at with each answer.
     rate_to_client: Cell<Option<NonZeroU32>>,
-    /// The time of the last sweep: good enough for limits of seconds, and free to read.
-    clock: Cell<Instant>,
-    /// The same in seconds of Unix time.
+    /// The time of the last sweep, in seconds of Unix time.
     unix_s: Cell<u64>,
     controls: RefCell<Slab<Rc<Control>>>,
     sessions: Arc<AtomicUsize>,
@@ -101,24 +90,12 @@ pub(crate) struct Worker {
     pub(crate) kills: Semaphore,
     /// Copies of statements.
     pub(crate) mirrors: Mirrors,
-    /// Connections that wait for copies of statements.
-    pub(crate) copies: Copies,
-    /// Connections that no statement needs at the moment.
-    pub(crate) kept: Kept,
-    /// Which statements are done in no time.
-    pub(crate) punctual: Punctual,
-    /// When room was asked for on other workers.
-    pub(crate) requests: Requests,
-    /// Who has the others, as it was said last to somebody who got none.
-    pub(crate) holders: Asked,
-    /// For whom some are opened before they are needed.
-    pub(crate) warmth: Warmth,
+    /// Which sessions have connections, as it was said last to somebody who got none.
+    pub(crate) held: Asked,
     /// What sessions have prepared.
     pub(crate) texts: Texts,
     /// Who has it.
     pub(crate) ledger: Ledger,
-    /// What servers have taken of what sessions have set.
-    pub(crate) taken: Taken,
     /// What sessions begin with.
     pub(crate) alike: Alike,
     /// What is known of tables.
@@ -141,7 +118,8 @@ pub(crate) fn spawn(
             Ok(runtime) => runtime,
             Err(error) => return drop(ready.send(Err(error))),
         };
-        let worker = runtime.block_on(async { Rc::new(Worker::new(index, shared, sessions, weak)) });
+        let (dice, dialer) = (Dice::new(), Dialer::Network(Purpose::Server));
+        let worker = runtime.block_on(async { Worker::new((index, dice, dialer), shared, sessions, weak) });
         let _ = ready.send(Ok(()));
         runtime.block_on(worker.run(receiver));
     })?;
@@ -152,57 +130,53 @@ pub(crate) fn spawn(
 }
 
 impl Worker {
+    /// The worker with this number.
     pub(crate) fn new(
-        index: u16,
+        (index, dice, dialer): (u16, Dice, Dialer),
         shared: Arc<Shared>,
         sessions: Arc<AtomicUsize>,
         inbox: mpsc::WeakUnboundedSender<Message>,
-    ) -> Self {
+    ) -> Rc<Self> {
         let snapshot = shared.snapshot();
-        // The watcher's steps do not stand in line behind those of clients that all log in at once.
-        let steps = (index != WATCHER).then(|| shared.keys.clone());
+        let net = net::Local::new(Some(shared.keys.clone()));
         shared.siblings.add(inbox.clone());
-        let texts = Texts::new(PREPARED_BYTES_OF_ALL_MAX / usize::from(shared.workers.max(1)));
+        let share = PREPARED_BYTES_OF_ALL_MAX / usize::from(shared.upstream.workers.max(1));
         let ledger = Ledger::new(shared.statement_hash.clone());
-        let worker = Self {
-            routing: RefCell::new(Routing::new(&snapshot.routes)),
-            settings: RefCell::new(Rc::new(Settings(snapshot))),
-            version: Cell::new(1),
-            shared,
-            net: net::Local::new(steps),
-            index,
-            counts: Counts::default(),
-            shown: Shown::default(),
-            flights: Flights::default(),
-            dice: Dice::new(),
-            serials: Cell::new(0),
-            samplers: Default::default(),
-            dialer: Dialer::Network(if index == WATCHER { Purpose::Monitor } else { Purpose::Server }),
-            recalled: Notify::new(),
-            logged: Logged::default(),
-            rate_to_client: Cell::default(),
-            clock: Cell::new(Instant::now()),
-            unix_s: Cell::new(unix_s()),
-            controls: RefCell::new(Slab::new()),
-            sessions,
-            drain: Cell::new(None),
-            cut_off: Cell::new(false),
-            due: Cell::new(Instant::now()),
-            inbox,
-            kills: Semaphore::new(KILLS_MAX),
-            mirrors: Mirrors::default(),
-            copies: Copies::default(),
-            kept: Kept::default(),
-            punctual: Punctual::default(),
-            requests: Requests::default(),
-            holders: Asked::default(),
-            warmth: Warmth::default(),
-            texts,
-            ledger,
-            taken: Taken::default(),
-            alike: Alike::default(),
-            relations: Relations::default(),
-        };
+        let worker = Rc::new_cyclic(|worker| {
+            let (configuration, holders) =
+                (Arc::clone(&snapshot.upstream), Box::new(Sessions(worker.clone())));
+            let upstream = Arc::clone(&shared.upstream);
+            let upstream = Upstream::new(upstream, configuration, net, dice, dialer, holders);
+            Self {
+                routing: RefCell::new(Routing::new(&snapshot.routes)),
+                settings: RefCell::new(Rc::new(Settings(snapshot))),
+                shared,
+                net: Rc::clone(&upstream.net),
+                index,
+                counts: Rc::clone(&upstream.counts),
+                shown: Shown::default(),
+                flights: Flights::default(),
+                dice: Rc::clone(&upstream.dice),
+                samplers: Default::default(),
+                logged: Logged::default(),
+                rate_to_client: Cell::default(),
+                unix_s: Cell::new(unix_s()),
+                controls: RefCell::new(Slab::new()),
+                sessions,
+                drain: Cell::new(None),
+                cut_off: Cell::new(false),
+                due: Cell::new(Instant::now()),
+                inbox,
+                kills: Semaphore::new(KILLS_MAX),
+                mirrors: Mirrors::default(),
+                held: Asked::default(),
+                texts: Texts::new(share),
+                ledger,
+                alike: Alike::default(),
+                relations: Relations::default(),
+                upstream: Rc::new(upstream),
+            }
+        });
         worker.configure_digests();
         worker.configure_rate();
         worker
@@ -237,8 +211,8 @@ impl Worker {
     }
 
     /// Whether sessions are being ended, because the proxy stops.
-    pub(crate) const fn is_draining(&self) -> bool {
-        self.drain.get().is_some()
+    pub(crate) fn is_draining(&self) -> bool {
+        self.upstream.is_draining()
     }
 
     /// Whether the worker can end: all sessions are gone, and nothing is being killed for them
@@ -247,13 +221,6 @@ impl Worker {
         let Some(deadline) = self.drain.get() else { return false };
         let kills_nothing = self.kills.available_permits() == KILLS_MAX || Instant::now() >= deadline;
         kills_nothing && self.controls.borrow().is_empty()
-    }
-
-    /// A number for the time for which a session has a connection to a server; never the same,
-    /// never 0.
-    pub(crate) fn next_serial(&self) -> u64 {
-        self.serials.set(self.serials.get() + 1);
-        self.serials.get()
     }
 
     /// Its number among the workers.
@@ -289,7 +256,7 @@ impl Worker {
 
     /// The time, up to a second old.
     pub(crate) fn now(&self) -> Instant {
-        self.clock.get()
+        self.upstream.now()
     }
 
     /// Seconds of Unix time, as they were when the worker looked at the clock last: less than two
@@ -305,11 +272,8 @@ impl Worker {
 
     fn sweep(self: &Rc<Self>) {
         let now = Instant::now();
-        self.copies.sweep(self, now);
-        self.kept.sweep(self, now);
-        self.warmth.sweep(self);
+        self.upstream.sweep(now);
         self.texts.sweep();
-        self.clock.set(now);
         self.unix_s.set(unix_s());
         self.counts.digests.trim();
         self.shared.refusals.sum_up(now);
@@ -328,7 +292,7 @@ impl Worker {
     }
 
     pub(crate) fn start_drain(self: &Rc<Self>, timeout: Duration) {
-        self.kept.clear(self);
+        self.upstream.drain();
         self.drain.set(Some(Instant::now() + timeout));
         self.signal_all(Signal::Drain);
     }

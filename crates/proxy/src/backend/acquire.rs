@@ -12,17 +12,18 @@ use pool::{Lease, Off, Permit, Server};
 use tokio::time::{Instant, timeout};
 use wire::StatusFlags;
 
+use super::Worker;
+use super::calls::Avoid;
 use super::failures::{ACCOUNT_FULL, Failed, SERVER_FULL, Why, no_answer};
 use super::idle_state::Asker;
 use super::place::InLine;
 use super::search::search;
 use super::times::Times;
 use super::{Backend, Connection, OpenError, Target};
+use crate::client::login::Identity;
 use crate::counts::Counter;
 use crate::error::{ClientError, Gone};
-use crate::fresh::Wanted;
 use crate::users::User;
-use crate::worker::Worker;
 
 /// What becomes of a search that finds servers full (error 1040).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,8 +62,8 @@ pub(crate) struct Whom<'a> {
     pub(crate) user: Option<&'a User>,
     /// Who may have one that nobody uses at the moment.
     pub(crate) asker: Option<&'a Asker<'a>>,
-    /// Servers that have this come first.
-    pub(crate) wanted: Option<&'a Wanted>,
+    /// Servers that are taken only if there is no other.
+    pub(crate) avoid: Option<&'a dyn Avoid>,
     /// How long it may take, if not as long as the variables say.
     pub(crate) times: Option<&'a Times>,
 }
@@ -96,8 +97,13 @@ pub(crate) async fn acquire(
 pub(super) fn note_got(worker: &Worker, hostgroup: u32, asker: Option<&Asker<'_>>) {
     worker.counts.note(Counter::GotConnection);
     if let Some(asker) = asker {
-        worker.warmth.note(worker, hostgroup, asker.identity);
+        note_client(worker, hostgroup, asker.identity);
     }
+}
+
+/// Takes note of a client that has got a connection: others like it may need some.
+pub(crate) fn note_client(worker: &Worker, hostgroup: u32, client: &Identity) {
+    worker.warmth.note(worker, hostgroup, client);
 }
 
 impl<'a> Whom<'a> {
@@ -116,9 +122,9 @@ impl<'a> Whom<'a> {
         self.times.copied().unwrap_or_else(|| Times::of(variables))
     }
 
-    /// Whether this server does not have what is wanted.
-    pub(super) fn lacks(&self, worker: &Worker, target: &Target) -> bool {
-        self.wanted.is_some_and(|wanted| !wanted.is_first(&worker.shared, &target.endpoint))
+    /// Whether this server is taken only if there is no other.
+    pub(super) fn avoids(&self, target: &Target) -> bool {
+        self.avoid.is_some_and(|avoid| avoid.avoids(&target.endpoint))
     }
 }
 
@@ -268,6 +274,6 @@ pub(super) fn note_failure(
     if worker.shared.pool.note_error(server, blame == Blame::Silence, worker.shared.uptime()) {
         let hostgroup = server.hostgroup();
         tracing::warn!(server = %server.endpoint(), hostgroup, %why, "shunned: connecting has failed too often");
-        worker.shared.watching.note_shunned(hostgroup, &server.endpoint().endpoint, why);
+        worker.shared.doubts.shunned(hostgroup, &server.endpoint().endpoint, why);
     }
 }

@@ -7,10 +7,10 @@ use std::io;
 use config::{Config, Endpoint, ProxyProtocol};
 use wire::proxy_header::{ProxyHeader, Version};
 
+use super::Worker;
 use crate::arrival::Peer;
 use crate::names::Blamed;
 use crate::sock::Sock;
-use crate::worker::Worker;
 
 /// The servers that get PROXY headers, and in which version.
 #[derive(Debug)]

@@ -7,14 +7,14 @@ use config::Endpoint;
 use socket2::SockRef;
 use tokio::net::UnixStream;
 
+use super::choosing::is_about_session;
+use super::configuration::Configuration;
 use super::failures::SERVER_FULL;
-use crate::choosing::is_about_session;
 use crate::descriptors::{self, Purpose};
 use crate::error::TooFew;
 use crate::exchange::ReceiveError;
 use crate::listener::tune;
 use crate::names::{Blamed, Keeping, Names, TooMany};
-use crate::snapshot::Settings;
 use crate::sock::Sock;
 
 /// A test's way to a server.
@@ -131,7 +131,7 @@ impl Dialer {
         &self,
         names: &Arc<Names>,
         endpoint: &Endpoint,
-        settings: &Settings,
+        settings: &Configuration,
         blamed: Blamed,
     ) -> io::Result<Sock> {
         match (self, endpoint) {

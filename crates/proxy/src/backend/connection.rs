@@ -16,6 +16,7 @@ use wire::frame::HEADER_LEN;
 use wire::{Capabilities, StatusFlags};
 
 use super::Target;
+use super::Worker;
 use super::batch::Batch;
 use super::initial::FIRST_STATUS;
 use super::login_state::LoginState;
@@ -25,7 +26,6 @@ use super::statements::Statements;
 use crate::counts::ServerTally;
 use crate::sock::Sock;
 use crate::threads::Thread;
-use crate::worker::Worker;
 
 mod replies;
 

@@ -10,10 +10,10 @@ use pool::Quota;
 use tokio::time::Instant;
 use wire::Capabilities;
 
+use super::Worker;
 use super::{Backend, Target, part};
 use crate::client::login::Identity;
 use crate::limits::{COPY_IDLE_CONNECTIONS_MAX, COPY_IDLE_MAX};
-use crate::worker::Worker;
 
 /// Connections without a copy.
 #[derive(Debug, Default)]

@@ -6,6 +6,7 @@ use tokio::time::{Instant, timeout};
 use wire::StatusFlags;
 
 use super::Backend;
+use super::Worker;
 use super::idle_state::Left;
 use super::kept::part;
 use super::key::Key;
@@ -16,7 +17,6 @@ use super::unhealthy;
 use crate::arrival::Peer;
 use crate::counts::report::address;
 use crate::invariant::Broken;
-use crate::worker::Worker;
 use observe::rows::FreeConnection;
 
 /// An idle connection.

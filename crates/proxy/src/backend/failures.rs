@@ -2,7 +2,6 @@
 //! of them.
 
 use std::fmt;
-use std::rc::Rc;
 use std::time::Duration;
 
 use pool::{Off, Usage};
@@ -11,7 +10,6 @@ use route::Candidate;
 use super::acquire::{AcquireError, Full};
 use super::{OpenError, Target};
 use crate::error::{ClientError, Gone, TooFew};
-use crate::holders::Holders;
 
 /// `ER_CON_COUNT_ERROR`: the server is full. Another one may have room, and soon this one, too.
 pub(super) const SERVER_FULL: u16 = 1040;
@@ -141,7 +139,8 @@ const SHOWN_SERVERS_MAX: usize = 4;
 pub(super) struct NoPermit<'a> {
     pub(super) usage: Usage,
     pub(super) candidates: Vec<Candidate>,
-    pub(super) holders: Rc<Holders>,
+    /// Which sessions have the connections, and what for; empty if nobody has asked.
+    pub(super) holders: String,
     pub(super) failures: &'a Failures,
 }
 
@@ -163,7 +162,7 @@ impl fmt::Display for NoPermit<'_> {
             let more = if u64::from(open) < allowed { ", and the servers take no more" } else { "" };
             write!(f, "{open} of {allowed} connections of {available} servers are in use{more}")?;
             write!(f, ", {waiting} more sessions wait")?;
-            let held = self.holders.to_string();
+            let held = &self.holders;
             write!(f, "{}{held}", if held.is_empty() { "" } else { "; " })?;
         }
         if !self.failures.servers.is_empty() {

@@ -8,8 +8,8 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::time::Instant;
 
+use super::Worker;
 use super::entry::Entry;
-use crate::worker::Worker;
 
 /// Where a connection is put for somebody who waits.
 #[derive(Debug)]

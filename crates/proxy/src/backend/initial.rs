@@ -8,8 +8,8 @@ use sql::lexer::{Kind, Lexer, Modes};
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
+use super::Worker;
 use super::{Connection, OpenError, Reply, internal_query, query};
-use crate::worker::Worker;
 
 /// The statements by hostgroup, one by one.
 #[derive(Debug, Default)]

@@ -8,9 +8,9 @@ use wire::reply::{Answer, End, Event, Outcome, Prepared, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::Connection;
+use super::Worker;
 use super::pipeline::{Crossed, Expected, Owner};
 use crate::limits::INTERNAL_BYTES_MAX;
-use crate::worker::Worker;
 
 /// A command's payload, and the kind of reply that it has.
 pub(crate) type InternalQuery = (Vec<u8>, Answer);

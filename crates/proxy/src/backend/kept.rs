@@ -19,6 +19,7 @@ use tokio::time::{Instant, timeout};
 use wire::command::Kind;
 use wire::reply::Answer;
 
+use super::Worker;
 use super::batch::{Candidate, Next};
 use super::entry::Entry;
 use super::handed::Slot;
@@ -33,7 +34,6 @@ use super::{Backend, QUIT, drain_reply, internal_query};
 use crate::arrival::Peer;
 use crate::counts::Counter;
 use crate::limits::{KEPT_IDLE, LOOKS_MAX, MOVE_WAIT};
-use crate::worker::Worker;
 use observe::rows::FreeConnection;
 
 /// Ids of servers: four without an allocation.

@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout};
 use wire::frame::HEADER_LEN;
 use wire::{Capabilities, StatusFlags};
 
+use super::Worker;
 use super::entry::Entry;
 use super::idle_state::{Asker, Left};
 use super::kept::part;
@@ -22,7 +23,6 @@ use super::plan::{Way, last_id, plan, questions};
 use super::setup::Setup;
 use super::{Backend, Connection, InternalQuery, OpenError, Reply, internal_query};
 use crate::counts::Counter;
-use crate::worker::Worker;
 
 /// What servers say who do not have a variable, or do not let this user set it: `ER_PARSE_ERROR`,
 /// `ER_UNKNOWN_SYSTEM_VARIABLE`, `ER_SPECIFIC_ACCESS_DENIED_ERROR`, `ER_QUERY_CACHE_DISABLED`. The

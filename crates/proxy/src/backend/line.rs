@@ -14,6 +14,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Target;
+use super::Worker;
 use super::batch::{Batch, Candidate, Progress};
 use super::entry::Entry;
 use super::handed::Slot;
@@ -22,7 +23,6 @@ use super::passport::Passport;
 use super::turn::Turn;
 use crate::arrival::Peer;
 use crate::limits::{AHEAD_MAX, LOOKS_MAX, STANDSTILL_MAX, TRAIN_BYTES_MAX};
-use crate::worker::Worker;
 
 /// Who waits, by what they can use.
 #[derive(Debug, Default)]

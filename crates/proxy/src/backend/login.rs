@@ -10,6 +10,7 @@ use wire::auth::{Credential, Secret, as_client};
 use wire::compress::{Method, Peer};
 use wire::{Capabilities, Codec as _, command, packet};
 
+use super::Worker;
 use super::connection::Greeted;
 use super::{Connection, OpenError, Target};
 use crate::client::login::Identity;
@@ -20,7 +21,6 @@ use crate::random;
 use crate::sock::Sock;
 use crate::sock::tls::HandshakeError;
 use crate::users::{Options, User};
-use crate::worker::Worker;
 
 /// Capabilities that change what the server sends or how it reads statements: a client that has
 /// chosen one of these cannot be served by a server without it.

@@ -1,10 +1,10 @@
 //! Opening a connection to a server that a session can use.
 
+use super::Worker;
 use super::initial::initialise;
 use super::login::log_in;
 use super::{Connection, OpenError, Target, connect};
 use crate::client::login::Identity;
-use crate::worker::Worker;
 
 /// Connects to `target`, which is a server of `hostgroup`, logs in as `identity`, and says there
 /// what connections to that hostgroup begin with; the caller keeps the deadline.

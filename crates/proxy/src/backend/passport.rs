@@ -7,9 +7,9 @@ use std::sync::Arc;
 use wire::Capabilities;
 use wire::command::Kind;
 
+use super::Worker;
 use crate::client::login::Identity;
 use crate::users::User;
-use crate::worker::Worker;
 
 /// What the login of a connection said, as far as it lasts.
 #[derive(Debug)]

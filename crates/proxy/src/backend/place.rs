@@ -10,6 +10,7 @@ use pool::{Choice, Permit, Ticket, Turn};
 use tokio::time::{Instant, timeout_at};
 
 use super::Target;
+use super::Worker;
 use super::acquire::{Full, Whom};
 use super::batch::Candidate;
 use super::entry::Entry;
@@ -19,7 +20,6 @@ use super::keeper::{first_look, look};
 use super::kept::Servers;
 use super::line::Other;
 use crate::counts::Counter;
-use crate::worker::Worker;
 
 /// What a session gets that looks for a server.
 #[derive(Debug)]

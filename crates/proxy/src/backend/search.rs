@@ -9,7 +9,9 @@ use config::MysqlVariables;
 use pool::{Permit, Quota, Share};
 use tokio::time::{Instant, sleep_until};
 
+use super::Worker;
 use super::acquire::{AcquireError, Attempt, Found, Full, Whom, attempt};
+use super::choosing::candidates;
 use super::entry::Entry;
 use super::failures::{Failed, Failures, NoPermit, Why};
 use super::idle_state::Asker;
@@ -17,12 +19,9 @@ use super::place::{InLine, Place, take, wait};
 use super::share::{Among, UserFull, among};
 use super::spare::{Spare, lend_spare};
 use super::{Connection, OpenError, Target};
-use crate::choosing::candidates;
 use crate::error::ClientError;
-use crate::holders::holders;
 use crate::limits::LENT_MAX;
 use crate::users::User;
-use crate::worker::Worker;
 
 /// A search, and what has come of it so far.
 struct Search<'a> {
@@ -132,7 +131,7 @@ impl<'a> Search<'a> {
 
     /// The same without waiting.
     fn take(&self, whom: &Whom<'_>) -> Option<Place> {
-        let avoid = |target: &Target| self.failures.contain(target) || whom.lacks(self.worker, target);
+        let avoid = |target: &Target| self.failures.contain(target) || whom.avoids(target);
         take(self.worker, self.hostgroup, self.worker.shared.uptime(), avoid, self.full, whom)
     }
 
@@ -207,7 +206,8 @@ impl<'a> Search<'a> {
         let (shared, waited) = (&self.worker.shared, self.started.elapsed());
         let candidates = candidates(&shared.pool, self.hostgroup, shared.uptime());
         let usage = shared.pool.usage(self.hostgroup);
-        let holders = if usage.open > 0 { holders(self.worker, self.hostgroup).await } else { Rc::default() };
+        let holders = &self.worker.holders;
+        let holders = if usage.open > 0 { holders.of(self.hostgroup).await } else { String::new() };
         let why = NoPermit { usage, candidates, holders, failures: &self.failures };
         AcquireError::Proxy(ClientError::no_backend(self.hostgroup, waited, &why))
     }

@@ -11,12 +11,12 @@ use std::time::Duration;
 use pool::{InLine, InTurn, Quota, Share};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::Worker;
 use super::entry::Entry;
 use super::handed::Handed;
 use super::idle_state::Asker;
 use super::line::Other;
 use crate::limits::MOVE_WAIT;
-use crate::worker::Worker;
 
 /// How often those look who wait and are not the first.
 const LOOK: Duration = Duration::from_secs(1);

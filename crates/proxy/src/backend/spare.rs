@@ -6,13 +6,13 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::OpenError;
+use super::Worker;
 use super::acquire::{AcquireError, Blame, Found, note_failure, note_got, while_of_use};
 use super::entry::Entry;
 use super::failures::{ACCOUNT_FULL, Failed, Why, no_answer};
 use super::idle_state::Asker;
 use super::lend::{Lent, lend, lend_at_once};
 use super::place::Place;
-use crate::worker::Worker;
 
 /// Gives `asker` a connection that nobody uses, if it is as he would have it. If more has to be
 /// done first, or it is of no use, the place comes back.

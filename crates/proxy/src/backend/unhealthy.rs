@@ -3,8 +3,8 @@
 use tokio::time::Instant;
 
 use super::Backend;
+use super::Worker;
 use crate::sock::Input;
-use crate::worker::Worker;
 
 /// What is wrong with such a connection.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +44,7 @@ pub(super) fn log(worker: &Worker, backend: &Backend, complaint: Complaint) {
     if !worker.settings().variables.log_unhealthy_connections {
         return;
     }
-    let Some(hidden) = worker.logged.unhealthy.admit(Instant::now()) else { return };
+    let Some(hidden) = worker.unhealthy.admit(Instant::now()) else { return };
     let (server, link) = (backend.server(), backend.connection());
     let (hostgroup, thread) = (server.hostgroup(), link.thread_id().unwrap_or_default());
     let (age_s, why) = (link.age().as_secs(), complaint.text());

@@ -14,13 +14,13 @@ use pool::{Ahead, Permit, Server, Share};
 use route::Caller;
 use tokio::time::{Instant, sleep};
 
+use super::Worker;
 use super::acquire::{Attempt, Full, attempt};
 use super::failures::Why;
 use super::idle_state::Left;
 use super::{OpenError, Passport, Target, Times, open_in};
 use crate::client::login::Identity;
 use crate::limits::GUEST_REFUSED;
-use crate::worker::Worker;
 
 /// For whom connections are opened, by hostgroup.
 #[derive(Debug, Default)]
@@ -76,7 +76,7 @@ impl Warmth {
     }
 
     /// A client has got a connection of this hostgroup.
-    pub(crate) fn note(&self, worker: &Worker, hostgroup: u32, client: &Identity) {
+    pub(super) fn note(&self, worker: &Worker, hostgroup: u32, client: &Identity) {
         if !worker.settings().warms(hostgroup) {
             return;
         }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use config::CheckLogins;
 use tokio::time::{Instant, timeout};
 
-use crate::backend::{AcquireError, Backend, Full, Target, Whom, acquire, open_in};
+use crate::backend::{AcquireError, Backend, Full, Target, Whom, acquire, note_client, open_in};
 use crate::client::login::Identity;
 use crate::worker::Worker;
 
@@ -41,13 +41,13 @@ pub(crate) async fn check_login(
     if has_readers_only(worker, hostgroup) {
         return Ok(None);
     }
-    let open = async |target: &Target| open_in(worker, hostgroup, target, identity).await;
+    let open = async |target: &Target| open_in(&worker.upstream, hostgroup, target, identity).await;
     let whom = Whom::of(user);
-    let acquiring = acquire(worker, hostgroup, Full::Tell, whom, None, open);
+    let acquiring = acquire(&worker.upstream, hostgroup, Full::Tell, whom, None, open);
     match timeout(settings.variables.connect_timeout_server, acquiring).await {
         Ok(Ok(found)) => {
             user.vouch_for(schema, Instant::now());
-            worker.warmth.note(worker, hostgroup, identity);
+            note_client(&worker.upstream, hostgroup, identity);
             Ok(Some(found.backend))
         }
         Ok(Err(AcquireError::Server(refusal))) => Err(refusal),
@@ -57,7 +57,7 @@ pub(crate) async fn check_login(
 
 /// Whether this is a writer's hostgroup without a usable server, which has readers that are.
 fn has_readers_only(worker: &Worker, hostgroup: u32) -> bool {
-    let (pool, uptime) = (&worker.shared.pool, worker.shared.uptime());
+    let (pool, uptime) = (&worker.shared.upstream.pool, worker.shared.uptime());
     let reader = {
         let routing = worker.routing.borrow();
         routing.routes().pairs.reader(hostgroup).filter(|_| routing.routes().split_on)

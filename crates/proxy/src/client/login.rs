@@ -242,8 +242,9 @@ pub(crate) async fn login(
         AuthPlugin::MysqlNativePassword => native::NAME,
         AuthPlugin::CachingSha2Password => caching_sha2::NAME,
     };
-    let Offer { capabilities: mut offered, version, collation } = Box::pin(shared.servers.offer()).await;
-    let tls = shared.tls.to_client();
+    let Offer { capabilities: mut offered, version, collation } =
+        Box::pin(shared.upstream.servers.offer()).await;
+    let tls = shared.upstream.tls.to_client();
     offered.set(Capabilities::SSL, tls.is_some());
     offered.set(COMPRESSION, settings.variables.have_compress);
     if !deprecates_eof(&settings.variables) {

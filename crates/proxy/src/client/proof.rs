@@ -36,7 +36,7 @@ pub(crate) struct Proven {
 impl Dialogue<'_> {
     /// Checks a claim, asking the client for more where the method needs it.
     pub(crate) async fn check(&mut self, claim: Claim<'_>, nonce: [u8; NONCE_LEN]) -> Result<Proven, Ending> {
-        let user = self.worker.settings().users.find(claim.username);
+        let user = self.worker.settings().upstream.users.find(claim.username);
         self.note_password(claim.answer);
         let (mut login, mut step) = self.begin(&user, &claim, nonce).await?;
         let accepted = loop {

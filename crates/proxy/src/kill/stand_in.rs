@@ -48,7 +48,7 @@ impl StandIn {
         // Never closed.
         let worker = Rc::clone(&self.worker);
         let _places = worker.kills.acquire_many(PLACES).await;
-        let mut link = open(&self.worker, &self.target, &self.identity).await?;
+        let mut link = open(&self.worker.upstream, &self.target, &self.identity).await?;
         let Some(thread_id) = link.thread_id() else { return Ok(Verdict::Unknown) };
         let Self { worker, target, stranger: identity, .. } = self;
         let shot = Shot { worker, kill, target, thread_id, identity };

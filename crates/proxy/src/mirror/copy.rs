@@ -56,19 +56,19 @@ pub(super) async fn run(worker: &Rc<Worker>, copy: Copy) -> Result<(), String> {
     // What rules answer themselves needs no copy.
     let Destination::Hostgroup { hostgroup, .. } = judged.destination else { return Ok(()) };
     let rewritten = judged.orders.and_then(|orders| orders.text);
-    let login = CopyLogin::new(worker.version(), hostgroup, identity);
-    let mut backend = match worker.copies.take(worker, &login).await {
+    let login = CopyLogin::new(worker.upstream.version(), hostgroup, identity);
+    let mut backend = match worker.upstream.copies.take(&worker.upstream, &login).await {
         Some(backend) => backend,
         None => connect(worker, hostgroup, &login).await?,
     };
     let text = rewritten.as_deref().unwrap_or(&text);
     let server = Arc::clone(backend.server());
     let answer = ask(worker, &mut backend, &login, text, compared, hostgroup);
-    let outcome = until_broken_off(worker, &server, answer)
+    let outcome = until_broken_off(&worker.upstream, &server, answer)
         .await
         .map_err(|off| format!("{}: {}", server.endpoint(), Gone::Off(off)))??;
     let leaves_nothing = !judged.plan.effects.intersects(LEAVES_SOMETHING) && is_at_rest(outcome);
-    worker.copies.put(worker, login, backend, leaves_nothing);
+    worker.upstream.copies.put(&worker.upstream, login, backend, leaves_nothing);
     Ok(())
 }
 
@@ -84,9 +84,10 @@ const fn is_at_rest(outcome: Outcome) -> bool {
 
 async fn connect(worker: &Rc<Worker>, hostgroup: u32, login: &CopyLogin) -> Result<Backend, String> {
     let identity = login.identity(worker.shared.connection_id());
-    let open = async |target: &Target| open_in(worker, hostgroup, target, &identity).await;
+    let open = async |target: &Target| open_in(&worker.upstream, hostgroup, target, &identity).await;
     let found =
-        acquire(worker, hostgroup, Full::TryAgain, Whom::of(&identity.account.user), None, open).await;
+        acquire(&worker.upstream, hostgroup, Full::TryAgain, Whom::of(&identity.account.user), None, open)
+            .await;
     found.map(|found| found.backend).map_err(|error| match error {
         AcquireError::Proxy(error) => error.logged().to_string(),
         AcquireError::Server(packet) => {

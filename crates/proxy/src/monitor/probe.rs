@@ -19,14 +19,14 @@ use super::cluster::aurora::Reading;
 use super::question::{self, Rows};
 use super::{discovered, rds, replicas};
 use crate::arrival::Peer;
-use crate::backend::{Connection, OpenError, QUIT, Reply, Target, internal_query, open};
+use crate::backend::{
+    Configuration, Connection, OpenError, QUIT, Reply, Target, Upstream, internal_query, open,
+};
 use crate::client::login::{Identity, PLAIN};
 use crate::clock;
 use crate::kill::Stranger;
 use crate::limits::{MONITOR_CONNECTIONS_MAX, MONITOR_LATE_MAX};
-use crate::snapshot::Snapshot;
 use crate::users::User;
-use crate::worker::Worker;
 
 /// `ER_SERVER_SHUTDOWN`: the server says so itself that it will not be there any more.
 const SERVER_SHUTDOWN: u16 = 1053;
@@ -78,7 +78,7 @@ enum Failure {
 /// Makes checks as one configuration wants them.
 #[derive(Debug)]
 pub(super) struct Prober {
-    snapshot: Arc<Snapshot>,
+    configuration: Arc<Configuration>,
     user: Arc<User>,
     secret: Secret,
     targets: HashMap<Endpoint, Target>,
@@ -97,8 +97,8 @@ pub(super) struct Prober {
 
 impl Prober {
     /// The connections that `before` has kept are used on if servers and user are the same.
-    pub(super) fn new(snapshot: &Arc<Snapshot>, before: Option<&Self>) -> Self {
-        let config = snapshot.config();
+    pub(super) fn new(configuration: &Arc<Configuration>, before: Option<&Self>) -> Self {
+        let config = configuration.config();
         let variables = &config.monitor;
         let mut targets: HashMap<Endpoint, Target> = HashMap::new();
         let mut read_only = HashMap::new();
@@ -123,9 +123,9 @@ impl Prober {
             }
         }
         let same = |before: &&Self| {
-            let (old, new) = (before.snapshot.config(), config);
+            let (old, new) = (before.configuration.config(), config);
             (&old.monitor.username, &old.monitor.password) == (&new.monitor.username, &new.monitor.password)
-                && before.snapshot.has_servers_of(snapshot)
+                && before.configuration.has_servers_of(configuration)
         };
         let before = before.filter(same);
         let read_only_in = (config.replication_hostgroups.iter())
@@ -144,15 +144,15 @@ impl Prober {
             aurora,
             hostgroups,
             heartbeat: question::heartbeat(variables),
-            snapshot: Arc::clone(snapshot),
+            configuration: Arc::clone(configuration),
             idle: RefCell::new(before.map(|before| before.idle.take()).unwrap_or_default()),
             dialects: RefCell::default(),
         }
     }
 
     /// Whether it makes the checks of this configuration.
-    pub(super) fn is_for(&self, snapshot: &Arc<Snapshot>) -> bool {
-        Arc::ptr_eq(&self.snapshot, snapshot)
+    pub(super) fn is_for(&self, configuration: &Arc<Configuration>) -> bool {
+        Arc::ptr_eq(&self.configuration, configuration)
     }
 
     /// Ends connections to servers that are not watched any more, and forgets what they understand:
@@ -167,7 +167,7 @@ impl Prober {
     /// cluster where a server was or may be found that is in no row.
     pub(super) async fn check(
         &self,
-        worker: &Worker,
+        worker: &Upstream,
         order: &Order<Endpoint>,
         found_in: Option<u32>,
     ) -> Outcome {
@@ -193,7 +193,12 @@ impl Prober {
         Outcome { finding, word, start_us, took, reached, latency: learned.latency, error }
     }
 
-    async fn make(&self, worker: &Worker, asked: Asked<'_>, learned: &mut Learned) -> Result<Told, Failure> {
+    async fn make(
+        &self,
+        worker: &Upstream,
+        asked: Asked<'_>,
+        learned: &mut Learned,
+    ) -> Result<Told, Failure> {
         if asked.check == Check::Connect {
             let mut link = self.open(worker, asked).await?;
             learned.has_reached = true;
@@ -218,7 +223,7 @@ impl Prober {
     /// Makes a check over this connection, and keeps it if it goes on to be of use.
     async fn use_link(
         &self,
-        worker: &Worker,
+        worker: &Upstream,
         mut link: Connection,
         asked: Asked<'_>,
         learned: &mut Learned,
@@ -282,7 +287,7 @@ impl Prober {
 
     async fn ask_lag(
         &self,
-        worker: &Worker,
+        worker: &Upstream,
         link: &mut Connection,
         server: &Endpoint,
     ) -> Result<Result<Told, String>, Failure> {
@@ -299,7 +304,7 @@ impl Prober {
     /// Who a server is, which replicas follow it, and whether it follows another one itself.
     async fn ask_replicas(
         &self,
-        worker: &Worker,
+        worker: &Upstream,
         link: &mut Connection,
         server: &Endpoint,
     ) -> Result<Result<Word<Endpoint>, String>, Failure> {
@@ -333,7 +338,7 @@ impl Prober {
     /// The rows of the first of these statements that the server knows, remembered, or its error.
     async fn ask_in_dialects(
         &self,
-        worker: &Worker,
+        worker: &Upstream,
         link: &mut Connection,
         (server, check): (&Endpoint, Check),
         statements: &[&str],
@@ -356,12 +361,12 @@ impl Prober {
 
     async fn open(
         &self,
-        worker: &Worker,
+        worker: &Upstream,
         Asked { server, found_in, .. }: Asked<'_>,
     ) -> Result<Connection, Failure> {
         // One that was discovered is in no row.
         let found =
-            || discovered::row(self.snapshot.config(), found_in?, server).map(|row| Target::new(&row));
+            || discovered::row(self.configuration.config(), found_in?, server).map(|row| Target::new(&row));
         let Some(target) = self.targets.get(server).cloned().or_else(found) else {
             return Err(Failure::Finding(Finding::Void, "it is configured no more".to_owned()));
         };
@@ -414,7 +419,7 @@ fn question_of(statement: &str) -> Vec<u8> {
 }
 
 async fn request(
-    worker: &Worker,
+    worker: &Upstream,
     link: &mut Connection,
     payload: Vec<u8>,
     answer: Answer,
@@ -426,7 +431,7 @@ async fn request(
 
 /// What a node of a Galera cluster says, or the server's error.
 async fn ask_galera(
-    worker: &Worker,
+    worker: &Upstream,
     link: &mut Connection,
 ) -> Result<Result<Word<Endpoint>, String>, Failure> {
     let mut answers = Vec::new();
@@ -448,7 +453,10 @@ async fn ask_galera(
 }
 
 /// Who a server is, and of which servers its RDS cluster consists, or its error.
-async fn ask_rds(worker: &Worker, link: &mut Connection) -> Result<Result<Word<Endpoint>, String>, Failure> {
+async fn ask_rds(
+    worker: &Upstream,
+    link: &mut Connection,
+) -> Result<Result<Word<Endpoint>, String>, Failure> {
     let who = match query(worker, link, replicas::WHO).await? {
         Ok(who) => who,
         Err(error) => return Ok(Err(error)),
@@ -466,7 +474,7 @@ async fn ask_rds(worker: &Worker, link: &mut Connection) -> Result<Result<Word<E
 
 /// The rows of a statement, or the server's error.
 async fn query(
-    worker: &Worker,
+    worker: &Upstream,
     link: &mut Connection,
     statement: &str,
 ) -> Result<Result<Rows, String>, Failure> {

@@ -12,9 +12,11 @@ use monitor::{FeedError, LINE_BYTES_MAX};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
+use crate::backend::{Configuration, Upstream};
 use crate::names::Blamed;
-use crate::snapshot::Snapshot;
-use crate::worker::Worker;
+
+use super::Watching;
+use super::executed::Executed;
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 16 * 1024;
@@ -50,20 +52,19 @@ impl Drop for Listening {
 
 /// Listens to the readers that the configuration names, until there is nothing to be watched any
 /// more.
-pub(super) async fn follow(worker: Rc<Worker>) {
-    let shared = Arc::clone(&worker.shared);
-    let mut news = shared.watching.subscribe();
+pub(super) async fn follow(worker: Rc<Upstream>, watching: Arc<Watching>) {
+    let mut news = watching.subscribe();
     let mut listening: HashMap<Reader, Listening> = HashMap::new();
     loop {
         if news.borrow_and_update().is_over {
             return;
         }
-        let wanted = wanted(&shared.snapshot());
+        let wanted = wanted(&worker.shared.configuration());
         listening.retain(|reader, _| wanted.contains(reader));
-        shared.watching.executed.keep(&wanted.iter().map(|(server, _)| server.clone()).collect());
+        watching.executed.keep(&wanted.iter().map(|(server, _)| server.clone()).collect());
         for reader in wanted {
             listening.entry(reader).or_insert_with_key(|reader| {
-                let listen = listen(Rc::clone(&worker), reader.clone());
+                let listen = listen(Rc::clone(&worker), Arc::clone(&watching), reader.clone());
                 Listening(tokio::task::spawn_local(listen))
             });
         }
@@ -74,9 +75,9 @@ pub(super) async fn follow(worker: Rc<Worker>) {
 }
 
 /// The readers of all servers that have one. Of several for one server the first counts.
-fn wanted(snapshot: &Snapshot) -> HashSet<Reader> {
+fn wanted(configuration: &Configuration) -> HashSet<Reader> {
     let mut servers = HashSet::new();
-    let rows = snapshot.config().servers.iter().filter(|row| row.status != ServerStatus::OfflineHard);
+    let rows = configuration.config().servers.iter().filter(|row| row.status != ServerStatus::OfflineHard);
     rows.filter_map(|row| {
         let reader = row.gtid_reader()?;
         servers.insert(row.endpoint()).then(|| (row.endpoint(), reader))
@@ -85,35 +86,35 @@ fn wanted(snapshot: &Snapshot) -> HashSet<Reader> {
 }
 
 /// Listens to one reader for ever.
-async fn listen(worker: Rc<Worker>, (server, reader): Reader) {
-    let executed = &worker.shared.watching.executed;
+async fn listen(worker: Rc<Upstream>, watching: Arc<Watching>, (server, reader): Reader) {
+    let executed = &watching.executed;
     let mut complained = false;
     loop {
         executed.begin(&server, None);
         let mut heard = false;
-        let Err(lost) = hear(&worker, &server, &reader, &mut heard).await;
+        let Err(lost) = hear(&worker, executed, &server, &reader, &mut heard).await;
         executed.begin(&server, None);
         if heard || !complained {
             complained = true;
             tracing::warn!(%server, %reader, %lost, "the reader of a server's GTIDs is lost; it is tried again");
         }
-        sleep(worker.shared.snapshot().variables.binlog_reader_connect_retry).await;
+        sleep(worker.shared.configuration().variables.binlog_reader_connect_retry).await;
     }
 }
 
 /// Hears what a reader says until it is lost. `heard` becomes true when it has said something.
 async fn hear(
-    worker: &Worker,
+    worker: &Upstream,
+    executed: &Executed,
     server: &Endpoint,
     reader: &Endpoint,
     heard: &mut bool,
 ) -> Result<std::convert::Infallible, Lost> {
     let settings = worker.settings();
     // The worker of this thread follows configurations only while there is something to be checked.
-    let limit = worker.shared.snapshot().variables.connect_timeout_server;
+    let limit = worker.shared.configuration().variables.connect_timeout_server;
     let connecting = worker.dialer.connect(&worker.shared.names, reader, &settings, Blamed::Companion);
     let mut sock = timeout(limit, connecting).await.map_err(|_| Lost::Late(limit))??;
-    let executed = &worker.shared.watching.executed;
     executed.begin(server, sock.peer_ip());
     let mut bytes = Vec::new();
     loop {

@@ -1,7 +1,7 @@
 //! Where the monitor meets the rest of the proxy: which servers are in which hostgroups, and
 //! whether they are used there.
 //!
-//! What operators want is in the snapshot, what servers say of themselves in here; the pool gets
+//! What operators want is in the configuration, what servers say of themselves in here; the pool gets
 //! what follows from both, and neither is ever written into the other.
 
 use std::collections::{HashMap, HashSet};
@@ -9,9 +9,9 @@ use std::fmt::Display;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use config::{Endpoint, Server};
+use config::{Endpoint, Server, ServerStatus};
 use monitor::{Change, Check, Event, Health, Member, Monitor, Role, place};
-use pool::{Mark, Off, Policy, Pool};
+use pool::{Mark, Off, Policy, Pool, ServerSpec, Status};
 use tokio::sync::watch;
 
 use super::awaited::awaited;
@@ -20,10 +20,8 @@ use super::executed::Executed;
 use super::lags::Lags;
 use super::plan::{plan, row};
 use super::records::Records;
-use crate::backend::Target;
+use crate::backend::{Configuration, Doubts, Target, UpstreamShared as Shared, limit};
 use crate::clock::unix_us;
-use crate::shared::Shared;
-use crate::snapshot::Snapshot;
 use observe::rows::MemberStats;
 
 /// What the monitor is told.
@@ -76,26 +74,27 @@ impl Watching {
 
     /// Gives the pool the servers of a configuration, each where it belongs. The caller is
     /// [`alone`](Self::alone).
-    pub(crate) fn place(&self, pool: &Pool<Target>, snapshot: &Snapshot) {
-        let (discovered, members) = self.placed(snapshot);
+    pub(crate) fn place(&self, pool: &Pool<Target>, configuration: &Configuration) {
+        let (discovered, members) = self.placed(configuration);
         let is_running = lock(&self.found).is_running;
-        let awaited = if is_running { awaited(snapshot.config(), &discovered) } else { HashSet::default() };
-        let policy = |id: u32| Policy { awaited: awaited.contains(&id), ..snapshot.policy(id) };
-        pool.replace_all(snapshot.specs(&discovered, &members), awaited.iter().copied(), policy);
+        let awaited =
+            if is_running { awaited(configuration.config(), &discovered) } else { HashSet::default() };
+        let policy = |id: u32| Policy { awaited: awaited.contains(&id), ..configuration.policy(id) };
+        pool.replace_all(specs(configuration, &discovered, &members), awaited.iter().copied(), policy);
     }
 
     /// The members of all hostgroups, and the rows of servers that were discovered, which come
     /// behind those of `mysql_servers`.
-    fn placed(&self, snapshot: &Snapshot) -> (Vec<Server>, Vec<Member>) {
+    fn placed(&self, configuration: &Configuration) -> (Vec<Server>, Vec<Member>) {
         let found = lock(&self.found);
-        let mut plan = plan(snapshot.config());
-        if !snapshot.monitor().enabled {
+        let mut plan = plan(configuration.config());
+        if !configuration.monitor().enabled {
             // Nobody will ever know more than the rows say.
             plan.clusters.clear();
         }
-        let discovered = discovered::rows(snapshot.config(), &found.discovered);
+        let discovered = discovered::rows(configuration.config(), &found.discovered);
         let mut rows = std::mem::take(&mut plan.rows);
-        rows.extend(discovered.iter().map(|server| row(server, snapshot.config())));
+        rows.extend(discovered.iter().map(|server| row(server, configuration.config())));
         let read_only = |server: &Endpoint| found.read_only.get(server).copied().filter(|_| found.is_running);
         let role = |writer: u32, server: &Endpoint| {
             found.roles.get(&(writer, server.clone())).copied().unwrap_or_default()
@@ -105,15 +104,15 @@ impl Watching {
     }
 
     /// The servers that are in use in each hostgroup.
-    pub(crate) fn members(&self, pool: &Pool<Target>, snapshot: &Snapshot) -> Vec<MemberStats> {
-        let servers = pool.servers();
+    pub(crate) fn members(&self, shared: &Shared) -> Vec<MemberStats> {
+        let (configuration, servers) = (&*shared.configuration(), shared.pool.servers());
         let servers = servers.iter().filter(|server| server.is_configured());
         let status: HashMap<(u32, &Endpoint), &'static str> = servers
             .map(|server| ((server.hostgroup(), &server.endpoint().endpoint), server.status().as_str()))
             .collect();
-        let (discovered, members) = self.placed(snapshot);
+        let (discovered, members) = self.placed(configuration);
         let row = |member: Member| {
-            let server = snapshot.server(&discovered, member.row)?;
+            let server = configuration.server(&discovered, member.row)?;
             let status = status.get(&(member.hostgroup, &server.endpoint())).copied();
             Some(MemberStats {
                 hostgroup: member.hostgroup,
@@ -121,7 +120,7 @@ impl Watching {
                 host: server.hostname.clone(),
                 port: server.port,
                 status: status?,
-                discovered: (member.row >= snapshot.config().servers.len()).then(|| server.clone()),
+                discovered: (member.row >= configuration.config().servers.len()).then(|| server.clone()),
             })
         };
         members.into_iter().filter_map(row).collect()
@@ -144,17 +143,6 @@ impl Watching {
 
     pub(super) fn subscribe(&self) -> watch::Receiver<News> {
         self.news.subscribe()
-    }
-
-    /// Sessions cannot connect to a server, which was shunned for that; the monitor is to look for
-    /// itself.
-    pub(crate) fn note_shunned(&self, hostgroup: u32, server: &Endpoint, why: &dyn Display) {
-        let cause = format!("connecting has failed too often: {why}");
-        self.records.note_event(hostgroup, server, "SHUNNED", cause);
-        if self.is_running() {
-            lock(&self.suspects).insert(server.clone());
-            self.tell();
-        }
     }
 
     /// A server has refused a write that it should take; the monitor is to look for itself.
@@ -188,7 +176,7 @@ impl Watching {
         let alone = self.alone();
         *lock(&self.found) = Found::default();
         self.lags.know(HashMap::new());
-        self.place(&shared.pool, &shared.snapshot());
+        self.place(&shared.pool, &shared.configuration());
         drop(alone);
         for server in shared.pool.servers() {
             for mark in [Mark::Works, Mark::KeepsUp] {
@@ -226,8 +214,8 @@ impl Watching {
         if events.iter().any(|event| matches!(event.change, Change::Left | Change::Down)) {
             shared.siblings.recall();
         }
-        let snapshot = shared.snapshot();
-        let aurora = &snapshot.config().aurora_hostgroups;
+        let configuration = shared.configuration();
+        let aurora = &configuration.config().aurora_hostgroups;
         for event in events {
             self.tell_of(event);
             let is_writer = aurora.iter().any(|row| row.active && row.writer_hostgroup == event.hostgroup);
@@ -239,18 +227,18 @@ impl Watching {
 
     /// Takes over what the monitor knows, and gives the pool the servers where they belong.
     fn find(&self, shared: &Shared, monitor: &Monitor<Endpoint>) {
-        let snapshot = shared.snapshot();
+        let configuration = shared.configuration();
         let said = |server: Endpoint| monitor.read_only(&server).map(|read_only| (server, read_only));
         let asked =
             |writer, server: &Endpoint| monitor.clusters_asked(server, Check::Aurora).contains(&writer);
         self.records.aurora().keep(asked);
         let mut found = lock(&self.found);
         (found.roles, found.discovered) = (monitor.roles(), monitor.discovered());
-        let configured = snapshot.config().servers.iter().map(Server::endpoint);
+        let configured = configuration.config().servers.iter().map(Server::endpoint);
         let discovered = found.discovered.iter().map(|(_, server)| server.clone());
         found.read_only = configured.chain(discovered).filter_map(said).collect();
         drop(found);
-        self.place(&shared.pool, &snapshot);
+        self.place(&shared.pool, &configuration);
     }
 
     fn tell_of(&self, event: &Event<Endpoint>) {
@@ -272,6 +260,49 @@ impl Watching {
             }
         }
         self.records.note_event(*hostgroup, server, name, cause.clone());
+    }
+}
+
+/// Sessions cannot connect to a server: the monitor is to look for itself.
+impl Doubts for Watching {
+    fn shunned(&self, hostgroup: u32, server: &Endpoint, why: &dyn Display) {
+        let cause = format!("connecting has failed too often: {why}");
+        self.records.note_event(hostgroup, server, "SHUNNED", cause);
+        if self.is_running() {
+            lock(&self.suspects).insert(server.clone());
+            self.tell();
+        }
+    }
+}
+
+/// The servers as the pool keeps them, each where the monitor has found that it belongs. Behind
+/// the rows of `mysql_servers` are those of `discovered`.
+fn specs(
+    configuration: &Configuration,
+    discovered: &[Server],
+    members: &[Member],
+) -> Vec<ServerSpec<Target>> {
+    let spec = |member: &Member| {
+        let server = configuration.server(discovered, member.row)?;
+        Some(ServerSpec { hostgroup: member.hostgroup, ..spec(server) })
+    };
+    members.iter().filter_map(spec).collect()
+}
+
+fn spec(server: &Server) -> ServerSpec<Target> {
+    let status = match server.status {
+        ServerStatus::Online => Status::Online,
+        ServerStatus::Shunned => Status::Shunned,
+        ServerStatus::OfflineSoft => Status::OfflineSoft,
+        ServerStatus::OfflineHard => Status::OfflineHard,
+    };
+    ServerSpec {
+        hostgroup: server.hostgroup_id,
+        weight: server.weight,
+        max_connections: server.max_connections,
+        status,
+        max_latency: limit(server.max_latency),
+        endpoint: Target::new(server),
     }
 }
 

@@ -13,6 +13,7 @@ use wire::command::Kind;
 use wire::{Codec as _, packet};
 
 use crate::arrival::Peer;
+use crate::backend::Upstream as Worker;
 use crate::backend::{OpenError, Target, open};
 use crate::client::login::{Identity, PLAIN};
 use crate::exchange::Exchange;
@@ -20,7 +21,6 @@ use crate::kill::Stranger;
 use crate::limits::{COLLATIONS_MAX, COLLATIONS_SERVERS_MAX, COLLATIONS_TIME_MAX, COLLATIONS_USERS_MAX};
 use crate::sock::Sock;
 use crate::users::{Options, User};
-use crate::worker::Worker;
 use observe::rows::Collation;
 
 /// The list, in the words of MariaDB 10.10 and later, where a collation like `uca1400_ai_ci` has a
@@ -92,7 +92,7 @@ async fn ask_as_any(worker: &Worker, endpoint: &Endpoint) -> Option<Arc<[Collati
 /// Who to log in as: a user who has done so before, and some whose passwords are known and whose
 /// statements go there.
 fn logins(worker: &Worker, endpoint: &Endpoint, hostgroups: &[u32]) -> Vec<Login> {
-    let snapshot = worker.shared.snapshot();
+    let snapshot = worker.shared.configuration();
     let before = worker.shared.servers.login(endpoint);
     // His row may be another one meanwhile, or gone.
     let before = before.filter(|login| snapshot.users.find(&login.user.name).has(Options::FOR_SERVERS));

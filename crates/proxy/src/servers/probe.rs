@@ -13,10 +13,10 @@ use wire::frame::MessageReader;
 use wire::proxy_header::ProxyHeader;
 use wire::{Capabilities, Codec as _, packet};
 
+use crate::backend::UpstreamShared as Shared;
 use crate::backend::is_ours;
 use crate::limits::{LOGIN_MESSAGE_BYTES_MAX, PROBES_MAX};
 use crate::names::{Blamed, Keeping};
-use crate::shared::Shared;
 
 /// Asks all servers at once; clients that come before the answers wait for them from now on. A
 /// server that does not answer within `mysql-connect_timeout_server` is known when the first
@@ -32,7 +32,7 @@ pub(crate) fn probe(shared: Arc<Shared>) -> impl Future<Output = ()> {
 
 /// Asks these, for whom nobody waits: others are known, or will be with the first session.
 pub(crate) async fn probe_new(shared: Arc<Shared>, servers: Vec<Endpoint>) {
-    let limit = shared.snapshot().variables.connect_timeout_server;
+    let limit = shared.configuration().variables.connect_timeout_server;
     let places = Arc::new(Semaphore::new(PROBES_MAX));
     let mut probes = JoinSet::new();
     for endpoint in servers {
@@ -51,10 +51,10 @@ pub(crate) async fn probe_new(shared: Arc<Shared>, servers: Vec<Endpoint>) {
 }
 
 async fn ask(shared: &Shared, endpoint: &Endpoint) -> io::Result<()> {
-    let header = shared.snapshot().announced.header(endpoint, &ProxyHeader::Local);
+    let header = shared.configuration().announced.header(endpoint, &ProxyHeader::Local);
     match endpoint {
         Endpoint::Tcp { host, port } => {
-            let keeping = Keeping::new(shared.snapshot().monitor());
+            let keeping = Keeping::new(shared.configuration().monitor());
             let mut stream = shared.names.dial(host, *port, keeping, is_ours, Blamed::Server).await?;
             stream.write_all(&header).await?;
             greeted(shared, endpoint, stream).await

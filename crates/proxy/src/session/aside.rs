@@ -68,8 +68,8 @@ impl Session {
     pub(super) fn lay_one_aside(&mut self, backend: Backend, link: LinkState) {
         let state = &mut self.state;
         let left = state.left(backend.connection().serial(), link.status);
-        let (kept, peer) = (&self.worker.kept, self.identity.peer);
-        match kept.lay_aside(&self.worker, link.hostgroup, &state.passport, peer, backend, left) {
+        let (kept, peer) = (&self.worker.upstream.kept, self.identity.peer);
+        match kept.lay_aside(&self.worker.upstream, link.hostgroup, &state.passport, peer, backend, left) {
             Some(ticket) => {
                 // Nearly always it is the only one.
                 state.aside.reserve_exact(1);
@@ -89,7 +89,7 @@ impl Session {
             return;
         };
         let Aside { ticket, link } = self.state.aside.swap_remove(at);
-        self.backend = self.worker.kept.take_back(&self.worker, ticket);
+        self.backend = self.worker.upstream.kept.take_back(&self.worker.upstream, ticket);
         self.state.link = link;
         if self.backend.is_none() {
             self.was_lent(hostgroup);

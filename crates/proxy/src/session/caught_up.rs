@@ -46,7 +46,7 @@ enum Look {
 
 fn look(worker: &Worker, hostgroup: u32, fresh: &Fresh) -> Look {
     let has = |server: &pool::Server<Target>| fresh.is_at(&worker.shared, &server.endpoint().endpoint);
-    match worker.shared.pool.is_any(hostgroup, has) {
+    match worker.shared.upstream.pool.is_any(hostgroup, has) {
         None => Look::Nobody,
         Some(true) => Look::CaughtUp,
         Some(false) => Look::Behind,

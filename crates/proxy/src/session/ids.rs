@@ -106,7 +106,12 @@ impl Session {
         let server = &self.backend.as_ref()?.server().endpoint().endpoint;
         // A server that counts that far could be asked for the wrong one.
         let thread = |session| {
-            self.worker.shared.threads.thread(server, session).filter(|&thread| thread < FIRST_CONNECTION_ID)
+            self.worker
+                .shared
+                .upstream
+                .threads
+                .thread(server, session)
+                .filter(|&thread| thread < FIRST_CONNECTION_ID)
         };
         let translated = statement::naming::translated(text, thread)?;
         let front = payload.get(..payload.len() - text.len())?;

@@ -54,7 +54,7 @@ impl Session {
     /// waits for one. Ready when it is there, or when the search is over that
     /// [`borrow_backend`](Self::borrow_backend) goes on with.
     pub(super) fn poll_connection(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Poll<Result<(), Ending>> {
-        let (worker, hostgroup) = (Rc::clone(&self.worker), self.state.link.hostgroup);
+        let (worker, hostgroup) = (Rc::clone(&self.worker.upstream), self.state.link.hostgroup);
         let now @ (began, uptime) = worker.shared.now();
         let asker = self.state.asker(&self.identity, self.flight.ahead);
         // Where another hostgroup may do it as well, nobody waits for servers that do not work.
@@ -128,6 +128,6 @@ impl Session {
     fn take_handed(&self, place: Place) -> Result<Found, Place> {
         let Place::Spare(entry) = place else { return Err(place) };
         let asker = self.state.asker(&self.identity, self.flight.ahead);
-        take_at_once(&self.worker, self.state.link.hostgroup, entry, &asker)
+        take_at_once(&self.worker.upstream, self.state.link.hostgroup, entry, &asker)
     }
 }

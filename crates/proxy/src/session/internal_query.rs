@@ -38,7 +38,7 @@ impl Session {
                 self.flush_to_backend().await?;
                 let Some(backend) = &mut self.backend else { return Err("the connection is gone") };
                 let link = backend.connection_mut();
-                internal_query(&self.worker, link, self.identity.capabilities, commands).await
+                internal_query(&self.worker.upstream, link, self.identity.capabilities, commands).await
             });
             // The session is woken when its server is found to be down.
             let work = poll_fn(|cx| match watched.off() {

@@ -122,7 +122,7 @@ impl Session {
     /// to him there is nobody if there is no server.
     fn ask_stand_in(&self, request: Request) {
         let shared = &self.worker.shared;
-        let servers = shared.pool.explain(self.state.link.hostgroup, shared.uptime());
+        let servers = shared.upstream.pool.explain(self.state.link.hostgroup, shared.uptime());
         // Whether it is full does not matter.
         let is_there = |one: &Explained<Target>| {
             one.taken || matches!(one.reason, Reason::Not(Standing::Full { .. } | Standing::Refusing { .. }))

@@ -19,7 +19,9 @@ use super::kill::while_waiting;
 use super::stop::Stop;
 use super::trace::Part;
 use crate::audit;
-use crate::backend::{AcquireError, Found, Full, LOST_AT_MARIADB, QUIT, Target, Whom, acquire, open_in};
+use crate::backend::{
+    AcquireError, Avoid, Found, Full, LOST_AT_MARIADB, QUIT, Target, Whom, acquire, open_in,
+};
 use crate::client::check::check_login;
 use crate::client::login::{Dialogue, Identity, ok};
 use crate::client::proof::Claim;
@@ -28,6 +30,7 @@ use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::Exchange;
+use crate::fresh::Behind;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX, LINGER_BYTES_MAX, LINGER_MAX};
 
 impl Session {
@@ -142,7 +145,7 @@ impl Session {
         let connecting = Cell::new(Duration::ZERO);
         let open = async |target: &Target| {
             let begun = Instant::now();
-            let opened = open_in(&self.worker, hostgroup, target, &self.identity).await;
+            let opened = open_in(&self.worker.upstream, hostgroup, target, &self.identity).await;
             connecting.set(connecting.get() + begun.elapsed());
             opened
         };
@@ -159,9 +162,10 @@ impl Session {
         let acquired = {
             let shares = self.shares(hostgroup) && !self.flight.wants_new;
             let asker = shares.then(|| self.state.asker(&self.identity, self.flight.ahead));
-            let wanted = self.flight.wanted.as_deref();
-            let whom = Whom { asker: asker.as_ref(), wanted, ..Whom::of(&self.identity.account.user) };
-            let acquiring = pin!(acquire(&self.worker, hostgroup, full, whom, in_line, open));
+            let behind = self.flight.wanted.as_deref().map(|wanted| Behind(wanted, &self.worker.shared));
+            let avoid = behind.as_ref().map(|behind| behind as &dyn Avoid);
+            let whom = Whom { asker: asker.as_ref(), avoid, ..Whom::of(&self.identity.account.user) };
+            let acquiring = pin!(acquire(&self.worker.upstream, hostgroup, full, whom, in_line, open));
             while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, acquiring).await?
         };
         let acquired = acquired.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::Interrupted)));

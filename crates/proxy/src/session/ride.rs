@@ -83,7 +83,7 @@ impl Session {
     /// The command that `input` begins with, which was decided about and waits for a connection, if
     /// it may go out together with others.
     pub(super) fn travels(&mut self, input: &[u8]) -> Option<Candidate> {
-        if self.worker.settings().statements_together < 2 {
+        if self.worker.settings().upstream.statements_together < 2 {
             return None;
         }
         let state = &self.state;
@@ -110,7 +110,8 @@ impl Session {
         if !is_usual || input.len() > TRAVELS_BYTES_MAX || !is_one() {
             return None;
         }
-        let travels = self.worker.punctual.is_known(digest).then(|| self.candidate(kind, input)).flatten();
+        let travels =
+            self.worker.upstream.punctual.is_known(digest).then(|| self.candidate(kind, input)).flatten();
         let command = travels.as_ref().map(|travels| match travels.execution {
             None => Rc::clone(&travels.command),
             // Sent once more, it is for whatever connection has it then.
@@ -150,7 +151,7 @@ impl Session {
                     !matches!(end, End::Ok { warnings: 0, .. } | End::Eof { warnings: 0, .. })
                 });
         let time = begun.elapsed();
-        self.worker.punctual.note(batched.digest, Run { time, bytes: batched.reply.bytes(), is_marred });
+        self.worker.upstream.punctual.note(batched.digest, Run { time, bytes: batched.reply.bytes(), is_marred });
     }
 
     /// A statement that was sent together with others has left something to ask about, which is

@@ -8,11 +8,12 @@ use wire::packet::{self, TextRow};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
-use crate::choosing::{candidates, must_see};
+use crate::backend::candidates;
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::fresh::Wanted;
+use crate::fresh::must_see;
 use crate::routing::Circumstances;
 use crate::routing::explain::explain;
 use crate::statement::Ask;
@@ -86,7 +87,7 @@ impl Session {
         let shared = &self.worker.shared;
         let candidates = |hostgroup| {
             let bound = self.bound_to(hostgroup).map(|one| vec![one]);
-            bound.unwrap_or_else(|| candidates(&shared.pool, hostgroup, shared.uptime()))
+            bound.unwrap_or_else(|| candidates(&shared.upstream.pool, hostgroup, shared.uptime()))
         };
         let routing = self.worker.routing.borrow();
         let must_see = |verdict: &Verdict, hostgroup| {

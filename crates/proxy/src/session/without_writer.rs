@@ -75,7 +75,7 @@ impl Session {
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup;
-        if self.worker.shared.pool.works(hostgroup, self.worker.shared.uptime()) {
+        if self.worker.shared.upstream.pool.works(hostgroup, self.worker.shared.uptime()) {
             return Err(self.unreached(why, decided).await);
         }
         match self.without_writer(decided) {
@@ -189,7 +189,7 @@ impl Session {
             }
             Some(_) => false,
         };
-        let works = || self.worker.shared.pool.works(reader, self.worker.shared.uptime());
+        let works = || self.worker.shared.upstream.pool.works(reader, self.worker.shared.uptime());
         if is_for_reader && works() { Without::Reader(reader) } else { Without::Waits }
     }
 

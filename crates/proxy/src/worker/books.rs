@@ -11,7 +11,7 @@ use crate::client::login::Identity;
 use crate::control::{Control, Signal};
 use crate::directory::Seat;
 use crate::document::Form;
-use crate::holders::Holders;
+use crate::holders::Held;
 use crate::kill::{Request, Verdict};
 use observe::rows::SessionStats;
 
@@ -73,15 +73,15 @@ impl Worker {
     }
 
     /// Those of its sessions that have a connection of this hostgroup.
-    pub(crate) fn holders_of(&self, hostgroup: u32) -> Holders {
-        let (now, settings, mut holders) = (Instant::now(), self.settings(), Holders::default());
+    pub(crate) fn holders_of(&self, hostgroup: u32) -> Held {
+        let (now, settings, mut held) = (Instant::now(), self.settings(), Held::default());
         let shared = settings.variables.multiplexing && settings.shares(hostgroup);
         for (_, control) in self.controls.borrow().iter() {
             if let Some(holder) = control.holds(hostgroup, shared, now) {
-                holders.add(holder);
+                held.add(holder);
             }
         }
-        holders
+        held
     }
 
     /// Tells all sessions.

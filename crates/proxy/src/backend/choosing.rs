@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use config::{Config, HostgroupAttributes, MysqlVariables};
 use pool::{Balance, Policy, Pool, Reason, Shunning, Standing};
-use route::{Candidate, MustSee};
+use route::Candidate;
 
-use crate::backend::Target;
-use crate::fresh::{Fresh, Wanted};
-use crate::shared::Shared;
+use super::Target;
 
 /// The least time for which a server that has failed is left alone, as in ProxySQL.
 const RECOVERY_MIN: Duration = Duration::from_secs(1);
@@ -126,22 +124,6 @@ pub(crate) fn candidates(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> 
         reason: explained.reason.to_string(),
     });
     explained.collect()
-}
-
-/// What a statement must see, and the servers of its hostgroup that do not have it, or are to be
-/// left alone, each with the reason.
-pub(crate) fn must_see(shared: &Shared, hostgroup: u32, wanted: &Wanted) -> MustSee {
-    let Fresh { gtid, max_lag } = wanted.fresh;
-    let servers = shared.pool.explain(hostgroup, shared.uptime()).into_iter().map(|one| one.server);
-    let lacking = servers.filter_map(|server| {
-        let why = wanted.why_not(shared, &server.endpoint().endpoint)?;
-        Some((server.endpoint().to_string(), why))
-    });
-    MustSee {
-        gtid: gtid.map(|gtid| gtid.to_string()),
-        max_lag_ms: max_lag.map(|max| max.as_millis()),
-        lacking: lacking.collect(),
-    }
 }
 
 /// For each server of a hostgroup why nobody gets it at `now`, nothing if somebody does; `None` if
