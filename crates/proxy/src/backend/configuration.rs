@@ -1,6 +1,7 @@
 //! What the configuration says about servers, and about connections to them.
 
 use std::collections::HashSet;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +27,19 @@ pub(crate) struct Configuration {
     /// Hostgroups whose connections stay with their sessions.
     unshared: HashSet<u32>,
     config: Arc<Config>,
+}
+
+/// One worker's reference. Sessions count references to it, not to the configuration, whose count
+/// all workers share.
+#[derive(Debug)]
+pub(crate) struct Local(pub(super) Arc<Configuration>);
+
+impl Deref for Local {
+    type Target = Configuration;
+
+    fn deref(&self) -> &Configuration {
+        &self.0
+    }
 }
 
 impl Configuration {

@@ -139,7 +139,7 @@ const SHOWN_SERVERS_MAX: usize = 4;
 pub(super) struct NoPermit<'a> {
     pub(super) usage: Usage,
     pub(super) candidates: Vec<Candidate>,
-    /// Which sessions have the connections, and what for; empty if nobody has asked.
+    /// Which sessions have the connections, and what for; empty if that was not asked.
     pub(super) holders: String,
     pub(super) failures: &'a Failures,
 }

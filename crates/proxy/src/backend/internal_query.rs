@@ -148,7 +148,7 @@ async fn exchange(
             let n = n.ok().filter(|n| *n > 0).ok_or("the server has closed the connection")?;
             let input = scratch.get(..n).unwrap_or_default();
             let (set_up, _) = link.read_setup(input).map_err(|_| {
-                worker.taken.clear();
+                worker.accepted.clear();
                 "it has refused what it had taken before"
             })?;
             collect(link, input.get(set_up..).unwrap_or_default(), &mut bytes, replies)?;

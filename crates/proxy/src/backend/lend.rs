@@ -195,7 +195,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
         let is_refused = purpose.is_refused(reply);
         match purpose {
             Purpose::Schema | Purpose::Setting if is_refused => {
-                worker.taken.clear();
+                worker.accepted.clear();
                 let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
                 part(backend);
                 return Lent::Refused(payload);
@@ -215,7 +215,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
                     return give_up(backend, unfit);
                 }
             }
-            _ => worker.taken.note(server, asker.user(), payload),
+            _ => worker.accepted.note(server, asker.user(), payload),
         }
         if *purpose == Purpose::Initial && reply.has_key() {
             link.set_last_id(None);
@@ -288,7 +288,7 @@ fn may_go_ahead(
         Purpose::Tracking => asker.ahead.has(*purpose),
         Purpose::Packets => false,
         Purpose::Question => is_quiet,
-        _ => asker.ahead.has(*purpose) && worker.taken.has(server, asker.user(), payload, link.opened()),
+        _ => asker.ahead.has(*purpose) && worker.accepted.has(server, asker.user(), payload, link.opened()),
     };
     let all = plan.iter().all(goes_ahead);
     if all {

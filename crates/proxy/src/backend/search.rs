@@ -166,7 +166,7 @@ impl<'a> Search<'a> {
         }
         let quota = self.quota();
         // Those of users without a limit count as well: they may get one.
-        self.share = self.share.take().or_else(|| quota.and_then(|quota| quota.take()));
+        self.share = self.share.take().or_else(|| quota.and_then(Quota::take));
         self.had_place = self.share.is_none() && quota.is_some();
         if self.had_place {
             return Ok(None);

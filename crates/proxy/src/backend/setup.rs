@@ -2,7 +2,7 @@
 //! that a connection that changes hands costs no round trip.
 //!
 //! The command is on its way before the server has accepted the commands in front of it. So
-//! settings are only sent that way if the same server has [taken](Taken) them from the same user
+//! settings are only sent that way if the same server has [taken](AcceptedSettings) them from the same user
 //! before. Should it refuse one of these now, nothing of the reply to the command reaches the
 //! client, and the connection is closed; but a write may have been done without the setting.
 
@@ -148,12 +148,12 @@ impl Setup {
 
 /// What servers have taken of a worker's sessions, as hashes, and when they have done so last.
 #[derive(Debug, Default)]
-pub(crate) struct Taken {
+pub(crate) struct AcceptedSettings {
     hashes: RefCell<HashMap<u64, Instant>>,
     state: RandomState,
 }
 
-impl Taken {
+impl AcceptedSettings {
     /// This server has taken a command with this payload from this user now.
     pub(crate) fn note(&self, server: u64, user: &[u8], payload: &[u8]) {
         let mut hashes = self.hashes.borrow_mut();
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn what_was_taken_is_known_by_server_and_user() {
-        let (taken, opened) = (Taken::default(), Instant::now());
+        let (taken, opened) = (AcceptedSettings::default(), Instant::now());
         taken.note(1, b"a", b"SET x");
         assert!(taken.has(1, b"a", b"SET x", opened));
         assert!(!taken.has(2, b"a", b"SET x", opened) && !taken.has(1, b"b", b"SET x", opened));

@@ -13,10 +13,10 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::calls::Holders;
-use super::configuration::Configuration;
+use super::configuration::{Configuration, Local};
 use super::requests::Requests;
 use super::shared::Shared;
-use super::{Copies, Dialer, Kept, Punctual, Taken, Target, Warmth};
+use super::{AcceptedSettings, BatchHistory, Copies, Dialer, Kept, Target, Warmth};
 use crate::counts::Counts;
 use crate::log_limit::LogLimit;
 use crate::random::Dice;
@@ -25,8 +25,7 @@ use crate::random::Dice;
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
-    /// A reference of its own: sessions count theirs to it, and not where all workers count.
-    settings: RefCell<Rc<Arc<Configuration>>>,
+    settings: RefCell<Rc<Local>>,
     /// How often they have been others, and once more.
     version: Cell<u64>,
     /// What its sockets share.
@@ -52,9 +51,9 @@ pub(crate) struct Worker {
     /// Connections that wait for copies of statements.
     pub(crate) copies: Copies,
     /// Statements that were fast lately.
-    pub(crate) punctual: Punctual,
+    pub(crate) history: BatchHistory,
     /// Settings that servers have accepted.
-    pub(crate) taken: Taken,
+    pub(crate) accepted: AcceptedSettings,
     /// When room was asked for on other workers.
     pub(super) requests: Requests,
     /// For whom connections are opened before they are needed.
@@ -73,7 +72,7 @@ impl Worker {
     ) -> Self {
         Self {
             shared,
-            settings: RefCell::new(Rc::new(configuration)),
+            settings: RefCell::new(Rc::new(Local(configuration))),
             version: Cell::new(1),
             net: Rc::new(net),
             counts: Rc::default(),
@@ -87,15 +86,15 @@ impl Worker {
             unhealthy: LogLimit::default(),
             kept: Kept::default(),
             copies: Copies::default(),
-            punctual: Punctual::default(),
-            taken: Taken::default(),
+            history: BatchHistory::default(),
+            accepted: AcceptedSettings::default(),
             requests: Requests::default(),
             warmth: Warmth::default(),
         }
     }
 
     /// The configuration that holds now. It stays what it is for who has got it.
-    pub(crate) fn settings(&self) -> Rc<Arc<Configuration>> {
+    pub(crate) fn settings(&self) -> Rc<Local> {
         Rc::clone(&self.settings.borrow())
     }
 
@@ -106,8 +105,8 @@ impl Worker {
 
     /// Uses another configuration from now on, if it is another.
     pub(crate) fn use_settings(&self, configuration: Arc<Configuration>) {
-        if !Arc::ptr_eq(&self.settings.borrow(), &configuration) {
-            self.settings.replace(Rc::new(configuration));
+        if !Arc::ptr_eq(&self.settings.borrow().0, &configuration) {
+            self.settings.replace(Rc::new(Local(configuration)));
             self.version.set(self.version.get() + 1);
         }
     }
@@ -115,7 +114,7 @@ impl Worker {
     /// Uses another configuration from now on, and ends connections that are too many with it.
     /// Returns the servers that there are.
     pub(crate) fn configure(self: &Rc<Self>, configuration: Arc<Configuration>) -> Vec<Arc<Server<Target>>> {
-        self.settings.replace(Rc::new(configuration));
+        self.settings.replace(Rc::new(Local(configuration)));
         self.version.set(self.version.get() + 1);
         self.kept.end_surplus(self);
         self.forget_servers()
@@ -130,7 +129,7 @@ impl Worker {
         servers
     }
 
-    /// Has whoever waits for a server look whether that is of no use any more.
+    /// Has what waits for a server look whether that is of no use any more.
     pub(crate) fn recall(&self) {
         self.forget_servers();
         self.recalled.notify_waiters();

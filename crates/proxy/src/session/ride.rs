@@ -111,7 +111,7 @@ impl Session {
             return None;
         }
         let travels =
-            self.worker.upstream.punctual.is_known(digest).then(|| self.candidate(kind, input)).flatten();
+            self.worker.upstream.history.is_known(digest).then(|| self.candidate(kind, input)).flatten();
         let command = travels.as_ref().map(|travels| match travels.execution {
             None => Rc::clone(&travels.command),
             // Sent once more, it is for whatever connection has it then.
@@ -151,7 +151,7 @@ impl Session {
                     !matches!(end, End::Ok { warnings: 0, .. } | End::Eof { warnings: 0, .. })
                 });
         let time = begun.elapsed();
-        self.worker.upstream.punctual.note(batched.digest, Run { time, bytes: batched.reply.bytes(), is_marred });
+        self.worker.upstream.history.note(batched.digest, Run { time, bytes: batched.reply.bytes(), is_marred });
     }
 
     /// A statement that was sent together with others has left something to ask about, which is

@@ -209,7 +209,7 @@ impl At<'_> {
                 input.get(heard..)
             }
             Err(refused) => {
-                self.worker.upstream.taken.clear();
+                self.worker.upstream.accepted.clear();
                 self.flight.begin(&self.worker.flights).refusal = Some(refused);
                 None
             }

@@ -158,7 +158,7 @@ impl Session {
         };
         let refused = |code: u16| !DOES_NOT_HAVE_IT.contains(&code);
         if let Some(reply) = replies.into_iter().find(|reply| reply.error().is_some_and(refused)) {
-            self.worker.upstream.taken.clear();
+            self.worker.upstream.accepted.clear();
             // What has been said is said again next time, until it is taken.
             let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default();
             return Ok(Err(AcquireError::Server(payload.to_vec())));
@@ -167,7 +167,7 @@ impl Session {
         if let Some(backend) = &self.backend {
             let (server, user) = (backend.server().id(), &self.identity.account.user.name);
             for (payload, _) in &commands {
-                self.worker.upstream.taken.note(server, user, payload);
+                self.worker.upstream.accepted.note(server, user, payload);
             }
         }
         Ok(Ok(()))
@@ -183,7 +183,7 @@ impl Session {
         let user = &self.identity.account.user.name;
         let is_known = |purpose: Purpose, payload: &[u8]| {
             purpose == Purpose::Tracking
-                || self.state.link.applied > 0 && self.worker.upstream.taken.has(server, user, payload, link.opened())
+                || self.state.link.applied > 0 && self.worker.upstream.accepted.has(server, user, payload, link.opened())
         };
         let is_known = |(purpose, (payload, _)): &(Purpose, InternalQuery)| {
             self.flight.ahead.has(*purpose) && is_known(*purpose, payload)

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// more often.
 const PLACES: usize = 512;
 
-/// How often a statement has to have been punctual.
+/// How often a statement has to have been history.
 const RUNS_MIN: u8 = 8;
 
 /// Time from sending it, or from the end of the answer before, to the end of its answer. What takes
@@ -45,14 +45,14 @@ pub(crate) struct Run {
 
 /// What a worker knows of the digests of statements.
 #[derive(Debug, Default)]
-pub(crate) struct Punctual {
-    /// Digests, and how often in a row a statement of each was punctual.
+pub(crate) struct BatchHistory {
+    /// Digests, and how often in a row a statement of each was history.
     places: RefCell<Box<[(u64, u8)]>>,
     /// How long statements take.
     usual: Cell<Duration>,
 }
 
-impl Punctual {
+impl BatchHistory {
     /// Takes note of how a statement of this digest went.
     pub(crate) fn note(&self, digest: u64, run: Run) {
         let longest = (self.usual.get() * TIMES_USUAL).clamp(TIME_MIN, TIME_MAX);
@@ -62,7 +62,7 @@ impl Punctual {
             *places = vec![(0, 0); PLACES].into();
         }
         let Some((owner, runs)) = places.get_mut(place(digest)) else { return };
-        let is_punctual = !run.is_marred && run.time <= longest && run.bytes <= BYTES_MAX;
+        let is_fast = !run.is_marred && run.time <= longest && run.bytes <= BYTES_MAX;
         if *owner != digest {
             *runs = runs.saturating_sub(1);
             if *runs > 0 {
@@ -70,7 +70,7 @@ impl Punctual {
             }
             *owner = digest;
         }
-        *runs = if is_punctual { runs.saturating_add(1) } else { 0 };
+        *runs = if is_fast { runs.saturating_add(1) } else { 0 };
     }
 
     fn note_time(&self, time: Duration) {
@@ -97,14 +97,14 @@ mod tests {
 
     #[test]
     fn what_is_always_done_at_once_is_known() {
-        let punctual = Punctual::default();
-        assert!(!punctual.is_known(7));
+        let history = BatchHistory::default();
+        assert!(!history.is_known(7));
         for _ in 1..RUNS_MIN {
-            punctual.note(7, GOOD);
+            history.note(7, GOOD);
         }
-        assert!(!punctual.is_known(7));
-        punctual.note(7, GOOD);
-        assert!(punctual.is_known(7) && !punctual.is_known(8));
+        assert!(!history.is_known(7));
+        history.note(7, GOOD);
+        assert!(history.is_known(7) && !history.is_known(8));
     }
 
     #[test]
@@ -115,41 +115,41 @@ mod tests {
             Run { is_marred: true, ..GOOD },
         ];
         for exception in exceptions {
-            let punctual = Punctual::default();
-            (0..1_000).for_each(|_| punctual.note(7, GOOD));
-            punctual.note(7, exception);
-            assert!(!punctual.is_known(7), "{exception:?}");
-            (0..RUNS_MIN).for_each(|_| punctual.note(7, GOOD));
-            assert!(punctual.is_known(7), "it is forgiven");
+            let history = BatchHistory::default();
+            (0..1_000).for_each(|_| history.note(7, GOOD));
+            history.note(7, exception);
+            assert!(!history.is_known(7), "{exception:?}");
+            (0..RUNS_MIN).for_each(|_| history.note(7, GOOD));
+            assert!(history.is_known(7), "it is forgiven");
         }
     }
 
     #[test]
     fn where_all_take_long_nobody_is_late() {
-        let punctual = Punctual::default();
+        let history = BatchHistory::default();
         let slow = |ms| Run { time: Duration::from_millis(ms), ..GOOD };
-        (0..100).for_each(|_| punctual.note(7, slow(20)));
-        assert!(punctual.is_known(7));
-        punctual.note(7, slow(50));
-        assert!(punctual.is_known(7));
-        punctual.note(7, slow(51));
-        assert!(!punctual.is_known(7), "but that is too long for everybody");
-        (0..1_000).for_each(|_| punctual.note(7, slow(200)));
-        assert!(!punctual.is_known(7));
+        (0..100).for_each(|_| history.note(7, slow(20)));
+        assert!(history.is_known(7));
+        history.note(7, slow(50));
+        assert!(history.is_known(7));
+        history.note(7, slow(51));
+        assert!(!history.is_known(7), "but that is too long for everybody");
+        (0..1_000).for_each(|_| history.note(7, slow(200)));
+        assert!(!history.is_known(7));
     }
 
     #[test]
     fn two_in_one_place_are_not_mixed_up() {
-        let punctual = Punctual::default();
+        let history = BatchHistory::default();
         let (one, other) = (7, 7 + PLACES as u64);
-        (0..RUNS_MIN).for_each(|_| punctual.note(one, GOOD));
-        assert!(!punctual.is_known(other));
-        punctual.note(other, GOOD);
-        assert!(!punctual.is_known(one) && !punctual.is_known(other));
-        (0..2 * RUNS_MIN).for_each(|_| punctual.note(other, GOOD));
-        assert!(!punctual.is_known(one) && punctual.is_known(other));
-        (0..100).for_each(|_| punctual.note(other, GOOD));
-        punctual.note(one, Run { is_marred: true, ..GOOD });
-        assert!(punctual.is_known(other), "who comes seldom does not matter");
+        (0..RUNS_MIN).for_each(|_| history.note(one, GOOD));
+        assert!(!history.is_known(other));
+        history.note(other, GOOD);
+        assert!(!history.is_known(one) && !history.is_known(other));
+        (0..2 * RUNS_MIN).for_each(|_| history.note(other, GOOD));
+        assert!(!history.is_known(one) && history.is_known(other));
+        (0..100).for_each(|_| history.note(other, GOOD));
+        history.note(one, Run { is_marred: true, ..GOOD });
+        assert!(history.is_known(other), "who comes seldom does not matter");
     }
 }
