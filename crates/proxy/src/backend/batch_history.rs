@@ -1,8 +1,7 @@
-//! Which statements are done in no time.
+//! History of statements that may be sent in a [batch](super::batch): those that were fast lately.
 //!
-//! Those may go out [together](super::batch). A worker remembers of some hundreds of digests how
-//! often in a row one was done like that; only what has waited for a connection is looked at, as
-//! nothing else would go out together.
+//! A worker remembers of some hundreds of digests how often in a row a statement was fast. Only
+//! statements that have waited for a connection count, as no others are batched.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -11,7 +10,7 @@ use std::time::Duration;
 /// more often.
 const PLACES: usize = 512;
 
-/// How often a statement has to have been history.
+/// How often a statement has to have been fast.
 const RUNS_MIN: u8 = 8;
 
 /// Time from sending it, or from the end of the answer before, to the end of its answer. What takes
@@ -19,7 +18,7 @@ const RUNS_MIN: u8 = 8;
 const TIME_MIN: Duration = Duration::from_millis(5);
 
 /// What takes longer than this never is. In between it depends on how long all take: where a server
-/// is slow because it has much to do, nobody gets ahead by waiting for another connection.
+/// is slow because it has much to do, no session gets ahead by waiting for another connection.
 const TIME_MAX: Duration = Duration::from_millis(50);
 
 /// It may take so many times as long as they do.
@@ -46,7 +45,7 @@ pub(crate) struct Run {
 /// What a worker knows of the digests of statements.
 #[derive(Debug, Default)]
 pub(crate) struct BatchHistory {
-    /// Digests, and how often in a row a statement of each was history.
+    /// Digests, and how often in a row a statement of each was fast.
     places: RefCell<Box<[(u64, u8)]>>,
     /// How long statements take.
     usual: Cell<Duration>,
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_take_long_nobody_is_late() {
+    fn where_all_take_long_none_is_late() {
         let history = BatchHistory::default();
         let slow = |ms| Run { time: Duration::from_millis(ms), ..GOOD };
         (0..100).for_each(|_| history.note(7, slow(20)));

@@ -41,7 +41,7 @@ impl Policies {
         let of_group = |row: &HostgroupAttributes| Policy {
             max_online: usize::try_from(row.max_num_online_servers).unwrap_or(usize::MAX),
             // Where the variable keeps none, no row does: rows have a percentage whether or not
-            // somebody has chosen it.
+            // it was chosen.
             resting_percent: if others.resting_percent == 0 { 0 } else { row.free_connections_pct },
             warming: row.connection_warming,
             // The same with the number that rows have.
@@ -126,7 +126,7 @@ pub(crate) fn candidates(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> 
     explained.collect()
 }
 
-/// For each server of a hostgroup why nobody gets it at `now`, nothing if somebody does; `None` if
+/// For each server of a hostgroup why no session gets it at `now`, nothing if one does; `None` if
 /// there is no such hostgroup. Sessions wait for one that is full. One that has failed and would be
 /// tried only because there is no other is of no use.
 pub(crate) fn readiness(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> Option<Vec<Option<String>>> {

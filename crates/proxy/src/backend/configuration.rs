@@ -98,7 +98,7 @@ impl Configuration {
         !self.unshared.contains(&hostgroup)
     }
 
-    /// Whether connections to this hostgroup are opened before somebody needs them.
+    /// Whether connections to this hostgroup are opened before a session needs them.
     pub(crate) fn warms(&self, hostgroup: u32) -> bool {
         let policy = self.policy(hostgroup);
         (policy.warming || policy.min_resting > 0) && self.variables.multiplexing && self.shares(hostgroup)

@@ -52,7 +52,7 @@ impl CopyLogin {
     }
 
     /// Whether a connection of one to this server is as good for the other. After a change of a
-    /// server's or a user's row nobody uses the old ones. Some servers have been told whom the
+    /// server's or a user's row the old ones are not used. Some servers have been told whom the
     /// connection is for.
     fn is_like(&self, worker: &Worker, other: &Self, server: &Target) -> bool {
         let (one, two) = (&self.identity, &other.identity);
@@ -65,7 +65,7 @@ impl CopyLogin {
             && one.capabilities == two.capabilities
     }
 
-    /// Whether the configuration of such a connection still holds, and nobody waits for its place.
+    /// Whether the configuration of such a connection still holds, and no session waits for its place.
     fn is_wanted(&self, worker: &Worker) -> bool {
         self.version == worker.version()
             && worker.shared.pool.usage(self.hostgroup).waiting == 0
@@ -120,7 +120,7 @@ impl Copies {
         }
     }
 
-    /// Ends the connections that nobody has needed for a while, those that others wait for, those
+    /// Ends the connections that no copy has needed for a while, those that others wait for, those
     /// of a configuration that holds no more, and those to servers that are switched off.
     pub(crate) fn sweep(&self, worker: &Worker, now: Instant) {
         let is_over = |connection: &mut Connection| {
