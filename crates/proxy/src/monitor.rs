@@ -8,7 +8,7 @@
 //!
 //! - [`plan`]: what a configuration says about it; [`discovered`]: what it says about servers that
 //!   it does not name;
-//! - [`probe`]: one check, over a connection that is kept for the next;
+//! - [`probe`]: one check, over a connection that is kept for the next; [`ask`]: one command of it;
 //! - [`question`]: the statements, and what the answers mean;
 //! - [`cluster`]: the same for servers of clusters; [`replicas`]: the same for replicas that only
 //!   their primary knows; [`rds`]: and for servers of RDS Multi-AZ clusters;
@@ -20,6 +20,7 @@
 //!   Aurora;
 //!   [`complaints`], [`conflicts`]: what is logged of it.
 
+mod ask;
 mod aurora_records;
 mod awaited;
 mod cluster;

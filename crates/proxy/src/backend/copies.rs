@@ -65,7 +65,8 @@ impl CopyLogin {
             && one.capabilities == two.capabilities
     }
 
-    /// Whether the configuration of such a connection still holds, and no session waits for its place.
+    /// Whether the configuration of such a connection still holds, and no session waits for its
+    /// place.
     fn is_wanted(&self, worker: &Worker) -> bool {
         self.version == worker.version()
             && worker.shared.pool.usage(self.hostgroup).waiting == 0

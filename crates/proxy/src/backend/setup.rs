@@ -3,8 +3,9 @@
 //!
 //! The command is on its way before the server has accepted the commands in front of it. So
 //! settings are only sent that way if the same server has [accepted](AcceptedSettings) them from
-//! the same user before. Should it refuse one of these now, nothing of the reply to the command reaches the
-//! client, and the connection is closed; but a write may have been done without the setting.
+//! the same user before. Should it refuse one of these now, nothing of the reply to the command
+//! reaches the client, and the connection is closed; but a write may have been done without the
+//! setting.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

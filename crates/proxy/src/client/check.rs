@@ -17,9 +17,9 @@ use crate::worker::Worker;
 /// there proves nothing. `Err` is the payload of the server's ERR packet.
 ///
 /// Only a server's own refusal counts, also that it is full, if all are. Where none can be reached
-/// within `mysql-connect_timeout_server` the client is let in without a connection, as when no server is
-/// asked: its first statement waits longer. With the read/write split the login does not wait for a
-/// writer while there are readers only: clients may have come to read.
+/// within `mysql-connect_timeout_server` the client is let in without a connection, as when no
+/// server is asked: its first statement waits longer. With the read/write split the login does not
+/// wait for a writer while there are readers only: clients may have come to read.
 pub(crate) async fn check_login(
     worker: &Rc<Worker>,
     identity: &Identity,

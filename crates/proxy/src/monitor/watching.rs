@@ -1,8 +1,8 @@
 //! Where the monitor meets the rest of the proxy: which servers are in which hostgroups, and
 //! whether they are used there.
 //!
-//! What operators want is in the configuration, what servers say of themselves in here; the pool gets
-//! what follows from both, and neither is ever written into the other.
+//! What operators want is in the configuration, what servers say of themselves in here; the pool
+//! gets what follows from both, and neither is ever written into the other.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;

@@ -151,7 +151,10 @@ impl Session {
                     !matches!(end, End::Ok { warnings: 0, .. } | End::Eof { warnings: 0, .. })
                 });
         let time = begun.elapsed();
-        self.worker.upstream.history.note(batched.digest, Run { time, bytes: batched.reply.bytes(), is_marred });
+        self.worker
+            .upstream
+            .history
+            .note(batched.digest, Run { time, bytes: batched.reply.bytes(), is_marred });
     }
 
     /// A statement that was sent together with others has left something to ask about, which is
