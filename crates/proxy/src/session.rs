@@ -27,7 +27,7 @@
 //! - [`backlog`]: the command that has come and is not sent yet;
 //! - [`fast_forward`]: sessions whose commands nobody looks at;
 //! - [`flight`]: what is known of a command while it runs;
-//! - [`file`]: files of clients for their servers;
+//! - [`mod@file`]: files of clients for their servers;
 //! - [`ids`]: commands that name or show connections;
 //! - [`in_line`]: waiting for a connection;
 //! - [`internal`]: what the session tells of itself; [`io`]: the client's end of it;

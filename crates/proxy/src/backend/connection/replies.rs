@@ -37,7 +37,7 @@ impl Connection {
         self.may_pipeline() || !self.owes()
     }
 
-    /// The start of `input` that belongs to one reply. See [`Pipeline::cut`].
+    /// The start of `input` that belongs to one reply. See `Pipeline::cut`.
     #[inline]
     pub(crate) fn cut<'i>(&mut self, input: &'i [u8]) -> Result<Segment<'i>, Crossed> {
         self.known.pipeline.cut(input)
@@ -185,7 +185,7 @@ impl Connection {
         is_promised
     }
 
-    /// C02: whether another session may get it. See [`Pipeline::is_free`].
+    /// C02: whether another session may get it. See `Pipeline::is_free`.
     pub(crate) fn is_free(&self) -> bool {
         self.known.pipeline.is_free() && self.known.setup.is_none()
     }
@@ -200,7 +200,7 @@ impl Connection {
         self.known.pipeline.check_invariants(self.known.read_ahead.len());
     }
 
-    /// See [`Sock::poll_read`]. What was read ahead comes first.
+    /// See `Sock::poll_read`. What was read ahead comes first.
     pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         if self.known.read_ahead.is_empty() {
             self.sock.poll_read(cx, buffer)
@@ -209,7 +209,7 @@ impl Connection {
         }
     }
 
-    /// See [`Sock::poll_input`]. The reply to a command that was sent already is no input.
+    /// See `Sock::poll_input`. The reply to a command that was sent already is no input.
     pub(crate) fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<Input> {
         if self.is_awaited() {
             Poll::Pending
@@ -220,7 +220,7 @@ impl Connection {
         }
     }
 
-    /// See [`Sock::input`]. The reply to a command that was sent already is no input.
+    /// See `Sock::input`. The reply to a command that was sent already is no input.
     pub(crate) fn input(&mut self) -> Option<Input> {
         if self.is_awaited() {
             None
