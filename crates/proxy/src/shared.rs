@@ -27,7 +27,6 @@ use crate::routing::routes::Routes;
 use crate::siblings::Siblings;
 use crate::snapshot::Snapshot;
 use crate::tls::{Tls, TlsChange};
-use session::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 
 /// Shared by all threads of one proxy.
 #[derive(Debug)]

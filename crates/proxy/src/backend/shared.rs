@@ -10,11 +10,11 @@ use tokio::time::Instant;
 use super::Target;
 use super::calls::{Doubts, Siblings};
 use super::configuration::Configuration;
-use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 use crate::names::Names;
 use crate::servers::Servers;
 use crate::threads::Threads;
 use crate::tls::Tls;
+use session::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 
 /// The servers, and the ways to them.
 #[derive(Debug)]

@@ -144,7 +144,10 @@ impl Session {
         };
         let (mut needs_it, last_id) = (false, self.state.last.results.last_id());
         let ticket = self.state.aside[at].ticket;
-        self.worker.kept.with(ticket, |backend| needs_it = last_id.is_at(backend.connection().serial()));
+        self.worker
+            .upstream
+            .kept
+            .with(ticket, |backend| needs_it = last_id.is_at(backend.connection().serial()));
         if !needs_it {
             self.state.aside.swap_remove(at);
             self.was_lent(hostgroup);

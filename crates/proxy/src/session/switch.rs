@@ -183,7 +183,8 @@ impl Session {
         let user = &self.identity.account.user.name;
         let is_known = |purpose: Purpose, payload: &[u8]| {
             purpose == Purpose::Tracking
-                || self.state.link.applied > 0 && self.worker.upstream.accepted.has(server, user, payload, link.opened())
+                || self.state.link.applied > 0
+                    && self.worker.upstream.accepted.has(server, user, payload, link.opened())
         };
         let is_known = |(purpose, (payload, _)): &(Purpose, InternalQuery)| {
             self.flight.ahead.has(*purpose) && is_known(*purpose, payload)
