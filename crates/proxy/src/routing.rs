@@ -13,8 +13,8 @@ use route::limits::JUDGED_BYTES_MAX;
 use route::reader::{Found, Reader};
 pub(crate) use route::reader::{Reading, plan};
 use route::{
-    AccessMode, Account, Asked, Caller, Destination, Injections, Mirror, Query, Ruling, Session, Sighting,
-    Statement, StatementPlan, Verdict, Verdicts, destination,
+    AccessMode, Account, Caller, Mirror, Query, Route, Routed, Ruling, Session, Sighting, Statement,
+    StatementPlan, Verdict, Verdicts, Ways,
 };
 use sql::{Hints, hint};
 
@@ -66,7 +66,7 @@ pub(crate) struct Judged {
     /// What follows from its shape, as rules rewrote it.
     pub(crate) plan: StatementPlan,
     /// Where it goes.
-    pub(crate) destination: Destination,
+    pub(crate) route: Route,
     /// What of it the firewall judges, and what it says.
     pub(crate) screened: Screened,
     /// What rules and hints say besides that, if anything.
@@ -100,8 +100,6 @@ pub(crate) struct Orders {
     pub(crate) text: Option<Vec<u8>>,
     /// The digest's text of the statement as it came, if rules rewrote it.
     pub(crate) digest_text: Option<Arc<[u8]>>,
-    /// Whether the answer is compared with that to the mirrored copy.
-    pub(crate) compare: bool,
 }
 
 impl Orders {
@@ -163,72 +161,84 @@ impl Routing {
     /// `is_whole` is false.
     pub(crate) fn judge(&mut self, text: &[u8], is_whole: bool, at: &Circumstances<'_>) -> Judged {
         let text = text.get(..JUDGED_BYTES_MAX).unwrap_or(text);
-        let Some(options) = &self.routes.digests else {
-            let plan = plan::of(text, is_whole, at.reading);
-            let statement = Statement { text, digest: None, digest_text: &[], hints: None, plan };
-            let judged = decide(&self.routes, &mut self.verdicts, statement, is_whole, at);
-            return self.screen(text, judged, at);
+        let routes = &*self.routes;
+        let found = self.reader.find_out(text, is_whole, at.reading, routes.digests.as_ref());
+        let hints = hints(text, found, at);
+        let query = query(text, found, hints.as_ref(), at);
+        // Copies are none of the firewall's business, as in ProxySQL. What is executed was judged
+        // when it was prepared; whether it still passes is asked in `session/firewall.rs`.
+        let is_screened = at.mirror.is_none() && !at.execute;
+        let ways = Ways {
+            firewall: routes
+                .firewall
+                .as_deref()
+                .filter(|_| is_screened)
+                .map(|firewall| (firewall, found.clear)),
+            injections: routes.injections.as_ref().filter(|_| is_screened),
+            ..ways(routes, at)
         };
-        let Found { digest, shown, comment, plan, clear } =
-            self.reader.read(text, is_whole, at.reading, options);
-        let mut hints =
-            comment.map(|comment| hint::parse(comment.of(text))).filter(|hints| *hints != Hints::default());
-        if at.asked.is_some() {
-            hints.get_or_insert_default().access_mode = at.asked;
-        }
-        let trivial = self.routes.are_trivial_for(at.account.default_hostgroup);
+        let trivial = routes.digests.is_some() && routes.are_trivial_for(at.account.default_hostgroup);
         if trivial && hints.is_none() && at.mirror.is_none() {
             // Neither rules nor the split have anything to say.
-            let pairs = &self.routes.pairs;
-            let destination = destination(&self.silence, at.account, at.session, plan, pairs, false);
-            let screened = Screened { flag: at.flag_in, clear, ..Screened::PASSED };
-            let judged = Judged { digest: Some(digest), plan, destination, screened, orders: None };
-            return self.screen(text, judged, at);
+            let ways = Ways { split_on: false, ..ways };
+            let routed = route::route(&query, found.plan, &self.silence, at.flag_in, &ways);
+            return judged(&query, found, found.plan, routed, at.flag_in, None);
         }
-        let hints = hints.as_ref();
-        let statement = Statement { text, digest: Some(digest), digest_text: shown, hints, plan };
-        let mut judged = decide(&self.routes, &mut self.verdicts, statement, is_whole, at);
-        judged.screened.clear = clear;
-        self.screen(text, judged, at)
-    }
-
-    /// Has the firewall judge a statement, and looks for injected SQL in it, as far as these are
-    /// on. Copies are none of their business, as in ProxySQL, and what is executed was judged when
-    /// it was prepared; whether it still passes the firewall is asked [there](crate::session).
-    fn screen(&self, text: &[u8], mut judged: Judged, at: &Circumstances<'_>) -> Judged {
-        if at.mirror.is_some() || at.execute {
-            return judged;
-        }
-        let mut ruling = None;
-        if let Some(firewall) = &self.routes.firewall {
-            let Screened { flag, clear, .. } = judged.screened;
-            let asked = Asked { digest: judged.digest.filter(|_| clear), flag };
-            judged.screened.ruling = firewall.rule(at.caller, at.client_addr, asked);
-            judged.destination = firewall.over(judged.screened.ruling, judged.destination);
-            ruling = Some(judged.screened.ruling);
-        }
-        if let Some(injections) = &self.routes.injections
-            && Injections::look_at(ruling, &judged.destination)
-        {
-            judged.screened.sighting = injections.look(text);
-            judged.destination = Injections::over(judged.screened.sighting, judged.destination);
-        }
-        judged
+        let decision = self.verdicts.decide(&query);
+        let text = decision.text.filter(|_| is_whole);
+        let plan = text.as_deref().map_or(found.plan, |text| plan::of(text, is_whole, at.reading));
+        let verdict = decision.verdict;
+        let flag = verdict.flag_out;
+        let routed = route::route(&query, plan, &verdict, flag, &ways);
+        let orders = (text.is_some() || verdict.says_more_than_where()).then(|| {
+            let digest_text = text.as_ref().map(|_| query.statement.digest_text.into());
+            Box::new(Orders { verdict: Cow::into_owned(verdict), text, digest_text })
+        });
+        judged(&query, found, plan, routed, flag, orders)
     }
 }
 
-/// What rules, hints, the split and the session say together. Rules do not rewrite what is not
-/// whole.
-fn decide(
-    routes: &Routes,
-    verdicts: &mut Verdicts,
-    statement: Statement<'_>,
-    is_whole: bool,
-    at: &Circumstances<'_>,
+/// What comes out of it.
+fn judged(
+    query: &Query<'_>,
+    found: Found<'_>,
+    plan: StatementPlan,
+    routed: Routed,
+    flag: u32,
+    orders: Option<Box<Orders>>,
 ) -> Judged {
-    let needs_time = statement.hints.is_some_and(|hints| hints.min_epoch_ms.is_some());
-    let query = Query {
-        statement,
+    let Routed { route, ruling, sighting } = routed;
+    let screened = Screened { flag, clear: found.clear, ruling, sighting };
+    Judged { digest: query.statement.digest, plan, route, screened, orders }
+}
+
+/// What the client asks for besides the statement, if digests are on.
+fn hints<'a>(text: &'a [u8], found: Found<'_>, at: &Circumstances<'_>) -> Option<Hints<'a>> {
+    found.digest?;
+    let comment = found.comment.map(|comment| hint::parse(comment.of(text)));
+    let mut hints = comment.filter(|hints| *hints != Hints::default());
+    if at.asked.is_some() {
+        hints.get_or_insert_default().access_mode = at.asked;
+    }
+    hints
+}
+
+/// What rules are asked about. Rules do not rewrite what is not whole.
+fn query<'a>(
+    text: &'a [u8],
+    found: Found<'a>,
+    hints: Option<&'a Hints<'a>>,
+    at: &Circumstances<'a>,
+) -> Query<'a> {
+    let needs_time = hints.is_some_and(|hints| hints.min_epoch_ms.is_some());
+    Query {
+        statement: Statement {
+            text,
+            digest: found.digest,
+            digest_text: found.shown,
+            hints,
+            plan: found.plan,
+        },
         caller: at.caller,
         client_addr: at.client_addr,
         flag_in: at.flag_in,
@@ -237,24 +247,18 @@ fn decide(
         hints: at.hints,
         random: at.random,
         now_ms: if needs_time { unix_ms() } else { 0 },
-    };
-    let decision = verdicts.decide(&query);
-    let text = decision.text.filter(|_| is_whole);
-    let plan = match &text {
-        Some(text) => plan::of(text, is_whole, at.reading),
-        None => statement.plan,
-    };
-    let (verdict, split_on) = (&*decision.verdict, routes.split_on);
-    let screened = Screened { flag: verdict.flag_out, ..Screened::PASSED };
-    let destination = destination(verdict, at.account, at.session, plan, &routes.pairs, split_on);
-    let orders = if text.is_some() || verdict.says_more_than_where() {
-        let compares = |place: &u32| routes.rules.rule(*place).is_some_and(|rule| rule.extras().compare);
-        let compare = verdict.extras && verdict.matched.iter().any(compares);
-        let verdict = Cow::into_owned(decision.verdict);
-        let digest_text = text.as_ref().map(|_| statement.digest_text.into());
-        Some(Box::new(Orders { verdict, text, digest_text, compare }))
-    } else {
-        None
-    };
-    Judged { digest: statement.digest, plan, destination, screened, orders }
+    }
+}
+
+/// What a route depends on, but for the firewall and the search for injected SQL.
+fn ways<'a>(routes: &'a Routes, at: &Circumstances<'a>) -> Ways<'a> {
+    Ways {
+        account: at.account,
+        session: at.session,
+        pairs: &routes.pairs,
+        split_on: routes.split_on,
+        rules: &routes.rules,
+        firewall: None,
+        injections: None,
+    }
 }

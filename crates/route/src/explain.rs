@@ -6,35 +6,22 @@ mod step;
 use std::borrow::Cow;
 
 use crate::chain::{self, Over};
-use crate::destination::{Account, Destination, Session, Why, destination};
-use crate::firewall::{Asked, Firewall};
-use crate::injection::Injections;
+use crate::firewall::Ruling;
+use crate::injection::Sighting;
 use crate::limits::{EXPLAINED_STEPS_MAX, EXPLAINED_TEXT_BYTES_MAX};
 use crate::plan::{StatementPlan, said};
 use crate::query::Query;
 use crate::record::{Miss, Record};
+use crate::route::{Route, Session, Target, Ways, Why, route_with};
 use crate::rule::Rule;
-use crate::rules::Rules;
-use crate::split::Pairs;
 use crate::verdict::{Source, Verdict};
 pub use step::Step;
 
 /// What a decision depends on besides the statement.
 #[derive(Clone, Copy)]
 pub struct Situation<'a> {
-    /// The user's row.
-    pub account: Account,
-    /// The session.
-    pub session: &'a Session,
-    /// Writers and readers.
-    pub pairs: &'a Pairs,
-    /// `mysql-read_write_split`.
-    pub split_on: bool,
-    /// The firewall, if it is on, and whether the statement's digest says all that a server would
-    /// do.
-    pub firewall: Option<(&'a Firewall, bool)>,
-    /// What looks for injected SQL, if anything does.
-    pub injections: Option<&'a Injections>,
+    /// What the route depends on.
+    pub ways: Ways<'a>,
     /// The servers of a hostgroup and whether each would be taken, as the pool's choice sees it.
     pub candidates: &'a dyn Fn(u32) -> Vec<Candidate>,
     /// What the statement must see with this verdict in this hostgroup, if that is anything.
@@ -49,8 +36,8 @@ pub struct Situation<'a> {
 impl std::fmt::Debug for Situation<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Situation")
-            .field("account", &self.account)
-            .field("session", self.session)
+            .field("account", &self.ways.account)
+            .field("session", self.ways.session)
             .finish_non_exhaustive()
     }
 }
@@ -87,71 +74,26 @@ pub struct Explanation {
     /// What rules and hints say.
     pub verdict: Verdict,
     /// Where the statement goes.
-    pub destination: Destination,
+    pub route: Route,
+    /// Why it goes to that server, if it goes to one.
+    pub why: Option<Why>,
 }
 
-/// Decides about `query` as [`Verdicts`](crate::Verdicts) and [`destination`](crate::destination())
-/// do, and writes down how. Counts nothing.
-pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> Explanation {
-    let statement = &query.statement;
+/// Decides about `query` as [`Verdicts`](crate::Verdicts) and [`route`](fn@crate::route) do, and
+/// writes down how. Counts nothing.
+pub fn explain(query: &Query<'_>, situation: &Situation<'_>) -> Explanation {
+    let (statement, ways) = (&query.statement, &situation.ways);
     let mut notes = Notes::default();
-    notes.push(session(query, situation.session));
+    notes.push(session(query, ways.session));
     notes.push(Step::Digest { digest: statement.digest, text: shown(statement.digest_text) });
     notes.push(Step::Shape { kind: statement.plan.name(), effects: said(statement.plan.effects).collect() });
-    let walked = chain::judge(rules, Over::All, query, &mut notes);
+    let walked = chain::judge(ways.rules, Over::All, query, &mut notes);
     let mut verdict = Cow::Owned(walked.verdict);
     chain::finish(&mut verdict, query, &mut notes);
-    let mut destination = destination(
-        &verdict,
-        situation.account,
-        situation.session,
-        walked.text.as_deref().map_or(statement.plan, situation.plan_of),
-        situation.pairs,
-        situation.split_on,
-    );
-    let mut ruling = None;
-    if let Some((firewall, clear)) = situation.firewall {
-        let asked = Asked { digest: statement.digest.filter(|_| clear), flag: verdict.flag_out };
-        let finding = firewall.look(query.caller, query.client_addr, asked);
-        notes.push(Step::Firewall { ruling: finding.ruling(), why: finding.text() });
-        destination = firewall.over(finding.ruling(), destination);
-        ruling = Some(finding.ruling());
-    }
-    if let Some(injections) = situation.injections.filter(|_| Injections::look_at(ruling, &destination)) {
-        let sighting = injections.look(statement.text);
-        notes.push(Step::Injection(sighting));
-        destination = Injections::over(sighting, destination);
-    }
-    if let Destination::Hostgroup { why, .. } = destination {
-        notes.push(match why {
-            Why::Split(split) => Step::Split(split),
-            Why::Transaction => Step::NoSplit("a transaction is open"),
-            Why::Verdict(_) => Step::NoSplit("rules or a hint have decided"),
-            Why::Listener(_) => Step::NoSplit("the listener has decided"),
-            Why::Default => Step::NoSplit("mysql-read_write_split is off"),
-        });
-    }
-    notes.push(Step::Destination(destination.clone()));
-    if let Destination::Hostgroup { hostgroup, why } = destination {
-        let mut candidates = (situation.candidates)(hostgroup);
-        let must_see = (situation.must_see)(&verdict, hostgroup);
-        let writer = must_see.as_ref().and_then(|_| situation.pairs.writer(hostgroup));
-        if let Some(MustSee { gtid, max_lag_ms, lacking }) = must_see {
-            for one in candidates.iter_mut().filter(|one| one.taken) {
-                if let Some((_, why)) = lacking.iter().find(|(server, _)| *server == one.server) {
-                    (one.taken, one.reason) = (false, why.clone());
-                }
-            }
-            let transaction = gtid.map(|gtid| Step::MustSee { gtid });
-            let lag = max_lag_ms.map(|max_lag_ms| Step::MaxLag { max_lag_ms });
-            transaction.into_iter().chain(lag).for_each(|step| notes.push(step));
-        }
-        let reachable = notes.servers(candidates);
-        let instead = situation.account.instead_of(hostgroup, matches!(why, Why::Split(_))).or(writer);
-        if let Some(instead) = instead.filter(|_| !reachable) {
-            notes.push(Step::Instead { hostgroup: instead });
-            notes.servers((situation.candidates)(instead));
-        }
+    let plan = walked.text.as_deref().map_or(statement.plan, situation.plan_of);
+    let route = route_with(query, plan, &verdict, verdict.flag_out, ways, &mut notes).route;
+    if let Some(target) = route.target() {
+        notes.target(target, &verdict, situation);
     }
     if verdict.create_new_connection {
         notes.push(Step::NewConnection);
@@ -160,7 +102,8 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
     for pin in situation.pins {
         notes.push(Step::Pin((*pin).to_owned()));
     }
-    Explanation { steps: notes.steps, left_out: notes.left_out, verdict: verdict.into_owned(), destination }
+    let Notes { steps, left_out, why } = notes;
+    Explanation { steps, left_out, verdict: verdict.into_owned(), route, why }
 }
 
 /// The first step: who asks, in which state.
@@ -197,6 +140,8 @@ impl Explanation {
 struct Notes {
     steps: Vec<Step>,
     left_out: usize,
+    /// Why the statement goes to that server, if it goes to one.
+    why: Option<Why>,
 }
 
 impl Notes {
@@ -205,6 +150,31 @@ impl Notes {
             self.steps.push(step);
         } else {
             self.left_out += 1;
+        }
+    }
+
+    /// What becomes of a statement on its way to a hostgroup.
+    fn target(&mut self, target: Target, verdict: &Verdict, situation: &Situation<'_>) {
+        let hostgroup = target.hostgroup;
+        let mut candidates = (situation.candidates)(hostgroup);
+        let must_see = (situation.must_see)(verdict, hostgroup);
+        let Ways { account, pairs, .. } = situation.ways;
+        let writer = must_see.as_ref().and_then(|_| pairs.writer(hostgroup));
+        if let Some(MustSee { gtid, max_lag_ms, lacking }) = must_see {
+            for one in candidates.iter_mut().filter(|one| one.taken) {
+                if let Some((_, why)) = lacking.iter().find(|(server, _)| *server == one.server) {
+                    (one.taken, one.reason) = (false, why.clone());
+                }
+            }
+            let transaction = gtid.map(|gtid| Step::MustSee { gtid });
+            let lag = max_lag_ms.map(|max_lag_ms| Step::MaxLag { max_lag_ms });
+            transaction.into_iter().chain(lag).for_each(|step| self.push(step));
+        }
+        let reachable = self.servers(candidates);
+        let instead = account.instead_of(hostgroup, target.is_split).or(writer);
+        if let Some(instead) = instead.filter(|_| !reachable) {
+            self.push(Step::Instead { hostgroup: instead });
+            self.servers((situation.candidates)(instead));
         }
     }
 
@@ -246,6 +216,28 @@ impl Record for Notes {
 
     fn hinted(&mut self, allowed: bool, verdict: &Verdict) {
         self.push(Step::Hints { allowed, outputs: if allowed { verdict.outputs() } else { Vec::new() } });
+    }
+
+    fn firewall(&mut self, ruling: Ruling, why: impl FnOnce() -> String) {
+        self.push(Step::Firewall { ruling, why: why() });
+    }
+
+    fn injection(&mut self, sighting: Option<Sighting>) {
+        self.push(Step::Injection(sighting));
+    }
+
+    fn routed(&mut self, route: &Route, why: Option<Why>) {
+        self.why = why;
+        if let Some(why) = why {
+            self.push(match why {
+                Why::Split(split) => Step::Split(split),
+                Why::Transaction => Step::NoSplit("a transaction is open"),
+                Why::Verdict(_) => Step::NoSplit("rules or a hint have decided"),
+                Why::Listener(_) => Step::NoSplit("the listener has decided"),
+                Why::Default => Step::NoSplit("mysql-read_write_split is off"),
+            });
+        }
+        self.push(Step::Route(route.clone(), why));
     }
 }
 

@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use config::{FirewallMode, FirewallRule, FirewallUser, digest_number, in_turns};
 
-use crate::destination::Destination;
 use crate::query::{Caller, hash_of_names};
 
 /// The address of clients that have none, as they come by a Unix socket: ProxySQL's.
@@ -134,20 +133,14 @@ impl Firewall {
         self.weigh(listed, caller, client_addr, asked).ruling()
     }
 
-    /// The same with its reasons.
-    pub(crate) fn look(&self, caller: &Caller, client_addr: &str, asked: Asked) -> Finding<'_> {
-        self.weigh(self.find(caller, asked), caller, client_addr, asked)
+    /// The reasons of that, in words.
+    pub(crate) fn why(&self, caller: &Caller, client_addr: &str, asked: Asked) -> String {
+        self.weigh(self.find(caller, asked), caller, client_addr, asked).text()
     }
 
-    /// What becomes of a statement that would go to `destination`. What rules answer themselves
-    /// reaches no server, and stays as it is.
-    pub fn over(&self, ruling: Ruling, destination: Destination) -> Destination {
-        match (ruling, destination) {
-            (Ruling::Refused, Destination::Hostgroup { .. } | Destination::Locked { .. }) => {
-                Destination::Error(Arc::clone(&self.message))
-            }
-            (_, destination) => destination,
-        }
+    /// What clients are told, to be kept.
+    pub(crate) fn refusal(&self) -> Arc<str> {
+        Arc::clone(&self.message)
     }
 
     /// Whether there are statements of a user at this address that do not simply pass.

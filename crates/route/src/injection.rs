@@ -9,9 +9,6 @@ use std::collections::HashSet;
 use config::SqliFingerprint;
 use sql::injection::{Fingerprint, Look, look};
 
-use crate::destination::Destination;
-use crate::firewall::Ruling;
-
 /// What is done with statements that look like injected SQL: immutable, shared by all workers.
 #[derive(Debug, Clone, Default)]
 pub struct Injections {
@@ -41,15 +38,6 @@ impl Injections {
         Self { listed: active.filter_map(|row| Fingerprint::new(&row.fingerprint)).collect(), detect_only }
     }
 
-    /// Whether a statement is searched that would go to `destination`, and about which the firewall
-    /// says `ruling`, if it is on. As in ProxySQL, it is not if the firewall has it on a list, or
-    /// leaves the user alone. What the firewall refuses, and what rules answer, reaches no server
-    /// anyway.
-    pub const fn look_at(ruling: Option<Ruling>, destination: &Destination) -> bool {
-        matches!(ruling, None | Some(Ruling::Detected))
-            && matches!(destination, Destination::Hostgroup { .. } | Destination::Locked { .. })
-    }
-
     /// What is found in a statement; nothing if it looks harmless.
     pub fn look(&self, text: &[u8]) -> Option<Sighting> {
         match look(text) {
@@ -62,14 +50,6 @@ impl Injections {
             Look::Injected(fingerprint) => Some(Sighting::Refused(fingerprint)),
         }
     }
-
-    /// What becomes of a statement in which this was found and that would go to `destination`.
-    pub fn over(sighting: Option<Sighting>, destination: Destination) -> Destination {
-        match sighting {
-            Some(Sighting::Refused(fingerprint)) => Destination::Error(refusal(fingerprint).into()),
-            _ => destination,
-        }
-    }
 }
 
 impl Sighting {
@@ -80,6 +60,14 @@ impl Sighting {
             Self::Detected(_) => "detected",
             Self::Refused(_) => "refused",
             Self::Failed => "failed",
+        }
+    }
+
+    /// What the client is told if the statement is refused.
+    pub(crate) fn refusal(self) -> Option<std::sync::Arc<str>> {
+        match self {
+            Self::Refused(fingerprint) => Some(refusal(fingerprint).into()),
+            _ => None,
         }
     }
 
@@ -121,7 +109,6 @@ fn refusal(fingerprint: Fingerprint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::destination::Why;
 
     /// Its fingerprint is `s&sos`.
     const INJECTED: &[u8] = b"' OR '1'='1";
@@ -147,35 +134,13 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_refused_goes_nowhere() {
+    fn only_what_is_refused_is_told_so() {
         let fingerprint = Fingerprint::new("s&sos").unwrap();
-        let to = Destination::Hostgroup { hostgroup: 1, why: Why::Default };
         for passes in [Sighting::Listed(fingerprint), Sighting::Detected(fingerprint), Sighting::Failed] {
-            assert_eq!(Injections::over(Some(passes), to.clone()), to);
+            assert_eq!(passes.refusal(), None);
         }
-        assert_eq!(Injections::over(None, to.clone()), to);
-        let Destination::Error(text) = Injections::over(Some(Sighting::Refused(fingerprint)), to) else {
-            panic!("it is refused");
-        };
+        let text = Sighting::Refused(fingerprint).refusal().unwrap();
         assert!(text.contains("(fingerprint s&sos)"), "{text}");
-    }
-
-    #[test]
-    fn listed_statements_and_answers_of_rules_are_not_searched() {
-        let to = Destination::Hostgroup { hostgroup: 1, why: Why::Default };
-        let locked = Destination::Locked { locked_on: 1, hostgroup: 2 };
-        for (ruling, wanted) in [
-            (None, true),
-            (Some(Ruling::Detected), true),
-            (Some(Ruling::Passes), false),
-            (Some(Ruling::Refused), false),
-        ] {
-            assert_eq!(Injections::look_at(ruling, &to), wanted, "{ruling:?}");
-            assert_eq!(Injections::look_at(ruling, &locked), wanted, "{ruling:?}");
-            for answer in [Destination::Ok("fine".into()), Destination::Error("by a rule".into())] {
-                assert!(!Injections::look_at(ruling, &answer));
-            }
-        }
     }
 
     /// What the configuration accepts as a fingerprint is one.

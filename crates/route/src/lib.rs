@@ -3,9 +3,9 @@
 //! as arguments.
 //!
 //! [`Rules`] are compiled from the rows of the configuration. Each worker asks its own
-//! [`Verdicts`], which remember what the rules say about a digest; [`destination`] adds what the
-//! session and its transaction have to say. [`explain`](fn@explain) takes the same steps and keeps
-//! a record of them.
+//! [`Verdicts`], which remember what the rules say about a digest; [`route`](fn@route) adds what
+//! the session and its transaction, the firewall and the search for injected SQL have to say.
+//! [`explain`](fn@explain) takes the same steps and keeps a record of them.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
@@ -13,7 +13,6 @@
 
 mod cache;
 mod chain;
-mod destination;
 mod explain;
 mod fast;
 mod firewall;
@@ -25,13 +24,13 @@ mod plan;
 mod query;
 pub mod reader;
 mod record;
+mod route;
 mod rule;
 mod rules;
 mod split;
 mod verdict;
 mod verdicts;
 
-pub use destination::{Account, ByListener, Destination, Hold, Session, Why, destination, no_readers};
 pub use explain::{Candidate, Explanation, MustSee, Situation, Step, explain};
 pub use firewall::{Asked, Firewall, Ruling};
 pub use hits::Hits;
@@ -40,6 +39,9 @@ pub use pattern::Engine;
 pub use plan::StatementPlan;
 pub use query::{Caller, Mirror, Query, Statement};
 pub use record::{Miss, Record};
+pub use route::{
+    Account, Answer, Branches, ByListener, Hold, Route, Routed, Session, Target, Ways, Why, no_readers, route,
+};
 pub use rule::{Extras, RuleError};
 pub use rules::{Options, Rules};
 pub use split::{Pairs, Reason, Side, Split, split};

@@ -35,8 +35,8 @@ pub struct Reading {
 /// What was found out about a statement.
 #[derive(Debug, Clone, Copy)]
 pub struct Found<'a> {
-    /// The hash of its digest.
-    pub digest: u64,
+    /// The hash of its digest; nothing if digests are off.
+    pub digest: Option<u64>,
     /// The digest's text as rules see it.
     pub shown: &'a [u8],
     /// The inside of its first comment.
@@ -48,9 +48,24 @@ pub struct Found<'a> {
 }
 
 impl Reader {
+    /// Finds out what a statement is: by its digest if there are `options` for one.
+    pub fn find_out(
+        &mut self,
+        text: &[u8],
+        is_whole: bool,
+        reading: Reading,
+        options: Option<&Options>,
+    ) -> Found<'_> {
+        if let Some(options) = options {
+            return self.read(text, is_whole, reading, options);
+        }
+        let plan = plan::of(text, is_whole, reading);
+        Found { digest: None, shown: &[], comment: None, plan, clear: false }
+    }
+
     /// Reads a statement. Of one of which this is not all, `is_whole` is false: nothing is known of
     /// what it does.
-    pub fn read(&mut self, text: &[u8], is_whole: bool, reading: Reading, options: &Options) -> Found<'_> {
+    fn read(&mut self, text: &[u8], is_whole: bool, reading: Reading, options: &Options) -> Found<'_> {
         let vacancy = if is_whole && text.len() <= outline::BYTES_MAX {
             match self.seen.find(text) {
                 Ok(number) => return self.seen.get(number).found(text, reading),
@@ -70,7 +85,7 @@ impl Reader {
             self.seen.learn(vacancy, || Known::new(text, &self.digest, plan));
         }
         Found {
-            digest: self.digest.hash(),
+            digest: Some(self.digest.hash()),
             shown: self.digest.shown(),
             comment: found.first_comment,
             plan,
@@ -119,7 +134,7 @@ impl Known {
     fn found(&self, text: &[u8], reading: Reading) -> Found<'_> {
         let doubts = reading.doubts(text, self.escapes, self.quotes);
         Found {
-            digest: self.digest,
+            digest: Some(self.digest),
             shown: &self.shown,
             comment: self.comment,
             plan: if doubts { plan::loading(self.plan.in_doubt(), text, false) } else { self.plan },
@@ -132,20 +147,14 @@ impl Known {
 impl Reading {
     /// Whether servers may see another end of a string or a comment in `text` than there seems to
     /// be.
-    pub fn doubts(self, text: &[u8], escapes: bool, quotes: bool) -> bool {
+    fn doubts(self, text: &[u8], escapes: bool, quotes: bool) -> bool {
         escapes && quotes && text.contains(&b'\\') || self.misreads(text, escapes)
     }
 
     /// The same for servers that take texts in double quotes for strings.
-    pub fn misreads(self, text: &[u8], escapes: bool) -> bool {
+    fn misreads(self, text: &[u8], escapes: bool) -> bool {
         escapes && self.no_backslash_escapes && text.contains(&b'\\')
             || self.two_byte_quotes && !text.is_ascii()
-    }
-
-    /// Whether what `text`, of which `digest` was made, does is better not told from its words.
-    pub fn is_in_doubt(self, digest: &Digest, text: &[u8]) -> bool {
-        let found = digest.facts();
-        self.doubts(text, found.escapes, found.quotes) || may_call(digest)
     }
 }
 

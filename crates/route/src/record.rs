@@ -1,6 +1,9 @@
 //! What is written down while a decision is made. The hot path writes nothing; an explanation
 //! writes everything.
 
+use crate::firewall::Ruling;
+use crate::injection::Sighting;
+use crate::route::{Route, Why};
 use crate::rule::Rule;
 use crate::verdict::{Source, Verdict};
 
@@ -50,6 +53,12 @@ pub trait Record {
     fn fast_route(&mut self, asked: bool, found: Option<(Source, u32)>);
     /// Hints had their say; `allowed` says whether they count.
     fn hinted(&mut self, allowed: bool, verdict: &Verdict);
+    /// The firewall has ruled; `why` says why.
+    fn firewall(&mut self, ruling: Ruling, why: impl FnOnce() -> String);
+    /// Injected SQL was looked for.
+    fn injection(&mut self, sighting: Option<Sighting>);
+    /// The statement has its route; `why` is there if it goes to a server.
+    fn routed(&mut self, route: &Route, why: Option<Why>);
 }
 
 /// Writes nothing.
@@ -62,4 +71,7 @@ impl Record for Nothing {
     fn again(&mut self, _: u32) {}
     fn fast_route(&mut self, _: bool, _: Option<(Source, u32)>) {}
     fn hinted(&mut self, _: bool, _: &Verdict) {}
+    fn firewall(&mut self, _: Ruling, _: impl FnOnce() -> String) {}
+    fn injection(&mut self, _: Option<Sighting>) {}
+    fn routed(&mut self, _: &Route, _: Option<Why>) {}
 }

@@ -10,8 +10,8 @@ use sql::StatementKind;
 use sql::hint::AccessMode;
 use sql::shape::Effects;
 
-use crate::destination::{Hold, Session};
 use crate::plan::{StatementPlan, said};
+use crate::route::{Hold, Session};
 
 /// Writers and their readers.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use route::{
     Account, Caller, Candidate, Options, Pairs, Query, Rules, Session, Situation, Statement, StatementPlan,
-    Verdicts, explain,
+    Verdicts, Ways, explain,
 };
 use sql::shape::Effects;
 use sql::{Digest, StatementKind, hint};
@@ -97,18 +97,21 @@ fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: boo
         }]
     };
     let situation = Situation {
-        account: Account { default_hostgroup: 0, transaction_persistent: true, listener: None },
-        session: &session,
-        pairs,
-        split_on,
-        firewall: None,
-        injections: None,
+        ways: Ways {
+            account: Account { default_hostgroup: 0, transaction_persistent: true, listener: None },
+            session: &session,
+            pairs,
+            split_on,
+            rules: verdicts.rules(),
+            firewall: None,
+            injections: None,
+        },
         candidates: &candidates,
         must_see: &|_, _| None,
         plan_of: &|_| StatementPlan::default(),
         pins: &[],
     };
-    let explanation = explain(verdicts.rules(), &query, &situation);
+    let explanation = explain(&query, &situation);
     for _ in 0..2 {
         let decision = verdicts.decide(&query);
         assert_eq!(*decision.verdict, explanation.verdict, "{}", line.text);

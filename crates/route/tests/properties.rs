@@ -9,7 +9,7 @@ use config::{FastRoute, QueryRule};
 use proptest::prelude::*;
 use route::{
     Account, Caller, Options, Pairs, Query, Rules, Session, Situation, Statement, StatementPlan, Verdict,
-    Verdicts, explain,
+    Verdicts, Ways, explain,
 };
 
 /// A statement in its circumstances.
@@ -190,18 +190,21 @@ fn fast(verdicts: &mut Verdicts, asked: &Asked) -> (Verdict, Option<Vec<u8>>) {
         now_ms: 0,
     };
     let situation = Situation {
-        account: Account { default_hostgroup: 0, transaction_persistent: true, listener: None },
-        session: &Session::default(),
-        pairs: &Pairs::default(),
-        split_on: false,
-        firewall: None,
-        injections: None,
+        ways: Ways {
+            account: Account { default_hostgroup: 0, transaction_persistent: true, listener: None },
+            session: &Session::default(),
+            pairs: &Pairs::default(),
+            split_on: false,
+            rules: verdicts.rules(),
+            firewall: None,
+            injections: None,
+        },
         candidates: &|_| Vec::new(),
         must_see: &|_, _| None,
         plan_of: &|_| StatementPlan::default(),
         pins: &[],
     };
-    let explained = explain(verdicts.rules(), &query, &situation);
+    let explained = explain(&query, &situation);
     let decision = verdicts.decide(&query);
     assert_eq!(*decision.verdict, explained.verdict);
     (decision.verdict.into_owned(), decision.text)

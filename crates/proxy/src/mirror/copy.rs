@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Poll, ready};
 
-use route::{Destination, Session};
+use route::Session;
 use sql::shape::Effects;
 use tokio::task::yield_now;
 use wire::StatusFlags;
@@ -54,7 +54,7 @@ pub(super) async fn run(worker: &Rc<Worker>, copy: Copy) -> Result<(), String> {
     };
     let judged = worker.routing.borrow_mut().judge(&text, true, &at);
     // What rules answer themselves needs no copy.
-    let Destination::Hostgroup { hostgroup, .. } = judged.destination else { return Ok(()) };
+    let Some(hostgroup) = judged.route.target().map(|target| target.hostgroup) else { return Ok(()) };
     let rewritten = judged.orders.and_then(|orders| orders.text);
     let login = CopyLogin::new(worker.upstream.version(), hostgroup, identity);
     let mut backend = match worker.upstream.copies.take(&worker.upstream, &login).await {

@@ -1,13 +1,14 @@
-//! The decision about a statement once more, written down. Takes the same steps as
-//! [`Routing::judge`](super::Routing::judge), remembers nothing, and counts nothing.
+//! The decision about a statement once more, written down. Reads and routes it with the functions
+//! of [`Routing::judge`](super::Routing::judge), remembers nothing, and counts nothing.
 
 use route::limits::JUDGED_BYTES_MAX;
-use route::{Candidate, Explanation, Hints, MustSee, Query, Situation, Statement, StatementPlan, Verdict};
+use route::reader::{Reader, plan};
+use route::{Candidate, Explanation, MustSee, Query, Situation, Verdict, Ways};
+use sql::StatementKind;
 use sql::shape::Effects;
-use sql::{Digest, Modes, Shape, StatementKind, hint};
 
+use super::Circumstances;
 use super::routes::Routes;
-use super::{Circumstances, plan};
 use crate::clock::unix_ms;
 
 /// Decides about `text` and writes down how; nothing if it is no statement. Of one of which this is
@@ -22,58 +23,26 @@ pub(crate) fn explain(
     must_see: &dyn Fn(&Verdict, u32) -> Option<MustSee>,
 ) -> Option<Explanation> {
     let text = text.get(..JUDGED_BYTES_MAX).unwrap_or(text);
-    let shape = Shape::of(text, Modes::default());
-    if shape.kind == StatementKind::Empty {
+    let mut reader = Reader::default();
+    let found = reader.find_out(text, is_whole, at.reading, routes.digests.as_ref());
+    if found.plan.kind == StatementKind::Empty {
         return None;
     }
-    let mut digest = Digest::default();
-    let comment = routes.digests.as_ref().and_then(|options| {
-        digest.read(text, options);
-        digest.facts().first_comment.map(|comment| comment.of(text))
-    });
-    let mut hints = comment.map(hint::parse).filter(|hints| *hints != Hints::default());
-    let plan = match &routes.digests {
-        _ if !is_whole => StatementPlan::unknown(shape.kind),
-        Some(_) if at.reading.is_in_doubt(&digest, text) => StatementPlan::unknown(shape.kind),
-        None if at.reading.doubts(text, true, true) => StatementPlan::unknown(shape.kind),
-        _ => StatementPlan::of(&shape),
-    };
-    let found = digest.facts();
-    let clear = is_whole && found.clear && !at.reading.misreads(text, found.escapes);
-    if at.asked.is_some() && routes.digests.is_some() {
-        hints.get_or_insert_default().access_mode = at.asked;
-    }
-    let query = Query {
-        statement: Statement {
-            text,
-            digest: routes.digests.as_ref().map(|_| digest.hash()),
-            digest_text: digest.shown(),
-            hints: hints.as_ref(),
-            plan,
-        },
-        caller: at.caller,
-        client_addr: at.client_addr,
-        flag_in: at.flag_in,
-        execute: at.execute,
-        mirror: None,
-        hints: at.hints,
-        random: at.random,
-        now_ms: unix_ms(),
-    };
-    let pins: Vec<&str> = pins(shape.effects).collect();
+    let hints = super::hints(text, found, at);
+    let query = Query { now_ms: unix_ms(), ..super::query(text, found, hints.as_ref(), at) };
+    let pins: Vec<&str> = pins(found.plan.effects).collect();
     let situation = Situation {
-        account: at.account,
-        session: at.session,
-        pairs: &routes.pairs,
-        split_on: routes.split_on,
-        firewall: routes.firewall.as_deref().map(|firewall| (firewall, clear)),
-        injections: routes.injections.as_ref(),
+        ways: Ways {
+            firewall: routes.firewall.as_deref().map(|firewall| (firewall, found.clear)),
+            injections: routes.injections.as_ref(),
+            ..super::ways(routes, at)
+        },
         candidates,
         must_see,
         plan_of: &|text| plan::of(text, is_whole, at.reading),
         pins: &pins,
     };
-    Some(route::explain(&routes.rules, &query, &situation))
+    Some(route::explain(&query, &situation))
 }
 
 /// Effects that stay behind in a server's session, so that only this session can use it.

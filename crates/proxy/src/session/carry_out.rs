@@ -1,7 +1,7 @@
 //! What was decided about a command is carried out, up to the point where it is forwarded, or
 //! answered here.
 
-use route::Sighting;
+use route::{Route, Sighting};
 use wire::command::Kind;
 use wire::reply::Answer;
 use wire::{Codec as _, StatusFlags, packet};
@@ -27,11 +27,12 @@ impl Session {
             // The connection for which it was named otherwise is gone.
             self.io.splice_front(ID, &id.to_le_bytes());
         }
-        if let Some(reply) = decided.answer.take() {
+        if let Route::Local(reply) = &decided.route {
+            let reply = Reply::clone(reply);
             self.note_ruling(kind, self.io.front(), decided);
             self.note_sighting(kind, self.io.front(), decided);
             let is_injected = matches!(decided.screened.sighting, Some(Sighting::Refused(_)));
-            let replied = match *reply {
+            let replied = match reply {
                 Reply::Error(error) if is_injected => Box::pin(self.refuse_injected(kind, &error)).await,
                 reply => self.reply_as_decided(kind, reply).await,
             };
@@ -57,7 +58,7 @@ impl Session {
         if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
             return Err(self.forget_statement().await.into());
         }
-        self.flight().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup);
+        self.flight().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup());
         let reached = if let Some(fresh) = self.has_to_see(decided) {
             // Boxed: most must see nothing.
             Box::pin(self.reach_caught_up(kind, fresh, decided)).await
@@ -162,7 +163,7 @@ impl Session {
         if self.begins_later() {
             return Box::pin(self.reach_with_begin(decided)).await;
         }
-        let hostgroup = decided.hostgroup;
+        let hostgroup = decided.hostgroup();
         let full = self.full(hostgroup, Some(decided));
         match self.go_to(hostgroup, full).await? {
             Ok(()) => Ok(hostgroup),
@@ -173,7 +174,7 @@ impl Session {
     /// Whether the search for a server of this hostgroup waits for servers that do not work: not if
     /// another hostgroup may do in its place.
     pub(super) fn full(&self, hostgroup: u32, decided: Option<&Decided>) -> Full {
-        let is_split = decided.is_some_and(|decided| decided.is_split);
+        let is_split = decided.is_some_and(Decided::is_split);
         let has_instead = self.instead_of(hostgroup, is_split).is_some()
             || decided.is_some_and(Decided::may_need_no_writer);
         if has_instead { Full::Elsewhere } else { Full::TryAgain }
@@ -185,7 +186,7 @@ impl Session {
 
     /// Goes on with a command that has found no server where it was to go, because of `why`.
     async fn reach_instead(&mut self, why: AcquireError, decided: &mut Decided) -> Result<u32, Stop> {
-        let instead = self.instead_of(decided.hostgroup, decided.is_split);
+        let instead = self.instead_of(decided.hostgroup(), decided.is_split());
         let is_lack = match &why {
             AcquireError::Proxy(error) => error.is_lack_of_server(),
             AcquireError::Server(_) => true,
@@ -196,7 +197,7 @@ impl Session {
         let Some(writer) = instead.filter(|_| is_lack) else {
             return Err(self.unreached(why, decided).await);
         };
-        (decided.hostgroup, decided.is_split) = (writer, false);
+        decided.redirect(writer);
         self.flight().internal_lost = false;
         match self.go_to(writer, Full::TryAgain).await? {
             Ok(()) => Ok(writer),

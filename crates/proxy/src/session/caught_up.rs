@@ -79,7 +79,7 @@ impl Session {
     /// and what asks about the statement before has to ask the server that has executed that.
     fn stays(&self, decided: &Decided) -> bool {
         let session = self.state.session();
-        let here = Some(decided.hostgroup);
+        let here = Some(decided.hostgroup());
         session.transaction == here
             || session.last_hostgroup == here && decided.plan.effects.intersects(Effects::READS_LAST)
     }
@@ -105,7 +105,7 @@ impl Session {
         }
         if fresh.max_lag.is_some() {
             counts.note(Counter::LagLimited);
-            let skipped = fresh.skipped(&self.worker.shared, decided.hostgroup);
+            let skipped = fresh.skipped(&self.worker.shared, decided.hostgroup());
             counts.add(Counter::LagSkipped, skipped.try_into().unwrap_or(u64::MAX));
         }
         let reached = self.find_caught_up(kind, fresh, decided).await?;
@@ -117,7 +117,7 @@ impl Session {
 
     /// The same, uncounted.
     async fn find_caught_up(&mut self, kind: Kind, fresh: Fresh, decided: &mut Decided) -> Result<u32, Stop> {
-        let hostgroup = decided.hostgroup;
+        let hostgroup = decided.hostgroup();
         let settings = self.worker.settings();
         if settings.is_writer(hostgroup) {
             return self.reach(decided).await;
@@ -150,7 +150,7 @@ impl Session {
     /// with room. For that the session gives up its connection to another one, if it loses nothing
     /// with it.
     async fn reach_one_with(&mut self, fresh: Fresh, decided: &mut Decided) -> Result<u32, Stop> {
-        let hostgroup = decided.hostgroup;
+        let hostgroup = decided.hostgroup();
         let replicas_from = self.worker.settings().variables.aurora_max_lag_ms_only_read_from_replicas;
         let wanted = Wanted::new(fresh, &self.worker.shared, hostgroup, replicas_from);
         let reached = self.reach_wanting(wanted, decided).await?;
@@ -183,7 +183,7 @@ impl Session {
 
     /// The writer of the pair does it.
     async fn leave_to(&mut self, writer: u32, decided: &mut Decided) -> Result<u32, Stop> {
-        (decided.hostgroup, decided.is_split) = (writer, false);
+        decided.redirect(writer);
         self.reach(decided).await
     }
 

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use route::{Multiplex, StatementPlan};
+use route::{Answer, Multiplex, Route, StatementPlan, Target};
 use sql::StatementKind;
 use sql::shape::Effects;
 
@@ -17,12 +17,8 @@ use crate::routing::{Orders, Screened};
 /// What was decided about a command. It is moved a few times for each: what is rare is boxed.
 #[derive(Debug, Clone)]
 pub(super) struct Decided {
-    /// The hostgroup that it goes to.
-    pub(super) hostgroup: u32,
-    /// It goes there because of the split.
-    pub(super) is_split: bool,
-    /// What it is answered with, if it goes nowhere.
-    pub(super) answer: Option<Box<Reply>>,
+    /// Where it goes.
+    pub(super) route: Route<Box<Reply>>,
     /// What follows from its shape.
     pub(super) plan: StatementPlan,
     /// The hash of its digest; there is none of 0.
@@ -67,9 +63,7 @@ impl Decided {
     /// A command that goes to this hostgroup and changes nothing.
     pub(super) const fn plainly_to(hostgroup: u32) -> Self {
         Self {
-            hostgroup,
-            is_split: false,
-            answer: None,
+            route: Route::to(hostgroup),
             plan: StatementPlan::COMMAND,
             digest: None,
             orders: None,
@@ -86,6 +80,35 @@ impl Decided {
     pub(super) const fn after_its_turn(mut self) -> Self {
         self.next = Next::SetUp;
         self
+    }
+
+    /// The hostgroup whose reply the client gets; nothing if the proxy answers itself.
+    pub(super) fn target(&self) -> Option<u32> {
+        self.route.target().map(|target| target.hostgroup)
+    }
+
+    /// The same of a command that goes to a server.
+    pub(super) fn hostgroup(&self) -> u32 {
+        debug_assert!(self.target().is_some(), "a command that the proxy answers has no hostgroup");
+        self.target().unwrap_or_default()
+    }
+
+    /// Whether it goes there because of the split.
+    pub(super) fn is_split(&self) -> bool {
+        self.route.target().is_some_and(|target| target.is_split)
+    }
+
+    /// It goes to another hostgroup, without the split. Its copies stay as they are.
+    pub(super) fn redirect(&mut self, hostgroup: u32) {
+        match &mut self.route {
+            Route::Many(branches) => branches.target = Target { hostgroup, is_split: false },
+            route => *route = Route::to(hostgroup),
+        }
+    }
+
+    /// The proxy answers it with this error.
+    pub(super) fn refuse(&mut self, error: ClientError) {
+        self.route = Route::Local(Box::new(Reply::Error(error)));
     }
 
     /// The hash of its digest.
@@ -138,4 +161,16 @@ pub(super) enum Reply {
     /// OK and this text.
     Ok(Arc<str>),
     Error(ClientError),
+}
+
+impl From<Answer> for Reply {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Ok(text) => Self::Ok(text),
+            Answer::Error(text) => Self::Error(ClientError::ByRule(text)),
+            Answer::Locked { locked_on, hostgroup } => {
+                Self::Error(ClientError::Locked { locked_on, hostgroup })
+            }
+        }
+    }
 }

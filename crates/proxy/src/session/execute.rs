@@ -6,7 +6,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
-use super::decided::{self, Decided};
+use super::decided::Decided;
 use super::route::names_statement;
 use super::state::{change::Change, prepared::Prepared};
 use crate::ending::Ending;
@@ -50,13 +50,10 @@ impl Session {
             None if moves => self.decide_with_meaning(prepared, payload),
             None => Decided::plainly_to(prepared.home),
         };
-        let decided = match lacks_parameters(kind, payload, prepared.params(), self.capabilities()) {
-            Some(error) => {
-                let error = Box::new(decided::Reply::Error(ClientError::malformed(error)));
-                Decided { answer: Some(error), ..decided }
-            }
-            None => decided,
-        };
+        let mut decided = decided;
+        if let Some(error) = lacks_parameters(kind, payload, prepared.params(), self.capabilities()) {
+            decided.refuse(ClientError::malformed(error));
+        }
         let decided = self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what));
         match prepared.what.text.as_deref() {
             Some(text) if kind == Kind::StmtExecute || kind == Kind::StmtBulkExecute => {
@@ -71,7 +68,7 @@ impl Session {
     fn decide_with_meaning(&self, prepared: &Prepared, payload: &[u8]) -> Decided {
         let judged = |text: &[u8]| {
             let asked = self.asked_of_execution(payload, prepared.params());
-            self.judge(text, true, asked, true).hostgroup
+            self.judge(text, true, asked, true).target().unwrap_or(self.state.link.hostgroup)
         };
         let session = self.state.session();
         let wanted = session.transaction.or_else(|| prepared.what.text.as_deref().map(judged));
@@ -81,7 +78,7 @@ impl Session {
         }
         let mut decided = Decided::plainly_to(prepared.home);
         if session.transaction.is_some() || !session.autocommit {
-            decided.answer = Some(Box::new(decided::Reply::Error(ClientError::NeedReprepare)));
+            decided.refuse(ClientError::NeedReprepare);
         }
         decided
     }
@@ -97,7 +94,7 @@ impl Session {
         let known = self.state.prepared.as_ref().zip(id(payload));
         let awaited = known.and_then(|(all, id)| all.executed(id, hostgroup));
         if awaited.is_none() && id(payload) == Some(LAST_STATEMENT) && kind.answer() != Answer::None {
-            decided.answer = Some(Box::new(decided::Reply::Error(ClientError::NoLastStatement(kind))));
+            decided.refuse(ClientError::NoLastStatement(kind));
         }
         self.screen_execution(kind, awaited, decided)
     }

@@ -3,7 +3,7 @@
 //!
 //! All others are judged with where they go ([`Routing::judge`](crate::routing::Routing::judge)).
 
-use route::{Asked, Ruling};
+use route::{Asked, Route, Ruling};
 use tokio::time::Instant;
 use wire::command::Kind;
 
@@ -46,9 +46,8 @@ impl Session {
         let digest = what.filter(|what| what.screened.clear).and_then(|what| what.digest);
         let flag = what.map_or(self.state.flag_in, |what| what.screened.flag);
         decided.screened.ruling = firewall.rule(caller, &self.state.client_addr, Asked { digest, flag });
-        if decided.screened.ruling == Ruling::Refused {
-            let refusal = || Box::new(Reply::Error(ClientError::ByRule(firewall.message().into())));
-            decided.answer.get_or_insert_with(refusal);
+        if decided.screened.ruling == Ruling::Refused && decided.target().is_some() {
+            decided.refuse(ClientError::ByRule(firewall.message().into()));
         }
         decided
     }
@@ -67,10 +66,13 @@ impl Session {
             _ => self.decide_prepared(kind, &payload),
         };
         self.note_ruling(kind, &payload, &decided);
-        match decided.answer.filter(|_| decided.screened.ruling == Ruling::Refused).map(|reply| *reply) {
-            Some(Reply::Error(error)) => self.refuse_here(kind, &error).await.map(|()| true),
-            _ => Ok(false),
+        if let Route::Local(reply) = &decided.route
+            && let Reply::Error(error) = &**reply
+            && decided.screened.ruling == Ruling::Refused
+        {
+            return self.refuse_here(kind, error).await.map(|()| true);
         }
+        Ok(false)
     }
 
     /// Counts what the firewall is against, and logs it now and then.

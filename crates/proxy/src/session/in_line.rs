@@ -33,8 +33,7 @@ impl Session {
         matches!(kind, Kind::Query | Kind::StmtExecute)
             // With a place in line it was here before.
             && self.flight.in_line.is_none()
-            && decided.hostgroup == state.link.hostgroup
-            && decided.answer.is_none()
+            && decided.target() == Some(state.link.hostgroup)
             && decided.renamed.is_none()
             // What was brought to a connection that is gone has to be brought to the next one.
             && matches!(decided.next, Next::Turn | Next::SetUp)
@@ -47,7 +46,7 @@ impl Session {
             && !self.begins_later()
             && self.has_to_see(decided).is_none()
             && !user.backends().is_limited()
-            && self.shares(decided.hostgroup)
+            && self.shares(decided.hostgroup())
     }
 
     /// Gets a connection for the command that `input` begins with, which is in the backlog while it

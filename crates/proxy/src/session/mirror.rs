@@ -1,7 +1,7 @@
 //! Copies of a session's statements for other hostgroups.
 
 use route::limits::JUDGED_BYTES_MAX;
-use route::{Account, Mirror};
+use route::{Account, Branches, Route};
 use wire::command::Kind;
 
 use super::Session;
@@ -15,10 +15,9 @@ impl Session {
     /// Has a copy of the command run that is being sent, if its rules want one. Of one that is so
     /// long that rules do not see its end there is none.
     pub(super) fn mirror(&mut self, kind: Kind, payload: &[u8], upload: &Upload, decided: &Decided) {
-        let Some(orders) = &decided.orders else { return };
-        let mirror =
-            Mirror { hostgroup: orders.verdict.mirror_hostgroup, flag_in: orders.verdict.mirror_flag_out };
-        if kind != Kind::Query || mirror.hostgroup.is_none() && mirror.flag_in.is_none() {
+        let Route::Many(branches) = &decided.route else { return };
+        let Branches { copy: mirror, compare, .. } = **branches;
+        if kind != Kind::Query {
             return;
         }
         let text = self.statement(payload);
@@ -26,7 +25,7 @@ impl Session {
             return self.worker.counts.note(Counter::CopiesDropped);
         }
         let text: Box<[u8]> = text.into();
-        let halves = orders.compare.then(|| Half::pair(decided.digest())).unzip();
+        let halves = compare.then(|| Half::pair(decided.digest())).unzip();
         let (original, compared) = halves;
         if let Some(half) = original {
             let (hostgroup, caps) = (self.state.link.hostgroup, self.capabilities());

@@ -47,7 +47,7 @@ impl Session {
         let sets_modes =
             |change: &Change| change.sets_modes() || change.runs_stored_code() && !decided.is_believed();
         let sets_modes = kind == Kind::InitDb || change.is_some_and(sets_modes);
-        sets_modes && all.missing_at(decided.hostgroup, self.state.modes()).next().is_some()
+        sets_modes && all.missing_at(decided.hostgroup(), self.state.modes()).next().is_some()
     }
 
     /// Prepares them there; from then on they bind the connection to the session. Those that the

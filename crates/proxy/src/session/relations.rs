@@ -36,21 +36,20 @@ impl Session {
         }
         // Of what is prepared by name an execution does not tell its tables.
         let has_tables = decided.plan.tables || decided.plan.kind == StatementKind::Prepare;
-        if !has_tables || decided.answer.is_some() || decided.is_believed() {
+        if !has_tables || decided.target().is_none() || decided.is_believed() {
             return decided;
         }
         let settings = self.worker.settings();
-        if !settings.judge_tables || !self.shares(decided.hostgroup) {
+        if !settings.judge_tables || !self.shares(decided.hostgroup()) {
             return decided;
         }
         let Some(unseen) = self.behind(&decided, text) else { return decided };
-        let (mut hostgroup, mut is_split) = (decided.hostgroup, decided.is_split);
-        if is_split && matches!(unseen, Unseen::Known) {
+        let mut decided = decided;
+        if decided.is_split() && matches!(unseen, Unseen::Known) {
             // Not at a reader: it may write.
             let elsewhere = self.judge(text, true, Some(AccessMode::ReadWrite), execute);
-            (hostgroup, is_split) = (elsewhere.hostgroup, false);
+            decided.redirect(elsewhere.target().unwrap_or(self.state.link.hostgroup));
         }
-        let mut decided = Decided { hostgroup, is_split, ..decided };
         decided.plan.effects = decided.plan.effects.union(Effects::FUNCTION);
         decided.change.get_or_insert_default().unseen = Some(unseen);
         decided
@@ -61,7 +60,7 @@ impl Session {
         let (relations, now) = (&self.worker.relations, self.worker.unix_s());
         let definitions = &self.worker.shared.definitions;
         relations.refresh(definitions.load(std::sync::atomic::Ordering::Relaxed), now);
-        let whose = self.whose(decided.hostgroup);
+        let whose = self.whose(decided.hostgroup());
         let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
         let digest = decided.digest().filter(|_| rewritten.is_none() && self.digest_has_tables(decided));
         if digest.is_some_and(|digest| relations.sees_through(whose, digest, now)) {

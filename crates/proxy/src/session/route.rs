@@ -83,8 +83,7 @@ impl Session {
     /// Whether the backend in use is where it goes, and knows what the client has set.
     fn is_here(&self, decided: &Decided) -> bool {
         let state = &self.state;
-        decided.answer.is_none()
-            && decided.hostgroup == state.link.hostgroup
+        decided.target() == Some(state.link.hostgroup)
             && self
                 .backend
                 .as_ref()
@@ -319,18 +318,18 @@ impl Session {
         if kill.is_some() {
             self.state.past |= Past::PREPARED_KILL;
         }
-        let moves = !self.has_one_way() || self.logs() || self.shares(decided.hostgroup);
+        let moves = !self.has_one_way() || self.logs() || self.shares(decided.hostgroup());
         let (digest, mut change) = (decided.digest(), decided.change.take());
         if let Some(change) = change.as_mut().filter(|_| keeps_definitions(self.capabilities())) {
             change.without_definitions();
         }
-        self.state.note_prepared(change.as_deref(), decided.hostgroup);
+        self.state.note_prepared(change.as_deref(), decided.hostgroup());
         let shown = |digest| {
             let new = || self.digest_text(digest, text, decided);
             self.worker.counts.digests.text(digest).unwrap_or_else(new)
         };
         let digest_text = digest.map(shown).unwrap_or_default();
-        let (modes, meaning) = self.state.meaning_at(decided.hostgroup).unzip();
+        let (modes, meaning) = self.state.meaning_at(decided.hostgroup()).unzip();
         let text = self.worker.texts.keep(text);
         let entry = text.as_ref().and_then(|text| {
             let Worker { ledger, texts, .. } = &*self.worker;

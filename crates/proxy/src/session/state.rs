@@ -24,7 +24,7 @@ use std::sync::Arc;
 use bitflags::bitflags;
 use observe::digests::Who;
 use pool::ShelfTicket;
-use route::{Account, Caller, Destination, StatementPlan, Why};
+use route::{Account, Caller, StatementPlan};
 use sql::shape::Effects;
 use sql::{Condition, StatementKind};
 use wire::StatusFlags;
@@ -285,7 +285,7 @@ impl SessionState {
 
     /// What is to be done with a statement that was judged, with the text that came.
     pub(super) fn decide(&self, judged: Judged, text: &[u8]) -> Decided {
-        let Judged { digest, mut plan, destination, screened, orders } = judged;
+        let Judged { digest, mut plan, route, screened, orders } = judged;
         // Rules may have made another statement of it.
         let text = orders.as_ref().and_then(|orders| orders.text.as_deref()).unwrap_or(text);
         let conditional = Condition::of(text);
@@ -319,16 +319,6 @@ impl SessionState {
             plan.effects |= SETS_LAST_ID;
         }
         let change = (!change.is_empty()).then(|| Box::new(change));
-        let (hostgroup, is_split, answer) = match destination {
-            Destination::Hostgroup { hostgroup, why } => (hostgroup, matches!(why, Why::Split(_)), None),
-            Destination::Ok(text) => (self.link.hostgroup, false, Some(Reply::Ok(text))),
-            Destination::Error(text) => {
-                (self.link.hostgroup, false, Some(Reply::Error(ClientError::ByRule(text))))
-            }
-            Destination::Locked { locked_on, hostgroup } => {
-                (hostgroup, false, Some(Reply::Error(ClientError::Locked { locked_on, hostgroup })))
-            }
-        };
         // Servers commit a transaction when another one begins. One that only reads may have been
         // at a reader.
         let commits_first = kind.begins()
@@ -336,9 +326,7 @@ impl SessionState {
             && self.link.hostgroup != self.account.hostgroup()
             && self.pins.locked_on().is_none();
         Decided {
-            hostgroup,
-            is_split,
-            answer: answer.map(Box::new),
+            route: route.map_local(|answer| Box::new(Reply::from(answer))),
             plan,
             digest: digest.and_then(NonZeroU64::new),
             orders,

@@ -47,7 +47,7 @@ enum Without {
 
 impl Decided {
     /// Whether the command may be one that needs no writer. This is a quick look.
-    pub(super) const fn may_need_no_writer(&self) -> bool {
+    pub(super) fn may_need_no_writer(&self) -> bool {
         match self.plan.statement() {
             // Commands that are no statements.
             None => true,
@@ -61,7 +61,7 @@ impl Decided {
                 | StatementKind::StartReadOnly
                 | StatementKind::Commit
                 | StatementKind::Rollback,
-            ) => self.is_split && !self.plan.several,
+            ) => self.is_split() && !self.plan.several,
             Some(_) => false,
         }
     }
@@ -74,7 +74,7 @@ impl Session {
         why: AcquireError,
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
-        let hostgroup = decided.hostgroup;
+        let hostgroup = decided.hostgroup();
         if self.worker.shared.upstream.pool.works(hostgroup, self.worker.shared.uptime()) {
             return Err(self.unreached(why, decided).await);
         }
@@ -82,7 +82,7 @@ impl Session {
             Without::Later => return Err(self.begin_later().await),
             Without::Reader(reader) => {
                 if self.go_to(reader, Full::Elsewhere).await?.is_ok() {
-                    (decided.hostgroup, decided.is_split) = (reader, false);
+                    decided.redirect(reader);
                     return Ok(reader);
                 }
                 self.flight().internal_lost = false;
@@ -111,14 +111,14 @@ impl Session {
             return Box::pin(self.reach(decided)).await;
         }
         self.flight().ahead = Ahead::Nothing;
-        let reached = match self.go_to(decided.hostgroup, Full::TryAgain).await? {
+        let reached = match self.go_to(decided.hostgroup(), Full::TryAgain).await? {
             Ok(()) => self.say_begin().await?,
             Err(why) => Err(why),
         };
         match reached {
             Ok(()) => {
                 self.state.transaction.begins_later = false;
-                Ok(decided.hostgroup)
+                Ok(decided.hostgroup())
             }
             Err(why) => {
                 // The client is in its transaction as before.
@@ -156,7 +156,7 @@ impl Session {
         let session = self.state.session();
         let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
         let writer = account.default_hostgroup;
-        if is_bound || account.listener.is_some() || decided.hostgroup != writer {
+        if is_bound || account.listener.is_some() || decided.hostgroup() != writer {
             return Without::Waits;
         }
         let routing = self.worker.routing.borrow();

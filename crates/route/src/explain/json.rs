@@ -3,19 +3,15 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Explanation, Step};
-use crate::destination::Destination;
 
 impl Explanation {
     /// The members of its object: `destination`, `reason`, `hostgroup` (or null), `flagOUT`,
     /// `outputs` by column, and `steps` with the columns of [`rows`](Self::rows) as members.
     pub fn members<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
-        let [_, result, why] = Step::Destination(self.destination.clone()).row();
+        let [_, result, why] = Step::Route(self.route.clone(), self.why).row();
         object.serialize_entry("destination", &result)?;
         object.serialize_entry("reason", &why)?;
-        let hostgroup = match &self.destination {
-            Destination::Hostgroup { hostgroup, .. } => Some(hostgroup),
-            _ => None,
-        };
+        let hostgroup = self.route.target().map(|target| target.hostgroup);
         object.serialize_entry("hostgroup", &hostgroup)?;
         object.serialize_entry("flagOUT", &self.verdict.flag_out)?;
         object.serialize_entry("outputs", &Members(self.verdict.outputs()))?;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::Candidate;
-use crate::destination::{Destination, Why};
 use crate::firewall::Ruling;
 use crate::injection::Sighting;
 use crate::record::Miss;
+use crate::route::{Answer, Route, Target, Why};
 use crate::split::{Side, Split};
 use crate::verdict::Source;
 
@@ -101,8 +101,8 @@ pub enum Step {
     Split(Split),
     /// Why the split had no say.
     NoSplit(&'static str),
-    /// Where the statement goes.
-    Destination(Destination),
+    /// Where the statement goes, and why if that is a server.
+    Route(Route, Option<Why>),
     /// What its server must have executed.
     MustSee {
         /// The transaction.
@@ -139,13 +139,7 @@ impl Step {
         let row = |step: &str, result: &str, detail: String| [step.to_owned(), result.to_owned(), detail];
         match self {
             Self::Session { user, schema, client, listener, state } => {
-                let schema =
-                    if schema.is_empty() { "no schema".to_owned() } else { format!("schema {schema}") };
-                row(
-                    "session",
-                    &format!("user {user}"),
-                    format!("{schema}, from {client} at {listener}, {state}"),
-                )
+                session_row(user, schema, client, listener, state)
             }
             Self::Digest { digest: Some(digest), text } => {
                 row("digest", &format!("0x{digest:016X}"), text.clone())
@@ -156,11 +150,7 @@ impl Step {
                 row(&format!("rule {rule}"), "no match", miss.text(wanted, *flag))
             }
             Self::Matched { rule, outputs, flag, apply, text } => {
-                let mut says = pairs(outputs);
-                says.extend(flag.map(|flag| format!("flagOUT={flag}")));
-                says.extend(apply.then(|| "apply".to_owned()));
-                says.extend(text.as_ref().map(|text| format!("rewritten to: {text}")));
-                row(&format!("rule {rule}"), "match", says.join(", "))
+                row(&format!("rule {rule}"), "match", says(outputs, *flag, *apply, text.as_deref()))
             }
             Self::NotRewritten { rule } => {
                 row(&format!("rule {rule}"), "not rewritten", "the replacement exceeds a limit".to_owned())
@@ -185,7 +175,7 @@ impl Step {
             Self::Injection(Some(sighting)) => row("injected SQL", sighting.name(), sighting.text()),
             Self::Split(split) => row("split", split.side.name(), split.reason.text().to_owned()),
             Self::NoSplit(reason) => row("split", "not asked", (*reason).to_owned()),
-            Self::Destination(destination) => destination_row(destination),
+            Self::Route(route, why) => route_row(route, *why),
             Self::Candidate(Candidate { server, taken, reason }) => row(
                 &format!("server {server}"),
                 if *taken { "candidate" } else { "passed over" },
@@ -217,20 +207,40 @@ impl Step {
     }
 }
 
+fn session_row(user: &str, schema: &str, client: &str, listener: &str, state: &str) -> [String; 3] {
+    let schema = if schema.is_empty() { "no schema".to_owned() } else { format!("schema {schema}") };
+    let detail = format!("{schema}, from {client} at {listener}, {state}");
+    ["session".to_owned(), format!("user {user}"), detail]
+}
+
+/// What a rule that matched says.
+fn says(outputs: &[(&'static str, String)], flag: Option<u32>, apply: bool, text: Option<&str>) -> String {
+    let mut says = pairs(outputs);
+    says.extend(flag.map(|flag| format!("flagOUT={flag}")));
+    says.extend(apply.then(|| "apply".to_owned()));
+    says.extend(text.map(|text| format!("rewritten to: {text}")));
+    says.join(", ")
+}
+
 fn pairs(outputs: &[(&'static str, String)]) -> Vec<String> {
     outputs.iter().map(|(name, value)| format!("{name}={value}")).collect()
 }
 
-fn destination_row(destination: &Destination) -> [String; 3] {
-    let (result, detail) = match destination {
-        Destination::Ok(text) => ("OK".to_owned(), text.to_string()),
-        Destination::Error(text) => ("error 1148".to_owned(), text.to_string()),
-        Destination::Hostgroup { hostgroup, why } => (format!("hostgroup {hostgroup}"), why.text()),
-        Destination::Locked { locked_on, hostgroup } => {
+fn route_row(route: &Route, why: Option<Why>) -> [String; 3] {
+    let (result, detail) = match route {
+        Route::Local(Answer::Ok(text)) => ("OK".to_owned(), text.to_string()),
+        Route::Local(Answer::Error(text)) => ("error 1148".to_owned(), text.to_string()),
+        Route::Local(Answer::Locked { locked_on, hostgroup }) => {
             ("error 9006".to_owned(), format!("locked on hostgroup {locked_on}, would go to {hostgroup}"))
         }
+        Route::One(target) => (hostgroup(*target), why.map_or_else(String::new, Why::text)),
+        Route::Many(branches) => (hostgroup(branches.target), why.map_or_else(String::new, Why::text)),
     };
     ["destination".to_owned(), result, detail]
+}
+
+fn hostgroup(target: Target) -> String {
+    format!("hostgroup {}", target.hostgroup)
 }
 
 impl Miss {

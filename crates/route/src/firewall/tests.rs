@@ -1,7 +1,6 @@
 use config::{FirewallMode, FirewallRule, FirewallUser};
 
 use super::*;
-use crate::destination::Why;
 
 const MESSAGE: &str = "not today";
 
@@ -102,22 +101,11 @@ fn statements_in_one_place_are_told_apart() {
 }
 
 #[test]
-fn what_rules_answer_themselves_stays() {
-    let firewall = Firewall::new(&[], &[], MESSAGE);
-    let to = Destination::Hostgroup { hostgroup: 1, why: Why::Default };
-    assert_eq!(firewall.over(Ruling::Detected, to.clone()), to);
-    assert_eq!(firewall.over(Ruling::Refused, to), Destination::Error(MESSAGE.into()));
-    for answer in [Destination::Ok("fine".into()), Destination::Error("by a rule".into())] {
-        assert_eq!(firewall.over(Ruling::Refused, answer.clone()), answer);
-    }
-}
-
-#[test]
 fn reasons_are_told() {
     let users = [user("app", "", FirewallMode::Detecting), user("app", "10.0.0.1", FirewallMode::Off)];
     let firewall = Firewall::new(&users, &[rule("app", "")], MESSAGE);
     let why = |user: &str, address: &str, digest| {
-        firewall.look(&caller(user, "shop"), address, Asked { digest, flag: 0 }).text()
+        firewall.why(&caller(user, "shop"), address, Asked { digest, flag: 0 })
     };
     assert_eq!(why("app", "10.0.0.1", Some(8)), "OFF for the user at 10.0.0.1");
     assert_eq!(why("app", "10.0.0.2", Some(7)), "DETECTING for the user; listed");

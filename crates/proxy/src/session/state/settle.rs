@@ -54,8 +54,8 @@ impl SessionState {
     /// What a rule says about sharing the connection on which a statement runs.
     pub(in crate::session) fn note_multiplex(&mut self, multiplex: Multiplex, decided: &mut Decided) {
         match multiplex {
-            Multiplex::Off => self.pins.note(Mark::begin(Pin::Rule), decided.hostgroup),
-            Multiplex::On => self.pins.note(Mark::EndAll(Pin::Rule), decided.hostgroup),
+            Multiplex::Off => self.pins.note(Mark::begin(Pin::Rule), decided.hostgroup()),
+            Multiplex::On => self.pins.note(Mark::EndAll(Pin::Rule), decided.hostgroup()),
             Multiplex::NotByThis => {
                 if let Some(change) = &mut decided.change {
                     change.believe_harmless();
