@@ -26,7 +26,6 @@ use errors::Errors;
 use fingerprints::Fingerprints;
 use observe::digests::Digests;
 
-use crate::random::Dice;
 
 /// What is counted one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,10 +161,17 @@ pub(crate) struct Counts {
 
 impl Default for Counts {
     fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl Counts {
+    /// Counts nothing yet; digests have places by this random number.
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
             counters: [const { Cell::new(0) }; COUNTERS],
             commands: Commands::default(),
-            digests: Digests::new(Dice::new().roll()),
+            digests: Digests::new(seed),
             errors: RefCell::default(),
             fingerprints: Fingerprints::default(),
             copies: Copies::default(),
@@ -174,9 +180,7 @@ impl Default for Counts {
             before: Flow::default(),
         }
     }
-}
 
-impl Counts {
     /// Counts one.
     pub(crate) fn note(&self, counter: Counter) {
         self.add(counter, 1);

@@ -12,12 +12,11 @@ use route::RuleError;
 
 use crate::addresses::Addresses;
 use crate::backend::UpstreamShared as Upstream;
-use crate::counts::report::{self, Globals, Report};
+use crate::counts::report::{self, Globals, Report, StatementSums};
 use crate::descriptors::NotAccepted;
 use crate::directory::Directory;
 use crate::hosts::Hosts;
 use crate::keys::Keys;
-use crate::ledger::report::Sums;
 use crate::logs::LogWriters;
 use crate::monitor::Watching;
 use crate::names::{Keeping, Names};
@@ -189,7 +188,7 @@ impl Shared {
     pub(crate) fn globals(
         &self,
         workers: &[Report],
-        statements: Sums,
+        statements: StatementSums,
         listeners_closed: bool,
     ) -> Vec<(&'static str, u64)> {
         let globals = Globals {

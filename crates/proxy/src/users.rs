@@ -19,7 +19,7 @@ pub(crate) use user::{Options, User};
 /// All users, by name.
 #[derive(Debug)]
 pub(crate) struct Users {
-    by_name: HashMap<Vec<u8>, Arc<User>>,
+    by_name: HashMap<Arc<[u8]>, Arc<User>>,
     decoys: Vec<Arc<User>>,
     /// Kept when users change: a name goes on to have the same decoy as long as there are as many.
     decoy_choice: RandomState,
@@ -51,12 +51,12 @@ impl Users {
             .filter_map(|row| {
                 let credential = row.credential().ok()?;
                 let additional = row.additional_credential().transpose().ok()?;
-                let name = row.username.clone().into_bytes();
+                let name: Arc<[u8]> = row.username.as_bytes().into();
                 let for_servers = for_servers.contains(row.username.as_str());
                 let before = before(&name);
                 let limit = before.and_then(|before| before.limit.as_ref());
                 let limit = Limit::of_user(&name, rates(row), limit);
-                let mut user = User::new(name.clone(), credential, for_servers, row);
+                let mut user = User::new(Arc::clone(&name), credential, for_servers, row);
                 (user.additional, user.limit) = (additional, limit);
                 let user = match before {
                     Some(before) => user.after(before),

@@ -22,6 +22,12 @@ pub(crate) struct Target {
     packet_limit: Arc<AtomicU32>,
 }
 
+impl AsRef<Endpoint> for Target {
+    fn as_ref(&self) -> &Endpoint {
+        &self.endpoint
+    }
+}
+
 impl Target {
     /// The target that a row of `mysql_servers` describes.
     pub(crate) fn new(server: &config::Server) -> Self {

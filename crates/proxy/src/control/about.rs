@@ -111,7 +111,7 @@ impl About {
     pub(crate) fn describe(&self, record: &mut Record) {
         let known = self.0.borrow();
         if let Some(user) = &known.user {
-            record.user = user.name.as_slice().into();
+            record.user = (*user.name).into();
         }
         record.schema = known.schema.as_deref().unwrap_or_default().into();
         if let Some(client) = known.peer.as_ref().and_then(|peer| peer.address()) {
@@ -128,7 +128,7 @@ impl About {
     pub(crate) fn describe_client(&self, record: &mut AuditRecord) {
         let known = self.0.borrow();
         if let Some(user) = &known.user {
-            record.user = user.name.as_slice().into();
+            record.user = (*user.name).into();
         }
         record.schema = known.schema.as_deref().unwrap_or_default().into();
         if let Some(peer) = &known.peer {
@@ -143,7 +143,7 @@ impl About {
     /// Who the client is and where it has come in, as a part of a document.
     pub(crate) fn client(&self) -> Option<Value> {
         let known = self.0.borrow();
-        let user = known.user.as_ref().map(|user| user.name.as_slice());
+        let user = known.user.as_ref().map(|user| &*user.name);
         let schema = known.schema.as_deref().unwrap_or_default();
         Some(document::client(known.peer.as_ref()?, known.tls, user.unwrap_or_default(), schema))
     }

@@ -6,36 +6,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::limits::ERRORS_MAX;
-use crate::users::User;
 
 /// What errors are told apart by.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     /// The pool's id of the server.
     pub(crate) server: u64,
-    pub(crate) user: Name,
+    /// The name of the user.
+    pub(crate) user: Arc<[u8]>,
     /// The client's address; `None` for a Unix socket.
     pub(crate) client: Option<IpAddr>,
     pub(crate) schema: Option<Rc<[u8]>>,
     pub(crate) code: u16,
-}
-
-/// A user, by name: one that is configured anew is the same.
-#[derive(Debug, Clone)]
-pub(crate) struct Name(pub(crate) Arc<User>);
-
-impl PartialEq for Name {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.name == other.0.name
-    }
-}
-
-impl Eq for Name {}
-
-impl std::hash::Hash for Name {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.0.name.hash(state);
-    }
 }
 
 /// What is known of errors that are alike.

@@ -8,8 +8,6 @@ use pool::{Pool, Server};
 
 use super::errors::{Key, Seen};
 use super::{COUNTERS, Counter, Counts};
-use crate::backend::Target;
-use crate::ledger::report::Sums;
 use crate::names::NameCounts;
 use observe::digests;
 use observe::rows::{CommandCounts, ErrorStats, ServerStats};
@@ -70,7 +68,24 @@ pub(crate) struct Globals {
     /// Whether there is a monitor.
     pub(crate) monitors: u64,
     pub(crate) names: NameCounts,
-    pub(crate) statements: Sums,
+    pub(crate) statements: StatementSums,
+}
+
+/// Sums over all prepared statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct StatementSums {
+    /// How many clients have each of them, all together.
+    pub(crate) clients: u64,
+    /// How many connections to servers have each of them, all together.
+    pub(crate) servers: u64,
+    /// Those that a client has.
+    pub(crate) of_clients: u64,
+    /// Those that a connection has.
+    pub(crate) of_servers: u64,
+    /// All.
+    pub(crate) all: u64,
+    /// The largest number.
+    pub(crate) largest_id: u64,
 }
 
 /// Where a value of `stats_mysql_global` comes from.
@@ -293,13 +308,13 @@ pub(crate) fn commands(workers: Vec<Vec<CommandCounts>>) -> Vec<CommandCounts> {
 }
 
 /// The servers of the pool, with what workers have counted of them.
-pub(crate) fn servers(
-    pool: &Pool<Target>,
+pub(crate) fn servers<T: AsRef<Endpoint>>(
+    pool: &Pool<T>,
     workers: &[HashMap<u64, ServerCounts>],
     reset: bool,
 ) -> Vec<ServerStats> {
-    let row = |server: Arc<Server<Target>>| {
-        let (host, port) = address(&server.endpoint().endpoint);
+    let row = |server: Arc<Server<T>>| {
+        let (host, port) = address(server.endpoint().as_ref());
         let counts = server.counts(reset);
         // Each read once: connections come and go meanwhile, and both numbers are of the same ones.
         let open = server.open();
@@ -340,11 +355,11 @@ pub(crate) fn error_row((key, seen): (Key, Seen)) -> ErrorRow {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     // As ProxySQL calls clients of a Unix socket.
     let client = key.client.map_or_else(|| "localhost".to_owned(), |ip| ip.to_canonical().to_string());
-    ((key.server, text(&key.user.0.name), client, text(schema), key.code), seen)
+    ((key.server, text(&key.user), client, text(schema), key.code), seen)
 }
 
 /// The errors of all workers together. Those of servers that the pool has forgotten are left out.
-pub(crate) fn errors(pool: &Pool<Target>, workers: Vec<Vec<ErrorRow>>) -> Vec<ErrorStats> {
+pub(crate) fn errors<T: AsRef<Endpoint>>(pool: &Pool<T>, workers: Vec<Vec<ErrorRow>>) -> Vec<ErrorStats> {
     let servers: HashMap<u64, _> = pool.servers().into_iter().map(|server| (server.id(), server)).collect();
     let mut sums: BTreeMap<ErrorKey, Seen> = BTreeMap::new();
     for (key, seen) in workers.into_iter().flatten() {
@@ -357,7 +372,7 @@ pub(crate) fn errors(pool: &Pool<Target>, workers: Vec<Vec<ErrorRow>>) -> Vec<Er
     }
     let row = |((server, user, client, schema, code), seen): ErrorRow| {
         let server = servers.get(&server)?;
-        let (host, port) = address(&server.endpoint().endpoint);
+        let (host, port) = address(server.endpoint().as_ref());
         Some(ErrorStats {
             hostgroup: server.hostgroup(),
             host,

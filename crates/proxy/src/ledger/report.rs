@@ -7,27 +7,13 @@
 use std::ops::ControlFlow;
 
 use super::{Copied, Slice};
+use crate::counts::report::StatementSums;
 use crate::limits::{STATEMENTS_SHOWN_BYTES_MAX, STATEMENTS_SHOWN_MAX};
 use observe::rows::StatementStats;
 
 /// Bits of a hash that are no part of the number that is shown: 52 bits are left, which programs
 /// that take numbers for floating point can tell apart.
 const HIDDEN_BITS: u32 = 12;
-
-/// Sums over all statements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Sums {
-    /// How many clients, and connections to servers, have each of them, all together.
-    pub(crate) clients: u64,
-    pub(crate) servers: u64,
-    /// Those that a client has, and that a connection has.
-    pub(crate) of_clients: u64,
-    pub(crate) of_servers: u64,
-    /// All.
-    pub(crate) all: u64,
-    /// The largest number.
-    pub(crate) largest_id: u64,
-}
 
 /// Gives `each` the entries of all workers in the order of their hashes, as long as it wants more.
 /// `ask` returns what each worker has from a hash on.
@@ -78,9 +64,9 @@ pub(crate) fn list(ask: impl FnMut(u64) -> Vec<Slice>) -> Vec<StatementStats> {
     all
 }
 
-/// Sums over all of them, also those that are not shown.
-pub(crate) fn sums(ask: impl FnMut(u64) -> Vec<Slice>) -> Sums {
-    let mut sums = Sums::default();
+/// StatementSums over all of them, also those that are not shown.
+pub(crate) fn sums(ask: impl FnMut(u64) -> Vec<Slice>) -> StatementSums {
+    let mut sums = StatementSums::default();
     walk(ask, |entry| {
         sums.clients += entry.clients;
         sums.servers += entry.servers;
@@ -159,7 +145,7 @@ mod tests {
         let rows = list(ask(&workers, true));
         assert!(rows.is_sorted_by(|one, next| one.id < next.id));
         let sums = sums(ask(&workers, false));
-        let expected = Sums {
+        let expected = StatementSums {
             clients: count as u64,
             servers: placed.len() as u64,
             of_clients: opened.len() as u64,

@@ -1,8 +1,9 @@
 //! Reading who has which prepared statements.
 
 use super::Remote;
+use crate::counts::report::StatementSums;
 use crate::ledger::Slice;
-use crate::ledger::report::{Sums, list, sums};
+use crate::ledger::report::{list, sums};
 use crate::limits::DIGESTS_PAUSE;
 use observe::rows::StatementStats;
 
@@ -15,7 +16,7 @@ impl Remote {
     }
 
     /// Sums over all of them.
-    pub(super) fn statement_sums(&self) -> Sums {
+    pub(super) fn statement_sums(&self) -> StatementSums {
         sums(|from| self.slices(from, false))
     }
 

@@ -1,5 +1,6 @@
 //! Counting replies: what is counted, logged and kept of a statement that is over.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use observe::digests::Done;
@@ -14,7 +15,7 @@ use crate::clock::unix_s;
 use crate::control::Control;
 use crate::control::running::{Measured, Warned};
 use crate::counts::Counter;
-use crate::counts::errors::{Key, Name};
+use crate::counts::errors::Key;
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
 use crate::logs::{self, Over};
 use crate::worker::Worker;
@@ -122,7 +123,7 @@ fn note_error(worker: &Worker, control: &Control, code: u16, message: &[u8], dig
     }
     let key = Key {
         server: server.id(),
-        user: Name(user),
+        user: Arc::clone(&user.name),
         client: about.client_ip(),
         schema: about.schema(),
         code,

@@ -17,7 +17,7 @@ use crate::limits::{VOUCHED_FOR, VOUCHED_SCHEMAS_MAX};
 /// One row of `mysql_users`, and what was learned about its password.
 #[derive(Debug)]
 pub(crate) struct User {
-    pub(crate) name: Vec<u8>,
+    pub(crate) name: Arc<[u8]>,
     pub(crate) credential: Credential,
     /// A second password that is as good.
     pub(crate) additional: Option<Credential>,
@@ -112,12 +112,12 @@ impl User {
     /// A user of the proxy's own, whom no client can log in as.
     pub(crate) fn of_monitor(name: &str, password: &str) -> Arc<Self> {
         let credential = Credential::clear(password.as_bytes());
-        let user = Self::new(name.as_bytes().to_vec(), credential, true, &config::User::default());
+        let user = Self::new(name.as_bytes().into(), credential, true, &config::User::default());
         Arc::new(Self { kind: UserKind::Monitor, ..user })
     }
 
     /// A user whose row says this, with nothing learned.
-    pub(super) fn new(name: Vec<u8>, credential: Credential, for_servers: bool, row: &config::User) -> Self {
+    pub(super) fn new(name: Arc<[u8]>, credential: Credential, for_servers: bool, row: &config::User) -> Self {
         Self {
             name,
             credential,
@@ -147,7 +147,7 @@ impl User {
             kind: UserKind::Decoy,
             connections: Arc::default(),
             wants_password,
-            ..Self::new(Vec::new(), credential, false, &config::User::default())
+            ..Self::new(Arc::default(), credential, false, &config::User::default())
         }
     }
 
