@@ -188,8 +188,9 @@ impl Counts {
 
     /// Counts `n` at once.
     pub(crate) fn add(&self, counter: Counter, n: u64) {
-        let cell = &self.counters[counter as usize];
-        cell.set(cell.get().wrapping_add(n));
+        if let Some(cell) = self.counters.get(counter as usize) {
+            cell.set(cell.get().wrapping_add(n));
+        }
     }
 
     /// What is counted of the server with this id. At first its gauges come from `gauges`: of
@@ -227,7 +228,7 @@ impl Counts {
 
     /// The counters, in the order of [`Counter`].
     fn counters(&self) -> [u64; COUNTERS] {
-        std::array::from_fn(|index| self.counters[index].get())
+        self.counters.each_ref().map(Cell::get)
     }
 
     /// Bytes received from all servers, and sent to them.

@@ -39,12 +39,12 @@ impl Commands {
     /// Counts a statement that took `time`.
     pub(crate) fn note(&self, kind: StatementKind, time: Duration) {
         let us = time.as_secs().saturating_mul(1_000_000).saturating_add(time.subsec_micros().into());
-        let cells = &self.0[kind.command() as usize];
+        let Some(cells) = self.0.get(kind.command() as usize) else { return };
         add(&cells.count, 1);
         add(&cells.total_us, us);
         // Most statements are in the first ones.
         let bucket = BUCKETS_US.iter().position(|&longest| us <= longest).unwrap_or(BUCKETS_US.len());
-        add(&cells.buckets[bucket], 1);
+        cells.buckets.get(bucket).into_iter().for_each(|bucket| add(bucket, 1));
     }
 
     /// All commands, in ProxySQL's order.
@@ -53,7 +53,7 @@ impl Commands {
             command: kind.name(),
             count: cells.count.get(),
             total_us: cells.total_us.get(),
-            buckets: std::array::from_fn(|bucket| cells.buckets[bucket].get()),
+            buckets: cells.buckets.each_ref().map(Cell::get),
         };
         StatementKind::COMMANDS.iter().zip(&*self.0).map(counts).collect()
     }

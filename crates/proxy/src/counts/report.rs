@@ -263,7 +263,7 @@ impl Report {
     }
 
     pub(crate) fn of(&self, counter: Counter) -> u64 {
-        self.counters[counter as usize]
+        self.counters.get(counter as usize).copied().unwrap_or_default()
     }
 
     fn plus(mut self, other: &Self) -> Self {
