@@ -1,10 +1,17 @@
 //! What the data plane tells about itself.
 //!
+//! - [`counts`]: what a worker counts;
+//! - [`digests`]: what is counted of statements by their text without values;
+//! - [`log_limit`]: messages that are logged once in a while only;
 //! - [`rows`]: the rows of statistics, which the control plane reads;
-//! - [`digests`]: what is counted of statements by their text without values.
+//! - [`running`]: the statement that a session runs.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
+pub mod counts;
 pub mod digests;
+pub mod limits;
+pub mod log_limit;
 pub mod rows;
+pub mod running;

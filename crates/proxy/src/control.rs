@@ -10,7 +10,6 @@ mod extended;
 mod mail;
 mod own_limit;
 mod report;
-pub(crate) mod running;
 mod turns;
 
 use std::cell::{Cell, RefCell};
@@ -31,7 +30,7 @@ use crate::statement::kill::{Force, What};
 use about::About;
 use mail::Mail;
 use own_limit::OwnLimit;
-use running::Running;
+use observe::running::Running;
 use turns::Turns;
 
 /// What a worker wants of a session.

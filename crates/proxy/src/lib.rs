@@ -12,7 +12,6 @@ mod backend;
 mod client;
 mod clock;
 mod control;
-mod counts;
 mod descriptors;
 mod directory;
 mod document;
@@ -30,7 +29,6 @@ mod limit;
 mod limits;
 mod listener;
 mod listeners;
-mod log_limit;
 mod logs;
 mod mirror;
 mod monitor;
@@ -56,6 +54,7 @@ mod users;
 mod worker;
 
 use ::session::{error, state, statement, texts};
+use observe::{counts, log_limit};
 use net::{keys, names, relay, sock, throttle, tls};
 
 pub use ::monitor::Check;

@@ -2,18 +2,6 @@
 
 use std::time::Duration;
 
-/// Bytes of a running statement that are kept to be shown in lists of sessions. Copied for every
-/// statement.
-pub(crate) const SHOWN_BYTES_MAX: usize = 1024;
-
-/// Buffers for these that a worker keeps for the next statements: as many as may run at a time
-/// without allocating any.
-pub(crate) const SHOWN_BUFFERS_MAX: usize = 1024;
-
-/// Kinds of errors of servers that a worker counts, by server, user, schema and number; others are
-/// not counted.
-pub(crate) const ERRORS_MAX: usize = 1000;
-
 /// Values of one kind that sessions of a worker share, in case the next one has the same: as many
 /// as there are users and schemas in most places.
 pub(crate) const ALIKE_MAX: usize = 32;
@@ -128,9 +116,6 @@ pub(crate) const COLLATIONS_MAX: usize = 10_000;
 /// are at start. A server that is there answers in milliseconds; for one that is not, nobody should
 /// wait.
 pub(crate) const PROBE_WAIT_MAX: Duration = Duration::from_millis(250);
-
-/// Time between two messages of one worker about something that anybody on the network can cause.
-pub(crate) const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How often a worker looks for sessions that have been idle, or in a transaction, for too long.
 pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);

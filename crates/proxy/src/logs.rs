@@ -14,8 +14,8 @@ use wire::reply::{End, Outcome};
 
 use crate::clock::unix_us;
 use crate::control::Control;
-use crate::control::running::Measured;
-use crate::limits::SHOWN_BYTES_MAX;
+use observe::running::Measured;
+use observe::limits::SHOWN_BYTES_MAX;
 use crate::worker::Worker;
 
 /// What the configuration says.

@@ -28,7 +28,7 @@ use crate::alike::Alike;
 use crate::arrival::Arrival;
 use crate::backend::{Dialer, Upstream};
 use crate::clock::unix_s;
-use crate::control::running::Shown;
+use observe::running::Shown;
 use crate::control::{Control, Signal};
 use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};

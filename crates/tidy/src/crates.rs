@@ -9,8 +9,8 @@ use crate::finding::{Finding, Rule};
 const FLOORS: &[&[&str]] = &[
     &["heap", "memtable", "monitor", "pool", "querylog", "sched", "sql", "tidy", "wire"],
     &["config"],
-    &["net", "observe", "route"],
-    &["session"],
+    &["net", "route"],
+    &["observe", "session"],
     &["admin", "proxy"],
     &["pointsman"],
 ];

@@ -19,7 +19,7 @@ use super::pipelined::Step;
 use super::ran::Sent;
 use super::route::names_statement;
 use super::state::Past;
-use crate::control::running::{Also, Paused};
+use observe::running::{Also, Paused};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};

@@ -16,7 +16,7 @@ use super::decided::Decided;
 use super::ride::Batched;
 use super::state::change::Change;
 use crate::backend::{self, Ahead, InLine};
-use crate::control::running::Paused;
+use observe::running::Paused;
 use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::limits::FLIGHTS_KEPT_MAX;

@@ -13,7 +13,7 @@ use super::decided::Decided;
 use super::execute::id;
 use crate::audit;
 use crate::backend::Reply;
-use crate::control::running::{Also, Measured, Paused};
+use observe::running::{Also, Measured, Paused};
 use crate::counts::Counter;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
 use crate::taps::observe::{answered, is_question, note_time};

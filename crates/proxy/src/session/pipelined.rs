@@ -8,7 +8,7 @@ use wire::reply::Answer;
 use super::Session;
 use super::ran::Sent;
 use crate::backend::Expected;
-use crate::control::running::{Also, Measured};
+use observe::running::{Also, Measured};
 use crate::limits::PIPELINE_MAX;
 
 /// A command that was sent, as far as its reply is concerned.

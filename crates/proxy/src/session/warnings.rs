@@ -8,7 +8,7 @@ use wire::frame::{HEADER_LEN, Header};
 use wire::reply::Answer;
 
 use super::Session;
-use crate::control::running::Warned;
+use observe::running::Warned;
 use crate::ending::Ending;
 
 /// What is asked. Of a statement that warns of each of its rows the first ones say enough.

@@ -13,7 +13,7 @@ use wire::{Capabilities, Codec as _, packet};
 
 use crate::clock::unix_s;
 use crate::control::Control;
-use crate::control::running::{Measured, Warned};
+use observe::running::{Measured, Warned};
 use crate::counts::Counter;
 use crate::counts::errors::Key;
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;

@@ -9,41 +9,45 @@ use crate::limits::ERRORS_MAX;
 
 /// What errors are told apart by.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub struct Key {
     /// The pool's id of the server.
-    pub(crate) server: u64,
+    pub server: u64,
     /// The name of the user.
-    pub(crate) user: Arc<[u8]>,
+    pub user: Arc<[u8]>,
     /// The client's address; `None` for a Unix socket.
-    pub(crate) client: Option<IpAddr>,
-    pub(crate) schema: Option<Rc<[u8]>>,
-    pub(crate) code: u16,
+    pub client: Option<IpAddr>,
+    /// The session's schema.
+    pub schema: Option<Rc<[u8]>>,
+    /// The number of the error.
+    pub code: u16,
 }
 
 /// What is known of errors that are alike.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Seen {
-    pub(crate) count: u64,
+pub struct Seen {
+    /// How often it was answered.
+    pub count: u64,
     /// Seconds of Unix time.
-    pub(crate) first: u64,
-    pub(crate) last: u64,
+    pub first: u64,
+    /// The same of the last one.
+    pub last: u64,
     /// What the server said last.
-    pub(crate) message: Vec<u8>,
+    pub message: Vec<u8>,
 }
 
 /// The errors of one worker; at most [`ERRORS_MAX`] kinds of them.
 #[derive(Debug, Default)]
-pub(crate) struct Errors(HashMap<Key, Seen>);
+pub struct Errors(HashMap<Key, Seen>);
 
 impl Errors {
     /// Forgets those of servers for which `is_known` is false: nobody is shown them, and they take
     /// the place of others.
-    pub(crate) fn forget_servers(&mut self, is_known: impl Fn(u64) -> bool) {
+    pub fn forget_servers(&mut self, is_known: impl Fn(u64) -> bool) {
         self.0.retain(|key, _| is_known(key.server));
     }
 
     /// Counts an error at `now`, in seconds of Unix time.
-    pub(crate) fn note(&mut self, key: Key, message: &[u8], now: u64) {
+    pub fn note(&mut self, key: Key, message: &[u8], now: u64) {
         if self.0.len() >= ERRORS_MAX && !self.0.contains_key(&key) {
             return;
         }
@@ -55,7 +59,7 @@ impl Errors {
     }
 
     /// All of them; with `reset` they are forgotten.
-    pub(crate) fn list(&mut self, reset: bool) -> Vec<(Key, Seen)> {
+    pub fn list(&mut self, reset: bool) -> Vec<(Key, Seen)> {
         if reset { self.0.drain().collect() } else { self.0.clone().into_iter().collect() }
     }
 }

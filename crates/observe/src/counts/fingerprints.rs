@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use sql::injection::Fingerprint;
 
-use observe::rows::InjectionStats;
+use crate::rows::InjectionStats;
 
 /// Those of one worker. There are no more of them than the detector has fingerprints.
 #[derive(Debug, Default)]
-pub(crate) struct Fingerprints(RefCell<HashMap<Fingerprint, Seen>>);
+pub struct Fingerprints(RefCell<HashMap<Fingerprint, Seen>>);
 
 /// What is known of statements with one fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Seen {
+pub struct Seen {
     /// While it was not listed.
     found: u64,
     /// While it was.
@@ -25,7 +25,7 @@ pub(crate) struct Seen {
 impl Fingerprints {
     /// Counts a statement with this fingerprint, which is listed or not, and the hash of its
     /// digest.
-    pub(crate) fn note(&self, fingerprint: Fingerprint, is_listed: bool, digest: u64) {
+    pub fn note(&self, fingerprint: Fingerprint, is_listed: bool, digest: u64) {
         let mut all = self.0.borrow_mut();
         let seen = all.entry(fingerprint).or_default();
         *(if is_listed { &mut seen.passed } else { &mut seen.found }) += 1;
@@ -35,13 +35,13 @@ impl Fingerprints {
     }
 
     /// All of them, ready to travel.
-    pub(crate) fn list(&self) -> Vec<(Fingerprint, Seen)> {
+    pub fn list(&self) -> Vec<(Fingerprint, Seen)> {
         self.0.borrow().iter().map(|(fingerprint, seen)| (*fingerprint, *seen)).collect()
     }
 }
 
 /// Those of all workers together, by how they are written.
-pub(crate) fn sum(workers: impl IntoIterator<Item = Vec<(Fingerprint, Seen)>>) -> Vec<InjectionStats> {
+pub fn sum(workers: impl IntoIterator<Item = Vec<(Fingerprint, Seen)>>) -> Vec<InjectionStats> {
     let mut sums: BTreeMap<String, Seen> = BTreeMap::new();
     for (fingerprint, seen) in workers.into_iter().flatten() {
         let sum = sums.entry(fingerprint.to_string()).or_default();

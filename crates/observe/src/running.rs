@@ -9,28 +9,29 @@ use sql::StatementKind;
 use tokio::time::Instant;
 use wire::command::Kind;
 
+use crate::digests::Place;
 use crate::limits::{SHOWN_BUFFERS_MAX, SHOWN_BYTES_MAX};
-use observe::digests::Place;
 
 /// What a command is to those who count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Measured {
-    pub(crate) kind: Kind,
+pub struct Measured {
+    /// Its kind.
+    pub kind: Kind,
     /// `None` if it is no statement whose text is known.
-    pub(crate) statement: Option<StatementKind>,
+    pub statement: Option<StatementKind>,
     /// The hash of its digest.
-    pub(crate) digest: Option<u64>,
+    pub digest: Option<u64>,
     /// What a query rule says about logging it.
-    pub(crate) log: Option<bool>,
+    pub log: Option<bool>,
     /// Where it is counted by its digest.
-    pub(crate) place: Option<Place>,
+    pub place: Option<Place>,
     /// Bytes of the command, without headers.
-    pub(crate) bytes: u32,
+    pub bytes: u32,
 }
 
 impl Measured {
     /// A command of which nothing else is known.
-    pub(crate) const fn plain(kind: Kind) -> Self {
+    pub const fn plain(kind: Kind) -> Self {
         Self { kind, statement: None, digest: None, log: None, place: None, bytes: 0 }
     }
 
@@ -48,7 +49,7 @@ impl Measured {
 
 /// The statement of one session.
 #[derive(Debug, Default)]
-pub(crate) struct Running {
+pub struct Running {
     current: Cell<Option<(Measured, Instant)>>,
     /// Bytes of its answer that came so far.
     answered: Cell<u64>,
@@ -65,18 +66,19 @@ pub(crate) struct Running {
 
 /// A statement whose warnings are to be logged.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Warned {
+pub struct Warned {
     /// The hash of its digest; 0 if it has none.
-    pub(crate) digest: u64,
+    pub digest: u64,
     /// How many before it were not logged.
-    pub(crate) hidden: u32,
+    pub hidden: u32,
 }
 
 /// A statement that was sent, and is to be sent once more: whoever counts and watches statements
 /// sees one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Paused {
-    pub(crate) measured: Measured,
+pub struct Paused {
+    /// What it is to those who count.
+    pub measured: Measured,
     since: Instant,
     limit: Option<Duration>,
 }
@@ -94,22 +96,22 @@ struct Said {
 
 /// What logs want of a statement that was sent with the one before; nothing without a log.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Also {
+pub struct Also {
     /// Its text, as far as it is kept.
-    pub(crate) text: Box<[u8]>,
+    pub text: Box<[u8]>,
     /// Bytes that the text has.
-    pub(crate) text_len: usize,
+    pub text_len: usize,
     /// The client's number of the prepared statement.
-    pub(crate) statement: u32,
+    pub statement: u32,
 }
 
 /// Buffers of a worker that no statement uses.
 #[derive(Debug, Default)]
-pub(crate) struct Shown(RefCell<Vec<Vec<u8>>>);
+pub struct Shown(RefCell<Vec<Vec<u8>>>);
 
 impl Running {
     /// A statement has been sent at `now`. Of its text up to `kept` bytes are kept.
-    pub(crate) fn begin(&self, shown: &Shown, measured: Measured, text: &[u8], kept: usize, now: Instant) {
+    pub fn begin(&self, shown: &Shown, measured: Measured, text: &[u8], kept: usize, now: Instant) {
         self.current.set(Some((measured, now)));
         self.answered.set(0);
         self.limit.set(None);
@@ -130,7 +132,7 @@ impl Running {
     }
 
     /// The server works at another statement from `now` on, which was sent with the one before.
-    pub(crate) fn go_on(&self, measured: Measured, also: &Also, now: Instant) {
+    pub fn go_on(&self, measured: Measured, also: &Also, now: Instant) {
         self.current.set(Some((measured, now)));
         self.answered.set(0);
         self.limit.set(None);
@@ -145,7 +147,7 @@ impl Running {
     }
 
     /// What runs is this execution of a prepared statement; it is kept if it is short.
-    pub(crate) fn keep_execution(&self, shown: &Shown, payload: &[u8]) {
+    pub fn keep_execution(&self, shown: &Shown, payload: &[u8]) {
         if payload.len() > SHOWN_BYTES_MAX {
             return;
         }
@@ -158,25 +160,25 @@ impl Running {
     }
 
     /// The command that runs, if it is a short execution of a prepared statement; empty if not.
-    pub(crate) fn execution(&self) -> Vec<u8> {
+    pub fn execution(&self) -> Vec<u8> {
         self.said.borrow().execution.clone()
     }
 
     /// What runs may take so long; returns when that is over.
-    pub(crate) fn expire_after(&self, limit: Duration) -> Option<Instant> {
+    pub fn expire_after(&self, limit: Duration) -> Option<Instant> {
         self.limit.set(Some(limit));
         self.current.get().and_then(|(_, since)| since.checked_add(limit))
     }
 
     /// What runs, which is to be sent once more.
-    pub(crate) fn pause(&self) -> Option<Paused> {
+    pub fn pause(&self) -> Option<Paused> {
         let (measured, since) = self.current.get()?;
         Some(Paused { measured, since, limit: self.limit.get() })
     }
 
     /// What has begun to run is this statement, which goes on. Returns when the time is over that
     /// it may take.
-    pub(crate) fn resume(&self, paused: &Paused) -> Option<Instant> {
+    pub fn resume(&self, paused: &Paused) -> Option<Instant> {
         let (measured, _) = self.current.get()?;
         self.current.set(Some((measured.or(paused.measured), paused.since)));
         self.limit.set(paused.limit);
@@ -185,7 +187,7 @@ impl Running {
 
     /// Whether what runs has taken too long by `now`, if statements without a limit of their own
     /// may take `default`; true once for each.
-    pub(crate) fn is_overdue(&self, now: Instant, default: Duration) -> bool {
+    pub fn is_overdue(&self, now: Instant, default: Duration) -> bool {
         let Some((_, since)) = self.current.get() else { return false };
         let is_overdue = now.saturating_duration_since(since) >= self.limit.get().unwrap_or(default);
         if is_overdue {
@@ -196,70 +198,70 @@ impl Running {
 
     /// When what runs has taken as long as it may, if statements without a limit of their own may
     /// take `default`.
-    pub(crate) fn end_of(&self, default: Duration) -> Option<Instant> {
+    pub fn end_of(&self, default: Duration) -> Option<Instant> {
         let (_, since) = self.current.get()?;
         since.checked_add(self.limit.get().unwrap_or(default))
     }
 
     /// What runs has the client's number of a prepared statement.
-    pub(crate) fn set_statement(&self, id: u32) {
+    pub fn set_statement(&self, id: u32) {
         self.statement.set(id);
     }
 
     /// That number; 0 if there is none.
-    pub(crate) fn statement(&self) -> u32 {
+    pub fn statement(&self) -> u32 {
         self.statement.get()
     }
 
     /// Of the text that runs so many bytes have not come yet.
-    pub(crate) fn note_missing(&self, bytes: usize) {
+    pub fn note_missing(&self, bytes: usize) {
         self.text_len.set(self.text_len.get().saturating_add(length(bytes)));
     }
 
     /// The text as far as it is kept, but not more than `max` bytes of it, and how many bytes it
     /// has.
-    pub(crate) fn text(&self, max: usize) -> (Box<[u8]>, u64) {
+    pub fn text(&self, max: usize) -> (Box<[u8]>, u64) {
         let text = &self.said.borrow().text;
         (text.get(..max).unwrap_or(text).into(), self.text_len.get().into())
     }
 
     /// The statement is over at `now`; what it was, and how long it took.
-    pub(crate) fn end(&self, now: Instant) -> Option<(Measured, Duration)> {
+    pub fn end(&self, now: Instant) -> Option<(Measured, Duration)> {
         self.current.take().map(|(measured, since)| (measured, now.saturating_duration_since(since)))
     }
 
     /// Its warnings are to be logged.
-    pub(crate) fn set_warned(&self, warned: Warned) {
+    pub fn set_warned(&self, warned: Warned) {
         self.warned.set(Some(warned));
     }
 
     /// The statement that ran last, if its warnings are to be logged; once for each.
-    pub(crate) fn take_warned(&self) -> Option<Warned> {
+    pub fn take_warned(&self) -> Option<Warned> {
         self.warned.take()
     }
 
     /// Its server has told that it has committed this transaction.
-    pub(crate) fn set_gtid(&self, gtid: &Gtid) {
+    pub fn set_gtid(&self, gtid: &Gtid) {
         self.said.borrow_mut().gtid = Some(gtid.to_string().into());
     }
 
     /// The transaction that its server has told last.
-    pub(crate) fn take_gtid(&self) -> Option<Box<str>> {
+    pub fn take_gtid(&self) -> Option<Box<str>> {
         self.said.borrow_mut().gtid.take()
     }
 
     /// So many bytes of its answer have come.
-    pub(crate) fn add_answered(&self, bytes: usize) {
+    pub fn add_answered(&self, bytes: usize) {
         self.answered.set(self.answered.get() + bytes as u64);
     }
 
     /// Bytes of the answer to the statement that runs, or ran last.
-    pub(crate) fn answered(&self) -> u64 {
+    pub fn answered(&self) -> u64 {
         self.answered.get()
     }
 
     /// Gives the statement another place among the digests, where `renew` has one.
-    pub(crate) fn renew(&self, renew: impl FnOnce(Place) -> Option<Place>) {
+    pub fn renew(&self, renew: impl FnOnce(Place) -> Option<Place>) {
         if let Some((measured, since)) = self.current.get() {
             let place = measured.place.and_then(renew);
             self.current.set(Some((Measured { place, ..measured }, since)));
@@ -267,7 +269,7 @@ impl Running {
     }
 
     /// Nothing runs any more.
-    pub(crate) fn rest(&self, shown: &Shown) {
+    pub fn rest(&self, shown: &Shown) {
         self.current.set(None);
         let Said { text, execution, .. } = &mut *self.said.borrow_mut();
         for buffer in [text, execution] {
@@ -278,22 +280,22 @@ impl Running {
     }
 
     /// Bytes of the command that runs, without headers.
-    pub(crate) fn bytes(&self) -> Option<usize> {
+    pub fn bytes(&self) -> Option<usize> {
         self.current.get().and_then(|(measured, _)| usize::try_from(measured.bytes).ok())
     }
 
     /// What kind of command runs.
-    pub(crate) fn kind(&self) -> Option<Kind> {
+    pub fn kind(&self) -> Option<Kind> {
         self.current.get().map(|(measured, _)| measured.kind)
     }
 
     /// Since when something runs.
-    pub(crate) fn since(&self) -> Option<Instant> {
+    pub fn since(&self) -> Option<Instant> {
         self.current.get().map(|(_, since)| since)
     }
 
     /// What runs, since when, and how it begins, if that is known.
-    pub(crate) fn show(&self) -> Option<(Kind, Instant, Option<Vec<u8>>)> {
+    pub fn show(&self) -> Option<(Kind, Instant, Option<Vec<u8>>)> {
         let (measured, since) = self.current.get()?;
         let text = &self.said.borrow().text;
         let shown = text.get(..SHOWN_BYTES_MAX).unwrap_or(text).to_vec();

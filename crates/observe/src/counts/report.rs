@@ -8,13 +8,13 @@ use pool::{Pool, Server};
 
 use super::errors::{Key, Seen};
 use super::{COUNTERS, Counter, Counts};
-use crate::names::NameCounts;
-use observe::digests;
-use observe::rows::{CommandCounts, ErrorStats, ServerStats};
+use crate::digests;
+use crate::rows::{CommandCounts, ErrorStats, ServerStats};
+use net::names::NameCounts;
 
 /// What one worker answers who asks for its counters, or the sum of several.
 #[derive(Debug, Clone)]
-pub(crate) struct Report {
+pub struct Report {
     counters: [u64; COUNTERS],
     /// Bytes received from clients, and sent to them.
     clients: [u64; 2],
@@ -23,69 +23,82 @@ pub(crate) struct Report {
     /// Copies of statements that run, and that wait.
     copies: [u64; 2],
     /// Sessions that run a command now.
-    pub(crate) busy: u64,
+    pub busy: u64,
     /// Sessions in a transaction.
-    pub(crate) transactions: u64,
+    pub transactions: u64,
     digests: digests::Size,
     /// How often an expression of a rule took more steps than it may, since rules were loaded.
-    pub(crate) given_up: u64,
+    pub given_up: u64,
 }
 
 /// What workers count of one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct ServerCounts {
-    pub(crate) queries: u64,
-    pub(crate) synced: u64,
-    pub(crate) bytes_received: u64,
-    pub(crate) bytes_sent: u64,
+pub struct ServerCounts {
+    /// Statements sent.
+    pub queries: u64,
+    /// Those of them that had to see a transaction.
+    pub synced: u64,
+    /// Bytes that came.
+    pub bytes_received: u64,
+    /// Bytes that went.
+    pub bytes_sent: u64,
 }
 
 /// Errors of one worker, ready to travel: what they are told apart by, and what is known of them.
-pub(crate) type ErrorRow = (ErrorKey, Seen);
+pub type ErrorRow = (ErrorKey, Seen);
 
 /// Server, user, client, schema and number of an error.
 pub(crate) type ErrorKey = (u64, String, String, String, u16);
 
 /// What is the same for all workers.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Globals {
-    pub(crate) uptime_s: u64,
-    pub(crate) clients: u64,
+pub struct Globals {
+    /// Seconds since the start.
+    pub uptime_s: u64,
+    /// Clients that are there.
+    pub clients: u64,
     /// Clients that were refused because there were too many.
-    pub(crate) clients_refused: u64,
+    pub clients_refused: u64,
     /// Connections closed because too many from their address had failed.
-    pub(crate) hosts_refused: u64,
+    pub hosts_refused: u64,
     /// Connections to servers.
-    pub(crate) servers: u64,
-    pub(crate) servers_version: u64,
-    pub(crate) workers: u64,
-    pub(crate) paused: bool,
-    pub(crate) logs: querylog::Counts,
-    pub(crate) audit: querylog::Counts,
+    pub servers: u64,
+    /// How often the table of servers has changed.
+    pub servers_version: u64,
+    /// Threads that serve clients.
+    pub workers: u64,
+    /// Whether no client is accepted.
+    pub paused: bool,
+    /// Records of the query log.
+    pub logs: querylog::Counts,
+    /// Records of the audit log.
+    pub audit: querylog::Counts,
     /// Checks of servers that went well, and those that did not, in the order of
     /// [`monitor::Check::ALL`].
-    pub(crate) monitor: [[u64; 2]; monitor::Check::ALL.len()],
+    pub monitor: [[u64; 2]; monitor::Check::ALL.len()],
     /// Whether there is a monitor.
-    pub(crate) monitors: u64,
-    pub(crate) names: NameCounts,
-    pub(crate) statements: StatementSums,
+    pub monitors: u64,
+    /// Look-ups of names.
+    pub names: NameCounts,
+    /// Prepared statements.
+    pub statements: StatementSums,
 }
 
 /// Sums over all prepared statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct StatementSums {
+pub struct StatementSums {
     /// How many clients have each of them, all together.
-    pub(crate) clients: u64,
+    pub clients: u64,
     /// How many connections to servers have each of them, all together.
-    pub(crate) servers: u64,
+    pub servers: u64,
     /// Those that a client has.
-    pub(crate) of_clients: u64,
+    pub of_clients: u64,
     /// Those that a connection has.
-    pub(crate) of_servers: u64,
+    pub of_servers: u64,
     /// All.
-    pub(crate) all: u64,
+    pub all: u64,
     /// The largest number.
-    pub(crate) largest_id: u64,
+    pub largest_id: u64,
 }
 
 /// Where a value of `stats_mysql_global` comes from.
@@ -248,7 +261,8 @@ const ROWS: &[(&str, Source)] = &[
 ];
 
 impl Report {
-    pub(crate) fn new(counts: &Counts, busy: u64, transactions: u64) -> Self {
+    /// What a worker has counted, with so many sessions that run a command and that are in a transaction.
+    pub fn new(counts: &Counts, busy: u64, transactions: u64) -> Self {
         let clients = [counts.clients.received.get(), counts.clients.sent.get()];
         Self {
             counters: counts.counters(),
@@ -262,7 +276,8 @@ impl Report {
         }
     }
 
-    pub(crate) fn of(&self, counter: Counter) -> u64 {
+    /// What this counter has counted.
+    pub fn of(&self, counter: Counter) -> u64 {
         self.counters.get(counter as usize).copied().unwrap_or_default()
     }
 
@@ -283,7 +298,7 @@ impl Report {
 }
 
 /// The rows of `stats_mysql_global`; all counters are 0 if no worker has answered.
-pub(crate) fn globals(reports: &[Report], globals: &Globals) -> Vec<(&'static str, u64)> {
+pub fn globals(reports: &[Report], globals: &Globals) -> Vec<(&'static str, u64)> {
     let none = Report::new(&Counts::default(), 0, 0);
     let sum = reports.iter().fold(none, Report::plus);
     let value = |source: &Source| match source {
@@ -295,7 +310,7 @@ pub(crate) fn globals(reports: &[Report], globals: &Globals) -> Vec<(&'static st
 }
 
 /// Statements by ProxySQL's commands, of all workers together.
-pub(crate) fn commands(workers: Vec<Vec<CommandCounts>>) -> Vec<CommandCounts> {
+pub fn commands(workers: Vec<Vec<CommandCounts>>) -> Vec<CommandCounts> {
     let add = |mut sum: Vec<CommandCounts>, worker: Vec<CommandCounts>| {
         for (mine, other) in sum.iter_mut().zip(worker) {
             mine.count += other.count;
@@ -308,7 +323,7 @@ pub(crate) fn commands(workers: Vec<Vec<CommandCounts>>) -> Vec<CommandCounts> {
 }
 
 /// The servers of the pool, with what workers have counted of them.
-pub(crate) fn servers<T: AsRef<Endpoint>>(
+pub fn servers<T: AsRef<Endpoint>>(
     pool: &Pool<T>,
     workers: &[HashMap<u64, ServerCounts>],
     reset: bool,
@@ -342,7 +357,7 @@ pub(crate) fn servers<T: AsRef<Endpoint>>(
 }
 
 /// Host and port as in `mysql_servers`.
-pub(crate) fn address(endpoint: &Endpoint) -> (String, u16) {
+pub fn address(endpoint: &Endpoint) -> (String, u16) {
     match endpoint {
         Endpoint::Tcp { host, port } => (host.clone(), *port),
         Endpoint::Unix(path) => (path.display().to_string(), 0),
@@ -350,7 +365,7 @@ pub(crate) fn address(endpoint: &Endpoint) -> (String, u16) {
 }
 
 /// An error as it leaves its worker.
-pub(crate) fn error_row((key, seen): (Key, Seen)) -> ErrorRow {
+pub fn error_row((key, seen): (Key, Seen)) -> ErrorRow {
     let schema = key.schema.as_deref().unwrap_or_default();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     // As ProxySQL calls clients of a Unix socket.
@@ -359,7 +374,7 @@ pub(crate) fn error_row((key, seen): (Key, Seen)) -> ErrorRow {
 }
 
 /// The errors of all workers together. Those of servers that the pool has forgotten are left out.
-pub(crate) fn errors<T: AsRef<Endpoint>>(pool: &Pool<T>, workers: Vec<Vec<ErrorRow>>) -> Vec<ErrorStats> {
+pub fn errors<T: AsRef<Endpoint>>(pool: &Pool<T>, workers: Vec<Vec<ErrorRow>>) -> Vec<ErrorStats> {
     let servers: HashMap<u64, _> = pool.servers().into_iter().map(|server| (server.id(), server)).collect();
     let mut sums: BTreeMap<ErrorKey, Seen> = BTreeMap::new();
     for (key, seen) in workers.into_iter().flatten() {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use observe::rows::CommandCounts;
+use crate::rows::CommandCounts;
 use sql::StatementKind;
 
 /// How many commands there are.
@@ -23,7 +23,7 @@ struct Cells {
 
 /// The statements of one worker.
 #[derive(Debug)]
-pub(crate) struct Commands(Box<[Cells; COMMANDS]>);
+pub struct Commands(Box<[Cells; COMMANDS]>);
 
 impl Default for Commands {
     fn default() -> Self {
@@ -37,7 +37,7 @@ fn add(cell: &Cell<u64>, n: u64) {
 
 impl Commands {
     /// Counts a statement that took `time`.
-    pub(crate) fn note(&self, kind: StatementKind, time: Duration) {
+    pub fn note(&self, kind: StatementKind, time: Duration) {
         let us = time.as_secs().saturating_mul(1_000_000).saturating_add(time.subsec_micros().into());
         let Some(cells) = self.0.get(kind.command() as usize) else { return };
         add(&cells.count, 1);
@@ -48,7 +48,7 @@ impl Commands {
     }
 
     /// All commands, in ProxySQL's order.
-    pub(crate) fn counts(&self) -> Vec<CommandCounts> {
+    pub fn counts(&self) -> Vec<CommandCounts> {
         let counts = |(kind, cells): (&StatementKind, &Cells)| CommandCounts {
             command: kind.name(),
             count: cells.count.get(),

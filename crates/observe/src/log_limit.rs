@@ -9,33 +9,33 @@ use crate::limits::LOG_INTERVAL;
 
 /// Admits one message per [`LOG_INTERVAL`], and counts the others.
 #[derive(Debug, Default)]
-pub(crate) struct LogLimit {
+pub struct LogLimit {
     last: Cell<Option<Instant>>,
     hidden: Cell<u32>,
 }
 
 /// What a worker's sessions log of things that anybody can cause, each bounded on its own.
 #[derive(Debug, Default)]
-pub(crate) struct Logged {
+pub struct Logged {
     /// Connections that should begin with a PROXY header and do not.
-    pub(crate) bad_headers: LogLimit,
+    pub bad_headers: LogLimit,
     /// Statements that have failed (`mysql-verbose_query_error`).
-    pub(crate) failed: LogLimit,
+    pub failed: LogLimit,
     /// Statements with warnings (`mysql-log_mysql_warnings_enabled`).
-    pub(crate) warned: LogLimit,
+    pub warned: LogLimit,
     /// Statements that the firewall would refuse.
-    pub(crate) detected: LogLimit,
+    pub detected: LogLimit,
     /// Statements that the firewall has refused.
-    pub(crate) refused: LogLimit,
+    pub refused: LogLimit,
     /// Statements that look like injected SQL.
-    pub(crate) injected: LogLimit,
+    pub injected: LogLimit,
     /// Statements that could not be looked at for that.
-    pub(crate) unjudged: LogLimit,
+    pub unjudged: LogLimit,
 }
 
 impl LogLimit {
     /// Whether a message may be logged at `now`; if so, how many were not since the last one.
-    pub(crate) fn admit(&self, now: Instant) -> Option<u32> {
+    pub fn admit(&self, now: Instant) -> Option<u32> {
         if self.last.get().is_some_and(|last| now.duration_since(last) < LOG_INTERVAL) {
             self.hidden.set(self.hidden.get().saturating_add(1));
             return None;

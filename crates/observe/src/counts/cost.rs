@@ -1,7 +1,7 @@
 //! What all the statistics of a statement cost together: its counters, its time, its digest, and
 //! its text for lists of sessions.
 //!
-//! `cargo test --release -p proxy --lib what_the_statistics -- --ignored --nocapture` prints it.
+//! `cargo test --release -p observe --lib what_the_statistics -- --ignored --nocapture` prints it.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use wire::command::Kind;
 
 use super::{Counter, Counts};
-use crate::control::running::{Measured, Running, Shown};
-use observe::digests::{Done, Names};
+use crate::digests::{Done, Names};
+use crate::running::{Measured, Running, Shown};
 
 /// Different statements that a worker sees.
 const DIGESTS: u64 = 100;

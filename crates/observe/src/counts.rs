@@ -6,12 +6,12 @@
 //! - [`fingerprints`]: statements that looked like injected SQL;
 //! - [`report`]: the sums of all workers.
 
-pub(crate) mod commands;
+pub mod commands;
 #[cfg(test)]
 mod cost;
-pub(crate) mod errors;
-pub(crate) mod fingerprints;
-pub(crate) mod report;
+pub mod errors;
+pub mod fingerprints;
+pub mod report;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -21,15 +21,15 @@ use std::sync::Arc;
 use net::Flow;
 use pool::Gauge;
 
+use crate::digests::Digests;
 use commands::Commands;
 use errors::Errors;
 use fingerprints::Fingerprints;
-use observe::digests::Digests;
-
 
 /// What is counted one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Counter {
+#[expect(missing_docs, reason = "a comment is about all counters up to the next one")]
+pub enum Counter {
     /// Clients that connected.
     ClientsCreated,
     /// Clients that did not get through their login, or left without a goodbye.
@@ -121,37 +121,45 @@ pub(crate) const COUNTERS: usize = Counter::TooManyUserConnections as usize + 1;
 
 /// What a worker counts of one server.
 #[derive(Debug)]
-pub(crate) struct ServerTally {
+pub struct ServerTally {
     /// Connections of which the server owes an answer: whoever chooses a server reads it, on any
     /// worker.
-    pub(crate) running: Arc<Gauge>,
+    pub running: Arc<Gauge>,
     /// Connections that nobody uses.
-    pub(crate) resting: Arc<Gauge>,
+    pub resting: Arc<Gauge>,
     /// Statements sent.
-    pub(crate) queries: Cell<u64>,
+    pub queries: Cell<u64>,
     /// Those of them that had to see a transaction.
-    pub(crate) synced: Cell<u64>,
-    pub(crate) flow: Rc<Flow>,
+    pub synced: Cell<u64>,
+    /// Bytes received from it, and sent to it.
+    pub flow: Rc<Flow>,
 }
 
 /// Copies of statements that run, and that wait.
 #[derive(Debug, Default)]
-pub(crate) struct Copies {
-    pub(crate) running: Cell<u32>,
-    pub(crate) waiting: Cell<u32>,
+pub struct Copies {
+    /// Those that run.
+    pub running: Cell<u32>,
+    /// Those that wait.
+    pub waiting: Cell<u32>,
 }
 
 /// Everything that one worker counts.
 #[derive(Debug)]
-pub(crate) struct Counts {
+pub struct Counts {
     counters: [Cell<u64>; COUNTERS],
-    pub(crate) commands: Commands,
-    pub(crate) digests: Digests,
-    pub(crate) errors: RefCell<Errors>,
-    pub(crate) fingerprints: Fingerprints,
-    pub(crate) copies: Copies,
+    /// Statements by their kind.
+    pub commands: Commands,
+    /// Statements by their text without values.
+    pub digests: Digests,
+    /// Errors of servers.
+    pub errors: RefCell<Errors>,
+    /// What looks like injected SQL.
+    pub fingerprints: Fingerprints,
+    /// Mirrored statements.
+    pub copies: Copies,
     /// All clients.
-    pub(crate) clients: Rc<Flow>,
+    pub clients: Rc<Flow>,
     /// By the pool's id of the server.
     servers: RefCell<HashMap<u64, Rc<ServerTally>>>,
     /// What was counted of servers before somebody has set their counters back, or they were
@@ -167,7 +175,7 @@ impl Default for Counts {
 
 impl Counts {
     /// Counts nothing yet; digests have places by this random number.
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self {
             counters: [const { Cell::new(0) }; COUNTERS],
             commands: Commands::default(),
@@ -182,12 +190,12 @@ impl Counts {
     }
 
     /// Counts one.
-    pub(crate) fn note(&self, counter: Counter) {
+    pub fn note(&self, counter: Counter) {
         self.add(counter, 1);
     }
 
     /// Counts `n` at once.
-    pub(crate) fn add(&self, counter: Counter, n: u64) {
+    pub fn add(&self, counter: Counter, n: u64) {
         if let Some(cell) = self.counters.get(counter as usize) {
             cell.set(cell.get().wrapping_add(n));
         }
@@ -195,11 +203,7 @@ impl Counts {
 
     /// What is counted of the server with this id. At first its gauges come from `gauges`: of
     /// connections that run something, and of those that nobody uses.
-    pub(crate) fn server(
-        &self,
-        id: u64,
-        gauges: impl FnOnce() -> (Arc<Gauge>, Arc<Gauge>),
-    ) -> Rc<ServerTally> {
+    pub fn server(&self, id: u64, gauges: impl FnOnce() -> (Arc<Gauge>, Arc<Gauge>)) -> Rc<ServerTally> {
         let new = || {
             let (running, resting) = gauges();
             Rc::new(ServerTally {
@@ -215,7 +219,7 @@ impl Counts {
 
     /// Forgets the servers that nobody uses and for which `is_known` is false, and what they have
     /// answered.
-    pub(crate) fn forget_servers(&self, is_known: impl Fn(u64) -> bool) {
+    pub fn forget_servers(&self, is_known: impl Fn(u64) -> bool) {
         self.errors.borrow_mut().forget_servers(&is_known);
         self.servers.borrow_mut().retain(|&id, tally| {
             let keep = Rc::strong_count(tally) > 1 || is_known(id);
@@ -240,7 +244,7 @@ impl Counts {
     }
 
     /// Server by server; with `reset` they count from 0 again.
-    pub(crate) fn by_server(&self, reset: bool) -> HashMap<u64, report::ServerCounts> {
+    pub fn by_server(&self, reset: bool) -> HashMap<u64, report::ServerCounts> {
         let counts = |tally: &ServerTally| {
             let counts = report::ServerCounts {
                 queries: tally.queries.get(),
