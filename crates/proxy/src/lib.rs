@@ -26,6 +26,7 @@ mod invariant;
 mod kill;
 mod ledger;
 mod limit;
+mod limited;
 mod limits;
 mod listener;
 mod listeners;

@@ -14,7 +14,7 @@ use route::RuleError;
 
 use crate::backend::Configuration;
 use crate::control::Patience;
-use crate::limit::RuleLimits;
+use crate::limited::RuleLimits;
 use crate::logs::LogSettings;
 use crate::routing::routes::Routes;
 

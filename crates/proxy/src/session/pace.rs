@@ -13,6 +13,7 @@ use super::stop::Stop;
 use super::trace::Part;
 use crate::error::ClientError;
 use crate::limit::{Limit, Place};
+use crate::limited::enter;
 use crate::routing::Orders;
 
 /// Whether a command runs a statement.
@@ -76,7 +77,7 @@ async fn places(delay: Duration, limits: &[&Limit], longest: Duration) -> Result
     let deadline = Instant::now() + longest;
     let mut places = Vec::with_capacity(limits.len());
     for limit in limits {
-        places.push(limit.enter(deadline).await?);
+        places.push(enter(limit, deadline).await?);
     }
     Ok(places)
 }
