@@ -5,12 +5,17 @@ use std::cell::Cell;
 
 use wire::auth::NONCE_LEN;
 
+/// Fills `bytes` with unpredictable ones.
+pub(crate) fn fill(bytes: &mut [u8]) {
+    // Straight from the kernel: AWS-LC's generator takes a tenth of a second to gather entropy of
+    // its own when it is first used, which is most of the time from start to serving.
+    getrandom::fill(bytes).expect("the kernel's random generator works");
+}
+
 /// `N` unpredictable bytes.
 pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    // Straight from the kernel: AWS-LC's generator takes a tenth of a second to gather entropy of
-    // its own when it is first used, which is most of the time from start to serving.
-    getrandom::fill(&mut bytes).expect("the kernel's random generator works");
+    fill(&mut bytes);
     bytes
 }
 

@@ -30,6 +30,7 @@ use crate::servers::collations::collations;
 use crate::servers::probe_new;
 use crate::shared::Shared;
 use crate::tls::TlsError;
+use crate::users::User;
 use crate::worker::{Inbox, Message, Question, Worker};
 use observe::digests::{self, DIGESTS_PER_TURN};
 use observe::rows::{
@@ -320,7 +321,12 @@ impl Remote {
 
     /// How many clients each user has that clients may log in as, in no order.
     pub fn users(&self) -> Vec<UserConnections> {
-        self.shared.snapshot().upstream.users.connections()
+        let row = |user: &Arc<User>| UserConnections {
+            user: String::from_utf8_lossy(&user.name).into_owned(),
+            connections: user.connections(),
+            max: user.max_connections,
+        };
+        self.shared.snapshot().upstream.users.iter().map(row).collect()
     }
 
     /// The collations of the first server of the configuration that lists them; `None` if none

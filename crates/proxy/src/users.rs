@@ -11,14 +11,16 @@ use wire::auth::{Credential, caching_sha2};
 
 use crate::limit::{Limit, Rates};
 use crate::limits::DECOYS_MAX;
-use crate::random;
-use observe::rows::UserConnections;
 
 pub(crate) use user::{Options, User};
+
+/// Fills bytes with unpredictable ones.
+pub(crate) type Random = fn(&mut [u8]);
 
 /// All users, by name.
 #[derive(Debug)]
 pub(crate) struct Users {
+    random: Random,
     by_name: HashMap<Arc<[u8]>, Arc<User>>,
     decoys: Vec<Arc<User>>,
     /// Kept when users change: a name goes on to have the same decoy as long as there are as many.
@@ -28,20 +30,21 @@ pub(crate) struct Users {
 impl Users {
     /// The active users that clients may log in as. Rows have been validated: a password that does
     /// not parse cannot occur, and would only make its user unknown.
-    pub(crate) fn new(rows: &[config::User]) -> Self {
-        Self::made_of(rows, |_| None, RandomState::new())
+    pub(crate) fn new(rows: &[config::User], random: Random) -> Self {
+        Self::made_of(rows, |_| None, RandomState::new(), random)
     }
 
     /// The same with other rows. Users that stay keep what was learned about them, and the count of
     /// their connections.
     pub(crate) fn replaced_by(&self, rows: &[config::User]) -> Self {
-        Self::made_of(rows, |name| self.by_name.get(name), self.decoy_choice.clone())
+        Self::made_of(rows, |name| self.by_name.get(name), self.decoy_choice.clone(), self.random)
     }
 
     fn made_of<'a>(
         rows: &[config::User],
         before: impl Fn(&[u8]) -> Option<&'a Arc<User>>,
         decoy_choice: RandomState,
+        random: Random,
     ) -> Self {
         let active = rows.iter().filter(|row| row.active);
         let for_servers = in_turns(active.clone().filter(|row| row.backend));
@@ -66,8 +69,8 @@ impl Users {
             })
             .collect();
         // A random choice, because the order is.
-        let decoys = by_name.values().filter_map(|user| decoy(user)).take(DECOYS_MAX).collect();
-        Self { by_name, decoys, decoy_choice }
+        let decoys = by_name.values().filter_map(|user| decoy(user, random)).take(DECOYS_MAX).collect();
+        Self { random, by_name, decoys, decoy_choice }
     }
 
     /// Frees their memory, in turns with other threads.
@@ -86,16 +89,6 @@ impl Users {
         self.by_name.values()
     }
 
-    /// How many clients each user has, in no order.
-    pub(crate) fn connections(&self) -> Vec<UserConnections> {
-        let row = |user: &Arc<User>| UserConnections {
-            user: String::from_utf8_lossy(&user.name).into_owned(),
-            connections: user.connections(),
-            max: user.max_connections,
-        };
-        self.by_name.values().map(row).collect()
-    }
-
     /// The user called `name`, or a decoy that nobody can log in as.
     ///
     /// A decoy has a random password of the same kind as some real user's, always the same kind for
@@ -107,7 +100,7 @@ impl Users {
         let hash = usize::try_from(self.decoy_choice.hash_one(name) >> 32).unwrap_or(0);
         let chosen = hash.checked_rem(self.decoys.len()).and_then(|index| self.decoys.get(index));
         chosen.map_or_else(
-            || Arc::new(User::decoy(Credential::Native(random::bytes()), Arc::default())),
+            || Arc::new(User::decoy(Credential::Native(bytes(self.random)), Arc::default())),
             Arc::clone,
         )
     }
@@ -118,15 +111,22 @@ fn rates(row: &config::User) -> Rates {
     Rates { max_qps: row.attributes.max_qps, max_concurrent: row.attributes.max_concurrent }
 }
 
+fn bytes<const N: usize>(random: Random) -> [u8; N] {
+    let mut bytes = [0; N];
+    random(&mut bytes);
+    bytes
+}
+
 /// A user with a random password of the kind that `user` has; none for an empty password.
-fn decoy(user: &User) -> Option<Arc<User>> {
+fn decoy(user: &User, random: Random) -> Option<Arc<User>> {
     let credential = match &user.credential {
         Credential::Empty => return None,
-        Credential::Clear(_) => Credential::Clear(random::bytes::<32>().to_vec()),
-        Credential::Native(_) => Credential::Native(random::bytes()),
+        Credential::Clear(_) => Credential::Clear(bytes::<32>(random).to_vec()),
+        Credential::Native(_) => Credential::Native(bytes(random)),
         Credential::CachingSha2(_) => {
             let mut stored = b"$A$005$".to_vec();
-            stored.extend(random::nonce());
+            // Neither zeros nor high bytes, as in the salts of servers.
+            stored.extend(bytes::<20>(random).map(|byte| byte % 127 + 1));
             stored.extend([b'.'; 43]);
             Credential::CachingSha2(caching_sha2::Stored::parse(&stored).ok()?)
         }

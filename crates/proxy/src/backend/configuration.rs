@@ -68,7 +68,7 @@ impl Configuration {
         match before {
             Some(before) if before.config.users.same(&config.users) => Arc::clone(&before.users),
             Some(before) => Arc::new(before.users.replaced_by(&config.users)),
-            None => Arc::new(Users::new(&config.users)),
+            None => Arc::new(Users::new(&config.users, crate::random::fill)),
         }
     }
 

@@ -75,7 +75,7 @@ impl Worker {
             settings: RefCell::new(Rc::new(Local(configuration))),
             version: Cell::new(1),
             net: Rc::new(net),
-            counts: Rc::default(),
+            counts: Rc::new(Counts::new(dice.roll())),
             dice: Rc::new(dice),
             dialer,
             holders,

@@ -28,7 +28,7 @@ pub(crate) async fn check_login(
     let (user, schema) = (&identity.account.user, identity.account.schema.as_deref());
     match settings.check_logins {
         CheckLogins::Never => return Ok(None),
-        CheckLogins::First if user.is_vouched_for(schema, Instant::now()) => return Ok(None),
+        CheckLogins::First if user.is_vouched_for(schema, Instant::now().into_std()) => return Ok(None),
         CheckLogins::First | CheckLogins::Always => {}
     }
     let account = identity.route_account(&worker.routing.borrow().routes().pairs);
@@ -46,7 +46,7 @@ pub(crate) async fn check_login(
     let acquiring = acquire(&worker.upstream, hostgroup, Full::Tell, whom, None, open);
     match timeout(settings.variables.connect_timeout_server, acquiring).await {
         Ok(Ok(found)) => {
-            user.vouch_for(schema, Instant::now());
+            user.vouch_for(schema, Instant::now().into_std());
             note_client(&worker.upstream, hostgroup, identity);
             Ok(Some(found.backend))
         }

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
 
 use bitflags::bitflags;
 use config::{Isolation, SpiffeId};
 use pool::{Quota, Share};
-use tokio::time::Instant;
 use wire::auth::{Credential, Secret};
 
 use crate::limit::Limit;
@@ -201,7 +201,7 @@ impl User {
     }
 
     /// Clients that are logged in as this user.
-    pub(super) fn connections(&self) -> u32 {
+    pub(crate) fn connections(&self) -> u32 {
         self.connections.taken()
     }
 
@@ -274,7 +274,7 @@ impl User {
     pub(crate) fn is_vouched_for(&self, schema: Option<&[u8]>, now: Instant) -> bool {
         let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
         let since = accepted.get(&schema.map(Box::from));
-        since.is_some_and(|&since| now.duration_since(since) < VOUCHED_FOR)
+        since.is_some_and(|&since| now.saturating_duration_since(since) < VOUCHED_FOR)
     }
 
     /// A server has let this user into `schema` at `now`.
