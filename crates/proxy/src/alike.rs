@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use route::{Account, Caller};
 
-use crate::arrival::Peer;
+use wire::Peer;
 use crate::backend::Passport;
 use crate::client::login::Identity;
 use crate::limits::ALIKE_MAX;

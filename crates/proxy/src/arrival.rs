@@ -1,9 +1,8 @@
 //! A client that has connected, on its way from the listener's thread to its worker.
 
-use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use std::sync::Arc;
 use config::Listener;
 use pool::Share;
 use socket2::SockRef;
-use wire::proxy_header::{Addresses, ProxyHeader};
+use wire::Peer;
 
 use crate::shared::Slot;
 use crate::sock::Sock;
@@ -79,52 +78,6 @@ impl Stream {
             Self::Unix(stream) => tokio::net::UnixStream::from_std(stream).map(Sock::from),
             #[cfg(feature = "memory")]
             Self::Memory(end) => Ok(end.into()),
-        }
-    }
-}
-
-/// Where a client connects from. Shown as the host part of an account name.
-///
-/// For a client behind a proxy that says so in a PROXY header, it is what the header says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Peer {
-    Tcp(Addresses),
-    Local,
-}
-
-impl Peer {
-    /// The client's address; `None` for a Unix socket.
-    pub(crate) fn ip(&self) -> Option<IpAddr> {
-        match self {
-            // A client of an IPv6 listener that came by IPv4 is known by its IPv4 address.
-            Self::Tcp(addresses) => Some(addresses.source().ip().to_canonical()),
-            Self::Local => None,
-        }
-    }
-
-    /// The client's address and port; `None` for a Unix socket.
-    pub(crate) const fn address(&self) -> Option<SocketAddr> {
-        match self {
-            Self::Tcp(addresses) => Some(addresses.source()),
-            Self::Local => None,
-        }
-    }
-
-    /// What servers may be told about the client. Of one without an address, MariaDB wants to hear
-    /// nothing at all: it refuses headers of version 2 that have a client of an unspecified family.
-    pub(crate) const fn header(&self) -> ProxyHeader {
-        match self {
-            Self::Tcp(addresses) => ProxyHeader::Tcp(*addresses),
-            Self::Local => ProxyHeader::Local,
-        }
-    }
-}
-
-impl fmt::Display for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.ip() {
-            Some(ip) => ip.fmt(f),
-            None => f.write_str("localhost"),
         }
     }
 }

@@ -7,7 +7,7 @@ use querylog::{AuditEvent, AuditRecord, Port};
 use tokio::time::Instant;
 use wire::{Capabilities, Codec as _, packet};
 
-use crate::arrival::Peer;
+use wire::Peer;
 use crate::clock::unix_us;
 use crate::control::{Control, Signal};
 use crate::ending::Ending;

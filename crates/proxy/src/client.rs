@@ -12,7 +12,8 @@ use tokio::time::{Instant, timeout_at};
 use wire::Capabilities;
 
 use crate::addresses::Place;
-use crate::arrival::{Arrival, Guest, Peer, Slots};
+use crate::arrival::{Arrival, Guest, Slots};
+use wire::Peer;
 use crate::audit;
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};

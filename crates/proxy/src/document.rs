@@ -8,7 +8,7 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::Serializer as Json;
 use serde_json::ser::PrettyFormatter;
 
-use crate::arrival::Peer;
+use wire::Peer;
 
 /// By this each level stands farther right.
 const INDENT: &[u8] = b"    ";

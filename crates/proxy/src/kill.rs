@@ -16,7 +16,7 @@ use wire::auth::Secret;
 use wire::command::Kind;
 use wire::{Capabilities, Codec as _, packet};
 
-use crate::arrival::Peer;
+use wire::Peer;
 use crate::audit::refusal_in;
 use crate::backend::{Backend, OpenError, QUIT, Target, open};
 use crate::client::login::Identity;

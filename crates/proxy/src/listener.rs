@@ -17,7 +17,8 @@ use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
 use tokio::time::{Instant, sleep};
 use wire::proxy_header::Addresses;
 
-use crate::arrival::{Arrival, Guest, Peer, Stream};
+use crate::arrival::{Arrival, Guest, Stream};
+use wire::Peer;
 use crate::audit;
 use crate::descriptors::Purpose;
 use crate::error::{ClientError, NoPlace};

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 
-use crate::arrival::Peer;
+use wire::Peer;
 use crate::limits::{REFUSALS_INTERVAL, REFUSALS_LOGGED_MAX};
 
 /// Why a login was refused, for the log only: clients are not told.

@@ -15,7 +15,8 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use wire::proxy_header::Addresses;
 
-use crate::arrival::{Arrival, Guest, Peer, Stream};
+use crate::arrival::{Arrival, Guest, Stream};
+use wire::Peer;
 use crate::backend::Dialer;
 use crate::counts::{fingerprints, report};
 use crate::keys::Keys;

@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use config::Listener;
 use tokio::time::{Instant, timeout};
 
-use crate::arrival::Peer;
+use wire::Peer;
 use crate::backend::{AcquireError, Backend, Full, QUIT, Target, Times, Whom, acquire, connect};
 use crate::control::{Control, Signal};
 use crate::door::Door;

@@ -8,7 +8,7 @@ use config::{Config, Endpoint, ProxyProtocol};
 use wire::proxy_header::{ProxyHeader, Version};
 
 use super::Worker;
-use crate::arrival::Peer;
+use wire::Peer;
 use crate::names::Blamed;
 use crate::sock::Sock;
 

@@ -14,7 +14,7 @@ use super::lend::ask_results;
 use super::line::Wish;
 use super::passport::Passport;
 use super::unhealthy;
-use crate::arrival::Peer;
+use wire::Peer;
 use crate::counts::report::address;
 use crate::invariant::Broken;
 use observe::rows::FreeConnection;

@@ -21,7 +21,7 @@ use super::handed::Slot;
 use super::key::{ByKey, Key};
 use super::passport::Passport;
 use super::turn::Turn;
-use crate::arrival::Peer;
+use wire::Peer;
 use crate::limits::{AHEAD_MAX, LOOKS_MAX, STANDSTILL_MAX, TRAIN_BYTES_MAX};
 
 /// Who waits, by what they can use.

@@ -11,7 +11,7 @@ use std::io;
 use tokio::time::{Instant, timeout_at};
 use wire::proxy_header::{HeaderError, Parsed, ProxyHeader, parse};
 
-use crate::arrival::Peer;
+use wire::Peer;
 use crate::ending::Ending;
 use crate::sock::Sock;
 use crate::worker::Worker;

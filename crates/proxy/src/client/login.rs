@@ -17,7 +17,7 @@ use wire::frame::put_message;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use crate::addresses::Place;
-use crate::arrival::Peer;
+use wire::Peer;
 use crate::audit::{self, Stranger};
 use crate::backend::{Backend, Turn};
 use crate::client::check::check_login;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use pool::Server;
 use querylog::{AuditRecord, Record};
 
-use crate::arrival::Peer;
+use wire::Peer;
 use crate::audit;
 use crate::backend::{Backend, Target};
 use crate::client::login::Account;

@@ -18,7 +18,7 @@ use super::cluster;
 use super::cluster::aurora::Reading;
 use super::question::{self, Rows};
 use super::{discovered, replicas};
-use crate::arrival::Peer;
+use wire::Peer;
 use crate::backend::{Configuration, Connection, OpenError, QUIT, Target, Upstream, open};
 use crate::client::login::Identity;
 use crate::clock;

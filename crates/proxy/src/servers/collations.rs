@@ -12,7 +12,7 @@ use wire::auth::{Credential, Secret};
 use wire::command::Kind;
 use wire::{Codec as _, packet};
 
-use crate::arrival::Peer;
+use wire::Peer;
 use crate::backend::Upstream as Worker;
 use crate::backend::{OpenError, Target, open};
 use crate::client::login::{Identity, PLAIN};
