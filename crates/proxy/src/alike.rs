@@ -10,7 +10,7 @@ use route::{Account, Caller};
 
 use wire::Peer;
 use crate::backend::Passport;
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::limits::ALIKE_MAX;
 use crate::state::gtids::Tracking;
 use crate::state::{Setting, Settings};

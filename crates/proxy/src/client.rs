@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 mod header;
+pub(crate) mod identity;
 pub(crate) mod login;
 pub(crate) mod proof;
 
@@ -15,7 +16,7 @@ use crate::addresses::Place;
 use crate::arrival::{Arrival, Guest, Slots};
 use wire::Peer;
 use crate::audit;
-use crate::client::login::Identity;
+use crate::client::login::LoggedIn;
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
 use crate::door::Door;
@@ -83,13 +84,13 @@ async fn receive(worker: Rc<Worker>, registered: &Registered, arrival: Arrival) 
             if !matches!(logged_in, Err(Refused::Blameless)) {
                 note_host(&worker, &guest.peer, listener, logged_in.is_err());
             }
-            let Ok((sock, identity)) = logged_in else {
+            let Ok((sock, logged_in)) = logged_in else {
                 worker.counts.note(Counter::ClientsAborted);
                 return None;
             };
             // Of whom it is the session knows all that matters; thousands of them wait.
             let Guest { slots, .. } = *guest;
-            Some((Session::new(worker, Rc::clone(&registered.control), sock, identity), slots))
+            Some((Session::new(worker, Rc::clone(&registered.control), sock, *logged_in), slots))
         }
     }
 }
@@ -139,21 +140,21 @@ async fn log_in(
     mut sock: Sock,
     peer: Peer,
     listener: &Listener,
-) -> Result<(Sock, Box<Identity>), Refused> {
+) -> Result<(Sock, Box<LoggedIn>), Refused> {
     let (deadline, door) = (login_deadline(worker, listener), Door::new(listener));
     // Boxed: a wait with a deadline takes room for twice what it waits for.
     let login = Box::pin(async {
         let client = Box::pin(header::client(worker, &mut sock, peer, deadline)).await?;
         control.about.set_peer(client);
         let place = place_of(worker, client)?;
-        let mut identity = login::login(worker, control.id(), &mut sock, client, door, deadline).await?;
-        identity.place = place;
-        Ok(identity)
+        let mut logged_in = login::login(worker, control.id(), &mut sock, client, door, deadline).await?;
+        logged_in.identity.place = place;
+        Ok(logged_in)
     });
     let outcome = control.until(Signal::Drain, timeout_at(deadline, login)).await;
     control.about.set_tls(sock.is_encrypted());
     match outcome {
-        Ok(Ok(Ok(identity))) => Ok((sock, identity)),
+        Ok(Ok(Ok(logged_in))) => Ok((sock, logged_in)),
         Ok(Ok(Err(ending))) => {
             audit::note_end(worker, control, Some(&ending));
             let why = if matches!(ending, Ending::NoPlace(_)) { Refused::Blameless } else { Refused::Failed };

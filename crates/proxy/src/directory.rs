@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::kill::{Request, Verdict};
 use crate::limits::BOOK_SHARDS;
 use crate::statement::Kill;

@@ -8,18 +8,14 @@ mod stand_in;
 
 use std::fmt::{self, Display};
 use std::rc::Rc;
-use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
-use wire::auth::Secret;
 use wire::command::Kind;
 use wire::{Capabilities, Codec as _, packet};
 
-use wire::Peer;
 use crate::audit::refusal_in;
 use crate::backend::{Backend, OpenError, QUIT, Target, open};
-use crate::client::login::Identity;
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
 use crate::error::ClientError;
@@ -27,8 +23,8 @@ use crate::exchange::Exchange;
 use crate::limits::{KILL_GRACE, KILL_TIME_MAX};
 use crate::statement::Kill;
 use crate::statement::kill::What;
-use crate::users::User;
 use crate::worker::Worker;
+use session::identity::{Identity, Stranger};
 pub(crate) use stand_in::StandIn;
 
 /// A KILL on its way to the session that it names.
@@ -38,14 +34,6 @@ pub(crate) struct Request {
     /// Who wants it, if that is another user: whether he may is for the session's server to say.
     pub(crate) stranger: Option<Box<Stranger>>,
     pub(crate) reply: oneshot::Sender<Verdict>,
-}
-
-/// A user who wants a session of somebody else killed, as far as servers have to know.
-#[derive(Debug, Clone)]
-pub(crate) struct Stranger {
-    pub(crate) user: Arc<User>,
-    pub(crate) secret: Secret,
-    pub(crate) peer: Peer,
 }
 
 /// What has become of it.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use route::{Account, Caller, Mirror};
 use tokio::time::{Instant, timeout};
 
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::counts::Counter;
 use crate::limits::{COPIES_WAITING_BYTES_MAX, COPY_TIME_MAX};
 use crate::log_limit::LogLimit;

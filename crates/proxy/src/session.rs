@@ -114,7 +114,8 @@ use wire::reply::Answer;
 
 use crate::audit;
 use crate::backend::Backend;
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
+use crate::client::login::LoggedIn;
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
 use crate::ending::Ending;
@@ -159,22 +160,23 @@ impl Session {
         worker: Rc<Worker>,
         control: Rc<Control>,
         client: Sock,
-        mut identity: Box<Identity>,
+        logged_in: LoggedIn,
     ) -> Self {
+        let LoggedIn { identity, backlog, backend } = logged_in;
         control.set_idle(worker.now(), false);
         worker.seat(&control, &identity);
-        control.about.set_backend(identity.backend.as_ref());
+        control.about.set_backend(backend.as_ref());
         let mut state = state_of(&worker, &identity);
-        state.is_admitted = identity.backend.is_some();
+        state.is_admitted = backend.is_some();
         let first_status = |backend: &Backend| backend.connection().first_status();
-        if let Some(status) = identity.backend.as_ref().map(first_status) {
+        if let Some(status) = backend.as_ref().map(first_status) {
             state.link.status = status;
         }
         Self {
             worker,
             control,
-            io: Io::new(client, std::mem::take(&mut identity.backlog)),
-            backend: identity.backend.take(),
+            io: Io::new(client, backlog),
+            backend,
             state,
             flight: Flight::default(),
             identity,

@@ -20,7 +20,7 @@ use super::place::InLine;
 use super::search::search;
 use super::times::Times;
 use super::{Backend, Connection, OpenError, Target};
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::counts::Counter;
 use crate::error::{ClientError, Gone};
 use crate::users::User;

@@ -12,7 +12,7 @@ use wire::Capabilities;
 
 use super::Worker;
 use super::{Backend, Target, part};
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::limits::{COPY_IDLE_CONNECTIONS_MAX, COPY_IDLE_MAX};
 
 /// Connections without a copy.

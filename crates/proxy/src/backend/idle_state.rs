@@ -11,7 +11,7 @@ use super::key::Key;
 use super::lend::Ahead;
 use super::line::Wish;
 use super::passport::Passport;
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::state::results::Asking;
 use crate::state::{Results, Settings};
 

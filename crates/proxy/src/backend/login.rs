@@ -13,7 +13,7 @@ use wire::{Capabilities, Codec as _, command, packet};
 use super::Worker;
 use super::connection::Greeted;
 use super::{Connection, OpenError, Target};
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::counts::Counter;
 use crate::exchange::Exchange;
 use crate::keys;

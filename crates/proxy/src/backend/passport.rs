@@ -8,7 +8,7 @@ use wire::Capabilities;
 use wire::command::Kind;
 
 use super::Worker;
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::users::User;
 
 /// What the login of a connection said, as far as it lasts.

@@ -19,7 +19,7 @@ use super::acquire::{Attempt, Full, attempt};
 use super::failures::Why;
 use super::idle_state::Left;
 use super::{OpenError, Passport, Target, Times, open_in};
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::limits::GUEST_REFUSED;
 
 /// For whom connections are opened, by hostgroup.

@@ -10,7 +10,7 @@ use config::CheckLogins;
 use tokio::time::{Instant, timeout};
 
 use crate::backend::{AcquireError, Backend, Full, Target, Whom, acquire, note_client, open_in};
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::worker::Worker;
 
 /// The connection of a client that is being let in, if it gets one now: a new one, as one that is

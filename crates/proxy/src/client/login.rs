@@ -3,21 +3,17 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::Poll;
 
 use config::{AuthPlugin, MysqlVariables, TrackGtids};
 use pool::Share;
 use querylog::{AuditEvent, Port};
-use route::Pairs;
 use tokio::time::Instant;
-use wire::auth::{NONCE_LEN, Secret, caching_sha2, native};
+use wire::auth::{caching_sha2, native};
 use wire::compress::{Method, Peer as CompressedPeer};
 use wire::frame::put_message;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
-use crate::addresses::Place;
-use wire::Peer;
 use crate::audit::{self, Stranger};
 use crate::backend::{Backend, Turn};
 use crate::client::check::check_login;
@@ -27,7 +23,6 @@ use crate::door::Door;
 use crate::ending::Ending;
 use crate::error::{ClientError, NoPlace};
 use crate::exchange::{Exchange, ReceiveError};
-use crate::kill;
 use crate::limits::LOGIN_REST;
 use crate::queueing;
 use crate::random;
@@ -36,137 +31,19 @@ use crate::servers::Offer;
 use crate::sock::Sock;
 use crate::sock::tls::{HandshakeError, Role};
 use crate::state::gtids::Tracking;
-use crate::state::trackers::Keeps;
-use crate::users::{Options, User};
+use crate::users::User;
 use crate::worker::Worker;
+use session::identity::{Account, Identity};
+use wire::Peer;
 
-/// Who a client is, and what it asked for at its login.
+/// A client that is logged in.
 #[derive(Debug)]
-pub(crate) struct Identity {
-    pub(crate) connection_id: u32,
-    pub(crate) peer: Peer,
-    /// The listener that it came through.
-    pub(crate) door: Door,
-    pub(crate) capabilities: Capabilities,
-    /// Who wants to know of the transactions of clients.
-    tracking: Tracking,
-    /// The collation that the client has named; ids above 255 come with `COM_CHANGE_USER` only.
-    pub(crate) collation: u16,
-    pub(crate) max_packet: u32,
-    /// Connection attributes as they came.
-    pub(crate) attributes: Option<Box<[u8]>>,
-    pub(crate) nonce: [u8; NONCE_LEN],
-    pub(crate) account: Account,
+pub(crate) struct LoggedIn {
+    pub(crate) identity: Box<Identity>,
     /// Bytes that the client sent behind its login: its first commands.
     pub(crate) backlog: Vec<u8>,
-    /// Its connection to a server, if it has got one already. The session takes it.
+    /// Its connection to a server, if it has got one already.
     pub(crate) backend: Option<Backend>,
-    /// Its place among the clients of its address, where these are limited.
-    pub(crate) place: Option<Box<Place>>,
-    /// Whether it comes before others that wait for a connection.
-    pub(crate) turn: Rc<Turn>,
-}
-
-/// A driver that takes a packet in more than two compressed frames for broken. Servers make frames
-/// of up to 16 MB where they have to.
-const READS_TWO_FRAMES: &[u8] = b"mysql-connector-python";
-
-impl Identity {
-    /// Whether the client says that it is that driver.
-    fn reads_two_frames(&self) -> bool {
-        let attributes = self.attributes.as_deref().unwrap_or_default();
-        attributes.windows(READS_TWO_FRAMES.len()).any(|name| name == READS_TWO_FRAMES)
-    }
-
-    /// Who wants to know of its transactions. Where nobody looks at what servers say, nobody could
-    /// take out what they tell.
-    pub(crate) fn tracking(&self) -> Tracking {
-        let Tracking { by_default, for_clients } = self.tracking;
-        Tracking { by_default: by_default && !self.account.user.has(Options::FAST_FORWARD), for_clients }
-    }
-
-    /// What is agreed on with its servers: what it has asked for, and what the proxy keeps for
-    /// itself.
-    pub(crate) fn server_capabilities(&self) -> Capabilities {
-        let own =
-            if self.tracking().by_default { Capabilities::SESSION_TRACK } else { Capabilities::empty() };
-        self.capabilities | own
-    }
-
-    /// What the client gets of what servers tell of its session, if it `asks` for GTIDs or not.
-    pub(crate) fn keeps(&self, asks: bool) -> Keeps {
-        let Tracking { by_default, for_clients } = self.tracking();
-        if !self.capabilities.contains(Capabilities::SESSION_TRACK) {
-            Keeps::Nothing
-        } else if !asks && (by_default || !for_clients) {
-            Keeps::Others
-        } else {
-            Keeps::All
-        }
-    }
-
-    /// What the user's row and the listener say about where statements go.
-    pub(crate) fn route_account(&self, pairs: &Pairs) -> route::Account {
-        let user = &self.account.user;
-        let listener = self.door.says(user.default_hostgroup, pairs);
-        route::Account { listener, ..user.route_account() }
-    }
-
-    /// What a server has to know of this client to judge whether it may kill somebody else's
-    /// session.
-    pub(crate) fn as_stranger(&self) -> kill::Stranger {
-        let Account { user, secret, .. } = &self.account;
-        kill::Stranger { user: Arc::clone(user), secret: secret.clone(), peer: self.peer }
-    }
-
-    /// The same user in this schema, none if it is empty, on a connection for copies of statements.
-    pub(crate) fn for_copies(&self, connection_id: u32, schema: &[u8]) -> Box<Self> {
-        let mut identity = self.for_own_use(connection_id, None);
-        identity.capabilities |= self.capabilities & COPIED;
-        identity.account.schema = (!schema.is_empty()).then(|| schema.into());
-        identity
-    }
-
-    /// The same user on a connection that is opened for whoever is like this client, in no schema.
-    pub(crate) fn for_others(&self, connection_id: u32) -> Box<Self> {
-        let mut identity = self.for_own_use(connection_id, None);
-        identity.capabilities = self.capabilities - Capabilities::CONNECT_WITH_DB;
-        identity.attributes.clone_from(&self.attributes);
-        identity.tracking = self.tracking;
-        identity
-    }
-
-    /// The same user, or this other one, on a connection that the proxy opens for itself: for plain
-    /// statements, in no schema, and with an id that no client has.
-    pub(crate) fn for_own_use(&self, connection_id: u32, stranger: Option<&kill::Stranger>) -> Box<Self> {
-        let stranger = stranger.map_or_else(|| self.as_stranger(), kill::Stranger::clone);
-        let mut identity = Self::of_proxy(connection_id, stranger);
-        identity.collation = self.collation;
-        identity.max_packet = self.max_packet;
-        identity.nonce = self.nonce;
-        identity
-    }
-
-    /// The same for nobody's session.
-    pub(crate) fn of_proxy(connection_id: u32, stranger: kill::Stranger) -> Box<Self> {
-        let kill::Stranger { user, secret, peer } = stranger;
-        Box::new(Self {
-            connection_id,
-            peer,
-            door: Door::default(),
-            capabilities: PLAIN,
-            tracking: Tracking::default(),
-            collation: PLAIN_COLLATION,
-            max_packet: PLAIN_PACKET_BYTES_MAX,
-            attributes: None,
-            nonce: random::nonce(),
-            account: Account { user, secret, schema: None, slot: None },
-            backlog: Vec::new(),
-            backend: None,
-            place: None,
-            turn: Rc::default(),
-        })
-    }
 }
 
 /// Who wants to know of transactions, as variables say it.
@@ -174,42 +51,6 @@ fn tracking(variables: &MysqlVariables) -> Tracking {
     Tracking {
         by_default: variables.default_session_track_gtids == TrackGtids::OwnGtid,
         for_clients: variables.client_session_track_gtid,
-    }
-}
-
-/// What the proxy's own connections announce: plain statements need no more.
-pub(crate) const PLAIN: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::TRANSACTIONS);
-
-/// Their collation where there is no client to have named one: `utf8mb4_general_ci`, which all
-/// servers have.
-const PLAIN_COLLATION: u16 = 45;
-
-/// The longest message that they announce to take, in bytes: what MySQL's own clients do.
-const PLAIN_PACKET_BYTES_MAX: u32 = 1 << 24;
-
-/// What of a client's capabilities a copy of its statements needs: what changes how they are read,
-/// and how many answers they have.
-const COPIED: Capabilities = Capabilities::FOUND_ROWS
-    .union(Capabilities::NO_SCHEMA)
-    .union(Capabilities::IGNORE_SPACE)
-    .union(Capabilities::MULTI_STATEMENTS)
-    .union(Capabilities::MULTI_RESULTS);
-
-/// The user that a client is logged in as, which `COM_CHANGE_USER` may replace.
-#[derive(Debug)]
-pub(crate) struct Account {
-    pub(crate) user: Arc<User>,
-    /// What the proxy can log in to servers with.
-    pub(crate) secret: Secret,
-    pub(crate) schema: Option<Box<[u8]>>,
-    /// The session's place among the user's connections; `None` for the proxy's own ones.
-    slot: Option<Rc<Share>>,
-}
-
-impl Account {
-    /// Its place among the connections of `user`, if that is who it is of.
-    pub(crate) fn place_of(&self, user: &User) -> Option<Rc<Share>> {
-        self.slot.clone().filter(|_| self.user.shares_places_with(user))
     }
 }
 
@@ -235,7 +76,7 @@ pub(crate) async fn login(
     peer: Peer,
     door: Door,
     deadline: Instant,
-) -> Result<Box<Identity>, Ending> {
+) -> Result<Box<LoggedIn>, Ending> {
     let (shared, settings) = (&worker.shared, worker.settings());
     let nonce = random::nonce();
     let plugin = match settings.variables.default_authentication_plugin {
@@ -269,19 +110,19 @@ pub(crate) async fn login(
     let payload = dialogue.receive_login(offered, tls).await?;
     let hello = Hello { connection_id, door, offered, plugin, nonce, deadline };
     // Boxed: who connects and says nothing shall cost little.
-    let (mut identity, method) = Box::pin(let_in(worker, dialogue, hello, &payload)).await?;
+    let (mut logged_in, method) = Box::pin(let_in(worker, dialogue, hello, &payload)).await?;
     if let Some(method) = method {
         sock.compress(
             &worker.net.compression,
             CompressedPeer::Client,
             method,
-            std::mem::take(&mut identity.backlog),
+            std::mem::take(&mut logged_in.backlog),
         );
-        if identity.reads_two_frames() {
+        if logged_in.identity.reads_two_frames() {
             sock.use_two_frames();
         }
     }
-    Ok(identity)
+    Ok(logged_in)
 }
 
 /// Whether results may end with an OK packet. Both sides of a session agree on it alike, so it
@@ -309,7 +150,7 @@ async fn let_in(
     mut dialogue: Dialogue<'_>,
     hello: Hello,
     payload: &[u8],
-) -> Result<(Box<Identity>, Option<Method>), Ending> {
+) -> Result<(Box<LoggedIn>, Option<Method>), Ending> {
     let packet =
         packet::Login::decode(payload, hello.offered).map_err(|error| dialogue.refuse_bytes(&error))?;
     dialogue.capabilities = packet.capabilities;
@@ -330,7 +171,7 @@ async fn enter(
     mut dialogue: Dialogue<'_>,
     hello: Hello,
     packet: packet::Login<'_>,
-) -> Result<(Box<Identity>, Option<Method>), Ending> {
+) -> Result<(Box<LoggedIn>, Option<Method>), Ending> {
     let method = Method::agreed(packet.capabilities, packet.zstd_level)
         .map_err(|level| dialogue.refuse(&ClientError::CompressionLevel(level)))?;
     let claim = Claim {
@@ -342,7 +183,7 @@ async fn enter(
     let proven = Box::pin(dialogue.check(claim, hello.nonce)).await?;
     let place = dialogue.place_in_line(&proven.user, hello.deadline).await?;
     let account = dialogue.admit(proven, packet.schema, place)?;
-    let mut identity = Box::new(Identity {
+    let identity = Box::new(Identity {
         connection_id: hello.connection_id,
         peer: dialogue.peer,
         door: hello.door,
@@ -354,16 +195,14 @@ async fn enter(
         attributes: packet.attributes.map(Box::from),
         nonce: hello.nonce,
         account,
-        backlog: Vec::new(),
-        backend: None,
         place: None,
         turn: Rc::new(Turn::new(worker.shared.uptime())),
     });
     let checked = Box::pin(check_login(worker, &identity)).await;
-    identity.backend = checked.map_err(|refusal| dialogue.pass_refusal(&refusal))?;
+    let backend = checked.map_err(|refusal| dialogue.pass_refusal(&refusal))?;
     dialogue.send_ok().await?;
-    identity.backlog = dialogue.exchange.into_unread();
-    Ok((identity, method))
+    let backlog = dialogue.exchange.into_unread();
+    Ok((Box::new(LoggedIn { identity, backlog, backend }), method))
 }
 
 impl<'a> Dialogue<'a> {

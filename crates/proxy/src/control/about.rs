@@ -12,7 +12,7 @@ use querylog::{AuditRecord, Record};
 use wire::Peer;
 use crate::audit;
 use crate::backend::{Backend, Target};
-use crate::client::login::Account;
+use crate::client::identity::Account;
 use crate::counts::report::address;
 use crate::document::{self, Value};
 use crate::users::User;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::{Request, Shot, Verdict, Victim, in_time};
 use crate::backend::{OpenError, QUIT, Target, open};
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::control::Signal;
 use crate::directory::Seat;
 use crate::statement::Kill;

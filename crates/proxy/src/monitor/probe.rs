@@ -20,10 +20,10 @@ use super::question::{self, Rows};
 use super::{discovered, replicas};
 use wire::Peer;
 use crate::backend::{Configuration, Connection, OpenError, QUIT, Target, Upstream, open};
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::clock;
-use crate::kill::Stranger;
 use crate::limits::{MONITOR_CONNECTIONS_MAX, MONITOR_LATE_MAX};
+use crate::random;
 use crate::users::User;
 
 /// `ER_SERVER_SHUTDOWN`: the server says so itself that it will not be there any more.
@@ -370,7 +370,7 @@ impl Prober {
         };
         let stranger =
             Stranger { user: Arc::clone(&self.user), secret: self.secret.clone(), peer: Peer::Local };
-        let identity = Identity::of_proxy(worker.shared.connection_id(), stranger);
+        let identity = Identity::of_proxy(worker.shared.connection_id(), stranger, random::nonce());
         open(worker, &target, &identity).await.map_err(|error| {
             let finding = match &error {
                 // It says nothing about the server, and it would say it about all of them at once.

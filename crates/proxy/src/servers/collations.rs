@@ -15,11 +15,11 @@ use wire::{Codec as _, packet};
 use wire::Peer;
 use crate::backend::Upstream as Worker;
 use crate::backend::{OpenError, Target, open};
-use crate::client::login::{Identity, PLAIN};
+use crate::client::identity::{Identity, PLAIN, Stranger};
 use crate::exchange::Exchange;
-use crate::kill::Stranger;
 use crate::limits::{COLLATIONS_MAX, COLLATIONS_SERVERS_MAX, COLLATIONS_TIME_MAX, COLLATIONS_USERS_MAX};
 use crate::sock::Sock;
+use crate::random;
 use crate::users::{Options, User};
 use observe::rows::Collation;
 
@@ -112,7 +112,7 @@ fn logins(worker: &Worker, endpoint: &Endpoint, hostgroups: &[u32]) -> Vec<Login
 async fn ask(worker: &Worker, target: &Target, login: &Login) -> Result<Vec<Collation>, OpenError> {
     let Login { user, secret } = login.clone();
     let stranger = Stranger { user, secret, peer: Peer::Local };
-    let identity = Identity::of_proxy(worker.shared.connection_id(), stranger);
+    let identity = Identity::of_proxy(worker.shared.connection_id(), stranger, random::nonce());
     let mut link = open(worker, target, &identity).await?;
     let mut answer = Vec::new();
     for statement in STATEMENTS {

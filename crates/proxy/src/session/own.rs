@@ -23,7 +23,8 @@ use crate::backend::{
     AcquireError, Avoid, Found, Full, LOST_AT_MARIADB, QUIT, Target, Whom, acquire, open_in,
 };
 use crate::client::check::check_login;
-use crate::client::login::{Dialogue, Identity, ok};
+use crate::client::identity::Identity;
+use crate::client::login::{Dialogue, ok};
 use crate::client::proof::Claim;
 use crate::control::Signal;
 use crate::counts::Counter;

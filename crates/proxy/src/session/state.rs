@@ -31,7 +31,7 @@ use wire::StatusFlags;
 
 use crate::alike::Beginning;
 use crate::backend::{Ahead, Asker, Backend, Candidate, Execution, Left, Passport};
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::error::ClientError;
 use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;

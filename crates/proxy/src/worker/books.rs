@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use tokio::time::Instant;
 
 use super::Worker;
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::control::{Control, Signal};
 use crate::directory::Seat;
 use crate::document::Form;

@@ -14,7 +14,7 @@ use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use super::unjudged::{CODE, Calls, Unjudged, is_of_code};
 use super::{LastResults, LinkState, Past, SessionState, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
-use crate::client::login::Identity;
+use crate::client::identity::Identity;
 use crate::session::decided::Decided;
 use crate::session::ran::Ran;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};

@@ -1,0 +1,182 @@
+//! Who a client is, and what it asked for at its login.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pool::Share;
+use route::Pairs;
+use wire::auth::{NONCE_LEN, Secret};
+use wire::{Capabilities, Peer};
+
+use crate::addresses::Place;
+use crate::backend::Turn;
+use crate::door::Door;
+use crate::state::gtids::Tracking;
+use crate::state::trackers::Keeps;
+use crate::users::{Options, User};
+
+/// Who a client is, and what it asked for at its login.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    pub(crate) connection_id: u32,
+    pub(crate) peer: Peer,
+    /// The listener that it came through.
+    pub(crate) door: Door,
+    pub(crate) capabilities: Capabilities,
+    /// Who wants to know of the transactions of clients.
+    pub(crate) tracking: Tracking,
+    /// The collation that the client has named; ids above 255 come with `COM_CHANGE_USER` only.
+    pub(crate) collation: u16,
+    pub(crate) max_packet: u32,
+    /// Connection attributes as they came.
+    pub(crate) attributes: Option<Box<[u8]>>,
+    pub(crate) nonce: [u8; NONCE_LEN],
+    pub(crate) account: Account,
+    /// Its place among the clients of its address, where these are limited.
+    pub(crate) place: Option<Box<Place>>,
+    /// Whether it comes before others that wait for a connection.
+    pub(crate) turn: Rc<Turn>,
+}
+
+/// A driver that takes a packet in more than two compressed frames for broken. Servers make frames
+/// of up to 16 MB where they have to.
+const READS_TWO_FRAMES: &[u8] = b"mysql-connector-python";
+
+impl Identity {
+    /// Whether the client says that it is that driver.
+    pub(crate) fn reads_two_frames(&self) -> bool {
+        let attributes = self.attributes.as_deref().unwrap_or_default();
+        attributes.windows(READS_TWO_FRAMES.len()).any(|name| name == READS_TWO_FRAMES)
+    }
+
+    /// Who wants to know of its transactions. Where nobody looks at what servers say, nobody could
+    /// take out what they tell.
+    pub(crate) fn tracking(&self) -> Tracking {
+        let Tracking { by_default, for_clients } = self.tracking;
+        Tracking { by_default: by_default && !self.account.user.has(Options::FAST_FORWARD), for_clients }
+    }
+
+    /// What is agreed on with its servers: what it has asked for, and what the proxy keeps for
+    /// itself.
+    pub(crate) fn server_capabilities(&self) -> Capabilities {
+        let own =
+            if self.tracking().by_default { Capabilities::SESSION_TRACK } else { Capabilities::empty() };
+        self.capabilities | own
+    }
+
+    /// What the client gets of what servers tell of its session, if it `asks` for GTIDs or not.
+    pub(crate) fn keeps(&self, asks: bool) -> Keeps {
+        let Tracking { by_default, for_clients } = self.tracking();
+        if !self.capabilities.contains(Capabilities::SESSION_TRACK) {
+            Keeps::Nothing
+        } else if !asks && (by_default || !for_clients) {
+            Keeps::Others
+        } else {
+            Keeps::All
+        }
+    }
+
+    /// What the user's row and the listener say about where statements go.
+    pub(crate) fn route_account(&self, pairs: &Pairs) -> route::Account {
+        let user = &self.account.user;
+        let listener = self.door.says(user.default_hostgroup, pairs);
+        route::Account { listener, ..user.route_account() }
+    }
+
+    /// What a server has to know of this client to judge whether it may kill somebody else's
+    /// session.
+    pub(crate) fn as_stranger(&self) -> Stranger {
+        let Account { user, secret, .. } = &self.account;
+        Stranger { user: Arc::clone(user), secret: secret.clone(), peer: self.peer }
+    }
+
+    /// The same user in this schema, none if it is empty, on a connection for copies of statements.
+    pub(crate) fn for_copies(&self, connection_id: u32, schema: &[u8]) -> Box<Self> {
+        let mut identity = self.for_own_use(connection_id, None);
+        identity.capabilities |= self.capabilities & COPIED;
+        identity.account.schema = (!schema.is_empty()).then(|| schema.into());
+        identity
+    }
+
+    /// The same user on a connection that is opened for whoever is like this client, in no schema.
+    pub(crate) fn for_others(&self, connection_id: u32) -> Box<Self> {
+        let mut identity = self.for_own_use(connection_id, None);
+        identity.capabilities = self.capabilities - Capabilities::CONNECT_WITH_DB;
+        identity.attributes.clone_from(&self.attributes);
+        identity.tracking = self.tracking;
+        identity
+    }
+
+    /// The same user, or this other one, on a connection that the proxy opens for itself: for plain
+    /// statements, in no schema, and with an id that no client has.
+    pub(crate) fn for_own_use(&self, connection_id: u32, stranger: Option<&Stranger>) -> Box<Self> {
+        let stranger = stranger.map_or_else(|| self.as_stranger(), Stranger::clone);
+        let mut identity = Self::of_proxy(connection_id, stranger, self.nonce);
+        identity.collation = self.collation;
+        identity.max_packet = self.max_packet;
+        identity
+    }
+
+    /// The same for nobody's session.
+    pub(crate) fn of_proxy(connection_id: u32, stranger: Stranger, nonce: [u8; NONCE_LEN]) -> Box<Self> {
+        let Stranger { user, secret, peer } = stranger;
+        Box::new(Self {
+            connection_id,
+            peer,
+            door: Door::default(),
+            capabilities: PLAIN,
+            tracking: Tracking::default(),
+            collation: PLAIN_COLLATION,
+            max_packet: PLAIN_PACKET_BYTES_MAX,
+            attributes: None,
+            nonce,
+            account: Account { user, secret, schema: None, slot: None },
+            place: None,
+            turn: Rc::default(),
+        })
+    }
+}
+
+/// What the proxy's own connections announce: plain statements need no more.
+pub(crate) const PLAIN: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::TRANSACTIONS);
+
+/// Their collation where there is no client to have named one: `utf8mb4_general_ci`, which all
+/// servers have.
+const PLAIN_COLLATION: u16 = 45;
+
+/// The longest message that they announce to take, in bytes: what MySQL's own clients do.
+const PLAIN_PACKET_BYTES_MAX: u32 = 1 << 24;
+
+/// What of a client's capabilities a copy of its statements needs: what changes how they are read,
+/// and how many answers they have.
+const COPIED: Capabilities = Capabilities::FOUND_ROWS
+    .union(Capabilities::NO_SCHEMA)
+    .union(Capabilities::IGNORE_SPACE)
+    .union(Capabilities::MULTI_STATEMENTS)
+    .union(Capabilities::MULTI_RESULTS);
+
+/// The user that a client is logged in as, which `COM_CHANGE_USER` may replace.
+#[derive(Debug)]
+pub(crate) struct Account {
+    pub(crate) user: Arc<User>,
+    /// What the proxy can log in to servers with.
+    pub(crate) secret: Secret,
+    pub(crate) schema: Option<Box<[u8]>>,
+    /// The session's place among the user's connections; `None` for the proxy's own ones.
+    pub(crate) slot: Option<Rc<Share>>,
+}
+
+impl Account {
+    /// Its place among the connections of `user`, if that is who it is of.
+    pub(crate) fn place_of(&self, user: &User) -> Option<Rc<Share>> {
+        self.slot.clone().filter(|_| self.user.shares_places_with(user))
+    }
+}
+
+/// A user who wants a session of somebody else killed, as far as servers have to know.
+#[derive(Debug, Clone)]
+pub(crate) struct Stranger {
+    pub(crate) user: Arc<User>,
+    pub(crate) secret: Secret,
+    pub(crate) peer: Peer,
+}
