@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use route::{Account, Caller};
 
-use wire::Peer;
 use crate::backend::Passport;
-use crate::client::identity::Identity;
 use crate::limits::ALIKE_MAX;
 use crate::state::gtids::Tracking;
 use crate::state::{Setting, Settings};
 use crate::users::Options;
+use session::identity::Identity;
+use wire::Peer;
 
 /// What a session begins with.
 #[derive(Debug)]

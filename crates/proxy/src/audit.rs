@@ -7,13 +7,13 @@ use querylog::{AuditEvent, AuditRecord, Port};
 use tokio::time::Instant;
 use wire::{Capabilities, Codec as _, packet};
 
-use wire::Peer;
 use crate::clock::unix_us;
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::shared::Shared;
 use crate::worker::Worker;
+use wire::Peer;
 
 /// A client that is not logged in, or not as the user that it wants to be.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,6 @@
 
 pub(crate) mod check;
 mod header;
-pub(crate) mod identity;
 pub(crate) mod login;
 pub(crate) mod proof;
 
@@ -14,7 +13,6 @@ use wire::Capabilities;
 
 use crate::addresses::Place;
 use crate::arrival::{Arrival, Guest, Slots};
-use wire::Peer;
 use crate::audit;
 use crate::client::login::LoggedIn;
 use crate::control::{Control, Signal};
@@ -26,6 +24,7 @@ use crate::session::Session;
 use crate::sock::Sock;
 use crate::tunnel;
 use crate::worker::{Registered, Worker};
+use wire::Peer;
 
 /// Serves one client until either side ends the connection.
 #[expect(

@@ -29,8 +29,8 @@ use crate::statement::Kill;
 use crate::statement::kill::{Force, What};
 use about::About;
 use mail::Mail;
-use own_limit::OwnLimit;
 use observe::running::Running;
+use own_limit::OwnLimit;
 use turns::Turns;
 
 /// What a worker wants of a session.

@@ -4,7 +4,6 @@
 //! A [`Proxy`] is started from a [`config::Config`] and runs on its own threads until it is told to
 //! drain. The file `ARCHITECTURE.md` follows a query through the modules.
 
-mod addresses;
 mod alike;
 mod arrival;
 mod audit;
@@ -15,7 +14,6 @@ mod control;
 mod descriptors;
 mod directory;
 mod document;
-mod door;
 mod ending;
 mod exchange;
 mod explain;
@@ -25,7 +23,6 @@ mod hosts;
 mod invariant;
 mod kill;
 mod ledger;
-mod limit;
 mod limited;
 mod limits;
 mod listener;
@@ -51,12 +48,11 @@ pub mod stage;
 mod taps;
 mod threads;
 mod tunnel;
-mod users;
 mod worker;
 
-use ::session::{error, state, statement, texts};
-use observe::{counts, log_limit};
+use ::session::{addresses, door, error, limit, state, statement, texts, users};
 use net::{keys, names, relay, sock, throttle, tls};
+use observe::{counts, log_limit};
 
 pub use ::monitor::Check;
 pub use descriptors::too_few_descriptors;

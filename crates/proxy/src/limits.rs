@@ -69,18 +69,6 @@ pub(crate) const DESCRIPTORS_OF_THREAD: u64 = 8;
 /// Wait after `accept` failed for want of file descriptors or memory, before it is tried again.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a login that a server has accepted vouches for the next ones of the same user and
-/// schema.
-pub(crate) const VOUCHED_FOR: Duration = Duration::from_mins(1);
-
-/// Schemas of one user that are remembered as accepted. A client that goes through more asks
-/// servers again.
-pub(crate) const VOUCHED_SCHEMAS_MAX: usize = 256;
-
-/// Decoys that answer for users who do not exist: enough that their kinds are mixed as those of
-/// real users are, few enough that 50,000 users are loaded at once.
-pub(crate) const DECOYS_MAX: usize = 256;
-
 /// Servers that are asked at a time what they can do.
 pub(crate) const PROBES_MAX: usize = 64;
 

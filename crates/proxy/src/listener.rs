@@ -18,7 +18,6 @@ use tokio::time::{Instant, sleep};
 use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Guest, Stream};
-use wire::Peer;
 use crate::audit;
 use crate::descriptors::Purpose;
 use crate::error::{ClientError, NoPlace};
@@ -26,6 +25,7 @@ use crate::limits::{ACCEPT_PAUSE, LISTEN_BACKLOG, QUEUE_LOOK};
 use crate::queueing;
 use crate::shared::{Shared, Slot};
 use crate::worker::{Inbox, Message};
+use wire::Peer;
 
 /// A listener that is bound, before anybody is accepted.
 #[derive(Debug)]

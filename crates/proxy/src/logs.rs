@@ -14,9 +14,9 @@ use wire::reply::{End, Outcome};
 
 use crate::clock::unix_us;
 use crate::control::Control;
-use observe::running::Measured;
-use observe::limits::SHOWN_BYTES_MAX;
 use crate::worker::Worker;
+use observe::limits::SHOWN_BYTES_MAX;
+use observe::running::Measured;
 
 /// What the configuration says.
 #[derive(Debug)]

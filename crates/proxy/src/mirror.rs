@@ -19,12 +19,12 @@ use std::sync::Arc;
 use route::{Account, Caller, Mirror};
 use tokio::time::{Instant, timeout};
 
-use crate::client::identity::Identity;
 use crate::counts::Counter;
 use crate::limits::{COPIES_WAITING_BYTES_MAX, COPY_TIME_MAX};
 use crate::log_limit::LogLimit;
 use crate::routing::Reading;
 use crate::worker::Worker;
+use session::identity::Identity;
 
 use crate::taps::compare::Half;
 

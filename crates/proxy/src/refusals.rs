@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 
-use wire::Peer;
 use crate::limits::{REFUSALS_INTERVAL, REFUSALS_LOGGED_MAX};
+use wire::Peer;
 
 /// Why a login was refused, for the log only: clients are not told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

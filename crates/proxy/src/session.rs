@@ -114,7 +114,6 @@ use wire::reply::Answer;
 
 use crate::audit;
 use crate::backend::Backend;
-use crate::client::identity::Identity;
 use crate::client::login::LoggedIn;
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
@@ -124,6 +123,7 @@ use crate::relay::Parked;
 use crate::sock::{Sock, garbled};
 use crate::tunnel::{Copied, resume};
 use crate::worker::Worker;
+use session::identity::Identity;
 
 use command::{Command, Upload};
 use flight::{Flight, InFlight};
@@ -156,12 +156,7 @@ fn state_of(worker: &Worker, identity: &Identity) -> Box<SessionState> {
 }
 
 impl Session {
-    pub(crate) fn new(
-        worker: Rc<Worker>,
-        control: Rc<Control>,
-        client: Sock,
-        logged_in: LoggedIn,
-    ) -> Self {
+    pub(crate) fn new(worker: Rc<Worker>, control: Rc<Control>, client: Sock, logged_in: LoggedIn) -> Self {
         let LoggedIn { identity, backlog, backend } = logged_in;
         control.set_idle(worker.now(), false);
         worker.seat(&control, &identity);

@@ -16,7 +16,6 @@ use tokio::sync::mpsc;
 use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Guest, Stream};
-use wire::Peer;
 use crate::backend::Dialer;
 use crate::counts::{fingerprints, report};
 use crate::keys::Keys;
@@ -35,6 +34,7 @@ use observe::rows::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, CommandCounts, DigestStats, ErrorStats,
     FreeConnection, GtidStats, InjectionStats, ServerEvent, ServerStats, SessionStats, StatementStats,
 };
+use wire::Peer;
 
 /// One worker, without threads or sockets.
 #[derive(Debug)]

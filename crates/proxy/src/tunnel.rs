@@ -12,7 +12,6 @@ use std::task::{Context, Poll};
 use config::Listener;
 use tokio::time::{Instant, timeout};
 
-use wire::Peer;
 use crate::backend::{AcquireError, Backend, Full, QUIT, Target, Times, Whom, acquire, connect};
 use crate::control::{Control, Signal};
 use crate::door::Door;
@@ -21,6 +20,7 @@ use crate::relay::Parked;
 use crate::sock::Sock;
 use crate::throttle::Throttle;
 use crate::worker::Worker;
+use wire::Peer;
 
 /// Connects a client of a layer-4 listener to a server and copies until either side closes. False
 /// if the client has left without a word to the server; `None` if it got none.

@@ -28,7 +28,6 @@ use crate::alike::Alike;
 use crate::arrival::Arrival;
 use crate::backend::{Dialer, Upstream};
 use crate::clock::unix_s;
-use observe::running::Shown;
 use crate::control::{Control, Signal};
 use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
@@ -46,6 +45,7 @@ use crate::shared::Shared;
 use crate::snapshot::Settings;
 use crate::texts::Texts;
 use observe::digests::Table;
+use observe::running::Shown;
 
 pub(crate) use books::Registered;
 pub(crate) use inbox::{Inbox, Message, Question};

@@ -1,5 +1,7 @@
 //! Limits of what a session keeps, each with its unit and its reason.
 
+use std::time::Duration;
+
 /// The first connection id that clients are told. Servers count theirs from 1: an id that no server
 /// has cannot hit another session's statement when a client sends it in a KILL.
 pub const FIRST_CONNECTION_ID: u32 = 1 << 30;
@@ -26,3 +28,15 @@ pub const PINS_MAX: usize = 64;
 /// Bytes of an OK packet that are held back until all of it is there: what servers tell of a
 /// session has some hundreds.
 pub const TRACKERS_BYTES_MAX: usize = 64 * 1_024;
+
+/// How long a login that a server has accepted vouches for the next ones of the same user and
+/// schema.
+pub const VOUCHED_FOR: Duration = Duration::from_mins(1);
+
+/// Schemas of one user that are remembered as accepted. A client that goes through more asks
+/// servers again.
+pub const VOUCHED_SCHEMAS_MAX: usize = 256;
+
+/// Decoys that answer for users who do not exist: enough that their kinds are mixed as those of
+/// real users are, few enough that 50,000 users are loaded at once.
+pub const DECOYS_MAX: usize = 256;

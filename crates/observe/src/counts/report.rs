@@ -1,6 +1,7 @@
 //! What workers have counted, put together.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use config::Endpoint;
@@ -325,7 +326,7 @@ pub fn commands(workers: Vec<Vec<CommandCounts>>) -> Vec<CommandCounts> {
 /// The servers of the pool, with what workers have counted of them.
 pub fn servers<T: AsRef<Endpoint>>(
     pool: &Pool<T>,
-    workers: &[HashMap<u64, ServerCounts>],
+    workers: &[HashMap<u64, ServerCounts, impl BuildHasher>],
     reset: bool,
 ) -> Vec<ServerStats> {
     let row = |server: Arc<Server<T>>| {

@@ -20,10 +20,10 @@ use super::place::InLine;
 use super::search::search;
 use super::times::Times;
 use super::{Backend, Connection, OpenError, Target};
-use crate::client::identity::Identity;
 use crate::counts::Counter;
 use crate::error::{ClientError, Gone};
 use crate::users::User;
+use session::identity::Identity;
 
 /// What becomes of a search that finds servers full (error 1040).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use config::{Config, Endpoint, ProxyProtocol};
 use wire::proxy_header::{ProxyHeader, Version};
 
 use super::Worker;
-use wire::Peer;
 use crate::names::Blamed;
 use crate::sock::Sock;
+use wire::Peer;
 
 /// The servers that get PROXY headers, and in which version.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use wire::Capabilities;
 
 use super::Worker;
 use super::{Backend, Target, part};
-use crate::client::identity::Identity;
 use crate::limits::{COPY_IDLE_CONNECTIONS_MAX, COPY_IDLE_MAX};
+use session::identity::Identity;
 
 /// Connections without a copy.
 #[derive(Debug, Default)]

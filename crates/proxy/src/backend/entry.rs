@@ -14,10 +14,10 @@ use super::lend::ask_results;
 use super::line::Wish;
 use super::passport::Passport;
 use super::unhealthy;
-use wire::Peer;
 use crate::counts::report::address;
 use crate::invariant::Broken;
 use observe::rows::FreeConnection;
+use wire::Peer;
 
 /// An idle connection.
 #[derive(Debug)]

@@ -11,9 +11,9 @@ use super::key::Key;
 use super::lend::Ahead;
 use super::line::Wish;
 use super::passport::Passport;
-use crate::client::identity::Identity;
 use crate::state::results::Asking;
 use crate::state::{Results, Settings};
+use session::identity::Identity;
 
 /// What a session has left on its connection.
 #[derive(Debug)]

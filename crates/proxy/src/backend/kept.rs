@@ -31,10 +31,10 @@ use super::line::{Line, Other, Waiting};
 use super::passport::Passport;
 use super::unhealthy::{self, Complaint};
 use super::{Backend, QUIT, drain_reply, internal_query};
-use wire::Peer;
 use crate::counts::Counter;
 use crate::limits::{KEPT_IDLE, LOOKS_MAX, MOVE_WAIT};
 use observe::rows::FreeConnection;
+use wire::Peer;
 
 /// Ids of servers: four without an allocation.
 pub(super) type Servers = SmallVec<[u64; 4]>;

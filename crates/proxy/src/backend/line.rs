@@ -14,15 +14,14 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Target;
-use super::Worker;
 use super::batch::{Batch, Candidate, Progress};
 use super::entry::Entry;
 use super::handed::Slot;
 use super::key::{ByKey, Key};
 use super::passport::Passport;
-use super::turn::Turn;
-use wire::Peer;
+use super::{Turn, Worker};
 use crate::limits::{AHEAD_MAX, LOOKS_MAX, STANDSTILL_MAX, TRAIN_BYTES_MAX};
+use wire::Peer;
 
 /// Who waits, by what they can use.
 #[derive(Debug, Default)]

@@ -13,7 +13,6 @@ use wire::{Capabilities, Codec as _, command, packet};
 use super::Worker;
 use super::connection::Greeted;
 use super::{Connection, OpenError, Target};
-use crate::client::identity::Identity;
 use crate::counts::Counter;
 use crate::exchange::Exchange;
 use crate::keys;
@@ -21,6 +20,7 @@ use crate::random;
 use crate::sock::Sock;
 use crate::sock::tls::HandshakeError;
 use crate::users::{Options, User};
+use session::identity::Identity;
 
 /// Capabilities that change what the server sends or how it reads statements: a client that has
 /// chosen one of these cannot be served by a server without it.

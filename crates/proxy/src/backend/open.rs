@@ -4,7 +4,7 @@ use super::Worker;
 use super::initial::initialise;
 use super::login::log_in;
 use super::{Connection, OpenError, Target, connect};
-use crate::client::identity::Identity;
+use session::identity::Identity;
 
 /// Connects to `target`, which is a server of `hostgroup`, logs in as `identity`, and says there
 /// what connections to that hostgroup begin with; the caller keeps the deadline.

@@ -8,8 +8,8 @@ use wire::Capabilities;
 use wire::command::Kind;
 
 use super::Worker;
-use crate::client::identity::Identity;
 use crate::users::User;
+use session::identity::Identity;
 
 /// What the login of a connection said, as far as it lasts.
 #[derive(Debug)]

@@ -19,8 +19,8 @@ use super::acquire::{Attempt, Full, attempt};
 use super::failures::Why;
 use super::idle_state::Left;
 use super::{OpenError, Passport, Target, Times, open_in};
-use crate::client::identity::Identity;
 use crate::limits::GUEST_REFUSED;
+use session::identity::Identity;
 
 /// For whom connections are opened, by hostgroup.
 #[derive(Debug, Default)]

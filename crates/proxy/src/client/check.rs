@@ -10,8 +10,8 @@ use config::CheckLogins;
 use tokio::time::{Instant, timeout};
 
 use crate::backend::{AcquireError, Backend, Full, Target, Whom, acquire, note_client, open_in};
-use crate::client::identity::Identity;
 use crate::worker::Worker;
+use session::identity::Identity;
 
 /// The connection of a client that is being let in, if it gets one now: a new one, as one that is
 /// there proves nothing. `Err` is the payload of the server's ERR packet.

@@ -11,10 +11,10 @@ use std::io;
 use tokio::time::{Instant, timeout_at};
 use wire::proxy_header::{HeaderError, Parsed, ProxyHeader, parse};
 
-use wire::Peer;
 use crate::ending::Ending;
 use crate::sock::Sock;
 use crate::worker::Worker;
+use wire::Peer;
 
 /// Why there is no header.
 #[derive(Debug, thiserror::Error)]

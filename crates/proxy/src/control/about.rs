@@ -9,14 +9,14 @@ use std::sync::Arc;
 use pool::Server;
 use querylog::{AuditRecord, Record};
 
-use wire::Peer;
 use crate::audit;
 use crate::backend::{Backend, Target};
-use crate::client::identity::Account;
 use crate::counts::report::address;
 use crate::document::{self, Value};
 use crate::users::User;
 use observe::rows::SessionStats;
+use session::identity::Account;
+use wire::Peer;
 
 /// What is known.
 #[derive(Debug, Default)]

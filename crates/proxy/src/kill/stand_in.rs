@@ -8,12 +8,12 @@ use std::rc::Rc;
 
 use super::{Request, Shot, Verdict, Victim, in_time};
 use crate::backend::{OpenError, QUIT, Target, open};
-use crate::client::identity::Identity;
 use crate::control::Signal;
 use crate::directory::Seat;
 use crate::statement::Kill;
 use crate::statement::kill::What;
 use crate::worker::Worker;
+use session::identity::Identity;
 
 /// Connections that this takes: that of the stand-in, and that of the one who kills it.
 const PLACES: u32 = 2;

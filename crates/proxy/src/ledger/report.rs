@@ -64,7 +64,7 @@ pub(crate) fn list(ask: impl FnMut(u64) -> Vec<Slice>) -> Vec<StatementStats> {
     all
 }
 
-/// StatementSums over all of them, also those that are not shown.
+/// Sums over all of them, also those that are not shown.
 pub(crate) fn sums(ask: impl FnMut(u64) -> Vec<Slice>) -> StatementSums {
     let mut sums = StatementSums::default();
     walk(ask, |entry| {

@@ -10,7 +10,7 @@ use super::probe::Failure;
 use super::question::Rows;
 use super::{cluster, rds, replicas};
 use crate::backend::{Connection, Reply, Upstream, internal_query};
-use crate::client::identity::PLAIN;
+use session::identity::PLAIN;
 
 /// The payload of a statement.
 pub(super) fn question_of(statement: &str) -> Vec<u8> {

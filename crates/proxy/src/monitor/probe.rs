@@ -18,13 +18,13 @@ use super::cluster;
 use super::cluster::aurora::Reading;
 use super::question::{self, Rows};
 use super::{discovered, replicas};
-use wire::Peer;
 use crate::backend::{Configuration, Connection, OpenError, QUIT, Target, Upstream, open};
-use crate::client::identity::Identity;
 use crate::clock;
 use crate::limits::{MONITOR_CONNECTIONS_MAX, MONITOR_LATE_MAX};
 use crate::random;
 use crate::users::User;
+use session::identity::{Identity, Stranger};
+use wire::Peer;
 
 /// `ER_SERVER_SHUTDOWN`: the server says so itself that it will not be there any more.
 const SERVER_SHUTDOWN: u16 = 1053;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use wire::frame::MessageReader;
 use wire::{Codec as _, packet};
 
-use crate::client::identity::PLAIN;
+use session::identity::PLAIN;
 
 /// How servers are asked for their lag: MariaDB, with all sources of a replica; MySQL since 8.0.22;
 /// others.

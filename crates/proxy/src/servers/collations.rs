@@ -12,16 +12,16 @@ use wire::auth::{Credential, Secret};
 use wire::command::Kind;
 use wire::{Codec as _, packet};
 
-use wire::Peer;
 use crate::backend::Upstream as Worker;
 use crate::backend::{OpenError, Target, open};
-use crate::client::identity::{Identity, PLAIN, Stranger};
 use crate::exchange::Exchange;
 use crate::limits::{COLLATIONS_MAX, COLLATIONS_SERVERS_MAX, COLLATIONS_TIME_MAX, COLLATIONS_USERS_MAX};
-use crate::sock::Sock;
 use crate::random;
+use crate::sock::Sock;
 use crate::users::{Options, User};
 use observe::rows::Collation;
+use session::identity::{Identity, PLAIN, Stranger};
+use wire::Peer;
 
 /// The list, in the words of MariaDB 10.10 and later, where a collation like `uca1400_ai_ci` has a
 /// number with each character set; and in those of all others, which answer the first with an

@@ -19,12 +19,12 @@ use super::pipelined::Step;
 use super::ran::Sent;
 use super::route::names_statement;
 use super::state::Past;
-use observe::running::{Also, Paused};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
 use crate::limits::FILLS_PER_TURN;
 use crate::routing::plan::may_begin_with_load;
+use observe::running::{Also, Paused};
 
 /// The command byte of `COM_STMT_EXECUTE`.
 const EXECUTE: u8 = Kind::StmtExecute as u8;

@@ -16,12 +16,12 @@ use super::decided::Decided;
 use super::ride::Batched;
 use super::state::change::Change;
 use crate::backend::{self, Ahead, InLine};
-use observe::running::Paused;
 use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::limits::FLIGHTS_KEPT_MAX;
 use crate::taps::Taps;
 use crate::taps::listing::Absent;
+use observe::running::Paused;
 
 /// The state of a command from when it is read until the client has its reply.
 #[derive(Debug)]

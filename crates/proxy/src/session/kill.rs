@@ -17,12 +17,12 @@ use crate::client::login::ok;
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::client::identity::Stranger;
 use crate::kill::{Request, Shot, StandIn, Verdict, Victim, clean_up, kill, kill_for_stranger};
 use crate::limits::KILL_ANSWER_MAX;
 use crate::sock::{Input, Sock};
 use crate::statement::Kill;
 use crate::statement::kill::What;
+use session::identity::Stranger;
 
 impl Session {
     /// Runs a KILL of this client, whose command is in the backlog.

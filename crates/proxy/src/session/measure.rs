@@ -13,10 +13,10 @@ use super::decided::Decided;
 use super::execute::id;
 use crate::audit;
 use crate::backend::Reply;
-use observe::running::{Also, Measured, Paused};
 use crate::counts::Counter;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
 use crate::taps::observe::{answered, is_question, note_time};
+use observe::running::{Also, Measured, Paused};
 
 impl Session {
     /// Counts a command that the backend gets. Of a long one `payload` is the beginning. One that

@@ -23,7 +23,6 @@ use crate::backend::{
     AcquireError, Avoid, Found, Full, LOST_AT_MARIADB, QUIT, Target, Whom, acquire, open_in,
 };
 use crate::client::check::check_login;
-use crate::client::identity::Identity;
 use crate::client::login::{Dialogue, ok};
 use crate::client::proof::Claim;
 use crate::control::Signal;
@@ -33,6 +32,7 @@ use crate::error::ClientError;
 use crate::exchange::Exchange;
 use crate::fresh::Behind;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX, LINGER_BYTES_MAX, LINGER_MAX};
+use session::identity::Identity;
 
 impl Session {
     /// Deals with a command whose bytes are in the backlog.

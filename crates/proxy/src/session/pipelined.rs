@@ -8,8 +8,8 @@ use wire::reply::Answer;
 use super::Session;
 use super::ran::Sent;
 use crate::backend::Expected;
-use observe::running::{Also, Measured};
 use crate::limits::PIPELINE_MAX;
+use observe::running::{Also, Measured};
 
 /// A command that was sent, as far as its reply is concerned.
 #[derive(Debug, Clone)]

@@ -31,12 +31,12 @@ use wire::StatusFlags;
 
 use crate::alike::Beginning;
 use crate::backend::{Ahead, Asker, Backend, Candidate, Execution, Left, Passport};
-use crate::client::identity::Identity;
 use crate::error::ClientError;
 use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;
 use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, Pins, Setting, Settings};
+use session::identity::Identity;
 
 use super::decided::{Decided, Next, Reply};
 use super::kept_error::Errors;

@@ -8,8 +8,8 @@ use wire::frame::{HEADER_LEN, Header};
 use wire::reply::Answer;
 
 use super::Session;
-use observe::running::Warned;
 use crate::ending::Ending;
+use observe::running::Warned;
 
 /// What is asked. Of a statement that warns of each of its rows the first ones say enough.
 const QUESTION: &[u8] = b"SHOW WARNINGS LIMIT 8";

@@ -13,12 +13,12 @@ use wire::{Capabilities, Codec as _, packet};
 
 use crate::clock::unix_s;
 use crate::control::Control;
-use observe::running::{Measured, Warned};
 use crate::counts::Counter;
 use crate::counts::errors::Key;
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
 use crate::logs::{self, Over};
 use crate::worker::Worker;
+use observe::running::{Measured, Warned};
 
 /// Whether ProxySQL counts the command as a question.
 pub(crate) const fn is_question(kind: Kind) -> bool {

@@ -7,13 +7,13 @@ use std::sync::atomic::Ordering;
 use tokio::time::Instant;
 
 use super::Worker;
-use crate::client::identity::Identity;
 use crate::control::{Control, Signal};
 use crate::directory::Seat;
 use crate::document::Form;
 use crate::holders::Held;
 use crate::kill::{Request, Verdict};
 use observe::rows::SessionStats;
+use session::identity::Identity;
 
 impl Worker {
     /// Enters a session into the worker's books; it leaves them when the guard is dropped.

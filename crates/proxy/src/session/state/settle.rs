@@ -14,12 +14,12 @@ use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use super::unjudged::{CODE, Calls, Unjudged, is_of_code};
 use super::{LastResults, LinkState, Past, SessionState, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
-use crate::client::identity::Identity;
 use crate::session::decided::Decided;
 use crate::session::ran::Ran;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
 use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
+use session::identity::Identity;
 
 /// A statement is none; of one that runs stored code this may be said of what that has run.
 const ER_PARSE_ERROR: u16 = 1064;

@@ -12,14 +12,14 @@ use wire::auth::{Credential, caching_sha2};
 use crate::limit::{Limit, Rates};
 use crate::limits::DECOYS_MAX;
 
-pub(crate) use user::{Options, User};
+pub use user::{Options, User};
 
 /// Fills bytes with unpredictable ones.
-pub(crate) type Random = fn(&mut [u8]);
+pub type Random = fn(&mut [u8]);
 
 /// All users, by name.
 #[derive(Debug)]
-pub(crate) struct Users {
+pub struct Users {
     random: Random,
     by_name: HashMap<Arc<[u8]>, Arc<User>>,
     decoys: Vec<Arc<User>>,
@@ -30,13 +30,14 @@ pub(crate) struct Users {
 impl Users {
     /// The active users that clients may log in as. Rows have been validated: a password that does
     /// not parse cannot occur, and would only make its user unknown.
-    pub(crate) fn new(rows: &[config::User], random: Random) -> Self {
+    pub fn new(rows: &[config::User], random: Random) -> Self {
         Self::made_of(rows, |_| None, RandomState::new(), random)
     }
 
     /// The same with other rows. Users that stay keep what was learned about them, and the count of
     /// their connections.
-    pub(crate) fn replaced_by(&self, rows: &[config::User]) -> Self {
+    #[must_use]
+    pub fn replaced_by(&self, rows: &[config::User]) -> Self {
         Self::made_of(rows, |name| self.by_name.get(name), self.decoy_choice.clone(), self.random)
     }
 
@@ -74,18 +75,18 @@ impl Users {
     }
 
     /// Frees their memory, in turns with other threads.
-    pub(crate) fn free(self) {
+    pub fn free(self) {
         in_turns(self.by_name).for_each(drop);
     }
 
     /// Has them have as many clients and connections to servers as their rows say, also those of
     /// before they were changed.
-    pub(crate) fn enforce(&self) {
+    pub fn enforce(&self) {
         in_turns(self.by_name.values()).for_each(|user| user.enforce());
     }
 
     /// All users, in no order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<User>> {
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<User>> {
         self.by_name.values()
     }
 
@@ -93,7 +94,7 @@ impl Users {
     ///
     /// A decoy has a random password of the same kind as some real user's, always the same kind for
     /// one name: neither the messages of a login nor their timing tell whether a name exists.
-    pub(crate) fn find(&self, name: &[u8]) -> Arc<User> {
+    pub fn find(&self, name: &[u8]) -> Arc<User> {
         if let Some(user) = self.by_name.get(name) {
             return Arc::clone(user);
         }

@@ -9,33 +9,39 @@ use wire::auth::{NONCE_LEN, Secret};
 use wire::{Capabilities, Peer};
 
 use crate::addresses::Place;
-use crate::backend::Turn;
 use crate::door::Door;
 use crate::state::gtids::Tracking;
 use crate::state::trackers::Keeps;
+use crate::turn::Turn;
 use crate::users::{Options, User};
 
 /// Who a client is, and what it asked for at its login.
 #[derive(Debug)]
-pub(crate) struct Identity {
-    pub(crate) connection_id: u32,
-    pub(crate) peer: Peer,
+pub struct Identity {
+    /// The id that it was told.
+    pub connection_id: u32,
+    /// Where it connects from.
+    pub peer: Peer,
     /// The listener that it came through.
-    pub(crate) door: Door,
-    pub(crate) capabilities: Capabilities,
+    pub door: Door,
+    /// What it was granted of what it has asked for.
+    pub capabilities: Capabilities,
     /// Who wants to know of the transactions of clients.
-    pub(crate) tracking: Tracking,
+    pub tracking: Tracking,
     /// The collation that the client has named; ids above 255 come with `COM_CHANGE_USER` only.
-    pub(crate) collation: u16,
-    pub(crate) max_packet: u32,
+    pub collation: u16,
+    /// The longest packet that it takes, in bytes.
+    pub max_packet: u32,
     /// Connection attributes as they came.
-    pub(crate) attributes: Option<Box<[u8]>>,
-    pub(crate) nonce: [u8; NONCE_LEN],
-    pub(crate) account: Account,
+    pub attributes: Option<Box<[u8]>>,
+    /// What it was to mix into its proof.
+    pub nonce: [u8; NONCE_LEN],
+    /// As whom it is logged in.
+    pub account: Account,
     /// Its place among the clients of its address, where these are limited.
-    pub(crate) place: Option<Box<Place>>,
+    pub place: Option<Box<Place>>,
     /// Whether it comes before others that wait for a connection.
-    pub(crate) turn: Rc<Turn>,
+    pub turn: Rc<Turn>,
 }
 
 /// A driver that takes a packet in more than two compressed frames for broken. Servers make frames
@@ -44,28 +50,28 @@ const READS_TWO_FRAMES: &[u8] = b"mysql-connector-python";
 
 impl Identity {
     /// Whether the client says that it is that driver.
-    pub(crate) fn reads_two_frames(&self) -> bool {
+    pub fn reads_two_frames(&self) -> bool {
         let attributes = self.attributes.as_deref().unwrap_or_default();
         attributes.windows(READS_TWO_FRAMES.len()).any(|name| name == READS_TWO_FRAMES)
     }
 
     /// Who wants to know of its transactions. Where nobody looks at what servers say, nobody could
     /// take out what they tell.
-    pub(crate) fn tracking(&self) -> Tracking {
+    pub fn tracking(&self) -> Tracking {
         let Tracking { by_default, for_clients } = self.tracking;
         Tracking { by_default: by_default && !self.account.user.has(Options::FAST_FORWARD), for_clients }
     }
 
     /// What is agreed on with its servers: what it has asked for, and what the proxy keeps for
     /// itself.
-    pub(crate) fn server_capabilities(&self) -> Capabilities {
+    pub fn server_capabilities(&self) -> Capabilities {
         let own =
             if self.tracking().by_default { Capabilities::SESSION_TRACK } else { Capabilities::empty() };
         self.capabilities | own
     }
 
     /// What the client gets of what servers tell of its session, if it `asks` for GTIDs or not.
-    pub(crate) fn keeps(&self, asks: bool) -> Keeps {
+    pub fn keeps(&self, asks: bool) -> Keeps {
         let Tracking { by_default, for_clients } = self.tracking();
         if !self.capabilities.contains(Capabilities::SESSION_TRACK) {
             Keeps::Nothing
@@ -77,7 +83,7 @@ impl Identity {
     }
 
     /// What the user's row and the listener say about where statements go.
-    pub(crate) fn route_account(&self, pairs: &Pairs) -> route::Account {
+    pub fn route_account(&self, pairs: &Pairs) -> route::Account {
         let user = &self.account.user;
         let listener = self.door.says(user.default_hostgroup, pairs);
         route::Account { listener, ..user.route_account() }
@@ -85,13 +91,13 @@ impl Identity {
 
     /// What a server has to know of this client to judge whether it may kill somebody else's
     /// session.
-    pub(crate) fn as_stranger(&self) -> Stranger {
+    pub fn as_stranger(&self) -> Stranger {
         let Account { user, secret, .. } = &self.account;
         Stranger { user: Arc::clone(user), secret: secret.clone(), peer: self.peer }
     }
 
     /// The same user in this schema, none if it is empty, on a connection for copies of statements.
-    pub(crate) fn for_copies(&self, connection_id: u32, schema: &[u8]) -> Box<Self> {
+    pub fn for_copies(&self, connection_id: u32, schema: &[u8]) -> Box<Self> {
         let mut identity = self.for_own_use(connection_id, None);
         identity.capabilities |= self.capabilities & COPIED;
         identity.account.schema = (!schema.is_empty()).then(|| schema.into());
@@ -99,7 +105,7 @@ impl Identity {
     }
 
     /// The same user on a connection that is opened for whoever is like this client, in no schema.
-    pub(crate) fn for_others(&self, connection_id: u32) -> Box<Self> {
+    pub fn for_others(&self, connection_id: u32) -> Box<Self> {
         let mut identity = self.for_own_use(connection_id, None);
         identity.capabilities = self.capabilities - Capabilities::CONNECT_WITH_DB;
         identity.attributes.clone_from(&self.attributes);
@@ -109,7 +115,7 @@ impl Identity {
 
     /// The same user, or this other one, on a connection that the proxy opens for itself: for plain
     /// statements, in no schema, and with an id that no client has.
-    pub(crate) fn for_own_use(&self, connection_id: u32, stranger: Option<&Stranger>) -> Box<Self> {
+    pub fn for_own_use(&self, connection_id: u32, stranger: Option<&Stranger>) -> Box<Self> {
         let stranger = stranger.map_or_else(|| self.as_stranger(), Stranger::clone);
         let mut identity = Self::of_proxy(connection_id, stranger, self.nonce);
         identity.collation = self.collation;
@@ -118,7 +124,7 @@ impl Identity {
     }
 
     /// The same for nobody's session.
-    pub(crate) fn of_proxy(connection_id: u32, stranger: Stranger, nonce: [u8; NONCE_LEN]) -> Box<Self> {
+    pub fn of_proxy(connection_id: u32, stranger: Stranger, nonce: [u8; NONCE_LEN]) -> Box<Self> {
         let Stranger { user, secret, peer } = stranger;
         Box::new(Self {
             connection_id,
@@ -138,7 +144,7 @@ impl Identity {
 }
 
 /// What the proxy's own connections announce: plain statements need no more.
-pub(crate) const PLAIN: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::TRANSACTIONS);
+pub const PLAIN: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::TRANSACTIONS);
 
 /// Their collation where there is no client to have named one: `utf8mb4_general_ci`, which all
 /// servers have.
@@ -157,26 +163,31 @@ const COPIED: Capabilities = Capabilities::FOUND_ROWS
 
 /// The user that a client is logged in as, which `COM_CHANGE_USER` may replace.
 #[derive(Debug)]
-pub(crate) struct Account {
-    pub(crate) user: Arc<User>,
+pub struct Account {
+    /// Its row.
+    pub user: Arc<User>,
     /// What the proxy can log in to servers with.
-    pub(crate) secret: Secret,
-    pub(crate) schema: Option<Box<[u8]>>,
+    pub secret: Secret,
+    /// The schema that it has asked for.
+    pub schema: Option<Box<[u8]>>,
     /// The session's place among the user's connections; `None` for the proxy's own ones.
-    pub(crate) slot: Option<Rc<Share>>,
+    pub slot: Option<Rc<Share>>,
 }
 
 impl Account {
     /// Its place among the connections of `user`, if that is who it is of.
-    pub(crate) fn place_of(&self, user: &User) -> Option<Rc<Share>> {
+    pub fn place_of(&self, user: &User) -> Option<Rc<Share>> {
         self.slot.clone().filter(|_| self.user.shares_places_with(user))
     }
 }
 
 /// A user who wants a session of somebody else killed, as far as servers have to know.
 #[derive(Debug, Clone)]
-pub(crate) struct Stranger {
-    pub(crate) user: Arc<User>,
-    pub(crate) secret: Secret,
-    pub(crate) peer: Peer,
+pub struct Stranger {
+    /// The row of that user.
+    pub user: Arc<User>,
+    /// What the proxy can log in to servers with.
+    pub secret: Secret,
+    /// Where that user connects from.
+    pub peer: Peer,
 }

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The addresses from which clients are connected that are counted.
 #[derive(Debug, Default)]
-pub(crate) struct Addresses(Mutex<HashMap<IpAddr, u32>>);
+pub struct Addresses(Mutex<HashMap<IpAddr, u32>>);
 
 /// The place of a client among those of its address.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub struct Place {
     all: Arc<Addresses>,
     ip: IpAddr,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Place {
 impl Addresses {
     /// A place for one more client from `ip`, unless `max` are there. Those that were there when
     /// nobody counted do not count.
-    pub(crate) fn take(self: &Arc<Self>, ip: IpAddr, max: u32) -> Option<Place> {
+    pub fn take(self: &Arc<Self>, ip: IpAddr, max: u32) -> Option<Place> {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(ip).or_default();
         if *count >= max {

@@ -11,12 +11,12 @@ const BURSTS_PER_SECOND: u64 = 10;
 
 /// What a limit allows; `None` is everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Rates {
+pub struct Rates {
     /// Most statements in a second. A tenth of them may come at once, so in a single second there
     /// may be a tenth more.
-    pub(crate) max_qps: Option<u64>,
+    pub max_qps: Option<u64>,
     /// Most statements at a time.
-    pub(crate) max_concurrent: Option<u64>,
+    pub max_concurrent: Option<u64>,
 }
 
 /// Statements under one limit. `W` is a way to wake somebody.
@@ -44,7 +44,7 @@ pub(crate) enum Turn<'a, W> {
 
 impl Rates {
     /// Whether they limit anything.
-    pub(crate) const fn is_any(self) -> bool {
+    pub const fn is_any(self) -> bool {
         self.max_qps.is_some() || self.max_concurrent.is_some()
     }
 

@@ -16,23 +16,28 @@ use crate::limits::{VOUCHED_FOR, VOUCHED_SCHEMAS_MAX};
 
 /// One row of `mysql_users`, and what was learned about its password.
 #[derive(Debug)]
-pub(crate) struct User {
-    pub(crate) name: Arc<[u8]>,
-    pub(crate) credential: Credential,
+pub struct User {
+    /// Its name.
+    pub name: Arc<[u8]>,
+    /// What a proof is checked with.
+    pub credential: Credential,
     /// A second password that is as good.
-    pub(crate) additional: Option<Credential>,
-    pub(crate) default_hostgroup: u32,
+    pub additional: Option<Credential>,
+    /// Where statements go that no rule sends elsewhere.
+    pub default_hostgroup: u32,
     options: Options,
     /// The isolation level that its sessions begin with; nothing: the server's.
-    pub(crate) isolation: Option<Isolation>,
-    pub(crate) default_schema: Option<Vec<u8>>,
-    pub(crate) max_connections: u32,
+    pub isolation: Option<Isolation>,
+    /// The schema of logins that name none.
+    pub default_schema: Option<Vec<u8>>,
+    /// How many clients may be logged in as this user.
+    pub max_connections: u32,
     /// How many statements it may run.
-    pub(crate) limit: Option<Limit>,
+    pub limit: Option<Limit>,
     /// How many connections to servers it may have; `u32::MAX`: any number.
     max_backends: u32,
     /// Whose certificate clients must show.
-    pub(crate) spiffe_id: Option<SpiffeId>,
+    pub spiffe_id: Option<SpiffeId>,
     kind: UserKind,
     connections: Arc<Quota>,
     /// Its connections to servers, from the first one on.
@@ -40,16 +45,16 @@ pub(crate) struct User {
     /// What a full exchange has shown: from then on a proof is enough.
     learned: Mutex<Option<Learned>>,
     /// Schemas (`None`: none at all) that a server has let this user into, and when.
-    pub(super) accepted: Mutex<HashMap<Option<Box<[u8]>>, Instant>>,
+    pub accepted: Mutex<HashMap<Option<Box<[u8]>>, Instant>>,
     /// Whether a server has asked for more than the hash in the table. A decoy shares this with the
     /// user whose kind it has, so that the messages of a login do not tell them apart.
-    pub(super) wants_password: Arc<AtomicBool>,
+    pub wants_password: Arc<AtomicBool>,
 }
 
 bitflags! {
     /// Columns of a user's row that say yes or no.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(crate) struct Options: u8 {
+    pub struct Options: u8 {
         /// Rules do not lead out of a transaction.
         const TRANSACTION_PERSISTENT = 1;
         /// Hints in the comments of statements count.
@@ -101,7 +106,7 @@ struct Learned {
 
 impl User {
     /// What the row says about where statements go.
-    pub(crate) const fn route_account(&self) -> route::Account {
+    pub const fn route_account(&self) -> route::Account {
         route::Account {
             default_hostgroup: self.default_hostgroup,
             transaction_persistent: self.has(Options::TRANSACTION_PERSISTENT),
@@ -110,14 +115,14 @@ impl User {
     }
 
     /// A user of the proxy's own, whom no client can log in as.
-    pub(crate) fn of_monitor(name: &str, password: &str) -> Arc<Self> {
+    pub fn of_monitor(name: &str, password: &str) -> Arc<Self> {
         let credential = Credential::clear(password.as_bytes());
         let user = Self::new(name.as_bytes().into(), credential, true, &config::User::default());
         Arc::new(Self { kind: UserKind::Monitor, ..user })
     }
 
     /// A user whose row says this, with nothing learned.
-    pub(super) fn new(name: Arc<[u8]>, credential: Credential, for_servers: bool, row: &config::User) -> Self {
+    pub fn new(name: Arc<[u8]>, credential: Credential, for_servers: bool, row: &config::User) -> Self {
         Self {
             name,
             credential,
@@ -152,18 +157,18 @@ impl User {
     }
 
     /// Whether its row has this option.
-    pub(crate) const fn has(&self, option: Options) -> bool {
+    pub const fn has(&self, option: Options) -> bool {
         self.options.contains(option)
     }
 
     /// Whether it is the monitor's account.
-    pub(crate) fn is_of_monitor(&self) -> bool {
+    pub fn is_of_monitor(&self) -> bool {
         self.kind == UserKind::Monitor
     }
 
     /// This user, with what is known of it from `before`, when it was configured otherwise;
     /// `before` itself if it was not.
-    pub(super) fn after(mut self, before: &Arc<Self>) -> Arc<Self> {
+    pub fn after(mut self, before: &Arc<Self>) -> Arc<Self> {
         let same_password = self.credential == before.credential && self.additional == before.additional;
         let same = same_password
             && self.route_account() == before.route_account()
@@ -187,7 +192,7 @@ impl User {
     }
 
     /// Has it have as many clients and connections to servers as its row says.
-    pub(super) fn enforce(&self) {
+    pub fn enforce(&self) {
         self.connections.allow(self.max_connections);
         if let Some(backends) = self.backends.get() {
             backends.allow(self.max_backends);
@@ -201,43 +206,43 @@ impl User {
     }
 
     /// Clients that are logged in as this user.
-    pub(crate) fn connections(&self) -> u32 {
+    pub fn connections(&self) -> u32 {
         self.connections.taken()
     }
 
     /// Whether no such user exists.
-    pub(crate) fn is_decoy(&self) -> bool {
+    pub fn is_decoy(&self) -> bool {
         self.kind == UserKind::Decoy
     }
 
     /// Counts one more session of this user, unless it has all that it may have.
-    pub(crate) fn admit(&self) -> Option<Share> {
+    pub fn admit(&self) -> Option<Share> {
         self.connections.take()
     }
 
     /// What counts the sessions of this user.
-    pub(crate) const fn places(&self) -> &Arc<Quota> {
+    pub const fn places(&self) -> &Arc<Quota> {
         &self.connections
     }
 
     /// What counts the connections to servers as this user.
-    pub(crate) fn backends(&self) -> &Arc<Quota> {
+    pub fn backends(&self) -> &Arc<Quota> {
         self.backends.get_or_init(|| Quota::new(self.max_backends))
     }
 
     /// Names the user to the pool: servers have limits for each account.
-    pub(crate) fn account(&self) -> usize {
+    pub fn account(&self) -> usize {
         Arc::as_ptr(self.backends()).addr()
     }
 
     /// SHA256(SHA256(password)) as learned from a full exchange.
-    pub(crate) fn sha2_digest(&self) -> Option<[u8; 32]> {
+    pub fn sha2_digest(&self) -> Option<[u8; 32]> {
         self.learned().as_ref().map(|learned| learned.digest)
     }
 
     /// What the session can log in to servers with, after a login that showed `shown`; `digest` is
     /// what it taught, if it was a full exchange.
-    pub(crate) fn learn(&self, shown: Secret, digest: Option<[u8; 32]>) -> Secret {
+    pub fn learn(&self, shown: Secret, digest: Option<[u8; 32]>) -> Secret {
         let mut learned = self.learned();
         if let Some(digest) = digest {
             *learned = Some(Learned { digest, secret: shown.clone() });
@@ -246,24 +251,24 @@ impl User {
     }
 
     /// The same for a session that has logged in with `secret`: others may have shown more since.
-    pub(crate) fn secret_for_servers(&self, secret: &Secret) -> Secret {
+    pub fn secret_for_servers(&self, secret: &Secret) -> Secret {
         better(secret.clone(), self.learned().as_ref())
     }
 
     /// Whether clients are to show the password itself.
-    pub(crate) fn wants_password(&self) -> bool {
+    pub fn wants_password(&self) -> bool {
         self.wants_password.load(Ordering::Relaxed)
     }
 
     /// A server has asked for what cannot be made of the hash in the table: from now on clients are
     /// asked for the password, until one has shown it.
-    pub(crate) fn want_password(&self) {
+    pub fn want_password(&self) {
         self.wants_password.store(true, Ordering::Relaxed);
     }
 
     /// A server has refused `secret`. If it was learned, clients have to show the password again:
     /// it may have changed.
-    pub(crate) fn forget(&self, secret: &Secret) {
+    pub fn forget(&self, secret: &Secret) {
         let mut learned = self.learned();
         if learned.as_ref().is_some_and(|learned| learned.secret == *secret) {
             *learned = None;
@@ -271,14 +276,14 @@ impl User {
     }
 
     /// Whether a server has let this user into `schema` a short time before `now`.
-    pub(crate) fn is_vouched_for(&self, schema: Option<&[u8]>, now: Instant) -> bool {
+    pub fn is_vouched_for(&self, schema: Option<&[u8]>, now: Instant) -> bool {
         let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
         let since = accepted.get(&schema.map(Box::from));
         since.is_some_and(|&since| now.saturating_duration_since(since) < VOUCHED_FOR)
     }
 
     /// A server has let this user into `schema` at `now`.
-    pub(crate) fn vouch_for(&self, schema: Option<&[u8]>, now: Instant) {
+    pub fn vouch_for(&self, schema: Option<&[u8]>, now: Instant) {
         let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
         if accepted.len() >= VOUCHED_SCHEMAS_MAX {
             accepted.clear();

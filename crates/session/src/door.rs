@@ -5,21 +5,22 @@ use route::{ByListener, Pairs};
 
 /// The listener that a client has come through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Door {
-    pub(crate) role: Role,
+pub struct Door {
+    /// What it does with statements.
+    pub role: Role,
     hostgroup: Option<u32>,
     falls_back: bool,
 }
 
 impl Door {
     /// What `listener` says.
-    pub(crate) fn new(listener: &Listener) -> Self {
+    pub fn new(listener: &Listener) -> Self {
         let falls_back = listener.strategy.is_some_and(config::Strategy::falls_back);
         Self { role: listener.role, hostgroup: listener.hostgroup, falls_back }
     }
 
     /// Where statements go of a user with this hostgroup, if the listener says so.
-    pub(crate) fn says(self, of_user: u32, pairs: &Pairs) -> Option<ByListener> {
+    pub fn says(self, of_user: u32, pairs: &Pairs) -> Option<ByListener> {
         let hostgroup = match self.role {
             Role::Auto | Role::Tcp => return None,
             Role::ReadWrite => Some(self.hostgroup.unwrap_or(of_user)),
@@ -30,7 +31,7 @@ impl Door {
     }
 
     /// Where the bytes of a layer-4 client go, and where if no server there can be had.
-    pub(crate) fn way(self, pairs: &Pairs) -> (u32, Option<u32>) {
+    pub fn way(self, pairs: &Pairs) -> (u32, Option<u32>) {
         let hostgroup = self.hostgroup.unwrap_or_default();
         (hostgroup, self.instead(hostgroup, pairs))
     }

@@ -27,7 +27,8 @@ fn an_unknown_name_gets_a_decoy_of_a_kind_that_exists() {
 
 #[test]
 fn a_name_always_gets_the_same_decoy() {
-    let users = Users::new(&[row("a", "clear"), row("b", "*0123456789ABCDEF0123456789ABCDEF01234567")], random);
+    let users =
+        Users::new(&[row("a", "clear"), row("b", "*0123456789ABCDEF0123456789ABCDEF01234567")], random);
     assert!(Arc::ptr_eq(&users.find(b"x"), &users.find(b"x")));
 }
 

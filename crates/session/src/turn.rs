@@ -29,7 +29,7 @@ const WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// A session's turns. All times are those since the start.
 #[derive(Debug, Default)]
-pub(crate) struct Turn {
+pub struct Turn {
     /// Until when its turn lasts.
     until: Cell<Duration>,
     /// For how many more statements.
@@ -41,12 +41,12 @@ pub(crate) struct Turn {
 
 impl Turn {
     /// Of a session that begins at `now`.
-    pub(crate) fn new(now: Duration) -> Self {
+    pub fn new(now: Duration) -> Self {
         Self { until: Cell::default(), left: Cell::default(), served: Cell::new(now) }
     }
 
     /// It is its turn at `now`: it has waited for so long. The turn lasts no longer than `longest`.
-    pub(super) fn begin(&self, waited: Duration, now: Duration, longest: Duration) {
+    pub fn begin(&self, waited: Duration, now: Duration, longest: Duration) {
         let counts = if waited > WAIT_MAX { Duration::ZERO } else { waited.saturating_sub(WAIT_MIN) };
         self.until.set(now + (counts / SHARE).min(longest));
         self.left.set(STATEMENTS_MAX - 1);
@@ -54,18 +54,18 @@ impl Turn {
     }
 
     /// It is still its turn at `now`, and is served.
-    pub(super) fn go_on(&self, now: Duration) {
+    pub fn go_on(&self, now: Duration) {
         self.left.set(self.left.get().saturating_sub(1));
         self.served.set(now);
     }
 
     /// Whether it comes before those whose turn it is not.
-    pub(super) fn is_on(&self, now: Duration) -> bool {
+    pub fn is_on(&self, now: Duration) -> bool {
         self.left.get() > 0 && now < self.until.get()
     }
 
     /// When it was served last.
-    pub(super) fn served(&self) -> Duration {
+    pub fn served(&self) -> Duration {
         self.served.get()
     }
 }

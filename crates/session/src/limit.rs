@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 
 use crate::error::ClientError;
 
-pub(crate) use line::Rates;
+pub use line::Rates;
 use line::{Line, Turn};
 
 /// One limit.
 #[derive(Debug, Clone)]
-pub(crate) struct Limit {
+pub struct Limit {
     whose: Whose,
     rates: Rates,
     gate: Arc<Gate>,
@@ -43,11 +43,11 @@ struct Gate {
 
 /// A statement's place under a limit, which it gives back on drop.
 #[derive(Debug)]
-pub(crate) struct Place(Arc<Gate>);
+pub struct Place(Arc<Gate>);
 
 /// What a statement in line can expect.
 #[derive(Debug)]
-pub(crate) enum Outlook {
+pub enum Outlook {
     /// Its place.
     Granted(Place),
     /// There may be one at this time.
@@ -58,29 +58,29 @@ pub(crate) enum Outlook {
 
 /// A statement in line, which leaves it on drop.
 #[derive(Debug)]
-pub(crate) struct Waiting<'a> {
+pub struct Waiting<'a> {
     limit: &'a Limit,
     ticket: u64,
 }
 
 impl Limit {
     /// That of a user, if there is one. With `before` it goes on with the statements under that.
-    pub(crate) fn of_user(name: &[u8], rates: Rates, before: Option<&Self>) -> Option<Self> {
+    pub fn of_user(name: &[u8], rates: Rates, before: Option<&Self>) -> Option<Self> {
         Self::new(Whose::User(String::from_utf8_lossy(name).into()), rates, before)
     }
 
     /// The same of the rule with this id.
-    pub(crate) fn of_rule(id: i64, rates: Rates, before: Option<&Self>) -> Option<Self> {
+    pub fn of_rule(id: i64, rates: Rates, before: Option<&Self>) -> Option<Self> {
         Self::new(Whose::Rule(id), rates, before)
     }
 
     /// Whether it is that of the rule with this id.
-    pub(crate) fn is_of_rule(&self, id: i64) -> bool {
+    pub fn is_of_rule(&self, id: i64) -> bool {
         self.whose == Whose::Rule(id)
     }
 
     /// What it allows.
-    pub(crate) const fn rates(&self) -> Rates {
+    pub const fn rates(&self) -> Rates {
         self.rates
     }
 
@@ -93,18 +93,18 @@ impl Limit {
     }
 
     /// A place for a statement that comes at `now`, if there is one and no other waits for it.
-    pub(crate) fn enter(&self, now: Instant) -> Option<Place> {
+    pub fn enter(&self, now: Instant) -> Option<Place> {
         let now = self.gate.time(now);
         self.gate.lock().enter(self.rates, now).then(|| Place(Arc::clone(&self.gate)))
     }
 
     /// Joins the end of the line.
-    pub(crate) fn queue(&self) -> Waiting<'_> {
+    pub fn queue(&self) -> Waiting<'_> {
         Waiting { limit: self, ticket: self.gate.lock().queue() }
     }
 
     /// How many statements run under it, and how many wait.
-    pub(crate) fn counts(&self) -> (u64, usize) {
+    pub fn counts(&self) -> (u64, usize) {
         self.gate.lock().counts()
     }
 }
@@ -123,7 +123,7 @@ impl Gate {
 
 impl Waiting<'_> {
     /// Takes the place, if it is there at `now`; if not, `cx` is woken when it may be.
-    pub(crate) fn turn(&self, now: Instant, cx: &Context<'_>) -> Outlook {
+    pub fn turn(&self, now: Instant, cx: &Context<'_>) -> Outlook {
         let Limit { gate, rates, .. } = self.limit;
         let time = gate.time(now);
         let mut line = gate.lock();
@@ -141,7 +141,7 @@ impl Waiting<'_> {
 
     /// The error of a statement that has `waited` in vain: which limit it is, and how many have the
     /// places.
-    pub(crate) fn refused(self, waited: Duration) -> ClientError {
+    pub fn refused(self, waited: Duration) -> ClientError {
         let (running, waiting) = self.limit.counts();
         // Without the one that gives up.
         let waiting = waiting.saturating_sub(1);
