@@ -9,7 +9,7 @@ use super::Monitor;
 use super::changes::{Places, events};
 use crate::replicas::Family;
 use crate::watch::Watch;
-use crate::{Change, Check, Discover, Event, Finding, Means, Pair, Row, Word};
+use crate::{Change, Check, Discover, Event, Finding, Means, Pair, ReplicaWord, Row, Word};
 
 impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
     /// The writer hostgroup of the pair or cluster in which a server may be or is that the operator
@@ -190,24 +190,16 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.swap_with(server, watch.as_mut());
         for writer in &writers {
             let forget_after = self.discovering(*writer).map(|(_, discover)| discover.forget_after);
+            let told = match &word {
+                Some(Word::Replicas(word)) if !is_no_news => Some(self.without_named(word.clone())),
+                _ => None,
+            };
             if let Some((family, forget_after)) = self.families.get_mut(writer).zip(forget_after)
                 && !is_no_news
             {
-                match &word {
-                    Some(Word::Replicas(word)) => {
-                        let mut word = word.clone();
-                        for follower in &mut word.followers {
-                            // One that the operator has named anywhere is where he wants it.
-                            let rows = &self.rows;
-                            let is_named = |at: &E| {
-                                let rows = rows.get(at).into_iter().flatten();
-                                rows.min().is_some_and(|row| *row < self.configured)
-                            };
-                            follower.servers.retain(|at| !is_named(at));
-                        }
-                        family.hear(server, word, forget_after, now);
-                    }
-                    _ => family.miss(server),
+                match told {
+                    Some(word) => family.hear(server, word, forget_after, now),
+                    None => family.miss(server),
                 }
             }
             self.settle(*writer, now);
@@ -232,6 +224,19 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             _ => 2,
         });
         all
+    }
+
+    /// The followers that a server has named, without those that the operator has named anywhere:
+    /// these are where the configuration has them.
+    fn without_named(&self, mut word: ReplicaWord<E>) -> ReplicaWord<E> {
+        let is_named = |at: &E| {
+            let rows = self.rows.get(at).into_iter().flatten();
+            rows.min().is_some_and(|row| *row < self.configured)
+        };
+        for follower in &mut word.followers {
+            follower.servers.retain(|at| !is_named(at));
+        }
+        word
     }
 
     fn swap_with(&mut self, server: &E, other: Option<&mut Watch>) {

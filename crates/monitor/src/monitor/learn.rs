@@ -22,46 +22,14 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         let settings = &self.plan.settings;
         let Some(watch) = self.watches.get_mut(server) else { return String::new() };
         let (was_returning, did_write) = (watch.returning, watch.writes());
-        let mut cause = match finding {
-            Finding::Well(Told::ReadOnly(read_only)) => format!("read_only={}", u8::from(read_only)),
-            Finding::Well(Told::Lag(Lag::Behind(lag))) => format!("a lag of {} s", lag.as_secs()),
-            Finding::Well(Told::Lag(Lag::Unknown)) => "a lag that the replica does not know".to_owned(),
-            Finding::Well(Told::Lag(Lag::NoReplica)) => "it is no replica".to_owned(),
-            Finding::Well(Told::Alive) => "it answers".to_owned(),
-            Finding::Refused => format!("it answers: {why}"),
-            Finding::TimedOut | Finding::Unreachable | Finding::Void => why.to_owned(),
+        let ping_failures = settings.ping_failures.max(1);
+        let read_only_timeouts = settings.read_only_timeouts.max(1);
+        let cause = match check {
+            Check::Ping if finding.is_miss() => watch.miss_ping(ping_failures, why),
+            Check::ReadOnly => watch.learn_read_only(finding, read_only_timeouts),
+            _ => None,
         };
-        if check == Check::Ping && finding.is_miss() {
-            watch.missed = watch.missed.saturating_add(1);
-            watch.returning = false;
-            if watch.missed >= settings.ping_failures.max(1) {
-                watch.down = true;
-                cause = format!("{} pings in a row missed: {why}", watch.missed);
-            }
-        }
-        if check == Check::ReadOnly {
-            match finding {
-                Finding::Well(Told::ReadOnly(read_only)) => {
-                    (watch.read_only, watch.is_assumed) = (Some(read_only), false);
-                    watch.read_only_timeouts = 0;
-                }
-                Finding::TimedOut => {
-                    watch.read_only_timeouts = watch.read_only_timeouts.saturating_add(1);
-                    if watch.read_only_timeouts >= settings.read_only_timeouts.max(1) {
-                        (watch.read_only, watch.is_assumed) = (Some(true), true);
-                        // Nothing more is waited for: it answers, if not to this.
-                        if watch.returning {
-                            (watch.down, watch.returning) = (false, false);
-                        }
-                        let times = watch.read_only_timeouts;
-                        cause =
-                            format!("{times} read_only checks in a row timed out: it counts as read-only");
-                    }
-                }
-                Finding::Void => {}
-                _ => watch.read_only_timeouts = 0,
-            }
-        }
+        let cause = cause.unwrap_or_else(|| words_for(finding, why));
         // Whether it writes is known of a server that comes back before anybody gets it. One that
         // refuses a login never says it; one that refuses a statement lacks a privilege for that.
         let refuses_login = finding == Finding::Refused && matches!(check, Check::Ping | Check::Connect);
@@ -129,5 +97,59 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             let lagging: &mut Lagging = watch.lags.entry(hostgroup).or_default();
             lagging.see(lag, max, when_unknown, enough);
         }
+    }
+}
+
+impl Watch {
+    /// A ping was missed. What follows in words, if it was the last of so many.
+    fn miss_ping(&mut self, enough: u32, why: &str) -> Option<String> {
+        self.missed = self.missed.saturating_add(1);
+        self.returning = false;
+        if self.missed < enough {
+            return None;
+        }
+        self.down = true;
+        Some(format!("{} pings in a row missed: {why}", self.missed))
+    }
+
+    /// Takes note of whether the server is read-only. What follows in words, if so many checks in a
+    /// row have timed out.
+    fn learn_read_only(&mut self, finding: Finding, enough: u32) -> Option<String> {
+        match finding {
+            Finding::Well(Told::ReadOnly(read_only)) => {
+                (self.read_only, self.is_assumed) = (Some(read_only), false);
+                self.read_only_timeouts = 0;
+            }
+            Finding::TimedOut => {
+                self.read_only_timeouts = self.read_only_timeouts.saturating_add(1);
+                let times = self.read_only_timeouts;
+                if times >= enough {
+                    (self.read_only, self.is_assumed) = (Some(true), true);
+                    // Nothing more is waited for: it answers, if not to this.
+                    if self.returning {
+                        (self.down, self.returning) = (false, false);
+                    }
+                    return Some(format!(
+                        "{times} read_only checks in a row timed out: it counts as read-only"
+                    ));
+                }
+            }
+            Finding::Void => {}
+            _ => self.read_only_timeouts = 0,
+        }
+        None
+    }
+}
+
+/// What was found, in words.
+fn words_for(finding: Finding, why: &str) -> String {
+    match finding {
+        Finding::Well(Told::ReadOnly(read_only)) => format!("read_only={}", u8::from(read_only)),
+        Finding::Well(Told::Lag(Lag::Behind(lag))) => format!("a lag of {} s", lag.as_secs()),
+        Finding::Well(Told::Lag(Lag::Unknown)) => "a lag that the replica does not know".to_owned(),
+        Finding::Well(Told::Lag(Lag::NoReplica)) => "it is no replica".to_owned(),
+        Finding::Well(Told::Alive) => "it answers".to_owned(),
+        Finding::Refused => format!("it answers: {why}"),
+        Finding::TimedOut | Finding::Unreachable | Finding::Void => why.to_owned(),
     }
 }
