@@ -44,7 +44,7 @@ pub use answer::{AdminError, Answer, Cell};
 pub use boot::{BootError, Booted, Claim, Imported, Start, boot, import, saved_in};
 pub use engine::{Asked, Engine};
 pub use layers::{Module, Move};
-pub use plane::{AdminDid, AdminEvent, CheckKind, DataPlane, Explained, NotApplied, Order, Question};
+pub use plane::{AdminDid, AdminEvent, Check, DataPlane, Explained, NotApplied, Order, Question};
 pub use port::Port;
 pub use server::Clients;
 pub use store::{Store, StoreError};

@@ -2,7 +2,6 @@
 //! and to read its counters. All calls come from the thread that owns SQLite and may block for
 //! milliseconds, never for a client; only health checks ask from elsewhere.
 
-mod checks;
 mod wishes;
 
 use std::sync::Arc;
@@ -15,8 +14,8 @@ use observe::rows::{
 };
 use rustls::ServerConfig;
 
-pub use self::checks::CheckKind;
 pub use self::wishes::{AdminDid, AdminEvent, Explained, NotApplied, Order, Question};
+pub use monitor::Check;
 
 /// The running proxy, as the admin port sees it.
 pub trait DataPlane: Send + Sync + 'static {
@@ -62,7 +61,7 @@ pub trait DataPlane: Send + Sync + 'static {
     }
 
     /// What came of the checks of servers of this kind, the oldest first.
-    fn checks(&self, _kind: CheckKind) -> Vec<CheckStats> {
+    fn checks(&self, _kind: Check) -> Vec<CheckStats> {
         Vec::new()
     }
 

@@ -15,3 +15,9 @@ pub mod limits;
 pub mod log_limit;
 pub mod rows;
 pub mod running;
+
+/// Whole microseconds; a time that is too long is the longest.
+pub const fn micros(time: std::time::Duration) -> u64 {
+    // Without the division of 128 bits of `as_micros`: it is counted for each statement.
+    time.as_secs().saturating_mul(1_000_000).saturating_add(time.subsec_micros() as u64)
+}

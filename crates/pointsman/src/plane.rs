@@ -1,16 +1,17 @@
 //! The running proxy as the admin port sees it.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use admin::{AdminDid, AdminEvent, CheckKind, DataPlane, Explained, NotApplied, Order, Question};
+use admin::{AdminDid, AdminEvent, Check, DataPlane, Explained, NotApplied, Order, Question};
 use config::{Config, RowProblem};
+use observe::micros;
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
     ErrorStats, FreeConnection, GtidStats, InjectionStats, MemberStats, ServerEvent, ServerStats,
     SessionStats, StatementStats, UserConnections,
 };
-use proxy::{ApplyError, Assumed, AuditEvent, AuditRecord, Check, Port, Remote, rule_problem};
+use proxy::{ApplyError, Assumed, AuditEvent, AuditRecord, Port, Remote, rule_problem};
 use rustls::ServerConfig;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -129,16 +130,8 @@ impl DataPlane for Plane {
         Some(self.remote.members())
     }
 
-    fn checks(&self, kind: CheckKind) -> Vec<CheckStats> {
-        self.remote.checks(match kind {
-            CheckKind::Connect => Check::Connect,
-            CheckKind::Ping => Check::Ping,
-            CheckKind::ReadOnly => Check::ReadOnly,
-            CheckKind::ReplicationLag => Check::Lag,
-            CheckKind::GroupReplication => Check::Group,
-            CheckKind::Galera => Check::Galera,
-            CheckKind::Aurora => Check::Aurora,
-        })
+    fn checks(&self, check: Check) -> Vec<CheckStats> {
+        self.remote.checks(check)
     }
 
     fn aurora_checks(&self) -> Vec<AuroraCheckStats> {
@@ -229,9 +222,4 @@ fn audited(admin: &AdminEvent) -> AuditRecord {
         lifetime_us: (admin.did == AdminDid::Leave).then(|| micros(admin.age)),
         ..AuditRecord::of(event, micros(now), admin.id)
     }
-}
-
-/// A time in microseconds; one that is too long is the longest.
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

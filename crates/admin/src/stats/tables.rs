@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use observe::micros;
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, CommandCounts, Detail, ErrorStats,
     FreeConnection, GtidStats, InjectionStats, ServerEvent, ServerStats, SessionStats, UserConnections,
 };
 use rusqlite::types::Value;
 
-use crate::plane::{CheckKind, DataPlane};
+use crate::plane::{Check, DataPlane};
 use crate::store::from_unix_time;
 
 /// A row of any of them.
@@ -118,14 +119,14 @@ fn pairs(values: Vec<(&'static str, u64)>) -> Vec<Row> {
 }
 
 /// The tables of `monitor` that have something in them, and what was checked.
-pub(super) const CHECKS: [(&str, CheckKind); 7] = [
-    ("mysql_server_connect_log", CheckKind::Connect),
-    ("mysql_server_ping_log", CheckKind::Ping),
-    ("mysql_server_read_only_log", CheckKind::ReadOnly),
-    ("mysql_server_replication_lag_log", CheckKind::ReplicationLag),
-    ("mysql_server_group_replication_log", CheckKind::GroupReplication),
-    ("mysql_server_galera_log", CheckKind::Galera),
-    ("mysql_server_aws_aurora_log", CheckKind::Aurora),
+pub(super) const CHECKS: [(&str, Check); 7] = [
+    ("mysql_server_connect_log", Check::Connect),
+    ("mysql_server_ping_log", Check::Ping),
+    ("mysql_server_read_only_log", Check::ReadOnly),
+    ("mysql_server_replication_lag_log", Check::Lag),
+    ("mysql_server_group_replication_log", Check::Group),
+    ("mysql_server_galera_log", Check::Galera),
+    ("mysql_server_aws_aurora_log", Check::Aurora),
 ];
 
 /// The table with the numbers of checks of Aurora clusters.
@@ -153,33 +154,28 @@ fn moment(unix_us: u64) -> String {
     from_unix_time((unix_us / 1_000_000).cast_signed())
 }
 
-/// A time in microseconds; one that is too long is the longest.
-pub(super) fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
-}
-
-/// The same in milliseconds.
+/// A time in milliseconds; one that is too long is the longest.
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A row of one of them.
-pub(super) fn check_result(kind: CheckKind, result: CheckStats) -> Row {
+pub(super) fn check_result(kind: Check, result: CheckStats) -> Row {
     let CheckStats { host, port, start_us, took_us, value, details, error } = result;
     let mut row = vec![text(host), number(port.into()), number(start_us), number(took_us)];
     match kind {
-        CheckKind::Connect | CheckKind::Ping => {}
-        CheckKind::ReadOnly | CheckKind::ReplicationLag => {
+        Check::Connect | Check::Ping | Check::Replicas | Check::Rds => {}
+        Check::ReadOnly | Check::Lag => {
             row.push(value.map_or(Value::Null, Value::Integer));
         }
-        CheckKind::GroupReplication if details.is_empty() => {
+        Check::Group if details.is_empty() => {
             row.extend([text("NO"), text("YES"), Value::Integer(0)]);
         }
-        CheckKind::Galera if details.is_empty() => {
+        Check::Galera if details.is_empty() => {
             let no = || text("NO");
             row.extend([no(), text("YES"), Value::Integer(0), Value::Integer(0), no(), no(), no(), no()]);
         }
-        CheckKind::Aurora => {
+        Check::Aurora => {
             row.push(optional(error));
             let nobody =
                 [text(""), Value::Null, Value::Null, Value::Integer(0), Value::Integer(0), Value::Integer(0)];
@@ -188,7 +184,7 @@ pub(super) fn check_result(kind: CheckKind, result: CheckStats) -> Row {
             row.extend(nobody.into_iter().filter(|_| is_empty));
             return row;
         }
-        CheckKind::GroupReplication | CheckKind::Galera => row.extend(details.into_iter().map(detail)),
+        Check::Group | Check::Galera => row.extend(details.into_iter().map(detail)),
     }
     row.push(optional(error));
     row

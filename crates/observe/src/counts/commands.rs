@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
+use crate::micros;
 use crate::rows::CommandCounts;
 use sql::StatementKind;
 
@@ -38,7 +39,7 @@ fn add(cell: &Cell<u64>, n: u64) {
 impl Commands {
     /// Counts a statement that took `time`.
     pub fn note(&self, kind: StatementKind, time: Duration) {
-        let us = time.as_secs().saturating_mul(1_000_000).saturating_add(time.subsec_micros().into());
+        let us = micros(time);
         let Some(cells) = self.0.get(kind.command() as usize) else { return };
         add(&cells.count, 1);
         add(&cells.total_us, us);

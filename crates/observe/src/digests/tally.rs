@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::times::Times;
+use crate::micros;
 
 /// What is known of an execution when it is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -109,11 +110,6 @@ impl Tally {
             shown.map(|us| us.clamp(self.min_us, self.max_us))
         })
     }
-}
-
-/// Whole microseconds.
-fn micros(time: Duration) -> u64 {
-    time.as_secs().saturating_mul(1_000_000).saturating_add(u64::from(time.subsec_micros()))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use observe::rows::ServerStats;
 
 use self::Kind::{Counter, Gauge};
-use crate::stats::tables::micros;
+use observe::micros;
 
 /// What a metric may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
