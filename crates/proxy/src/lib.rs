@@ -4,6 +4,9 @@
 //! A [`Proxy`] is started from a [`config::Config`] and runs on its own threads until it is told to
 //! drain. The file `ARCHITECTURE.md` follows a query through the modules.
 
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
 mod alike;
 mod arrival;
 mod audit;

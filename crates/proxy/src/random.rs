@@ -9,6 +9,7 @@ use wire::auth::NONCE_LEN;
 pub(crate) fn fill(bytes: &mut [u8]) {
     // Straight from the kernel: AWS-LC's generator takes a tenth of a second to gather entropy of
     // its own when it is first used, which is most of the time from start to serving.
+    #[expect(clippy::expect_used, reason = "without random bytes no login is safe")]
     getrandom::fill(bytes).expect("the kernel's random generator works");
 }
 

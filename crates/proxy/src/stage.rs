@@ -3,6 +3,8 @@
 //! To be used inside a `tokio::runtime::LocalRuntime` or `LocalSet`, best with paused time: then
 //! every deadline is exact and nothing waits for real.
 
+#![expect(clippy::panic, reason = "a harness of tests: what is wrong in a script ends it")]
+
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;

@@ -20,11 +20,18 @@ use observe::rows::{AuroraCheckStats, AuroraFailover, CheckStats, Detail, Server
 /// What was found.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
-    checks: [Mutex<VecDeque<Entry>>; Check::ALL.len()],
-    counts: [[AtomicU64; 2]; Check::ALL.len()],
+    checks: [Checked; Check::ALL.len()],
     events: Mutex<VecDeque<ServerEvent>>,
     aurora: Mutex<AuroraRecords>,
     complaints: Mutex<Complaints>,
+}
+
+/// What came of the checks of one kind.
+#[derive(Debug, Default)]
+struct Checked {
+    entries: Mutex<VecDeque<Entry>>,
+    well: AtomicU64,
+    failed: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -42,22 +49,26 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn index(check: Check) -> usize {
-    Check::ALL.iter().position(|other| *other == check).unwrap_or(0)
-}
-
 impl Records {
+    fn of(&self, check: Check) -> &Checked {
+        let [first, ..] = &self.checks;
+        let mut all = Check::ALL.iter().zip(&self.checks);
+        all.find(|(other, _)| **other == check).map_or(first, |(_, checked)| checked)
+    }
+
     /// Keeps the result of a check for `history`.
     pub(super) fn note(&self, check: Check, server: &Endpoint, outcome: &Outcome, history: Duration) {
+        let checked = self.of(check);
         let well = outcome.error.is_none();
-        self.counts[index(check)][usize::from(!well)].fetch_add(1, Ordering::Relaxed);
+        let count = if well { &checked.well } else { &checked.failed };
+        count.fetch_add(1, Ordering::Relaxed);
         self.complain(check, server, outcome);
         if check.is_of_family() {
             // No table shows them.
             return;
         }
         let took_us = u64::try_from(outcome.took.as_micros()).unwrap_or(u64::MAX);
-        let mut entries = lock(&self.checks[index(check)]);
+        let mut entries = lock(&checked.entries);
         let oldest = outcome.start_us.saturating_sub(u64::try_from(history.as_micros()).unwrap_or(u64::MAX));
         let mut rows = outcome.word.as_ref().map(details).unwrap_or_default();
         if rows.is_empty() {
@@ -155,7 +166,7 @@ impl Records {
                 error: entry.error.as_deref().map(str::to_owned),
             }
         };
-        lock(&self.checks[index(check)]).iter().map(row).collect()
+        lock(&self.of(check).entries).iter().map(row).collect()
     }
 
     /// Events, the oldest first.
@@ -165,6 +176,7 @@ impl Records {
 
     /// Checks that went well, and those that did not, by kind.
     pub(crate) fn counts(&self) -> [[u64; 2]; Check::ALL.len()] {
-        std::array::from_fn(|kind| std::array::from_fn(|of| self.counts[kind][of].load(Ordering::Relaxed)))
+        let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
+        self.checks.each_ref().map(|checked| [count(&checked.well), count(&checked.failed)])
     }
 }

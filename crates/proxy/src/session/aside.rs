@@ -139,11 +139,12 @@ impl Session {
             }
             return may_leave;
         }
-        let Some(at) = self.state.aside.iter().position(|aside| aside.link.hostgroup == hostgroup) else {
+        let mut idle = self.state.aside.iter().enumerate();
+        let Some((at, found)) = idle.find(|(_, one)| one.link.hostgroup == hostgroup) else {
             return true;
         };
         let (mut needs_it, last_id) = (false, self.state.last.results.last_id());
-        let ticket = self.state.aside[at].ticket;
+        let ticket = found.ticket;
         self.worker
             .upstream
             .kept

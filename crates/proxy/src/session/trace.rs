@@ -76,7 +76,9 @@ impl Trace {
 
     /// A part took so long, once more.
     pub(super) fn add(&self, part: Part, took: Duration) {
-        *self.0.borrow_mut().took[part as usize].get_or_insert_default() += took;
+        if let Some(sum) = self.0.borrow_mut().took.get_mut(part as usize) {
+            *sum.get_or_insert_default() += took;
+        }
     }
 
     /// The command is on its way to a server, since `now`.
@@ -143,8 +145,7 @@ impl Serialize for Times<'_> {
 impl Kept {
     /// `part` ends at `now`, if it has not ended before, and the next one begins.
     fn next(&mut self, part: Part, now: Instant) {
-        let took = &mut self.took[part as usize];
-        if let (None, Some(since)) = (*took, self.since) {
+        if let (Some(took @ None), Some(since)) = (self.took.get_mut(part as usize), self.since) {
             *took = Some(now.saturating_duration_since(since));
             self.since = Some(now);
         }
