@@ -215,7 +215,7 @@ impl Session {
             // Most are alone.
             if upload.answer != Answer::None && (next.is_some() || is_behind) {
                 let also = if is_behind { self.also(kind, payload) } else { Also::default() };
-                self.pipelined.push(Step { measured, also, statement: Sent::of(kind, &decided) });
+                self.pipelined.push(Step { measured, also, statement: Sent::of(kind, decided.plan) });
             }
             let Some(next) = next else { break upload };
             (kind, decided) = next;

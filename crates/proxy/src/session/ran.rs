@@ -1,11 +1,11 @@
 //! What the statements did that ran over a connection, as far as later ones may ask: pure.
 
+use route::StatementPlan;
 use sql::StatementKind;
 use sql::shape::Effects;
 use wire::command::Kind;
 use wire::reply::{End, Outcome};
 
-use super::decided::Decided;
 use crate::state::results::LastId;
 use crate::state::substitute::Counted;
 
@@ -35,15 +35,15 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// What was decided about is being sent, if it is a statement and no other command.
-    pub(super) fn of(kind: Kind, decided: &Decided) -> Option<Self> {
+    /// What is being sent, if it is a statement and no other command.
+    pub(super) fn of(kind: Kind, plan: StatementPlan) -> Option<Self> {
         let is_statement = matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute);
-        is_statement.then(|| Self::new(decided))
+        is_statement.then(|| Self::new(plan))
     }
 
-    const fn new(decided: &Decided) -> Self {
-        let tables = decided.plan.tables && !decided.plan.effects.intersects(UNKNOWN);
-        Self { statement: decided.plan.statement(), tables, effects: decided.plan.effects }
+    const fn new(plan: StatementPlan) -> Self {
+        let tables = plan.tables && !plan.effects.intersects(UNKNOWN);
+        Self { statement: plan.statement(), tables, effects: plan.effects }
     }
 }
 
@@ -73,12 +73,12 @@ impl Ran {
     }
 
     /// A statement is being sent.
-    pub(super) const fn note(&mut self, decided: &Decided, ahead: bool) {
+    pub(super) const fn note(&mut self, plan: StatementPlan, ahead: bool) {
         if !ahead {
-            self.work_at(Some(Sent::new(decided)));
+            self.work_at(Some(Sent::new(plan)));
         }
-        self.effects = self.effects.union(decided.plan.effects);
-        self.statements = self.statements.saturating_add(1 + decided.plan.several as u32);
+        self.effects = self.effects.union(plan.effects);
+        self.statements = self.statements.saturating_add(1 + plan.several as u32);
         self.is_ahead |= ahead;
     }
 

@@ -262,7 +262,7 @@ impl Session {
     /// Takes note of a command that is being sent to the backend.
     pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], is_whole: bool, decided: &mut Decided) {
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
-            self.state.last.ran.note(decided, !self.pipelined.is_empty());
+            self.state.last.ran.note(decided.plan, !self.pipelined.is_empty());
         }
         if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex) {
             self.state.note_multiplex(multiplex, decided);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use wire::reply::Outcome;
 
-use super::super::ran::Ran;
+use crate::session::ran::Ran;
 use crate::state::Results;
 use crate::state::substitute::{Counted, Unknown};
 

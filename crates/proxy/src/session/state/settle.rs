@@ -11,7 +11,7 @@ use wire::reply::{End, Outcome};
 use wire::{Capabilities, StatusFlags};
 
 use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
-use super::unjudged::{CODE, Calls, Unjudged, is_of_code};
+use super::unjudged::{CODE, Calls, Unjudged, Unseen, is_of_code};
 use super::{LastResults, LinkState, Past, SessionState, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
 use crate::session::decided::Decided;
@@ -365,6 +365,15 @@ impl SessionState {
         for mark in marks {
             self.pins.note(mark, self.link.hostgroup);
         }
+    }
+
+    /// A statement is on its way with tables of which this is all that is known.
+    pub(in crate::session) fn note_unseen(&mut self, unseen: Unseen) {
+        let calls = match unseen {
+            Unseen::Unknown(calls) => Some(calls),
+            Unseen::Known => None,
+        };
+        self.note_calling(vec![Mark::begin(Pin::Function)], calls);
     }
 
     /// Its server has told what was set.

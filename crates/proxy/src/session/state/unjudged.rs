@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use sql::Modes;
 use sql::routine::{Called, Kind, called};
 
-use super::SessionState;
 use crate::limits::{ROUTINES_MAX, TABLES_MAX};
 use crate::relations::Relation;
 use crate::routing::Reading;
@@ -133,17 +132,6 @@ impl Unjudged {
         let age = since.map(|since| now.saturating_duration_since(since)).unwrap_or_default();
         let routines = routines.into_iter().map(Code::Routine);
         (routines.chain(tables.into_iter().map(Code::Behind)).collect(), age)
-    }
-}
-
-impl SessionState {
-    /// A statement is on its way with tables of which this is all that is known.
-    pub(in crate::session) fn note_unseen(&mut self, unseen: Unseen) {
-        let calls = match unseen {
-            Unseen::Unknown(calls) => Some(calls),
-            Unseen::Known => None,
-        };
-        self.note_calling(vec![Mark::begin(Pin::Function)], calls);
     }
 }
 
