@@ -37,7 +37,6 @@ mod proxy;
 mod queueing;
 mod random;
 mod refusals;
-mod relations;
 mod remote;
 mod routing;
 
@@ -53,7 +52,7 @@ mod threads;
 mod tunnel;
 mod worker;
 
-use ::session::{addresses, door, error, limit, state, statement, texts, users};
+use ::session::{addresses, door, error, limit, relations, state, statement, texts, users};
 use net::{keys, names, relay, sock, throttle, tls};
 use observe::{counts, log_limit};
 

@@ -171,26 +171,9 @@ pub(crate) const MONITOR_LATE_MAX: Duration = Duration::from_millis(100);
 /// MariaDB allows, which then answers `COM_CHANGE_USER` with error 1047.
 pub(crate) const CHANGES_REFUSED_MAX: u8 = 3;
 
-/// Routines that a session has called, and that these call, of which its server is asked whether
-/// they leave anything. Who has called more is bound by them.
-pub(crate) const ROUTINES_MAX: usize = 16;
-
-/// Tables that a session has used, and that views and triggers behind them use, of which its server
-/// is asked whether they hide anything. Who has used more is bound by them.
-pub(crate) const TABLES_MAX: usize = 64;
-
 /// Views and triggers behind one name that are looked at: a table with more counts as one that
 /// hides something.
 pub(crate) const RELATION_ROWS_MAX: usize = 64;
-
-/// Tables of which a worker knows what is behind them. With one more it forgets all.
-pub(crate) const RELATIONS_MAX: usize = 4096;
-
-/// Statements of which a worker knows that nothing is behind their tables.
-pub(crate) const SEEN_THROUGH_MAX: usize = 1024;
-
-/// Seconds after which servers are asked again what is behind a table.
-pub(crate) const RELATION_AGE_MAX_S: u64 = 300;
 
 /// Bytes of a routine's definition that is looked through.
 pub(crate) const ROUTINE_BYTES_MAX: usize = 16 << 10;

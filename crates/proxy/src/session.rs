@@ -84,7 +84,6 @@ mod parts;
 mod pipelined;
 mod prepare;
 mod processes;
-mod ran;
 mod relations;
 mod renew;
 mod ride;
@@ -97,7 +96,6 @@ mod switch;
 mod tell;
 mod told;
 mod trace;
-mod unanswered;
 mod warnings;
 mod without_writer;
 

@@ -40,3 +40,20 @@ pub const VOUCHED_SCHEMAS_MAX: usize = 256;
 /// Decoys that answer for users who do not exist: enough that their kinds are mixed as those of
 /// real users are, few enough that 50,000 users are loaded at once.
 pub const DECOYS_MAX: usize = 256;
+
+/// Routines that a session has called, and that these call, of which its server is asked whether
+/// they leave anything. Who has called more is bound by them.
+pub const ROUTINES_MAX: usize = 16;
+
+/// Tables that a session has used, and that views and triggers behind them use, of which its server
+/// is asked whether they hide anything. Who has used more is bound by them.
+pub const TABLES_MAX: usize = 64;
+
+/// Seconds after which servers are asked again what is behind a table.
+pub const RELATION_AGE_MAX_S: u64 = 300;
+
+/// Tables of which a worker knows what is behind them. With one more it forgets all.
+pub const RELATIONS_MAX: usize = 4096;
+
+/// Statements of which a worker knows that nothing is behind their tables.
+pub const SEEN_THROUGH_MAX: usize = 1024;

@@ -2,12 +2,12 @@
 //! another session may get them, and taken back with the next command if they are still there.
 
 use super::Session;
-use super::ran::Ran;
 use super::state::{Aside, LinkState, Other};
 use crate::backend::{Backend, part};
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
 use crate::state::substitute::Unknown;
+use session::ran::Ran;
 
 impl Session {
     /// The session waits for its client: what is not bound to it may be used by others.

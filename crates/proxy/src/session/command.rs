@@ -16,7 +16,6 @@ use super::execute::{ID, opens_cursor};
 use super::ids::Look;
 use super::lost::is_about_transactions;
 use super::pipelined::Step;
-use super::ran::Sent;
 use super::route::names_statement;
 use super::state::Past;
 use crate::ending::Ending;
@@ -25,6 +24,7 @@ use crate::invariant::{broken, in_use_mut};
 use crate::limits::FILLS_PER_TURN;
 use crate::routing::plan::may_begin_with_load;
 use observe::running::{Also, Paused};
+use session::ran::Sent;
 
 /// The command byte of `COM_STMT_EXECUTE`.
 const EXECUTE: u8 = Kind::StmtExecute as u8;

@@ -8,11 +8,11 @@ use route::{Answer, Multiplex, Route, StatementPlan, Target};
 use sql::StatementKind;
 use sql::shape::Effects;
 
-use super::state::change::Change;
 use super::state::prepared::Preparing;
-use super::unanswered::NOT_HARMLESS;
 use crate::error::ClientError;
 use crate::routing::{Orders, Screened};
+use session::change::Change;
+use session::unanswered::NOT_HARMLESS;
 
 /// What was decided about a command. It is moved a few times for each: what is rare is boxed.
 #[derive(Debug, Clone)]

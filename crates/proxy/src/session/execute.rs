@@ -8,9 +8,10 @@ use wire::{Capabilities, Codec as _};
 use super::Session;
 use super::decided::Decided;
 use super::route::names_statement;
-use super::state::{change::Change, prepared::Prepared};
+use super::state::prepared::Prepared;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use session::change::Change;
 
 /// Where the number of the statement is in a command's payload.
 pub(super) const ID: std::ops::Range<usize> = STATEMENT_ID;

@@ -14,7 +14,6 @@ use tokio::time::Instant;
 use super::again::Refused;
 use super::decided::Decided;
 use super::ride::Batched;
-use super::state::change::Change;
 use crate::backend::{self, Ahead, InLine};
 use crate::fresh::Wanted;
 use crate::limit::Place;
@@ -22,6 +21,7 @@ use crate::limits::FLIGHTS_KEPT_MAX;
 use crate::taps::Taps;
 use crate::taps::listing::Absent;
 use observe::running::Paused;
+use session::change::Change;
 
 /// The state of a command from when it is read until the client has its reply.
 #[derive(Debug)]

@@ -14,9 +14,7 @@ use wire::{Capabilities, StatusFlags};
 use super::Session;
 use super::execute::{ID, id};
 use super::last_words::error_text;
-use super::ran::Ran;
 use super::state::{Loss, SessionState};
-use super::unanswered::{Sent, Unanswered};
 use crate::backend::query;
 use crate::client::login::ok;
 use crate::control::Control;
@@ -26,6 +24,8 @@ use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::sock::Input;
 use crate::taps::errors::INTERRUPTED;
+use session::ran::Ran;
+use session::unanswered::{Sent, Unanswered};
 
 impl Session {
     /// Between two commands: the server of the connection in use has closed it, or says something

@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use wire::reply::Answer;
 
 use super::Session;
-use super::ran::Sent;
 use crate::backend::Expected;
 use crate::limits::PIPELINE_MAX;
 use observe::running::{Also, Measured};
+use session::ran::Sent;
 
 /// A command that was sent, as far as its reply is concerned.
 #[derive(Debug, Clone)]

@@ -9,8 +9,6 @@ use wire::reply::Answer;
 use super::Session;
 use super::decided::Decided;
 use super::execute::{ID, keeps_definitions};
-use super::state::change::Change;
-use super::state::prepared::definitions::Definitions;
 use super::state::prepared::{Came, Prepared};
 use super::stop::Stop;
 use crate::backend::{InternalQuery, Known, Reply};
@@ -20,6 +18,8 @@ use crate::invariant::broken;
 use crate::state::substitute::with_numbers;
 use crate::state::typed::Typed;
 use crate::state::{Mark, Pin};
+use session::change::Change;
+use session::definitions::Definitions;
 
 /// Why a statement could not be prepared at a server.
 pub(super) enum NotPrepared {

@@ -13,7 +13,6 @@ use wire::reply::{End, Event, Outcome};
 
 use super::Session;
 use super::again::Refused;
-use super::ran::Ran;
 use super::route::NEEDS_LAST_ID;
 use super::segments::{At, Part};
 use crate::backend::{Candidate, Run};
@@ -21,6 +20,7 @@ use crate::counts::Counter;
 use crate::limits::TRAVELS_BYTES_MAX;
 use crate::state::{Mark, Pin};
 use crate::taps::withhold::Withhold;
+use session::ran::Ran;
 
 /// What nobody does together with others, though it may be done twice.
 const STAYS_ALONE: Effects = NEEDS_LAST_ID.union(Effects::COUNTS_ROWS);

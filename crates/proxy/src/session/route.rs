@@ -14,7 +14,6 @@ use super::Session;
 use super::backlog::len_of_cut;
 use super::decided::{Decided, Next};
 use super::execute::keeps_definitions;
-use super::state::change::Change;
 use super::state::prepared::{NO_MODES, Preparing};
 use super::state::{Loss, Past, SessionState};
 use super::trace::Trace;
@@ -25,6 +24,7 @@ use crate::state::Pin;
 use crate::statement::kill::PreparedKill;
 use crate::users::Options;
 use crate::worker::Worker;
+use session::change::Change;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
 const ACCESS_MODE: &[u8] = b"access_mode";

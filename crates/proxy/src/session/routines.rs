@@ -14,12 +14,13 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::relations;
-use super::state::unjudged::{CODE, Code, Routine, Unjudged};
 use crate::backend::Reply;
 use crate::ending::Ending;
-use crate::limits::{ROUTINE_BYTES_MAX, ROUTINES_MAX, TABLES_MAX};
+use crate::limits::ROUTINE_BYTES_MAX;
 use crate::relations::{Behind, Relation};
 use crate::state::Mark;
+use session::limits::{ROUTINES_MAX, TABLES_MAX};
+use session::unjudged::{CODE, Code, Routine, Unjudged};
 
 /// How long a routine has to be what it is. Servers tell to the second when it was altered, in the
 /// time of the session, which may leap by an hour, and a replica tells when it was altered at its

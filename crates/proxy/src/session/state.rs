@@ -6,16 +6,13 @@
 //! again at a server that does not know it yet ([`Settings`]); what cannot be said again keeps the
 //! session where it is.
 //!
-//! - [`change`](mod@change): what a statement changes for those behind it; [`settle`]: whether it
-//!   has; [`last`]: what later ones may ask about it;
+//! - [`settle`]: whether what a statement [changes](session::change) for those behind it has
+//!   happened;
 //! - [`prepared`]: prepared statements; [`said`]: settings as commands.
 
-pub(super) mod change;
-mod last;
 pub(super) mod prepared;
 mod said;
 pub(super) mod settle;
-pub(super) mod unjudged;
 
 use std::num::NonZeroU64;
 use std::rc::Rc;
@@ -41,11 +38,11 @@ use session::identity::Identity;
 use super::decided::{Decided, Next, Reply};
 use super::kept_error::Errors;
 use super::trace::Trace;
-use change::{At, Change};
-pub(super) use last::LastResults;
+use ::session::change::{At, Change};
+pub(super) use ::session::last::LastResults;
+use ::session::unjudged::{Calls, Unjudged, is_of_code};
 use prepared::Registry;
 pub(super) use said::Said;
-use unjudged::{Calls, Unjudged, is_of_code};
 
 /// Character sets of which the second byte of a character may be a quote or a backslash.
 const TWO_BYTE_QUOTES: [&str; 5] = ["big5", "cp932", "gb18030", "gbk", "sjis"];

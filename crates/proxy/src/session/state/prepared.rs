@@ -4,8 +4,6 @@
 //! statement has that number already, it gets one that servers do not give. At other servers the
 //! proxy prepares a statement when an execution of it goes there.
 
-pub(in crate::session) mod definitions;
-mod sites;
 mod statement;
 
 use std::collections::{HashMap, VecDeque};
@@ -17,8 +15,8 @@ use sql::shape::Effects;
 use wire::command::LAST_STATEMENT;
 use wire::reply;
 
-use definitions::Definitions;
-use sites::Sites;
+use session::definitions::Definitions;
+use session::sites::Sites;
 pub(in crate::session) use statement::{Came, Prepared};
 
 use super::Change;

@@ -10,16 +10,16 @@ use sql::{Dialect, StatementKind};
 use wire::reply::{End, Outcome};
 use wire::{Capabilities, StatusFlags};
 
-use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
-use super::unjudged::{CODE, Calls, Unjudged, Unseen, is_of_code};
 use super::{LastResults, LinkState, Past, SessionState, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
 use crate::session::decided::Decided;
-use crate::session::ran::Ran;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
 use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
+use session::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use session::identity::Identity;
+use session::ran::Ran;
+use session::unjudged::{CODE, Calls, Unjudged, Unseen, is_of_code};
 
 /// A statement is none; of one that runs stored code this may be said of what that has run.
 const ER_PARSE_ERROR: u16 = 1064;

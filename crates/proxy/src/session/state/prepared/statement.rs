@@ -6,11 +6,11 @@ use wire::command::ExecuteParams;
 use wire::{Capabilities, reply};
 
 use super::Preparing;
-use super::definitions::Definitions;
-use super::sites::Freedom;
 use crate::backend::Origin;
 use crate::ledger::{Entry, Opened};
 use crate::state::typed::{Type, Typed};
+use session::definitions::Definitions;
+use session::sites::Freedom;
 
 /// A prepared statement.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// An answer to a `COM_STMT_PREPARE`, as it comes.
 #[derive(Debug, Clone)]
-pub(in crate::session) struct Definitions {
+pub struct Definitions {
     /// Bytes of the packet's header that have come, and the length that they say.
     header: usize,
     len: usize,
@@ -45,7 +45,7 @@ impl Default for Definitions {
 
 impl Definitions {
     /// The next bytes of the answer.
-    pub(in crate::session) fn read(&mut self, bytes: &[u8]) {
+    pub fn read(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if self.header < HEADER_LEN {
                 self.read_header(*byte);
@@ -84,14 +84,14 @@ impl Definitions {
     }
 
     /// What a whole answer says.
-    pub(in crate::session) fn of(answer: &[u8]) -> u64 {
+    pub fn of(answer: &[u8]) -> u64 {
         let mut definitions = Self::default();
         definitions.read(answer);
         definitions.finish()
     }
 
     /// All of the answer has come.
-    pub(in crate::session) const fn finish(&self) -> u64 {
+    pub const fn finish(&self) -> u64 {
         self.hash
     }
 }

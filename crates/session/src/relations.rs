@@ -14,14 +14,16 @@ use crate::limits::{RELATION_AGE_MAX_S, RELATIONS_MAX, SEEN_THROUGH_MAX};
 
 /// A table or a view.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Relation {
-    pub(crate) schema: String,
-    pub(crate) name: String,
+pub struct Relation {
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
 }
 
 /// What is behind a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Behind {
+pub enum Behind {
     /// Nothing that outlives a statement, as far as the user may see.
     Nothing,
     /// Something does, or may.
@@ -30,14 +32,16 @@ pub(crate) enum Behind {
 
 /// For whom something is known: users see what they may, and hostgroups have tables of their own.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Whose<'a> {
-    pub(crate) caller: &'a Caller,
-    pub(crate) hostgroup: u32,
+pub struct Whose<'a> {
+    /// The user, the schema and the listener.
+    pub caller: &'a Caller,
+    /// The hostgroup.
+    pub hostgroup: u32,
 }
 
 /// What one worker knows.
 #[derive(Debug)]
-pub(crate) struct Relations {
+pub struct Relations {
     /// By the hash of whose they are and what they are called; until this second of Unix time.
     known: RefCell<HashMap<u64, (Behind, u64)>>,
     /// Statements with nothing behind their tables, at the places that their hashes have.
@@ -64,7 +68,7 @@ impl Default for Relations {
 
 impl Relations {
     /// Forgets everything if definitions have changed, of which this is the number in this second.
-    pub(crate) fn refresh(&self, version: u64, now: u64) {
+    pub fn refresh(&self, version: u64, now: u64) {
         if self.version.replace(version) != version {
             self.since.set(now);
             self.known.borrow_mut().clear();
@@ -73,20 +77,14 @@ impl Relations {
     }
 
     /// Whether nothing is behind the tables of statements with this digest.
-    pub(crate) fn sees_through(&self, whose: Whose<'_>, digest: u64, now: u64) -> bool {
+    pub fn sees_through(&self, whose: Whose<'_>, digest: u64, now: u64) -> bool {
         let key = key_of(whose, digest);
         self.seen_through.borrow().get(place(key)).is_some_and(|(known, until)| *known == key && now < *until)
     }
 
     /// Whether nothing is behind all these names. If so, that is known from now on of statements
     /// with this digest, where it tells which tables they have.
-    pub(crate) fn are_harmless(
-        &self,
-        whose: Whose<'_>,
-        all: &[Relation],
-        digest: Option<u64>,
-        now: u64,
-    ) -> bool {
+    pub fn are_harmless(&self, whose: Whose<'_>, all: &[Relation], digest: Option<u64>, now: u64) -> bool {
         let mut until = self.until(now);
         for relation in all {
             match self.entry(whose, relation, now) {
@@ -104,7 +102,7 @@ impl Relations {
     }
 
     /// What is behind this name, if that is known.
-    pub(crate) fn behind(&self, whose: Whose<'_>, relation: &Relation, now: u64) -> Option<Behind> {
+    pub fn behind(&self, whose: Whose<'_>, relation: &Relation, now: u64) -> Option<Behind> {
         self.entry(whose, relation, now).map(|(behind, _)| behind)
     }
 
@@ -113,7 +111,7 @@ impl Relations {
     }
 
     /// Takes note of what is behind this name.
-    pub(crate) fn note(&self, whose: Whose<'_>, relation: &Relation, behind: Behind, now: u64) {
+    pub fn note(&self, whose: Whose<'_>, relation: &Relation, behind: Behind, now: u64) {
         let mut known = self.known.borrow_mut();
         if known.len() >= RELATIONS_MAX {
             known.clear();

@@ -27,16 +27,18 @@ const fn diagnoses(effects: Effects) -> bool {
 
 /// A statement, as far as its own answer is concerned.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sent {
-    pub(super) statement: Option<StatementKind>,
+pub struct Sent {
+    /// What kind of statement it is.
+    pub statement: Option<StatementKind>,
     /// Whether it reads or writes tables for certain.
-    pub(super) tables: bool,
-    pub(super) effects: Effects,
+    pub tables: bool,
+    /// What it may do.
+    pub effects: Effects,
 }
 
 impl Sent {
     /// What is being sent, if it is a statement and no other command.
-    pub(super) fn of(kind: Kind, plan: StatementPlan) -> Option<Self> {
+    pub fn of(kind: Kind, plan: StatementPlan) -> Option<Self> {
         let is_statement = matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute);
         is_statement.then(|| Self::new(plan))
     }
@@ -49,31 +51,33 @@ impl Sent {
 
 /// What the statements did that ran since the connection was taken.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Ran {
-    pub(super) effects: Effects,
+pub struct Ran {
+    /// What all of them may do, together.
+    pub effects: Effects,
     /// The one that is answered next, or was answered last.
-    pub(super) sent: Sent,
+    pub sent: Sent,
     /// How many there were, each of several in one text.
-    pub(super) statements: u32,
+    pub statements: u32,
     /// Whether it is one that is answered next.
-    pub(super) is_unanswered: bool,
+    pub is_unanswered: bool,
     /// Whether one was sent while others were not answered: which end is whose is not told apart.
-    pub(super) is_ahead: bool,
+    pub is_ahead: bool,
     /// Whether `FOUND_ROWS()` was set by one of them, as far as is known.
-    pub(super) counts: bool,
+    pub counts: bool,
     /// How it ended, and how many rows it had.
-    pub(super) end: Option<End>,
-    pub(super) rows: u64,
+    pub end: Option<End>,
+    /// How many rows it had.
+    pub rows: u64,
 }
 
 impl Ran {
     /// A command that is no statement, and leaves something behind.
-    pub(super) fn command() -> Self {
+    pub fn command() -> Self {
         Self { statements: 1, ..Self::default() }
     }
 
     /// A statement is being sent.
-    pub(super) const fn note(&mut self, plan: StatementPlan, ahead: bool) {
+    pub const fn note(&mut self, plan: StatementPlan, ahead: bool) {
         if !ahead {
             self.work_at(Some(Sent::new(plan)));
         }
@@ -83,7 +87,7 @@ impl Ran {
     }
 
     /// The server works at this now, which is answered next.
-    pub(super) const fn work_at(&mut self, sent: Option<Sent>) {
+    pub const fn work_at(&mut self, sent: Option<Sent>) {
         self.is_unanswered = sent.is_some();
         if let Some(sent) = sent {
             self.sent = sent;
@@ -92,7 +96,7 @@ impl Ran {
 
     /// The command that is answered next has ended like this. How many rows the last statement had,
     /// if the one before had `before`.
-    pub(super) fn note_end(&mut self, outcome: Outcome, before: Counted) -> Counted {
+    pub fn note_end(&mut self, outcome: Outcome, before: Counted) -> Counted {
         let affected = match outcome.end {
             End::Ok { affected_rows, .. } => Some(affected_rows.cast_signed()),
             End::Err { .. } => Some(-1),
@@ -153,7 +157,7 @@ impl Ran {
     }
 
     /// Whether there may be one among those that ran.
-    pub(super) const fn may_only_look(&self) -> bool {
+    pub const fn may_only_look(&self) -> bool {
         diagnoses(self.effects)
     }
 
@@ -187,12 +191,12 @@ impl Ran {
     }
 
     /// Whether the last one was the only one.
-    pub(super) const fn is_single(&self) -> bool {
+    pub const fn is_single(&self) -> bool {
         self.statements == 1
     }
 
     /// What `LAST_INSERT_ID()` is after this, if it was `before`; it ran over this connection.
-    pub(super) fn last_id(self, before: LastId, connection: u64) -> LastId {
+    pub fn last_id(self, before: LastId, connection: u64) -> LastId {
         let at_server = |known| LastId::AtServer { known, connection };
         let generated = match self.end {
             Some(End::Ok { last_insert_id, .. }) => Some(last_insert_id),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use wire::reply::Outcome;
 
-use crate::session::ran::Ran;
+use crate::ran::Ran;
 use crate::state::Results;
 use crate::state::substitute::{Counted, Unknown};
 
@@ -14,29 +14,30 @@ const NOWHERE: u64 = u64::MAX;
 
 /// What statements may ask about those before them.
 #[derive(Debug, Default)]
-pub(in crate::session) struct LastResults {
+pub struct LastResults {
     /// What statements have run since the connection in use was taken.
-    pub(in crate::session) ran: Ran,
-    pub(in crate::session) results: Rc<Results>,
+    pub ran: Ran,
+    /// What only servers know.
+    pub results: Rc<Results>,
     /// How many rows the last one had.
-    pub(in crate::session) counted: Counted,
+    pub counted: Counted,
     /// The number of the connection over which the last statement ran; 0 if none has run.
     ran_on: u64,
     /// The same of the last statement that has counted rows for `FOUND_ROWS()`.
     found_on: u64,
     /// The hostgroup of the statement that ran last.
-    pub(in crate::session) hostgroup: Option<u32>,
+    pub hostgroup: Option<u32>,
 }
 
 impl LastResults {
     /// Those of a command that is no statement, and of nothing before it.
-    pub(super) fn of_command() -> Self {
+    pub fn of_command() -> Self {
         Self { ran: Ran::command(), ..Self::default() }
     }
 
     /// Takes note of what has run over the connection with this number since it was taken. Whether
     /// what is known of `LAST_INSERT_ID()` is another now.
-    pub(in crate::session) fn note_ran(&mut self, connection: u64) -> bool {
+    pub fn note_ran(&mut self, connection: u64) -> bool {
         let ran = std::mem::take(&mut self.ran);
         if ran.statements == 0 {
             return false;
@@ -57,22 +58,22 @@ impl LastResults {
     }
 
     /// The command that is answered next has ended like this.
-    pub(in crate::session) fn note_end(&mut self, outcome: Outcome) {
+    pub fn note_end(&mut self, outcome: Outcome) {
         self.counted = self.ran.note_end(outcome, self.counted);
     }
 
     /// No server knows how many rows the statement before changed.
-    pub(in crate::session) const fn hide_changed(&mut self) {
+    pub const fn hide_changed(&mut self) {
         self.ran_on = NOWHERE;
     }
 
     /// No server knows how many rows the statement before had.
-    pub(in crate::session) const fn hide_rows(&mut self) {
+    pub const fn hide_rows(&mut self) {
         (self.ran_on, self.found_on) = (NOWHERE, NOWHERE);
     }
 
     /// The connection that is used from now on has had statements of other sessions.
-    pub(in crate::session) const fn was_used_by_others(&mut self) {
+    pub const fn was_used_by_others(&mut self) {
         if self.ran_on == 0 {
             self.ran_on = NOWHERE;
         }
@@ -83,7 +84,7 @@ impl LastResults {
 
     /// What the server of this connection does not know of the statement before the next one,
     /// because that ran over another connection.
-    pub(in crate::session) fn unknown_at(&self, here: Option<u64>) -> Unknown {
+    pub fn unknown_at(&self, here: Option<u64>) -> Unknown {
         let is_elsewhere =
             |connection: u64| self.ran.statements == 0 && connection != 0 && here != Some(connection);
         Unknown {

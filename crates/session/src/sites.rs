@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 /// The connections of a session to hostgroups, as far as prepared statements are concerned. There
 /// are few.
 #[derive(Debug, Default)]
-pub(super) struct Sites(Vec<Site>);
+pub struct Sites(Vec<Site>);
 
 /// One of them.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ struct Site {
 
 /// Whether a statement could be prepared again where it lives.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Freedom {
+pub enum Freedom {
     /// It could not.
     Never,
     /// While texts mean this.
@@ -51,7 +51,7 @@ impl Sites {
 
     /// A statement that the client knows as `id` is at this hostgroup, where it is known as
     /// `known_as`.
-    pub(super) fn place(&mut self, hostgroup: u32, id: u32, known_as: u32) {
+    pub fn place(&mut self, hostgroup: u32, id: u32, known_as: u32) {
         let Some(site) = self.site_of(hostgroup) else { return };
         site.placed.insert(id);
         if known_as != id {
@@ -60,26 +60,26 @@ impl Sites {
     }
 
     /// It is there no more.
-    pub(super) fn leave(&mut self, hostgroup: u32, id: u32, known_as: u32) {
+    pub fn leave(&mut self, hostgroup: u32, id: u32, known_as: u32) {
         let Some(site) = self.site_mut(hostgroup) else { return };
         site.placed.remove(&id);
         site.renamed.remove(&known_as);
     }
 
     /// Nothing is there any more. Returns what was.
-    pub(super) fn clear(&mut self, hostgroup: u32) -> HashSet<u32> {
+    pub fn clear(&mut self, hostgroup: u32) -> HashSet<u32> {
         let Some(site) = self.site_mut(hostgroup) else { return HashSet::new() };
         site.renamed = HashMap::new();
         std::mem::take(&mut site.placed)
     }
 
     /// What the client calls a statement that the server of this hostgroup knows by another number.
-    pub(super) fn renamed(&self, hostgroup: u32, known_as: u32) -> Option<u32> {
+    pub fn renamed(&self, hostgroup: u32, known_as: u32) -> Option<u32> {
         self.site(hostgroup)?.renamed.get(&known_as).copied()
     }
 
     /// A statement lives at this hostgroup.
-    pub(super) fn settle(&mut self, hostgroup: u32, freedom: Freedom) {
+    pub fn settle(&mut self, hostgroup: u32, freedom: Freedom) {
         let Some(site) = self.site_of(hostgroup) else { return };
         match freedom {
             Freedom::Never => site.bound += 1,
@@ -91,7 +91,7 @@ impl Sites {
     }
 
     /// One that was like this does so no more, or not like this.
-    pub(super) fn unsettle(&mut self, hostgroup: u32, freedom: Freedom) {
+    pub fn unsettle(&mut self, hostgroup: u32, freedom: Freedom) {
         let Some(site) = self.site_mut(hostgroup) else { return };
         match freedom {
             Freedom::Never => site.bound = site.bound.saturating_sub(1),
@@ -106,7 +106,7 @@ impl Sites {
 
     /// Whether a statement lives at this hostgroup that could not be prepared there again, where
     /// texts mean what they do in `modes`.
-    pub(super) fn is_bound_to(&self, hostgroup: u32, modes: u64) -> bool {
+    pub fn is_bound_to(&self, hostgroup: u32, modes: u64) -> bool {
         self.site(hostgroup)
             .is_some_and(|site| site.bound > 0 || site.free.iter().any(|(these, _)| *these != modes))
     }

@@ -6,11 +6,11 @@ use sql::shape::Effects;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::ran::Ran;
+use crate::ran::Ran;
 
 /// What keeps a statement from being harmless: whatever it does outlasts it, or means something
 /// else if it is done again.
-pub(super) const NOT_HARMLESS: Effects = Effects::WRITES
+pub const NOT_HARMLESS: Effects = Effects::WRITES
     .union(Effects::LOCKS)
     .union(Effects::NAMED_LOCKS)
     .union(Effects::SEQUENCE)
@@ -30,23 +30,23 @@ const MAY_COMMIT: Effects = Effects::COMMITS.union(Effects::UNKNOWN);
 
 /// What was sent and not answered.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sent {
+pub struct Sent {
     /// The command whose answer is the next one.
-    pub(super) kind: Option<Kind>,
+    pub kind: Option<Kind>,
     /// The statements that were sent, answered or not.
-    pub(super) ran: Ran,
+    pub ran: Ran,
     /// Nothing was sent behind it.
-    pub(super) is_last: bool,
+    pub is_last: bool,
     /// Whether a transaction was open before it, and whether each statement outside of one is one
     /// of its own.
-    pub(super) status: StatusFlags,
+    pub status: StatusFlags,
     /// All that it changes are settings of the session, which are said again elsewhere.
-    pub(super) only_sets: bool,
+    pub only_sets: bool,
 }
 
 /// What is to be done about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unanswered {
+pub enum Unanswered {
     /// It changes nothing but the connection, and may be sent again.
     Again,
     /// It has changed nothing, and cannot be sent again.
@@ -59,7 +59,7 @@ pub(super) enum Unanswered {
 
 impl Unanswered {
     /// How the log calls it.
-    pub(super) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Again | Self::Nothing => "nothing done",
             Self::RolledBack => "transaction rolled back",
@@ -70,7 +70,7 @@ impl Unanswered {
 
 impl Sent {
     /// What may have become of it.
-    pub(super) fn unanswered(self) -> Unanswered {
+    pub fn unanswered(self) -> Unanswered {
         let Self { ran, .. } = self;
         if ran.statements > 0 && self.may_commit() {
             return Unanswered::Unknown;
@@ -131,10 +131,11 @@ impl Sent {
 
 #[cfg(test)]
 mod tests {
+    use route::reader::{Reading, plan};
+
     use super::*;
-    use crate::routing::{Reading, plan};
-    use crate::session::ran;
-    use crate::session::state::change::{At, Change};
+    use crate::change::{At, Change};
+    use crate::ran;
 
     /// A statement that was sent alone, with autocommit.
     fn sent(sql: &str, in_transaction: bool) -> Sent {
@@ -178,7 +179,7 @@ mod tests {
 
     #[test]
     fn c10_the_manual_has_what_becomes_of_statements_without_an_answer() {
-        let manual = include_str!("../../../../docs/src/failover.md");
+        let manual = include_str!("../../../docs/src/failover.md");
         let mut rows = 0;
         for kind in KINDS {
             let [outside, within] = [false, true].map(|within| sent(kind[0], within).unanswered());

@@ -3,37 +3,40 @@
 
 use std::time::{Duration, Instant};
 
+use route::reader::Reading;
 use sql::Modes;
 use sql::routine::{Called, Kind, called};
 
 use crate::limits::{ROUTINES_MAX, TABLES_MAX};
 use crate::relations::Relation;
-use crate::routing::Reading;
 use crate::state::{Mark, Pin};
 
 /// What binds a session because it may have run code that nobody sees.
-pub(in crate::session) const CODE: [Pin; 2] = [Pin::StoredCode, Pin::Function];
+pub const CODE: [Pin; 2] = [Pin::StoredCode, Pin::Function];
 
 /// Whether such a pin begins.
-pub(super) fn is_of_code(mark: &Mark) -> bool {
+pub fn is_of_code(mark: &Mark) -> bool {
     matches!(mark, Mark::Begin(pin, _) if CODE.contains(pin))
 }
 
 /// A routine of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::session) struct Routine {
-    pub(in crate::session) kind: Kind,
-    pub(in crate::session) schema: String,
-    pub(in crate::session) name: String,
+pub struct Routine {
+    /// Whether it is a procedure or a function.
+    pub kind: Kind,
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
     /// The schema that it was called in, if that was not taken for its own: what was named may be
     /// something else there.
-    pub(in crate::session) near: Option<String>,
+    pub near: Option<String>,
 }
 
 impl Routine {
     /// One that was called by a statement in this schema. None if there is no schema, or its name
     /// cannot be put into another statement as it is.
-    pub(in crate::session) fn of(called: Called, schema: &str) -> Option<Self> {
+    pub fn of(called: Called, schema: &str) -> Option<Self> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'-');
         let is_certain = schema.bytes().all(is_plain);
         let near = called.schema.is_some().then(|| schema.to_owned()).filter(|schema| !schema.is_empty());
@@ -45,7 +48,7 @@ impl Routine {
 
 /// The routines that a statement calls, and its tables.
 #[derive(Debug, Clone)]
-pub(in crate::session) struct Calls {
+pub struct Calls {
     routines: Vec<Routine>,
     tables: Vec<Relation>,
     /// When the first of the routines was called, or later. Unknown before that.
@@ -54,7 +57,7 @@ pub(in crate::session) struct Calls {
 
 /// What may be behind the names of a statement's tables.
 #[derive(Debug, Clone)]
-pub(in crate::session) enum Unseen {
+pub enum Unseen {
     /// Of these nothing is known.
     Unknown(Box<Calls>),
     /// Something is.
@@ -63,7 +66,8 @@ pub(in crate::session) enum Unseen {
 
 /// What has to be judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::session) enum Code {
+pub enum Code {
+    /// A routine.
     Routine(Routine),
     /// What is behind the name of a table.
     Behind(Relation),
@@ -71,7 +75,7 @@ pub(in crate::session) enum Code {
 
 impl Calls {
     /// Those of this statement in this schema; none if not all of them are known.
-    pub(super) fn of(text: &[u8], schema: &[u8], reading: Reading) -> Option<Box<Self>> {
+    pub fn of(text: &[u8], schema: &[u8], reading: Reading) -> Option<Box<Self>> {
         // Then it was not understood what else the statement does.
         let is_doubtful = reading.no_backslash_escapes && text.contains(&b'\\');
         if is_doubtful || reading.two_byte_quotes && !text.is_ascii() {
@@ -84,26 +88,28 @@ impl Calls {
     }
 
     /// No routines, but these tables.
-    pub(in crate::session) fn of_tables(tables: Vec<Relation>) -> Self {
+    pub fn of_tables(tables: Vec<Relation>) -> Self {
         Self { routines: Vec::new(), tables, since: None }
     }
 
     /// They are called now.
-    pub(in crate::session) const fn begin(&mut self, now: Instant) {
+    pub const fn begin(&mut self, now: Instant) {
         self.since = Some(now);
     }
 }
 
 /// What a session has called at a hostgroup since it was bound to a connection by that.
 #[derive(Debug)]
-pub(in crate::session) struct Unjudged {
-    pub(in crate::session) hostgroup: u32,
-    pub(in crate::session) calls: Calls,
+pub struct Unjudged {
+    /// Where they were called.
+    pub hostgroup: u32,
+    /// What was called.
+    pub calls: Calls,
 }
 
 impl Unjudged {
     /// These, and those before. Nothing if that is not known of all that bind the session there.
-    pub(super) fn and(
+    pub fn and(
         before: Option<Box<Self>>,
         calls: Option<Box<Calls>>,
         is_bound: bool,
@@ -122,12 +128,12 @@ impl Unjudged {
     }
 
     /// Whether there are no routines among it.
-    pub(in crate::session) const fn has_only_tables(&self) -> bool {
+    pub const fn has_only_tables(&self) -> bool {
         self.calls.routines.is_empty()
     }
 
     /// All of it, and how long ago the first of the routines was called.
-    pub(in crate::session) fn take(self, now: Instant) -> (Vec<Code>, Duration) {
+    pub fn take(self, now: Instant) -> (Vec<Code>, Duration) {
         let Calls { routines, tables, since } = self.calls;
         let age = since.map(|since| now.saturating_duration_since(since)).unwrap_or_default();
         let routines = routines.into_iter().map(Code::Routine);

@@ -3,11 +3,10 @@
 
 use route::StatementPlan;
 use route::limits::JUDGED_BYTES_MAX;
+use route::reader::{Reading, plan};
 use sql::shape::Effects;
 use sql::{Condition, Dialect, StatementKind};
 
-use super::unjudged::{Calls, Unseen};
-use crate::routing::{Reading, plan};
 use crate::state::ids::{Ids, told};
 use crate::state::marks::{
     by_name, drops_schema, executes_prepared, flushes_status, has, is_handler, marks, prepared_text,
@@ -16,6 +15,7 @@ use crate::state::setting::RESOLVED;
 use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, set};
 use crate::statement::set_use::used_schema;
 use crate::statement::{Xa, xa};
+use crate::unjudged::{Calls, Unseen};
 
 /// What leaves something at a server, or takes it away from there.
 pub(super) const TRACES: Effects = Effects::SESSION
@@ -52,11 +52,11 @@ fn runs_code(kind: StatementKind) -> bool {
 
 /// Where a statement is said.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::session) struct At<'a> {
+pub struct At<'a> {
     /// The session's schema.
-    pub(in crate::session) schema: &'a [u8],
+    pub schema: &'a [u8],
     /// The second byte of a character may be a quote or a backslash.
-    pub(in crate::session) two_byte_quotes: bool,
+    pub two_byte_quotes: bool,
 }
 
 impl At<'_> {
@@ -84,32 +84,34 @@ fn is_plain(text: &[u8]) -> bool {
 
 /// What a statement changes for those behind it.
 #[derive(Debug, Clone, Default)]
-pub(in crate::session) struct Change {
-    pub(super) settings: Vec<Setting>,
-    pub(in crate::session) marks: Vec<Mark>,
+pub struct Change {
+    /// What it sets.
+    pub settings: Vec<Setting>,
+    /// What it leaves at the server, or takes away there.
+    pub marks: Vec<Mark>,
     /// The session is as after its login.
-    pub(super) resets: bool,
+    pub resets: bool,
     /// All this also if an error is answered: the statements in front of that one have had their
     /// effects.
-    pub(super) anyway: bool,
+    pub anyway: bool,
     /// What it sets nobody knows, and it may be what decides what texts mean.
     may_set_modes: bool,
     /// The variable that its server is asked for behind it.
-    pub(super) asks: Option<Box<str>>,
+    pub asks: Option<Box<str>>,
     /// The routines that it calls, if these are all that it hides.
-    pub(in crate::session) calls: Option<Box<Calls>>,
+    pub calls: Option<Box<Calls>>,
     /// What is behind the names of its tables, if that may be something.
-    pub(in crate::session) unseen: Option<Unseen>,
+    pub unseen: Option<Unseen>,
     /// What of its rows is the id of a thread, which the client gets otherwise.
-    pub(in crate::session) ids: Option<Ids>,
+    pub ids: Option<Ids>,
     /// It stands in a comment, and is nothing to servers that do not execute that.
-    pub(super) within: Option<Condition>,
+    pub within: Option<Condition>,
 }
 
 /// What `SET TRANSACTION` says of the next transaction.
-pub(super) const ISOLATION_LEVEL: &[u8] = b"isolation level";
+pub const ISOLATION_LEVEL: &[u8] = b"isolation level";
 /// The same, if that is whether it may write.
-pub(super) const ACCESS_MODE: &[u8] = b"access mode";
+pub const ACCESS_MODE: &[u8] = b"access mode";
 
 /// Whether a `SET TRANSACTION` has `READ ONLY` or `READ WRITE` in it.
 fn sets_access_mode(text: &[u8]) -> bool {
@@ -132,38 +134,40 @@ impl Change {
         Self { marks, ..Self::default() }
     }
 
-    pub(in crate::session) fn pinned(pin: Pin) -> Self {
+    /// A statement that leaves nothing but this.
+    pub fn pinned(pin: Pin) -> Self {
         Self::marked(vec![Mark::begin(pin)])
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
+    /// Whether it changes nothing.
+    pub const fn is_empty(&self) -> bool {
         self.settings.is_empty() && self.marks.is_empty() && !self.resets && self.ids.is_none()
     }
 
     /// Whether it makes settings, and nothing else.
-    pub(in crate::session) fn only_sets(&self) -> bool {
+    pub fn only_sets(&self) -> bool {
         !self.settings.is_empty() && self.marks.is_empty() && !self.resets
     }
 
     /// Whether it sets user variables, to whatever value.
-    pub(super) fn sets_user_variables(&self) -> bool {
+    pub fn sets_user_variables(&self) -> bool {
         let pin = Mark::begin(Pin::UserVariable);
         self.marks.contains(&pin) || self.settings.iter().any(|setting| setting.key.starts_with('@'))
     }
 
     /// Whether texts may mean something else behind it.
-    pub(in crate::session) fn sets_modes(&self) -> bool {
+    pub fn sets_modes(&self) -> bool {
         let is_schema = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema, _));
         self.may_set_modes || self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(is_schema)
     }
 
     /// Whether it is code that nobody sees, and that may set anything.
-    pub(in crate::session) fn runs_stored_code(&self) -> bool {
+    pub fn runs_stored_code(&self) -> bool {
         self.marks.contains(&Mark::begin(Pin::StoredCode))
     }
 
     /// Whether statements behind it need not wait for it.
-    pub(in crate::session) fn is_quiet(&self) -> bool {
+    pub fn is_quiet(&self) -> bool {
         self.settings.is_empty()
             && !self.resets
             && self.ids.is_none()
@@ -172,40 +176,41 @@ impl Change {
     }
 
     /// What `COM_SET_OPTION` changes, with its payload.
-    pub(in crate::session) fn of_option(payload: &[u8]) -> Self {
+    pub fn of_option(payload: &[u8]) -> Self {
         Self::of(vec![Setting { key: OPTION.into(), text: payload.into() }])
     }
 
     /// Whether it is what `COM_SET_OPTION` changes, which servers answer as they end rows.
-    pub(super) fn is_option(&self) -> bool {
+    pub fn is_option(&self) -> bool {
         self.settings.iter().any(|setting| &*setting.key == OPTION)
     }
 
     /// What `COM_PROCESS_INFO` shows.
-    pub(in crate::session) fn of_process_info() -> Self {
+    pub fn of_process_info() -> Self {
         Self { ids: Some(Ids::FIRST), ..Self::default() }
     }
 
     /// What `COM_RESET_CONNECTION` changes.
-    pub(in crate::session) fn of_reset() -> Self {
+    pub fn of_reset() -> Self {
         Self { resets: true, ..Self::default() }
     }
 
     /// What a statement changes that stands in a comment, where a server executes it.
-    pub(in crate::session) fn within(condition: Condition, change: Self) -> Self {
+    pub fn within(condition: Condition, change: Self) -> Self {
         Self { within: Some(condition), ..change }
     }
 
     /// Somebody who knows the statement vouches that what nobody sees of it leaves nothing behind:
     /// stored code, functions, user variables, sequences.
-    pub(super) fn believe_harmless(&mut self) {
+    pub fn believe_harmless(&mut self) {
         let hidden = [Pin::StoredCode, Pin::Function, Pin::UserVariable, Pin::Sequence].map(Mark::begin);
         self.marks.retain(|mark| !hidden.contains(mark));
         self.calls = None;
     }
 
     /// The same at the server that has executed it, or has not.
-    pub(super) fn at(self, dialect: Option<Dialect>) -> Self {
+    #[must_use]
+    pub fn at(self, dialect: Option<Dialect>) -> Self {
         match self.within.map(|condition| condition.holds_at(dialect)) {
             Some(Some(false)) => Self::default(),
             // It is set, or is not.
@@ -216,7 +221,7 @@ impl Change {
     }
 
     /// What a statement changes if it succeeds.
-    pub(in crate::session) fn of_one(plan: StatementPlan, text: &[u8], at: At<'_>) -> Self {
+    pub fn of_one(plan: StatementPlan, text: &[u8], at: At<'_>) -> Self {
         let StatementPlan { kind, effects, .. } = plan;
         // Most do nothing of all this.
         if !effects.intersects(TRACES)
@@ -295,7 +300,7 @@ impl Change {
     }
 
     /// The same of a statement whose client knows the columns already and is not told them again.
-    pub(in crate::session) fn without_definitions(&mut self) {
+    pub fn without_definitions(&mut self) {
         let Some(ids) = self.ids.take() else { return };
         self.ids = ids.without_definitions();
         if self.ids != Some(ids) {
@@ -305,7 +310,7 @@ impl Change {
 
     /// What several statements in one text change, of which the first has this kind: what each
     /// does is not told apart.
-    pub(super) fn of_several(effects: Effects, first: StatementKind, text: &[u8]) -> Self {
+    pub fn of_several(effects: Effects, first: StatementKind, text: &[u8]) -> Self {
         let mut change = Self::default();
         let uses = effects.intersects(Effects::SESSION) && set::has_use(text);
         // Locks of tables commit. Those of rows end with the transaction, of which servers tell.
@@ -357,7 +362,7 @@ impl Change {
     }
 
     /// What it changes to be in this schema.
-    pub(in crate::session) fn of_schema(schema: &[u8]) -> Self {
+    pub fn of_schema(schema: &[u8]) -> Self {
         // What other letters mean depends on the character set of that moment.
         if schema.is_ascii() {
             Self::of(vec![Setting { key: SCHEMA.into(), text: schema.into() }])
