@@ -36,6 +36,7 @@ mod monitor;
 mod proxy;
 mod queueing;
 mod random;
+mod record;
 mod refusals;
 mod remote;
 mod routing;

@@ -1,5 +1,4 @@
-//! Logs: what the configuration says about them, and a record of a statement that is over. Those of
-//! clients are in [`audit`](crate::audit).
+//! Logs: what the configuration says about them, the logs of a process, and statements that are over.
 //!
 //! What is written where, and by whom, is in the crate [`querylog`].
 
@@ -7,14 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config::Config;
-use querylog::{Event, Format, LateError, LogFile, Logs, Policy, QueryLog, Record, Settings};
+use querylog::{Format, LateError, LogFile, Policy, QueryLog, Settings};
 use sql::StatementKind;
-use wire::command::Kind;
 use wire::reply::{End, Outcome};
 
-use crate::clock::unix_us;
-use crate::control::Control;
-use crate::worker::Worker;
 use observe::limits::SHOWN_BYTES_MAX;
 use observe::running::Measured;
 
@@ -59,6 +54,11 @@ impl LogSettings {
     /// Whether clients that come and go are logged.
     pub(crate) const fn audits(&self) -> bool {
         self.audit.audit.is_some()
+    }
+
+    /// Bytes of a statement that records keep.
+    pub(crate) const fn text_max(&self) -> usize {
+        self.text_max
     }
 
     /// Bytes of a running statement that are kept: as many as lists of sessions show, or as logs
@@ -114,7 +114,7 @@ impl LogWriters {
     }
 }
 
-/// A statement that is over, as far as the session's [`Control`] does not know it.
+/// A statement that is over, as far as it is not known of its session.
 #[derive(Debug)]
 pub(crate) struct Over {
     pub(crate) measured: Measured,
@@ -125,48 +125,14 @@ pub(crate) struct Over {
     pub(crate) own_error: u16,
 }
 
-/// Logs a statement that is over, if it is one of those that are wanted. Called only if there is a
-/// log.
-pub(crate) fn note(worker: &Worker, control: &Control, over: &Over) {
-    let settings = worker.settings();
-    let is_slow = over.took > settings.variables.long_query_time;
-    let logs = settings.logs.policy.logs(over.measured.log, is_slow, &worker.samplers, || worker.dice.roll());
-    if logs.is_any() {
-        worker.shared.logs.statements.offer(record(control, over, logs, settings.logs.text_max));
+impl Over {
+    /// How it has ended, as logs have it.
+    pub(crate) fn outcome(&self) -> querylog::Outcome {
+        match self.outcome {
+            Some(outcome) => ending(outcome, self.measured.statement),
+            None => querylog::Outcome { error: self.own_error, ..querylog::Outcome::default() },
+        }
     }
-}
-
-fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Record> {
-    let (text, text_len) = control.running.text(text_max);
-    let (Measured { kind, statement, digest, .. }, id) = (over.measured, control.running.statement());
-    let mut record = Record {
-        logs,
-        event: match kind {
-            Kind::StmtPrepare => Event::Prepare(id),
-            Kind::StmtExecute | Kind::StmtBulkExecute => Event::Execute(id),
-            _ => Event::Query,
-        },
-        thread_id: control.id(),
-        user: Box::default(),
-        schema: Box::default(),
-        client: Box::default(),
-        target: None,
-        end_us: unix_us(),
-        took_us: u64::try_from(over.took.as_micros()).unwrap_or(u64::MAX),
-        digest,
-        outcome: match over.outcome {
-            Some(outcome) => ending(outcome, statement),
-            None => querylog::Outcome { error: over.own_error, ..querylog::Outcome::default() },
-        },
-        gtid: control.running.take_gtid(),
-        text,
-        text_len,
-    };
-    control.about.describe(&mut record);
-    if over.outcome.is_none() {
-        record.target = None;
-    }
-    Box::new(record)
 }
 
 /// What the last packet says. Of an OK packet it does not tell whether there was a result without
@@ -205,7 +171,7 @@ mod tests {
     use std::process::Command;
     use std::time::Instant;
 
-    use querylog::{AuditEvent, AuditRecord, Port};
+    use querylog::{AuditEvent, AuditRecord, Logs, Port, Record};
 
     use super::*;
 

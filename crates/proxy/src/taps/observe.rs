@@ -16,7 +16,8 @@ use crate::control::Control;
 use crate::counts::Counter;
 use crate::counts::errors::Key;
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
-use crate::logs::{self, Over};
+use crate::logs::Over;
+use crate::record;
 use crate::worker::Worker;
 use observe::running::{Measured, Warned};
 
@@ -76,7 +77,7 @@ pub(crate) fn note_time(
             counts.note(Counter::SlowQueries);
         }
         if settings.logs.policy.is_any() {
-            logs::note(worker, control, &Over { measured, took, outcome, own_error });
+            record::note(worker, control, &Over { measured, took, outcome, own_error });
         }
     }
     Some(measured)

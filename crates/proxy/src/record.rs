@@ -1,0 +1,54 @@
+//! Records of statements that are over, for the query log and the slow log. Those of clients are in
+//! [`audit`](crate::audit).
+//!
+//! What is written where, and by whom, is in the crate [`querylog`].
+
+use querylog::{Event, Logs, Record};
+use wire::command::Kind;
+
+use crate::clock::unix_us;
+use crate::control::Control;
+use crate::logs::Over;
+use crate::worker::Worker;
+use observe::running::Measured;
+
+/// Logs a statement that is over, if it is one of those that are wanted. Called only if there is a
+/// log.
+pub(crate) fn note(worker: &Worker, control: &Control, over: &Over) {
+    let settings = worker.settings();
+    let is_slow = over.took > settings.variables.long_query_time;
+    let logs = settings.logs.policy.logs(over.measured.log, is_slow, &worker.samplers, || worker.dice.roll());
+    if logs.is_any() {
+        worker.shared.logs.statements.offer(record(control, over, logs, settings.logs.text_max()));
+    }
+}
+
+fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Record> {
+    let (text, text_len) = control.running.text(text_max);
+    let (Measured { kind, digest, .. }, id) = (over.measured, control.running.statement());
+    let mut record = Record {
+        logs,
+        event: match kind {
+            Kind::StmtPrepare => Event::Prepare(id),
+            Kind::StmtExecute | Kind::StmtBulkExecute => Event::Execute(id),
+            _ => Event::Query,
+        },
+        thread_id: control.id(),
+        user: Box::default(),
+        schema: Box::default(),
+        client: Box::default(),
+        target: None,
+        end_us: unix_us(),
+        took_us: u64::try_from(over.took.as_micros()).unwrap_or(u64::MAX),
+        digest,
+        outcome: over.outcome(),
+        gtid: control.running.take_gtid(),
+        text,
+        text_len,
+    };
+    control.about.describe(&mut record);
+    if over.outcome.is_none() {
+        record.target = None;
+    }
+    Box::new(record)
+}
