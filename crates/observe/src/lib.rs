@@ -2,7 +2,9 @@
 //!
 //! - [`counts`]: what a worker counts;
 //! - [`digests`]: what is counted of statements by their text without values;
+//! - [`document`]: documents about sessions;
 //! - [`log_limit`]: messages that are logged once in a while only;
+//! - [`logs`]: the logs, and what the configuration says about them;
 //! - [`rows`]: the rows of statistics, which the control plane reads;
 //! - [`running`]: the statement that a session runs.
 
@@ -11,8 +13,10 @@
 
 pub mod counts;
 pub mod digests;
+pub mod document;
 pub mod limits;
 pub mod log_limit;
+pub mod logs;
 pub mod rows;
 pub mod running;
 

@@ -16,7 +16,6 @@ mod clock;
 mod control;
 mod descriptors;
 mod directory;
-mod document;
 mod ending;
 mod exchange;
 mod explain;
@@ -30,7 +29,6 @@ mod limited;
 mod limits;
 mod listener;
 mod listeners;
-mod logs;
 mod mirror;
 mod monitor;
 mod proxy;
@@ -55,7 +53,7 @@ mod worker;
 
 use ::session::{addresses, door, error, limit, relations, state, statement, texts, users};
 use net::{keys, names, relay, sock, throttle, tls};
-use observe::{counts, log_limit};
+use observe::{counts, document, log_limit, logs};
 
 pub use ::monitor::Check;
 pub use descriptors::too_few_descriptors;

@@ -15,11 +15,14 @@ const INDENT: &[u8] = b"    ";
 
 /// A value of a document. Members stand in the order in which they are named.
 #[derive(Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// Text.
     Text(String),
     /// A number, `true`, `false`.
     Plain(serde_json::Value),
+    /// Named members.
     Object(Vec<(String, Self)>),
+    /// Values without names.
     List(Vec<Self>),
 }
 
@@ -27,36 +30,40 @@ use Value::{List, Object, Plain, Text};
 
 /// How a document is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// In one line, without blanks.
     Compact,
     /// Each member on a line of its own.
     Indented,
 }
 
-pub(crate) fn text(bytes: impl AsRef<[u8]>) -> Value {
+/// Text; bytes that are not UTF-8 are replaced.
+pub fn text(bytes: impl AsRef<[u8]>) -> Value {
     Text(String::from_utf8_lossy(bytes.as_ref()).into_owned())
 }
 
-pub(crate) fn plain(value: impl Into<serde_json::Value>) -> Value {
+/// A number, or whether something is so.
+pub fn plain(value: impl Into<serde_json::Value>) -> Value {
     Plain(value.into())
 }
 
 /// A time in milliseconds.
-pub(crate) fn ms(time: Duration) -> Value {
+pub fn ms(time: Duration) -> Value {
     plain(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-pub(crate) fn on(is_so: bool) -> Value {
+/// `ON` or `OFF`.
+pub fn on(is_so: bool) -> Value {
     text(if is_so { "ON" } else { "OFF" })
 }
 
-pub(crate) fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+/// An object of these members.
+pub fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 /// Who a client is and where it has come in.
-pub(crate) fn client(peer: &Peer, encrypted: bool, user: &[u8], schema: &[u8]) -> Value {
+pub fn client(peer: &Peer, encrypted: bool, user: &[u8], schema: &[u8]) -> Value {
     let address = |address: Option<SocketAddr>| {
         let (ip, port) = address.map_or_else(
             || ("localhost".to_owned(), 0),
@@ -78,7 +85,7 @@ pub(crate) fn client(peer: &Peer, encrypted: bool, user: &[u8], schema: &[u8]) -
 
 impl Value {
     /// Its text.
-    pub(crate) fn print(&self, form: Form) -> String {
+    pub fn print(&self, form: Form) -> String {
         let mut out = Vec::new();
         // Keys are texts and memory takes all, so that nothing can fail.
         let _ = match form {

@@ -10,13 +10,14 @@ use querylog::{Format, LateError, LogFile, Policy, QueryLog, Settings};
 use sql::StatementKind;
 use wire::reply::{End, Outcome};
 
-use observe::limits::SHOWN_BYTES_MAX;
-use observe::running::Measured;
+use crate::limits::SHOWN_BYTES_MAX;
+use crate::running::Measured;
 
 /// What the configuration says.
 #[derive(Debug)]
-pub(crate) struct LogSettings {
-    pub(crate) policy: Policy,
+pub struct LogSettings {
+    /// Which statements are logged.
+    pub policy: Policy,
     /// Bytes of a statement that records keep.
     text_max: usize,
     files: Settings,
@@ -25,7 +26,8 @@ pub(crate) struct LogSettings {
 }
 
 impl LogSettings {
-    pub(crate) fn new(config: &Config) -> Self {
+    /// What `config` says about logs.
+    pub fn new(config: &Config) -> Self {
         let (variables, pointsman) = (&config.variables, &config.pointsman);
         let file = |name: &str, size_max: u32| {
             (!name.is_empty())
@@ -52,18 +54,18 @@ impl LogSettings {
     }
 
     /// Whether clients that come and go are logged.
-    pub(crate) const fn audits(&self) -> bool {
+    pub const fn audits(&self) -> bool {
         self.audit.audit.is_some()
     }
 
     /// Bytes of a statement that records keep.
-    pub(crate) const fn text_max(&self) -> usize {
+    pub const fn text_max(&self) -> usize {
         self.text_max
     }
 
     /// Bytes of a running statement that are kept: as many as lists of sessions show, or as logs
     /// need.
-    pub(crate) const fn text_kept(&self) -> usize {
+    pub const fn text_kept(&self) -> usize {
         if self.policy.is_any() && self.text_max > SHOWN_BYTES_MAX { self.text_max } else { SHOWN_BYTES_MAX }
     }
 }
@@ -75,23 +77,23 @@ fn path(datadir: &str, name: &str) -> PathBuf {
 
 /// The logs of a process. Each has a queue and a thread of its own.
 #[derive(Debug)]
-pub(crate) struct LogWriters {
+pub struct LogWriters {
     /// The query log and the slow log.
-    pub(crate) statements: QueryLog,
+    pub statements: QueryLog,
     /// The audit log.
-    pub(crate) audit: QueryLog,
+    pub audit: QueryLog,
 }
 
 impl LogWriters {
     /// The logs of a proxy that starts.
-    pub(crate) fn new(settings: &LogSettings) -> Self {
+    pub fn new(settings: &LogSettings) -> Self {
         let logs = Self { statements: QueryLog::default(), audit: QueryLog::for_audit() };
         logs.configure(settings);
         logs
     }
 
     /// Writes to these files from now on.
-    pub(crate) fn configure(&self, settings: &LogSettings) {
+    pub fn configure(&self, settings: &LogSettings) {
         for (log, name, files) in
             [(&self.statements, "query log", &settings.files), (&self.audit, "audit log", &settings.audit)]
         {
@@ -102,12 +104,12 @@ impl LogWriters {
     }
 
     /// Begins new files. Blocks until it is done, but not for longer than `wait`.
-    pub(crate) fn rotate(&self, wait: Duration) -> Result<(), LateError> {
+    pub fn rotate(&self, wait: Duration) -> Result<(), LateError> {
         QueryLog::rotate_all(&[&self.statements, &self.audit], wait)
     }
 
     /// Writes what is left; for all of it there is so much time.
-    pub(crate) fn end(&self, wait: Duration) {
+    pub fn end(&self, wait: Duration) {
         for error in QueryLog::end_all(&[&self.statements, &self.audit], wait) {
             tracing::warn!(%error, "what is left of a log is lost");
         }
@@ -116,18 +118,20 @@ impl LogWriters {
 
 /// A statement that is over, as far as it is not known of its session.
 #[derive(Debug)]
-pub(crate) struct Over {
-    pub(crate) measured: Measured,
-    pub(crate) took: Duration,
+pub struct Over {
+    /// What it was.
+    pub measured: Measured,
+    /// How long it took.
+    pub took: Duration,
     /// How the server has answered; nothing if the proxy has.
-    pub(crate) outcome: Option<Outcome>,
+    pub outcome: Option<Outcome>,
     /// The number of the error that the proxy itself has answered; 0 if there is none.
-    pub(crate) own_error: u16,
+    pub own_error: u16,
 }
 
 impl Over {
     /// How it has ended, as logs have it.
-    pub(crate) fn outcome(&self) -> querylog::Outcome {
+    pub fn outcome(&self) -> querylog::Outcome {
         match self.outcome {
             Some(outcome) => ending(outcome, self.measured.statement),
             None => querylog::Outcome { error: self.own_error, ..querylog::Outcome::default() },
