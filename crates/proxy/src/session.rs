@@ -13,7 +13,6 @@
 //! - [`pipelined`]: several commands that were sent together;
 //! - [`renew`]: statements that a server wants to have prepared again; [`ride`]: statements that go
 //!   out together with those of others;
-//! - [`ran`]: what the statements did that ran over a connection;
 //! - [`segments`]: a reply on its way through the taps;
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared
 //!   statement;
@@ -36,7 +35,8 @@
 //! - [`last_words`]: what a backend says out of turn;
 //! - [`leave`]: what becomes of backends when the client leaves;
 //! - [`measure`](mod@measure): counting;
-//! - [`lost`]: servers that are lost, [`unanswered`]: what may have become of what was sent there;
+//! - [`lost`]: servers that are lost, and [what may have become](session::unanswered) of
+//!   what was sent there;
 //! - [`mirror`]: copies for other hostgroups;
 //! - [`off`]: servers that are switched off;
 //! - [`overdue`]: statements that take too long;

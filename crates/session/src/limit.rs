@@ -3,7 +3,7 @@
 //!
 //! They hold for all workers together, so a statement under a limit takes a lock that others use as
 //! well; no other statement knows that there are limits. A statement without a place waits in line,
-//! first come, first served. The deciding part is [`line`](mod@line).
+//! first come, first served. The deciding part is `line`.
 
 mod line;
 

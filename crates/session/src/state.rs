@@ -2,8 +2,8 @@
 //! they came about. No socket, no clock.
 //!
 //! - [`settings`]: what the client has set, to be said again elsewhere, and [`setting`], one of
-//!   that; [`set`]: which statements set something; [`switches`]: which of that takes the place of
-//!   what was set before; [`of_global`]: values that begin with the global one;
+//!   that; [`set`]: which statements set something; `switches`: which of that takes the place of
+//!   what was set before; `of_global`: values that begin with the global one;
 //! - [`pins`]: what cannot be said again elsewhere, and binds the session to a connection;
 //!   [`marks`]: which statements do that;
 //! - [`results`]: what later statements may ask about earlier ones, and [`substitute`]: putting the
@@ -13,7 +13,7 @@
 //! - [`ids`]: columns that show ids of threads;
 //! - [`overheard`]: what the proxy was told of a transaction in the client's place;
 //! - [`typed`]: what a server remembers of the values of a prepared statement;
-//! - [`words`]: the tokens of a statement.
+//! - `words`: the tokens of a statement.
 
 pub mod gtids;
 pub mod ids;

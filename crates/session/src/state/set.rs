@@ -1,8 +1,8 @@
 //! What a `SET` does to the session, from its text.
 //!
 //! Only what means the same on every server is a [setting](super::settings): literals, names of
-//! character sets, `DEFAULT`, the global value, which is the same, and an SQL mode that is [what it
-//! was and more](super::sql_mode). What a single variable is else, its server can be asked for.
+//! character sets, `DEFAULT`, the global value, which is the same, and an SQL mode that is what it
+//! was and more (`sql_mode.rs`). What a single variable is else, its server can be asked for.
 //! Everything else is [`Change::Unknown`].
 
 use sql::lexer::Kind;
