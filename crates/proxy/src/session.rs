@@ -112,6 +112,7 @@ use wire::reply::Answer;
 
 use crate::audit;
 use crate::backend::Backend;
+use crate::backend::Copied;
 use crate::client::login::LoggedIn;
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
@@ -119,7 +120,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::relay::Parked;
 use crate::sock::{Sock, garbled};
-use crate::tunnel::{Copied, resume};
+use crate::tunnel::resume;
 use crate::worker::Worker;
 use session::identity::Identity;
 

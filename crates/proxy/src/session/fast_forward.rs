@@ -14,11 +14,12 @@ use route::no_readers;
 
 use super::Session;
 use crate::audit;
+use crate::backend::Copied;
 use crate::backend::{AcquireError, Full, QUIT};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::in_use_mut;
-use crate::tunnel::{Copied, resume};
+use crate::tunnel::resume;
 use crate::users::Options;
 
 impl Session {
