@@ -8,17 +8,21 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 mod clock;
+pub mod exchange;
 mod flow;
 pub mod keys;
 mod limits;
 pub mod listen;
 mod local;
 pub mod names;
+pub mod random;
 pub mod relay;
 pub mod sock;
 pub mod throttle;
 pub mod tls;
+mod tune;
 
 pub use flow::Flow;
-pub use limits::SCRATCH_BYTES;
+pub use limits::{LOGIN_MESSAGE_BYTES_MAX, SCRATCH_BYTES};
 pub use local::Local;
+pub use tune::tune;

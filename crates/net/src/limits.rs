@@ -42,3 +42,8 @@ pub(crate) const LISTEN_NAME_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// How often is looked whether it is time to look names up anew.
 pub(crate) const NAMES_LOOK: Duration = Duration::from_secs(1);
+
+/// Bytes of one message during a login: 64 KiB of connection attributes, the largest field, and 8
+/// KiB for the rest. Any client may send that much, `mysql-max_connections` times at once, for
+/// `mysql-connect_timeout_client`.
+pub const LOGIN_MESSAGE_BYTES_MAX: usize = 72 * 1024;

@@ -17,7 +17,6 @@ mod control;
 mod descriptors;
 mod directory;
 mod ending;
-mod exchange;
 mod explain;
 mod fresh;
 mod holders;
@@ -33,7 +32,6 @@ mod mirror;
 mod monitor;
 mod proxy;
 mod queueing;
-mod random;
 mod record;
 mod refusals;
 mod remote;
@@ -52,19 +50,19 @@ mod tunnel;
 mod worker;
 
 use ::session::{addresses, door, error, limit, relations, state, statement, texts, users};
-use net::{keys, names, relay, sock, throttle, tls};
+use net::{exchange, keys, names, random, relay, sock, throttle, tls};
 use observe::{counts, document, log_limit, logs};
 
 pub use ::monitor::Check;
 pub use descriptors::too_few_descriptors;
 pub use explain::{Assumed, ExplainError};
 pub use listeners::ListenError;
+pub use net::random::gather_entropy;
 #[cfg(feature = "memory")]
 pub use net::sock::memory;
 pub use net::tls::{TlsError, check as check_tls};
 pub use proxy::{Proxy, StartError};
 pub use querylog::{AuditEvent, AuditRecord, LateError, Port};
-pub use random::gather_entropy;
 pub use remote::{ApplyError, Remote};
 pub use route::{Explanation, RuleError};
 pub use routing::routes::{check as check_rules, problem as rule_problem};

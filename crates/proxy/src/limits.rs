@@ -25,11 +25,6 @@ pub(crate) const STATEMENTS_SHOWN_BYTES_MAX: usize = 32 << 20;
 /// Scratch fills that one session may forward before the worker looks after the others (256 KiB).
 pub(crate) const FILLS_PER_TURN: usize = 4;
 
-/// Bytes of one message during a login: 64 KiB of connection attributes, the largest field, and 8
-/// KiB for the rest. Anybody may send that much, `mysql-max_connections` times at once, for
-/// `mysql-connect_timeout_client`.
-pub(crate) const LOGIN_MESSAGE_BYTES_MAX: usize = 72 * 1024;
-
 /// How often is looked whether a client that waits for a place has left.
 pub(crate) const QUEUE_LOOK: Duration = Duration::from_millis(100);
 

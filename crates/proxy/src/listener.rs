@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use config::{Address, Listener, MysqlVariables};
-use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
+use config::{Address, Listener};
+use net::tune;
+use socket2::{Domain, SockRef, Socket, Type};
 use tokio::time::{Instant, sleep};
 use wire::proxy_header::Addresses;
 
@@ -170,19 +171,6 @@ impl Acceptor {
             }
         }
     }
-}
-
-/// Socket options of every TCP connection, towards clients and servers alike.
-pub(crate) fn tune(socket: &SockRef<'_>, variables: &MysqlVariables) -> io::Result<()> {
-    socket.set_tcp_nodelay(true)?;
-    if variables.use_tcp_keepalive {
-        socket.set_keepalive(true)?;
-        // Zero leaves the system's own time.
-        if !variables.tcp_keepalive_time.is_zero() {
-            socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(variables.tcp_keepalive_time))?;
-        }
-    }
-    Ok(())
 }
 
 fn hand_over(

@@ -13,9 +13,9 @@ use super::failures::SERVER_FULL;
 use crate::descriptors::{self, Purpose};
 use crate::error::TooFew;
 use crate::exchange::ReceiveError;
-use crate::listener::tune;
 use crate::names::{Blamed, Keeping, Names, TooMany};
 use crate::sock::Sock;
+use net::tune;
 
 /// A test's way to a server.
 #[cfg(feature = "memory")]

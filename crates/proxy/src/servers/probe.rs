@@ -15,8 +15,9 @@ use wire::{Capabilities, Codec as _, packet};
 
 use crate::backend::UpstreamShared as Shared;
 use crate::backend::is_ours;
-use crate::limits::{LOGIN_MESSAGE_BYTES_MAX, PROBES_MAX};
+use crate::limits::PROBES_MAX;
 use crate::names::{Blamed, Keeping};
+use net::LOGIN_MESSAGE_BYTES_MAX;
 
 /// Asks all servers at once; clients that come before the answers wait for them from now on. A
 /// server that does not answer within `mysql-connect_timeout_server` is known when the first

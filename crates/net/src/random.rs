@@ -6,7 +6,12 @@ use std::cell::Cell;
 use wire::auth::NONCE_LEN;
 
 /// Fills `bytes` with unpredictable ones.
-pub(crate) fn fill(bytes: &mut [u8]) {
+///
+/// # Panics
+///
+/// If the kernel has no random generator.
+#[expect(clippy::expect_used, reason = "nothing can be done without secrets")]
+pub fn fill(bytes: &mut [u8]) {
     // Straight from the kernel: AWS-LC's generator takes a tenth of a second to gather entropy of
     // its own when it is first used, which is most of the time from start to serving.
     #[expect(clippy::expect_used, reason = "without random bytes no login is safe")]
@@ -14,7 +19,7 @@ pub(crate) fn fill(bytes: &mut [u8]) {
 }
 
 /// `N` unpredictable bytes.
-pub(crate) fn bytes<const N: usize>() -> [u8; N] {
+pub fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     fill(&mut bytes);
     bytes
@@ -26,32 +31,35 @@ pub fn gather_entropy() {
     let gather = || {
         let _ = aws_lc_rs::rand::fill(&mut [0]);
     };
-    // Without the thread whoever needs it first does it.
+    // Without the thread, what needs it first does it.
     let _ = std::thread::Builder::new().name("entropy".to_owned()).spawn(gather);
 }
 
 /// A nonce for a login: unpredictable bytes that are neither zero (which ends a string) nor above
 /// 127 (which old clients take for text of another charset).
-pub(crate) fn nonce() -> [u8; NONCE_LEN] {
+pub fn nonce() -> [u8; NONCE_LEN] {
     bytes().map(|byte: u8| byte % 127 + 1)
 }
 
 /// A fast generator for choices among servers (`SplitMix64`).
 #[derive(Debug)]
-pub(crate) struct Dice(Cell<u64>);
+pub struct Dice(Cell<u64>);
 
 impl Dice {
-    pub(crate) fn new() -> Self {
+    /// One that rolls as the system's generator says.
+    #[expect(clippy::new_without_default, reason = "two are never the same")]
+    pub fn new() -> Self {
         Self(Cell::new(u64::from_le_bytes(bytes())))
     }
 
     /// One that rolls the same each time.
     #[cfg(feature = "memory")]
-    pub(crate) const fn seeded(seed: u64) -> Self {
+    pub const fn seeded(seed: u64) -> Self {
         Self(Cell::new(seed))
     }
 
-    pub(crate) fn roll(&self) -> u64 {
+    /// The next number.
+    pub fn roll(&self) -> u64 {
         let state = self.0.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.0.set(state);
         mix(state)
@@ -60,7 +68,7 @@ impl Dice {
 
 /// Spreads each bit of `value` over all 64, and no two values become one (the last step of
 /// `SplitMix64`).
-pub(crate) const fn mix(value: u64) -> u64 {
+pub const fn mix(value: u64) -> u64 {
     let mixed = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)

@@ -9,21 +9,22 @@ use wire::WireError;
 use wire::auth::Transport;
 use wire::frame::{MessageReader, put_message};
 
+use crate::Local;
 use crate::limits::LOGIN_MESSAGE_BYTES_MAX;
 use crate::sock::tls::{HandshakeError, Role};
 use crate::sock::{Input, Sock, garbled};
 
 /// A conversation in messages.
 #[derive(Debug)]
-pub(crate) struct Exchange<'a> {
-    net: &'a net::Local,
+pub struct Exchange<'a> {
+    net: &'a Local,
     sock: &'a mut Sock,
     messages: MessageReader,
 }
 
 /// Why there is no next message.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ReceiveError {
+pub enum ReceiveError {
     /// The peer closed the connection, or it broke.
     #[error("the connection was closed")]
     Closed,
@@ -34,12 +35,12 @@ pub(crate) enum ReceiveError {
 
 impl<'a> Exchange<'a> {
     /// A conversation that begins with sequence id 0.
-    pub(crate) fn new(net: &'a net::Local, sock: &'a mut Sock) -> Self {
+    pub fn new(net: &'a Local, sock: &'a mut Sock) -> Self {
         Self { net, sock, messages: MessageReader::new(LOGIN_MESSAGE_BYTES_MAX) }
     }
 
     /// The same, with bytes that were read already and the sequence id that they begin with.
-    pub(crate) fn resume(net: &'a net::Local, sock: &'a mut Sock, seq: u8, bytes: &[u8]) -> Self {
+    pub fn resume(net: &'a Local, sock: &'a mut Sock, seq: u8, bytes: &[u8]) -> Self {
         let mut exchange = Self::new(net, sock);
         exchange.messages.expect(seq);
         exchange.messages.feed(bytes);
@@ -47,7 +48,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The peer's next message.
-    pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, ReceiveError> {
+    pub async fn receive(&mut self) -> Result<Vec<u8>, ReceiveError> {
         loop {
             if let Some(payload) = self.messages.message()? {
                 return Ok(payload);
@@ -70,7 +71,7 @@ impl<'a> Exchange<'a> {
 
     /// Whether the peer has closed the connection, as far as can be seen; who asks is woken when it
     /// does.
-    pub(crate) fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match self.sock.poll_input(cx) {
             Poll::Ready(Input::End) => Poll::Ready(()),
             Poll::Ready(Input::Bytes) | Poll::Pending => Poll::Pending,
@@ -78,7 +79,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Sends one message with the next sequence id.
-    pub(crate) async fn send(&mut self, payload: &[u8]) -> io::Result<()> {
+    pub async fn send(&mut self, payload: &[u8]) -> io::Result<()> {
         let mut out = Vec::new();
         let next = put_message(&mut out, self.messages.next_seq(), payload);
         self.messages.expect(next);
@@ -87,7 +88,7 @@ impl<'a> Exchange<'a> {
 
     /// Speaks TLS from here on, after a message that agreed to do so; what came behind that belongs
     /// to the handshake. Sequence ids go on.
-    pub(crate) async fn start_tls(&mut self, role: Role) -> Result<(), HandshakeError> {
+    pub async fn start_tls(&mut self, role: Role) -> Result<(), HandshakeError> {
         let seq = self.messages.next_seq();
         let before = std::mem::replace(&mut self.messages, MessageReader::new(LOGIN_MESSAGE_BYTES_MAX));
         self.messages.expect(seq);
@@ -95,22 +96,22 @@ impl<'a> Exchange<'a> {
     }
 
     /// Sends what tells the peer why there is no TLS.
-    pub(crate) async fn send_alert(&mut self, alert: &[u8]) -> io::Result<()> {
+    pub async fn send_alert(&mut self, alert: &[u8]) -> io::Result<()> {
         self.sock.write_all(alert).await
     }
 
-    /// The sequence id of the next packet, whoever sends it.
-    pub(crate) fn next_seq(&self) -> u8 {
+    /// The sequence id of the next packet, of either side.
+    pub fn next_seq(&self) -> u8 {
         self.messages.next_seq()
     }
 
     /// What the sockets of its worker share.
-    pub(crate) const fn net(&self) -> &'a net::Local {
+    pub const fn net(&self) -> &'a Local {
         self.net
     }
 
     /// Who else can read what is sent.
-    pub(crate) const fn transport(&self) -> Transport {
+    pub const fn transport(&self) -> Transport {
         match (self.sock.is_encrypted(), self.sock.is_private()) {
             (true, _) => Transport::Secure,
             (false, true) => Transport::Local,
@@ -119,13 +120,13 @@ impl<'a> Exchange<'a> {
     }
 
     /// Whether there is TLS.
-    pub(crate) const fn is_encrypted(&self) -> bool {
+    pub const fn is_encrypted(&self) -> bool {
         self.sock.is_encrypted()
     }
 
     /// The URIs in the certificate that the peer has shown, and that was verified; none if there
     /// was none.
-    pub(crate) fn certificate_uris(&self) -> impl Iterator<Item = &str> {
+    pub fn certificate_uris(&self) -> impl Iterator<Item = &str> {
         let certificate = self.sock.certificate().and_then(|der| EndEntityCert::try_from(der).ok());
         let uris: Vec<&str> =
             certificate.map_or_else(Vec::new, |certificate| certificate.valid_uri_names().collect());
@@ -133,7 +134,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Bytes that came behind the last message.
-    pub(crate) fn into_unread(self) -> Vec<u8> {
+    pub fn into_unread(self) -> Vec<u8> {
         self.messages.into_unread()
     }
 }
