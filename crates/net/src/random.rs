@@ -10,7 +10,6 @@ use wire::auth::NONCE_LEN;
 /// # Panics
 ///
 /// If the kernel has no random generator.
-#[expect(clippy::expect_used, reason = "nothing can be done without secrets")]
 pub fn fill(bytes: &mut [u8]) {
     // Straight from the kernel: AWS-LC's generator takes a tenth of a second to gather entropy of
     // its own when it is first used, which is most of the time from start to serving.

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 
+use crate::backend::limits::BOOK_SHARDS;
 use crate::kill::{Request, Verdict};
-use crate::limits::BOOK_SHARDS;
 use crate::statement::Kill;
 use crate::users::User;
 use crate::worker::Message;

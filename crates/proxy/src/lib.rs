@@ -23,7 +23,6 @@ mod holders;
 mod hosts;
 mod invariant;
 mod kill;
-mod ledger;
 mod limited;
 mod limits;
 mod listener;
@@ -37,7 +36,6 @@ mod refusals;
 mod remote;
 mod routing;
 
-mod servers;
 mod session;
 mod shared;
 mod siblings;
@@ -45,7 +43,6 @@ mod snapshot;
 #[cfg(feature = "memory")]
 pub mod stage;
 mod taps;
-mod threads;
 mod tunnel;
 mod worker;
 

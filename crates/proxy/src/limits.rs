@@ -13,18 +13,6 @@ pub(crate) const ERROR_MESSAGE_BYTES_MAX: usize = 512;
 /// have most of their time for their clients, also while 100,000 digests are read.
 pub(crate) const DIGESTS_PAUSE: Duration = Duration::from_micros(100);
 
-/// Prepared statements that a worker copies in such a turn, as many as digests, and the bytes of
-/// their texts behind which it copies no more.
-pub(crate) const STATEMENTS_PER_TURN: usize = 64;
-pub(crate) const STATEMENT_BYTES_PER_TURN: usize = 64 * 1024;
-
-/// Prepared statements that are shown, and bytes of their texts: what lies beyond is only counted.
-pub(crate) const STATEMENTS_SHOWN_MAX: usize = 100_000;
-pub(crate) const STATEMENTS_SHOWN_BYTES_MAX: usize = 32 << 20;
-
-/// Scratch fills that one session may forward before the worker looks after the others (256 KiB).
-pub(crate) const FILLS_PER_TURN: usize = 4;
-
 /// How often is looked whether a client that waits for a place has left.
 pub(crate) const QUEUE_LOOK: Duration = Duration::from_millis(100);
 
@@ -64,9 +52,6 @@ pub(crate) const DESCRIPTORS_OF_THREAD: u64 = 8;
 /// Wait after `accept` failed for want of file descriptors or memory, before it is tried again.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Servers that are asked at a time what they can do.
-pub(crate) const PROBES_MAX: usize = 64;
-
 /// How long somebody waits who asks workers for something, all of them together. They answer
 /// between two turns of their loops, in microseconds; a worker that does not is stuck, and nobody
 /// shall be stuck with it.
@@ -82,30 +67,8 @@ pub(crate) const END_LOGS_MAX: Duration = Duration::from_secs(2);
 /// How long all sessions together have for their ends when the process is to end at once.
 pub(crate) const CUT_OFF_MAX: Duration = Duration::from_millis(250);
 
-/// How long each server may take that is asked for its collations: it keeps the thread of the admin
-/// port waiting.
-pub(crate) const COLLATIONS_TIME_MAX: Duration = Duration::from_secs(1);
-
-/// Servers that are asked for them, until one answers.
-pub(crate) const COLLATIONS_SERVERS_MAX: usize = 4;
-
-/// Users as whom a server is asked, until it lets one in.
-pub(crate) const COLLATIONS_USERS_MAX: usize = 4;
-
-/// Collations that a server may list. MariaDB 11 has fewer than 1,000, MySQL 9 some 300.
-pub(crate) const COLLATIONS_MAX: usize = 10_000;
-
-/// How long a client's greeting waits for servers that are being asked what they can do, which they
-/// are at start. A server that is there answers in milliseconds; for one that is not, nobody should
-/// wait.
-pub(crate) const PROBE_WAIT_MAX: Duration = Duration::from_millis(250);
-
 /// How often a worker looks for sessions that have been idle, or in a transaction, for too long.
 pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Parts of the books of sessions and of servers' threads, each with a lock of its own: workers
-/// that open or close connections at the same time hardly ever meet.
-pub(crate) const BOOK_SHARDS: usize = 16;
 
 /// Refused logins that are logged one by one within [`REFUSALS_INTERVAL`]; the others are counted.
 /// Enough to see who tries what, too few to fill a disk.
@@ -140,27 +103,9 @@ pub(crate) const COPIES_WAITING_BYTES_MAX: usize = 16 << 20;
 /// It holds one of few places.
 pub(crate) const COPY_TIME_MAX: Duration = Duration::from_mins(10);
 
-/// How long a connection for mirrored statements is kept for the next one: longer than the pause
-/// between two of a stream, short for a place at a server that others may need.
-pub(crate) const COPY_IDLE_MAX: Duration = Duration::from_secs(10);
-
-/// Connections for mirrored statements that a worker keeps while they have nothing to do.
-pub(crate) const COPY_IDLE_CONNECTIONS_MAX: usize = 64;
-
-/// Results of checks that the monitor keeps of each kind, whatever `mysql-monitor_history` says:
-/// those of 2,000 servers would fill gigabytes in two hours.
-pub(crate) const CHECKS_KEPT_MAX: usize = 100_000;
-
-/// Changes of servers that are kept to be read on the admin port.
-pub(crate) const SERVER_EVENTS_MAX: usize = 10_000;
-
 /// Idle connections that the monitor keeps to one server: as many checks as may run there at a
 /// time, without the connect check.
 pub(crate) const MONITOR_CONNECTIONS_MAX: usize = 3;
-
-/// By how much an answer may be waited for too long before nothing follows from it: then it was the
-/// monitor that was late.
-pub(crate) const MONITOR_LATE_MAX: Duration = Duration::from_millis(100);
 
 /// How often a client may be refused as another user and go on as the one that it was. As many as
 /// MariaDB allows, which then answers `COM_CHANGE_USER` with error 1047.
@@ -199,59 +144,16 @@ pub(crate) const PREPARED_BYTES_OF_ALL_MAX: usize = 256 << 20;
 /// often as MySQL itself tries.
 pub(crate) const RENEWALS_MAX: u8 = 3;
 
-/// Bytes of the answer to a statement that the proxy prepares by itself: one of 65,535 columns with
-/// long names fits.
-pub(crate) const INTERNAL_BYTES_MAX: usize = 32 << 20;
-
-/// Connections that a session looks at, to find one that is as it would have it. With more of them,
-/// one of the next best kinds is cheaper than the search.
-pub(crate) const LOOKS_MAX: usize = 32;
-
 /// The longest command that goes out together with those of other sessions, header and all.
 pub(crate) const TRAVELS_BYTES_MAX: usize = 4 * 1024;
-
-/// Bytes of all commands that go out together: sockets take so much at once, and the first one is
-/// not answered before the last is sent.
-pub(crate) const TRAIN_BYTES_MAX: usize = 16 * 1024;
-
-/// How long sessions that have sent statements together over one connection wait while none of
-/// these is answered. What goes out that way is done in no time, so something is in their way then,
-/// and they look for other ones.
-pub(crate) const STANDSTILL_MAX: Duration = Duration::from_millis(100);
 
 /// Bytes of an answer that are kept until its end has come, as it might be one that the client is
 /// not to see. With what is read next they are no more than a worker's buffer holds.
 pub(crate) const WITHHELD_MAX: usize = 32 * 1024;
 
-/// How long a session waits for a connection of its own worker before one that nobody uses at the
-/// moment is closed for it elsewhere. Those of its worker come back sooner, mostly, and who has
-/// laid one aside may be about to use it again.
-pub(crate) const MOVE_WAIT: Duration = Duration::from_millis(10);
-
-/// How much later than the one who waits longest a session may have come that gets a connection
-/// which another one of its worker does not need any more. A new connection for that one costs as
-/// much as some dozens of statements.
-pub(crate) const AHEAD_MAX: Duration = Duration::from_millis(100);
-
-/// Connections which were others' that a session tries to make its own; if that fails, it opens
-/// one.
-pub(crate) const LENT_MAX: u32 = 2;
-
-/// Commands of the proxy's own that a worker knows to be taken by a server: with 64 bytes each, a
-/// quarter of a megabyte.
-pub(crate) const TAKEN_MAX: usize = 4_096;
-
 /// Most bytes of commands that go out behind setup commands: all fit into the buffer of any socket,
 /// so that the server reads all of them.
 pub(crate) const BEHIND_SETUP_MAX: usize = 16 * 1_024;
-
-/// Time for which a server that does nothing at logins (`init_connect`) is known to do nothing
-/// there.
-pub(crate) const QUIET_LOGINS: Duration = Duration::from_secs(10);
-
-/// Time for which what a login has told of an account's limits (`MAX_STATEMENT_TIME`) is said
-/// behind resets of the connection. Behind it the next one logs in anew.
-pub(crate) const ACCOUNT_LIMITS_AGE_MAX: Duration = Duration::from_mins(1);
 
 /// For how long it is told again who has the connections of a hostgroup, before all sessions are
 /// asked anew.
@@ -270,12 +172,6 @@ pub(crate) const SESSIONS_LISTED_MAX: usize = 10_000;
 
 /// Reasons for having a connection that an error names.
 pub(crate) const HOLDERS_SHOWN_MAX: usize = 4;
-
-/// Time for which a connection that nobody uses is not too many: work comes in bursts.
-pub(crate) const KEPT_IDLE: Duration = Duration::from_secs(5);
-
-/// Time for which connections are not opened ahead to a server that has not let their user in.
-pub(crate) const GUEST_REFUSED: Duration = Duration::from_mins(1);
 
 /// How often all sessions are looked at, whether one of them can have taken too long or not.
 pub(crate) const SESSIONS_LOOK: Duration = Duration::from_mins(1);

@@ -9,6 +9,7 @@
 //! - [`plan`]: what a configuration says about it; [`discovered`]: what it says about servers that
 //!   it does not name;
 //! - [`probe`]: one check, over a connection that is kept for the next; [`ask`]: one command of it;
+//! - [`greeting`]: what servers can do, asked once;
 //! - [`question`]: the statements, and what the answers mean;
 //! - [`cluster`]: the same for servers of clusters; [`replicas`]: the same for replicas that only
 //!   their primary knows; [`rds`]: and for servers of RDS Multi-AZ clusters;
@@ -28,7 +29,9 @@ mod complaints;
 mod conflicts;
 mod discovered;
 mod executed;
+mod greeting;
 mod lags;
+mod limits;
 mod plan;
 mod probe;
 mod question;
@@ -56,6 +59,7 @@ use crate::descriptors::Purpose;
 use crate::random::Dice;
 
 use conflicts::Conflicts;
+pub(crate) use greeting::{probe, probe_new};
 use probe::{Outcome, Prober};
 pub(crate) use watching::{News, Watching};
 

@@ -12,11 +12,11 @@ use tokio::runtime::Handle;
 use crate::keys::Keys;
 use crate::limits::{CUT_OFF_MAX, END_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners, bind};
+use crate::names;
 use crate::remote::{Remote, listed};
 use crate::shared::Shared;
 use crate::tls::{Tls, TlsError};
 use crate::worker::{self, Inbox, Message};
-use crate::{names, servers};
 
 /// A running proxy.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Proxy {
         let keys = Keys::new(control);
         keys.make_ready();
         let shared = Arc::new(Shared::new(config, keys, tls).map_err(StartError::Rules)?);
-        control.spawn(servers::probe(Arc::clone(&shared.upstream)));
+        control.spawn(crate::monitor::probe(Arc::clone(&shared.upstream)));
         control.spawn(names::keep_fresh(shared.names_to_keep()));
         let spawn = |index| {
             worker::spawn(index, Arc::clone(&shared)).map_err(|source| StartError::Worker { index, source })

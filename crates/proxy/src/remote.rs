@@ -21,13 +21,13 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_local;
 
 use crate::backend::readiness;
+use crate::backend::servers::collations::collations;
 use crate::counts::{fingerprints, report};
 use crate::limits::{ASK_WAIT_MAX, DIGESTS_PAUSE, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
+use crate::monitor::probe_new;
 use crate::routing::Routing;
 use crate::routing::routes;
-use crate::servers::collations::collations;
-use crate::servers::probe_new;
 use crate::shared::Shared;
 use crate::tls::TlsError;
 use crate::users::User;

@@ -19,10 +19,10 @@ use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Guest, Stream};
 use crate::backend::Dialer;
+use crate::backend::ledger::Slice;
+use crate::backend::ledger::report::{list, sums};
 use crate::counts::{fingerprints, report};
 use crate::keys::Keys;
-use crate::ledger::Slice;
-use crate::ledger::report::{list, sums};
 use crate::memory::{End, pair};
 use crate::random::Dice;
 use crate::remote::{ApplyError, listed};

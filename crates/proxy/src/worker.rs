@@ -26,6 +26,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::alike::Alike;
 use crate::arrival::Arrival;
+use crate::backend::ledger::Ledger;
 use crate::backend::{Dialer, Upstream};
 use crate::clock::unix_s;
 use crate::control::{Control, Signal};
@@ -33,7 +34,6 @@ use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
 use crate::descriptors::Purpose;
 use crate::holders::{Asked, Sessions};
-use crate::ledger::Ledger;
 use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, SESSIONS_LOOK, SWEEP_INTERVAL};
 use crate::log_limit::Logged;
 use crate::mirror::Mirrors;

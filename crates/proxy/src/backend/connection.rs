@@ -23,9 +23,9 @@ use super::login_state::LoginState;
 use super::pipeline::Pipeline;
 use super::setup::Setup;
 use super::statements::Statements;
+use crate::backend::threads::Thread;
 use crate::counts::ServerTally;
 use crate::sock::Sock;
-use crate::threads::Thread;
 
 mod replies;
 

@@ -12,7 +12,7 @@ use wire::Capabilities;
 
 use super::Worker;
 use super::{Backend, Target, part};
-use crate::limits::{COPY_IDLE_CONNECTIONS_MAX, COPY_IDLE_MAX};
+use crate::backend::limits::{COPY_IDLE_CONNECTIONS_MAX, COPY_IDLE_MAX};
 use session::identity::Identity;
 
 /// Connections without a copy.

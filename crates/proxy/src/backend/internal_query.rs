@@ -10,7 +10,7 @@ use wire::{Capabilities, StatusFlags};
 use super::Connection;
 use super::Worker;
 use super::pipeline::{Crossed, Expected, Owner};
-use crate::limits::INTERNAL_BYTES_MAX;
+use crate::backend::limits::INTERNAL_BYTES_MAX;
 
 /// A command's payload, and the kind of reply that it has.
 pub(crate) type InternalQuery = (Vec<u8>, Answer);

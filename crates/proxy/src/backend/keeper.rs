@@ -18,7 +18,7 @@ use super::Target;
 use super::Worker;
 use super::kept::Kept;
 use super::line::Due;
-use crate::limits::MOVE_WAIT;
+use crate::backend::limits::MOVE_WAIT;
 
 /// While a session waits for a server, it looks this often whether one has come back by itself.
 /// Servers that are shunned meanwhile announce when that will be to those who look.

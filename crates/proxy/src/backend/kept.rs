@@ -31,8 +31,8 @@ use super::line::{Line, Other, Waiting};
 use super::passport::Passport;
 use super::unhealthy::{self, Complaint};
 use super::{Backend, QUIT, drain_reply, internal_query};
+use crate::backend::limits::{KEPT_IDLE, LOOKS_MAX, MOVE_WAIT};
 use crate::counts::Counter;
-use crate::limits::{KEPT_IDLE, LOOKS_MAX, MOVE_WAIT};
 use observe::rows::FreeConnection;
 use wire::Peer;
 

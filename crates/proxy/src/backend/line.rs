@@ -20,7 +20,7 @@ use super::handed::Slot;
 use super::key::{ByKey, Key};
 use super::passport::Passport;
 use super::{Turn, Worker};
-use crate::limits::{AHEAD_MAX, LOOKS_MAX, STANDSTILL_MAX, TRAIN_BYTES_MAX};
+use crate::backend::limits::{AHEAD_MAX, BATCH_BYTES_MAX, LOOKS_MAX, STANDSTILL_MAX};
 use wire::Peer;
 
 /// Who waits, by what they can use.
@@ -185,7 +185,7 @@ impl Line {
         let here = usize::try_from(open.div_ceil(workers)).unwrap_or(usize::MAX).max(1);
         let most = most.min(alike.len().div_ceil(here));
         let (now, uptime) = worker.shared.now();
-        let (mut members, mut room) = (VecDeque::new(), TRAIN_BYTES_MAX.checked_sub(first.command.len())?);
+        let (mut members, mut room) = (VecDeque::new(), BATCH_BYTES_MAX.checked_sub(first.command.len())?);
         for line in [&mut alike.in_turn, &mut alike.others] {
             let (mut at, mut looks) = (0, 0);
             while members.len() < most && looks < LOOKS_MAX && at < line.len() {

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use wire::Capabilities;
 
 use super::lend::Purpose;
-use crate::limits::{ACCOUNT_LIMITS_AGE_MAX, QUIET_LOGINS};
+use crate::backend::limits::{ACCOUNT_LIMITS_AGE_MAX, QUIET_LOGINS};
 
 /// Capabilities of a client whose effects `COM_CHANGE_USER` takes away at MariaDB.
 pub(crate) const LOST_AT_MARIADB: Capabilities = Capabilities::IGNORE_SPACE.union(Capabilities::INTERACTIVE);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use tokio::time::Instant;
 
-use crate::limits::MOVE_WAIT;
+use crate::backend::limits::MOVE_WAIT;
 
 /// When a worker has asked the others for room last, by hostgroup. Sessions that wait for the same
 /// need not all ask.

@@ -19,8 +19,8 @@ use super::place::{InLine, Place, take, wait};
 use super::share::{Among, UserFull, among};
 use super::spare::{Spare, lend_spare};
 use super::{Connection, OpenError, Target};
+use crate::backend::limits::LENT_MAX;
 use crate::error::ClientError;
-use crate::limits::LENT_MAX;
 use crate::users::User;
 
 /// A search, and what has come of it so far.

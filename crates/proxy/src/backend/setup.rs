@@ -20,7 +20,7 @@ use wire::{Capabilities, StatusFlags};
 use super::lend::{Purpose, number};
 use super::pipeline::{Expected, Owner, Pipeline};
 use super::{InternalQuery, Reply};
-use crate::limits::{INTERNAL_BYTES_MAX, TAKEN_MAX};
+use crate::backend::limits::{INTERNAL_BYTES_MAX, TAKEN_MAX};
 use crate::state::results::Asking;
 
 /// Commands that set a connection up, until the last one is answered. Their replies are in the

@@ -16,7 +16,7 @@ use super::entry::Entry;
 use super::handed::Handed;
 use super::idle_state::Asker;
 use super::line::Other;
-use crate::limits::MOVE_WAIT;
+use crate::backend::limits::MOVE_WAIT;
 
 /// How often those look who wait and are not the first.
 const LOOK: Duration = Duration::from_secs(1);

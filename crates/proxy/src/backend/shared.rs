@@ -10,9 +10,9 @@ use tokio::time::Instant;
 use super::Target;
 use super::calls::{Doubts, Siblings};
 use super::configuration::Configuration;
+use crate::backend::servers::Servers;
+use crate::backend::threads::Threads;
 use crate::names::Names;
-use crate::servers::Servers;
-use crate::threads::Threads;
 use crate::tls::Tls;
 use session::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 

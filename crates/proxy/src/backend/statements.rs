@@ -12,7 +12,7 @@ use wire::command::{Kind, LAST_STATEMENT};
 use wire::frame::put_message;
 use wire::reply::Prepared;
 
-use crate::ledger::{Entry, Placed};
+use crate::backend::ledger::{Entry, Placed};
 use crate::state::typed::{Type, Typed};
 use crate::texts::Text;
 

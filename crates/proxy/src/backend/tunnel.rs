@@ -9,7 +9,7 @@ use net::throttle::Throttle;
 use tokio::time::Instant;
 
 use super::QUIT;
-use crate::limits::FILLS_PER_TURN;
+use crate::backend::limits::FILLS_PER_TURN;
 
 /// What is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

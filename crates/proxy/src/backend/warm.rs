@@ -19,7 +19,7 @@ use super::acquire::{Attempt, Full, attempt};
 use super::failures::Why;
 use super::idle_state::Left;
 use super::{OpenError, Passport, Target, Times, open_in};
-use crate::limits::GUEST_REFUSED;
+use crate::backend::limits::GUEST_REFUSED;
 use session::identity::Identity;
 
 /// For whom connections are opened, by hostgroup.

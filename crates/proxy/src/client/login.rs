@@ -15,6 +15,7 @@ use wire::frame::put_message;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use crate::audit::{self, Stranger};
+use crate::backend::servers::Offer;
 use crate::backend::{Backend, Turn};
 use crate::client::check::check_login;
 use crate::client::proof::{Claim, Proven};
@@ -27,7 +28,6 @@ use crate::limits::LOGIN_REST;
 use crate::queueing;
 use crate::random;
 use crate::refusals::Reason;
-use crate::servers::Offer;
 use crate::sock::Sock;
 use crate::sock::tls::{HandshakeError, Role};
 use crate::state::gtids::Tracking;

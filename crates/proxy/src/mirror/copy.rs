@@ -16,11 +16,11 @@ use wire::reply::{End, Outcome};
 
 use super::Copy;
 use super::tally::Tally;
+use crate::backend::limits::FILLS_PER_TURN;
 use crate::backend::{
     AcquireError, Backend, Connection, CopyLogin, Full, Target, Whom, acquire, open_in, until_broken_off,
 };
 use crate::error::Gone;
-use crate::limits::FILLS_PER_TURN;
 use crate::routing::Circumstances;
 use crate::taps::compare::{Half, Sum};
 use crate::worker::Worker;

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use config::Endpoint;
 
+use super::limits::SERVER_EVENTS_MAX;
 use super::probe::Outcome;
 use crate::counts::report::address;
-use crate::limits::SERVER_EVENTS_MAX;
 use observe::rows::{AuroraCheckStats, AuroraFailover};
 
 /// What was found.

@@ -11,10 +11,10 @@ use monitor::Check;
 use super::aurora_records::AuroraRecords;
 use super::cluster::details;
 use super::complaints::{Complaints, Remark};
+use super::limits::{CHECKS_KEPT_MAX, SERVER_EVENTS_MAX};
 use super::probe::Outcome;
 use crate::clock::unix_us;
 use crate::counts::report::address;
-use crate::limits::{CHECKS_KEPT_MAX, SERVER_EVENTS_MAX};
 use observe::rows::{AuroraCheckStats, AuroraFailover, CheckStats, Detail, ServerEvent};
 
 /// What was found.

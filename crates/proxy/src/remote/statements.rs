@@ -1,9 +1,9 @@
 //! Reading who has which prepared statements.
 
 use super::Remote;
+use crate::backend::ledger::Slice;
+use crate::backend::ledger::report::{list, sums};
 use crate::counts::report::StatementSums;
-use crate::ledger::Slice;
-use crate::ledger::report::{list, sums};
 use crate::limits::DIGESTS_PAUSE;
 use observe::rows::StatementStats;
 

@@ -7,10 +7,10 @@ use wire::frame::MessageScanner;
 
 use super::Session;
 use crate::backend::Target;
+use crate::backend::limits::FILLS_PER_TURN;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::in_use;
-use crate::limits::FILLS_PER_TURN;
 use crate::relay::Parked;
 use crate::sock::Input;
 

@@ -20,8 +20,8 @@ use session::sites::Sites;
 pub(in crate::session) use statement::{Came, Prepared};
 
 use super::Change;
+use crate::backend::ledger::Entry;
 use crate::backend::{Known, Origin};
-use crate::ledger::Entry;
 use crate::limits::{LEFT_TEXT_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Screened;
 use crate::statement::kill::PreparedKill;

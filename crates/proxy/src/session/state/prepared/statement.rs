@@ -7,7 +7,7 @@ use wire::{Capabilities, reply};
 
 use super::Preparing;
 use crate::backend::Origin;
-use crate::ledger::{Entry, Opened};
+use crate::backend::ledger::{Entry, Opened};
 use crate::state::typed::{Type, Typed};
 use session::definitions::Definitions;
 use session::sites::Freedom;

@@ -7,8 +7,8 @@
 use std::ops::ControlFlow;
 
 use super::{Copied, Slice};
+use crate::backend::limits::{STATEMENTS_SHOWN_BYTES_MAX, STATEMENTS_SHOWN_MAX};
 use crate::counts::report::StatementSums;
-use crate::limits::{STATEMENTS_SHOWN_BYTES_MAX, STATEMENTS_SHOWN_MAX};
 use observe::rows::StatementStats;
 
 /// Bits of a hash that are no part of the number that is shown: 52 bits are left, which programs
@@ -94,8 +94,8 @@ mod tests {
     use wire::reply::Prepared;
 
     use super::*;
-    use crate::ledger::{Ledger, Opened, Placed};
-    use crate::limits::STATEMENTS_PER_TURN;
+    use crate::backend::ledger::{Ledger, Opened, Placed};
+    use crate::backend::limits::STATEMENTS_PER_TURN;
     use crate::texts::Texts;
 
     /// Workers, each with its texts.
@@ -104,7 +104,7 @@ mod tests {
         [(); 2].map(|()| (Ledger::new(state.clone()), Texts::new(1 << 30)))
     }
 
-    fn entry((ledger, texts): &(Ledger, Texts), text: &str) -> Rc<crate::ledger::Entry> {
+    fn entry((ledger, texts): &(Ledger, Texts), text: &str) -> Rc<crate::backend::ledger::Entry> {
         let caller = Arc::new(Caller::new(b"app", b"shop", "", 0));
         let text = texts.keep(text.as_bytes()).unwrap();
         ledger.entry(&caller, &text, 7, texts).unwrap()

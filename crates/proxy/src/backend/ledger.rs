@@ -1,8 +1,8 @@
 //! Who has which prepared statements: one entry for each text of a user in a schema, as long as a
 //! client or a connection to a server has it.
 //!
-//! The counts are those who hold the entry: nobody has to say that a session or a connection has
-//! ended. Executions do not come here.
+//! An entry counts what holds it: a session or a connection that ends need not say so. Executions
+//! do not come here.
 //!
 //! - [`report`]: the entries of all workers together.
 
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use route::Caller;
 use wire::reply::Prepared;
 
-use crate::limits::{STATEMENT_BYTES_PER_TURN, STATEMENTS_PER_TURN};
+use crate::backend::limits::{STATEMENT_BYTES_PER_TURN, STATEMENTS_PER_TURN};
 use crate::texts::{Reserved, Text, Texts};
 
 /// The entries of one worker.
@@ -28,8 +28,7 @@ pub(crate) struct Ledger {
     state: RandomState,
 }
 
-/// Entries by their hash. Nobody has those that cannot be reached any more: they take themselves
-/// out.
+/// Entries by their hash. One that no session and no connection holds takes itself out.
 type Index = RefCell<BTreeMap<u64, Weak<Entry>>>;
 
 /// What a user has prepared in a schema.
@@ -65,7 +64,7 @@ pub(crate) struct Copied {
     pub(crate) columns: u16,
     pub(crate) clients: u64,
     pub(crate) servers: u64,
-    /// Nothing where nobody asks for it.
+    /// Nothing where it was not asked for.
     pub(crate) text: Box<[u8]>,
 }
 
@@ -112,8 +111,8 @@ impl Ledger {
     }
 
     /// As many entries from the hash `from` on as may be copied in one turn of a worker's loop,
-    /// with their texts or without. Not those that nobody has yet: a server has not said whether
-    /// there is such a statement.
+    /// with their texts or without. Not those that no session has yet: a server has not said
+    /// whether there is such a statement.
     pub(crate) fn slice(&self, from: u64, with_texts: bool) -> Slice {
         let index = self.index.borrow();
         let (mut copied, mut bytes) = (Vec::new(), 0);

@@ -1,6 +1,6 @@
 //! The collations of a server, for `mysql_collations` on the admin port.
 //!
-//! No client waits for them: a server is asked when somebody reads that table, on a connection of
+//! No client waits for them: a server is asked when that table is read, on a connection of
 //! the proxy's own that ends behind the answer, and what it has said holds as long as its version
 //! stays the same.
 
@@ -13,9 +13,11 @@ use wire::command::Kind;
 use wire::{Codec as _, packet};
 
 use crate::backend::Upstream as Worker;
+use crate::backend::limits::{
+    COLLATIONS_MAX, COLLATIONS_SERVERS_MAX, COLLATIONS_TIME_MAX, COLLATIONS_USERS_MAX,
+};
 use crate::backend::{OpenError, Target, open};
 use crate::exchange::Exchange;
-use crate::limits::{COLLATIONS_MAX, COLLATIONS_SERVERS_MAX, COLLATIONS_TIME_MAX, COLLATIONS_USERS_MAX};
 use crate::random;
 use crate::sock::Sock;
 use crate::users::{Options, User};
@@ -42,7 +44,7 @@ pub(super) struct Listed {
     pub(super) collations: Arc<[Collation]>,
 }
 
-/// Somebody who can log in to a server.
+/// User that can log in to a server.
 #[derive(Debug, Clone)]
 pub(super) struct Login {
     user: Arc<User>,

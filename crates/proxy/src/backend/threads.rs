@@ -2,7 +2,7 @@
 //!
 //! A server shows its connections by its own ids, clients know theirs by the proxy's. This book,
 //! shared by all workers, translates. It is written when a connection to a server is opened or
-//! closed and read when somebody looks at a list of threads, never for a statement.
+//! closed and read when a list of threads is shown, never for a statement.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use config::Endpoint;
 
-use crate::limits::BOOK_SHARDS;
+use crate::backend::limits::BOOK_SHARDS;
 
 /// The sessions whose connections have one thread id, on different servers: hardly ever more than
 /// one. Connections change hands often, so whose they are is said without the book.

@@ -9,7 +9,6 @@
 //! What else is learned of servers is learned here as well: who could log in, and [`collations`].
 
 pub(crate) mod collations;
-mod probe;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -20,13 +19,11 @@ use tokio::time::timeout;
 use wire::auth::Secret;
 use wire::{Capabilities, packet};
 
-use crate::limits::PROBE_WAIT_MAX;
+use crate::backend::limits::PROBE_WAIT_MAX;
 use crate::users::User;
 use observe::rows::Collation;
 
 use collations::{Listed, Login};
-
-pub(crate) use probe::{probe, probe_new};
 
 /// What the proxy offers to every client: logins, and what has no effect on what follows them.
 const OWN: Capabilities = Capabilities::LONG_FLAG
@@ -90,7 +87,7 @@ struct State {
     /// In the order of the configuration.
     order: Vec<Endpoint>,
     known: HashMap<Endpoint, Facts>,
-    /// Somebody who could log in, where somebody has.
+    /// A user that could log in, where one has.
     logins: HashMap<Endpoint, Login>,
     /// The collations that were asked for last.
     listed: Option<Listed>,
@@ -168,6 +165,11 @@ impl Servers {
         state.listed = Some(Listed { endpoint, version, collations });
     }
 
+    /// Whether all have been asked, or given up on: clients that come before that wait for it.
+    pub(crate) fn set_asked(&self, asked: bool) {
+        self.asked.send_replace(asked);
+    }
+
     /// Makes these the servers, in this order, and forgets others. Returns those of which nothing
     /// is known.
     pub(crate) fn replace(&self, order: Vec<Endpoint>) -> Vec<Endpoint> {
@@ -181,7 +183,7 @@ impl Servers {
     }
 
     /// The servers, in the order of the configuration.
-    fn order(&self) -> Vec<Endpoint> {
+    pub(crate) fn order(&self) -> Vec<Endpoint> {
         self.state().order.clone()
     }
 

@@ -13,9 +13,9 @@ use wire::frame::MessageReader;
 use wire::proxy_header::ProxyHeader;
 use wire::{Capabilities, Codec as _, packet};
 
+use super::limits::PROBES_MAX;
 use crate::backend::UpstreamShared as Shared;
 use crate::backend::is_ours;
-use crate::limits::PROBES_MAX;
 use crate::names::{Blamed, Keeping};
 use net::LOGIN_MESSAGE_BYTES_MAX;
 
@@ -23,15 +23,15 @@ use net::LOGIN_MESSAGE_BYTES_MAX;
 /// server that does not answer within `mysql-connect_timeout_server` is known when the first
 /// session logs in to it.
 pub(crate) fn probe(shared: Arc<Shared>) -> impl Future<Output = ()> {
-    shared.servers.asked.send_replace(false);
+    shared.servers.set_asked(false);
     async move {
         let servers = shared.servers.order();
         probe_new(Arc::clone(&shared), servers).await;
-        shared.servers.asked.send_replace(true);
+        shared.servers.set_asked(true);
     }
 }
 
-/// Asks these, for whom nobody waits: others are known, or will be with the first session.
+/// Asks these, for which no client waits: others are known, or will be with the first session.
 pub(crate) async fn probe_new(shared: Arc<Shared>, servers: Vec<Endpoint>) {
     let limit = shared.configuration().variables.connect_timeout_server;
     let places = Arc::new(Semaphore::new(PROBES_MAX));
