@@ -23,8 +23,6 @@ pub(crate) struct Beginning {
     pub(crate) account: Rc<Account>,
     /// Whom the rules see.
     pub(crate) caller: Arc<Caller>,
-    /// For whom its connections are good.
-    pub(crate) passport: Rc<Passport>,
     /// What is set before its client has set anything.
     pub(crate) settings: Rc<Settings>,
 }
@@ -48,12 +46,16 @@ impl Alike {
         Beginning {
             account: self.accounts.share(Rc::new(account)),
             caller: self.callers.share(Arc::new(caller(identity, schema))),
-            passport: self.passports.share(Rc::new(Passport::new(identity))),
             settings: match with_first(identity, &self.settings) {
                 Some(first) => self.firsts.share(Rc::new(first)),
                 None => Rc::clone(&self.settings),
             },
         }
+    }
+
+    /// The sessions that the connections of this client are good for.
+    pub(crate) fn passport(&self, identity: &Identity) -> Rc<Passport> {
+        self.passports.share(Rc::new(Passport::new(identity)))
     }
 
     /// Nobody begins as before: the configuration is another one.

@@ -32,7 +32,7 @@
 //! - [`internal`]: what the session tells of itself; [`io`]: the client's end of it;
 //! - [`kept_error`]: the error of a failed statement, kept without its connection;
 //! - [`kill`]: killing and being killed; [`kill_forms`]: KILLs that are not one plain statement;
-//! - [`last_words`]: what a backend says out of turn;
+//! - [`last_words`]: what a backend says out of turn; [`links`]: the connections of the session;
 //! - [`leave`]: what becomes of backends when the client leaves;
 //! - [`measure`](mod@measure): counting;
 //! - [`lost`]: servers that are lost, and [what may have become](session::unanswered) of
@@ -73,6 +73,7 @@ mod kill_forms;
 mod last_result;
 mod last_words;
 mod leave;
+mod links;
 mod lost;
 mod measure;
 mod mirror;
@@ -118,7 +119,6 @@ use crate::control::{Control, Signal};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::relay::Parked;
 use crate::sock::{Sock, garbled};
 use crate::tunnel::resume;
 use crate::worker::Worker;
@@ -127,7 +127,7 @@ use session::identity::Identity;
 use command::{Command, Upload};
 use flight::{Flight, InFlight};
 use io::Io;
-use pipelined::Pipelined;
+use links::Links;
 use state::SessionState;
 
 pub(crate) use flight::Flights;
@@ -139,11 +139,9 @@ pub(crate) struct Session {
     control: Rc<Control>,
     io: Io,
     identity: Box<Identity>,
-    backend: Option<Backend>,
+    links: Links,
     state: Box<SessionState>,
     flight: Flight,
-    to_backend: Parked,
-    pipelined: Pipelined,
     /// How often the client was refused as another user.
     refused_changes: u8,
 }
@@ -161,7 +159,7 @@ impl Session {
         worker.seat(&control, &identity);
         control.about.set_backend(backend.as_ref());
         let mut state = state_of(&worker, &identity);
-        state.is_admitted = backend.is_some();
+        let key = worker.alike.passport(&identity);
         let first_status = |backend: &Backend| backend.connection().first_status();
         if let Some(status) = backend.as_ref().map(first_status) {
             state.link.status = status;
@@ -170,19 +168,12 @@ impl Session {
             worker,
             control,
             io: Io::new(client, backlog),
-            backend,
+            links: Links::new(key, backend),
             state,
             flight: Flight::default(),
             identity,
-            to_backend: Parked::default(),
-            pipelined: Pipelined::default(),
             refused_changes: 0,
         }
-    }
-
-    /// The beginning of a session of the user that it has now.
-    fn new_state(&self) -> Box<SessionState> {
-        state_of(&self.worker, &self.identity)
     }
 
     /// What is left when the session is over. The backend goes first: nobody waits for a goodbye.
@@ -288,7 +279,7 @@ impl Session {
     #[cold]
     fn note_own_limit(&self) {
         let seconds = self.state.wait_timeout();
-        let is_mysql = self.backend.as_ref().is_some_and(|backend| !backend.connection().is_mariadb());
+        let is_mysql = self.links.in_use.as_ref().is_some_and(|backend| !backend.connection().is_mariadb());
         self.control.set_own_limit(seconds, is_mysql);
         self.worker.look_in(Duration::from_secs(seconds.unwrap_or(u32::MAX).into()));
     }
@@ -311,7 +302,7 @@ impl Session {
     /// Copies bytes for the rest of the connection: the answer has no end.
     async fn tunnel(&mut self) -> Result<Infallible, Ending> {
         let backlog = std::mem::take(&mut self.io.backlog);
-        if let Some(backend) = &mut self.backend {
+        if let Some(backend) = &mut self.links.in_use {
             resume(&self.worker, &self.control, &mut self.io.sock, backend, backlog, Copied::Stream).await;
         }
         Err(Ending::ClientLeft)

@@ -32,7 +32,7 @@ impl Session {
             typed: prepared.typed(),
             now,
         };
-        let found = self.backend.as_mut()?.connection_mut().take_statement(&wanted)?;
+        let found = self.links.in_use.as_mut()?.connection_mut().take_statement(&wanted)?;
         all.add_place(id, self.state.link.hostgroup, found, Came::Adopted);
         Some(found.id)
     }
@@ -56,8 +56,7 @@ impl Session {
         }
         let known_as = prepared.id_at(hostgroup);
         debug_assert!(
-            known_as.is_none()
-                || !self.backend.as_ref().is_some_and(|backend| backend.connection().is_awaited()),
+            known_as.is_none() || !self.links.is_awaited(),
             "whoever gets a connection has nothing there yet"
         );
         let known_as = known_as.or_else(|| self.adopt(id, &self.typed_by(kind, payload, id)))?;

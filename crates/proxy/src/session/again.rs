@@ -127,7 +127,7 @@ impl Session {
             return self.renew(refused.command, &refused.answer, refused.outcome).await;
         }
         let settings = self.worker.settings();
-        let server = self.backend.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
+        let server = self.links.in_use.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
         let hostgroup = self.state.link.hostgroup;
         let concerns =
             settings.is_writer(hostgroup) || has(&refused.answer, WSREP) && settings.is_clustered(hostgroup);

@@ -30,7 +30,7 @@ impl Session {
         while self.go_on() {
             self.relay_answer(1).await?;
         }
-        if let Some(backend) = &self.backend {
+        if let Some(backend) = &self.links.in_use {
             backend.connection().check_invariants();
             debug_assert!(backend.connection().is_free(), "c01: a reply without a reader is owed");
         }
@@ -44,7 +44,7 @@ impl Session {
 
     /// The server works at the next command that was sent, if there is one.
     pub(super) fn go_on(&mut self) -> bool {
-        let next = self.pipelined.pop();
+        let next = self.links.pipelined.pop();
         if let Some(next) = &next {
             work_at(&self.control, &mut self.state, next);
         }
@@ -55,7 +55,7 @@ impl Session {
     /// in the same read are relayed as well.
     async fn relay_answer(&mut self, seq: u8) -> Result<(), Ending> {
         self.state.begin_answer();
-        if let Some(backend) = self.backend.as_mut().filter(|_| seq != 1) {
+        if let Some(backend) = self.links.in_use.as_mut().filter(|_| seq != 1) {
             backend.connection_mut().start_at(seq);
         }
         let outcome = loop {
@@ -75,7 +75,7 @@ impl Session {
         };
         self.flush_client().await?;
         self.state.trace(|trace| trace.answered(Instant::now().into_std()));
-        let link = self.backend.as_ref().map(|backend| backend.connection());
+        let link = self.links.connection();
         let changes = self.flight.is_changing();
         let is_reset = settle(&mut self.state, &mut self.flight, &self.identity, outcome, link);
         if changes {
@@ -96,7 +96,7 @@ impl Session {
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
             ready!(self.poll_client_ready(cx))?;
-            let backend = in_use_mut(&mut self.backend)?;
+            let backend = in_use_mut(&mut self.links.in_use)?;
             let link = backend.connection_mut();
             let mut scratch = self.worker.net.scratch.borrow_mut();
             let batched = self.flight.as_mut().and_then(|flight| flight.batched.as_mut());
@@ -128,7 +128,7 @@ impl Session {
                 state: &mut self.state,
                 flight: &mut self.flight,
                 io: &mut self.io,
-                pipelined: &mut self.pipelined,
+                pipelined: &mut self.links.pipelined,
             };
             match at.pass(cx, &read) {
                 Ok(None) => {}
@@ -153,7 +153,7 @@ impl Session {
 
     /// What the backend says makes no sense; the client is at this place in its answer.
     fn nonsense(&self, error: &Crossed, client: Progress) -> Ending {
-        let Some(backend) = &self.backend else { return no_connection() };
+        let Some(backend) = &self.links.in_use else { return no_connection() };
         let server = backend.server().endpoint();
         tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
         self.told_if(client, &ClientError::server_lost(server))
@@ -162,7 +162,7 @@ impl Session {
     /// The backend wants a file of a statement that loads none. The client gets nothing of what was
     /// read with that: there the error belongs.
     fn file_not_expected(&self, client: Progress) -> Ending {
-        let Some(backend) = &self.backend else { return no_connection() };
+        let Some(backend) = &self.links.in_use else { return no_connection() };
         let server = backend.server().endpoint();
         tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");
         self.told_if(client, &ClientError::file_not_expected(server))
@@ -170,7 +170,7 @@ impl Session {
 
     /// There is this much behind the last answer.
     fn too_much(&self, bytes: usize) -> Ending {
-        if let Some(backend) = &self.backend {
+        if let Some(backend) = &self.links.in_use {
             let server = backend.server().endpoint();
             tracing::error!(%server, bytes, "a server sent more than its answer; the session ends");
         }
@@ -179,7 +179,7 @@ impl Session {
 
     /// The backend is gone in the middle of its answer, or what it says is not the protocol.
     fn lost(&self, error: Option<std::io::Error>) -> Ending {
-        let Some(backend) = &self.backend else { return no_connection() };
+        let Some(backend) = &self.links.in_use else { return no_connection() };
         let reply = backend.connection().progress();
         let is_garbled = error.is_some_and(|error| garbled(&error).is_some());
         if !is_garbled && !reply.is_begun && self.control.signal() != Signal::Kill {

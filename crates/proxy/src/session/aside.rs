@@ -2,8 +2,9 @@
 //! another session may get them, and taken back with the next command if they are still there.
 
 use super::Session;
-use super::state::{Aside, LinkState, Other};
-use crate::backend::{Backend, part};
+use super::links::Other;
+use super::state::LinkState;
+use crate::backend::{Backend, Connection, part};
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
 use crate::state::substitute::Unknown;
@@ -13,12 +14,12 @@ impl Session {
     /// The session waits for its client: what is not bound to it may be used by others.
     pub(super) fn lay_aside(&mut self) {
         let is_awaited = |backend: &Backend| backend.connection().is_awaited();
-        if self.backend.as_ref().is_none_or(is_awaited) || self.flight.decided.is_some() {
+        if self.links.in_use.as_ref().is_none_or(is_awaited) || self.flight.decided.is_some() {
             return;
         }
         self.note_ran();
         let hostgroup = self.state.link.hostgroup;
-        if !self.state.others.is_empty() {
+        if !self.links.away.others.is_empty() {
             self.lay_others_aside();
         }
         if !self.shares(hostgroup) {
@@ -29,11 +30,11 @@ impl Session {
         if pin == Some(Pin::Warnings) {
             self.worker.look_in(SWEEP_INTERVAL);
         }
-        let goes_on = !self.io.backlog.is_empty() && !self.is_promised();
-        if pin.is_some() || goes_on || !self.is_as_it_seems() {
+        let goes_on = !self.io.backlog.is_empty() && !self.links.is_promised();
+        if pin.is_some() || goes_on || !self.links.is_as_it_seems(&self.state) {
             return self.break_promise();
         }
-        if let Some(backend) = self.backend.take() {
+        if let Some(backend) = self.links.in_use.take() {
             self.lay_one_aside(backend, self.state.link);
         }
     }
@@ -49,50 +50,29 @@ impl Session {
                 && !other.backend.server().is_off()
                 && !other.backend.connection().has_setup()
         };
-        let Some(at) = self.state.others.iter().position(is_free) else { return };
-        let Other { backend, link } = self.state.others.swap_remove(at);
+        let Some(at) = self.links.away.others.iter().position(is_free) else { return };
+        let Other { backend, link } = self.links.away.others.swap_remove(at);
         self.lay_one_aside(backend, link);
-    }
-
-    /// Whether the backend in use has all that was sent, and is as the session would have it. If
-    /// its server did not have a setting, it must not be taken for one that has.
-    pub(super) fn is_as_it_seems(&self) -> bool {
-        let is_fit = |backend: &Backend| {
-            let link = backend.connection();
-            !backend.server().is_off() && self.to_backend.is_sent(link) && link.is_free()
-        };
-        self.state.link.applied == self.state.version() && self.backend.as_ref().is_some_and(is_fit)
     }
 
     /// Lays a connection aside that nothing binds to the session.
     pub(super) fn lay_one_aside(&mut self, backend: Backend, link: LinkState) {
-        let state = &mut self.state;
-        let left = state.left(backend.connection().serial(), link.status);
-        let (kept, peer) = (&self.worker.upstream.kept, self.identity.peer);
-        match kept.lay_aside(&self.worker.upstream, link.hostgroup, &state.passport, peer, backend, left) {
-            Some(ticket) => {
-                // Nearly always it is the only one.
-                state.aside.reserve_exact(1);
-                state.aside.push(Aside { ticket, link });
-            }
-            None => self.was_lent(link.hostgroup),
+        if !self.links.lay_aside(&self.worker.upstream, self.identity.peer, &self.state, backend, link) {
+            self.was_lent(link.hostgroup);
         }
     }
 
     /// A command has come: takes back what was laid aside.
     pub(super) fn take_back(&mut self) {
-        if self.backend.is_some() {
+        if self.links.in_use.is_some() {
             return;
         }
         let hostgroup = self.state.link.hostgroup;
-        let Some(at) = self.state.aside.iter().position(|aside| aside.link.hostgroup == hostgroup) else {
-            return;
-        };
-        let Aside { ticket, link } = self.state.aside.swap_remove(at);
-        self.backend = self.worker.upstream.kept.take_back(&self.worker.upstream, ticket);
-        self.state.link = link;
-        if self.backend.is_none() {
-            self.was_lent(hostgroup);
+        if let Some((link, is_there)) = self.links.take_back(&self.worker.upstream, hostgroup) {
+            self.state.link = link;
+            if !is_there {
+                self.was_lent(hostgroup);
+            }
         }
     }
 
@@ -102,10 +82,10 @@ impl Session {
         self.note_ran();
         let hostgroup = self.state.link.hostgroup;
         let is_free = self.may_leave();
-        if let Some(backend) = self.backend.take() {
+        if let Some(backend) = self.links.in_use.take() {
             if is_free {
                 self.lay_one_aside(backend, self.state.link);
-                self.state.aside.retain(|aside| aside.link.hostgroup != hostgroup);
+                self.links.away.idle.retain(|idle| idle.link.hostgroup != hostgroup);
             } else {
                 part(backend);
             }
@@ -119,19 +99,18 @@ impl Session {
         let asks = |backend: &Backend| self.state.last.results.last_id().is_at(backend.connection().serial());
         self.shares(self.state.link.hostgroup)
             && self.state.pin().is_none()
-            && self.is_as_it_seems()
-            && !self.backend.as_ref().is_some_and(asks)
+            && self.links.is_as_it_seems(&self.state)
+            && !self.links.in_use.as_ref().is_some_and(asks)
     }
 
     /// Sees to it that there is no connection of the session's to this hostgroup where the next one
     /// is to be new (`create_new_connection`). Whether it may be: one that the session needs is not
     /// left.
     pub(super) fn makes_way_for_new(&mut self, hostgroup: u32) -> bool {
-        if !self.shares(hostgroup) || self.state.others.iter().any(|other| other.link.hostgroup == hostgroup)
-        {
+        if !self.shares(hostgroup) || self.links.has_other(hostgroup) {
             return false;
         }
-        if self.state.link.hostgroup == hostgroup && self.backend.is_some() {
+        if self.state.link.hostgroup == hostgroup && self.links.in_use.is_some() {
             self.note_ran();
             let may_leave = self.may_leave();
             if may_leave {
@@ -139,18 +118,17 @@ impl Session {
             }
             return may_leave;
         }
-        let mut idle = self.state.aside.iter().enumerate();
-        let Some((at, found)) = idle.find(|(_, one)| one.link.hostgroup == hostgroup) else {
+        let Some(at) = self.links.idle_at(hostgroup) else {
             return true;
         };
         let (mut needs_it, last_id) = (false, self.state.last.results.last_id());
-        let ticket = found.ticket;
+        let ticket = self.links.away.idle[at].ticket;
         self.worker
             .upstream
             .kept
             .with(ticket, |backend| needs_it = last_id.is_at(backend.connection().serial()));
         if !needs_it {
-            self.state.aside.swap_remove(at);
+            self.links.away.idle.swap_remove(at);
             self.was_lent(hostgroup);
         }
         !needs_it
@@ -158,38 +136,34 @@ impl Session {
 
     /// The session's connection to this hostgroup belongs to somebody else now, or is gone.
     pub(super) fn was_lent(&mut self, hostgroup: u32) {
-        self.forget_prepared(hostgroup);
+        self.state.was_lent(hostgroup);
         if hostgroup == self.state.link.hostgroup {
-            self.state.link.applied = 0;
             self.control.about.set_backend(None);
         }
     }
 
     /// Takes note of what has run since the connection was taken.
     pub(super) fn note_ran(&mut self) {
-        match &mut self.backend {
-            Some(backend) => {
-                let link = backend.connection_mut();
-                if self.state.last.note_ran(link.serial()) {
-                    link.set_last_id(None);
-                }
-            }
+        match self.links.connection_mut() {
+            Some(link) if self.state.last.note_ran(link.serial()) => link.set_last_id(None),
+            Some(_) => {}
             None => self.state.last.ran = Ran::default(),
         }
     }
 
     /// The client has reset its connection: of what was at other servers nothing is left, either.
     pub(super) fn was_reset(&mut self) {
-        if let Some(backend) = &mut self.backend {
-            backend.connection_mut().note_reset();
+        if let Some(link) = self.links.connection_mut() {
+            link.note_reset();
         }
-        self.leave_others();
+        self.links.away.idle.clear();
+        self.links.part_with_others();
     }
 
     /// What the server of the connection in use does not know of the statement before the next one,
     /// because that ran over another connection.
     pub(super) fn unknown_here(&self) -> Unknown {
-        self.state.last.unknown_at(self.backend.as_ref().map(|backend| backend.connection().serial()))
+        self.state.last.unknown_at(self.links.connection().map(Connection::serial))
     }
 
     /// Whether there is any of that.

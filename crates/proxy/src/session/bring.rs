@@ -48,7 +48,7 @@ impl Session {
         // MariaDB takes a value in parts for what the value before was: behind a number it is the
         // address of its bytes.
         let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();
-        let is_mariadb = self.backend.as_ref().is_some_and(|backend| backend.connection().is_mariadb());
+        let is_mariadb = self.links.is_mariadb();
         let is_of_no_use = is_told && (prepared.is_for_once(hostgroup) || self.is_away())
             || has_parts
                 && is_mariadb
@@ -165,7 +165,7 @@ impl Session {
     pub(super) fn left_as(&self, id: u32) -> Vec<u32> {
         // While one is being prepared, the last one is that.
         let is_awaited = self.state.prepared.as_ref().is_some_and(|all| all.is_awaited(id));
-        let statements = self.backend.as_ref().map(|backend| backend.connection().statements());
+        let statements = self.links.in_use.as_ref().map(|backend| backend.connection().statements());
         statements.filter(|_| !is_awaited).map_or_else(Vec::new, |statements| statements.left_as(id))
     }
 
@@ -229,7 +229,7 @@ impl Session {
     /// Answers a `COM_STMT_FETCH` of a statement that the backend in use does not have, and cannot
     /// prepare now: it has no cursor there.
     async fn refuse_fetch(&mut self, id: u32) -> Result<(), Ending> {
-        let is_mariadb = self.backend.as_ref().is_some_and(|backend| backend.connection().is_mariadb());
+        let is_mariadb = self.links.is_mariadb();
         let error = ClientError::NoCursor { id, is_mariadb }.to_packet(1, Capabilities::PROTOCOL_41);
         self.answer_here(Kind::StmtFetch, front(&error)).await?;
         self.state.note_error();

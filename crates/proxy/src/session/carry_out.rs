@@ -95,7 +95,7 @@ impl Session {
     /// What was asked for the command in the backlog may have lost the connection, and nothing with
     /// it: then the command goes elsewhere.
     fn check_connected(&mut self, decided: &mut Decided) -> Result<(), Stop> {
-        if self.backend.is_some() {
+        if self.links.in_use.is_some() {
             return Ok(());
         }
         self.tries_again(decided);

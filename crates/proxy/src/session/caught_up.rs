@@ -78,7 +78,7 @@ impl Session {
     /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer,
     /// and what asks about the statement before has to ask the server that has executed that.
     fn stays(&self, decided: &Decided) -> bool {
-        let session = self.state.session();
+        let session = self.state.session(self.links.open_elsewhere());
         let here = Some(decided.hostgroup());
         session.transaction == here
             || session.last_hostgroup == here && decided.plan.effects.intersects(Effects::READS_LAST)
@@ -87,7 +87,7 @@ impl Session {
     /// Whether the session has left something in this hostgroup that its statements need, so that
     /// no other server will do.
     fn is_bound_to(&self, hostgroup: u32) -> bool {
-        let session = self.state.session();
+        let session = self.state.session(self.links.open_elsewhere());
         session.locked_on == Some(hostgroup) || session.hold.is_some_and(|(_, at)| at == hostgroup)
     }
 
@@ -109,7 +109,7 @@ impl Session {
             counts.add(Counter::LagSkipped, skipped.try_into().unwrap_or(u64::MAX));
         }
         let reached = self.find_caught_up(kind, fresh, decided).await?;
-        if let Some(backend) = self.backend.as_ref().filter(|_| fresh.gtid.is_some()) {
+        if let Some(backend) = self.links.in_use.as_ref().filter(|_| fresh.gtid.is_some()) {
             backend.connection().note_synced();
         }
         Ok(reached)
@@ -177,7 +177,7 @@ impl Session {
     /// The server of the backend in use, and the address at the other end; nothing if that is not
     /// in this hostgroup.
     fn server_at(&self, reached: u32, hostgroup: u32) -> Option<(Endpoint, Option<IpAddr>)> {
-        let backend = self.backend.as_ref().filter(|_| reached == hostgroup)?;
+        let backend = self.links.in_use.as_ref().filter(|_| reached == hostgroup)?;
         Some((backend.server().endpoint().endpoint.clone(), backend.connection().peer_ip()))
     }
 

@@ -109,7 +109,7 @@ impl Session {
     /// While no command comes: sees whether the backend goes, or says something although nobody
     /// asked. It is of no use any more then.
     pub(super) fn poll_idle_backend<T>(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Ending>> {
-        match self.backend.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
+        match self.links.in_use.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
             None | Some(Poll::Pending) => {}
             Some(Poll::Ready(input)) => self.lose_idle_backend(input)?,
         }
@@ -120,7 +120,7 @@ impl Session {
     /// it has to wait for a connection before that, it is in the backlog while it does.
     fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Poll<Result<Command, Ending>> {
         // Between the command before and this one nobody may have looked.
-        if let Some(input) = self.backend.as_mut().and_then(|backend| backend.connection_mut().input()) {
+        if let Some(input) = self.links.in_use.as_mut().and_then(|backend| backend.connection_mut().input()) {
             self.lose_idle_backend(input)?;
         }
         self.control.set_busy();
@@ -177,7 +177,7 @@ impl Session {
         let mut sent = 0;
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
         let (timeout, retries) = decided.limits();
-        let link = self.backend.as_mut().map(|backend| backend.connection_mut());
+        let link = self.links.connection_mut();
         let (was_sent, setup) = link.map_or((false, None), |link| (link.promote(), link.take_setup()));
         // The first one that is answered is the one that runs.
         let mut runs = None;
@@ -210,23 +210,24 @@ impl Session {
             let rest = input.get(sent..).unwrap_or_default();
             let next = self.next_of_pipeline(&upload, rest);
             if !was_sent {
-                self.expect_reply(upload.answer);
+                let (stops, caps) = (self.state.gtids.is_some(), self.capabilities());
+                self.links.expect_reply(upload.answer, stops, caps);
             }
             // Most are alone.
             if upload.answer != Answer::None && (next.is_some() || is_behind) {
                 let also = if is_behind { self.also(kind, payload) } else { Also::default() };
-                self.pipelined.push(Step { measured, also, statement: Sent::of(kind, decided.plan) });
+                self.links.pipelined.push(Step { measured, also, statement: Sent::of(kind, decided.plan) });
             }
             let Some(next) = next else { break upload };
             (kind, decided) = next;
         };
         // Of several it would be about the first, and the last may be sent again.
-        let is_new_and_alone = paused.is_none() && self.pipelined.is_empty();
+        let is_new_and_alone = paused.is_none() && self.links.pipelined.is_empty();
         if let Some(retries) = retries.filter(|_| is_new_and_alone) {
             self.flight().retries = Some(retries);
         }
         // The first one runs, and is not behind itself.
-        self.pipelined.pop();
+        self.links.pipelined.pop();
         if let Some((measured, payload, missing, answer)) = runs {
             upload.answer = answer;
             self.begin_sent(measured, payload, missing);
@@ -242,12 +243,12 @@ impl Session {
         } else {
             self.send_command(cx, setup, now)?;
         }
-        let is_sent = upload.complete && self.is_with_backend();
+        let is_sent = upload.complete && self.links.is_sent();
         Ok(if is_sent { Command::Forwarded(upload.answer) } else { Command::Cut(upload) })
     }
 
     fn trace_sent(&self) {
-        if let (Some(trace), Some(backend)) = (&self.state.trace, &self.backend) {
+        if let (Some(trace), Some(backend)) = (&self.state.trace, &self.links.in_use) {
             let now = Instant::now().into_std();
             trace.sent(self.state.link.hostgroup, &backend.server().endpoint().endpoint, now);
         }
@@ -283,18 +284,18 @@ impl Session {
         command: &[u8],
     ) -> Result<(), Ending> {
         let capabilities = self.capabilities();
-        let link = in_use_mut(&mut self.backend)?.connection_mut();
+        let link = in_use_mut(&mut self.links.in_use)?.connection_mut();
         let goes_together = setup.is_none() && self.flight.batched.is_some();
         if let Some(packets) = goes_together.then(|| link.send_batch(command, capabilities)).flatten() {
             self.note_departure(true);
-            return self.send_to_backend(cx, &packets);
+            return self.links.send(cx, &packets);
         }
         self.note_departure(false);
         match setup {
-            None => self.send_to_backend(cx, command),
+            None => self.links.send(cx, command),
             Some(mut packets) => {
                 packets.extend_from_slice(command);
-                self.send_to_backend(cx, &packets)
+                self.links.send(cx, &packets)
             }
         }
     }
@@ -340,15 +341,15 @@ impl Session {
         let goes_along = |next: &Kind| !self.is_own(*next, rest) && next.answer() != Answer::Endless;
         let next = self.first_kind(rest).ok().flatten().filter(goes_along)?;
         let next = (next, self.goes_along(next, rest)?);
-        if before.answer == Answer::None && self.pipelined.is_empty() {
+        if before.answer == Answer::None && self.links.pipelined.is_empty() {
             return Some(next);
         }
-        if self.backend.as_ref().is_some_and(|backend| !backend.connection().may_pipeline()) {
+        if self.links.in_use.as_ref().is_some_and(|backend| !backend.connection().may_pipeline()) {
             return None;
         }
         let mut scanner = MessageScanner::new(0);
         let whole = scanner.scan(rest).is_ok_and(|scanned| scanned.done) && self.check_size(&scanner).is_ok();
-        (whole && !self.pipelined.is_full()).then_some(next)
+        (whole && !self.links.pipelined.is_full()).then_some(next)
     }
 
     /// Whether the command that `input` begins with is not simply forwarded, even when there is a
@@ -379,8 +380,8 @@ impl Session {
     ) -> Poll<Result<bool, Ending>> {
         self.obey(true)?;
         for _ in 0..FILLS_PER_TURN {
-            let backend = in_use_mut(&mut self.backend)?;
-            if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
+            let backend = in_use_mut(&mut self.links.in_use)?;
+            if self.links.unsent.poll_flush(cx, backend.connection_mut()).is_pending() {
                 if backend.connection().has_setup() {
                     // What it says now is about that.
                     return Poll::Pending;
@@ -411,7 +412,7 @@ impl Session {
             upload.complete = scanned.done;
             let (now, later) = input.split_at_checked(scanned.len).unwrap_or((input, &[]));
             self.io.backlog.extend_from_slice(later);
-            self.send_to_backend(cx, now)?;
+            self.links.send(cx, now)?;
         }
         // There may be more: let others run first, then come back.
         cx.waker().wake_by_ref();
@@ -425,21 +426,6 @@ impl Session {
             return Ok(());
         }
         Err(Ending::TooLarge(scanner.clone()))
-    }
-
-    /// Whether the backend's socket has taken all that was sent.
-    fn is_with_backend(&self) -> bool {
-        self.backend.as_ref().is_none_or(|backend| self.to_backend.is_sent(backend.connection()))
-    }
-
-    pub(super) fn send_to_backend(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Result<(), Ending> {
-        let backend = in_use_mut(&mut self.backend)?;
-        // A backend that cannot be written to may still have said why: reading its answer will
-        // tell.
-        if self.to_backend.send(cx, backend.connection_mut(), bytes).is_err() {
-            tracing::debug!(server = %backend.server().endpoint(), "a server does not take commands any more");
-        }
-        Ok(())
     }
 }
 

@@ -71,7 +71,7 @@ impl Session {
             let asked = self.asked_of_execution(payload, prepared.params());
             self.judge(text, true, asked, true).target().unwrap_or(self.state.link.hostgroup)
         };
-        let session = self.state.session();
+        let session = self.state.session(self.links.open_elsewhere());
         let wanted = session.transaction.or_else(|| prepared.what.text.as_deref().map(judged));
         let wanted = wanted.unwrap_or(prepared.home);
         if wanted == prepared.home || prepared.id_at(wanted).is_some() {
@@ -88,8 +88,8 @@ impl Session {
     /// know it; but what it takes for the one that was prepared last is not that of a client whose
     /// last one was refused here, or of a session that has had the connection before.
     fn decide_unknown(&self, kind: Kind, payload: &[u8]) -> Decided {
-        let session = self.state.session();
-        let anywhere = if self.backend.is_some() { Some(self.state.link.hostgroup) } else { None };
+        let session = self.state.session(self.links.open_elsewhere());
+        let anywhere = if self.links.in_use.is_some() { Some(self.state.link.hostgroup) } else { None };
         let hostgroup = session.transaction.or(anywhere).unwrap_or(self.state.account.hostgroup());
         let mut decided = Decided::plainly_to(hostgroup);
         let known = self.state.prepared.as_ref().zip(id(payload));
@@ -102,7 +102,7 @@ impl Session {
 
     /// Whether a transaction is open at another server than this statement's own.
     fn in_transaction_elsewhere(&self, home: u32) -> bool {
-        self.state.session().transaction.is_some_and(|hostgroup| hostgroup != home)
+        self.state.session(self.links.open_elsewhere()).transaction.is_some_and(|hostgroup| hostgroup != home)
     }
 
     /// Whether the backend in use knows the statement by the number that the client does, and its
@@ -180,15 +180,15 @@ impl Session {
         match kind {
             Kind::StmtClose => {
                 all.close_at(id, hostgroup);
-                if let Some(backend) = &mut self.backend {
-                    backend.connection_mut().statements_mut().close(id);
+                if let Some(link) = self.links.connection_mut() {
+                    link.statements_mut().close(id);
                 }
             }
             Kind::SendLongData => {
                 all.keep_home(id, hostgroup, true);
                 all.note_parts(id, hostgroup, true);
-                if let Some(backend) = &mut self.backend {
-                    backend.connection_mut().statements_mut().bind(id);
+                if let Some(link) = self.links.connection_mut() {
+                    link.statements_mut().bind(id);
                 }
             }
             Kind::StmtReset => {
@@ -205,7 +205,7 @@ impl Session {
             Kind::StmtExecute => {
                 all.keep_home(id, hostgroup, opens_cursor(payload));
                 if opens_cursor(payload)
-                    && let Some(backend) = &mut self.backend
+                    && let Some(backend) = &mut self.links.in_use
                 {
                     backend.connection_mut().statements_mut().bind(id);
                 }
@@ -217,7 +217,7 @@ impl Session {
                 {
                     let own = params.types_without_attributes(prepared.params(), caps);
                     prepared.types_for(hostgroup, own, version);
-                    if let Some(backend) = &mut self.backend
+                    if let Some(backend) = &mut self.links.in_use
                         && !backend.connection().is_mariadb()
                     {
                         prepared.note_typed(&params, caps);

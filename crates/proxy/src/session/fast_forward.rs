@@ -51,7 +51,7 @@ impl Session {
             }
         }
         let backlog = std::mem::take(&mut self.io.backlog);
-        let backend = in_use_mut(&mut self.backend)?;
+        let backend = in_use_mut(&mut self.links.in_use)?;
         let copied =
             resume(&self.worker, &self.control, &mut self.io.sock, backend, backlog, Copied::Commands);
         let end = copied.await;

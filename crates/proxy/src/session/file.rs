@@ -30,7 +30,7 @@ impl Session {
     /// one. The reply goes on behind it.
     pub(super) async fn relay_file(&mut self) -> Result<(), Ending> {
         self.flush_client().await?;
-        let backend = in_use(self.backend.as_ref())?;
+        let backend = in_use(self.links.in_use.as_ref())?;
         let seq = backend.connection().progress().next_seq;
         let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
         // While the client sends it has as much time as an idle one.
@@ -41,7 +41,9 @@ impl Session {
         if let Some(server) = file.lost {
             return Err(self.told(&ClientError::server_lost(&server), seq));
         }
-        if let Some(reply) = self.backend.as_mut().and_then(|backend| backend.connection_mut().next_reply()) {
+        if let Some(reply) =
+            self.links.in_use.as_mut().and_then(|backend| backend.connection_mut().next_reply())
+        {
             reply.file_sent(seq);
         }
         Ok(())
@@ -51,14 +53,14 @@ impl Session {
     fn poll_file(&mut self, cx: &mut Context<'_>, file: &mut File) -> Poll<Result<(), Ending>> {
         self.obey(true)?;
         for _ in 0..FILLS_PER_TURN {
-            if let Some(backend) = &mut self.backend {
+            if let Some(backend) = &mut self.links.in_use {
                 // A server that closes is let go at once. The client hears of it after the file: it
                 // does not listen while it sends.
                 if backend.connection_mut().poll_input(cx) == Poll::Ready(Input::End) {
                     file.lost = Some(backend.server().endpoint().clone());
-                    self.to_backend = Parked::default();
-                    self.backend = None;
-                } else if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
+                    self.links.unsent = Parked::default();
+                    self.links.in_use = None;
+                } else if self.links.unsent.poll_flush(cx, backend.connection_mut()).is_pending() {
                     return Poll::Pending;
                 }
             }
@@ -87,7 +89,7 @@ impl Session {
             let (now, later) = input.split_at_checked(sent).unwrap_or((&input, &[]));
             self.io.backlog.extend_from_slice(later);
             if file.lost.is_none() {
-                self.send_to_backend(cx, now)?;
+                self.links.send(cx, now)?;
             }
         }
         // There may be more: let others run first, then come back.

@@ -84,7 +84,7 @@ impl Session {
     /// Whether a command has a statement that names sessions, in whose place a server needs its own
     /// threads. Without a backend it is not known yet which.
     fn names_threads(&self, kind: Kind, payload: &[u8]) -> bool {
-        if self.backend.is_some() {
+        if self.links.in_use.is_some() {
             return self.with_threads(kind, payload).is_some();
         }
         self.naming(kind, payload).is_some_and(statement::naming::is_one)
@@ -103,7 +103,7 @@ impl Session {
     /// in their place; `None` if it names none that has one there.
     fn with_threads(&self, kind: Kind, payload: &[u8]) -> Option<Vec<u8>> {
         let text = self.naming(kind, payload)?;
-        let server = &self.backend.as_ref()?.server().endpoint().endpoint;
+        let server = &self.links.in_use.as_ref()?.server().endpoint().endpoint;
         // A server that counts that far could be asked for the wrong one.
         let thread = |session| {
             self.worker
@@ -145,8 +145,8 @@ impl Session {
     /// Puts threads in the place of sessions into the command in the backlog, which then is like
     /// any other.
     async fn name_threads(&mut self, kind: Kind) -> Result<(), Ending> {
-        if self.backend.is_none() {
-            let session = self.state.session();
+        if self.links.in_use.is_none() {
+            let session = self.state.session(self.links.open_elsewhere());
             let hostgroup = session.transaction.unwrap_or(self.state.account.hostgroup());
             if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
                 return self.refuse_unserved(why).await;

@@ -27,7 +27,7 @@ impl Session {
     /// connection, which other sessions may have.
     pub(super) fn needs_only_a_connection(&self, kind: Kind) -> bool {
         let (state, user) = (&*self.state, &self.identity.account.user);
-        let Some(decided) = self.flight.decided.as_ref().filter(|_| self.backend.is_none()) else {
+        let Some(decided) = self.flight.decided.as_ref().filter(|_| self.links.in_use.is_none()) else {
             return false;
         };
         matches!(kind, Kind::Query | Kind::StmtExecute)
@@ -55,7 +55,7 @@ impl Session {
     pub(super) fn poll_connection(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Poll<Result<(), Ending>> {
         let (worker, hostgroup) = (Rc::clone(&self.worker.upstream), self.state.link.hostgroup);
         let now @ (began, uptime) = worker.shared.now();
-        let asker = self.state.asker(&self.identity, self.flight.ahead);
+        let asker = self.links.asker(&self.state, &self.identity, self.flight.ahead);
         // Where another hostgroup may do it as well, nobody waits for servers that do not work.
         let full = self.full(hostgroup, self.flight.decided.as_ref());
         let whom = Whom { asker: Some(&asker), ..Whom::of(&self.identity.account.user) };
@@ -71,7 +71,7 @@ impl Session {
             None => {
                 let deadline = began + worker.settings().variables.connect_timeout_server_max;
                 let travels = self.travels(input);
-                let asker = self.state.asker(&self.identity, self.flight.ahead);
+                let asker = self.links.asker(&self.state, &self.identity, self.flight.ahead);
                 InLine::stand(&worker, hostgroup, now, (began, deadline), &asker, travels)
             }
         };
@@ -126,7 +126,7 @@ impl Session {
     /// Takes what has come of waiting, if nothing more has to be done for that.
     fn take_handed(&self, place: Place) -> Result<Found, Place> {
         let Place::Spare(entry) = place else { return Err(place) };
-        let asker = self.state.asker(&self.identity, self.flight.ahead);
+        let asker = self.links.asker(&self.state, &self.identity, self.flight.ahead);
         take_at_once(&self.worker.upstream, self.state.link.hostgroup, entry, &asker)
     }
 }

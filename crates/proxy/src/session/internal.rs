@@ -17,10 +17,10 @@ impl Session {
     pub(super) fn internals(&self) -> String {
         let now = Instant::now();
         let state = &self.state;
-        let session = state.session();
+        let session = state.session(self.links.open_elsewhere());
         let hostgroup = |hostgroup: Option<u32>| hostgroup.map_or(plain(-1), plain);
         let account = &self.identity.account;
-        let open = state.others.iter().filter(|other| other.link.in_transaction());
+        let open = self.links.away.others.iter().filter(|other| other.link.in_transaction());
         let open = open.count() + usize::from(self.state.link.status.contains(StatusFlags::IN_TRANSACTION));
         let mut members = vec![
             ("thread", plain(self.worker.index())),
@@ -90,8 +90,8 @@ impl Session {
 
     /// The connections to servers: the one in use, and the others.
     fn backends(&self, held: Option<(Hold, u32)>) -> Vec<Value> {
-        let in_use = self.backend.iter().map(|backend| (self.state.link, backend, true));
-        let others = self.state.others.iter().map(|other| (other.link, &other.backend, false));
+        let in_use = self.links.in_use.iter().map(|backend| (self.state.link, backend, true));
+        let others = self.links.away.others.iter().map(|other| (other.link, &other.backend, false));
         let one = |(link, backend, in_use): (LinkState, &Backend, bool)| {
             let hold = held.filter(|(_, at)| *at == link.hostgroup).map(|(hold, _)| hold);
             object([

@@ -27,7 +27,7 @@ impl Session {
         &mut self,
         commands: &[InternalQuery],
     ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
-        let backend = in_use(self.backend.as_ref())?;
+        let backend = in_use(self.links.in_use.as_ref())?;
         let watched = Arc::clone(backend.server());
         let server = watched.endpoint();
         let limit = self.worker.settings().variables.connect_timeout_server_max;
@@ -35,8 +35,8 @@ impl Session {
         let begun = Instant::now();
         let outcome = {
             let mut work = pin!(async {
-                self.flush_to_backend().await?;
-                let Some(backend) = &mut self.backend else { return Err("the connection is gone") };
+                self.links.flush().await?;
+                let Some(backend) = &mut self.links.in_use else { return Err("the connection is gone") };
                 let link = backend.connection_mut();
                 internal_query(&self.worker.upstream, link, self.identity.capabilities, commands).await
             });
@@ -77,14 +77,5 @@ impl Session {
             gtids.note(self.state.link.hostgroup, gtid);
             self.worker.counts.note(Counter::GtidCollected);
         }
-    }
-
-    /// Waits until the backend's socket has taken what was sent before.
-    async fn flush_to_backend(&mut self) -> Result<(), &'static str> {
-        poll_fn(|cx| {
-            let Some(backend) = &mut self.backend else { return Poll::Ready(Err("the connection is gone")) };
-            self.to_backend.poll_flush(cx, backend.connection_mut()).map_err(|_| "the connection is gone")
-        })
-        .await
     }
 }

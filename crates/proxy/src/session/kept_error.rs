@@ -121,8 +121,8 @@ impl Session {
     pub(super) fn may_leave_diagnostics(&self) -> bool {
         let hostgroup = self.state.link.hostgroup;
         self.state.pins.holds_only(&[Pin::Warnings], hostgroup)
-            && self.backend.is_some()
-            && !self.is_promised()
+            && self.links.in_use.is_some()
+            && !self.links.is_promised()
             && !self.state.link.status.contains(StatusFlags::IN_TRANSACTION)
             && self.shares(hostgroup)
     }
@@ -130,7 +130,7 @@ impl Session {
     /// The next statement runs elsewhere and does not ask about the one before. Servers that clear
     /// the diagnostics area with each statement have nothing to say of it then.
     pub(super) async fn leave_diagnostics(&mut self) -> Result<(), Ending> {
-        let dialect = self.backend.as_ref().and_then(|backend| backend.connection().dialect());
+        let dialect = self.links.in_use.as_ref().and_then(|backend| backend.connection().dialect());
         if dialect.is_some_and(sql::Dialect::clears_diagnostics) {
             self.state.errors = None;
             self.release_diagnostics();
@@ -172,8 +172,8 @@ impl Session {
     /// What the server says of the last statement does not bind the session any more.
     fn release_diagnostics(&mut self) {
         self.state.pins.note(Mark::EndAll(Pin::Warnings), self.state.link.hostgroup);
-        if let Some(backend) = &mut self.backend {
-            backend.connection_mut().set_own_warnings(true);
+        if let Some(link) = self.links.connection_mut() {
+            link.set_own_warnings(true);
         }
     }
 
@@ -184,7 +184,7 @@ impl Session {
         // If that fails, the client hears it of its own statement.
         let replies = self.internal_query(&[signal]).await?.unwrap_or_default();
         self.hide_last_result();
-        let Some(backend) = self.backend.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };
+        let Some(backend) = self.links.in_use.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };
         backend.connection_mut().set_own_warnings(false);
         // An error that is told so ends no transaction.
         self.state.link.status = status;

@@ -85,13 +85,13 @@ impl Session {
     /// Does what others want killed here. `running` says whether the client is in the middle of a
     /// command.
     pub(super) fn be_killed(&mut self, running: bool) -> Result<(), Ending> {
-        if self.backend.is_none() && !running {
+        if self.links.in_use.is_none() && !running {
             // Whether somebody may kill it is for the server to say that has its connection.
             self.take_back();
         }
         let number = self.control.statement();
         for request in self.control.take_mail() {
-            match &self.backend {
+            match &self.links.in_use {
                 Some(backend) if number.is_some() || request.stranger.is_some() => {
                     self.be_killed_at_server(backend, request);
                 }
@@ -156,7 +156,7 @@ impl Session {
         if !self.worker.settings().variables.kill_backend_connection_when_disconnect {
             return;
         }
-        let Some(backend) = self.backend.take() else { return };
+        let Some(backend) = self.links.in_use.take() else { return };
         if let Some(shot) = self.shot(&backend, Kill::connection(self.identity.connection_id), None) {
             spawn_local(clean_up(shot, backend));
         }

@@ -17,13 +17,13 @@ impl Session {
     /// Puts what the command in the backlog asks for into it, if that is how many rows there were.
     /// Of warnings there are none: they would have kept the connection.
     pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
-        let has_strange = self.has_own_warnings() && !self.has_warnings();
+        let has_strange = self.links.has_own_warnings() && !self.has_warnings();
         if self.state.has_released_error() {
             self.tell_error_again().await?;
         } else if has_strange {
             self.forget_warnings().await?;
         }
-        if self.backend.is_none() {
+        if self.links.in_use.is_none() {
             return Ok(());
         }
         let told = match kind {
@@ -61,12 +61,7 @@ impl Session {
     /// Whether one that asks about the statement before would be told of another one by the backend
     /// in use.
     pub(super) fn hears_of_others(&self) -> bool {
-        self.is_away() || self.has_own_warnings() || self.state.has_released_error()
-    }
-
-    /// Whether there are warnings of what the proxy has said there.
-    fn has_own_warnings(&self) -> bool {
-        self.backend.as_ref().is_some_and(|backend| backend.connection().has_own_warnings())
+        self.is_away() || self.links.has_own_warnings() || self.state.has_released_error()
     }
 
     /// Has the backend in use forget warnings that are not about the session's statements.
@@ -75,8 +70,8 @@ impl Session {
         let read = (self.query(b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
         // If that fails, the client hears it of its own statement.
         let _ = self.internal_query(&[read]).await?;
-        if let Some(backend) = &mut self.backend {
-            backend.connection_mut().set_own_warnings(false);
+        if let Some(link) = self.links.connection_mut() {
+            link.set_own_warnings(false);
         }
         self.hide_last_result();
         Ok(())
@@ -84,7 +79,7 @@ impl Session {
 
     /// Whether `LAST_INSERT_ID()` is at the backend in use what it is to the session.
     pub(super) fn has_last_id(&self) -> bool {
-        let Some(link) = self.backend.as_ref().map(|backend| backend.connection()) else { return false };
+        let Some(link) = self.links.connection() else { return false };
         match self.state.last.results.last_id() {
             LastId::Is(id) => link.last_id() == Some(id),
             at_server if at_server.is_at(link.serial()) => link.last_id().is_none(),
@@ -116,8 +111,8 @@ impl Session {
         // That has hidden how many rows the statement before had.
         self.note_ran();
         self.state.last.hide_changed();
-        if let Some(backend) = &mut self.backend {
-            backend.connection_mut().set_last_id(Some(id));
+        if let Some(link) = self.links.connection_mut() {
+            link.set_last_id(Some(id));
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ impl Session {
     /// Reads the backend's error, if it is one, as the last thing that the client hears.
     pub(super) async fn last_words(&mut self, answer_seq: Option<u8>) -> Ending {
         let error = tokio::time::timeout(LINGER_MAX, self.read_error()).await.ok().flatten();
-        let Some(backend) = &self.backend else { return no_connection() };
+        let Some(backend) = &self.links.in_use else { return no_connection() };
         let server = backend.server().endpoint();
         let said = error.as_deref().and_then(|packet| error_text(packet.get(HEADER_LEN..)?));
         let said = said.unwrap_or_else(|| "no error".to_owned());
@@ -40,7 +40,7 @@ impl Session {
     async fn read_error(&mut self) -> Option<Vec<u8>> {
         let mut packet = Vec::new();
         while packet.len() < whole(&packet)? {
-            let backend = self.backend.as_mut()?;
+            let backend = self.links.in_use.as_mut()?;
             let n = poll_fn(|cx| {
                 let mut scratch = self.worker.net.scratch.borrow_mut();
                 let n = ready!(backend.connection_mut().poll_read(cx, &mut scratch)).unwrap_or(0);

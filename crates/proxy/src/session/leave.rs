@@ -13,9 +13,9 @@ impl Session {
         self.io.backlog.clear();
         self.lay_aside();
         // What a full socket does not take now is not worth waiting for.
-        if self.backend.is_some() {
-            let _ = poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &QUIT))).await;
+        if self.links.in_use.is_some() {
+            let _ = poll_fn(|cx| Poll::Ready(self.links.send(cx, &QUIT))).await;
         }
-        self.leave_others();
+        self.links.part_with_others();
     }
 }

@@ -5,7 +5,6 @@
 //! as well, outside of one: the next statement is answered with an error that says so. What neither
 //! can be said again elsewhere nor is over with a transaction ends the session.
 
-use pool::Off;
 use sql::{Condition, StatementKind};
 use wire::command::Kind;
 use wire::frame::put_message;
@@ -39,7 +38,7 @@ impl Session {
 
     /// Between two commands: the connection in use is of no use any more.
     pub(super) fn give_up_backend(&mut self, loss: Loss, gone: Gone) -> Result<(), Ending> {
-        let Some(backend) = &self.backend else { return Ok(()) };
+        let Some(backend) = &self.links.in_use else { return Ok(()) };
         let server = backend.server().endpoint();
         match loss {
             Loss::Nothing => {}
@@ -58,7 +57,7 @@ impl Session {
     /// The connection in use is of no use any more, and a command of the client waits for it: what
     /// is to be said to the client if a transaction is lost with it.
     pub(super) fn lose_backend_for(&mut self, gone: Gone) -> Result<Option<ClientError>, Ending> {
-        let Some(backend) = &self.backend else { return Ok(None) };
+        let Some(backend) = &self.links.in_use else { return Ok(None) };
         let server = backend.server().endpoint();
         let error = match self.state.loss() {
             Loss::Nothing => None,
@@ -69,11 +68,6 @@ impl Session {
         };
         self.lose_backend();
         Ok(error)
-    }
-
-    /// Whether the server of the connection in use is off: nothing more is to be sent there.
-    pub(super) fn is_server_off(&self) -> Option<Off> {
-        self.backend.as_ref().and_then(|backend| backend.server().off())
     }
 
     /// Tells the client, with the command in the backlog, that its transaction is lost. False if
@@ -118,7 +112,7 @@ impl Session {
     /// seen nothing, and is lost. The answer begins with sequence id `seq`. Commands that were sent
     /// behind it are lost, too.
     pub(super) async fn outlive(&mut self, gone: Gone, seq: u8) -> Result<(), Ending> {
-        let backend = in_use(self.backend.as_ref())?;
+        let backend = in_use(self.links.in_use.as_ref())?;
         let server = backend.server().endpoint().clone();
         let (counter, is_off) = match gone {
             Gone::Closed | Gone::Refused => (Counter::ServersAborted, false),
@@ -159,7 +153,8 @@ impl Session {
             self.send_once_more(command);
             return Ok(());
         }
-        if kind == Some(Kind::Ping) && self.pipelined.is_empty() && unanswered != Unanswered::RolledBack {
+        if kind == Some(Kind::Ping) && self.links.pipelined.is_empty() && unanswered != Unanswered::RolledBack
+        {
             // The proxy itself is alive.
             self.reply(seq, &ok(self.capabilities(), self.state.link.status)).await?;
             self.answered_here(0);
@@ -191,10 +186,10 @@ impl Session {
         Sent {
             kind: self.control.running.kind(),
             ran: self.state.last.ran,
-            is_last: self.pipelined.is_empty(),
+            is_last: self.links.pipelined.is_empty(),
             // What was said in front of it may have switched autocommit on.
             status: self.state.link.status
-                | if self.has_setup() { StatusFlags::AUTOCOMMIT } else { StatusFlags::empty() },
+                | if self.links.has_setup() { StatusFlags::AUTOCOMMIT } else { StatusFlags::empty() },
             only_sets: self.flight.proposed.as_ref().is_some_and(|change| change.only_sets()),
         }
     }

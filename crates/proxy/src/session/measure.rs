@@ -38,7 +38,7 @@ impl Session {
             }
         };
         if is_question(kind)
-            && let Some(backend) = &self.backend
+            && let Some(backend) = &self.links.in_use
         {
             backend.connection().note_query();
         }
@@ -184,8 +184,8 @@ impl Session {
     /// Nothing runs any more.
     pub(super) fn end_running(&self) {
         self.control.running.rest(&self.worker.shown);
-        if let Some(backend) = &self.backend {
-            backend.connection().note_answered();
+        if let Some(link) = self.links.connection() {
+            link.note_answered();
         }
     }
 

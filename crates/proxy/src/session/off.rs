@@ -8,7 +8,8 @@
 use pool::Off;
 
 use super::Session;
-use super::state::{Loss, Other};
+use super::links::Other;
+use super::state::Loss;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -19,12 +20,12 @@ impl Session {
     pub(super) fn leave_servers_off(&mut self) -> Result<(), Ending> {
         self.control.heed_recall();
         let is_off = |other: &Other| other.backend.server().is_off();
-        while let Some(at) = self.state.others.iter().position(is_off) {
-            let other = self.state.others.swap_remove(at);
+        while let Some(at) = self.links.away.others.iter().position(is_off) {
+            let other = self.links.away.others.swap_remove(at);
             let gone = Gone::Off(other.backend.server().off().unwrap_or(Off::Configured));
             self.lose_other(&other, gone)?;
         }
-        match self.is_server_off() {
+        match self.links.off() {
             Some(off) => self.give_up_backend(self.state.loss(), Gone::Off(off)),
             None => Ok(()),
         }
@@ -48,7 +49,7 @@ impl Session {
     /// While an answer is on its way: ends the session if the server that owes it is off. What runs
     /// there is killed.
     pub(super) fn break_off(&mut self) -> Result<(), Ending> {
-        let Some(backend) = &self.backend else { return Ok(()) };
+        let Some(backend) = &self.links.in_use else { return Ok(()) };
         // What runs at a server that has only left its hostgroup may end.
         let Some(off) = backend.server().off().filter(|off| off.breaks_off()) else { return Ok(()) };
         let reply = backend.connection().progress();

@@ -12,15 +12,15 @@ use wire::command::{self, Kind};
 use wire::frame::{MessageScanner, put_message};
 use wire::{Codec as _, StatusFlags};
 
-use super::Session;
 use super::decided::Next;
 use super::ids::Look;
 use super::kill::while_waiting;
 use super::stop::Stop;
 use super::trace::Part;
+use super::{Session, state_of};
 use crate::audit;
 use crate::backend::{
-    AcquireError, Avoid, Found, Full, LOST_AT_MARIADB, QUIT, Target, Whom, acquire, open_in,
+    AcquireError, Avoid, Backend, Found, Full, LOST_AT_MARIADB, QUIT, Target, Whom, acquire, open_in,
 };
 use crate::client::check::check_login;
 use crate::client::login::{Dialogue, ok};
@@ -32,7 +32,7 @@ use crate::error::ClientError;
 use crate::exchange::Exchange;
 use crate::fresh::Behind;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX, LINGER_BYTES_MAX, LINGER_MAX};
-use session::identity::Identity;
+use session::identity::{Account, Identity};
 
 impl Session {
     /// Deals with a command whose bytes are in the backlog.
@@ -41,7 +41,7 @@ impl Session {
         if self.state.transaction.rolled_back.is_some() && self.tell_rolled_back(kind).await? {
             return Ok(());
         }
-        let has_none = self.backend.is_none() && self.state.others.is_empty() && !self.state.is_admitted;
+        let has_none = self.links.is_empty() && !self.links.away.is_admitted;
         match kind {
             Kind::Quit => {
                 self.control.note_quit();
@@ -79,7 +79,7 @@ impl Session {
 
     /// Whether a session whose connection is lent to another one needs none for a `COM_PING`.
     fn can_answer_ping(&self) -> bool {
-        self.backend.is_none() && self.state.others.is_empty() && self.shares(self.state.link.hostgroup)
+        self.links.is_empty() && self.shares(self.state.link.hostgroup)
     }
 
     /// Answers a command that does not exist.
@@ -91,7 +91,7 @@ impl Session {
     /// Says that a command is too large, once the client has sent it all: it does not listen before
     /// that. How much is read, and for how long, has an end.
     pub(super) async fn refuse_too_large(&mut self, mut command: MessageScanner) -> Ending {
-        self.backend = None;
+        self.links.in_use = None;
         let mut left = LINGER_BYTES_MAX;
         let rest = poll_fn(|cx| {
             let mut scratch = self.worker.net.scratch.borrow_mut();
@@ -114,11 +114,11 @@ impl Session {
     /// returns: a server that changes the user does both before it answers. A goodbye alone is not
     /// answered; the reset before it is.
     async fn end_backend(&mut self) {
-        self.leave_others();
-        if self.backend.is_some() {
+        self.links.part_with_others();
+        if self.links.in_use.is_some() {
             self.reset_and_quit().await;
         }
-        self.backend = None;
+        self.links.drop_in_use();
         self.control.about.set_backend(None);
     }
 
@@ -126,9 +126,9 @@ impl Session {
         let mut packets = Vec::new();
         put_message(&mut packets, 0, &[Kind::ResetConnection as u8]);
         packets.extend(QUIT);
-        let _ = poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &packets))).await;
+        let _ = poll_fn(|cx| Poll::Ready(self.links.send(cx, &packets))).await;
         let answered = poll_fn(|cx| {
-            let Some(backend) = &mut self.backend else { return Poll::Ready(()) };
+            let Some(backend) = &mut self.links.in_use else { return Poll::Ready(()) };
             // Whatever comes, or the end: old servers do not know the command.
             let mut scratch = self.worker.net.scratch.borrow_mut();
             backend.connection_mut().poll_read(cx, &mut scratch).map(drop)
@@ -162,7 +162,7 @@ impl Session {
         }
         let acquired = {
             let shares = self.shares(hostgroup) && !self.flight.wants_new;
-            let asker = shares.then(|| self.state.asker(&self.identity, self.flight.ahead));
+            let asker = shares.then(|| self.links.asker(&self.state, &self.identity, self.flight.ahead));
             let behind = self.flight.wanted.as_deref().map(|wanted| Behind(wanted, &self.worker.shared));
             let avoid = behind.as_ref().map(|behind| behind as &dyn Avoid);
             let whom = Whom { asker: asker.as_ref(), avoid, ..Whom::of(&self.identity.account.user) };
@@ -184,8 +184,8 @@ impl Session {
         if lent.is_none() {
             self.state.link.status = backend.connection().first_status();
         }
-        self.backend = Some(backend);
-        self.state.is_admitted = true;
+        self.links.in_use = Some(backend);
+        self.links.away.is_admitted = true;
         if let Some(status) = lent {
             self.state.link.applied = self.state.version();
             self.state.link.status = status;
@@ -263,9 +263,19 @@ impl Session {
             }
             Err(ending) => return Err(ending),
         };
+        self.go_on_as(account, &packet, seq).await
+    }
+
+    /// Goes on as the user of this account, if a server lets it in.
+    async fn go_on_as(
+        &mut self,
+        account: Account,
+        packet: &command::ChangeUser<'_>,
+        seq: u8,
+    ) -> Result<(), Ending> {
         let identity = &mut *self.identity;
         let (collation, attributes) = (identity.collation, identity.attributes.clone());
-        let account = std::mem::replace(&mut identity.account, account);
+        let before = std::mem::replace(&mut identity.account, account);
         identity.collation = packet.collation.unwrap_or(collation);
         if let Some(attributes) = packet.attributes {
             identity.attributes = Some(attributes.into());
@@ -278,13 +288,9 @@ impl Session {
         match check_login(&self.worker, &self.identity).await {
             Ok(backend) => {
                 self.control.about.set_backend(backend.as_ref());
-                self.state = self.new_state();
-                self.note_own_limit();
-                self.state.is_admitted = backend.is_some();
-                self.state.link.status = backend
-                    .as_ref()
-                    .map_or(self.state.link.status, |backend| backend.connection().first_status());
-                self.backend = backend;
+                self.begin_anew(backend);
+                audit::note(&self.worker, &self.control, AuditEvent::ChangeUserOk(Port::Traffic));
+                self.reply(seq, &ok(announced, self.state.link.status)).await
             }
             Err(refusal) => {
                 self.note_refused_change(packet.username, packet.schema, || audit::refusal_in(&refusal));
@@ -293,17 +299,23 @@ impl Session {
                     return Err(Ending::Silent);
                 }
                 let identity = &mut *self.identity;
-                (identity.account, identity.collation, identity.attributes) =
-                    (account, collation, attributes);
+                (identity.account, identity.collation, identity.attributes) = (before, collation, attributes);
                 identity.capabilities = announced;
-                self.state = self.new_state();
-                self.note_own_limit();
+                self.begin_anew(None);
                 self.worker.seat(&self.control, &self.identity);
-                return Ok(());
+                Ok(())
             }
         }
-        audit::note(&self.worker, &self.control, AuditEvent::ChangeUserOk(Port::Traffic));
-        self.reply(seq, &ok(capabilities, self.state.link.status)).await
+    }
+
+    /// The state and the connections are those of a session that begins.
+    fn begin_anew(&mut self, backend: Option<Backend>) {
+        self.state = state_of(&self.worker, &self.identity);
+        if let Some(backend) = &backend {
+            self.state.link.status = backend.connection().first_status();
+        }
+        self.note_own_limit();
+        self.links.begin_anew(self.worker.alike.passport(&self.identity), backend);
     }
 
     /// The client was refused as this user, and told so.

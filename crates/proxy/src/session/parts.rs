@@ -62,6 +62,6 @@ impl Session {
             rest = behind;
         }
         self.note_at_server(Kind::SendLongData);
-        poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &parts))).await
+        poll_fn(|cx| Poll::Ready(self.links.send(cx, &parts))).await
     }
 }

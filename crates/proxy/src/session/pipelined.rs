@@ -3,10 +3,6 @@
 
 use std::collections::VecDeque;
 
-use wire::reply::Answer;
-
-use super::Session;
-use crate::backend::Expected;
 use crate::limits::PIPELINE_MAX;
 use observe::running::{Also, Measured};
 use session::ran::Sent;
@@ -48,15 +44,5 @@ impl Pipelined {
     /// Whether no further command may be sent before a reply has come.
     pub(super) fn is_full(&self) -> bool {
         self.0.as_ref().is_some_and(|steps| steps.len() >= PIPELINE_MAX)
-    }
-}
-
-impl Session {
-    /// The server owes the client this reply to a command that is about to be sent.
-    pub(super) fn expect_reply(&mut self, answer: Answer) {
-        let (caps, stops) = (self.capabilities(), self.state.gtids.is_some());
-        if let Some(backend) = &mut self.backend {
-            backend.connection_mut().expect(Expected::of_client(answer, stops), caps);
-        }
     }
 }

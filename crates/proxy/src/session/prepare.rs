@@ -57,7 +57,7 @@ impl Session {
         if self.has_warnings() && self.may_leave_diagnostics() {
             // To prepare them takes away what the client may ask about.
             self.leave_diagnostics().await?;
-            if self.backend.is_none() {
+            if self.links.in_use.is_none() {
                 return Ok(Ok(()));
             }
         }
@@ -75,7 +75,7 @@ impl Session {
                 _ => {}
             }
         }
-        if is_refused && self.backend.is_some() {
+        if is_refused && self.links.in_use.is_some() {
             // The client has not been refused anything.
             self.forget_warnings().await?;
         }
@@ -132,7 +132,7 @@ impl Session {
             return Ok(Err(refusal.map_or(NotPrepared::Cannot, NotPrepared::Refused)));
         };
         let hostgroup = self.state.link.hostgroup;
-        if let Some(backend) = &mut self.backend {
+        if let Some(backend) = &mut self.links.in_use {
             let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
             let entry = prepared.and_then(Prepared::entry).cloned();
             let origin = prepared.and_then(Prepared::origin);
@@ -200,8 +200,8 @@ impl Session {
             && let Some(all) = &mut self.state.prepared
         {
             let told = keeps_definitions(self.identity.capabilities).then(|| Definitions::of(&reply.bytes));
-            if let Some(backend) = &mut self.backend {
-                backend.connection_mut().statements_mut().note(statement, preparing.known(told));
+            if let Some(link) = self.links.connection_mut() {
+                link.statements_mut().note(statement, preparing.known(told));
             }
             if statement.warnings > 0 {
                 self.state.pins.note(Mark::begin(Pin::Warnings), hostgroup);

@@ -29,7 +29,7 @@ impl Session {
     /// A statement is over, unless it was refused and may be said again: then it goes on, and only
     /// its server rests.
     pub(super) fn pause_or_end(&self) {
-        match (&self.flight.refused, &self.backend) {
+        match (&self.flight.refused, &self.links.in_use) {
             (None, _) => self.end_running(),
             (Some(_), Some(backend)) => backend.connection().note_answered(),
             (Some(_), None) => {}

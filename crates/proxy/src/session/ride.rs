@@ -97,7 +97,7 @@ impl Session {
         let digest = decided.digest()?;
         let is_usual = self.state.link.status.contains(StatusFlags::AUTOCOMMIT)
             && !self.state.link.status.contains(StatusFlags::IN_TRANSACTION)
-            && state.is_admitted
+            && self.links.away.is_admitted
             && state.pins.is_empty()
             && state.gtids.is_none()
             && !self.flight.taps.compares()
@@ -164,28 +164,23 @@ impl Session {
         let hostgroup = self.state.link.hostgroup;
         self.state.pins.note(Mark::EndAll(Pin::Warnings), hostgroup);
         self.state.last.ran = Ran::default();
-        if let Some(backend) = &mut self.backend {
+        if let Some(link) = self.links.connection_mut() {
             // At MariaDB they outlive statements without tables, and are nobody's.
-            backend.connection_mut().set_own_warnings(true);
+            link.set_own_warnings(true);
         }
-        if self.is_promised() {
+        if self.links.is_promised() {
             self.lay_aside();
         }
         self.send_once_more(command);
     }
 
-    /// Whether others have sent statements over the connection in use already.
-    pub(super) fn is_promised(&self) -> bool {
-        self.backend.as_ref().is_some_and(|backend| backend.connection().is_promised())
-    }
-
     /// Those to whom the connection in use is promised do not get it, nor can the session keep it
     /// if they have sent something over it: they look for other ones.
     pub(super) fn break_promise(&mut self) {
-        if self.is_promised() {
+        if self.links.is_promised() {
             self.lose_backend();
-        } else if let Some(backend) = &mut self.backend {
-            backend.connection_mut().drop_batch();
+        } else if let Some(link) = self.links.connection_mut() {
+            link.drop_batch();
         }
     }
 
@@ -197,7 +192,7 @@ impl Session {
     /// The connection was taken over with a command that was sent already, and now something else
     /// has to be done first.
     pub(super) fn alight(&mut self) {
-        if self.backend.as_ref().is_some_and(|backend| backend.connection().is_awaited()) {
+        if self.links.is_awaited() {
             if let Some(flight) = self.flight.as_mut() {
                 flight.batched = None;
             }

@@ -59,7 +59,7 @@ impl Session {
             return None;
         }
         let is_judged = matches!(kind, Kind::Query | Kind::StmtPrepare) || names_statement(kind);
-        if is_judged && !(self.has_one_way() && self.state.others.is_empty()) {
+        if is_judged && !(self.has_one_way() && self.links.away.others.is_empty()) {
             return None;
         }
         let decided = self.decide(kind, rest)?;
@@ -85,16 +85,12 @@ impl Session {
         let state = &self.state;
         decided.target() == Some(state.link.hostgroup)
             && self
-                .backend
+                .links
+                .in_use
                 .as_ref()
                 .is_some_and(|backend| !backend.server().is_off() && !self.leaves(backend))
             && state.link.applied == state.version()
-            && (decided.next == Next::Send || !self.has_setup())
-    }
-
-    /// Whether setup commands go out in front of the next command, or are not all answered.
-    pub(super) fn has_setup(&self) -> bool {
-        self.backend.as_ref().is_some_and(|backend| backend.connection().has_setup())
+            && (decided.next == Next::Send || !self.links.has_setup())
     }
 
     /// Whether the session leaves a server because it lags more than it may.
@@ -192,10 +188,13 @@ impl Session {
                         | Kind::ProcessInfo
                 );
                 let SessionState { link, account, .. } = &*self.state;
-                let usual =
-                    if is_anyones && self.backend.is_some() { link.hostgroup } else { account.hostgroup() };
+                let usual = if is_anyones && self.links.in_use.is_some() {
+                    link.hostgroup
+                } else {
+                    account.hostgroup()
+                };
                 // Where a transaction is open, the status flags tell the client so.
-                let session = self.state.session();
+                let session = self.state.session(self.links.open_elsewhere());
                 Decided::plainly_to(session.transaction.unwrap_or(usual))
             }
         })
@@ -209,7 +208,7 @@ impl Session {
         asked: Option<AccessMode>,
         execute: bool,
     ) -> Decided {
-        let session = self.state.session();
+        let session = self.state.session(self.links.open_elsewhere());
         let at = self.circumstances(&session, asked, execute);
         self.state.trace(|trace| trace.explained(self.explain(text, is_whole, &at)));
         let judged = self.worker.routing.borrow_mut().judge(text, is_whole, &at);
@@ -262,7 +261,7 @@ impl Session {
     /// Takes note of a command that is being sent to the backend.
     pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], is_whole: bool, decided: &mut Decided) {
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
-            self.state.last.ran.note(decided.plan, !self.pipelined.is_empty());
+            self.state.last.ran.note(decided.plan, !self.links.pipelined.is_empty());
         }
         if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex) {
             self.state.note_multiplex(multiplex, decided);
@@ -273,7 +272,7 @@ impl Session {
         match kind {
             Kind::Query => match decided.change.take() {
                 // The replies in front of its own say nothing of it: what it leaves counts at once.
-                Some(change) if !self.pipelined.is_empty() => self.state.note(change.marks),
+                Some(change) if !self.links.pipelined.is_empty() => self.state.note(change.marks),
                 Some(change) => self.propose(change),
                 None => {}
             },

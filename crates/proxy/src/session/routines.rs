@@ -57,7 +57,7 @@ impl Session {
             && (self.worker.settings().judge_routines || unjudged.has_only_tables())
             && self.flight.decided.is_none()
             && self.io.backlog.is_empty()
-            && self.backend.is_some()
+            && self.links.in_use.is_some()
             && is_outside
             // Whoever is bound by more would not be free, and warnings would be gone.
             && self.state.pins.holds_only(&CODE, hostgroup)
@@ -83,7 +83,7 @@ impl Session {
         let has_routine = |all: &[Code]| all.iter().any(|code| matches!(code, Code::Routine(_)));
         let mut asked = 0;
         while let Some(batch) = all.get(asked..).filter(|batch| !batch.is_empty()) {
-            if self.backend.is_none() || has_routine(batch) && !reads_routines {
+            if self.links.in_use.is_none() || has_routine(batch) && !reads_routines {
                 return Ok(());
             }
             let questions = batch.iter().flat_map(|code| questions(code, age));

@@ -1,10 +1,9 @@
-//! Where a session's statements go: its connections to servers, what it has set and left there,
-//! what it has prepared.
+//! What a session has set and left at servers, what it has prepared, and what its client may ask
+//! about.
 //!
-//! A session has at most one connection in each hostgroup. The one in use is the session's
-//! `backend`; the others wait here ([`others`](SessionState::others)). What the client sets is said
-//! again at a server that does not know it yet ([`Settings`]); what cannot be said again keeps the
-//! session where it is.
+//! What the client sets is said again at a server that does not know it yet ([`Settings`]); what
+//! cannot be said again keeps the session where it is ([`Pins`]). Connections are not here, but in
+//! [`links`](super::links).
 //!
 //! - [`settle`]: whether what a statement [changes](session::change) for those behind it has
 //!   happened;
@@ -20,14 +19,13 @@ use std::sync::Arc;
 
 use bitflags::bitflags;
 use observe::digests::Who;
-use pool::ShelfTicket;
 use route::{Account, Caller, StatementPlan};
 use sql::shape::Effects;
 use sql::{Condition, StatementKind};
 use wire::StatusFlags;
 
 use crate::alike::Beginning;
-use crate::backend::{Ahead, Asker, Backend, Candidate, Execution, Left, Passport};
+use crate::backend::{Candidate, Execution};
 use crate::error::ClientError;
 use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;
@@ -69,14 +67,6 @@ pub(super) struct SessionState {
     pub(super) flag_in: u32,
     /// What is known of the connection in use.
     pub(super) link: LinkState,
-    /// Connections that are not in use, and that others cannot have.
-    pub(super) others: Vec<Other>,
-    /// Those that others may have meanwhile.
-    pub(super) aside: Vec<Aside>,
-    /// For whom they are good.
-    pub(super) passport: Rc<Passport>,
-    /// A server has let the session in.
-    pub(super) is_admitted: bool,
     pub(super) past: Past,
     /// What later statements may ask about.
     pub(super) last: LastResults,
@@ -117,7 +107,7 @@ impl LinkState {
 }
 
 bitflags! {
-    /// What the session has done that matters for later commands.
+    /// What the session has done, or is in, that matters for later commands.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub(super) struct Past: u8 {
         /// It has prepared a statement that may ask the client for a file.
@@ -129,19 +119,28 @@ bitflags! {
         const REPLICA = 1 << 2;
         /// Its client has reset its connection.
         const RESET = 1 << 3;
+        /// It is in a transaction, by what was answered last.
+        const IN_TRANSACTION = 1 << 4;
+        /// It is in a transaction that only reads.
+        const READS_ONLY = 1 << 5;
+        /// The client has begun a transaction of which no server knows yet. There is no connection
+        /// in use then, and the status says that the session is in a transaction.
+        const BEGINS_LATER = 1 << 6;
     }
 }
 
-/// What is known of the session's transaction besides the status flags.
+impl Past {
+    /// Sets or clears `flag`. Whether it was set before.
+    fn replace(&mut self, flag: Self, is_set: bool) -> bool {
+        let before = self.contains(flag);
+        self.set(flag, is_set);
+        before
+    }
+}
+
+/// What the client is still to be told of its transaction.
 #[derive(Debug, Default)]
 pub(super) struct Transaction {
-    /// It is in one, by what was answered last.
-    is_open: bool,
-    /// It is in one that only reads.
-    reads_only: bool,
-    /// The client has begun one of which no server knows yet. There is no connection in use then,
-    /// and the status says that the session is in a transaction.
-    pub(super) begins_later: bool,
     /// It is lost, and the client has not been told yet: this.
     pub(super) rolled_back: Option<Box<ClientError>>,
     /// What the client is to be told of it with the next OK packet.
@@ -159,34 +158,16 @@ pub(super) enum Loss {
     Session(Pin),
 }
 
-/// A connection that is not in use.
-#[derive(Debug)]
-pub(super) struct Other {
-    pub(super) backend: Backend,
-    pub(super) link: LinkState,
-}
-
-/// A connection that others may have until the session needs it again.
-#[derive(Debug)]
-pub(super) struct Aside {
-    pub(super) ticket: ShelfTicket,
-    pub(super) link: LinkState,
-}
-
 impl SessionState {
     /// The beginning: the client has just logged in.
     pub(super) fn new(identity: &Identity, beginning: Beginning) -> Self {
-        let Beginning { account, caller, passport, settings } = beginning;
+        let Beginning { account, caller, settings } = beginning;
         Self {
             caller,
             client_addr: identity.peer.ip().map(|ip| ip.to_string()).unwrap_or_default().into(),
             flag_in: 0,
             link: LinkState { hostgroup: account.hostgroup(), applied: 0, status: StatusFlags::AUTOCOMMIT },
             account,
-            others: Vec::new(),
-            aside: Vec::new(),
-            passport,
-            is_admitted: false,
             past: Past::empty(),
             last: LastResults::default(),
             pins: Pins::default(),
@@ -216,14 +197,11 @@ impl SessionState {
         }
     }
 
-    /// What the session is in the middle of.
-    pub(super) fn session(&self) -> route::Session {
-        let elsewhere = || {
-            let open = self.others.iter().find(|other| other.link.in_transaction());
-            open.map(|other| other.link.hostgroup)
-        };
+    /// What the session is in the middle of; `elsewhere` is the hostgroup of a connection that is
+    /// not in use and in a transaction.
+    pub(super) fn session(&self, elsewhere: Option<u32>) -> route::Session {
         route::Session {
-            transaction: if self.link.in_transaction() { Some(self.link.hostgroup) } else { elsewhere() },
+            transaction: if self.link.in_transaction() { Some(self.link.hostgroup) } else { elsewhere },
             autocommit: self.link.status.contains(StatusFlags::AUTOCOMMIT),
             locked_on: self.pins.locked_on(),
             hold: self.pins.hold(),
@@ -256,7 +234,7 @@ impl SessionState {
     /// The connection to this hostgroup is gone, and what was left there with it.
     pub(super) fn forget_left_at(&mut self, hostgroup: u32) {
         self.pins.forget(hostgroup);
-        self.transaction.is_open = false;
+        self.past.remove(Past::IN_TRANSACTION);
         if let Some(registry) = &mut self.prepared {
             registry.forget_hostgroup(hostgroup);
         }
@@ -347,44 +325,31 @@ impl SessionState {
         Calls::of(text, self.caller.schema(), self.reading())
     }
 
-    /// Who the session is when it asks for a connection that others have laid aside.
-    pub(super) fn asker<'a>(&'a self, identity: &'a Identity, ahead: Ahead) -> Asker<'a> {
-        Asker {
-            identity,
-            passport: &self.passport,
-            caller: &self.caller,
-            settings: &self.settings,
-            was_reset: self.was_reset(),
-            is_admitted: self.is_admitted,
-            status: self.link.status,
-            ahead,
-        }
-    }
-
     /// What the session would send with these packets, and what its connection has to be like.
     pub(super) fn candidate(&self, command: Rc<[u8]>, execution: Option<Rc<Execution>>) -> Candidate {
         let (caller, settings) = (Arc::clone(&self.caller), Rc::clone(&self.settings));
         Candidate { command, execution, caller, settings, was_reset: self.was_reset() }
     }
 
-    /// What the session leaves on the connection with this number, whose server has told this
-    /// status last.
-    pub(super) fn left(&self, connection: u64, status: StatusFlags) -> Left {
-        Left {
-            caller: Arc::clone(&self.caller),
-            settings: Rc::clone(&self.settings),
-            was_reset: self.was_reset(),
-            status,
-            asks: self.last.results.last_id().is_at(connection),
-            results: Rc::clone(&self.last.results),
-            asking: None,
-        }
+    /// The settings, which sessions that have set the same share.
+    pub(super) const fn shared_settings(&self) -> &Rc<Settings> {
+        &self.settings
     }
 
     /// What the client has set, in the order in which it was set: variables, or words that none is
     /// called, and the statements that set them.
     pub(super) fn settings(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.settings.since(0).map(|setting| (&*setting.key, &*setting.text))
+    }
+
+    /// The connection to this hostgroup belongs to another session now, or is gone.
+    pub(super) fn was_lent(&mut self, hostgroup: u32) {
+        if let Some(registry) = &mut self.prepared {
+            registry.forget_hostgroup(hostgroup);
+        }
+        if hostgroup == self.link.hostgroup {
+            self.link.applied = 0;
+        }
     }
 
     /// Whether the client has reset its connection.
@@ -437,6 +402,6 @@ mod tests {
     /// Thousands of clients have one and wait. The allocator's next size is a fifth larger.
     #[test]
     fn a_state_stays_small() {
-        assert!(size_of::<SessionState>() <= 320, "it has {} bytes", size_of::<SessionState>());
+        assert!(size_of::<SessionState>() <= 256, "it has {} bytes", size_of::<SessionState>());
     }
 }

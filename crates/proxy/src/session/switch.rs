@@ -10,7 +10,8 @@ use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
 
 use super::Session;
-use super::state::{Loss, Other, Said};
+use super::links::Other;
+use super::state::{Loss, Said};
 use crate::backend::{
     AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Setup, part, query,
 };
@@ -42,18 +43,18 @@ impl Session {
                 return Ok(Err(AcquireError::Proxy(*error)));
             }
         }
-        if let Some(off) = self.is_server_off()
+        if let Some(off) = self.links.off()
             && let Some(error) = self.lose_backend_for(Gone::Off(off))?
         {
             return Ok(Err(AcquireError::Proxy(error)));
         }
-        if self.backend.as_ref().is_some_and(|backend| self.leaves(backend))
-            && let Some(late) = self.backend.take()
+        if self.links.in_use.as_ref().is_some_and(|backend| self.leaves(backend))
+            && let Some(late) = self.links.in_use.take()
         {
             self.lose_backend();
             part(late);
         }
-        let is_borrowed = self.backend.is_none();
+        let is_borrowed = self.links.in_use.is_none();
         if is_borrowed {
             self.state.link.applied = 0;
             let is_new = match self.borrow_backend(hostgroup, full).await? {
@@ -70,7 +71,7 @@ impl Session {
         if self.state.link.applied != self.state.version() {
             return self.say_settings().await;
         }
-        if !is_borrowed && self.has_setup() && self.flight.ahead != Ahead::All {
+        if !is_borrowed && self.links.has_setup() && self.flight.ahead != Ahead::All {
             // It was for a command that was not sent.
             return Ok(self.internal_query(&[]).await?.map(drop).map_err(AcquireError::Proxy));
         }
@@ -100,12 +101,14 @@ impl Session {
     fn put_aside(&mut self) {
         self.note_ran();
         let link = self.state.link;
-        let is_free = self.shares(link.hostgroup) && self.state.pin().is_none() && self.is_as_it_seems();
-        if let Some(backend) = self.backend.take() {
+        let is_free = self.shares(link.hostgroup)
+            && self.state.pin().is_none()
+            && self.links.is_as_it_seems(&self.state);
+        if let Some(backend) = self.links.in_use.take() {
             if is_free {
                 self.lay_one_aside(backend, link);
             } else {
-                self.state.others.push(Other { backend, link });
+                self.links.away.others.push(Other { backend, link });
             }
         }
         self.state.link.status &= OF_SESSION;
@@ -114,19 +117,18 @@ impl Session {
     /// Takes the connection to this hostgroup that was put aside, if there is one and its server
     /// has not closed it.
     async fn take_up(&mut self, hostgroup: u32) -> Result<(), Ending> {
-        let Some(at) = self.state.others.iter().position(|other| other.link.hostgroup == hostgroup) else {
+        let Some(mut other) = self.links.take_other(hostgroup) else {
             self.take_back();
-            self.control.about.set_backend(self.backend.as_ref());
+            self.control.about.set_backend(self.links.in_use.as_ref());
             return Ok(());
         };
-        let mut other = self.state.others.swap_remove(at);
         let input = poll_fn(|cx| Poll::Ready(other.backend.connection_mut().poll_input(cx))).await;
         if input.is_ready() {
             return self.lose_other(&other, Gone::Closed);
         }
         self.state.link = other.link;
         self.control.about.set_backend(Some(&other.backend));
-        self.backend = Some(other.backend);
+        self.links.in_use = Some(other.backend);
         Ok(())
     }
 
@@ -146,8 +148,8 @@ impl Session {
         if self.may_send_ahead(&commands) {
             self.state.link.applied = self.state.version();
             let setup = Setup::new(Vec::new(), commands, self.capabilities(), None);
-            if let Some(backend) = &mut self.backend {
-                backend.connection_mut().set_setup(setup);
+            if let Some(link) = self.links.connection_mut() {
+                link.set_setup(setup);
             }
             return Ok(Ok(()));
         }
@@ -164,7 +166,7 @@ impl Session {
             return Ok(Err(AcquireError::Server(payload.to_vec())));
         }
         self.state.link.applied = self.state.version();
-        if let Some(backend) = &self.backend {
+        if let Some(backend) = &self.links.in_use {
             let (server, user) = (backend.server().id(), &self.identity.account.user.name);
             for (payload, _) in &commands {
                 self.worker.upstream.accepted.note(server, user, payload);
@@ -178,7 +180,7 @@ impl Session {
     /// was not sent can still go elsewhere: there only goes first what nothing depends on. One that
     /// the client would miss is not to be risked.
     fn may_send_ahead(&self, commands: &[(Purpose, InternalQuery)]) -> bool {
-        let Some(backend) = &self.backend else { return false };
+        let Some(backend) = &self.links.in_use else { return false };
         let (link, server) = (backend.connection(), backend.server().id());
         let user = &self.identity.account.user.name;
         let is_known = |purpose: Purpose, payload: &[u8]| {
@@ -211,18 +213,11 @@ impl Session {
     /// The backend in use is of no use any more. What the session has set stays, and is said at the
     /// next one.
     pub(super) fn lose_backend(&mut self) {
-        self.backend = None;
-        self.to_backend = crate::relay::Parked::default();
+        self.links.drop_in_use();
         self.control.about.set_backend(None);
         self.state.link.status &= OF_SESSION;
         self.state.forget_left_at(self.state.link.hostgroup);
         self.control.set_pin(None, self.worker.now());
-    }
-
-    pub(super) fn forget_prepared(&mut self, hostgroup: u32) {
-        if let Some(registry) = &mut self.state.prepared {
-            registry.forget_hostgroup(hostgroup);
-        }
     }
 
     /// Closes a statement at the server of this hostgroup, if the session has a connection to it.
@@ -231,20 +226,18 @@ impl Session {
         let mut packet = Vec::new();
         put_message(&mut packet, 0, &payload);
         self.note_at_server(Kind::StmtClose);
-        if let Some(backend) = self.backend.as_mut().filter(|_| hostgroup == self.state.link.hostgroup) {
+        if let Some(backend) = self.links.in_use.as_mut().filter(|_| hostgroup == self.state.link.hostgroup) {
             backend.connection_mut().statements_mut().close(known_as);
-            return poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &packet))).await;
+            return poll_fn(|cx| Poll::Ready(self.links.send(cx, &packet))).await;
         }
-        let other = self.state.others.iter().position(|other| other.link.hostgroup == hostgroup);
-        let Some(at) = other else {
+        let Some(mut other) = self.links.take_other(hostgroup) else {
             self.close_at_kept(hostgroup, known_as, &packet);
             return Ok(());
         };
-        let mut other = self.state.others.swap_remove(at);
         let link = other.backend.connection_mut();
         link.statements_mut().close(known_as);
         match poll_fn(|cx| Poll::Ready(link.poll_write(cx, &packet))).await {
-            Poll::Ready(Ok(n)) if n == packet.len() => self.state.others.push(other),
+            Poll::Ready(Ok(n)) if n == packet.len() => self.links.away.others.push(other),
             // What has taken a part of a command, or none of it, is not to be used again.
             _ => self.lose_other(&other, Gone::Closed)?,
         }
@@ -254,10 +247,8 @@ impl Session {
     /// The same over a connection that others may have, if nobody has it yet. What has taken a part
     /// of a command is not silent, and nobody gets it.
     fn close_at_kept(&self, hostgroup: u32, known_as: u32, packet: &[u8]) {
-        let Some(aside) = self.state.aside.iter().find(|aside| aside.link.hostgroup == hostgroup) else {
-            return;
-        };
-        self.worker.upstream.kept.with(aside.ticket, |backend| {
+        let Some(at) = self.links.idle_at(hostgroup) else { return };
+        self.worker.upstream.kept.with(self.links.away.idle[at].ticket, |backend| {
             let mut cx = Context::from_waker(Waker::noop());
             let link = backend.connection_mut();
             link.statements_mut().close(known_as);
@@ -266,12 +257,5 @@ impl Session {
                 link.set_version(0);
             }
         });
-    }
-
-    /// Says goodbye to the servers whose connections are not in use, and closes them.
-    pub(super) fn leave_others(&mut self) {
-        for other in std::mem::take(&mut self.state.others) {
-            part(other.backend);
-        }
     }
 }

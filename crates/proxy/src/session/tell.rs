@@ -78,7 +78,7 @@ impl Session {
     fn explain_backlog(&self, from: usize) -> Option<Explanation> {
         let payload = self.io.whole_front()?;
         let text = self.statement(payload).get(from..)?;
-        let session = self.state.session();
+        let session = self.state.session(self.links.open_elsewhere());
         self.explain(text, true, &self.circumstances(&session, self.asked(payload), false))
     }
 
@@ -108,7 +108,7 @@ impl Session {
     /// The server of the connection in use, if something binds the session to it: no other one is
     /// looked at then.
     fn bound_to(&self, hostgroup: u32) -> Option<Candidate> {
-        let backend = self.backend.as_ref().filter(|_| hostgroup == self.state.link.hostgroup)?;
+        let backend = self.links.in_use.as_ref().filter(|_| hostgroup == self.state.link.hostgroup)?;
         let reason = format!("the session's connection, to which it is bound: {}", self.state.pin()?.name());
         Some(Candidate { server: backend.server().endpoint().to_string(), taken: true, reason })
     }

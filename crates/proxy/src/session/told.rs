@@ -31,7 +31,7 @@ impl Session {
             .iter()
             .any(|pin| self.state.pins.holds(*pin, hostgroup))
             || self.state.link.status.contains(StatusFlags::IN_TRANSACTION);
-        if !matters || hides || self.backend.is_none() {
+        if !matters || hides || self.links.in_use.is_none() {
             return Ok(());
         }
         let question = self.query(format!("SELECT @@session.{name}").as_bytes());

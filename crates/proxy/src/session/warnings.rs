@@ -18,8 +18,8 @@ impl Session {
     /// Logs the warnings of the statement that ran last.
     pub(super) async fn log_warnings(&mut self, warned: Warned) -> Result<(), Ending> {
         let is_here =
-            self.backend.is_some() && self.flight.decided.is_none() && self.flight.refused.is_none();
-        let is_here = is_here && !self.is_promised();
+            self.links.in_use.is_some() && self.flight.decided.is_none() && self.flight.refused.is_none();
+        let is_here = is_here && !self.links.is_promised();
         if !is_here {
             return Ok(());
         }

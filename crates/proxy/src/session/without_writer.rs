@@ -17,6 +17,7 @@ use sql::shape::Effects;
 
 use super::Session;
 use super::decided::Decided;
+use super::state::Past;
 use super::stop::Stop;
 use crate::backend::{AcquireError, Ahead, Full, part};
 use crate::ending::Ending;
@@ -97,16 +98,16 @@ impl Session {
     pub(super) async fn reach_with_begin(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
         match self.bracket_in_backlog() {
             // Servers commit a transaction when another one begins: this one is empty.
-            Some(Bracket::Begin) => self.state.transaction.begins_later = false,
+            Some(Bracket::Begin) => self.state.past.remove(Past::BEGINS_LATER),
             Some(Bracket::End) => {
-                self.state.transaction.begins_later = false;
+                self.state.past.remove(Past::BEGINS_LATER);
                 self.state.link.status -= StatusFlags::IN_TRANSACTION;
                 return Err(self.answer_bracket().await);
             }
             None => {}
         }
         let status = self.state.link.status;
-        if !self.state.transaction.begins_later {
+        if !self.begins_later() {
             self.state.link.status -= StatusFlags::IN_TRANSACTION;
             return Box::pin(self.reach(decided)).await;
         }
@@ -117,12 +118,12 @@ impl Session {
         };
         match reached {
             Ok(()) => {
-                self.state.transaction.begins_later = false;
+                self.state.past.remove(Past::BEGINS_LATER);
                 Ok(decided.hostgroup())
             }
             Err(why) => {
                 // The client is in its transaction as before.
-                if let Some(backend) = self.backend.take() {
+                if let Some(backend) = self.links.in_use.take() {
                     self.lose_backend();
                     part(backend);
                 }
@@ -134,7 +135,7 @@ impl Session {
 
     /// Whether the transaction of the session has not begun at a server.
     pub(super) fn begins_later(&self) -> bool {
-        self.state.transaction.begins_later
+        self.state.past.contains(Past::BEGINS_LATER)
     }
 
     /// Says the `BEGIN` that was answered here.
@@ -153,7 +154,7 @@ impl Session {
     /// How the command in the backlog is done without a writer.
     fn without_writer(&self, decided: &Decided) -> Without {
         let account = &*self.state.account;
-        let session = self.state.session();
+        let session = self.state.session(self.links.open_elsewhere());
         let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
         let writer = account.default_hostgroup;
         if is_bound || account.listener.is_some() || decided.hostgroup() != writer {
@@ -210,7 +211,7 @@ impl Session {
 
     /// Answers the `BEGIN` in the backlog; the writer gets it later.
     async fn begin_later(&mut self) -> Stop {
-        self.state.transaction.begins_later = true;
+        self.state.past |= Past::BEGINS_LATER;
         self.state.link.status |= StatusFlags::IN_TRANSACTION;
         self.answer_bracket().await
     }

@@ -142,16 +142,10 @@ impl SessionState {
             gtids.trackers.keep(identity.keeps(false));
             gtids
         });
-        let beginning = Beginning {
-            account: Rc::clone(&self.account),
-            caller: Arc::clone(&self.caller),
-            passport: Rc::clone(&self.passport),
-            settings,
-        };
+        let beginning =
+            Beginning { account: Rc::clone(&self.account), caller: Arc::clone(&self.caller), settings };
         *self = Self {
             link: LinkState { applied, ..self.link },
-            others: std::mem::take(&mut self.others),
-            is_admitted: self.is_admitted,
             past: Past::RESET,
             last: LastResults::of_command(),
             pins,
@@ -212,10 +206,7 @@ impl SessionState {
             let reads_only = status.contains(StatusFlags::IN_TRANSACTION_READONLY);
             // MariaDB: behind a `SET autocommit = 1` that commits a transaction, the next one may
             // only read as well.
-            if std::mem::replace(&mut self.transaction.reads_only, reads_only)
-                && !reads_only
-                && !self.ends_transaction()
-            {
+            if self.past.replace(Past::READS_ONLY, reads_only) && !reads_only && !self.ends_transaction() {
                 self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.link.hostgroup);
             }
         }
@@ -257,7 +248,7 @@ impl SessionState {
     fn note_transaction(&mut self, identity: &Identity, outcome: Outcome) {
         let Some(status) = outcome.status() else { return };
         let is_open = status.contains(StatusFlags::IN_TRANSACTION);
-        let is_over = std::mem::replace(&mut self.transaction.is_open, is_open) && !is_open;
+        let is_over = self.past.replace(Past::IN_TRANSACTION, is_open) && !is_open;
         // A rollback warns of what it could not roll back.
         let may_write = self.writes() || self.last.ran.sent.statement == Some(StatementKind::Execute);
         let could_not = !is_open && !status.contains(StatusFlags::AUTOCOMMIT) && may_write;
@@ -286,7 +277,8 @@ impl SessionState {
             sets && !status.intersects(StatusFlags::AUTOCOMMIT | StatusFlags::IN_TRANSACTION)
         };
         let ends = |status: StatusFlags| {
-            let is_over = self.transaction.is_open && !status.contains(StatusFlags::IN_TRANSACTION);
+            let is_over =
+                self.past.contains(Past::IN_TRANSACTION) && !status.contains(StatusFlags::IN_TRANSACTION);
             let is_end =
                 matches!(self.last.ran.sent.statement, Some(StatementKind::Commit | StatementKind::Rollback));
             is_over || is_end || status.contains(StatusFlags::AUTOCOMMIT)
@@ -310,14 +302,15 @@ impl SessionState {
     /// A server has answered a command of the proxy's own. If a transaction is over that was open,
     /// an error has ended it, and of that the server has told here rather than to the client.
     pub(in crate::session) fn overhear(&mut self, identity: &Identity, reply: &[u8], outcome: Outcome) {
-        let is_over =
-            |status: StatusFlags| self.transaction.is_open && !status.contains(StatusFlags::IN_TRANSACTION);
+        let is_over = |status: StatusFlags| {
+            self.past.contains(Past::IN_TRANSACTION) && !status.contains(StatusFlags::IN_TRANSACTION)
+        };
         let caps = identity.capabilities;
         if caps.contains(Capabilities::SESSION_TRACK)
             && outcome.status().is_some_and(is_over)
             && let Some(overheard) = Overheard::in_answer(reply, caps)
         {
-            self.transaction.is_open = false;
+            self.past.remove(Past::IN_TRANSACTION);
             self.transaction.overheard = Some(Box::new(overheard));
         }
     }

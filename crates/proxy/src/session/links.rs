@@ -1,0 +1,268 @@
+//! The connections to servers that a session has a claim on: at most one in each hostgroup.
+//!
+//! One is in use. Others are bound to the session, and wait until its statements go to their
+//! hostgroup again. Idle ones are on the worker's shelf, where other sessions may take them; the
+//! session has a ticket, with which it takes its own back if it is still there.
+
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use pool::{Off, Server, ShelfTicket};
+use wire::Capabilities;
+use wire::reply::Answer;
+
+use super::pipelined::Pipelined;
+use super::state::{LinkState, SessionState};
+use crate::arrival::Peer;
+use crate::backend::{Ahead, Asker, Backend, Connection, Expected, Left, Passport, Target, Upstream, part};
+use crate::ending::Ending;
+use crate::invariant::in_use_mut;
+use crate::relay::Parked;
+use session::identity::Identity;
+
+/// The connections of one session. What a command over the connection in use does not need is in a
+/// box: most clients wait.
+#[derive(Debug)]
+pub(super) struct Links {
+    /// The connection in use.
+    pub(super) in_use: Option<Backend>,
+    /// Bytes that it has not taken yet.
+    pub(super) unsent: Parked,
+    /// The commands behind the one whose reply is relayed.
+    pub(super) pipelined: Pipelined,
+    pub(super) away: Box<Away>,
+}
+
+/// The connections that are not in use.
+#[derive(Debug)]
+pub(super) struct Away {
+    /// Those that other sessions cannot have.
+    pub(super) others: Vec<Other>,
+    /// Those that other sessions may have until this one needs them again.
+    pub(super) idle: Vec<Idle>,
+    /// The sessions that they are good for.
+    key: Rc<Passport>,
+    /// A server has let the session in.
+    pub(super) is_admitted: bool,
+}
+
+/// A connection that is not in use.
+#[derive(Debug)]
+pub(super) struct Other {
+    pub(super) backend: Backend,
+    pub(super) link: LinkState,
+}
+
+/// A connection that other sessions may have until the session needs it again.
+#[derive(Debug)]
+pub(super) struct Idle {
+    pub(super) ticket: ShelfTicket,
+    pub(super) link: LinkState,
+}
+
+impl Links {
+    pub(super) fn new(key: Rc<Passport>, in_use: Option<Backend>) -> Self {
+        let is_admitted = in_use.is_some();
+        Self {
+            in_use,
+            unsent: Parked::default(),
+            pipelined: Pipelined::default(),
+            away: Box::new(Away { others: Vec::new(), idle: Vec::new(), key, is_admitted }),
+        }
+    }
+
+    /// The connection in use.
+    pub(super) fn connection(&self) -> Option<&Connection> {
+        self.in_use.as_ref().map(|backend| backend.connection())
+    }
+
+    /// The same, to be changed.
+    pub(super) fn connection_mut(&mut self) -> Option<&mut Connection> {
+        self.in_use.as_mut().map(|backend| backend.connection_mut())
+    }
+
+    /// The server of the connection in use.
+    pub(super) fn server(&self) -> Option<&Arc<Server<Target>>> {
+        self.in_use.as_ref().map(|backend| backend.server())
+    }
+
+    /// Why nothing more is to be sent over the connection in use, if its server is off.
+    pub(super) fn off(&self) -> Option<Off> {
+        self.server().and_then(|server| server.off())
+    }
+
+    /// Whether there is no connection that only this session may use.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.in_use.is_none() && self.away.others.is_empty()
+    }
+
+    /// The hostgroup of another connection in whose transaction the session is.
+    pub(super) fn open_elsewhere(&self) -> Option<u32> {
+        self.away.others.iter().find(|other| other.link.in_transaction()).map(|other| other.link.hostgroup)
+    }
+
+    /// Whether one that is not in use, and that no other session can have, is to this hostgroup.
+    pub(super) fn has_other(&self, hostgroup: u32) -> bool {
+        self.away.others.iter().any(|other| other.link.hostgroup == hostgroup)
+    }
+
+    /// Takes that connection out.
+    pub(super) fn take_other(&mut self, hostgroup: u32) -> Option<Other> {
+        let at = self.away.others.iter().position(|other| other.link.hostgroup == hostgroup)?;
+        Some(self.away.others.swap_remove(at))
+    }
+
+    /// The place in the list of idle ones of that to this hostgroup.
+    pub(super) fn idle_at(&self, hostgroup: u32) -> Option<usize> {
+        self.away.idle.iter().position(|idle| idle.link.hostgroup == hostgroup)
+    }
+
+    pub(super) fn is_mariadb(&self) -> bool {
+        self.connection().is_some_and(Connection::is_mariadb)
+    }
+
+    /// Whether setup commands go out in front of the next command, or are not all answered.
+    pub(super) fn has_setup(&self) -> bool {
+        self.connection().is_some_and(Connection::has_setup)
+    }
+
+    /// Whether others have sent statements over the connection in use already.
+    pub(super) fn is_promised(&self) -> bool {
+        self.connection().is_some_and(Connection::is_promised)
+    }
+
+    /// Whether the connection in use was taken over with a command that was sent already.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.connection().is_some_and(Connection::is_awaited)
+    }
+
+    /// Whether the server has warnings of what the proxy has said there.
+    pub(super) fn has_own_warnings(&self) -> bool {
+        self.connection().is_some_and(Connection::has_own_warnings)
+    }
+
+    /// The server owes the client this reply to a command that is about to be sent; `stops` says
+    /// whether trackers in it are looked at.
+    pub(super) fn expect_reply(&mut self, answer: Answer, stops: bool, caps: Capabilities) {
+        if let Some(link) = self.connection_mut() {
+            link.expect(Expected::of_client(answer, stops), caps);
+        }
+    }
+
+    /// Sends bytes over the connection in use. What it does not take is kept.
+    pub(super) fn send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Result<(), Ending> {
+        let backend = in_use_mut(&mut self.in_use)?;
+        // A backend that cannot be written to may still have said why: reading its answer will
+        // tell.
+        if self.unsent.send(cx, backend.connection_mut(), bytes).is_err() {
+            tracing::debug!(server = %backend.server().endpoint(), "a server does not take commands any more");
+        }
+        Ok(())
+    }
+
+    /// Whether the connection in use has taken all that was sent.
+    pub(super) fn is_sent(&self) -> bool {
+        self.connection().is_none_or(|link| self.unsent.is_sent(link))
+    }
+
+    /// Waits until it has.
+    pub(super) async fn flush(&mut self) -> Result<(), &'static str> {
+        poll_fn(|cx| {
+            let Some(backend) = &mut self.in_use else { return Poll::Ready(Err("the connection is gone")) };
+            self.unsent.poll_flush(cx, backend.connection_mut()).map_err(|_| "the connection is gone")
+        })
+        .await
+    }
+
+    /// Whether the connection in use has all that was sent, and is as the session would have it. If
+    /// its server did not have a setting, it must not be taken for one that has.
+    pub(super) fn is_as_it_seems(&self, state: &SessionState) -> bool {
+        let is_fit = |backend: &Backend| {
+            let link = backend.connection();
+            !backend.server().is_off() && self.unsent.is_sent(link) && link.is_free()
+        };
+        state.link.applied == state.version() && self.in_use.as_ref().is_some_and(is_fit)
+    }
+
+    /// Lays a connection aside that nothing binds to the session. False if it is not the session's
+    /// any more.
+    pub(super) fn lay_aside(
+        &mut self,
+        worker: &Rc<Upstream>,
+        peer: Peer,
+        state: &SessionState,
+        backend: Backend,
+        link: LinkState,
+    ) -> bool {
+        let left = self.left(state, backend.connection().serial(), link);
+        let ticket = worker.kept.lay_aside(worker, link.hostgroup, &self.away.key, peer, backend, left);
+        if let Some(ticket) = ticket {
+            // Nearly always it is the only one.
+            self.away.idle.reserve_exact(1);
+            self.away.idle.push(Idle { ticket, link });
+        }
+        ticket.is_some()
+    }
+
+    /// What the session leaves on the connection with this number.
+    fn left(&self, state: &SessionState, connection: u64, link: LinkState) -> Left {
+        let results = &state.last.results;
+        Left {
+            caller: Arc::clone(&state.caller),
+            settings: Rc::clone(state.shared_settings()),
+            was_reset: state.was_reset(),
+            status: link.status,
+            asks: results.last_id().is_at(connection),
+            results: Rc::clone(results),
+            asking: None,
+        }
+    }
+
+    /// The session as one that looks for a connection that others have laid aside.
+    pub(super) fn asker<'a>(
+        &'a self,
+        state: &'a SessionState,
+        identity: &'a Identity,
+        ahead: Ahead,
+    ) -> Asker<'a> {
+        Asker {
+            identity,
+            passport: &self.away.key,
+            caller: &state.caller,
+            settings: state.shared_settings(),
+            was_reset: state.was_reset(),
+            is_admitted: self.away.is_admitted,
+            status: state.link.status,
+            ahead,
+        }
+    }
+
+    /// Takes the idle connection to this hostgroup back, if there is one, for use. Nothing if there
+    /// is none; an error if another session has it, or it is gone.
+    pub(super) fn take_back(&mut self, worker: &Rc<Upstream>, hostgroup: u32) -> Option<(LinkState, bool)> {
+        let Idle { ticket, link } = self.away.idle.swap_remove(self.idle_at(hostgroup)?);
+        self.in_use = worker.kept.take_back(worker, ticket);
+        Some((link, self.in_use.is_some()))
+    }
+
+    /// Forgets the connection in use, and what it has not taken.
+    pub(super) fn drop_in_use(&mut self) {
+        (self.in_use, self.unsent) = (None, Parked::default());
+    }
+
+    /// Says goodbye to the servers whose connections are not in use, and closes them.
+    pub(super) fn part_with_others(&mut self) {
+        for other in std::mem::take(&mut self.away.others) {
+            part(other.backend);
+        }
+    }
+
+    /// The session is another one from now on: no connection but this one is good for it.
+    pub(super) fn begin_anew(&mut self, key: Rc<Passport>, in_use: Option<Backend>) {
+        self.away.idle.clear();
+        (self.away.key, self.away.is_admitted) = (key, in_use.is_some());
+        self.in_use = in_use;
+    }
+}
