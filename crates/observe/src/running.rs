@@ -235,6 +235,11 @@ impl Running {
         self.warned.set(Some(warned));
     }
 
+    /// Whether the statement that ran last had warnings that are to be logged.
+    pub(crate) const fn is_warned(&self) -> bool {
+        self.warned.get().is_some()
+    }
+
     /// The statement that ran last, if its warnings are to be logged; once for each.
     pub fn take_warned(&self) -> Option<Warned> {
         self.warned.take()

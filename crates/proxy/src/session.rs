@@ -40,7 +40,7 @@
 //! - [`mirror`]: copies for other hostgroups;
 //! - [`off`]: servers that are switched off;
 //! - [`overdue`]: statements that take too long;
-//! - [`pace`]: statements that have to wait; [`stop`]: commands that are not sent now;
+//! - [`pace`]: statements that have to wait; [`phase`]: what is done next; [`stop`]: commands that are not sent now;
 //! - [`own`]: commands that the proxy answers itself, and getting a backend;
 //! - [`warnings`]: logging what servers warn of.
 
@@ -82,6 +82,7 @@ mod overdue;
 mod own;
 mod pace;
 mod parts;
+mod phase;
 mod pipelined;
 mod prepare;
 mod processes;
@@ -108,7 +109,6 @@ use std::time::Duration;
 
 use querylog::{AuditEvent, Port};
 use wire::Capabilities;
-use wire::command::Kind;
 use wire::reply::Answer;
 
 use crate::audit;
@@ -119,18 +119,22 @@ use crate::control::{Control, Signal};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::invariant::broken;
 use crate::sock::{Sock, garbled};
 use crate::tunnel::resume;
 use crate::worker::Worker;
 use session::identity::Identity;
 
-use command::{Command, Upload};
 use flight::{Flight, InFlight};
 use io::Io;
 use links::Links;
+use phase::Phase;
 use state::SessionState;
 
 pub(crate) use flight::Flights;
+
+/// A phase that is rare.
+type Rare<'a> = Pin<Box<dyn Future<Output = Result<Phase, Ending>> + 'a>>;
 
 /// A client after its login.
 #[derive(Debug)]
@@ -184,7 +188,7 @@ impl Session {
     /// Runs commands until one side ends the session.
     pub(crate) async fn run(&mut self) -> Ending {
         audit::note(&self.worker, &self.control, AuditEvent::ConnectOk(Port::Traffic));
-        let ending = match self.run_commands().await {
+        let ending = match self.run_phases().await {
             Ok(never) => match never {},
             Err(Ending::TooLarge(command)) => Box::pin(self.refuse_too_large(command)).await,
             Err(Ending::BackendSpoke { answer_seq }) => Box::pin(self.last_words(answer_seq)).await,
@@ -201,64 +205,91 @@ impl Session {
         ending
     }
 
-    async fn run_commands(&mut self) -> Result<Infallible, Ending> {
-        // Whatever is not the plain way of a query is boxed, so that idle sessions do not carry its
-        // states.
-        if self.is_fast_forward() {
-            return Box::pin(self.fast_forward()).await;
-        }
+    /// The life of commands: each phase returns the next one.
+    async fn run_phases(&mut self) -> Result<Infallible, Ending> {
+        let mut phase = if self.is_fast_forward() { Phase::FastForward } else { Phase::Reading };
         loop {
-            let answer = match poll_fn(|cx| self.poll_command(cx)).await? {
-                Command::Forwarded(answer) if answer != Answer::Endless => answer,
-                command => self.do_more(command).await.map(|()| Answer::None)?,
+            phase = match phase {
+                // Polled in place: an idle session has none of their state.
+                Phase::Reading => poll_fn(|cx| self.poll_command(cx)).await?,
+                Phase::InLine => poll_fn(|cx| self.poll_line(cx)).await?,
+                Phase::Sending(kind) => poll_fn(|cx| self.poll_prepared(cx, kind)).await?,
+                Phase::Relaying(seq) => {
+                    self.relay_answers(seq).await?;
+                    self.next_phase()
+                }
+                Phase::Over => self.finish(),
+                rare => self.rare(rare).await?,
             };
-            // Not in the `match`: the command would take memory for as long as its answer comes.
-            if answer != Answer::None {
-                self.relay_answers(1).await?;
-            }
-            if let Some(warned) = self.control.running.take_warned() {
-                Box::pin(self.log_warnings(warned)).await?;
-            }
-            if let Some(name) = self.flight.as_mut().and_then(|flight| flight.asks.take()) {
-                Box::pin(self.ask_what_is_set(&name)).await?;
-            }
-            if self.may_judge() {
-                Box::pin(self.judge_routines()).await?;
-            }
-            if self.flight.refused.is_some() {
-                Box::pin(self.say_again()).await?;
-            }
-            self.note_arrival();
-            self.flight.end_try(&self.worker.flights);
-            self.control.set_idle(self.worker.now(), self.is_in_transaction());
-            self.lay_aside();
         }
     }
 
-    /// Does with this command what is more than forwarding it. One box for all: each future that is
-    /// awaited in a place of its own makes what lives meanwhile a part of the session.
-    fn do_more(&mut self, command: Command) -> Pin<Box<dyn Future<Output = Result<(), Ending>> + '_>> {
-        match command {
-            Command::Forwarded(Answer::Endless) => {
-                Box::pin(async { self.tunnel().await.map(|never| match never {}) })
-            }
-            Command::Forwarded(_) => Box::pin(self.relay_answers(1)),
-            Command::Cut(upload) => Box::pin(self.finish_upload(upload)),
-            Command::KeepError => Box::pin(self.keep_error()),
-            Command::Own(Kind::ChangeUser) => Box::pin(self.become_another()),
-            Command::Own(kind) => Box::pin(self.handle(kind)),
-            Command::Unknown => Box::pin(self.refuse_unknown()),
+    /// The phases that most commands do not have, in one box each: an idle session does not carry
+    /// their states.
+    fn rare(&mut self, phase: Phase) -> Rare<'_> {
+        match phase {
+            Phase::Routing(kind) => Box::pin(self.route(kind)),
+            Phase::Waiting(kind) => Box::pin(self.wait(kind)),
+            Phase::SettingUp(kind) => Box::pin(self.set_up(kind)),
+            Phase::Uploading => Box::pin(self.upload()),
+            Phase::FollowUp => Box::pin(self.follow_up()),
+            Phase::Retrying => Box::pin(self.retry()),
+            Phase::KeepingError => Box::pin(self.keep_idle_error()),
+            Phase::Refusing => Box::pin(self.refuse_in_backlog()),
+            Phase::Tunnel => Box::pin(self.tunnel()),
+            Phase::FastForward => Box::pin(self.fast_forward()),
+            polled => Box::pin(std::future::ready(Ok(polled))),
         }
     }
 
-    /// The session becomes another user's. Whether nobody looks at its commands from now on is
-    /// decided here, and not behind each command: the firewall may be switched off meanwhile.
-    async fn become_another(&mut self) -> Result<(), Ending> {
-        self.handle(Kind::ChangeUser).await?;
-        if self.is_fast_forward() {
-            return Box::pin(self.fast_forward()).await.map(|never| match never {});
+    /// What comes behind a command that was answered, or needs no answer.
+    #[inline]
+    fn next_phase(&self) -> Phase {
+        let asks = self.control.running.is_warned() || self.flight.asks.is_some() || self.may_judge();
+        match asks {
+            true => Phase::FollowUp,
+            false if self.flight.refused.is_some() => Phase::Retrying,
+            false => Phase::Over,
         }
-        Ok(())
+    }
+
+    /// Asks the server what the client has not asked for.
+    async fn follow_up(&mut self) -> Result<Phase, Ending> {
+        if let Some(warned) = self.control.running.take_warned() {
+            self.log_warnings(warned).await?;
+        }
+        if let Some(name) = self.flight.as_mut().and_then(|flight| flight.asks.take()) {
+            self.ask_what_is_set(&name).await?;
+        }
+        if self.may_judge() {
+            self.judge_routines().await?;
+        }
+        Ok(if self.flight.refused.is_some() { Phase::Retrying } else { Phase::Over })
+    }
+
+    async fn retry(&mut self) -> Result<Phase, Ending> {
+        self.say_again().await?;
+        Ok(Phase::Over)
+    }
+
+    async fn keep_idle_error(&mut self) -> Result<Phase, Ending> {
+        self.keep_error().await?;
+        Ok(self.next_phase())
+    }
+
+    async fn refuse_in_backlog(&mut self) -> Result<Phase, Ending> {
+        self.refuse_unknown().await?;
+        Ok(self.next_phase())
+    }
+
+    /// The command is over: the flight ends, unless the command goes on, and connections that
+    /// nothing binds to the session become idle.
+    fn finish(&mut self) -> Phase {
+        self.note_arrival();
+        self.flight.end_try(&self.worker.flights);
+        self.control.set_idle(self.worker.now(), self.is_in_transaction());
+        self.lay_aside();
+        Phase::Reading
     }
 
     /// The session waits for its client from now on, in the middle of a command.
@@ -284,23 +315,32 @@ impl Session {
         self.worker.look_in(Duration::from_secs(seconds.unwrap_or(u32::MAX).into()));
     }
 
-    /// Sends the rest of a command that came in pieces, and relays its answer.
-    async fn finish_upload(&mut self, mut upload: Upload) -> Result<(), Ending> {
+    /// Sends the rest of a command that came in pieces.
+    async fn upload(&mut self) -> Result<Phase, Ending> {
+        let upload = self.flight.as_mut().and_then(|flight| flight.upload.take());
+        let Some(mut upload) = upload else { return Err(broken("an upload without a command")) };
         // While the client sends it has as much time as an idle one.
         self.set_slow();
         let complete = poll_fn(|cx| self.poll_upload(cx, &mut upload)).await?;
         self.control.set_busy();
-        match upload.answer {
-            // A server that answers before it has the whole command will not read the rest.
-            _ if !complete => Err(Ending::BackendSpoke { answer_seq: Some(upload.next_seq()) }),
-            Answer::None => Ok(()),
-            Answer::Endless => self.tunnel().await.map(|never| match never {}),
-            _ => self.relay_answers(upload.next_seq()).await,
+        if complete {
+            return Ok(self.phase_after(upload.answer, upload.next_seq()));
+        }
+        // A server that answers before it has the whole command will not read the rest.
+        Err(Ending::BackendSpoke { answer_seq: Some(upload.next_seq()) })
+    }
+
+    /// What comes behind a command that was sent, and is answered like this.
+    fn phase_after(&self, answer: Answer, seq: u8) -> Phase {
+        match answer {
+            Answer::None => self.next_phase(),
+            Answer::Endless => Phase::Tunnel,
+            _ => Phase::Relaying(seq),
         }
     }
 
     /// Copies bytes for the rest of the connection: the answer has no end.
-    async fn tunnel(&mut self) -> Result<Infallible, Ending> {
+    async fn tunnel(&mut self) -> Result<Phase, Ending> {
         let backlog = std::mem::take(&mut self.io.backlog);
         if let Some(backend) = &mut self.links.in_use {
             resume(&self.worker, &self.control, &mut self.io.sock, backend, backlog, Copied::Stream).await;

@@ -10,33 +10,35 @@ use super::Session;
 use super::backlog::front;
 use super::decided::{Decided, Next, Reply};
 use super::execute::ID;
+use super::phase::Phase;
 use super::route::{NEEDS_LAST_ID, names_statement};
 use super::state::prepared::Registry;
 use super::stop::Stop;
 use crate::backend::{AcquireError, Ahead, Full};
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::invariant::broken;
 use crate::limits::{BEHIND_SETUP_MAX, INTERNAL_LOST_MAX};
 
 impl Session {
-    /// Does what was decided about the command in the backlog, up to the point where it can be
-    /// forwarded.
-    pub(super) async fn carry_out(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
-        self.flight().begin_attempt(decided);
+    /// Does what was decided about the command in the backlog, which is answered here, or goes on
+    /// to a server.
+    pub(super) async fn follow_route(&mut self, kind: Kind, mut decided: Decided) -> Result<Phase, Ending> {
+        self.flight().begin_attempt(&decided);
         if let Some(id) = decided.renamed.take() {
             // The connection for which it was named otherwise is gone.
             self.io.splice_front(ID, &id.to_le_bytes());
         }
         if let Route::Local(reply) = &decided.route {
             let reply = Reply::clone(reply);
-            self.note_ruling(kind, self.io.front(), decided);
-            self.note_sighting(kind, self.io.front(), decided);
+            self.note_ruling(kind, self.io.front(), &decided);
+            self.note_sighting(kind, self.io.front(), &decided);
             let is_injected = matches!(decided.screened.sighting, Some(Sighting::Refused(_)));
-            let replied = match reply {
-                Reply::Error(error) if is_injected => Box::pin(self.refuse_injected(kind, &error)).await,
-                reply => self.reply_as_decided(kind, reply).await,
-            };
-            return Err(replied.into());
+            match reply {
+                Reply::Error(error) if is_injected => Box::pin(self.refuse_injected(kind, &error)).await?,
+                reply => self.reply_as_decided(kind, reply).await?,
+            }
+            return Ok(self.next_phase());
         }
         // Where there is no room for its text it goes on in pieces.
         if kind == Kind::StmtPrepare
@@ -47,13 +49,35 @@ impl Session {
             drop(room);
         }
         if decided.next == Next::Commit {
-            return Err(self.commit_first(kind).await.into());
+            self.commit_first(kind).await?;
+            return Ok(self.next_phase());
         }
         // What is sent once more has its places, and was delayed.
-        if decided.next < Next::SetUp && self.flight.paused.is_none() {
-            self.wait_for_turn(kind, decided.orders.as_deref()).await?;
-        }
-        decided.next = decided.next.max(Next::SetUp);
+        let waits = decided.next < Next::SetUp
+            && self.flight.paused.is_none()
+            && (decided.orders.is_some() || self.has_to_wait(kind));
+        decided.next = Next::SetUp;
+        self.flight().decided = Some(decided);
+        Ok(if waits { Phase::Waiting(kind) } else { Phase::SettingUp(kind) })
+    }
+
+    /// Gets to a connection that fits the command in the backlog.
+    pub(super) async fn set_up(&mut self, kind: Kind) -> Result<Phase, Ending> {
+        let Some(mut decided) = self.flight.as_mut().and_then(|flight| flight.decided.take()) else {
+            return Err(broken("a command without a route"));
+        };
+        let next = match self.make_fit(kind, &mut decided).await {
+            Ok(()) => Phase::Sending(kind),
+            Err(Stop::Elsewhere) => Phase::Reading,
+            Err(Stop::Answered) => return Ok(self.next_phase()),
+            Err(Stop::Over(ending)) => return Err(ending),
+        };
+        let flight = self.flight();
+        (flight.decided, flight.in_line, flight.batched) = (Some(decided), None, None);
+        Ok(next)
+    }
+
+    async fn make_fit(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
         self.obey_orders(kind, decided);
         if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
             return Err(self.forget_statement().await.into());

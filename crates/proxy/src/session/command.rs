@@ -15,15 +15,17 @@ use super::decided::Decided;
 use super::execute::{ID, opens_cursor};
 use super::ids::Look;
 use super::lost::is_about_transactions;
+use super::phase::Phase;
 use super::pipelined::Step;
 use super::route::names_statement;
 use super::state::Past;
+use crate::backend::Connection;
 use crate::backend::limits::FILLS_PER_TURN;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
 use crate::routing::plan::may_begin_with_load;
-use observe::running::{Also, Paused};
+use observe::running::{Also, Measured, Paused};
 use session::ran::Sent;
 
 /// The command byte of `COM_STMT_EXECUTE`.
@@ -31,22 +33,6 @@ const EXECUTE: u8 = Kind::StmtExecute as u8;
 
 /// Bytes of a `COM_STMT_EXECUTE` up to and including its flags.
 const EXECUTE_HEAD: usize = 6;
-
-/// What has become of the bytes that the client sent.
-#[derive(Debug)]
-pub(super) enum Command {
-    /// One command or several are with the backend; this answer follows, and then those of the
-    /// others.
-    Forwarded(Answer),
-    /// The last command is not complete, or the backend's socket is full.
-    Cut(Upload),
-    /// This command needs more than forwarding. Its bytes are in the backlog.
-    Own(Kind),
-    /// There is no such command. Its bytes are in the backlog.
-    Unknown,
-    /// None has come, and only the last error binds the session to its connection.
-    KeepError,
-}
 
 /// A command of which a part is on its way.
 #[derive(Debug)]
@@ -65,27 +51,18 @@ impl Upload {
 
 impl Session {
     /// The client's next command. This is where idle sessions wait.
-    pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Command, Ending>> {
-        if self.is_in_line() {
-            ready!(self.poll_in_line(cx))?;
-        }
-        self.obey(false)?;
-        if self.control.is_recalled() {
-            self.leave_servers_off()?;
-        }
-        if self.control.is_held() {
-            return Poll::Pending;
-        }
+    pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Phase, Ending>> {
+        ready!(self.poll_may_send())?;
         if self.control.take_spared() {
             self.lay_aside();
             if self.may_keep_error() {
-                return Poll::Ready(Ok(Command::KeepError));
+                return Poll::Ready(Ok(Phase::KeepingError));
             }
         }
         self.io.has_more = false;
         if is_visible(&self.io.backlog) {
             let input = std::mem::take(&mut self.io.backlog);
-            return self.begin(cx, &input);
+            return Poll::Ready(self.begin(cx, &input));
         }
         let worker = std::rc::Rc::clone(&self.worker);
         let mut scratch = worker.net.scratch.borrow_mut();
@@ -96,14 +73,23 @@ impl Session {
             let n = read.map_err(|error| self.unreadable(&error, 1))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
             if self.io.backlog.is_empty() && is_visible(input) {
-                return self.begin(cx, input);
+                return Poll::Ready(self.begin(cx, input));
             }
             self.io.backlog.extend_from_slice(input);
             if is_visible(&self.io.backlog) {
                 let input = std::mem::take(&mut self.io.backlog);
-                return self.begin(cx, &input);
+                return Poll::Ready(self.begin(cx, &input));
             }
         }
+    }
+
+    /// Does what others want of the session before a command is sent. Ready if one may be.
+    fn poll_may_send(&mut self) -> Poll<Result<(), Ending>> {
+        self.obey(false)?;
+        if self.control.is_recalled() {
+            self.leave_servers_off()?;
+        }
+        if self.control.is_held() { Poll::Pending } else { Poll::Ready(Ok(())) }
     }
 
     /// While no command comes: sees whether the backend goes, or says something although nobody
@@ -117,33 +103,62 @@ impl Session {
     }
 
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs. If
-    /// it has to wait for a connection before that, it is in the backlog while it does.
-    fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Poll<Result<Command, Ending>> {
-        // Between the command before and this one nobody may have looked.
-        if let Some(input) = self.links.in_use.as_mut().and_then(|backend| backend.connection_mut().input()) {
-            self.lose_idle_backend(input)?;
-        }
-        self.control.set_busy();
-        self.take_back();
+    /// not, it is in the backlog from then on.
+    fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Phase, Ending> {
+        self.be_ready()?;
         let kind = self.first_kind(input)?;
         if let Some(kind) = kind
             && (self.state.transaction.rolled_back.is_none() || !is_about_transactions(kind))
         {
             let mut decided = self.goes_on(kind, input);
             if decided.is_none() && self.needs_only_a_connection(kind) {
-                ready!(self.poll_connection(cx, input))?;
+                if self.get_in_line(input) {
+                    return Ok(Phase::InLine);
+                }
                 decided = self.goes_on(kind, input);
             }
             if let Some(decided) = decided {
-                return Poll::Ready(self.forward(cx, input, kind, decided));
+                return self.forward(cx, input, kind, decided);
             }
             if let Some((input, decided)) = self.adopt_at_once(kind, input) {
-                return Poll::Ready(self.forward(cx, &input, kind, decided));
+                return self.forward(cx, &input, kind, decided);
             }
         }
         self.alight();
         self.io.backlog = input.to_vec();
-        Poll::Ready(Ok(kind.map_or(Command::Unknown, Command::Own)))
+        Ok(kind.map_or(Phase::Refusing, Phase::Routing))
+    }
+
+    /// A command is there. Between the one before and this one nobody may have looked at the
+    /// connection in use.
+    fn be_ready(&mut self) -> Result<(), Ending> {
+        if let Some(input) = self.links.connection_mut().and_then(Connection::input) {
+            self.lose_idle_backend(input)?;
+        }
+        self.control.set_busy();
+        self.take_back();
+        Ok(())
+    }
+
+    /// Sends the command in the backlog, for which a connection was set up. If that is gone
+    /// meanwhile, the command gets a route again.
+    pub(super) fn poll_prepared(&mut self, cx: &mut Context<'_>, kind: Kind) -> Poll<Result<Phase, Ending>> {
+        ready!(self.poll_may_send())?;
+        self.be_ready()?;
+        let input = std::mem::take(&mut self.io.backlog);
+        let is_rolled_back = self.state.transaction.rolled_back.is_some() && is_about_transactions(kind);
+        if !is_rolled_back
+            && !self.is_own(kind, &input)
+            && let Some(decided) = self.flight.as_mut().and_then(|flight| flight.decided.take())
+        {
+            if self.is_at(&decided) {
+                return Poll::Ready(self.forward(cx, &input, kind, decided));
+            }
+            self.flight().decided = Some(decided);
+        }
+        self.alight();
+        self.io.backlog = input;
+        Poll::Ready(Ok(Phase::Routing(kind)))
     }
 
     /// What was decided about the command that `input` begins with, if all that has to be done is
@@ -173,10 +188,10 @@ impl Session {
         input: &[u8],
         mut kind: Kind,
         mut decided: Decided,
-    ) -> Result<Command, Ending> {
+    ) -> Result<Phase, Ending> {
         let mut sent = 0;
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
-        let (timeout, retries) = decided.limits();
+        let limits = decided.limits();
         let link = self.links.connection_mut();
         let (was_sent, setup) = link.map_or((false, None), |link| (link.promote(), link.take_setup()));
         // The first one that is answered is the one that runs.
@@ -187,16 +202,12 @@ impl Session {
             let (scanner, scanned) = self.scan(rest)?;
             sent += scanned.len;
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
-            if self.may_ask_for_file(kind, payload, scanned.done, decided.plan) {
-                self.flight().may_ask_for_file = true;
-            }
             let goes_on = paused.as_ref().filter(|_| start == 0);
-            let mut measured = self.measure(kind, payload, &decided, goes_on);
+            let mut measured = self.note_command(kind, payload, scanned.done, &mut decided, goes_on);
             if !scanned.done {
                 // All that is known of its length.
                 measured.bytes = announced_len(rest);
             }
-            self.note_sent(kind, payload, scanned.done, &mut decided);
             let upload = Upload { scanner, complete: scanned.done, answer: answer(kind, payload) };
             if goes_on.is_none() {
                 self.mirror(kind, payload, &upload, &decided);
@@ -221,30 +232,42 @@ impl Session {
             let Some(next) = next else { break upload };
             (kind, decided) = next;
         };
-        // Of several it would be about the first, and the last may be sent again.
-        let is_new_and_alone = paused.is_none() && self.links.pipelined.is_empty();
-        if let Some(retries) = retries.filter(|_| is_new_and_alone) {
-            self.flight().retries = Some(retries);
-        }
-        // The first one runs, and is not behind itself.
-        self.links.pipelined.pop();
         if let Some((measured, payload, missing, answer)) = runs {
             upload.answer = answer;
             self.begin_sent(measured, payload, missing);
-            self.begin_deadline(paused.as_ref(), timeout);
         }
+        self.begin_limits(paused.as_ref(), limits, runs.is_some());
         self.trace_sent();
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
-        if !later.is_empty() {
-            self.io.backlog.extend_from_slice(later);
-        }
+        self.io.backlog.extend_from_slice(later);
         if was_sent {
             self.note_departure(true);
         } else {
             self.send_command(cx, setup, now)?;
         }
-        let is_sent = upload.complete && self.links.is_sent();
-        Ok(if is_sent { Command::Forwarded(upload.answer) } else { Command::Cut(upload) })
+        if upload.complete && self.links.is_sent() {
+            return Ok(self.phase_after(upload.answer, 1));
+        }
+        self.flight().upload = Some(Box::new(upload));
+        Ok(Phase::Uploading)
+    }
+
+    /// Counts a command that is being sent, and takes note of what it is. `goes_on` is what ran
+    /// before if it is sent once more.
+    fn note_command(
+        &mut self,
+        kind: Kind,
+        payload: &[u8],
+        is_whole: bool,
+        decided: &mut Decided,
+        goes_on: Option<&Paused>,
+    ) -> Measured {
+        if self.may_ask_for_file(kind, payload, is_whole, decided.plan) {
+            self.flight().may_ask_for_file = true;
+        }
+        let measured = self.measure(kind, payload, decided, goes_on);
+        self.note_sent(kind, payload, is_whole, decided);
+        measured
     }
 
     fn trace_sent(&self) {
@@ -263,11 +286,24 @@ impl Session {
         Ok((scanner, scanned))
     }
 
-    /// When the statement that begins to run is to be killed, if it is: one that was sent before
-    /// has what is left of its time.
-    fn begin_deadline(&mut self, paused: Option<&Paused>, timeout: Option<Duration>) {
+    /// How often the command that was sent may be sent again, and, if it `runs`, when it is to be
+    /// killed: one that was sent before has what is left of its time.
+    fn begin_limits(
+        &mut self,
+        paused: Option<&Paused>,
+        (timeout, retries): (Option<Duration>, Option<u32>),
+        runs: bool,
+    ) {
+        // Of several it would be about the first, and the last may be sent again.
+        let is_new_and_alone = paused.is_none() && self.links.pipelined.is_empty();
+        if let Some(retries) = retries.filter(|_| is_new_and_alone) {
+            self.flight().retries = Some(retries);
+        }
+        // The first one runs, and is not behind itself.
+        self.links.pipelined.pop();
         let running = &self.control.running;
         let deadline = match paused {
+            _ if !runs => None,
             Some(paused) => running.resume(paused),
             None => timeout.and_then(|timeout| running.expire_after(timeout)),
         };

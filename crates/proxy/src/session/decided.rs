@@ -39,7 +39,7 @@ pub(super) struct Decided {
     pub(super) renamed: Option<u32>,
 }
 
-/// What is to be done next for a command, up to the point where it is sent.
+/// What is to be done next for a command, before a connection is set up for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Next {
     /// To commit the open transaction: the statement begins another one.
@@ -48,8 +48,6 @@ pub(super) enum Next {
     Turn,
     /// To get a connection, and to set that up.
     SetUp,
-    /// To send it.
-    Send,
 }
 
 impl Decided {

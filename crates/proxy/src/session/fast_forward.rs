@@ -5,7 +5,6 @@
 //! life. That connection has logged in with the client's own capabilities, so both sides mean the
 //! same by the same bytes. Compression and TLS are layers of the two sockets, and may differ.
 
-use std::convert::Infallible;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
@@ -13,6 +12,7 @@ use querylog::{AuditEvent, Port};
 use route::no_readers;
 
 use super::Session;
+use super::phase::Phase;
 use crate::audit;
 use crate::backend::Copied;
 use crate::backend::{AcquireError, Full, QUIT};
@@ -31,7 +31,7 @@ impl Session {
 
     /// Copies bytes until one side ends the session. Where no server can be had the client hears
     /// why, in the place of the answer to its first command, and may try again.
-    pub(super) async fn fast_forward(&mut self) -> Result<Infallible, Ending> {
+    pub(super) async fn fast_forward(&mut self) -> Result<Phase, Ending> {
         loop {
             self.set_slow();
             poll_fn(|cx| self.poll_first_bytes(cx)).await?;

@@ -12,6 +12,7 @@ use sql::StatementKind;
 use tokio::time::Instant;
 
 use super::again::Refused;
+use super::command::Upload;
 use super::decided::Decided;
 use super::ride::Batched;
 use crate::backend::{self, Ahead, InLine};
@@ -45,6 +46,8 @@ pub(super) struct InFlight {
     pub(super) wants_new: bool,
     /// When it is to be killed, if a rule or a hint says so.
     pub(super) deadline: Option<Instant>,
+    /// The rest of it, which is still to be sent.
+    pub(super) upload: Option<Box<Upload>>,
     /// Its server may ask the client for a file.
     pub(super) may_ask_for_file: bool,
     /// Its place in line for a connection, if it waits for one.
@@ -93,6 +96,7 @@ impl InFlight {
         wanted: None,
         wants_new: false,
         deadline: None,
+        upload: None,
         may_ask_for_file: false,
         in_line: None,
         batched: None,

@@ -5,24 +5,20 @@
 //! with: opening a connection, saying something there first, telling the client that there is none.
 
 use std::rc::Rc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use wire::command::Kind;
 
 use super::Session;
 use super::decided::Next;
 use super::kill::killed_here;
+use super::phase::Phase;
 use crate::backend::{Found, InLine, Place, Whom, take, take_at_once};
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::sock::Input;
 
 impl Session {
-    /// Whether the command in the backlog waits for a connection.
-    pub(super) fn is_in_line(&self) -> bool {
-        self.flight.in_line.as_ref().is_some_and(|line| line.is_waiting())
-    }
-
     /// Whether there is nothing to be done for the command that was decided about but to get a
     /// connection, which other sessions may have.
     pub(super) fn needs_only_a_connection(&self, kind: Kind) -> bool {
@@ -49,10 +45,10 @@ impl Session {
             && self.shares(decided.hostgroup())
     }
 
-    /// Gets a connection for the command that `input` begins with, which is in the backlog while it
-    /// waits for one. Ready when it is there, or when the search is over that
+    /// Gets a connection for the command that `input` begins with. True if it has to wait in line
+    /// for one, in the backlog. If not, the connection is there, or the search is over that
     /// [`borrow_backend`](Self::borrow_backend) goes on with.
-    pub(super) fn poll_connection(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Poll<Result<(), Ending>> {
+    pub(super) fn get_in_line(&mut self, input: &[u8]) -> bool {
         let (worker, hostgroup) = (Rc::clone(&self.worker.upstream), self.state.link.hostgroup);
         let now @ (began, uptime) = worker.shared.now();
         let asker = self.links.asker(&self.state, &self.identity, self.flight.ahead);
@@ -63,7 +59,7 @@ impl Session {
             Some(Place::Spare(entry)) => match take_at_once(&worker, hostgroup, entry, &asker) {
                 Ok(found) => {
                     self.take_found(found);
-                    return Poll::Ready(Ok(()));
+                    return false;
                 }
                 Err(place) => InLine::over(&worker, hostgroup, began, place),
             },
@@ -80,14 +76,16 @@ impl Session {
         if is_waiting {
             self.io.backlog = input.to_vec();
             self.show_waiting_since(began);
-            ready!(self.poll_in_line(cx))?;
-            self.io.backlog = Vec::new();
         }
-        Poll::Ready(Ok(()))
+        is_waiting
     }
 
-    /// Waits in line as long as somebody wants that.
-    pub(super) fn poll_in_line(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
+    /// Waits in line as long as the client and others want that.
+    pub(super) fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<Result<Phase, Ending>> {
+        self.poll_in_line(cx).map_ok(|()| Phase::Reading)
+    }
+
+    fn poll_in_line(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
         let Some(line) = self.flight.as_mut().and_then(|flight| flight.in_line.as_mut()) else {
             return Poll::Ready(Ok(()));
         };

@@ -196,7 +196,7 @@ impl Links {
         backend: Backend,
         link: LinkState,
     ) -> bool {
-        let left = self.left(state, backend.connection().serial(), link);
+        let left = left(state, backend.connection().serial(), link);
         let ticket = worker.kept.lay_aside(worker, link.hostgroup, &self.away.key, peer, backend, left);
         if let Some(ticket) = ticket {
             // Nearly always it is the only one.
@@ -204,20 +204,6 @@ impl Links {
             self.away.idle.push(Idle { ticket, link });
         }
         ticket.is_some()
-    }
-
-    /// What the session leaves on the connection with this number.
-    fn left(&self, state: &SessionState, connection: u64, link: LinkState) -> Left {
-        let results = &state.last.results;
-        Left {
-            caller: Arc::clone(&state.caller),
-            settings: Rc::clone(state.shared_settings()),
-            was_reset: state.was_reset(),
-            status: link.status,
-            asks: results.last_id().is_at(connection),
-            results: Rc::clone(results),
-            asking: None,
-        }
     }
 
     /// The session as one that looks for a connection that others have laid aside.
@@ -264,5 +250,19 @@ impl Links {
         self.away.idle.clear();
         (self.away.key, self.away.is_admitted) = (key, in_use.is_some());
         self.in_use = in_use;
+    }
+}
+
+/// What the session leaves on the connection with this number.
+fn left(state: &SessionState, connection: u64, link: LinkState) -> Left {
+    let results = &state.last.results;
+    Left {
+        caller: Arc::clone(&state.caller),
+        settings: Rc::clone(state.shared_settings()),
+        was_reset: state.was_reset(),
+        status: link.status,
+        asks: results.last_id().is_at(connection),
+        results: Rc::clone(results),
+        asking: None,
     }
 }

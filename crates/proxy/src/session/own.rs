@@ -12,10 +12,9 @@ use wire::command::{self, Kind};
 use wire::frame::{MessageScanner, put_message};
 use wire::{Codec as _, StatusFlags};
 
-use super::decided::Next;
 use super::ids::Look;
 use super::kill::while_waiting;
-use super::stop::Stop;
+use super::phase::Phase;
 use super::trace::Part;
 use super::{Session, state_of};
 use crate::audit;
@@ -35,11 +34,11 @@ use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX, LINGER_BYTES_MAX, LINGER_M
 use session::identity::{Account, Identity};
 
 impl Session {
-    /// Deals with a command whose bytes are in the backlog.
-    pub(super) async fn handle(&mut self, kind: Kind) -> Result<(), Ending> {
-        let mut decided = self.flight.as_mut().and_then(|flight| flight.decided.take());
+    /// Deals with the command in the backlog, which takes more than forwarding.
+    pub(super) async fn route(&mut self, kind: Kind) -> Result<Phase, Ending> {
+        let decided = self.flight.as_mut().and_then(|flight| flight.decided.take());
         if self.state.transaction.rolled_back.is_some() && self.tell_rolled_back(kind).await? {
-            return Ok(());
+            return Ok(self.next_phase());
         }
         let has_none = self.links.is_empty() && !self.links.away.is_admitted;
         match kind {
@@ -47,34 +46,35 @@ impl Session {
                 self.control.note_quit();
                 audit::note(&self.worker, &self.control, AuditEvent::Quit(Port::Traffic));
                 self.leave_servers().await;
-                Err(Ending::ClientLeft)
+                return Err(Ending::ClientLeft);
             }
             // The proxy itself is alive. A reset, however, needs a server: after it a session is
             // not what it was after its login, but has the server's own charset.
             Kind::Ping if has_none || self.can_answer_ping() => {
                 self.state.last.counted.changed = 0;
                 let seq = self.skip_command().await?;
-                self.reply(seq, &ok(self.capabilities(), self.state.link.status)).await
+                self.reply(seq, &ok(self.capabilities(), self.state.link.status)).await?;
             }
-            Kind::ChangeUser if self.refused_changes >= CHANGES_REFUSED_MAX => self.refuse_unknown().await,
+            Kind::ChangeUser if self.refused_changes >= CHANGES_REFUSED_MAX => self.refuse_unknown().await?,
             // Boxed, as all that is not the way of a statement: what waits for a connection should
             // be small.
-            Kind::ChangeUser => Box::pin(self.change_user()).await,
-            _ if self.look(kind, &self.io.backlog) != Look::Plain => Box::pin(self.handle_ids(kind)).await,
-            // Nothing to close or reset where nothing was prepared.
-            Kind::StmtClose | Kind::SendLongData if has_none => self.skip_command().await.map(drop),
-            _ => {
-                let Some(ready) = &mut decided else { return self.complete_command(kind).await };
-                match self.carry_out(kind, ready).await {
-                    Ok(()) => ready.next = Next::Send,
-                    Err(Stop::Elsewhere) => {}
-                    Err(Stop::Answered) => return Ok(()),
-                    Err(Stop::Over(ending)) => return Err(ending),
+            Kind::ChangeUser => {
+                Box::pin(self.change_user()).await?;
+                // Decided here, and not behind each command: the firewall may be switched off
+                // meanwhile.
+                if self.is_fast_forward() {
+                    return Ok(Phase::FastForward);
                 }
-                self.flight().decided = decided;
-                Ok(())
             }
+            _ if self.look(kind, &self.io.backlog) != Look::Plain => Box::pin(self.handle_ids(kind)).await?,
+            // Nothing to close or reset where nothing was prepared.
+            Kind::StmtClose | Kind::SendLongData if has_none => self.skip_command().await.map(drop)?,
+            _ => match decided {
+                Some(decided) => return self.follow_route(kind, decided).await,
+                None => self.complete_command(kind).await?,
+            },
         }
+        Ok(self.next_phase())
     }
 
     /// Whether a session whose connection is lent to another one needs none for a `COM_PING`.
@@ -401,7 +401,7 @@ mod tests {
         fn size<'a, F: Future>(_: impl Fn(&'a mut Session, Kind) -> F) -> usize {
             size_of::<F>()
         }
-        let bytes = size(Session::handle);
+        let bytes = size(Session::set_up);
         assert!(bytes <= 1600, "the future of a command that waits has {bytes} bytes");
     }
 }

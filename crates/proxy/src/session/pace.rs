@@ -9,8 +9,10 @@ use wire::command::Kind;
 
 use super::Session;
 use super::kill::while_waiting;
+use super::phase::Phase;
 use super::stop::Stop;
 use super::trace::Part;
+use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limit::{Limit, Place};
 use crate::limited::enter;
@@ -31,9 +33,24 @@ impl Session {
 
     /// Waits until the command in the backlog may be sent. If it may not be, it is answered with
     /// the reason.
-    pub(super) async fn wait_for_turn(&mut self, kind: Kind, orders: Option<&Orders>) -> Result<(), Stop> {
+    pub(super) async fn wait(&mut self, kind: Kind) -> Result<Phase, Ending> {
+        let decided = self.flight.as_mut().and_then(|flight| flight.decided.take());
+        let orders = decided.as_ref().and_then(|decided| decided.orders.as_deref());
+        match self.wait_for_turn(kind, orders).await {
+            Ok(places) => {
+                let flight = self.flight();
+                (flight.places, flight.decided) = (places, decided);
+                Ok(Phase::SettingUp(kind))
+            }
+            Err(Stop::Over(ending)) => Err(ending),
+            Err(_) => Ok(self.next_phase()),
+        }
+    }
+
+    /// Waits for its delay, and for the places that it gets.
+    async fn wait_for_turn(&mut self, kind: Kind, orders: Option<&Orders>) -> Result<Vec<Place>, Stop> {
         if !runs(kind) {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let settings = self.worker.settings();
         let ordered = orders.and_then(|orders| orders.verdict.delay).unwrap_or_default();
@@ -44,7 +61,7 @@ impl Session {
         // waits for him.
         let limits: Vec<&Limit> = user.limit.iter().chain(of_rules).collect();
         if delay.is_zero() && limits.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         self.show_waiting();
         self.control.delayed.set(true);
@@ -58,10 +75,7 @@ impl Session {
         self.state.trace(|trace| trace.add(Part::Queue, begun.elapsed()));
         self.end_running();
         match waited.unwrap_or_else(|| Err(ClientError::Interrupted)) {
-            Ok(places) => {
-                self.flight().places = places;
-                Ok(())
-            }
+            Ok(places) => Ok(places),
             Err(error) => Err(self.refuse_here(kind, &error).await.into()),
         }
     }

@@ -44,7 +44,7 @@ impl Session {
             self.state.trace(Trace::clear);
             self.decide(kind, input)?
         };
-        if self.is_here(&decided) && (decided.next == Next::Send || self.is_simple(kind, input, &decided)) {
+        if self.is_here(&decided) && self.is_simple(kind, input, &decided) {
             return Some(decided);
         }
         self.flight().decided = Some(decided);
@@ -80,8 +80,13 @@ impl Session {
         self.worker.routing.borrow().routes().are_trivial_for(hostgroup)
     }
 
-    /// Whether the backend in use is where it goes, and knows what the client has set.
+    /// The same, and nothing is to be sent there first.
     fn is_here(&self, decided: &Decided) -> bool {
+        self.is_at(decided) && !self.links.has_setup()
+    }
+
+    /// Whether the backend in use is where it goes, and knows what the client has set.
+    pub(super) fn is_at(&self, decided: &Decided) -> bool {
         let state = &self.state;
         decided.target() == Some(state.link.hostgroup)
             && self
@@ -90,7 +95,6 @@ impl Session {
                 .as_ref()
                 .is_some_and(|backend| !backend.server().is_off() && !self.leaves(backend))
             && state.link.applied == state.version()
-            && (decided.next == Next::Send || !self.links.has_setup())
     }
 
     /// Whether the session leaves a server because it lags more than it may.
@@ -113,8 +117,7 @@ impl Session {
     /// use, once its statement is there.
     pub(super) fn needs_only_its_statement(&self, input: &[u8]) -> bool {
         self.flight.decided.as_ref().is_some_and(|decided| {
-            decided.next != Next::Send
-                && decided.renamed.is_none()
+            decided.renamed.is_none()
                 && self.is_here(decided)
                 && self.comes_alone(Kind::StmtExecute, input, decided)
         })
