@@ -236,7 +236,7 @@ impl Running {
     }
 
     /// Whether the statement that ran last had warnings that are to be logged.
-    pub(crate) const fn is_warned(&self) -> bool {
+    pub const fn is_warned(&self) -> bool {
         self.warned.get().is_some()
     }
 

@@ -4,11 +4,9 @@
 use super::Session;
 use super::links::Other;
 use super::state::LinkState;
-use crate::backend::{Backend, Connection, part};
+use crate::backend::{Backend, part};
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
-use crate::state::substitute::Unknown;
-use session::ran::Ran;
 
 impl Session {
     /// The session waits for its client: what is not bound to it may be used by others.
@@ -17,7 +15,7 @@ impl Session {
         if self.links.in_use.as_ref().is_none_or(is_awaited) || self.flight.decided.is_some() {
             return;
         }
-        self.note_ran();
+        self.links.note_ran(&mut self.state);
         let hostgroup = self.state.link.hostgroup;
         if !self.links.away.others.is_empty() {
             self.lay_others_aside();
@@ -79,7 +77,7 @@ impl Session {
     /// Parts with the connection in use, to which nothing binds the session: others get it, if it
     /// is as it seems and sessions share any.
     pub(super) fn leave_backend(&mut self) {
-        self.note_ran();
+        self.links.note_ran(&mut self.state);
         let hostgroup = self.state.link.hostgroup;
         let is_free = self.may_leave();
         if let Some(backend) = self.links.in_use.take() {
@@ -111,7 +109,7 @@ impl Session {
             return false;
         }
         if self.state.link.hostgroup == hostgroup && self.links.in_use.is_some() {
-            self.note_ran();
+            self.links.note_ran(&mut self.state);
             let may_leave = self.may_leave();
             if may_leave {
                 self.leave_backend();
@@ -142,15 +140,6 @@ impl Session {
         }
     }
 
-    /// Takes note of what has run since the connection was taken.
-    pub(super) fn note_ran(&mut self) {
-        match self.links.connection_mut() {
-            Some(link) if self.state.last.note_ran(link.serial()) => link.set_last_id(None),
-            Some(_) => {}
-            None => self.state.last.ran = Ran::default(),
-        }
-    }
-
     /// The client has reset its connection: of what was at other servers nothing is left, either.
     pub(super) fn was_reset(&mut self) {
         if let Some(link) = self.links.connection_mut() {
@@ -158,17 +147,6 @@ impl Session {
         }
         self.links.away.idle.clear();
         self.links.part_with_others();
-    }
-
-    /// What the server of the connection in use does not know of the statement before the next one,
-    /// because that ran over another connection.
-    pub(super) fn unknown_here(&self) -> Unknown {
-        self.state.last.unknown_at(self.links.connection().map(Connection::serial))
-    }
-
-    /// Whether there is any of that.
-    pub(super) fn is_away(&self) -> bool {
-        self.unknown_here() != Unknown::default()
     }
 
     /// Whether sessions share the connections to this hostgroup.

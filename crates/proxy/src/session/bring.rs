@@ -25,7 +25,7 @@ impl Session {
         let Some(id) = id(self.io.front()) else { return Ok(()) };
         let hostgroup = self.state.link.hostgroup;
         let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
-            for left in self.left_as(id) {
+            for left in self.links.left_as(&self.state, id) {
                 self.close_at(hostgroup, left).await?;
             }
             return Ok(());
@@ -49,7 +49,7 @@ impl Session {
         // address of its bytes.
         let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();
         let is_mariadb = self.links.is_mariadb();
-        let is_of_no_use = is_told && (prepared.is_for_once(hostgroup) || self.is_away())
+        let is_of_no_use = is_told && (prepared.is_for_once(hostgroup) || self.links.is_away(&self.state))
             || has_parts
                 && is_mariadb
                 && prepared.is_anothers(hostgroup)
@@ -57,7 +57,7 @@ impl Session {
         if is_of_no_use {
             self.close_here(id).await?;
         }
-        let mut parts = self.take_parts(kind, id);
+        let mut parts = self.state.take_parts(kind, id);
         let known_as = match self.statement_here(kind, id, has_parts).await? {
             Ok(known_as) => known_as,
             Err(why) => Box::pin(self.go_without(kind, id, why, decided, &mut parts)).await?,
@@ -113,7 +113,7 @@ impl Session {
             NotPrepared::Lost(error) => {
                 let stop = self.set_up_failed(kind, &error, decided).await;
                 if matches!(stop, Stop::Elsewhere) {
-                    self.put_parts_back(id, std::mem::take(parts));
+                    self.state.put_parts_back(id, std::mem::take(parts));
                 }
                 return Err(stop);
             }
@@ -121,7 +121,7 @@ impl Session {
             _ if let Some(home) = elsewhere => {
                 let here = self.go_home(kind, id, home, decided).await;
                 if matches!(here, Err(Stop::Elsewhere)) {
-                    self.put_parts_back(id, std::mem::take(parts));
+                    self.state.put_parts_back(id, std::mem::take(parts));
                 }
                 return here;
             }
@@ -157,16 +157,6 @@ impl Session {
             Some(here) => Ok(here),
             None => Err(self.refuse_statement(kind, id).await.into()),
         }
-    }
-
-    /// The statements of other sessions at the backend in use that a client would mean by this
-    /// number, which it does not have: they have to be closed, so that the server says that it does
-    /// not know it.
-    pub(super) fn left_as(&self, id: u32) -> Vec<u32> {
-        // While one is being prepared, the last one is that.
-        let is_awaited = self.state.prepared.as_ref().is_some_and(|all| all.is_awaited(id));
-        let statements = self.links.in_use.as_ref().map(|backend| backend.connection().statements());
-        statements.filter(|_| !is_awaited).map_or_else(Vec::new, |statements| statements.left_as(id))
     }
 
     /// An execution of this statement is about to be sent: if it has other columns there than the
@@ -218,9 +208,9 @@ impl Session {
     /// nothing to reset, and to prepare the statement would take away the warnings that the client
     /// may ask for.
     async fn reset_nothing(&mut self, kind: Kind, id: u32) -> Result<(), Ending> {
-        drop(self.take_parts(kind, id));
+        drop(self.state.take_parts(kind, id));
         self.answer_here(kind, &ok(self.capabilities(), self.state.link.status)).await?;
-        self.note_ran();
+        self.links.note_ran(&mut self.state);
         self.state.last.counted.changed = 0;
         self.state.last.hide_changed();
         Ok(())

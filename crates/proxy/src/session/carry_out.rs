@@ -102,7 +102,7 @@ impl Session {
             return Err(self.set_up_failed(kind, &error, decided).await);
         }
         self.check_connected(decided)?;
-        if decided.asks_for_last() && self.hears_of_others() {
+        if decided.asks_for_last() && self.links.hears_of_others(&self.state) {
             self.tell_last_result(kind).await?;
             self.check_connected(decided)?;
         }
@@ -184,7 +184,7 @@ impl Session {
     /// does it; so it is for a listener that falls back.
     pub(super) async fn reach(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
         // Boxed, as the other ways are: mostly there is a server.
-        if self.begins_later() {
+        if self.state.begins_later() {
             return Box::pin(self.reach_with_begin(decided)).await;
         }
         let hostgroup = decided.hostgroup();
@@ -199,18 +199,14 @@ impl Session {
     /// another hostgroup may do in its place.
     pub(super) fn full(&self, hostgroup: u32, decided: Option<&Decided>) -> Full {
         let is_split = decided.is_some_and(Decided::is_split);
-        let has_instead = self.instead_of(hostgroup, is_split).is_some()
+        let has_instead = self.state.instead_of(hostgroup, is_split).is_some()
             || decided.is_some_and(Decided::may_need_no_writer);
         if has_instead { Full::Elsewhere } else { Full::TryAgain }
     }
 
-    fn instead_of(&self, hostgroup: u32, is_split: bool) -> Option<u32> {
-        self.state.account.instead_of(hostgroup, is_split)
-    }
-
     /// Goes on with a command that has found no server where it was to go, because of `why`.
     async fn reach_instead(&mut self, why: AcquireError, decided: &mut Decided) -> Result<u32, Stop> {
-        let instead = self.instead_of(decided.hostgroup(), decided.is_split());
+        let instead = self.state.instead_of(decided.hostgroup(), decided.is_split());
         let is_lack = match &why {
             AcquireError::Proxy(error) => error.is_lack_of_server(),
             AcquireError::Server(_) => true,

@@ -3,7 +3,6 @@
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use route::StatementPlan;
 use tokio::time::Instant;
 use wire::command::{Kind, Query};
 use wire::frame::{HEADER_LEN, Header, MessageScanner, Scanned};
@@ -18,13 +17,11 @@ use super::lost::is_about_transactions;
 use super::phase::Phase;
 use super::pipelined::Step;
 use super::route::names_statement;
-use super::state::Past;
 use crate::backend::Connection;
 use crate::backend::limits::FILLS_PER_TURN;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
-use crate::routing::plan::may_begin_with_load;
 use observe::running::{Also, Measured, Paused};
 use session::ran::Sent;
 
@@ -262,7 +259,7 @@ impl Session {
         decided: &mut Decided,
         goes_on: Option<&Paused>,
     ) -> Measured {
-        if self.may_ask_for_file(kind, payload, is_whole, decided.plan) {
+        if self.state.may_ask_for_file(kind, payload, is_whole, decided.plan) {
             self.flight().may_ask_for_file = true;
         }
         let measured = self.measure(kind, payload, decided, goes_on);
@@ -333,27 +330,6 @@ impl Session {
                 packets.extend_from_slice(command);
                 self.links.send(cx, &packets)
             }
-        }
-    }
-
-    /// Whether the server may ask for a file when it gets this command, of which there may be only
-    /// a part.
-    fn may_ask_for_file(&mut self, kind: Kind, payload: &[u8], is_whole: bool, plan: StatementPlan) -> bool {
-        match kind {
-            Kind::Query => !is_whole || plan.may_load,
-            Kind::StmtPrepare => {
-                self.note_prepared_load(payload);
-                false
-            }
-            Kind::StmtExecute => self.state.past.contains(Past::PREPARED_LOAD),
-            _ => false,
-        }
-    }
-
-    /// A statement is prepared. MariaDB prepares LOAD DATA as well.
-    pub(super) fn note_prepared_load(&mut self, payload: &[u8]) {
-        if may_begin_with_load(payload.get(1..).unwrap_or_default()) {
-            self.state.past |= Past::PREPARED_LOAD;
         }
     }
 

@@ -23,16 +23,6 @@ const FLAGS: usize = 5;
 const CURSORS: u8 = 0b111;
 
 impl Session {
-    /// The text of the statement that a command names, as far as it is kept.
-    pub(super) fn prepared_text(&self, payload: &[u8]) -> Option<&[u8]> {
-        self.state.prepared.as_ref()?.get(id(payload)?)?.what.text.as_deref()
-    }
-
-    /// The same of a command that is sent, and names it as the backend in use does.
-    pub(super) fn executed_text(&self, payload: &[u8]) -> Option<&[u8]> {
-        self.state.prepared.as_ref()?.executed(id(payload)?, self.state.link.hostgroup)?.text.as_deref()
-    }
-
     /// Decides where a command for a prepared statement goes.
     pub(super) fn decide_prepared(&mut self, kind: Kind, payload: &[u8]) -> Decided {
         let prepared = self.state.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
@@ -111,7 +101,7 @@ impl Session {
         let payload = input.get(HEADER_LEN..).unwrap_or_default();
         let Some(id) = id(payload) else { return true };
         let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
-            return self.left_as(id).is_empty();
+            return self.links.left_as(&self.state, id).is_empty();
         };
         if kind == Kind::StmtClose && prepared.is_elsewhere(self.state.link.hostgroup)
             || !prepared.unsent.is_empty()
@@ -130,18 +120,6 @@ impl Session {
         }
         known_as == Some(id)
             && (kind != Kind::StmtExecute || prepared.has_types_at(self.state.link.hostgroup))
-    }
-
-    /// Whether an execution of the statement that a command names changes the session.
-    pub(super) fn prepared_changes(&self, kind: Kind, input: &[u8]) -> bool {
-        self.prepared_change(kind, input).is_some()
-    }
-
-    /// What the prepared statement changes that the command is about.
-    pub(super) fn prepared_change(&self, kind: Kind, input: &[u8]) -> Option<&Change> {
-        let payload = input.get(HEADER_LEN..).unwrap_or_default();
-        let id = id(payload).filter(|_| names_statement(kind))?;
-        self.state.prepared.as_ref()?.get(id)?.what.change.as_ref()
     }
 
     /// Whether a connection of the session has the statement of the command in the backlog.

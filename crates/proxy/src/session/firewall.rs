@@ -109,7 +109,7 @@ impl Session {
         let text = match kind {
             Kind::Query => self.statement(payload),
             Kind::StmtPrepare => payload.get(1..).unwrap_or_default(),
-            _ => self.prepared_text(payload).unwrap_or_default(),
+            _ => self.state.prepared_text(payload).unwrap_or_default(),
         };
         let shown =
             decided.digest().map(|digest| self.digest_text(digest, text, decided)).unwrap_or_default();

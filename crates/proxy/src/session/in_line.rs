@@ -39,7 +39,7 @@ impl Session {
             && self.flight.paused.is_none()
             && state.trace.is_none()
             && self.flight.wanted.is_none()
-            && !self.begins_later()
+            && !self.state.begins_later()
             && self.has_to_see(decided).is_none()
             && !user.backends().is_limited()
             && self.shares(decided.hostgroup())

@@ -5,6 +5,8 @@ use std::io::{Error, ErrorKind};
 use std::ops::Range;
 use std::task::{Context, Poll, ready};
 
+use wire::command::Kind;
+
 use super::backlog::{front, splice, whole_front};
 use crate::ending::Ending;
 use crate::relay::Parked;
@@ -91,6 +93,16 @@ impl Io {
     /// The same if all of it is there, in one packet.
     pub(super) fn whole_front(&self) -> Option<&[u8]> {
         whole_front(&self.backlog)
+    }
+
+    /// Its kind, and as much of the payload as is there; nothing if there is no such command.
+    pub(super) fn first_of_backlog(&self) -> Option<(Kind, &[u8])> {
+        let payload = self.front();
+        Some((Kind::try_from(*payload.first()?).ok()?, payload))
+    }
+
+    pub(super) fn kind_in_backlog(&self) -> Option<Kind> {
+        self.first_of_backlog().map(|(kind, _)| kind)
     }
 
     /// Puts `with` in the place of a part of the front's payload that is there. False if the front

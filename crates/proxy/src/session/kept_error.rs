@@ -155,11 +155,11 @@ impl Session {
             self.release_diagnostics();
             return Ok(());
         }
-        self.note_ran();
+        self.links.note_ran(&mut self.state);
         let question = (self.query(QUESTION), Answer::Result);
         // If that fails, the client hears of it with its next statement.
         let replies = self.internal_query(&[question]).await?.unwrap_or_default();
-        self.hide_last_result();
+        self.links.hide_last_result(&mut self.state);
         let Some(mut error) = self.state.take_kept_error() else { return Ok(()) };
         if replies.first().is_some_and(|reply| error.is_all_in(reply)) {
             error.is_released = true;
@@ -183,7 +183,7 @@ impl Session {
         let (signal, status) = ((self.query(&error.signal), Answer::Result), self.state.link.status);
         // If that fails, the client hears it of its own statement.
         let replies = self.internal_query(&[signal]).await?.unwrap_or_default();
-        self.hide_last_result();
+        self.links.hide_last_result(&mut self.state);
         let Some(backend) = self.links.in_use.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };
         backend.connection_mut().set_own_warnings(false);
         // An error that is told so ends no transaction.

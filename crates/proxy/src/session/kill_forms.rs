@@ -83,7 +83,7 @@ impl Session {
         let text = text.unwrap_or_default();
         let Some(form) = kill::parse(&text) else { return Ok(()) };
         let Target::Variable(name) = form.target else { return Ok(()) };
-        self.hide_last_result();
+        self.links.hide_last_result(&mut self.state);
         let question = (self.query(&[b"SELECT @", name].concat()), Answer::Result);
         let replies = match self.internal_query(&[question]).await? {
             Ok(replies) => replies,

@@ -7,17 +7,76 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::decided::Decided;
+use super::links::Links;
+use super::state::SessionState;
 use super::stop::Stop;
+use crate::backend::Connection;
 use crate::ending::Ending;
-use crate::state::Pin;
 use crate::state::results::LastId;
-use crate::state::substitute::with_numbers;
+use crate::state::substitute::{Unknown, with_numbers};
+use session::ran::Ran;
+
+impl Links {
+    /// Takes note of what has run since the connection was taken.
+    pub(super) fn note_ran(&mut self, state: &mut SessionState) {
+        match self.connection_mut() {
+            Some(link) if state.last.note_ran(link.serial()) => link.set_last_id(None),
+            Some(_) => {}
+            None => state.last.ran = Ran::default(),
+        }
+    }
+
+    /// What the server of the connection in use does not know of the statement before the next one,
+    /// because that ran over another connection.
+    pub(super) fn unknown_here(&self, state: &SessionState) -> Unknown {
+        state.last.unknown_at(self.connection().map(Connection::serial))
+    }
+
+    /// Whether there is any of that.
+    pub(super) fn is_away(&self, state: &SessionState) -> bool {
+        self.unknown_here(state) != Unknown::default()
+    }
+
+    /// An internal query runs over the connection in use: it hides how many rows the statement
+    /// before had.
+    pub(super) fn hide_last_result(&mut self, state: &mut SessionState) {
+        self.note_ran(state);
+        state.last.hide_rows();
+    }
+
+    /// Whether one that asks about the statement before would be told of another one by the backend
+    /// in use.
+    pub(super) fn hears_of_others(&self, state: &SessionState) -> bool {
+        self.is_away(state) || self.has_own_warnings() || state.has_released_error()
+    }
+
+    /// Whether `LAST_INSERT_ID()` is at the backend in use what it is to the session.
+    pub(super) fn has_last_id(&self, state: &SessionState) -> bool {
+        let Some(link) = self.connection() else { return false };
+        match state.last.results.last_id() {
+            LastId::Is(id) => link.last_id() == Some(id),
+            at_server if at_server.is_at(link.serial()) => link.last_id().is_none(),
+            // It is another server that knows better, and is not going to say it.
+            LastId::AtServer { known, .. } => link.last_id() == Some(known) && !state.last.results.is_asked(),
+        }
+    }
+
+    /// The statements of other sessions at the backend in use that a client would mean by this
+    /// number, which it does not have: they have to be closed, so that the server says that it does
+    /// not know it.
+    pub(super) fn left_as(&self, state: &SessionState, id: u32) -> Vec<u32> {
+        // While one is being prepared, the last one is that.
+        let is_awaited = state.prepared.as_ref().is_some_and(|all| all.is_awaited(id));
+        let statements = self.in_use.as_ref().map(|backend| backend.connection().statements());
+        statements.filter(|_| !is_awaited).map_or_else(Vec::new, |statements| statements.left_as(id))
+    }
+}
 
 impl Session {
     /// Puts what the command in the backlog asks for into it, if that is how many rows there were.
     /// Of warnings there are none: they would have kept the connection.
     pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
-        let has_strange = self.links.has_own_warnings() && !self.has_warnings();
+        let has_strange = self.links.has_own_warnings() && !self.state.has_warnings();
         if self.state.has_released_error() {
             self.tell_error_again().await?;
         } else if has_strange {
@@ -30,7 +89,7 @@ impl Session {
             Kind::Query => {
                 self.complete_front().await?;
                 let text = self.io.whole_front().map(|payload| self.statement(payload).to_vec());
-                with_numbers(&text.unwrap_or_default(), self.unknown_here())
+                with_numbers(&text.unwrap_or_default(), self.links.unknown_here(&self.state))
             }
             // It is told when it is prepared.
             Kind::StmtExecute => None,
@@ -38,30 +97,12 @@ impl Session {
         };
         match told {
             Some(text) => self.rewrite(kind, &text),
-            None if has_strange || self.has_warnings() => {}
+            None if has_strange || self.state.has_warnings() => {}
             // They belong to the connection over which the statement before ran.
-            None if self.unknown_here().changed.is_some() => self.forget_warnings().await?,
+            None if self.links.unknown_here(&self.state).changed.is_some() => self.forget_warnings().await?,
             None => {}
         }
         Ok(())
-    }
-
-    /// An internal query runs over the connection in use: it hides how many rows the statement
-    /// before had.
-    pub(super) fn hide_last_result(&mut self) {
-        self.note_ran();
-        self.state.last.hide_rows();
-    }
-
-    /// Whether what the backend in use has to say is about the session's statements.
-    pub(super) fn has_warnings(&self) -> bool {
-        self.state.pins.holds(Pin::Warnings, self.state.link.hostgroup)
-    }
-
-    /// Whether one that asks about the statement before would be told of another one by the backend
-    /// in use.
-    pub(super) fn hears_of_others(&self) -> bool {
-        self.is_away() || self.links.has_own_warnings() || self.state.has_released_error()
     }
 
     /// Has the backend in use forget warnings that are not about the session's statements.
@@ -73,27 +114,14 @@ impl Session {
         if let Some(link) = self.links.connection_mut() {
             link.set_own_warnings(false);
         }
-        self.hide_last_result();
+        self.links.hide_last_result(&mut self.state);
         Ok(())
-    }
-
-    /// Whether `LAST_INSERT_ID()` is at the backend in use what it is to the session.
-    pub(super) fn has_last_id(&self) -> bool {
-        let Some(link) = self.links.connection() else { return false };
-        match self.state.last.results.last_id() {
-            LastId::Is(id) => link.last_id() == Some(id),
-            at_server if at_server.is_at(link.serial()) => link.last_id().is_none(),
-            // It is another server that knows better, and is not going to say it.
-            LastId::AtServer { known, .. } => {
-                link.last_id() == Some(known) && !self.state.last.results.is_asked()
-            }
-        }
     }
 
     /// Makes `LAST_INSERT_ID()` at the backend in use what it is to the session.
     pub(super) async fn bring_last_id(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
         self.until_told().await;
-        if self.has_last_id() {
+        if self.links.has_last_id(&self.state) {
             return Ok(());
         }
         let id = self.state.last.results.last_id().known();
@@ -109,7 +137,7 @@ impl Session {
         }
         self.state.last.results.set_last_id(LastId::Is(id));
         // That has hidden how many rows the statement before had.
-        self.note_ran();
+        self.links.note_ran(&mut self.state);
         self.state.last.hide_changed();
         if let Some(link) = self.links.connection_mut() {
             link.set_last_id(Some(id));

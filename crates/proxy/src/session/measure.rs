@@ -128,7 +128,7 @@ impl Session {
             Kind::Query => self.statement(payload),
             Kind::StmtPrepare | Kind::InitDb => payload.get(1..).unwrap_or_default(),
             Kind::StmtExecute | Kind::StmtBulkExecute if self.logs() => {
-                self.prepared_text(payload).unwrap_or_default()
+                self.state.prepared_text(payload).unwrap_or_default()
             }
             _ => &[],
         }
@@ -138,7 +138,7 @@ impl Session {
     fn shown_sent<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
         match kind {
             Kind::StmtExecute | Kind::StmtBulkExecute if self.logs() => {
-                self.executed_text(payload).unwrap_or_default()
+                self.state.executed_text(payload).unwrap_or_default()
             }
             kind => self.shown(kind, payload),
         }
@@ -196,7 +196,7 @@ impl Session {
 
     /// The same for who has just looked at the clock.
     pub(super) fn show_waiting_since(&self, now: Instant) {
-        if let Some((kind, payload)) = self.first_of_backlog() {
+        if let Some((kind, payload)) = self.io.first_of_backlog() {
             self.begin_running_at(Measured::plain(kind), self.shown(kind, payload), now);
         }
         if let Some(paused) = &self.flight.paused {
@@ -223,7 +223,7 @@ impl Session {
 
     /// Counts the command in the backlog, which no server gets, unless it was counted before.
     pub(super) fn measure_refused(&self) {
-        if let Some((kind, payload)) = self.first_of_backlog().filter(|_| self.flight.paused.is_none()) {
+        if let Some((kind, payload)) = self.io.first_of_backlog().filter(|_| self.flight.paused.is_none()) {
             self.measure_own(kind, payload);
         }
     }
@@ -244,13 +244,8 @@ impl Session {
 
     /// The text of the command in the backlog, if logs want it.
     pub(super) fn text_for_logs(&self) -> &[u8] {
-        let first = self.first_of_backlog().filter(|_| self.logs());
+        let first = self.io.first_of_backlog().filter(|_| self.logs());
         first.map_or(&[], |(kind, payload)| self.shown(kind, payload))
-    }
-
-    fn first_of_backlog(&self) -> Option<(Kind, &[u8])> {
-        let payload = self.io.front();
-        Some((Kind::try_from(*payload.first()?).ok()?, payload))
     }
 }
 

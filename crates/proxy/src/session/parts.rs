@@ -15,22 +15,6 @@ use crate::ending::Ending;
 use crate::limits::PARTS_BYTES_MAX;
 
 impl Session {
-    /// The parts that are kept for this statement, if the command is one that needs them, or that
-    /// forgets them.
-    pub(super) fn take_parts(&mut self, kind: Kind, id: u32) -> Vec<u8> {
-        let needs =
-            matches!(kind, Kind::SendLongData | Kind::StmtExecute | Kind::StmtBulkExecute | Kind::StmtReset);
-        let prepared = self.state.prepared.as_mut().filter(|_| needs).and_then(|all| all.get_mut(id));
-        prepared.map(|prepared| std::mem::take(&mut prepared.unsent)).unwrap_or_default()
-    }
-
-    /// Keeps them again.
-    pub(super) fn put_parts_back(&mut self, id: u32, parts: Vec<u8>) {
-        if let Some(prepared) = self.state.prepared.as_mut().and_then(|all| all.get_mut(id)) {
-            prepared.unsent = parts;
-        }
-    }
-
     /// Keeps the part in the backlog behind these, if they are not too many.
     pub(super) async fn keep_part(&mut self, id: u32, mut parts: Vec<u8>) -> Result<(), Ending> {
         let len = self.io.backlog.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
@@ -39,10 +23,10 @@ impl Session {
             if let Some(payload) = self.io.whole_front() {
                 put_message(&mut parts, 0, payload);
             }
-            self.put_parts_back(id, parts);
+            self.state.put_parts_back(id, parts);
         }
         self.skip_command().await?;
-        if !self.has_warnings() {
+        if !self.state.has_warnings() {
             // The client has not been refused anything.
             self.forget_warnings().await?;
         }

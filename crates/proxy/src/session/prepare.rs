@@ -39,7 +39,7 @@ impl Session {
     pub(super) fn has_to_prepare(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
         let Some(all) = &self.state.prepared else { return false };
         let change = match kind {
-            Kind::StmtExecute | Kind::StmtBulkExecute => self.prepared_change(kind, input),
+            Kind::StmtExecute | Kind::StmtBulkExecute => self.state.prepared_change(kind, input),
             // What it changes is changed when it is executed.
             Kind::StmtPrepare => None,
             _ => decided.change.as_deref(),
@@ -54,7 +54,7 @@ impl Session {
     /// server refuses now, while tables are locked, say, the client has to prepare again. An error
     /// if the connection is lost with that.
     pub(super) async fn prepare_before(&mut self) -> Result<Result<(), ClientError>, Ending> {
-        if self.has_warnings() && self.may_leave_diagnostics() {
+        if self.state.has_warnings() && self.may_leave_diagnostics() {
             // To prepare them takes away what the client may ask about.
             self.leave_diagnostics().await?;
             if self.links.in_use.is_none() {
@@ -114,7 +114,11 @@ impl Session {
         let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id))?;
         let text = prepared.what.text.as_deref()?;
         let asks = prepared.what.plan.effects.intersects(Effects::READS_LAST);
-        let told = if asks && self.is_away() { with_numbers(text, self.unknown_here()) } else { None };
+        let told = if asks && self.links.is_away(&self.state) {
+            with_numbers(text, self.links.unknown_here(&self.state))
+        } else {
+            None
+        };
         let command = [&[Kind::StmtPrepare as u8][..], told.as_deref().unwrap_or(text)].concat();
         Some(((command, Answer::Prepare), told.is_some()))
     }
@@ -172,7 +176,7 @@ impl Session {
             let error = ClientError::PacketTooLarge { max };
             return Err(self.refuse_here(Kind::StmtPrepare, &error).await.into());
         };
-        self.note_prepared_load(&payload);
+        self.state.note_prepared_load(&payload);
         let paused = self.flight.as_mut().and_then(|flight| flight.paused.take());
         let measured = self.measure(Kind::StmtPrepare, &payload, decided, paused.as_ref());
         decided.is_counted = true;

@@ -67,7 +67,7 @@ impl Session {
         // nothing of that.
         let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())
             || matches!(kind, Kind::InitDb | Kind::SetOption | Kind::ProcessInfo | Kind::ResetConnection)
-            || self.prepared_changes(kind, rest);
+            || self.state.prepared_changes(kind, rest);
         // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS`
         // does not replace it.
         let waits = changes || decided.asks_for_last() && self.state.last.ran.may_only_look();
@@ -131,8 +131,8 @@ impl Session {
         }
         let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
         let effects = decided.plan.effects;
-        let asks = decided.asks_for_last() && self.hears_of_others()
-            || effects.intersects(NEEDS_LAST_ID) && !self.has_last_id();
+        let asks = decided.asks_for_last() && self.links.hears_of_others(&self.state)
+            || effects.intersects(NEEDS_LAST_ID) && !self.links.has_last_id(&self.state);
         !(ordered
             || asks
             || decided.next == Next::Commit

@@ -18,7 +18,6 @@ use crate::backend::Reply;
 use crate::ending::Ending;
 use crate::limits::ROUTINE_BYTES_MAX;
 use crate::relations::{Behind, Relation};
-use crate::state::Mark;
 use session::limits::{ROUTINES_MAX, TABLES_MAX};
 use session::unjudged::{CODE, Code, Routine, Unjudged};
 
@@ -75,10 +74,10 @@ impl Session {
         // Where many sessions use a table first, one of them asks.
         all.retain(|code| !self.is_known_to_be_harmless(code, hostgroup));
         if all.is_empty() {
-            self.end_pins_of_code(hostgroup);
+            self.state.end_pins_of_code(hostgroup);
             return Ok(());
         }
-        self.note_ran();
+        self.links.note_ran(&mut self.state);
         let reads_routines = self.ask_rows().await?;
         let has_routine = |all: &[Code]| all.iter().any(|code| matches!(code, Code::Routine(_)));
         let mut asked = 0;
@@ -91,7 +90,7 @@ impl Session {
                 questions.map(|text| (self.query(text.as_bytes()), Answer::Result)).collect();
             // If that fails, the client hears of it with its next statement.
             let replies = self.internal_query(&commands).await?.unwrap_or_default();
-            self.note_ran();
+            self.links.note_ran(&mut self.state);
             if replies.iter().any(|reply| reply.warns() || reply.error().is_some()) {
                 self.forget_warnings().await?;
             }
@@ -121,14 +120,8 @@ impl Session {
         if self.state.was_reset() && !all.iter().all(is_here) {
             return Ok(());
         }
-        self.end_pins_of_code(hostgroup);
+        self.state.end_pins_of_code(hostgroup);
         Ok(())
-    }
-
-    fn end_pins_of_code(&mut self, hostgroup: u32) {
-        for pin in CODE {
-            self.state.pins.note(Mark::EndAll(pin), hostgroup);
-        }
     }
 
     /// Whether another session has found out that nothing is behind the name of this table.
@@ -144,7 +137,7 @@ impl Session {
             let commit = (self.query(COMMIT), Answer::Result);
             // If that fails, the client hears of it with its next statement.
             let _ = self.internal_query(&[commit]).await?;
-            self.note_ran();
+            self.links.note_ran(&mut self.state);
         }
         Ok(())
     }
@@ -183,10 +176,10 @@ impl Session {
     /// Asks how many rows there were, which the other questions hide and the answer of a routine
     /// does not tell. False if their answers could not be read.
     async fn ask_rows(&mut self) -> Result<bool, Ending> {
-        let unknown = self.unknown_here();
+        let unknown = self.links.unknown_here(&self.state);
         let question = (self.query(FIRST_QUESTION), Answer::Result);
         let replies = self.internal_query(&[question]).await?.unwrap_or_default();
-        self.hide_last_result();
+        self.links.hide_last_result(&mut self.state);
         let row = replies.first().and_then(Reply::only_row).map(texts).unwrap_or_default();
         let mut numbers = row.iter();
         let counted = &mut self.state.last.counted;

@@ -12,6 +12,7 @@
 pub(super) mod prepared;
 mod said;
 pub(super) mod settle;
+mod statements;
 
 use std::num::NonZeroU64;
 use std::rc::Rc;
@@ -350,6 +351,20 @@ impl SessionState {
         if hostgroup == self.link.hostgroup {
             self.link.applied = 0;
         }
+    }
+
+    /// Whether what the backend in use has to say is about the session's statements.
+    pub(super) fn has_warnings(&self) -> bool {
+        self.pins.holds(Pin::Warnings, self.link.hostgroup)
+    }
+
+    pub(super) fn instead_of(&self, hostgroup: u32, is_split: bool) -> Option<u32> {
+        self.account.instead_of(hostgroup, is_split)
+    }
+
+    /// Whether the transaction of the session has not begun at a server.
+    pub(super) fn begins_later(&self) -> bool {
+        self.past.contains(Past::BEGINS_LATER)
     }
 
     /// Whether the client has reset its connection.

@@ -99,7 +99,7 @@ impl Session {
 
     /// The connection in use is in use no more.
     fn put_aside(&mut self) {
-        self.note_ran();
+        self.links.note_ran(&mut self.state);
         let link = self.state.link;
         let is_free = self.shares(link.hostgroup)
             && self.state.pin().is_none()

@@ -37,7 +37,7 @@ impl Session {
         let question = self.query(format!("SELECT @@session.{name}").as_bytes());
         // If that fails, the client hears of it with its next statement.
         let replies = self.internal_query(&[(question, Answer::Result)]).await?.unwrap_or_default();
-        self.hide_last_result();
+        self.links.hide_last_result(&mut self.state);
         let told = replies.first().and_then(|reply| {
             let (value, is_number) = value_of(reply, self.capabilities())?;
             set::of_told(name, value, is_number)

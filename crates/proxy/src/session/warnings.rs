@@ -26,7 +26,7 @@ impl Session {
         let question = (self.query(QUESTION), Answer::Result);
         // If that fails, the client hears of it with its next statement.
         let replies = self.internal_query(&[question]).await?.unwrap_or_default();
-        self.hide_last_result();
+        self.links.hide_last_result(&mut self.state);
         for reply in replies {
             rows(&reply.bytes).for_each(|warning| self.log_warning(&warning, warned));
         }

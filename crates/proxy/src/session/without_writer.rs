@@ -107,7 +107,7 @@ impl Session {
             None => {}
         }
         let status = self.state.link.status;
-        if !self.begins_later() {
+        if !self.state.begins_later() {
             self.state.link.status -= StatusFlags::IN_TRANSACTION;
             return Box::pin(self.reach(decided)).await;
         }
@@ -131,11 +131,6 @@ impl Session {
                 Err(self.unreached(why, decided).await)
             }
         }
-    }
-
-    /// Whether the transaction of the session has not begun at a server.
-    pub(super) fn begins_later(&self) -> bool {
-        self.state.past.contains(Past::BEGINS_LATER)
     }
 
     /// Says the `BEGIN` that was answered here.
@@ -171,7 +166,7 @@ impl Session {
         }
         let is_for_reader = match decided.plan.statement() {
             None => matches!(
-                self.kind_in_backlog(),
+                self.io.kind_in_backlog(),
                 Some(Kind::InitDb | Kind::SetOption | Kind::ResetConnection | Kind::Statistics)
             ),
             Some(StatementKind::Set | StatementKind::Use) => {
@@ -201,12 +196,8 @@ impl Session {
 
     /// The text of the `COM_QUERY` in the backlog, if it is one, and whole.
     fn text_in_backlog(&self) -> Option<&[u8]> {
-        let payload = self.io.whole_front().filter(|_| self.kind_in_backlog() == Some(Kind::Query));
+        let payload = self.io.whole_front().filter(|_| self.io.kind_in_backlog() == Some(Kind::Query));
         payload.map(|payload| self.statement(payload))
-    }
-
-    fn kind_in_backlog(&self) -> Option<Kind> {
-        self.io.front().first().and_then(|byte| Kind::try_from(*byte).ok())
     }
 
     /// Answers the `BEGIN` in the backlog; the writer gets it later.

@@ -345,6 +345,13 @@ impl SessionState {
             )
     }
 
+    /// Nothing that stored code has left binds the session to this hostgroup any more.
+    pub(in crate::session) fn end_pins_of_code(&mut self, hostgroup: u32) {
+        for pin in CODE {
+            self.pins.note(Mark::EndAll(pin), hostgroup);
+        }
+    }
+
     pub(in crate::session) fn note(&mut self, marks: Vec<Mark>) {
         self.note_calling(marks, None);
     }
