@@ -1,9 +1,10 @@
 //! A session: one logged-in client, command after command.
 //!
-//! [`Session::run`] is the life of a query. A command is read into the worker's scratch buffer, its
-//! end is found by packet headers, and the bytes go to the backend in the same poll; the answer
-//! comes back the same way. Nothing is copied or allocated unless a socket is full, a command is
-//! cut, several commands came at once, or statements of several sessions go out together.
+//! [`Session::run`] is the life of a query, phase after phase. A command is read into the worker's
+//! scratch buffer, its end is found by packet headers, and the bytes go to the backend in the same
+//! poll; the answer comes back the same way. Nothing is copied or allocated unless a socket is
+//! full, a command is cut, several commands came at once, or statements of several sessions go out
+//! together.
 //!
 //! - [`again`]: statements that are said a second time, where a primary has changed;
 //! - [`command`]: from the client to the backend;
@@ -40,8 +41,10 @@
 //! - [`mirror`]: copies for other hostgroups;
 //! - [`off`]: servers that are switched off;
 //! - [`overdue`]: statements that take too long;
-//! - [`pace`]: statements that have to wait; [`phase`]: what is done next; [`stop`]: commands that are not sent now;
-//! - [`own`]: commands that the proxy answers itself, and getting a backend;
+//! - [`phase`]: what is done next; [`set_up`]: a connection that fits a command; [`stop`]: commands
+//!   that are not sent now; [`wait`]: statements that have to wait;
+//! - [`own`]: commands that the proxy answers itself, and getting a backend; [`reply`]: answering;
+//!   [`change_user`]: becoming another user's;
 //! - [`warnings`]: logging what servers warn of.
 
 mod adopt;
@@ -50,8 +53,8 @@ mod answer;
 mod aside;
 mod backlog;
 mod bring;
-mod carry_out;
-mod caught_up;
+mod catch_up;
+mod change_user;
 mod command;
 mod correction;
 mod decided;
@@ -80,7 +83,6 @@ mod mirror;
 mod off;
 mod overdue;
 mod own;
-mod pace;
 mod parts;
 mod phase;
 mod pipelined;
@@ -88,16 +90,19 @@ mod prepare;
 mod processes;
 mod relations;
 mod renew;
+mod reply;
 mod ride;
 mod route;
 mod routines;
 mod segments;
+mod set_up;
 mod state;
 mod stop;
 mod switch;
 mod tell;
 mod told;
 mod trace;
+mod wait;
 mod warnings;
 mod without_writer;
 

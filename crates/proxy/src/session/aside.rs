@@ -116,11 +116,8 @@ impl Session {
             }
             return may_leave;
         }
-        let Some(at) = self.links.idle_at(hostgroup) else {
-            return true;
-        };
+        let Some((at, ticket)) = self.links.idle_at(hostgroup) else { return true };
         let (mut needs_it, last_id) = (false, self.state.last.results.last_id());
-        let ticket = self.links.away.idle[at].ticket;
         self.worker
             .upstream
             .kept

@@ -11,7 +11,6 @@ use super::route::names_statement;
 use super::state::prepared::Prepared;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use session::change::Change;
 
 /// Where the number of the statement is in a command's payload.
 pub(super) const ID: std::ops::Range<usize> = STATEMENT_ID;

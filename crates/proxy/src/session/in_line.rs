@@ -1,7 +1,7 @@
 //! Waiting in line for a connection. Where many sessions share few connections, that is what nearly
 //! every statement does first, and mostly it is all that has to be done: so it is a part of how a
 //! command comes, and the command is forwarded as soon as a connection is handed over that is as
-//! the session would have it. What takes more than that, [`carry_out`](super::carry_out) goes on
+//! the session would have it. What takes more than that, [`set_up`](super::set_up) goes on
 //! with: opening a connection, saying something there first, telling the client that there is none.
 
 use std::rc::Rc;

@@ -10,12 +10,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use pool::{Off, Server, ShelfTicket};
-use wire::Capabilities;
 use wire::reply::Answer;
+use wire::{Capabilities, Peer};
 
 use super::pipelined::Pipelined;
 use super::state::{LinkState, SessionState};
-use crate::arrival::Peer;
 use crate::backend::{Ahead, Asker, Backend, Connection, Expected, Left, Passport, Target, Upstream, part};
 use crate::ending::Ending;
 use crate::invariant::in_use_mut;
@@ -114,9 +113,10 @@ impl Links {
         Some(self.away.others.swap_remove(at))
     }
 
-    /// The place in the list of idle ones of that to this hostgroup.
-    pub(super) fn idle_at(&self, hostgroup: u32) -> Option<usize> {
-        self.away.idle.iter().position(|idle| idle.link.hostgroup == hostgroup)
+    /// The idle connection to this hostgroup, and its place in the list.
+    pub(super) fn idle_at(&self, hostgroup: u32) -> Option<(usize, ShelfTicket)> {
+        let mut idle = self.away.idle.iter().enumerate();
+        idle.find(|(_, idle)| idle.link.hostgroup == hostgroup).map(|(at, idle)| (at, idle.ticket))
     }
 
     pub(super) fn is_mariadb(&self) -> bool {
@@ -228,7 +228,8 @@ impl Links {
     /// Takes the idle connection to this hostgroup back, if there is one, for use. Nothing if there
     /// is none; an error if another session has it, or it is gone.
     pub(super) fn take_back(&mut self, worker: &Rc<Upstream>, hostgroup: u32) -> Option<(LinkState, bool)> {
-        let Idle { ticket, link } = self.away.idle.swap_remove(self.idle_at(hostgroup)?);
+        let (at, ticket) = self.idle_at(hostgroup)?;
+        let Idle { link, .. } = self.away.idle.swap_remove(at);
         self.in_use = worker.kept.take_back(worker, ticket);
         Some((link, self.in_use.is_some()))
     }

@@ -3,35 +3,27 @@
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use querylog::{AuditEvent, Port};
 use tokio::time::Instant;
-use wire::command::{self, Kind};
-use wire::frame::{MessageScanner, put_message};
-use wire::{Codec as _, StatusFlags};
+use wire::command::Kind;
+use wire::frame::MessageScanner;
 
+use super::Session;
 use super::ids::Look;
 use super::kill::while_waiting;
 use super::phase::Phase;
 use super::trace::Part;
-use super::{Session, state_of};
 use crate::audit;
-use crate::backend::{
-    AcquireError, Avoid, Backend, Found, Full, LOST_AT_MARIADB, QUIT, Target, Whom, acquire, open_in,
-};
-use crate::client::check::check_login;
-use crate::client::login::{Dialogue, ok};
-use crate::client::proof::Claim;
+use crate::backend::{AcquireError, Avoid, Found, Full, Target, Whom, acquire, open_in};
+use crate::client::login::ok;
 use crate::control::Signal;
-use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::exchange::Exchange;
 use crate::fresh::Behind;
-use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX, LINGER_BYTES_MAX, LINGER_MAX};
-use session::identity::{Account, Identity};
+use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
 
 impl Session {
     /// Deals with the command in the backlog, which takes more than forwarding.
@@ -110,32 +102,6 @@ impl Session {
         self.interrupted(&ClientError::PacketTooLarge { max }, command.next_seq())
     }
 
-    /// Ends the connection to the server, which has rolled back and let go of all locks when this
-    /// returns: a server that changes the user does both before it answers. A goodbye alone is not
-    /// answered; the reset before it is.
-    async fn end_backend(&mut self) {
-        self.links.part_with_others();
-        if self.links.in_use.is_some() {
-            self.reset_and_quit().await;
-        }
-        self.links.drop_in_use();
-        self.control.about.set_backend(None);
-    }
-
-    async fn reset_and_quit(&mut self) {
-        let mut packets = Vec::new();
-        put_message(&mut packets, 0, &[Kind::ResetConnection as u8]);
-        packets.extend(QUIT);
-        let _ = poll_fn(|cx| Poll::Ready(self.links.send(cx, &packets))).await;
-        let answered = poll_fn(|cx| {
-            let Some(backend) = &mut self.links.in_use else { return Poll::Ready(()) };
-            // Whatever comes, or the end: old servers do not know the command.
-            let mut scratch = self.worker.net.scratch.borrow_mut();
-            backend.connection_mut().poll_read(cx, &mut scratch).map(drop)
-        });
-        let _ = tokio::time::timeout(GOODBYE_MAX, answered).await;
-    }
-
     /// Gets a backend of `hostgroup` for the command in the backlog, which stays there. Whether it
     /// was opened for that.
     pub(super) async fn borrow_backend(
@@ -209,184 +175,6 @@ impl Session {
                 self.reply(seq, &payload).await
             }
         }
-    }
-
-    /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.
-    async fn change_user(&mut self) -> Result<(), Ending> {
-        let control = std::rc::Rc::clone(&self.control);
-        let deadline = self.worker.settings().variables.connect_timeout_client;
-        let changing = tokio::time::timeout(deadline, self.log_in_again());
-        match control.until(Signal::Stop, changing).await {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) | Err(_) => Err(Ending::Silent),
-        }
-    }
-
-    async fn log_in_again(&mut self) -> Result<(), Ending> {
-        let capabilities = self.capabilities();
-        let backlog = std::mem::take(&mut self.io.backlog);
-        let exchange = Exchange::resume(&self.worker.net, &mut self.io.sock, 0, &backlog);
-        let mut dialogue = Dialogue::new(&self.worker, exchange, capabilities, self.identity.peer);
-        let payload = dialogue.receive().await?;
-        let packet = command::ChangeUser::decode(&payload, capabilities)
-            .map_err(|error| dialogue.refuse_bytes(&error))?;
-        let claim = Claim {
-            username: packet.username,
-            plugin: packet.auth_plugin,
-            answer: packet.auth_answer,
-            offered: None,
-        };
-        let admitted = match dialogue.check(claim, self.identity.nonce).await {
-            // A session that changes to the user that it has keeps its place.
-            Ok(proven) => {
-                let held = self.identity.account.place_of(&proven.user);
-                dialogue.admit(proven, Some(packet.schema), held)
-            }
-            Err(ending) => Err(ending),
-        };
-        let seq = dialogue.exchange.next_seq();
-        self.io.backlog = dialogue.exchange.into_unread();
-        if let Err(ending) = &admitted {
-            self.note_refused_change(packet.username, packet.schema, || {
-                ending.packets().and_then(audit::error_in)
-            });
-        }
-        // Refused or not: the old user's session is over.
-        self.end_backend().await;
-        self.state.link.status = StatusFlags::AUTOCOMMIT;
-        let account = match admitted {
-            Ok(account) => account,
-            Err(Ending::Say { packets, linger: false } | Ending::NoPlace(packets))
-                if self.may_stay().await =>
-            {
-                return self.write_to_client(&packets).await;
-            }
-            Err(ending) => return Err(ending),
-        };
-        self.go_on_as(account, &packet, seq).await
-    }
-
-    /// Goes on as the user of this account, if a server lets it in.
-    async fn go_on_as(
-        &mut self,
-        account: Account,
-        packet: &command::ChangeUser<'_>,
-        seq: u8,
-    ) -> Result<(), Ending> {
-        let identity = &mut *self.identity;
-        let (collation, attributes) = (identity.collation, identity.attributes.clone());
-        let before = std::mem::replace(&mut identity.account, account);
-        identity.collation = packet.collation.unwrap_or(collation);
-        if let Some(attributes) = packet.attributes {
-            identity.attributes = Some(attributes.into());
-        }
-        let announced = identity.capabilities;
-        if self.worker.shared.says_mariadb().await {
-            identity.capabilities -= LOST_AT_MARIADB;
-        }
-        self.worker.seat(&self.control, &self.identity);
-        match check_login(&self.worker, &self.identity).await {
-            Ok(backend) => {
-                self.control.about.set_backend(backend.as_ref());
-                self.begin_anew(backend);
-                audit::note(&self.worker, &self.control, AuditEvent::ChangeUserOk(Port::Traffic));
-                self.reply(seq, &ok(announced, self.state.link.status)).await
-            }
-            Err(refusal) => {
-                self.note_refused_change(packet.username, packet.schema, || audit::refusal_in(&refusal));
-                self.reply(seq, &refusal).await?;
-                if !self.may_stay().await {
-                    return Err(Ending::Silent);
-                }
-                let identity = &mut *self.identity;
-                (identity.account, identity.collation, identity.attributes) = (before, collation, attributes);
-                identity.capabilities = announced;
-                self.begin_anew(None);
-                self.worker.seat(&self.control, &self.identity);
-                Ok(())
-            }
-        }
-    }
-
-    /// The state and the connections are those of a session that begins.
-    fn begin_anew(&mut self, backend: Option<Backend>) {
-        self.state = state_of(&self.worker, &self.identity);
-        if let Some(backend) = &backend {
-            self.state.link.status = backend.connection().first_status();
-        }
-        self.note_own_limit();
-        self.links.begin_anew(self.worker.alike.passport(&self.identity), backend);
-    }
-
-    /// The client was refused as this user, and told so.
-    fn note_refused_change(&self, user: &[u8], schema: &[u8], told: impl FnOnce() -> Option<String>) {
-        let Identity { connection_id: id, peer, .. } = &*self.identity;
-        let tls = self.io.sock.is_encrypted();
-        let stranger = audit::Stranger { id: *id, peer, user, schema, tls };
-        audit::note_refusal(&self.worker, AuditEvent::ChangeUserErr(Port::Traffic), &stranger, told);
-    }
-
-    /// Whether a client that was refused as another user goes on as the one that it was: with
-    /// MariaDB it does, until that has happened too often; MySQL ends the connection.
-    async fn may_stay(&mut self) -> bool {
-        self.refused_changes += 1;
-        self.refused_changes <= CHANGES_REFUSED_MAX && self.worker.shared.says_mariadb().await
-    }
-
-    /// Reads one command to its end and forgets it. Returns the sequence id that an answer begins
-    /// with.
-    pub(super) async fn skip_command(&mut self) -> Result<u8, Ending> {
-        // Until the command is whole the client is as good as idle, and has as long as an idle one.
-        self.set_slow();
-        let mut scanner = MessageScanner::new(0);
-        poll_fn(|cx| self.poll_skip(cx, &mut scanner)).await?;
-        if let Some(flight) = self.flight.as_mut() {
-            (flight.paused, flight.absent) = (None, None);
-        }
-        self.control.set_busy();
-        Ok(scanner.next_seq())
-    }
-
-    fn poll_skip(&mut self, cx: &mut Context<'_>, scanner: &mut MessageScanner) -> Poll<Result<(), Ending>> {
-        self.obey(true)?;
-        loop {
-            if self.io.backlog.is_empty() {
-                ready!(self.io.poll_more(cx, &self.worker.net.scratch))
-                    .map_err(|error| self.unreadable(&error, scanner.next_seq()))?;
-            }
-            let seq = scanner.next_seq();
-            let scanned = scanner
-                .scan(&self.io.backlog)
-                .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
-            self.io.backlog.drain(..scanned.len);
-            self.check_size(scanner)?;
-            if self.io.backlog.is_empty() {
-                self.io.backlog = Vec::new();
-            }
-            if scanned.done {
-                return Poll::Ready(Ok(()));
-            }
-        }
-    }
-
-    /// Answers a command with one packet.
-    pub(super) async fn reply(&mut self, seq: u8, payload: &[u8]) -> Result<(), Ending> {
-        let mut packet = Vec::new();
-        put_message(&mut packet, seq, payload);
-        self.write_to_client(&packet).await
-    }
-
-    pub(super) async fn reply_error(&mut self, seq: u8, error: &ClientError) -> Result<(), Ending> {
-        self.worker.counts.note(Counter::OwnErrors);
-        let packet = error.to_packet(seq, self.capabilities());
-        self.write_to_client(&packet).await
-    }
-
-    pub(super) async fn write_to_client(&mut self, packet: &[u8]) -> Result<(), Ending> {
-        // A client that does not read has as much time as an idle one.
-        self.set_slow();
-        let written = self.control.until(Signal::Stop, self.io.sock.write_all(packet)).await;
-        Ok(written.map_err(|_| Ending::Silent)??)
     }
 }
 

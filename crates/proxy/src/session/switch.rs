@@ -247,8 +247,8 @@ impl Session {
     /// The same over a connection that others may have, if nobody has it yet. What has taken a part
     /// of a command is not silent, and nobody gets it.
     fn close_at_kept(&self, hostgroup: u32, known_as: u32, packet: &[u8]) {
-        let Some(at) = self.links.idle_at(hostgroup) else { return };
-        self.worker.upstream.kept.with(self.links.away.idle[at].ticket, |backend| {
+        let Some((_, ticket)) = self.links.idle_at(hostgroup) else { return };
+        self.worker.upstream.kept.with(ticket, |backend| {
             let mut cx = Context::from_waker(Waker::noop());
             let link = backend.connection_mut();
             link.statements_mut().close(known_as);

@@ -4,11 +4,11 @@ use route::StatementPlan;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 
-use super::change::Change;
 use super::{Past, SessionState};
 use crate::routing::plan::may_begin_with_load;
 use crate::session::execute::id;
 use crate::session::route::names_statement;
+use session::change::Change;
 
 impl SessionState {
     /// The text of the statement that a command names, as far as it is kept.

@@ -1,0 +1,171 @@
+//! `COM_CHANGE_USER`: the session becomes another user's.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use querylog::{AuditEvent, Port};
+use wire::command::{self, Kind};
+use wire::frame::put_message;
+use wire::{Codec as _, StatusFlags};
+
+use super::{Session, state_of};
+use crate::audit;
+use crate::backend::{Backend, LOST_AT_MARIADB, QUIT};
+use crate::client::check::check_login;
+use crate::client::login::{Dialogue, ok};
+use crate::client::proof::Claim;
+use crate::control::Signal;
+use crate::ending::Ending;
+use crate::exchange::Exchange;
+use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX};
+use session::identity::{Account, Identity};
+
+impl Session {
+    /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.
+    pub(super) async fn change_user(&mut self) -> Result<(), Ending> {
+        let control = std::rc::Rc::clone(&self.control);
+        let deadline = self.worker.settings().variables.connect_timeout_client;
+        let changing = tokio::time::timeout(deadline, self.log_in_again());
+        match control.until(Signal::Stop, changing).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) | Err(_) => Err(Ending::Silent),
+        }
+    }
+
+    async fn log_in_again(&mut self) -> Result<(), Ending> {
+        let capabilities = self.capabilities();
+        let backlog = std::mem::take(&mut self.io.backlog);
+        let exchange = Exchange::resume(&self.worker.net, &mut self.io.sock, 0, &backlog);
+        let mut dialogue = Dialogue::new(&self.worker, exchange, capabilities, self.identity.peer);
+        let payload = dialogue.receive().await?;
+        let packet = command::ChangeUser::decode(&payload, capabilities)
+            .map_err(|error| dialogue.refuse_bytes(&error))?;
+        let claim = Claim {
+            username: packet.username,
+            plugin: packet.auth_plugin,
+            answer: packet.auth_answer,
+            offered: None,
+        };
+        let admitted = match dialogue.check(claim, self.identity.nonce).await {
+            // A session that changes to the user that it has keeps its place.
+            Ok(proven) => {
+                let held = self.identity.account.place_of(&proven.user);
+                dialogue.admit(proven, Some(packet.schema), held)
+            }
+            Err(ending) => Err(ending),
+        };
+        let seq = dialogue.exchange.next_seq();
+        self.io.backlog = dialogue.exchange.into_unread();
+        if let Err(ending) = &admitted {
+            self.note_refused_change(packet.username, packet.schema, || {
+                ending.packets().and_then(audit::error_in)
+            });
+        }
+        // Refused or not: the old user's session is over.
+        self.end_backend().await;
+        self.state.link.status = StatusFlags::AUTOCOMMIT;
+        let account = match admitted {
+            Ok(account) => account,
+            Err(Ending::Say { packets, linger: false } | Ending::NoPlace(packets))
+                if self.may_stay().await =>
+            {
+                return self.write_to_client(&packets).await;
+            }
+            Err(ending) => return Err(ending),
+        };
+        self.go_on_as(account, &packet, seq).await
+    }
+
+    /// Goes on as the user of this account, if a server lets it in.
+    async fn go_on_as(
+        &mut self,
+        account: Account,
+        packet: &command::ChangeUser<'_>,
+        seq: u8,
+    ) -> Result<(), Ending> {
+        let identity = &mut *self.identity;
+        let (collation, attributes) = (identity.collation, identity.attributes.clone());
+        let before = std::mem::replace(&mut identity.account, account);
+        identity.collation = packet.collation.unwrap_or(collation);
+        if let Some(attributes) = packet.attributes {
+            identity.attributes = Some(attributes.into());
+        }
+        let announced = identity.capabilities;
+        if self.worker.shared.says_mariadb().await {
+            identity.capabilities -= LOST_AT_MARIADB;
+        }
+        self.worker.seat(&self.control, &self.identity);
+        match check_login(&self.worker, &self.identity).await {
+            Ok(backend) => {
+                self.control.about.set_backend(backend.as_ref());
+                self.begin_anew(backend);
+                audit::note(&self.worker, &self.control, AuditEvent::ChangeUserOk(Port::Traffic));
+                self.reply(seq, &ok(announced, self.state.link.status)).await
+            }
+            Err(refusal) => {
+                self.note_refused_change(packet.username, packet.schema, || audit::refusal_in(&refusal));
+                self.reply(seq, &refusal).await?;
+                if !self.may_stay().await {
+                    return Err(Ending::Silent);
+                }
+                let identity = &mut *self.identity;
+                (identity.account, identity.collation, identity.attributes) = (before, collation, attributes);
+                identity.capabilities = announced;
+                self.begin_anew(None);
+                self.worker.seat(&self.control, &self.identity);
+                Ok(())
+            }
+        }
+    }
+
+    /// The state and the connections are those of a session that begins.
+    fn begin_anew(&mut self, backend: Option<Backend>) {
+        self.state = state_of(&self.worker, &self.identity);
+        if let Some(backend) = &backend {
+            self.state.link.status = backend.connection().first_status();
+        }
+        self.note_own_limit();
+        self.links.begin_anew(self.worker.alike.passport(&self.identity), backend);
+    }
+
+    /// The client was refused as this user, and told so.
+    fn note_refused_change(&self, user: &[u8], schema: &[u8], told: impl FnOnce() -> Option<String>) {
+        let Identity { connection_id: id, peer, .. } = &*self.identity;
+        let tls = self.io.sock.is_encrypted();
+        let stranger = audit::Stranger { id: *id, peer, user, schema, tls };
+        audit::note_refusal(&self.worker, AuditEvent::ChangeUserErr(Port::Traffic), &stranger, told);
+    }
+
+    /// Whether a client that was refused as another user goes on as the one that it was: with
+    /// MariaDB it does, until that has happened too often; MySQL ends the connection.
+    async fn may_stay(&mut self) -> bool {
+        self.refused_changes += 1;
+        self.refused_changes <= CHANGES_REFUSED_MAX && self.worker.shared.says_mariadb().await
+    }
+
+    /// Ends the connection to the server, which has rolled back and let go of all locks when this
+    /// returns: a server that changes the user does both before it answers. A goodbye alone is not
+    /// answered; the reset before it is.
+    async fn end_backend(&mut self) {
+        self.links.part_with_others();
+        if self.links.in_use.is_some() {
+            self.reset_and_quit().await;
+        }
+        self.links.drop_in_use();
+        self.control.about.set_backend(None);
+    }
+
+    async fn reset_and_quit(&mut self) {
+        let mut packets = Vec::new();
+        put_message(&mut packets, 0, &[Kind::ResetConnection as u8]);
+        packets.extend(QUIT);
+        let _ = poll_fn(|cx| Poll::Ready(self.links.send(cx, &packets))).await;
+        let answered = poll_fn(|cx| {
+            let Some(backend) = &mut self.links.in_use else { return Poll::Ready(()) };
+            // Whatever comes, or the end: old servers do not know the command.
+            let mut scratch = self.worker.net.scratch.borrow_mut();
+            backend.connection_mut().poll_read(cx, &mut scratch).map(drop)
+        });
+        let _ = tokio::time::timeout(GOODBYE_MAX, answered).await;
+    }
+}

@@ -1,0 +1,70 @@
+//! Replies of the proxy's own to the command in the backlog.
+
+use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
+
+use wire::frame::{MessageScanner, put_message};
+
+use super::Session;
+use crate::control::Signal;
+use crate::counts::Counter;
+use crate::ending::Ending;
+use crate::error::ClientError;
+
+impl Session {
+    /// Reads one command to its end and forgets it. Returns the sequence id that an answer begins
+    /// with.
+    pub(super) async fn skip_command(&mut self) -> Result<u8, Ending> {
+        // Until the command is whole the client is as good as idle, and has as long as an idle one.
+        self.set_slow();
+        let mut scanner = MessageScanner::new(0);
+        poll_fn(|cx| self.poll_skip(cx, &mut scanner)).await?;
+        if let Some(flight) = self.flight.as_mut() {
+            (flight.paused, flight.absent) = (None, None);
+        }
+        self.control.set_busy();
+        Ok(scanner.next_seq())
+    }
+
+    fn poll_skip(&mut self, cx: &mut Context<'_>, scanner: &mut MessageScanner) -> Poll<Result<(), Ending>> {
+        self.obey(true)?;
+        loop {
+            if self.io.backlog.is_empty() {
+                ready!(self.io.poll_more(cx, &self.worker.net.scratch))
+                    .map_err(|error| self.unreadable(&error, scanner.next_seq()))?;
+            }
+            let seq = scanner.next_seq();
+            let scanned = scanner
+                .scan(&self.io.backlog)
+                .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
+            self.io.backlog.drain(..scanned.len);
+            self.check_size(scanner)?;
+            if self.io.backlog.is_empty() {
+                self.io.backlog = Vec::new();
+            }
+            if scanned.done {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+
+    /// Answers a command with one packet.
+    pub(super) async fn reply(&mut self, seq: u8, payload: &[u8]) -> Result<(), Ending> {
+        let mut packet = Vec::new();
+        put_message(&mut packet, seq, payload);
+        self.write_to_client(&packet).await
+    }
+
+    pub(super) async fn reply_error(&mut self, seq: u8, error: &ClientError) -> Result<(), Ending> {
+        self.worker.counts.note(Counter::OwnErrors);
+        let packet = error.to_packet(seq, self.capabilities());
+        self.write_to_client(&packet).await
+    }
+
+    pub(super) async fn write_to_client(&mut self, packet: &[u8]) -> Result<(), Ending> {
+        // A client that does not read has as much time as an idle one.
+        self.set_slow();
+        let written = self.control.until(Signal::Stop, self.io.sock.write_all(packet)).await;
+        Ok(written.map_err(|_| Ending::Silent)??)
+    }
+}
