@@ -8,7 +8,8 @@
 //!
 //! - [`plan`]: what a configuration says about it; [`discovered`]: what it says about servers that
 //!   it does not name;
-//! - [`probe`]: one check, over a connection that is kept for the next; [`ask`]: one command of it;
+//! - [`probe`](mod@probe): one check, over a connection that is kept for the next; [`ask`]: one
+//!   command of it;
 //! - [`greeting`]: what servers can do, asked once;
 //! - [`question`]: the statements, and what the answers mean;
 //! - [`cluster`]: the same for servers of clusters; [`replicas`]: the same for replicas that only
