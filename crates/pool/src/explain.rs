@@ -83,12 +83,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Candidate { balance, weight: (weight, total), running, open: (open, max), latency } => {
-                match balance {
-                    Balance::Weighted => write!(f, "by weight, {weight} of {total}")?,
-                    Balance::LeastLoaded => write!(f, "the less loaded of two, weight {weight} of {total}")?,
-                    Balance::RoundRobin => f.write_str("in turn")?,
-                    Balance::FirstAvailable => f.write_str("the first that can be taken")?,
-                }
+                balance.tell(*weight, *total, f)?;
                 write!(f, "; it runs {running} statements and has {open} of {max} connections")?;
                 if latency.is_zero() { Ok(()) } else { write!(f, ", its latency is {latency:.1?}") }
             }

@@ -1,5 +1,6 @@
 //! How a hostgroup chooses among its servers, as the operator wants it.
 
+use std::fmt;
 use std::time::Duration;
 
 /// How a hostgroup chooses. `Default` holds where nothing else is configured.
@@ -44,6 +45,18 @@ pub enum Balance {
     RoundRobin,
     /// The first one in the order of the configuration.
     FirstAvailable,
+}
+
+impl Balance {
+    /// Writes why a server with this weight is a candidate, of all candidates' `total`.
+    pub(crate) fn tell(self, weight: u32, total: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Weighted => write!(f, "by weight, {weight} of {total}"),
+            Self::LeastLoaded => write!(f, "the less loaded of two, weight {weight} of {total}"),
+            Self::RoundRobin => f.write_str("in turn"),
+            Self::FirstAvailable => f.write_str("the first that can be taken"),
+        }
+    }
 }
 
 /// When a server that fails is left alone, and for how long.
