@@ -56,7 +56,7 @@ impl Taps {
         self.compare = Some(Box::new(compare));
     }
 
-    /// Whether the reply is compared, and the other one is not there yet.
+    /// Whether the reply is compared, and not all of it was counted yet.
     pub(crate) const fn compares(&self) -> bool {
         self.there & Self::COMPARE != 0
     }

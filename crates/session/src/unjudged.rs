@@ -51,7 +51,8 @@ impl Routine {
 pub struct Calls {
     routines: Vec<Routine>,
     tables: Vec<Relation>,
-    /// When the first of the routines was called, or later. Unknown before that.
+    /// When the first statement was sent that calls one of the routines, or that has one of the
+    /// tables. Unknown before that.
     since: Option<Instant>,
 }
 
@@ -62,6 +63,20 @@ pub enum Unseen {
     Unknown(Box<Calls>),
     /// Something is.
     Known,
+}
+
+impl Unseen {
+    /// What has to be judged of a statement that is sent at this time: what is behind its tables
+    /// may change from then on.
+    pub fn at(self, now: Instant) -> Option<Box<Calls>> {
+        match self {
+            Self::Unknown(mut calls) => {
+                calls.begin(now);
+                Some(calls)
+            }
+            Self::Known => None,
+        }
+    }
 }
 
 /// What has to be judged.
@@ -132,7 +147,7 @@ impl Unjudged {
         self.calls.routines.is_empty()
     }
 
-    /// All of it, and how long ago the first of the routines was called.
+    /// All of it, and how long ago the first statement with some of it was sent.
     pub fn take(self, now: Instant) -> (Vec<Code>, Duration) {
         let Calls { routines, tables, since } = self.calls;
         let age = since.map(|since| now.saturating_duration_since(since)).unwrap_or_default();
@@ -167,6 +182,20 @@ mod tests {
         assert_eq!(calls("SELECT 1", "a"), None);
         let reading = Reading { no_backslash_escapes: true, ..Reading::default() };
         assert!(Calls::of(b"SELECT f(1), @x := 'a\\b'", b"a", reading).is_none());
+    }
+
+    #[test]
+    fn the_age_is_that_of_the_first_statement_also_if_it_had_only_tables() {
+        let table = Relation { schema: "a".to_owned(), name: "t".to_owned() };
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let first = Unseen::Unknown(Box::new(Calls::of_tables(vec![table]))).at(start);
+        let first = Unjudged::and(None, first, false, 1);
+        let mut call = Calls::of(b"CALL p", b"a", Reading::default());
+        call.as_mut().unwrap().begin(after(100));
+        let both = Unjudged::and(first, call, true, 1).unwrap();
+        let (code, age) = both.take(after(4000));
+        assert_eq!((code.len(), age), (2, Duration::from_secs(4000)));
     }
 
     #[test]

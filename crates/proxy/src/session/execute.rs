@@ -54,15 +54,20 @@ impl Session {
     }
 
     /// The same for a statement that cannot be prepared elsewhere now as what it was. A transaction
-    /// is at one server: if the statement is not there, the client has to prepare it again.
+    /// is at one server: if the statement is not there, the client has to prepare it again. What a
+    /// rule or a lock answers holds here, too.
     fn decide_with_meaning(&self, prepared: &Prepared, payload: &[u8]) -> Decided {
-        let judged = |text: &[u8]| {
-            let asked = self.asked_of_execution(payload, prepared.params());
-            self.judge(text, true, asked, true).target().unwrap_or(self.state.link.hostgroup)
-        };
         let session = self.state.session(self.links.open_elsewhere());
-        let wanted = session.transaction.or_else(|| prepared.what.text.as_deref().map(judged));
-        let wanted = wanted.unwrap_or(prepared.home);
+        let wanted = match (session.transaction, prepared.what.text.as_deref()) {
+            (Some(hostgroup), _) => hostgroup,
+            (None, Some(text)) => {
+                let asked = self.asked_of_execution(payload, prepared.params());
+                let decided = self.judge(text, true, asked, true);
+                let Some(hostgroup) = decided.target() else { return decided };
+                hostgroup
+            }
+            (None, None) => prepared.home,
+        };
         if wanted == prepared.home || prepared.id_at(wanted).is_some() {
             return Decided::plainly_to(wanted);
         }

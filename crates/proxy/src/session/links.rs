@@ -226,7 +226,7 @@ impl Links {
     }
 
     /// Takes the idle connection to this hostgroup back, if there is one, for use. Nothing if there
-    /// is none; an error if another session has it, or it is gone.
+    /// is none; false if another session has it, or it is gone.
     pub(super) fn take_back(&mut self, worker: &Rc<Upstream>, hostgroup: u32) -> Option<(LinkState, bool)> {
         let (at, ticket) = self.idle_at(hostgroup)?;
         let Idle { link, .. } = self.away.idle.swap_remove(at);

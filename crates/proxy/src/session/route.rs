@@ -270,7 +270,7 @@ impl Session {
             self.state.note_multiplex(multiplex, decided);
         }
         if let Some(unseen) = decided.change.as_mut().and_then(|change| change.unseen.take()) {
-            self.state.note_unseen(unseen);
+            self.state.note_unseen(unseen, Instant::now().into_std());
         }
         match kind {
             Kind::Query => match decided.change.take() {

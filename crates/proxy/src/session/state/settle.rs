@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 use route::Multiplex;
 use sql::shape::Effects;
@@ -367,13 +368,9 @@ impl SessionState {
         }
     }
 
-    /// A statement is on its way with tables of which this is all that is known.
-    pub(in crate::session) fn note_unseen(&mut self, unseen: Unseen) {
-        let calls = match unseen {
-            Unseen::Unknown(calls) => Some(calls),
-            Unseen::Known => None,
-        };
-        self.note_calling(vec![Mark::begin(Pin::Function)], calls);
+    /// A statement is sent at this time with tables of which this is all that is known.
+    pub(in crate::session) fn note_unseen(&mut self, unseen: Unseen, now: Instant) {
+        self.note_calling(vec![Mark::begin(Pin::Function)], unseen.at(now));
     }
 
     /// Its server has told what was set.
