@@ -5,7 +5,7 @@ use tokio::join;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::split::{Scene, rule, scene};
+use super::split::{Scene, rule, rules, scene};
 use super::support::{Client, Database, pair_of_servers, play, run};
 
 /// The answer to a `COM_STMT_PREPARE`: this number, one parameter, no column.
@@ -212,5 +212,21 @@ fn what_a_rule_answers_with_ok_is_not_prepared() {
         client.send_query("DELETE FROM u WHERE a = 1").await;
         assert_eq!(client.expect_ok().await.info, "fine");
         run(&mut client, &mut writer, "UPDATE t SET a = 1").await;
+    });
+}
+
+/// Also if its text means something else by now, so that it cannot be prepared anew.
+#[test]
+fn c04_an_execution_past_the_lock_on_a_hostgroup_is_refused() {
+    play(async || {
+        let to_reader = QueryRule { destination_hostgroup: Some(1), ..rule(1, "^SELECT") };
+        let Scene { mut client, mut writer, mut reader, .. } = scene(rules(vec![to_reader])).await;
+        let id = prepare(&mut client, &mut reader, b"SELECT \"a\" FROM t WHERE b = ?", 7).await;
+        run(&mut client, &mut writer, "SET sql_mode = 'ANSI'").await;
+        run(&mut client, &mut writer, "SET ROLE admin").await;
+        let execute = [&id[..], b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        client.send_command(Kind::StmtExecute, &execute).await;
+        client.expect_err(9006).await;
+        run(&mut client, &mut writer, "DELETE FROM t").await;
     });
 }
