@@ -1,4 +1,5 @@
-//! Logs: what the configuration says about them, the logs of a process, and statements that are over.
+//! Logs: what the configuration says about them, the logs of a process, and statements that are
+//! over.
 //!
 //! What is written where, and by whom, is in the crate [`querylog`].
 

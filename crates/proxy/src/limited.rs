@@ -1,5 +1,5 @@
-//! Statements under limits: which limits of query rules hold for one, and waiting for a place with a
-//! deadline.
+//! Statements under limits: which limits of query rules hold for one, and waiting for a place with
+//! a deadline.
 
 use std::collections::HashMap;
 use std::future::poll_fn;

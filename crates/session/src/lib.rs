@@ -3,7 +3,8 @@
 //!
 //! - [`addresses`]: how many clients there are from each address;
 //! - [`change`](mod@change): what a statement changes for those behind it;
-//! - [`definitions`]: what a client was told of a prepared statement, and [`sites`]: which are where;
+//! - [`definitions`]: what a client was told of a prepared statement;
+//! - [`sites`]: which servers have which statement;
 //! - [`door`]: what a listener says about where statements go;
 //! - [`error`]: errors that the proxy makes itself;
 //! - [`identity`]: who a client is;

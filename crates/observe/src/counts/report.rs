@@ -262,7 +262,7 @@ const ROWS: &[(&str, Source)] = &[
 ];
 
 impl Report {
-    /// What a worker has counted, with so many sessions that run a command and that are in a transaction.
+    /// What a worker has counted. `busy` sessions run a command, `transactions` are in one.
     pub fn new(counts: &Counts, busy: u64, transactions: u64) -> Self {
         let clients = [counts.clients.received.get(), counts.clients.sent.get()];
         Self {

@@ -12,9 +12,9 @@
 //! need no setup, and only statements that were fast lately
 //! ([`BatchHistory`](super::batch_history::BatchHistory)): no session is to wait for the long
 //! statement of another one. What a statement leaves at its connection to be asked about is gone
-//! when the next one runs. So one that ends with an error or a warning is not relayed, but sent once
-//! more, alone. A session that waits in a batch which stands still, or loses the connection, looks
-//! for another one: a read may be done twice.
+//! when the next one runs. So a reply with an error or a warning is not relayed: its statement is
+//! sent once more, alone. A session that waits in a batch which stands still, or loses the
+//! connection, looks for another one: a read may be done twice.
 
 use std::cell::Cell;
 use std::collections::VecDeque;

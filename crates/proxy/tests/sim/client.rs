@@ -312,7 +312,7 @@ impl Player {
         Then::Go
     }
 
-    /// An error that the client's own server would not have answered: has a client or a fault caused it?
+    /// An error that the client's own server would not have answered: what has caused it.
     fn explain(&self, error: &ClientError, what: &str) -> Then {
         let is_aimed_at = self.is_aimed_at();
         let is_explained = match error {
