@@ -207,7 +207,7 @@ mod tests {
         // With what the runtime adds, 120 bytes, it fits into the 640 that the allocator has for
         // tasks of this size, but for streams made of memory, which only tests have.
         let streams_of_memory = if cfg!(feature = "memory") { 48 } else { 0 };
-        assert!(bytes <= 520 + streams_of_memory, "the future of a client has {bytes} bytes");
+        assert!(bytes <= 512 + streams_of_memory, "the future of a client has {bytes} bytes");
     }
 
     /// What a client costs that has connected and says nothing; anybody may do so.

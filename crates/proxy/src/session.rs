@@ -151,8 +151,6 @@ pub(crate) struct Session {
     links: Links,
     state: Box<SessionState>,
     flight: Flight,
-    /// How often the client was refused as another user.
-    refused_changes: u8,
 }
 
 /// The beginning of a session.
@@ -181,7 +179,6 @@ impl Session {
             state,
             flight: Flight::default(),
             identity,
-            refused_changes: 0,
         }
     }
 

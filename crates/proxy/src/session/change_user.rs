@@ -139,8 +139,8 @@ impl Session {
     /// Whether a client that was refused as another user goes on as the one that it was: with
     /// MariaDB it does, until that has happened too often; MySQL ends the connection.
     async fn may_stay(&mut self) -> bool {
-        self.refused_changes += 1;
-        self.refused_changes <= CHANGES_REFUSED_MAX && self.worker.shared.says_mariadb().await
+        self.io.refused_changes += 1;
+        self.io.refused_changes <= CHANGES_REFUSED_MAX && self.worker.shared.says_mariadb().await
     }
 
     /// Ends the connection to the server, which has rolled back and let go of all locks when this

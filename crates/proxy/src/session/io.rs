@@ -25,6 +25,8 @@ pub(super) struct Io {
     /// Whether the client was seen to have sent more while a reply was on its way. It is not looked
     /// for again until the reply is over.
     pub(super) has_more: bool,
+    /// How often the client was refused as another user.
+    pub(super) refused_changes: u8,
     /// What the client has got too fast, where that is limited.
     pub(super) throttle: Option<Box<Throttle>>,
 }
@@ -32,7 +34,7 @@ pub(super) struct Io {
 impl Io {
     /// The client, of which these bytes were read before.
     pub(super) fn new(sock: Sock, backlog: Vec<u8>) -> Self {
-        Self { sock, backlog, unsent: Parked::default(), has_more: false, throttle: None }
+        Self { sock, backlog, unsent: Parked::default(), has_more: false, refused_changes: 0, throttle: None }
     }
 
     /// Reads more into the backlog. A client that has left is the error `UnexpectedEof`.

@@ -47,7 +47,9 @@ impl Session {
                 let seq = self.skip_command().await?;
                 self.reply(seq, &ok(self.capabilities(), self.state.link.status)).await?;
             }
-            Kind::ChangeUser if self.refused_changes >= CHANGES_REFUSED_MAX => self.refuse_unknown().await?,
+            Kind::ChangeUser if self.io.refused_changes >= CHANGES_REFUSED_MAX => {
+                self.refuse_unknown().await?
+            }
             // Boxed, as all that is not the way of a statement: what waits for a connection should
             // be small.
             Kind::ChangeUser => {
