@@ -48,7 +48,7 @@ impl Session {
                 self.reply(seq, &ok(self.capabilities(), self.state.link.status)).await?;
             }
             Kind::ChangeUser if self.io.refused_changes >= CHANGES_REFUSED_MAX => {
-                self.refuse_unknown().await?
+                self.refuse_unknown().await?;
             }
             // Boxed, as all that is not the way of a statement: what waits for a connection should
             // be small.
