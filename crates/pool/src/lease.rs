@@ -34,6 +34,12 @@ impl<E> Permit<E> {
         self.server.refusals().note(self.account.filter(|_| of_account), now)
     }
 
+    /// Whether the server has refused connections of the account lately because it has too many.
+    /// It may count one that has ended for a moment longer.
+    pub fn was_refused(&self) -> bool {
+        self.account.is_some_and(|account| self.server.refusals().is_of(account))
+    }
+
     /// The connection was made, in an attempt that was begun at `begun`: if others have waited for
     /// what comes of that, the next one has its turn.
     pub fn note_made(&self, begun: Duration, now: Duration) {

@@ -140,14 +140,16 @@ pub(super) struct Attempt {
 
 impl Attempt {
     /// Whether this error of a server means that it takes no more connections than it has now: of
-    /// all users, or of this one (`Some(true)`). Without a connection that could be waited for, the
-    /// client hears what the server says.
-    fn has_too_many(self, server: &Server<Target>, error: &OpenError) -> Option<bool> {
+    /// all users, or of this one (`Some(true)`). Without a connection that could be waited for, now
+    /// or when the server refused one before, the client hears what the server says.
+    fn has_too_many(self, permit: &Permit<Target>, error: &OpenError) -> Option<bool> {
         match error {
             OpenError::Refused { code: SERVER_FULL, .. } => {
-                (self.full != Full::Tell || server.made() > 0).then_some(false)
+                (self.full != Full::Tell || permit.server().made() > 0).then_some(false)
             }
-            OpenError::Refused { code, .. } if ACCOUNT_FULL.contains(code) => self.has_more.then_some(true),
+            OpenError::Refused { code, .. } if ACCOUNT_FULL.contains(code) => {
+                (self.has_more || permit.was_refused()).then_some(true)
+            }
             _ => None,
         }
     }
@@ -175,7 +177,7 @@ pub(super) async fn attempt(
             link.set_version(version);
             return Ok(Box::new(Lease::new(link, permit)));
         }
-        Ok(Ok(Err(error))) if let Some(of_account) = how.has_too_many(server, &error) => {
+        Ok(Ok(Err(error))) if let Some(of_account) = how.has_too_many(&permit, &error) => {
             if permit.note_refused(of_account, worker.shared.uptime()) {
                 log_full(server, &error);
             }

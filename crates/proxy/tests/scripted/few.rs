@@ -68,6 +68,27 @@ fn a_session_waits_for_a_connection_that_is_there_if_its_server_is_full() {
     }
 }
 
+/// The only connection of an account has ended, and the server counts it for a moment longer.
+#[test]
+fn a_server_that_counts_an_ended_connection_of_the_account_is_asked_again() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let (mut first, mut second) = (log_in(&stage).await, log_in(&stage).await);
+        let mut server = first_query(&mut first, &mut servers).await;
+        begin(&mut first, &mut server).await;
+        ask(&mut second).await;
+        account_full(&mut servers).await;
+        assert!(servers.settled().await.is_none(), "the server is left alone for a moment");
+        drop(first);
+        server.expect_gone().await;
+        account_full(&mut servers).await;
+        let mut server = servers.accept().await;
+        server.expect_query("DO 1").await;
+        server.ok().await;
+        second.expect_ok().await;
+    });
+}
+
 #[test]
 fn more_are_tried_again_later_and_one_after_the_other() {
     play(async || {
