@@ -6,7 +6,7 @@
 
 use crate::answer::Answer;
 use crate::key::Key;
-use crate::store::{Hit, Life};
+use crate::store::{Age, Hit, Life};
 use crate::versions::Moment;
 
 /// Places.
@@ -54,11 +54,9 @@ impl Near {
         let place = self.place(key)?.as_mut().filter(|place| place.key == key)?;
         #[expect(clippy::cast_possible_truncation, reason = "the low bits are wanted")]
         let age_ms = (now_ms as u32).wrapping_sub(place.stored);
-        let ttl_ms = place.ttl_ms.min(life.ttl_ms);
         // From the soft part of its life on, the store says which client is to refresh it.
-        let is_soft = (1..100).contains(&life.soft_percent)
-            && u64::from(age_ms) * 100 >= u64::from(ttl_ms) * u64::from(life.soft_percent);
-        if age_ms >= ttl_ms || is_soft || place.hits == HITS_MAX || !allows(place.moment) {
+        let is_fresh = life.of(age_ms, place.ttl_ms) == Age::Fresh;
+        if !is_fresh || place.hits == HITS_MAX || !allows(place.moment) {
             return None;
         }
         place.hits += 1;

@@ -36,6 +36,32 @@ pub struct Life {
     pub soft_percent: u32,
 }
 
+/// What an age means for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Age {
+    /// It is served.
+    Fresh,
+    /// It is served, and one client refreshes it.
+    Soft,
+    /// It is not served.
+    Over,
+}
+
+impl Life {
+    /// What this age in milliseconds means for an answer whose own time to live is `ttl_ms`.
+    pub(crate) fn of(self, age_ms: u32, ttl_ms: u32) -> Age {
+        let ttl_ms = ttl_ms.min(self.ttl_ms);
+        let soft_ms = u64::from(ttl_ms) * u64::from(self.soft_percent) / 100;
+        if age_ms >= ttl_ms {
+            Age::Over
+        } else if (1..100).contains(&self.soft_percent) && u64::from(age_ms) >= soft_ms {
+            Age::Soft
+        } else {
+            Age::Fresh
+        }
+    }
+}
+
 /// A stored answer that may be served.
 #[derive(Debug)]
 pub struct Hit {

@@ -105,17 +105,23 @@ impl Lists {
     }
 }
 
-fn of_lru(requests: &[u32], entries: usize) -> f64 {
+/// Hit rate in percent of a cache that tells `hit` of each slot that is asked for, and asks
+/// `victim` for the slot of a new page when it is full.
+fn of_lists(
+    requests: &[u32],
+    entries: usize,
+    hit: impl Fn(&mut Lists, u32),
+    mut victim: impl FnMut(&mut Lists) -> u32,
+) -> f64 {
     let (mut lists, mut hits) = (Lists::new(entries), 0);
     for page in requests {
         if let Some(slot) = lists.at.get(page).copied() {
             hits += 1;
-            lists.unlink(slot);
-            lists.push(slot);
+            hit(&mut lists, slot);
             continue;
         }
         let slot = if lists.at.len() == entries {
-            let slot = lists.oldest;
+            let slot = victim(&mut lists);
             lists.unlink(slot);
             lists.at.remove(&lists.page[slot as usize]);
             slot
@@ -129,34 +135,28 @@ fn of_lru(requests: &[u32], entries: usize) -> f64 {
     percent(hits, requests.len())
 }
 
-fn of_sieve(requests: &[u32], entries: usize) -> f64 {
-    let (mut lists, mut hits, mut hand) = (Lists::new(entries), 0, NONE);
-    for page in requests {
-        if let Some(slot) = lists.at.get(page).copied() {
-            hits += 1;
-            lists.visited[slot as usize] = true;
-            continue;
-        }
-        let slot = if lists.at.len() == entries {
-            let mut slot = if hand == NONE { lists.oldest } else { hand };
-            while std::mem::take(&mut lists.visited[slot as usize]) {
-                slot = lists.next[slot as usize];
-                if slot == NONE {
-                    slot = lists.oldest;
-                }
-            }
-            hand = lists.next[slot as usize];
-            lists.unlink(slot);
-            lists.at.remove(&lists.page[slot as usize]);
-            slot
-        } else {
-            u32::try_from(lists.at.len()).expect("few")
-        };
-        lists.page[slot as usize] = *page;
-        lists.at.insert(*page, slot);
+fn of_lru(requests: &[u32], entries: usize) -> f64 {
+    let hit = |lists: &mut Lists, slot| {
+        lists.unlink(slot);
         lists.push(slot);
-    }
-    percent(hits, requests.len())
+    };
+    of_lists(requests, entries, hit, |lists| lists.oldest)
+}
+
+fn of_sieve(requests: &[u32], entries: usize) -> f64 {
+    let mut hand = NONE;
+    let victim = |lists: &mut Lists| {
+        let mut slot = if hand == NONE { lists.oldest } else { hand };
+        while std::mem::take(&mut lists.visited[slot as usize]) {
+            slot = lists.next[slot as usize];
+            if slot == NONE {
+                slot = lists.oldest;
+            }
+        }
+        hand = lists.next[slot as usize];
+        slot
+    };
+    of_lists(requests, entries, |lists, slot| lists.visited[slot as usize] = true, victim)
 }
 
 fn compare(name: &str, requests: &[u32], entries: usize) {

@@ -6,7 +6,7 @@ use super::ghost::Ghost;
 use super::index::Index;
 use super::queue::{Link, Queue};
 use super::slots::{Number, SLOTS_MAX, Slot, Slots};
-use super::{ANSWER_SHARE, Hit, Life, Lookup, Miss, NotStored, Usage, is_shared};
+use super::{ANSWER_SHARE, Age, Hit, Life, Lookup, Miss, NotStored, Usage, is_shared};
 use crate::answer::Answer;
 use crate::key::Key;
 use crate::size;
@@ -85,8 +85,8 @@ impl Shard {
         let number = self.find(key).ok_or(Miss::Absent)?;
         let slot = self.slots.get_mut(number).ok_or(Miss::Absent)?;
         let age_ms = low(now_ms).wrapping_sub(slot.stored);
-        let ttl_ms = slot.ttl_ms.min(life.ttl_ms);
-        if age_ms >= ttl_ms {
+        let age = life.of(age_ms, slot.ttl_ms);
+        if age == Age::Over {
             if age_ms >= slot.ttl_ms {
                 self.leave(number, Leaves::Otherwise);
             }
@@ -97,9 +97,7 @@ impl Shard {
             return Err(Miss::Invalidated);
         }
         slot.link.set_asked(slot.link.asked() + 1);
-        let soft = u64::from(ttl_ms) * u64::from(life.soft_percent) / 100;
-        let is_due = (1..100).contains(&life.soft_percent) && u64::from(age_ms) >= soft;
-        let refresh = is_due && slot.link.refresh();
+        let refresh = age == Age::Soft && slot.link.refresh();
         let bytes = slot.bytes.as_ref().ok_or(Miss::Absent)?;
         Ok(Hit {
             answer: Answer::from_shared(Arc::clone(bytes)),
