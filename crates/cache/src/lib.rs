@@ -1,5 +1,6 @@
 //! The query cache.
 //!
+//! - [`Cache`]: all of it that the workers of a process share;
 //! - [`Key`]: what a reply is a function of, as 128 bits of a keyed hash;
 //! - [`Answer`]: a stored reply and the forms in which clients get it;
 //! - [`Store`]: answers by key within a budget of bytes, evicted by S3-FIFO;
@@ -15,6 +16,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 mod answer;
+mod cache;
 mod flights;
 mod key;
 mod near;
@@ -24,6 +26,7 @@ mod store;
 mod versions;
 
 pub use answer::{Answer, Form};
+pub use cache::{Cache, Captured};
 pub use flights::{Flights, Joined, Leader, Outcome, Waiter};
 pub use key::{Key, KeyBuilder, Keys};
 pub use near::Near;

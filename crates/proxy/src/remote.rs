@@ -127,6 +127,11 @@ impl Remote {
         self.shared.upstream.tls.reload()
     }
 
+    /// The query cache.
+    pub fn cache(&self) -> &Arc<cache::Cache> {
+        &self.shared.cache
+    }
+
     /// Logs what an admin did, if there is an audit log.
     pub fn audit(&self, record: impl FnOnce() -> Box<AuditRecord>) {
         if self.shared.snapshot().logs.audits() {

@@ -1,11 +1,12 @@
 //! What all workers share: the configuration, the pool, and a few counts that change when a client
 //! comes or goes, never per query.
 
-use std::hash::RandomState;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use cache::Cache;
 use config::{Config, Endpoint};
 use pool::{Pool, Quota, Share};
 use route::RuleError;
@@ -26,6 +27,14 @@ use crate::routing::routes::Routes;
 use crate::siblings::Siblings;
 use crate::snapshot::Snapshot;
 use crate::tls::{Tls, TlsChange};
+
+/// Memory of the query cache.
+const CACHE_BYTES: usize = 256 << 20;
+
+/// A part of the secret by which the cache's keys are hashed.
+fn secret(part: u64) -> u64 {
+    RandomState::new().hash_one(part)
+}
 
 /// Shared by all threads of one proxy.
 #[derive(Debug)]
@@ -54,6 +63,8 @@ pub(crate) struct Shared {
     pub(crate) addresses: Arc<Addresses>,
     /// How all workers hash what their sessions prepare.
     pub(crate) statement_hash: RandomState,
+    /// Answers that are given again.
+    pub(crate) cache: Arc<Cache>,
 }
 
 /// A configuration of which everything that can fail is done.
@@ -100,6 +111,7 @@ impl Shared {
             clients: Quota::new(config.variables.max_connections),
             addresses: Arc::default(),
             statement_hash: RandomState::new(),
+            cache: Arc::new(Cache::new([0, 1].map(secret), CACHE_BYTES)),
         })
     }
 

@@ -1,0 +1,132 @@
+//! The query cache of a process: what all workers share of it.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::flights::Flights;
+use crate::key::Keys;
+use crate::store::{Store, Usage};
+use crate::versions::Versions;
+
+/// The part of the budget that replies may take which are being copied: 1 in this.
+const CAPTURE_SHARE: usize = 20;
+
+/// The query cache of a process.
+#[derive(Debug)]
+pub struct Cache {
+    /// Makes the keys of answers.
+    pub keys: Keys,
+    /// The answers.
+    pub store: Store,
+    /// Equal queries that run once.
+    pub flights: Arc<Flights>,
+    /// When tables were changed.
+    pub versions: Arc<Versions>,
+    budget: AtomicUsize,
+    /// Bytes of replies that are being copied.
+    captured: AtomicUsize,
+    /// How often it was swept.
+    turn: AtomicUsize,
+}
+
+/// Bytes of a reply that is being copied. They count in the budget until this is dropped.
+#[derive(Debug)]
+pub struct Captured {
+    cache: Arc<Cache>,
+    bytes: usize,
+}
+
+impl Cache {
+    /// An empty cache for this many bytes. The secret is that of its keys.
+    #[must_use]
+    pub fn new(secret: [u64; 2], budget: usize) -> Self {
+        Self {
+            keys: Keys::new(secret),
+            store: Store::new(for_store(budget)),
+            flights: Arc::default(),
+            versions: Arc::default(),
+            budget: AtomicUsize::new(budget),
+            captured: AtomicUsize::new(0),
+            turn: AtomicUsize::new(0),
+        }
+    }
+
+    /// Has another budget from now on; what is too much leaves at once.
+    pub fn set_budget(&self, budget: usize) {
+        if self.budget.swap(budget, Relaxed) != budget {
+            self.store.set_budget(for_store(budget));
+        }
+    }
+
+    /// Bytes that it may take, everything counted.
+    #[must_use]
+    pub fn budget(&self) -> usize {
+        self.budget.load(Relaxed)
+    }
+
+    /// Begins to count the bytes of a reply that is being copied.
+    #[must_use]
+    pub fn capture(self: &Arc<Self>) -> Captured {
+        Captured { cache: Arc::clone(self), bytes: 0 }
+    }
+
+    /// Removes answers and marks whose time is over. To be called regularly, by one thread.
+    pub fn sweep(&self, now_ms: u64) {
+        self.flights.sweep(now_ms);
+        self.store.sweep(now_ms, self.turn.fetch_add(1, Relaxed));
+    }
+
+    /// What it holds and has done.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let usage = self.store.usage();
+        Usage { bytes: usage.bytes + self.captured.load(Relaxed) as u64, ..usage }
+    }
+}
+
+/// The part of a budget that stored answers get.
+const fn for_store(budget: usize) -> usize {
+    budget - budget / CAPTURE_SHARE
+}
+
+impl Captured {
+    /// There are so many bytes more. False if there is no room for them: then they do not count.
+    #[must_use]
+    pub fn grow(&mut self, bytes: usize) -> bool {
+        let limit = self.cache.budget() / CAPTURE_SHARE;
+        let before = self.cache.captured.fetch_add(bytes, Relaxed);
+        if before.saturating_add(bytes) > limit {
+            self.cache.captured.fetch_sub(bytes, Relaxed);
+            return false;
+        }
+        self.bytes += bytes;
+        true
+    }
+}
+
+impl Drop for Captured {
+    fn drop(&mut self) {
+        self.cache.captured.fetch_sub(self.bytes, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_on_their_way_have_a_part_of_the_budget() {
+        let cache = Arc::new(Cache::new([1, 2], 100_000));
+        let (mut one, mut other) = (cache.capture(), cache.capture());
+        assert!(one.grow(3000) && other.grow(2000));
+        assert!(!one.grow(1), "it is a twentieth of the budget");
+        assert_eq!(cache.usage().bytes - cache.store.usage().bytes, 5000);
+        drop(other);
+        assert!(one.grow(2000));
+        cache.set_budget(20_000);
+        assert!(!one.grow(0), "the budget has become smaller");
+        drop(one);
+        assert!(cache.capture().grow(1000));
+    }
+}
