@@ -93,7 +93,7 @@ mod tests {
     use crate::key::Keys;
     use crate::store::Store;
 
-    const LIFE: Life = Life { ttl_ms: 1000, soft_percent: 0 };
+    const LIFE: Life = Life { ttl_ms: 1000, soft_ttl_ms: 0 };
 
     fn key(number: u64) -> Key {
         Keys::new([1, 2]).builder().number(number).finish()
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(age(&mut near, 5, LIFE), Some(5));
         assert_eq!(age(&mut near, 1000, LIFE), None, "its time is over");
         assert_eq!(age(&mut near, 5, Life { ttl_ms: 5, ..LIFE }), None, "the rule's time is over");
-        let soft = Life { soft_percent: 50, ..LIFE };
+        let soft = Life { soft_ttl_ms: 500, ..LIFE };
         assert!(age(&mut near, 400, soft).is_some());
         assert_eq!(age(&mut near, 500, soft), None, "the store says which client refreshes it");
         assert!(near.get(key(1), 5, LIFE, |moment| moment > Moment(7)).is_none(), "a write has ended since");

@@ -31,9 +31,8 @@ const ANSWER_SHARE: usize = 4;
 pub struct Life {
     /// Milliseconds from storing on.
     pub ttl_ms: u32,
-    /// The part of it, in percent, after which one client refreshes the answer; 0 and 100: none
-    /// does.
-    pub soft_percent: u32,
+    /// The age in milliseconds from which one client refreshes the answer; 0: none does.
+    pub soft_ttl_ms: u32,
 }
 
 /// What an age means for an answer.
@@ -50,11 +49,9 @@ pub(crate) enum Age {
 impl Life {
     /// What this age in milliseconds means for an answer whose own time to live is `ttl_ms`.
     pub(crate) fn of(self, age_ms: u32, ttl_ms: u32) -> Age {
-        let ttl_ms = ttl_ms.min(self.ttl_ms);
-        let soft_ms = u64::from(ttl_ms) * u64::from(self.soft_percent) / 100;
-        if age_ms >= ttl_ms {
+        if age_ms >= ttl_ms.min(self.ttl_ms) {
             Age::Over
-        } else if (1..100).contains(&self.soft_percent) && u64::from(age_ms) >= soft_ms {
+        } else if self.soft_ttl_ms != 0 && age_ms >= self.soft_ttl_ms {
             Age::Soft
         } else {
             Age::Fresh

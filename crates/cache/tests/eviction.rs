@@ -49,7 +49,7 @@ fn of_store(requests: &[u32], entries: usize) -> (f64, usize) {
     (percent(hits, requests.len()), usize::try_from(store.usage().entries).expect("few"))
 }
 
-const LIFE: Life = Life { ttl_ms: 1_000_000, soft_percent: 0 };
+const LIFE: Life = Life { ttl_ms: 1_000_000, soft_ttl_ms: 0 };
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of requests")]
 fn percent(hits: usize, of: usize) -> f64 {

@@ -1,6 +1,7 @@
 //! The configuration as the rest of the program sees it: typed, complete, checked.
 
 mod admin;
+mod cache;
 mod cluster;
 mod credentials;
 mod firewall;
@@ -19,6 +20,7 @@ mod user_attributes;
 mod variables;
 
 pub use admin::AdminVariables;
+pub use cache::{CacheMode, CacheScope, CacheSettings};
 pub use cluster::{AuroraHostgroups, ClusterHostgroups, ServersDefaults, WritersRead};
 pub use credentials::{Credentials, InvalidCredentials};
 pub use firewall::{

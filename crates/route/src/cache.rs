@@ -52,6 +52,7 @@ impl Key {
 
 /// What is remembered.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "most are verdicts, and the entry is boxed")]
 pub(crate) enum Memory {
     /// The verdict, and nothing else matters.
     Decided(Verdict),

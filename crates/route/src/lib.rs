@@ -12,6 +12,7 @@
 #![allow(clippy::doc_markdown, reason = "ProxySQL, MySQL and MariaDB are names, not code")]
 
 mod cache;
+mod caching;
 mod chain;
 mod explain;
 mod fast;
@@ -31,6 +32,7 @@ mod split;
 mod verdict;
 mod verdicts;
 
+pub use caching::{CacheDefaults, CachePolicy};
 pub use explain::{Candidate, Explanation, MustSee, Situation, Step, explain};
 pub use firewall::{Asked, Firewall, Ruling};
 pub use hits::Hits;

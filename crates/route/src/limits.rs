@@ -1,5 +1,7 @@
 //! The limits of this crate, each with its unit and its reason.
 
+use std::time::Duration;
+
 /// Bytes of a text that PCRE searches from every position in turn. Longer ones take the slower ways
 /// of [`pattern`](crate::Engine): what is quadratic in the length is harmless up to here.
 pub const SHORT_TEXT_BYTES_MAX: usize = 1_024;
@@ -55,3 +57,10 @@ pub const SHAPES_MAX: usize = 4096;
 /// Sets of two statements of which a worker remembers the outline: of texts of a kilobyte, 2 MiB at
 /// most with their digests.
 pub const SEEN_SETS: usize = 512;
+
+/// Largest answer that is cached where neither a rule nor the user nor the hostgroup says another
+/// `max_answer`, in bytes.
+pub const CACHED_ANSWER_BYTES_MAX: usize = 4 << 20;
+
+/// How long equal queries wait for the answer of the first where no rule has `cache_timeout`.
+pub const CACHE_TIMEOUT: Duration = Duration::from_secs(10);

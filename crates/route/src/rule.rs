@@ -1,7 +1,7 @@
 //! One rule, compiled.
 
 use config::json::{self, Json};
-use config::{QueryRule, digest_number};
+use config::{CacheSettings, QueryRule, digest_number};
 
 use crate::pattern::{Engine, Exhausted, Haystack, Pattern, Template};
 use crate::query::{Caller, Statement};
@@ -117,8 +117,14 @@ impl Rule {
         };
         let client_addr = row.client_addr.as_deref().map(ClientAddr::new).transpose();
         let digest = row.digest.as_deref().map(digest).transpose();
-        let (weighted, extras) =
+        let Attributes { weighted, extras, cache } =
             attributes(&row.attributes).map_err(|message| error("attributes", message))?;
+        if row.cache_ttl.is_some() && cache.is_some_and(|cache| cache.ttl.is_some()) {
+            return Err(error(
+                "attributes",
+                "must not have `ttl_ms` in `cache` beside `cache_ttl`".to_owned(),
+            ));
+        }
         let bytes = |text: &Option<String>| text.as_deref().map(|text| text.as_bytes().into());
         Ok(Self {
             id: row.rule_id,
@@ -136,7 +142,7 @@ impl Rule {
             weighted,
             replace: replace.transpose().map_err(|message| error("replace_pattern", message))?,
             global,
-            outputs: Verdict::of_rule(row),
+            outputs: Verdict::of_rule(row, cache),
             apply: row.apply,
             extras,
         })
@@ -294,10 +300,18 @@ fn digest(source: &str) -> Result<u64, String> {
     digest_number(source).ok_or_else(|| format!("'{source}' is not a digest such as 0x1234567890ABCDEF"))
 }
 
-/// What the JSON of the column asks for. Unknown members mean nothing.
-fn attributes(text: &str) -> Result<(Option<Weighted>, Extras), String> {
+/// What the JSON of the column asks for.
+#[derive(Default)]
+struct Attributes {
+    weighted: Option<Weighted>,
+    extras: Extras,
+    cache: Option<CacheSettings>,
+}
+
+/// Reads the JSON of the column. Unknown members mean nothing.
+fn attributes(text: &str) -> Result<Attributes, String> {
     if text.trim().is_empty() {
-        return Ok(Default::default());
+        return Ok(Attributes::default());
     }
     let json = json::parse(text).ok_or("is not JSON")?;
     let limit = |name: &str| match json.get(name) {
@@ -312,7 +326,8 @@ fn attributes(text: &str) -> Result<(Option<Weighted>, Extras), String> {
         Some(value) => json::switch(value).ok_or("`compare` is neither true nor false")?,
     };
     let extras = Extras { compare, max_qps: limit("max_qps")?, max_concurrent: limit("max_concurrent")? };
-    Ok((json.get("flagOUTs").map(weighted).transpose()?.flatten(), extras))
+    let weighted = json.get("flagOUTs").map(weighted).transpose()?.flatten();
+    Ok(Attributes { weighted, extras, cache: CacheSettings::of(&json)? })
 }
 
 /// The states that `flagOUTs` chooses among; nothing if all weights are 0.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::QueryRule;
+use config::{CacheSettings, QueryRule};
 
 use sql::hint::{AccessMode, Hints, MAX_LAG_MS};
 
@@ -28,9 +28,13 @@ pub struct Verdict {
     pub ok: Option<Arc<str>>,
     /// How long the result is cached.
     pub cache_ttl: Option<Duration>,
+    /// The rule or hint that says so.
+    pub cache_source: Option<Source>,
+    /// What else it says about caching.
+    pub cache: Option<Arc<CacheSettings>>,
     /// Whether a result without rows is cached.
     pub cache_empty_result: Option<bool>,
-    /// Nothing; shown by `PROXYSQL INTERNAL SESSION`.
+    /// How long equal queries wait for the answer of the first.
     pub cache_timeout: Option<Duration>,
     /// Nothing; shown by `PROXYSQL INTERNAL SESSION`.
     pub reconnect: Option<bool>,
@@ -120,7 +124,8 @@ macro_rules! overwrite {
 
 impl Verdict {
     /// What a match of the rule in `row` says.
-    pub(crate) fn of_rule(row: &QueryRule) -> Self {
+    pub(crate) fn of_rule(row: &QueryRule, cache: Option<CacheSettings>) -> Self {
+        let cache_ttl = row.cache_ttl.or(cache.and_then(|cache| cache.ttl));
         let text = |text: &Option<String>| text.as_deref().map(Arc::from);
         Self {
             hostgroup: row.destination_hostgroup,
@@ -130,7 +135,9 @@ impl Verdict {
             mirror_hostgroup: row.mirror_hostgroup,
             error: text(&row.error_msg),
             ok: text(&row.ok_msg),
-            cache_ttl: row.cache_ttl,
+            cache_ttl,
+            cache_source: cache_ttl.map(|_| Source::Rule(row.rule_id)),
+            cache: cache.map(Arc::new),
             cache_empty_result: row.cache_empty_result,
             cache_timeout: row.cache_timeout,
             reconnect: row.reconnect,
@@ -153,9 +160,17 @@ impl Verdict {
 
     /// The same besides whether it is logged, which matters only when it is over.
     pub fn says_more_than_where_and_log(&self) -> bool {
-        let Self { ok, error, delay, timeout, retries, multiplex, cache_ttl, cache_empty_result, .. } = self;
-        let Self { cache_timeout, reconnect, sticky_conn, gtid_from_hostgroup, max_lag_ms, min_gtid, .. } =
-            self;
+        let Self { ok, error, delay, timeout, retries, multiplex, cache_ttl, cache, .. } = self;
+        let Self {
+            cache_empty_result,
+            cache_timeout,
+            reconnect,
+            sticky_conn,
+            gtid_from_hostgroup,
+            max_lag_ms,
+            min_gtid,
+            ..
+        } = self;
         self.next_query_flag_in.is_some()
             || self.mirror_flag_out.is_some()
             || self.mirror_hostgroup.is_some()
@@ -163,7 +178,10 @@ impl Verdict {
             || error.is_some()
             || (delay.is_some() || timeout.is_some() || retries.is_some())
             || (multiplex.is_some() || gtid_from_hostgroup.is_some())
-            || (cache_ttl.is_some() || cache_empty_result.is_some() || cache_timeout.is_some())
+            || (cache_ttl.is_some()
+                || cache.is_some()
+                || cache_empty_result.is_some()
+                || cache_timeout.is_some())
             || (reconnect.is_some() || sticky_conn.is_some())
             || (max_lag_ms.is_some() || min_gtid.is_some() || self.create_new_connection)
             || self.extras
@@ -172,8 +190,8 @@ impl Verdict {
     /// Lets a later rule say what it says.
     pub(crate) fn overwrite(&mut self, later: &Self) {
         overwrite!(self, later,
-            hostgroup source next_query_flag_in mirror_flag_out mirror_hostgroup error ok cache_ttl cache_empty_result
-            cache_timeout reconnect sticky_conn timeout retries delay multiplex gtid_from_hostgroup log);
+            hostgroup source next_query_flag_in mirror_flag_out mirror_hostgroup error ok cache_ttl cache_source cache
+            cache_empty_result cache_timeout reconnect sticky_conn timeout retries delay multiplex gtid_from_hostgroup log);
     }
 
     /// Lets the client's hints beat the rules, at the time `now_ms` since 1970.
@@ -184,6 +202,7 @@ impl Verdict {
             source: hints.hostgroup.map(|_| Source::Hint),
             mirror_hostgroup: hints.mirror,
             cache_ttl: ms(hints.cache_ttl),
+            cache_source: hints.cache_ttl.map(|_| Source::Hint),
             timeout: ms(hints.query_timeout),
             retries: hints.query_retries,
             delay: ms(hints.query_delay),
@@ -211,6 +230,7 @@ impl Verdict {
             ("error_msg", text(&self.error)),
             ("OK_msg", text(&self.ok)),
             ("cache_ttl", ms(self.cache_ttl)),
+            ("cache", self.cache.as_ref().map(ToString::to_string)),
             ("cache_empty_result", switch(self.cache_empty_result)),
             ("cache_timeout", ms(self.cache_timeout)),
             ("reconnect", switch(self.reconnect)),

@@ -33,13 +33,14 @@ const COLUMNS: [Column; 4] = [
             "max_backend_connections",
             "default-transaction_isolation",
             "spiffe_id",
+            "cache",
         ],
         unbuilt: &[],
     },
     Column {
         section: &MYSQL_QUERY_RULES,
         name: "attributes",
-        members: &["flagOUTs", "compare", "max_qps", "max_concurrent"],
+        members: &["flagOUTs", "compare", "max_qps", "max_concurrent", "cache"],
         unbuilt: &[],
     },
     Column {
@@ -52,6 +53,7 @@ const COLUMNS: [Column; 4] = [
             "monitor_slave_lag_when_null",
             "discover_replicas",
             "forget_replicas_after",
+            "cache",
         ],
         unbuilt: &["handle_warnings"],
     },

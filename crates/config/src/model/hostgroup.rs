@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use super::CacheSettings;
 use crate::json::{self, Json};
 use crate::nearest::suggestion;
 use crate::row::{FromScalar, from_row};
@@ -84,6 +85,9 @@ pub struct HostgroupSettings {
     pub discover_replicas: Option<bool>,
     /// Seconds after which such a replica is forgotten when its primary does not name it any more.
     pub forget_replicas_after: Option<u64>,
+    /// How answers of the hostgroup are cached where neither a rule nor the user says something
+    /// else.
+    pub cache: Option<CacheSettings>,
 }
 
 /// How a server of a hostgroup is chosen.
@@ -144,6 +148,7 @@ impl FromStr for HostgroupSettings {
         Ok(Self {
             discover_replicas,
             forget_replicas_after,
+            cache: CacheSettings::of(&json)?,
             handle_warnings: json.get("handle_warnings").and_then(json::switch),
             monitor_slave_lag_when_null: json.get("monitor_slave_lag_when_null").and_then(Json::as_u64),
             balance,

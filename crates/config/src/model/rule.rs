@@ -45,7 +45,7 @@ pub struct QueryRule {
     pub cache_ttl: Option<Duration>,
     /// Whether results without rows are cached.
     pub cache_empty_result: Option<bool>,
-    /// Nothing; ProxySQL shows it.
+    /// How long equal queries wait for the answer of the first.
     pub cache_timeout: Option<Duration>,
     /// Nothing; ProxySQL shows it.
     pub reconnect: Option<bool>,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::SpiffeId;
+use super::{CacheSettings, SpiffeId};
 use crate::json::{self, Json};
 use crate::password;
 
@@ -29,6 +29,8 @@ pub struct UserAttributes {
     pub isolation: Option<Isolation>,
     /// Whose certificate a client must show to log in (`spiffe_id`), besides the password.
     pub spiffe_id: Option<SpiffeId>,
+    /// How answers to the user's statements are cached where no rule says something else.
+    pub cache: Option<CacheSettings>,
 }
 
 /// An isolation level of transactions.
@@ -78,6 +80,7 @@ impl Default for UserAttributes {
             max_backend_connections: None,
             isolation: None,
             spiffe_id: None,
+            cache: None,
         }
     }
 }
@@ -101,6 +104,7 @@ impl FromStr for UserAttributes {
             max_backend_connections: limit(&json, "max_backend_connections")?,
             isolation: isolation(&json)?,
             spiffe_id: spiffe_id(&json)?,
+            cache: CacheSettings::of(&json)?,
         })
     }
 }
@@ -180,6 +184,7 @@ impl fmt::Debug for UserAttributes {
             .field("max_backend_connections", &self.max_backend_connections)
             .field("isolation", &self.isolation)
             .field("spiffe_id", &self.spiffe_id)
+            .field("cache", &self.cache)
             .finish()
     }
 }
@@ -263,7 +268,7 @@ mod tests {
         let attributes: UserAttributes = r#"{"additional_password": "736563726574"}"#.parse().unwrap();
         assert_eq!(
             format!("{attributes:?}"),
-            r#"UserAttributes { additional_password: "hidden", clear_password: false, hints: true, max_qps: None, max_concurrent: None, max_backend_connections: None, isolation: None, spiffe_id: None }"#
+            r#"UserAttributes { additional_password: "hidden", clear_password: false, hints: true, max_qps: None, max_concurrent: None, max_backend_connections: None, isolation: None, spiffe_id: None, cache: None }"#
         );
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use config::{Config, RowProblem, same_in_turns};
-use route::{Engine, Firewall, Injections, Options, Pairs, RuleError, Rules};
+use route::{CacheDefaults, Engine, Firewall, Injections, Options, Pairs, RuleError, Rules};
 
 /// One configuration, as far as it decides where statements go.
 #[derive(Debug)]
@@ -13,6 +13,9 @@ pub(crate) struct Routes {
     pub(crate) rules: Arc<Rules>,
     /// Writers and their readers.
     pub(crate) pairs: Pairs,
+    /// What users, hostgroups and variables say about caching.
+    #[allow(dead_code, reason = "asked where answers are looked up")]
+    pub(crate) cache: CacheDefaults,
     /// Whether plain reads go to readers where no rule decides.
     pub(crate) split_on: bool,
     /// How digests are made; nothing if they are switched off.
@@ -39,6 +42,7 @@ impl Routes {
         Ok(Self {
             rules,
             pairs: Pairs::new(config.pairs()),
+            cache: CacheDefaults::new(config),
             split_on: config.variables.read_write_split,
             digests: config.variables.query_digests.then(|| digests(config)),
             firewall: config.variables.firewall_whitelist_enabled.then(|| firewall(config, before)),

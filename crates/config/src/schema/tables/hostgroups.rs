@@ -157,7 +157,7 @@ const ATTRIBUTES: &[Field] = &[
          `monitor_slave_lag_when_null`, seconds, instead of the variable; `discover_replicas`, true or false, of a writer \
          hostgroup of `mysql_replication_hostgroups`: whether replicas are used that `mysql_servers` does not name; \
          `forget_replicas_after`, seconds (180 unless set) after which one of those is forgotten that its primary does not name any \
-         more; `handle_warnings` has no effect so far",
+         more; `cache`, an object as in `mysql_query_rules`, where neither a rule nor the user says something else; `handle_warnings` has no effect so far",
     )
     .built(),
     json("servers_defaults", "JSON for discovered servers: `weight`, `max_connections`, `use_ssl`").built(),

@@ -39,9 +39,9 @@ const RULE: &[Field] = &[
     int("flagOUT", 0, COUNT, "the state after a match").null().built(),
     text("replace_pattern", "", "what a match is replaced with; empty: it is taken out").null_or_empty().built(),
     int("destination_hostgroup", 0, COUNT, "where the statement goes").null().built(),
-    ms("cache_ttl", 1, (1, i64::MAX), "how long the result is cached").null(),
-    switch("cache_empty_result", false, "cache results without rows").null(),
-    ms("cache_timeout", 0, COUNT, "no effect in ProxySQL either").null(),
+    ms("cache_ttl", 1, (1, i64::MAX), "how long the result is cached").null().built(),
+    switch("cache_empty_result", false, "cache results without rows").null().built(),
+    ms("cache_timeout", 0, COUNT, "how long equal queries wait for the answer of the first; 10,000 unless set").null().built(),
     switch("reconnect", false, "no effect in ProxySQL either").null(),
     ms("timeout", 0, UNSIGNED, "a statement that takes longer is killed; 0 says nothing").null().sql_type("INT UNSIGNED").built(),
     int("retries", 0, (0, 1_000), "further attempts of a statement that changes nothing, after its server was lost; instead of `mysql-query_retries_on_failure`")
@@ -75,7 +75,8 @@ const RULE: &[Field] = &[
     json(
         "attributes",
         "JSON: `flagOUTs`; `compare`, with which the answer is compared with that of the mirrored copy; `max_qps` and \
-         `max_concurrent`, most statements in a second and at a time to which the rule points",
+         `max_concurrent`, most statements in a second and at a time to which the rule points; `cache`, an object: `mode` (`ttl` unless set, or `own`), `scope` (`user`, `proven` unless set, or `shared`), \
+         `soft_ttl_ms`, `max_answer` (bytes), `stale_if_error_ms`, and `ttl_ms` in place of the column `cache_ttl`, 0 for no caching",
     )
     .built(),
     text("comment", "", "free text").null().built(),

@@ -50,7 +50,7 @@ const USER: &[Field] = &[
         Kind::UserAttributes,
         Preset::Text(""),
         "JSON: `additional_password`, the hexadecimal digits of a second password that is as good, in clear text or of the \
-         kind that `password` has; `clear_password`, true if both passwords are clear texts although they may look like hashes; `hints`, false if hints in the comments of the user's statements must not count; `max_qps` and `max_concurrent`, most statements of the user in a second and at a time; `max_backend_connections`, most connections to servers as the user; `default-transaction_isolation`, the isolation level that its sessions begin with, such as `READ COMMITTED` (not with `fast_forward`); `spiffe_id`, the URI that a client's certificate must have, or `!` and a regular expression for the whole of it (`pointsman-tls_ca` says whose certificates count)",
+         kind that `password` has; `clear_password`, true if both passwords are clear texts although they may look like hashes; `hints`, false if hints in the comments of the user's statements must not count; `max_qps` and `max_concurrent`, most statements of the user in a second and at a time; `max_backend_connections`, most connections to servers as the user; `default-transaction_isolation`, the isolation level that its sessions begin with, such as `READ COMMITTED` (not with `fast_forward`); `spiffe_id`, the URI that a client's certificate must have, or `!` and a regular expression for the whole of it (`pointsman-tls_ca` says whose certificates count); `cache`, an object as in `mysql_query_rules`, where no rule says something else",
     )
     .secret()
     .built(),
