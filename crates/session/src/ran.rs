@@ -34,6 +34,8 @@ pub struct Sent {
     pub tables: bool,
     /// What it may do.
     pub effects: Effects,
+    /// Whether its text has several statements.
+    pub several: bool,
 }
 
 impl Sent {
@@ -45,7 +47,7 @@ impl Sent {
 
     const fn new(plan: StatementPlan) -> Self {
         let tables = plan.tables && !plan.effects.intersects(UNKNOWN);
-        Self { statement: plan.statement(), tables, effects: plan.effects }
+        Self { statement: plan.statement(), tables, effects: plan.effects, several: plan.several }
     }
 }
 
@@ -191,7 +193,7 @@ impl Ran {
     }
 
     /// Whether the last one was the only one.
-    pub const fn is_single(&self) -> bool {
+    const fn is_single(&self) -> bool {
         self.statements == 1
     }
 
@@ -245,7 +247,7 @@ mod tests {
     #[test]
     fn how_many_rows_there_were() {
         let of = |statement, effects, affected_rows, rows| {
-            let sent = Sent { statement: Some(statement), tables: false, effects };
+            let sent = Sent { statement: Some(statement), effects, ..Sent::default() };
             let mut ran = Ran { effects, sent, is_unanswered: true, ..Ran::default() };
             let end =
                 End::Ok { affected_rows, last_insert_id: 0, status: StatusFlags::AUTOCOMMIT, warnings: 0 };

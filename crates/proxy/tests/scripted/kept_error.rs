@@ -5,7 +5,7 @@ use testkit::client::CAPABILITIES;
 use super::pipeline::accept_with;
 use super::shared::{comes, config, two};
 use super::split::{Scene, scene};
-use super::support::{Client, Database, log_in, ms, pair_of_servers, play, run, secs, stage};
+use super::support::{Client, Database, log_in, messages, ms, pair_of_servers, play, run, secs, stage};
 
 const QUESTION: &str = "SHOW WARNINGS LIMIT 2";
 const FAILS: &str = "SELECT a FROM t WHERE a = 1 FOR UPDATE";
@@ -64,6 +64,34 @@ fn c06_an_error_outlives_its_connection() {
         comes(&mut one, &mut server, "SELECT @@error_count").await;
         run(&mut one, &mut server, "SELECT a FROM t").await;
         run(&mut one, &mut server, "SHOW WARNINGS").await;
+    });
+}
+
+/// It is over with each of several statements that were sent together.
+#[test]
+fn c06_an_error_is_over_with_statements_that_run_together() {
+    play(async || {
+        let (_stage, _servers, mut one, _two, mut server) = two().await;
+        fails(&mut one, &mut server).await;
+        tells_it(&mut server).await;
+        let texts = ["INSERT INTO t VALUES (2)", "INSERT INTO t VALUES (3)"];
+        let commands = texts.map(|text| messages(0, &[format!("\x03{text}").as_bytes()]));
+        one.send_bytes(&commands.concat()).await;
+        for text in texts {
+            server.expect_query(text).await;
+        }
+        for _ in texts {
+            server.packets().expect_seq(1);
+            server.ok_with(1, 0).await;
+        }
+        for _ in texts {
+            one.packets().expect_seq(1);
+            one.expect_ok().await;
+        }
+        one.send_query("SHOW WARNINGS").await;
+        server.expect_query("SELECT 1 FROM (SELECT 1) AS pointsman").await;
+        server.rows(&["1"], &[&[Some("1")]]).await;
+        comes(&mut one, &mut server, "SHOW WARNINGS").await;
     });
 }
 

@@ -212,22 +212,21 @@ impl SessionState {
             }
         }
         let has_nothing = self.pins.is_empty() && self.errors.is_none();
-        if has_nothing || !is_statement || !self.last.ran.is_single() || matches!(end, End::Err { .. }) {
+        let sent = self.last.ran.sent;
+        if has_nothing || !is_statement || sent.several || matches!(end, End::Err { .. }) {
             return;
         }
         if self.writes() {
             // What was waited for is older than this.
             self.pins.end_everywhere(Pin::Waited);
         }
-        let statement = self.last.ran.sent.statement;
-        let begins = statement.is_some_and(StatementKind::begins) || self.last.ran.sent.tables;
+        let begins = sent.statement.is_some_and(StatementKind::begins) || sent.tables;
         if begins {
             self.pins.note(Mark::End(Pin::NextTransaction, ISOLATION_LEVEL.into()), self.link.hostgroup);
         }
         let is_over = outcome.status().is_some_and(|status| !status.contains(StatusFlags::IN_TRANSACTION));
         // At MariaDB they outlive statements without tables.
-        let clears =
-            self.last.ran.sent.tables || clears && !self.last.ran.sent.effects.intersects(KEEPS_DIAGNOSTICS);
+        let clears = sent.tables || clears && !sent.effects.intersects(KEEPS_DIAGNOSTICS);
         let is_clear = clears && !has_warnings;
         if is_clear {
             self.errors = None;
@@ -235,7 +234,7 @@ impl SessionState {
         let ends = [
             (is_clear, Pin::Warnings),
             (is_over && self.ends_transaction(), Pin::NextTransaction),
-            (statement.is_some_and(StatementKind::is_select), Pin::FoundRows),
+            (sent.statement.is_some_and(StatementKind::is_select), Pin::FoundRows),
         ];
         for (_, pin) in ends.into_iter().filter(|(ends, _)| *ends) {
             self.pins.note(Mark::EndAll(pin), self.link.hostgroup);
