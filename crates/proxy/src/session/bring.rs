@@ -49,11 +49,11 @@ impl Session {
         // address of its bytes.
         let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();
         let is_mariadb = self.links.is_mariadb();
-        let is_of_no_use = is_told && (prepared.is_for_once(hostgroup) || self.links.is_away(&self.state))
-            || has_parts
-                && is_mariadb
-                && prepared.is_anothers(hostgroup)
-                && prepared.is_preparable_in(self.state.modes());
+        let can_be_prepared = prepared.is_preparable_in(self.state.modes());
+        let hears_of_others =
+            || self.links.is_away(&self.state) && (can_be_prepared || self.text_with_answers(id).is_some());
+        let is_of_no_use = is_told && (prepared.is_for_once(hostgroup) || hears_of_others())
+            || has_parts && is_mariadb && prepared.is_anothers(hostgroup) && can_be_prepared;
         if is_of_no_use {
             self.close_here(id).await?;
         }

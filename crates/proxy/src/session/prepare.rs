@@ -11,7 +11,7 @@ use super::decided::Decided;
 use super::execute::{ID, keeps_definitions};
 use super::state::prepared::{Came, Prepared};
 use super::stop::Stop;
-use crate::backend::{InternalQuery, Known, Reply};
+use crate::backend::{Known, Reply};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::broken;
@@ -69,7 +69,8 @@ impl Session {
             if self.adopts_for_good(id) {
                 continue;
             }
-            match self.prepare_again(id).await? {
+            // What it asks about is known there when it is executed: it stays on this connection.
+            match self.prepare_as(id, None).await? {
                 Err(NotPrepared::Lost(error)) => return Ok(Err(error)),
                 Err(NotPrepared::Refused(_)) => is_refused = true,
                 _ => {}
@@ -90,37 +91,42 @@ impl Session {
         is_plain && self.adopt(id, &Typed::default()).is_some()
     }
 
-    /// Prepares a statement at the backend in use; the number that it has there, or why it has
-    /// none.
+    /// Prepares a statement at the backend in use, to be executed next; the number that it has
+    /// there, or why it has none.
     pub(super) async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, NotPrepared>, Ending> {
+        let told = self.text_with_answers(id);
+        self.prepare_as(id, told).await
+    }
+
+    /// Prepares it with this text, which is good for one execution, or as it is.
+    async fn prepare_as(
+        &mut self,
+        id: u32,
+        told: Option<Vec<u8>>,
+    ) -> Result<Result<u32, NotPrepared>, Ending> {
         let modes = self.state.modes();
         let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
         if prepared.is_some_and(|one| one.what.text.is_some() && !one.is_preparable_in(modes)) {
             return Ok(Err(NotPrepared::Changed));
         }
-        let Some((command, is_told)) = self.preparation(id) else { return Ok(Err(NotPrepared::Cannot)) };
+        let Some(text) = told.as_deref().or_else(|| prepared?.what.text.as_deref()) else {
+            return Ok(Err(NotPrepared::Cannot));
+        };
+        let command = ([&[Kind::StmtPrepare as u8][..], text].concat(), Answer::Prepare);
         self.note_at_server(Kind::StmtPrepare);
         let mut replies = match self.internal_query(&[command]).await? {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(NotPrepared::Lost(error))),
         };
         let Some(reply) = replies.pop() else { return Ok(Err(NotPrepared::Cannot)) };
-        self.note_placed(id, reply, is_told).await
+        self.note_placed(id, reply, told.is_some()).await
     }
 
-    /// The command that prepares a statement at the backend in use, and whether that is good for
-    /// one execution: what it asks about is known here, for this once.
-    fn preparation(&self, id: u32) -> Option<(InternalQuery, bool)> {
-        let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id))?;
-        let text = prepared.what.text.as_deref()?;
-        let asks = prepared.what.plan.effects.intersects(Effects::READS_LAST);
-        let told = if asks && self.links.is_away(&self.state) {
-            with_numbers(text, self.links.unknown_here(&self.state))
-        } else {
-            None
-        };
-        let command = [&[Kind::StmtPrepare as u8][..], told.as_deref().unwrap_or(text)].concat();
-        Some(((command, Answer::Prepare), told.is_some()))
+    /// The text of a statement with what it asks about in it, if that is known here alone.
+    pub(super) fn text_with_answers(&self, id: u32) -> Option<Vec<u8>> {
+        let what = &self.state.prepared.as_ref().and_then(|all| all.get(id))?.what;
+        let asks = what.plan.effects.intersects(Effects::READS_LAST) && self.links.is_away(&self.state);
+        asks.then(|| with_numbers(what.text.as_deref()?, self.links.unknown_here(&self.state))).flatten()
     }
 
     /// The backend in use has answered when it was to prepare a statement; the number that it has

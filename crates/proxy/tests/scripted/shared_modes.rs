@@ -63,6 +63,27 @@ fn c16_a_statement_that_would_be_another_one_now_binds_until_it_is_closed() {
     }
 }
 
+/// One that asks about the statement before was prepared with the answer in its text, which was
+/// good for one execution: there was no statement for the next one.
+#[test]
+fn c16_a_statement_that_asks_about_the_one_before_is_prepared_as_it_is() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        run(&mut one, &mut server, "UPDATE t SET a = 1").await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT ROW_COUNT()").await;
+        one.send_query("SET NAMES latin1").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT ROW_COUNT()").await;
+        prepared(&mut server, 3, 0).await;
+        comes(&mut one, &mut server, "SET NAMES latin1").await;
+        for _ in 0..2 {
+            one.send_command(Kind::StmtExecute, &EXECUTE).await;
+            server.expect_command(Kind::StmtExecute, &[3, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+            server.ok().await;
+            one.expect_ok().await;
+        }
+    });
+}
+
 /// What is prepared under the modes of now is an ordinary statement.
 #[test]
 fn a_statement_that_is_prepared_under_other_modes_binds_nobody() {
