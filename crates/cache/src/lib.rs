@@ -7,7 +7,9 @@
 //! - [`Near`]: a worker's own first level, read without atomic writes;
 //! - [`Versions`]: when tables were changed, so that an answer older than a write is not served;
 //! - [`Flights`]: equal queries that run once;
-//! - [`Refusal`]: why a statement's answer is not cached.
+//! - [`Refusal`]: why a statement's answer is not cached;
+//! - [`NotStored`]: why a reply was not stored;
+//! - [`stats`]: counters by rule and digest.
 //!
 //! The crate is pure: it opens no sockets and knows neither clock nor random source. Times are
 //! milliseconds from any moment that stays the same, and come in as arguments.
@@ -20,8 +22,10 @@ mod cache;
 mod flights;
 mod key;
 mod near;
+mod not_stored;
 mod refusal;
 mod size;
+pub mod stats;
 mod store;
 mod versions;
 
@@ -30,6 +34,7 @@ pub use cache::{Cache, Captured};
 pub use flights::{Flights, Joined, Leader, Outcome, Waiter};
 pub use key::{Key, KeyBuilder, Keys};
 pub use near::Near;
+pub use not_stored::NotStored;
 pub use refusal::Refusal;
-pub use store::{Hit, Life, Lookup, Miss, NotStored, Store, Usage};
+pub use store::{Hit, Life, Lookup, Miss, Store, Usage};
 pub use versions::{Moment, Scope, Versions, Write};

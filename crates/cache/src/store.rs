@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::answer::Answer;
 use crate::key::Key;
+use crate::not_stored::NotStored;
 use crate::versions::Moment;
 use shard::Shard;
 
@@ -86,17 +87,13 @@ pub enum Miss {
     Invalidated,
 }
 
+impl Miss {
+    /// All reasons.
+    pub const ALL: [Self; 3] = [Self::Absent, Self::Expired, Self::Invalidated];
+}
+
 /// What a look into the store finds.
 pub type Lookup = Result<Hit, Miss>;
-
-/// Why an answer was not stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotStored {
-    /// It takes more than a shard gives to one answer.
-    TooLarge,
-    /// Slow clients keep so much alive that there is no room.
-    NoRoom,
-}
 
 /// What a store holds and has done. The counters only grow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

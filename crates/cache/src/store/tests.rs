@@ -200,6 +200,7 @@ proptest! {
                     Ok(()) => drop(model.insert(number, (len, now))),
                     Err(NotStored::TooLarge) => {}
                     Err(NotStored::NoRoom) => drop(model.remove(&number)),
+                    Err(other) => panic!("{other:?}"),
                 },
                 Step::Remove(number) => {
                     store.remove(key(number));

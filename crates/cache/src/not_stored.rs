@@ -1,0 +1,51 @@
+//! Why a reply was not stored.
+
+/// Why the reply to a query that was to be cached was not stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NotStored {
+    /// The server has answered with an error.
+    Error,
+    /// It has warnings.
+    Warnings,
+    /// It has no rows, and such replies are not to be stored.
+    Empty,
+    /// It is no single result: OK, several results, a request for a file.
+    NotRows,
+    /// It takes more than a shard gives to one answer, or more than `max_answer`.
+    TooLarge,
+    /// Slow clients keep so much alive that there is no room.
+    NoRoom,
+    /// One of its tables was written to meanwhile.
+    Written,
+    /// It did not come to its end.
+    Cut,
+}
+
+impl NotStored {
+    /// All reasons.
+    pub const ALL: [Self; 8] = [
+        Self::Error,
+        Self::Warnings,
+        Self::Empty,
+        Self::NotRows,
+        Self::TooLarge,
+        Self::NoRoom,
+        Self::Written,
+        Self::Cut,
+    ];
+
+    /// What operators read.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warnings => "warnings",
+            Self::Empty => "no rows",
+            Self::NotRows => "not a single result",
+            Self::TooLarge => "too large",
+            Self::NoRoom => "no room",
+            Self::Written => "written to meanwhile",
+            Self::Cut => "broken off",
+        }
+    }
+}
