@@ -69,6 +69,7 @@ impl Session {
             if self.adopts_for_good(id) {
                 continue;
             }
+            self.close_here(id).await?;
             // What it asks about is known there when it is executed: it stays on this connection.
             match self.prepare_as(id, None).await? {
                 Err(NotPrepared::Lost(error)) => return Ok(Err(error)),
@@ -226,6 +227,7 @@ impl Session {
         self.answered_at_server(&reply);
         if reply.error().is_some() {
             self.state.note_error();
+            self.state.note_failed(Some(&reply.bytes));
             if let Some(all) = &mut self.state.prepared {
                 all.forget_last();
             }

@@ -84,6 +84,34 @@ fn c16_a_statement_that_asks_about_the_one_before_is_prepared_as_it_is() {
     });
 }
 
+/// It may be there for the execution before.
+#[test]
+fn c16_a_statement_with_an_answer_in_its_text_is_prepared_anew_before_modes_change() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        run(&mut one, &mut server, "UPDATE t SET a = 1").await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT ROW_COUNT()").await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        server.expect_query("SELECT 1 FROM (SELECT 1) AS pointsman").await;
+        server.rows(&["1"], &[&[Some("1")]]).await;
+        let told = b"SELECT COALESCE(0, ROW_COUNT()) AS `ROW_COUNT()`";
+        server.expect_command(Kind::StmtPrepare, told).await;
+        prepared(&mut server, 3, 0).await;
+        server.expect_command(Kind::StmtExecute, &[3, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.ok().await;
+        one.expect_ok().await;
+        one.send_query("SET NAMES latin1").await;
+        server.expect_command(Kind::StmtClose, &3_u32.to_le_bytes()).await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT ROW_COUNT()").await;
+        prepared(&mut server, 4, 0).await;
+        comes(&mut one, &mut server, "SET NAMES latin1").await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        server.expect_command(Kind::StmtExecute, &[4, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
+}
+
 /// What is prepared under the modes of now is an ordinary statement.
 #[test]
 fn a_statement_that_is_prepared_under_other_modes_binds_nobody() {

@@ -215,11 +215,12 @@ impl Registry {
         !self.awaiting.is_empty() || self.sites.is_bound_to(hostgroup, modes)
     }
 
-    /// Those that live at this hostgroup and are not there, because their connection was lent, but
-    /// could be while texts mean what they do in `modes`.
+    /// Those that live at this hostgroup and are not there, because their connection was lent, or
+    /// only for the execution before, but could be while texts mean what they do in `modes`.
     pub(in crate::session) fn missing_at(&self, hostgroup: u32, modes: u64) -> impl Iterator<Item = u32> {
         let is_missing = move |(_, one): &(&u32, &Prepared)| {
-            one.home == hostgroup && one.is_preparable_in(modes) && one.id_at(hostgroup).is_none()
+            let is_there = one.id_at(hostgroup).is_some() && !one.is_for_once(hostgroup);
+            one.home == hostgroup && one.is_preparable_in(modes) && !is_there
         };
         self.by_id.iter().filter(is_missing).map(|(id, _)| *id)
     }
