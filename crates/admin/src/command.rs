@@ -4,6 +4,7 @@
 //! statement counts: what has one word too many is no command.
 
 mod explain;
+mod flush;
 mod moves;
 mod orders;
 mod others;
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     SaveConfig(String),
     /// `PROXYSQL ...`.
     Proxysql(Proxysql),
+    /// `FLUSH CACHE ...`, or what is wrong with it.
+    FlushCache(Result<cache::Flush, &'static str>),
     /// `SET <name> = <value>`.
     Set {
         /// The variable, with its prefix.
@@ -98,6 +101,7 @@ impl Command {
             | Self::ShowConfig
             | Self::SaveConfig(_)
             | Self::Proxysql(_)
+            | Self::FlushCache(_)
             | Self::Set { .. }
             | Self::BadSet
             | Self::Kill(_)
@@ -121,6 +125,7 @@ impl Command {
         let parsers = [
             moves::parse,
             orders::parse,
+            flush::parse,
             pointsman::parse,
             explain::parse,
             others::parse_fixed,
@@ -154,7 +159,8 @@ mod tests {
     }
 
     /// One statement of every kind of command.
-    const COMMANDS: [&str; 22] = [
+    const COMMANDS: [&str; 23] = [
+        "FLUSH CACHE RULE 1",
         "LOAD MYSQL USERS TO RUNTIME",
         "SAVE MYSQL USERS TO DISK",
         "LOAD MYSQL USER x TO RUNTIME",

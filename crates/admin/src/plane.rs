@@ -96,6 +96,14 @@ pub trait DataPlane: Send + Sync + 'static {
     /// Errors that servers answered; `reset` forgets them.
     fn errors(&self, reset: bool) -> Vec<ErrorStats>;
 
+    /// What the query cache has done, by rule and digest; `reset` takes the rows away.
+    fn cache(&self, _reset: bool) -> cache::stats::Stats {
+        cache::stats::Stats::default()
+    }
+
+    /// Has these answers of the query cache served no more.
+    fn flush_cache(&self, _flush: &cache::Flush) {}
+
     /// Statements that looked like injected SQL, by fingerprint.
     fn injections(&self) -> Vec<InjectionStats> {
         Vec::new()

@@ -6,6 +6,8 @@
 //! - [`Store`]: answers by key within a budget of bytes, evicted by S3-FIFO;
 //! - [`Near`]: a worker's own first level, read without atomic writes;
 //! - [`Versions`]: when tables were changed, so that an answer older than a write is not served;
+//! - [`Name`]: what answers are invalidated by;
+//! - [`Flush`]: what operators flush;
 //! - [`Flights`]: equal queries that run once;
 //! - [`Refusal`]: why a statement's answer is not cached;
 //! - [`NotStored`]: why a reply was not stored;
@@ -20,7 +22,9 @@
 mod answer;
 mod cache;
 mod flights;
+mod flush;
 mod key;
+mod name;
 mod near;
 mod not_stored;
 mod refusal;
@@ -32,7 +36,9 @@ mod versions;
 pub use answer::{Answer, Form};
 pub use cache::{Cache, Captured};
 pub use flights::{Flights, Joined, Leader, Outcome, Waiter};
+pub use flush::Flush;
 pub use key::{Key, KeyBuilder, Keys};
+pub use name::Name;
 pub use near::Near;
 pub use not_stored::NotStored;
 pub use refusal::Refusal;

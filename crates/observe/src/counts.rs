@@ -154,6 +154,8 @@ pub struct Counts {
     pub digests: Digests,
     /// Errors of servers.
     pub errors: RefCell<Errors>,
+    /// What the query cache does.
+    pub cache: RefCell<cache::stats::Stats>,
     /// What looks like injected SQL.
     pub fingerprints: Fingerprints,
     /// Mirrored statements.
@@ -181,6 +183,7 @@ impl Counts {
             commands: Commands::default(),
             digests: Digests::new(seed),
             errors: RefCell::default(),
+            cache: RefCell::default(),
             fingerprints: Fingerprints::default(),
             copies: Copies::default(),
             clients: Rc::default(),

@@ -166,6 +166,14 @@ impl DataPlane for Plane {
         self.remote.errors(reset)
     }
 
+    fn cache(&self, reset: bool) -> cache::stats::Stats {
+        self.remote.cache_stats(reset)
+    }
+
+    fn flush_cache(&self, flush: &cache::Flush) {
+        self.remote.cache().flush(flush);
+    }
+
     fn injections(&self) -> Vec<InjectionStats> {
         self.remote.injections()
     }

@@ -295,6 +295,18 @@ impl Remote {
         report::errors(&self.shared.upstream.pool, self.ask(move |worker| worker.errors(reset)))
     }
 
+    /// What the query cache has done, by rule and digest; with `reset` the rows are taken away.
+    pub fn cache_stats(&self, reset: bool) -> cache::stats::Stats {
+        let workers = self.ask(move |worker| {
+            let mut stats = worker.counts.cache.borrow_mut();
+            if reset { stats.take() } else { stats.clone() }
+        });
+        workers.iter().fold(cache::stats::Stats::default(), |mut sum, stats| {
+            sum.add(stats);
+            sum
+        })
+    }
+
     /// Statements that looked like injected SQL, by fingerprint.
     pub fn injections(&self) -> Vec<InjectionStats> {
         fingerprints::sum(self.ask(|worker| worker.counts.fingerprints.list()))

@@ -28,8 +28,10 @@ use crate::siblings::Siblings;
 use crate::snapshot::Snapshot;
 use crate::tls::{Tls, TlsChange};
 
-/// Memory of the query cache.
-const CACHE_BYTES: usize = 256 << 20;
+/// Bytes that the query cache may take.
+fn cache_bytes(config: &Config) -> usize {
+    usize::try_from(u64::from(config.variables.query_cache_size_mb) << 20).unwrap_or(usize::MAX)
+}
 
 /// A part of the secret by which the cache's keys are hashed.
 fn secret(part: u64) -> u64 {
@@ -111,7 +113,7 @@ impl Shared {
             clients: Quota::new(config.variables.max_connections),
             addresses: Arc::default(),
             statement_hash: RandomState::new(),
-            cache: Arc::new(Cache::new([0, 1].map(secret), CACHE_BYTES)),
+            cache: Arc::new(Cache::new([0, 1].map(secret), cache_bytes(config))),
         })
     }
 
@@ -144,6 +146,7 @@ impl Shared {
         if let Some(tls) = tls {
             self.upstream.tls.change(tls);
         }
+        self.cache.set_budget(cache_bytes(snapshot.config()));
         // Not while the monitor changes the pool by what held before.
         let alone = self.watching.alone();
         let before = self.snapshot();
@@ -218,6 +221,7 @@ impl Shared {
             monitors: self.watching.is_running().into(),
             names: self.upstream.names.counts(),
             statements,
+            cache: self.cache.usage(),
         };
         report::globals(workers, &globals)
     }

@@ -27,7 +27,8 @@ const DIGESTS: [&str; 4] = [
 ];
 
 /// Commands that are always the same.
-const FIXED: [(&str, Command); 4] = [
+const FIXED: [(&str, Command); 5] = [
+    ("FLUSH CACHE", Command::FlushCache(Ok(cache::Flush::All))),
     ("SAVE MYSQL DIGEST TO DISK", Command::SaveDigests),
     ("SELECT CONFIG FILE", Command::ShowConfig),
     ("SELECT GLOBAL_CHECKSUM()", Command::GlobalChecksum),

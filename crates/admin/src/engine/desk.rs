@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cache::Flush;
 use tokio::sync::{oneshot, watch};
 
 use crate::answer::{AdminError, Answer};
@@ -158,6 +159,8 @@ impl Desk {
             },
             Command::SaveConfig(path) => self.store.save_config_to(Path::new(&path)),
             Command::Proxysql(order) => self.order(order),
+            Command::FlushCache(Ok(flush)) => self.flush_cache(&flush),
+            Command::FlushCache(Err(error)) => AdminError::new(error).into(),
             Command::Set { name, value } => self.store.set_variable(&name, &value, who.rights),
             Command::BadSet => AdminError::new("SET takes one variable at a time").into(),
             Command::Kill(id) => self.kill(&id),
@@ -249,8 +252,7 @@ impl Desk {
             Proxysql::Kill => self.end(Order::Shutdown { slow: false }),
             Proxysql::ShutdownSlow => self.end(Order::Shutdown { slow: true }),
             Proxysql::FlushLogs => self.carry_out(Order::FlushLogs),
-            // No results are cached.
-            Proxysql::FlushQueryCache => Answer::done(),
+            Proxysql::FlushQueryCache => self.flush_cache(&Flush::All),
             Proxysql::FlushClientHosts => self.carry_out(Order::FlushClientHosts),
             Proxysql::FlushConfigdb => self.store.reopen_disk(),
             Proxysql::Readonly | Proxysql::Readwrite => self.set_read_only(order == Proxysql::Readonly),
@@ -261,6 +263,11 @@ impl Desk {
             Proxysql::Coredump => refused("core files are made with gcore, not by the process itself"),
             Proxysql::Memprofile => refused("the memory profiler is not part of this program"),
         }
+    }
+
+    fn flush_cache(&self, flush: &Flush) -> Answer {
+        self.plane.flush_cache(flush);
+        Answer::done()
     }
 
     fn carry_out(&self, order: Order) -> Answer {

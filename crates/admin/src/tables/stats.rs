@@ -142,6 +142,29 @@ const STATS_POINTSMAN_SQLI_FINGERPRINTS: Table = Table::new(
     &["PRIMARY KEY (fingerprint)"],
 );
 
+const STATS_POINTSMAN_CACHE: Table = Table::new(
+    "stats_pointsman_cache",
+    &[
+        "rule_id INT",
+        "digest VARCHAR",
+        "hits INT NOT NULL",
+        "first_level_hits INT NOT NULL",
+        "misses INT NOT NULL",
+        "misses_absent INT NOT NULL",
+        "misses_expired INT NOT NULL",
+        "misses_invalidated INT NOT NULL",
+        "waited INT NOT NULL",
+        "stored INT NOT NULL",
+        "not_stored VARCHAR NOT NULL",
+        "refused VARCHAR NOT NULL",
+        "bytes_in INT NOT NULL",
+        "bytes_out INT NOT NULL",
+        "average_age_ms INT NOT NULL",
+        "server_us_saved INT NOT NULL",
+    ],
+    &[],
+);
+
 const STATS_MYSQL_ERRORS: Table = Table::new(
     "stats_mysql_errors",
     &[
@@ -357,5 +380,6 @@ pub(super) const WITH_RESET: &[&Table] = &[
     &STATS_MYSQL_QUERY_DIGEST,
     &STATS_MYSQL_ERRORS,
     &STATS_MYSQL_CLIENT_HOST_CACHE,
+    &STATS_POINTSMAN_CACHE,
     &STATS_PROXYSQL_MESSAGE_METRICS,
 ];

@@ -177,6 +177,18 @@ impl DataPlane for FakePlane {
         vec![CommandCounts { command: "SELECT", total_us: 500, count: 78, buckets }]
     }
 
+    fn cache(&self, _: bool) -> cache::stats::Stats {
+        let mut stats = cache::stats::Stats::default();
+        let key = cache::stats::RowKey { rule: Some(10), digest: Some(0xABC) };
+        stats.missed(key, cache::Miss::Absent);
+        stats.stored(key, 200, 900);
+        stats.hit(key, cache::stats::Served { is_near: true, age_ms: 40, bytes: 200 });
+        stats.not_stored(key, cache::NotStored::TooLarge);
+        let key = cache::stats::RowKey { digest: Some(0xABD), ..key };
+        stats.refused(key, cache::Refusal::Volatile);
+        stats
+    }
+
     fn errors(&self, reset: bool) -> Vec<ErrorStats> {
         self.reset(reset);
         vec![ErrorStats {

@@ -28,6 +28,8 @@ pub struct Report {
     /// Sessions in a transaction.
     pub transactions: u64,
     digests: digests::Size,
+    /// What the query cache has done.
+    cache: cache::stats::Row,
     /// How often an expression of a rule took more steps than it may, since rules were loaded.
     pub given_up: u64,
 }
@@ -83,6 +85,8 @@ pub struct Globals {
     pub names: NameCounts,
     /// Prepared statements.
     pub statements: StatementSums,
+    /// The query cache.
+    pub cache: cache::Usage,
 }
 
 /// Sums over all prepared statements.
@@ -228,17 +232,18 @@ const ROWS: &[(&str, Source)] = &[
     ("Stmt_Server_Active_Unique", From(|_, globals| globals.statements.of_servers)),
     ("Stmt_Max_Stmt_id", From(|_, globals| globals.statements.largest_id)),
     ("Stmt_Cached", From(|_, globals| globals.statements.all)),
-    ("Query_Cache_Memory_bytes", Absent),
-    ("Query_Cache_count_GET", Absent),
-    ("Query_Cache_count_GET_OK", Absent),
-    ("Query_Cache_count_SET", Absent),
-    ("Query_Cache_bytes_IN", Absent),
-    ("Query_Cache_bytes_OUT", Absent),
-    ("Query_Cache_Purged", Absent),
-    ("Query_Cache_Entries", Absent),
+    ("Query_Cache_Memory_bytes", From(|_, globals| globals.cache.bytes)),
+    ("Query_Cache_count_GET", From(|report, _| report.cache.lookups())),
+    ("Query_Cache_count_GET_OK", From(|report, _| report.cache.hits)),
+    ("Query_Cache_count_SET", From(|report, _| report.cache.stored)),
+    ("Query_Cache_bytes_IN", From(|report, _| report.cache.bytes_in)),
+    ("Query_Cache_bytes_OUT", From(|report, _| report.cache.bytes_out)),
+    ("Query_Cache_Purged", From(|_, globals| globals.cache.purged)),
+    ("Query_Cache_Entries", From(|_, globals| globals.cache.entries)),
     ("new_req_conns_count", Absent),
     ("mysql_listener_paused", From(|_, globals| globals.paused.into())),
     // From here on what ProxySQL does not have.
+    ("Query_Cache_count_GET_miss", From(|report, _| report.cache.misses())),
     ("Query_log_written", From(|_, globals| globals.logs.written)),
     ("Query_log_failed", From(|_, globals| globals.logs.failed)),
     ("Query_log_dropped", From(|_, globals| globals.logs.dropped)),
@@ -272,6 +277,7 @@ impl Report {
             busy,
             transactions,
             digests: counts.digests.size(),
+            cache: counts.cache.borrow().totals(),
             copies: [counts.copies.running.get().into(), counts.copies.waiting.get().into()],
             given_up: 0,
         }
@@ -293,6 +299,7 @@ impl Report {
         self.busy += other.busy;
         self.transactions += other.transactions;
         self.given_up += other.given_up;
+        self.cache.add(&other.cache);
         self.digests = digests::report::size([self.digests, other.digests]);
         self
     }

@@ -18,7 +18,7 @@ pub(super) enum Kind {
 /// `stats_mysql_global`. Those of one metric stand together.
 pub(super) type Metric = (&'static str, Kind, Option<(&'static str, &'static str)>, &'static str);
 
-pub(super) const GLOBALS: [Metric; 103] = [
+pub(super) const GLOBALS: [Metric; 105] = [
     ("uptime_seconds_total", Counter, None, "ProxySQL_Uptime"),
     ("mysql_listener_paused", Gauge, None, "mysql_listener_paused"),
     ("connpool_memory_bytes", Gauge, None, "ConnPool_memory_bytes"),
@@ -171,6 +171,8 @@ pub(super) const GLOBALS: [Metric; 103] = [
     ("mysql_monitor_dns_cache_queried", Counter, None, "MySQL_Monitor_dns_cache_queried"),
     ("mysql_monitor_dns_cache_lookup_success", Counter, None, "MySQL_Monitor_dns_cache_lookup_success"),
     ("mysql_monitor_dns_cache_record_updated", Counter, None, "MySQL_Monitor_dns_cache_record_updated"),
+    ("query_cache_count_get_total", Counter, Some(("status", "ok")), "Query_Cache_count_GET_OK"),
+    ("query_cache_count_get_total", Counter, Some(("status", "err")), "Query_Cache_count_GET_miss"),
     ("query_cache_count_set_total", Counter, None, "Query_Cache_count_SET"),
     ("query_cache_bytes_total", Counter, Some(("op", "written")), "Query_Cache_bytes_IN"),
     ("query_cache_bytes_total", Counter, Some(("op", "read")), "Query_Cache_bytes_OUT"),
@@ -270,11 +272,9 @@ pub(super) type Absent = (&'static str, Kind, &'static [(&'static str, &'static 
 
 /// Metrics without a row, of what there is nothing of here, at 0: dashboards and alerts of ProxySQL
 /// name them.
-pub(super) const ABSENT: [Absent; 4] = [
+pub(super) const ABSENT: [Absent; 2] = [
     ("myhgm_myconnpool_get_ping_total", Counter, &[]),
     ("myhgm_auto_increment_multiplex_total", Counter, &[]),
-    ("query_cache_count_get_total", Counter, &[("status", "ok")]),
-    ("query_cache_count_get_total", Counter, &[("status", "err")]),
 ];
 
 /// A value that each server has: metric without `proxysql_`, kind, label and value (or none), and

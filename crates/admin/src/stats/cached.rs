@@ -1,0 +1,38 @@
+//! Rows of `stats_pointsman_cache`.
+
+use cache::Miss;
+use cache::stats::RowKey;
+use rusqlite::types::Value;
+
+use super::tables::{Row, number, text};
+use crate::plane::DataPlane;
+
+/// A row for each rule and digest, those with the most hits first.
+pub(super) fn rows(plane: &dyn DataPlane, reset: bool) -> Vec<Row> {
+    let stats = plane.cache(reset);
+    let mut rows: Vec<_> = stats.rows().collect();
+    rows.sort_by_key(|(key, row)| (std::cmp::Reverse(row.hits), *key));
+    rows.into_iter().map(|(key, row)| counted(key.unwrap_or_default(), row)).collect()
+}
+
+fn counted(key: RowKey, row: &cache::stats::Row) -> Row {
+    let RowKey { rule, digest } = key;
+    vec![
+        rule.map_or(Value::Null, Value::Integer),
+        digest.map_or(Value::Null, |digest| text(format!("0x{digest:016X}"))),
+        number(row.hits),
+        number(row.near_hits),
+        number(row.misses()),
+        number(row.missed(Miss::Absent)),
+        number(row.missed(Miss::Expired)),
+        number(row.missed(Miss::Invalidated)),
+        number(row.waited),
+        number(row.stored),
+        text(row.not_stored_text()),
+        text(row.refused_text()),
+        number(row.bytes_in),
+        number(row.bytes_out),
+        number(row.age_ms.checked_div(row.hits).unwrap_or_default()),
+        number(row.saved_us()),
+    ]
+}
