@@ -261,6 +261,13 @@ impl<E> Pool<E> {
             && !choice::ready(&members.servers, &members.policy, None, now).is_empty()
     }
 
+    /// Whether a session could get more than one server of `hostgroup` at `now`. Changes nothing.
+    pub fn has_choice(&self, hostgroup: u32, now: Duration) -> bool {
+        let Some(group) = self.hostgroup(hostgroup) else { return false };
+        let members = group.members();
+        choice::ready(&members.servers, &members.policy, None, now).len() > 1
+    }
+
     /// Idle connections to servers of `hostgroup`, of all threads.
     pub fn resting(&self, hostgroup: u32) -> u32 {
         let group = self.hostgroup(hostgroup);

@@ -144,6 +144,10 @@ pub(crate) const PREPARED_BYTES_OF_ALL_MAX: usize = 256 << 20;
 /// often as MySQL itself tries.
 pub(crate) const RENEWALS_MAX: u8 = 3;
 
+/// Of so many returns of a worker's sessions to their idle connections one chooses a server anew. A
+/// prime number: sessions that take turns are not always the same ones then.
+pub(crate) const RETURNS_MAX: u8 = 61;
+
 /// The longest command that goes out together with those of other sessions, header and all.
 pub(crate) const TRAVELS_BYTES_MAX: usize = 4 * 1024;
 

@@ -34,7 +34,7 @@ use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
 use crate::descriptors::Purpose;
 use crate::holders::{Asked, Sessions};
-use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, SESSIONS_LOOK, SWEEP_INTERVAL};
+use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, RETURNS_MAX, SESSIONS_LOOK, SWEEP_INTERVAL};
 use crate::log_limit::Logged;
 use crate::mirror::Mirrors;
 use crate::random::Dice;
@@ -69,6 +69,8 @@ pub(crate) struct Worker {
     /// For commands that run.
     pub(crate) flights: Flights,
     pub(crate) dice: Rc<Dice>,
+    /// Returns of sessions to their idle connections, up to [`RETURNS_MAX`].
+    returns: Cell<u8>,
     /// Which statements the query log and the slow log get.
     pub(crate) samplers: [Sampler; 2],
     /// Bounds what is logged of things that may happen often.
@@ -157,6 +159,7 @@ impl Worker {
                 shown: Shown::default(),
                 flights: Flights::default(),
                 dice: Rc::clone(&upstream.dice),
+                returns: Cell::new(0),
                 samplers: Default::default(),
                 logged: Logged::default(),
                 rate_to_client: Cell::default(),
@@ -252,6 +255,15 @@ impl Worker {
     /// Errors that servers answered here; with `reset` they are forgotten.
     pub(crate) fn errors(&self, reset: bool) -> Vec<ErrorRow> {
         self.counts.errors.borrow_mut().list(reset).into_iter().map(error_row).collect()
+    }
+
+    /// Whether the session that is about to return to its idle connection is the one of many that
+    /// chooses a server anew.
+    #[inline]
+    pub(crate) fn is_time_to_choose(&self) -> bool {
+        let returns = (self.returns.get() + 1) % RETURNS_MAX;
+        self.returns.set(returns);
+        returns == 0
     }
 
     /// The time, up to a second old.

@@ -66,12 +66,24 @@ impl Session {
             return;
         }
         let hostgroup = self.state.link.hostgroup;
+        if self.worker.is_time_to_choose() && self.chooses_anew(hostgroup) {
+            return;
+        }
         if let Some((link, is_there)) = self.links.take_back(&self.worker.upstream, hostgroup) {
             self.state.link = link;
             if !is_there {
                 self.was_lent(hostgroup);
             }
         }
+    }
+
+    /// Leaves the idle connection to this hostgroup to others, so that a server is chosen again:
+    /// otherwise a session that is never disturbed would stay at one server for days, whatever the
+    /// weights say meanwhile.
+    #[cold]
+    fn chooses_anew(&mut self, hostgroup: u32) -> bool {
+        let shared = &self.worker.shared;
+        shared.upstream.pool.has_choice(hostgroup, shared.uptime()) && self.makes_way_for_new(hostgroup)
     }
 
     /// Parts with the connection in use, to which nothing binds the session: others get it, if it

@@ -10,7 +10,8 @@ use testkit::script::ScriptedServer;
 use tokio::time::{Instant, sleep};
 
 use super::acquire::{no_server, retrying};
-use super::support::{CAPACITY, first_query, log_in, ms, play, run, stage, stage_with};
+use super::shared::comes;
+use super::support::{CAPACITY, first_query, lets_in, log_in, ms, play, run, stage, stage_with};
 
 /// Servers of hostgroup 0 that are chosen like this.
 fn balanced(balance: Balance, servers: &[&str]) -> Config {
@@ -72,6 +73,49 @@ fn errors_about_users_do_not_count_against_the_server() {
             client.expect_err(code).await;
         }
         assert_eq!((stage.servers(false)[0].status, stage.servers(false)[0].failed), ("ONLINE", 7));
+    });
+}
+
+/// A session whose connection no other session takes would stay at the server that it was given first, for days.
+#[test]
+fn sessions_are_spread_anew_from_time_to_time() {
+    play(async || {
+        let mut config = balanced(Balance::RoundRobin, &["a", "b"]);
+        config.variables.multiplexing = true;
+        let (stage, mut servers) = stage(config);
+        let mut client = log_in(&stage).await;
+        client.send_query("SELECT 1").await;
+        let (first, end) = servers.dialled().await;
+        let mut server = lets_in(end).await;
+        comes(&mut client, &mut server, "SELECT 1").await;
+        let mut stayed = 0;
+        let (second, end) = loop {
+            client.send_query("SELECT 2").await;
+            tokio::select! {
+                biased;
+                dialled = servers.dialled() => break dialled,
+                command = server.read_command() => assert_eq!(command, b"\x03SELECT 2"),
+            }
+            server.ok().await;
+            client.packets().expect_seq(1);
+            client.expect_ok().await;
+            stayed += 1;
+        };
+        assert_ne!(first, second);
+        assert!((30..120).contains(&stayed), "it left after {stayed} statements");
+        let mut other = lets_in(end).await;
+        comes(&mut client, &mut other, "SELECT 2").await;
+        // It returns to the first one without a login.
+        for _ in 0..=stayed {
+            client.send_query("SELECT 3").await;
+            let server = tokio::select! {
+                command = server.read_command() => { assert_eq!(command, b"\x03SELECT 3"); &mut server }
+                command = other.read_command() => { assert_eq!(command, b"\x03SELECT 3"); &mut other }
+            };
+            server.ok().await;
+            client.packets().expect_seq(1);
+            client.expect_ok().await;
+        }
     });
 }
 
