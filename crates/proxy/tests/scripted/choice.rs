@@ -76,7 +76,8 @@ fn errors_about_users_do_not_count_against_the_server() {
     });
 }
 
-/// A session whose connection no other session takes would stay at the server that it was given first, for days.
+/// A session whose connection no other session takes would stay for days at the server that it was
+/// given first.
 #[test]
 fn sessions_are_spread_anew_from_time_to_time() {
     play(async || {
