@@ -12,7 +12,7 @@ CARGO_LLVM_COV_VERSION = 0.9.1
 CARGO_MUTANTS_VERSION = 27.1.0
 CARGO_FUZZ_VERSION = 0.13.2
 
-.PHONY: help run build optimized test test-servers test-clients sim soak chaos lint coverage mutants bench fuzz docs tools-run tools-test tools-bench
+.PHONY: help run build optimized test test-servers test-clients sim soak chaos lint coverage mutants bench bench-cache fuzz docs tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -63,6 +63,10 @@ chaos: tools-test ## Servers that are killed, frozen, cut off and promoted under
 bench: tools-bench ## Layer-4 floor, HAProxy and Pointsman side by side; writes bench/runs/.
 	$(CARGO) build --release --locked --package pointsman --package bench
 	$(BUILT)/release/bench $(BENCH_ARGS)
+
+bench-cache: tools-bench ## The query cache: with and without it, and a hit beside a server that sends the same bytes.
+	$(CARGO) build --release --locked --package pointsman --package bench
+	$(BUILT)/release/bench --cache $(BENCH_ARGS)
 
 # Crates whose own tests are to hold every line: they need no server.
 PURE = wire sql route pool cache monitor

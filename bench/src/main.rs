@@ -5,8 +5,11 @@
 //! run are what counts.
 
 mod admin;
+mod cache;
+mod chart;
 mod cores;
 mod dump;
+mod echo;
 mod idle;
 mod limits;
 mod load;
@@ -46,6 +49,11 @@ const RUNS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/runs");
 const FULL: (u32, u32, u32) = (3, 3, 1000);
 /// The same of a quick benchmark.
 const QUICK: (u32, u32, u32) = (1, 1, 50);
+
+/// The same of the query cache: three minutes with its warm-up.
+const CACHE: (u32, u32, u32) = (8, 3, 0);
+/// Where figures of the query cache are kept.
+const CACHE_RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/bench-cache");
 
 /// Compares the layer-4 floor, `HAProxy` and Pointsman before one private `MariaDB`.
 #[derive(Debug, Parser)]
@@ -93,6 +101,18 @@ struct Options {
     /// Folder in which a folder for this run is made [default: bench/runs]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Only the query cache: one table, with and without it
+    #[arg(long)]
+    cache: bool,
+    /// Rows of that table
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
+    rows: u32,
+    /// Be the server of equal bytes on this port, with files of its greeting and its reply
+    #[arg(long, value_name = "PORT", hide = true)]
+    echo: Option<u16>,
+    /// Files for --echo
+    #[arg(hide = true)]
+    files: Vec<PathBuf>,
     /// Keep nothing
     #[arg(long, conflicts_with = "out")]
     no_record: bool,
@@ -109,6 +129,12 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> anyhow::Result<()> {
+    if let (Some(port), [greeting, reply]) = (options.echo, &options.files[..]) {
+        return echo::serve(port, greeting, reply);
+    }
+    if options.cache {
+        return measure_cache(options);
+    }
     let programs = Programs::find(options.pointsman.as_deref())?;
     // Before anything changes files: what is measured is what was built.
     let facts = machine::facts(&programs);
@@ -124,6 +150,23 @@ fn run(options: &Options) -> anyhow::Result<()> {
         println!("\nkept in {}", folder.display());
     }
     Ok(())
+}
+
+/// The query cache only.
+fn measure_cache(options: &Options) -> anyhow::Result<()> {
+    let programs = Programs::find(options.pointsman.as_deref())?;
+    let sandbox = Sandbox::new()?;
+    tls::prepare(&sandbox)?;
+    let database = database(&programs, &sandbox)?;
+    let sysbench = Sysbench::new(programs.sysbench.clone(), sandbox.clone()).with_one_table(options.rows);
+    database.sql(&format!("CREATE DATABASE {SCHEMA}"))?;
+    sysbench.prepare(database.port())?;
+    let stage =
+        Stage { programs: &programs, sandbox: &sandbox, database: &database, threads: options.threads };
+    let out = options.out.clone().unwrap_or_else(|| PathBuf::from(CACHE_RUN));
+    let (seconds, rounds, _) = if options.quick { QUICK } else { CACHE };
+    let length = (options.seconds.unwrap_or(seconds), options.rounds.unwrap_or(rounds));
+    cache::measure(&stage, &sysbench, length, &out)
 }
 
 fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {

@@ -21,6 +21,8 @@ pub(crate) enum Workload {
     ReadOnly,
     /// A transaction of 14 reads and 4 writes per event.
     ReadWrite,
+    /// A change of one row by primary key per event.
+    Update,
 }
 
 impl Workload {
@@ -32,6 +34,7 @@ impl Workload {
             Self::PointSelect => "oltp_point_select",
             Self::ReadOnly => "oltp_read_only",
             Self::ReadWrite => "oltp_read_write",
+            Self::Update => "oltp_update_non_index",
         }
     }
 }
@@ -42,6 +45,7 @@ impl fmt::Display for Workload {
             Self::PointSelect => "point select",
             Self::ReadOnly => "read-only",
             Self::ReadWrite => "read-write",
+            Self::Update => "update",
         })
     }
 }

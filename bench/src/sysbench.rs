@@ -17,10 +17,8 @@ use crate::tls;
 
 /// The schema that sysbench works in.
 pub(crate) const SCHEMA: &str = "sbtest";
-/// Number of its tables.
-const TABLES: u32 = 10;
-/// Rows in each of them.
-const ROWS: u32 = 10_000;
+/// Number of its tables, and rows in each of them.
+const TABLES: (u32, u32) = (10, 10_000);
 /// Seconds after the end of a run at which sysbench gives up waiting for answers.
 const OVERTIME_SECONDS: u32 = 10;
 /// Longest time for the process to end when it has closed its output.
@@ -49,12 +47,23 @@ pub(crate) struct Figures {
 pub(crate) struct Sysbench {
     program: PathBuf,
     sandbox: Sandbox,
+    tables: (u32, u32),
 }
 
 impl Sysbench {
     /// Will run `program` as part of `sandbox`.
     pub(crate) const fn new(program: PathBuf, sandbox: Sandbox) -> Self {
-        Self { program, sandbox }
+        Self { program, sandbox, tables: TABLES }
+    }
+
+    /// The same with one table of so many rows.
+    pub(crate) fn with_one_table(self, rows: u32) -> Self {
+        Self { tables: (1, rows), ..self }
+    }
+
+    /// Rows of all tables.
+    pub(crate) const fn rows(&self) -> u32 {
+        self.tables.0 * self.tables.1
     }
 
     /// Creates and fills the tables on the server behind this port; the schema must exist.
@@ -84,6 +93,28 @@ impl Sysbench {
         rate: Option<u32>,
         started: impl FnOnce() -> anyhow::Result<()>,
     ) -> anyhow::Result<Figures> {
+        self.run_with(port, cell, seconds, rate, started).map(|(figures, _)| figures)
+    }
+
+    /// The same as fast as it goes, with the number of statements in each second.
+    pub(crate) fn run_watched(
+        &self,
+        port: u16,
+        cell: Cell,
+        seconds: u32,
+        started: impl FnOnce() -> anyhow::Result<()>,
+    ) -> anyhow::Result<(Figures, Vec<f64>)> {
+        self.run_with(port, cell, seconds, None, started)
+    }
+
+    fn run_with(
+        &self,
+        port: u16,
+        cell: Cell,
+        seconds: u32,
+        rate: Option<u32>,
+        started: impl FnOnce() -> anyhow::Result<()>,
+    ) -> anyhow::Result<(Figures, Vec<f64>)> {
         let args = [
             cell.workload.script(),
             &format!("--threads={}", cell.clients),
@@ -95,10 +126,13 @@ impl Sysbench {
             if cell.tls { "--mysql-ssl=on" } else { "--mysql-ssl=off" },
             "--rand-type=uniform",
             "--histogram",
+            "--report-interval=1",
             "run",
         ];
         let output = self.start(port, &args, started)?;
-        parse(&output).with_context(|| format!("cannot understand sysbench's output:\n{output}"))
+        let figures =
+            parse(&output).with_context(|| format!("cannot understand sysbench's output:\n{output}"))?;
+        Ok((figures, each_second(&output)))
     }
 
     /// Runs sysbench to its end and returns what it printed.
@@ -116,8 +150,8 @@ impl Sysbench {
             .arg(format!("--mysql-user={USER}"))
             .arg(format!("--mysql-password={PASSWORD}"))
             .arg(format!("--mysql-db={SCHEMA}"))
-            .arg(format!("--tables={TABLES}"))
-            .arg(format!("--table-size={ROWS}"))
+            .arg(format!("--tables={}", self.tables.0))
+            .arg(format!("--table-size={}", self.tables.1))
             .args(args)
             .stdout(Stdio::piped());
         let mut process = self.sandbox.start(command)?;
@@ -160,6 +194,13 @@ fn parse(output: &str) -> Option<Figures> {
         p99_ms: percentile(&histogram, 99)?,
         errors,
     })
+}
+
+/// The rates of lines like `[ 1s ] thds: 16 tps: 123.00 qps: 123.00 (r/w/o: ...) lat ...`.
+fn each_second(output: &str) -> Vec<f64> {
+    let lines = output.lines().filter(|line| line.starts_with("[ "));
+    let rates = lines.filter_map(|line| line.split_once(" qps: ")?.1.split(' ').next()?.parse().ok());
+    rates.collect()
 }
 
 /// The numbers of a line like `queries:      45344  (22464.50 per sec.)`.
