@@ -1,5 +1,6 @@
 //! What the data plane tells about itself.
 //!
+//! - [`broken`]: invariants that did not hold;
 //! - [`counts`]: what a worker counts;
 //! - [`digests`]: what is counted of statements by their text without values;
 //! - [`document`]: documents about sessions;
@@ -11,6 +12,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
+pub mod broken;
 pub mod counts;
 pub mod digests;
 pub mod document;

@@ -3,11 +3,11 @@
 use std::io;
 use std::rc::Rc;
 
+use observe::broken::Broken;
 use wire::Capabilities;
 use wire::frame::MessageScanner;
 
 use crate::error::{ClientError, Gone};
-use crate::invariant::Broken;
 use crate::limits::{LINGER_BYTES_MAX, LINGER_MAX};
 use crate::sock::Sock;
 use crate::worker::Worker;

@@ -15,7 +15,7 @@ use super::line::Wish;
 use super::passport::Passport;
 use super::unhealthy;
 use crate::counts::report::address;
-use crate::invariant::Broken;
+use observe::broken::Broken;
 use observe::rows::FreeConnection;
 use wire::Peer;
 
