@@ -1,6 +1,7 @@
 //! What the data plane tells about itself.
 //!
 //! - [`broken`]: invariants that did not hold;
+//! - [`clock`]: the time of day;
 //! - [`counts`]: what a worker counts;
 //! - [`digests`]: what is counted of statements by their text without values;
 //! - [`document`]: documents about sessions;
@@ -13,6 +14,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 pub mod broken;
+pub mod clock;
 pub mod counts;
 pub mod digests;
 pub mod document;

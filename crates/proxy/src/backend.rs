@@ -10,6 +10,7 @@ mod configuration;
 mod connect;
 mod connection;
 mod copies;
+pub(crate) mod descriptors;
 mod entry;
 mod failures;
 mod handed;

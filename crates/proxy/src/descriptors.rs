@@ -1,77 +1,16 @@
-//! Descriptors of the process: how many a configuration may need, and how many are in use.
-//!
-//! The kernel gives a new descriptor the lowest free number, so the number of the newest one tells
-//! how many are in use, and nothing has to be counted.
+//! Too few descriptors: what is said of it at start, and when clients cannot be accepted.
 
 use std::fmt::Display;
-use std::io;
-use std::os::fd::{AsRawFd as _, RawFd};
 use std::sync::{Mutex, PoisonError};
 
 use config::Config;
-use rustix::process::{Resource, getrlimit};
-use socket2::{Domain, Socket, Type};
 use tokio::time::Instant;
 
-use crate::error::TooFew;
-use crate::limits::{
-    DESCRIPTORS_FOR_SERVERS_SHARE, DESCRIPTORS_OF_THREAD, DESCRIPTORS_RESERVED, KILLS_MAX,
-    MONITOR_CONNECTIONS_MAX,
-};
+use crate::backend::descriptors::limit;
+use crate::backend::limits::DESCRIPTORS_RESERVED;
+use crate::limits::{DESCRIPTORS_OF_THREAD, KILLS_MAX};
 use crate::log_limit::LogLimit;
-
-/// `EMFILE`: the process has as many descriptors as it may have.
-const TOO_MANY: i32 = 24;
-
-/// What a descriptor is for, which decides how many others stay free.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// A client. Each is of use with connections to servers only.
-    Client,
-    /// A connection of a session to a server.
-    Server,
-    /// A connection of the monitor.
-    Monitor,
-}
-
-impl Purpose {
-    /// Descriptors that stay free, of `limit`, when one for this purpose is refused.
-    const fn leaves(self, limit: u64) -> u64 {
-        match self {
-            Self::Client => DESCRIPTORS_RESERVED + limit / DESCRIPTORS_FOR_SERVERS_SHARE,
-            Self::Server => DESCRIPTORS_RESERVED,
-            Self::Monitor => DESCRIPTORS_RESERVED / 2,
-        }
-    }
-
-    /// Whether the descriptor with this number may be kept.
-    const fn may_have(self, number: RawFd, limit: u64) -> bool {
-        number.unsigned_abs() as u64 + self.leaves(limit) < limit
-    }
-
-    /// Whether a fresh descriptor with this number may be kept for this purpose.
-    pub(crate) fn check(self, fresh: RawFd) -> Result<(), TooFew> {
-        let limit = limit();
-        if self.may_have(fresh, limit) { Ok(()) } else { Err(TooFew { limit }) }
-    }
-
-    /// Fails with `EMFILE` if no more descriptors are to be opened for this purpose. To be asked
-    /// before a connection to a server: one that is closed at once counts as an error there.
-    pub(crate) fn check_before(self) -> io::Result<()> {
-        let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-        self.check(socket.as_raw_fd()).map_err(|_| io::Error::from_raw_os_error(TOO_MANY))
-    }
-}
-
-/// The reason, if this is what the system says when a process has no descriptor left.
-pub(crate) fn lacking(error: &io::Error) -> Option<TooFew> {
-    (error.raw_os_error() == Some(TOO_MANY)).then(|| TooFew { limit: limit() })
-}
-
-/// Descriptors that the process may have now. An operator may change it while the process runs.
-fn limit() -> u64 {
-    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
-}
+use crate::monitor::CONNECTIONS_MAX;
 
 /// What all listeners log of clients that they could not take: one line in a while.
 #[derive(Debug, Default)]
@@ -100,7 +39,7 @@ pub fn too_few_descriptors(config: &Config) -> Option<String> {
 fn warning(config: &Config, limit: u64) -> Option<String> {
     let clients = u64::from(config.variables.max_connections);
     let servers: u64 = config.servers.iter().map(|server| u64::from(server.max_connections)).sum();
-    let checks = config.servers.len().saturating_mul(MONITOR_CONNECTIONS_MAX + 1);
+    let checks = config.servers.len().saturating_mul(CONNECTIONS_MAX + 1);
     let monitor = if config.monitor.enabled { checks as u64 } else { 0 };
     let threads = u64::from(config.variables.threads) * (DESCRIPTORS_OF_THREAD + KILLS_MAX as u64);
     let rest = threads + config.listeners.len() as u64;
@@ -118,19 +57,6 @@ fn warning(config: &Config, limit: u64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn clients_stop_before_servers_and_these_before_the_monitor() {
-        let most = |purpose: Purpose, limit| {
-            (0..RawFd::MAX).find(|number| !purpose.may_have(*number, limit)).unwrap()
-        };
-        assert_eq!(most(Purpose::Client, 1024), 1024 - 128 - 16);
-        assert_eq!(most(Purpose::Server, 1024), 1024 - 16);
-        assert_eq!(most(Purpose::Monitor, 1024), 1024 - 8);
-        // A limit below what is reserved.
-        assert_eq!(most(Purpose::Client, 10), 0);
-        assert!(Purpose::Client.may_have(RawFd::MAX, u64::MAX));
-    }
 
     #[test]
     fn a_configuration_that_needs_more_is_told_with_the_numbers() {

@@ -12,7 +12,6 @@ mod arrival;
 mod audit;
 mod backend;
 mod client;
-mod clock;
 mod control;
 mod descriptors;
 mod directory;
@@ -48,7 +47,7 @@ mod worker;
 
 use ::session::{addresses, door, error, limit, relations, state, statement, texts, users};
 use net::{exchange, keys, names, random, relay, sock, throttle, tls};
-use observe::{counts, document, log_limit, logs};
+use observe::{clock, counts, document, log_limit, logs};
 
 pub use ::monitor::Check;
 pub use descriptors::too_few_descriptors;

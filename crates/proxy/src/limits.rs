@@ -38,14 +38,6 @@ pub(crate) const PIPELINE_MAX: usize = 128;
 /// Connections that the kernel queues for a listener before it is accepted from.
 pub(crate) const LISTEN_BACKLOG: i32 = 4096;
 
-/// Descriptors that sessions and their connections to servers leave to the admin port, the monitor,
-/// and the files of logs, of certificates and of the saved configuration.
-pub(crate) const DESCRIPTORS_RESERVED: u64 = 16;
-
-/// Clients leave one in so many of all descriptors to connections to servers: without any, clients
-/// would be of no use.
-pub(crate) const DESCRIPTORS_FOR_SERVERS_SHARE: u64 = 8;
-
 /// Descriptors that a worker has by itself, and its part of those that the process has.
 pub(crate) const DESCRIPTORS_OF_THREAD: u64 = 8;
 
@@ -102,10 +94,6 @@ pub(crate) const COPIES_WAITING_BYTES_MAX: usize = 16 << 20;
 /// How long a mirrored statement may take, from looking for a connection to the end of its answer.
 /// It holds one of few places.
 pub(crate) const COPY_TIME_MAX: Duration = Duration::from_mins(10);
-
-/// Idle connections that the monitor keeps to one server: as many checks as may run there at a
-/// time, without the connect check.
-pub(crate) const MONITOR_CONNECTIONS_MAX: usize = 3;
 
 /// How often a client may be refused as another user and go on as the one that it was. As many as
 /// MariaDB allows, which then answers `COM_CHANGE_USER` with error 1047.

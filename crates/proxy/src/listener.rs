@@ -20,7 +20,7 @@ use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Guest, Stream};
 use crate::audit;
-use crate::descriptors::Purpose;
+use crate::backend::descriptors::Purpose;
 use crate::error::{ClientError, NoPlace};
 use crate::limits::{ACCEPT_PAUSE, LISTEN_BACKLOG, QUEUE_LOOK};
 use crate::queueing;

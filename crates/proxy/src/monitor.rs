@@ -55,12 +55,13 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
+use crate::backend::descriptors::Purpose;
 use crate::backend::{Configuration, Dialer, Holders, Upstream, UpstreamShared as Shared};
-use crate::descriptors::Purpose;
 use crate::random::Dice;
 
 use conflicts::Conflicts;
 pub(crate) use greeting::{probe, probe_new};
+pub(crate) use limits::CONNECTIONS_MAX;
 use probe::{Outcome, Prober};
 pub(crate) use watching::{News, Watching};
 

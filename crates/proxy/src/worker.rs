@@ -26,13 +26,13 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::alike::Alike;
 use crate::arrival::Arrival;
+use crate::backend::descriptors::Purpose;
 use crate::backend::ledger::Ledger;
 use crate::backend::{Dialer, Upstream};
 use crate::clock::unix_s;
 use crate::control::{Control, Signal};
 use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
-use crate::descriptors::Purpose;
 use crate::holders::{Asked, Sessions};
 use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, RETURNS_MAX, SESSIONS_LOOK, SWEEP_INTERVAL};
 use crate::log_limit::Logged;

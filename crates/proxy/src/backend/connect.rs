@@ -9,8 +9,8 @@ use tokio::net::UnixStream;
 
 use super::choosing::is_about_session;
 use super::configuration::Configuration;
+use super::descriptors::{self, Purpose};
 use super::failures::SERVER_FULL;
-use crate::descriptors::{self, Purpose};
 use crate::error::TooFew;
 use crate::exchange::ReceiveError;
 use crate::names::{Blamed, Keeping, Names, TooMany};

@@ -94,3 +94,11 @@ pub(crate) const KEPT_IDLE: Duration = Duration::from_secs(5);
 
 /// Time for which connections are not opened ahead to a server that has not let their user in.
 pub(crate) const GUEST_REFUSED: Duration = Duration::from_mins(1);
+
+/// Descriptors that sessions and their connections to servers leave to the admin port, the monitor,
+/// and the files of logs, of certificates and of the saved configuration.
+pub(crate) const DESCRIPTORS_RESERVED: u64 = 16;
+
+/// Clients leave one in so many of all descriptors to connections to servers: without any, clients
+/// would be of no use.
+pub(crate) const DESCRIPTORS_FOR_SERVERS_SHARE: u64 = 8;

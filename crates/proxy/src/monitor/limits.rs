@@ -15,3 +15,7 @@ pub(crate) const SERVER_EVENTS_MAX: usize = 10_000;
 /// By how much an answer may be waited for too long before nothing follows from it: then it was the
 /// monitor that was late.
 pub(crate) const MONITOR_LATE_MAX: Duration = Duration::from_millis(100);
+
+/// Idle connections that the monitor keeps to one server: as many checks as may run there at a
+/// time, without the connect check.
+pub(crate) const CONNECTIONS_MAX: usize = 3;

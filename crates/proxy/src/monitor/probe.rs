@@ -16,12 +16,11 @@ use wire::reply::Answer;
 use super::ask::{ask_galera, ask_rds, query, question_of, read, refused, request};
 use super::cluster;
 use super::cluster::aurora::Reading;
-use super::limits::MONITOR_LATE_MAX;
+use super::limits::{CONNECTIONS_MAX, MONITOR_LATE_MAX};
 use super::question::{self, Rows};
 use super::{discovered, replicas};
 use crate::backend::{Configuration, Connection, OpenError, QUIT, Target, Upstream, open};
 use crate::clock;
-use crate::limits::MONITOR_CONNECTIONS_MAX;
 use crate::random;
 use crate::users::User;
 use session::identity::{Identity, Stranger};
@@ -273,7 +272,7 @@ impl Prober {
         };
         let mut idle = self.idle.borrow_mut();
         let idle = idle.entry(server.clone()).or_default();
-        if idle.len() < MONITOR_CONNECTIONS_MAX {
+        if idle.len() < CONNECTIONS_MAX {
             idle.push(link);
         }
         told.map_err(|error| Failure::Finding(Finding::Refused, error))

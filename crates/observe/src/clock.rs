@@ -4,21 +4,21 @@
 use std::time::{Duration, SystemTime};
 
 /// The time of day.
-pub(crate) fn unix() -> Duration {
+pub fn unix() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
 /// The same in whole seconds.
-pub(crate) fn unix_s() -> u64 {
+pub fn unix_s() -> u64 {
     unix().as_secs()
 }
 
 /// The same in whole milliseconds.
-pub(crate) fn unix_ms() -> u64 {
+pub fn unix_ms() -> u64 {
     u64::try_from(unix().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The same in whole microseconds.
-pub(crate) fn unix_us() -> u64 {
+pub fn unix_us() -> u64 {
     u64::try_from(unix().as_micros()).unwrap_or(u64::MAX)
 }
