@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use route::{Account, Caller};
 
-use crate::backend::Passport;
 use crate::limits::ALIKE_MAX;
 use crate::state::gtids::Tracking;
 use crate::state::{Setting, Settings};
 use crate::users::Options;
 use session::identity::Identity;
+use upstream::Passport;
 use wire::Peer;
 
 /// What a session begins with.

@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use config::Config;
 use tokio::time::Instant;
 
-use crate::backend::descriptors::limit;
-use crate::backend::limits::DESCRIPTORS_RESERVED;
 use crate::limits::{DESCRIPTORS_OF_THREAD, KILLS_MAX};
 use crate::log_limit::LogLimit;
 use crate::monitor::CONNECTIONS_MAX;
+use upstream::descriptors::limit;
+use upstream::limits::DESCRIPTORS_RESERVED;
 
 /// What all listeners log of clients that they could not take: one line in a while.
 #[derive(Debug, Default)]

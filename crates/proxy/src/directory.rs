@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::backend::limits::BOOK_SHARDS;
 use crate::kill::{Request, Verdict};
 use crate::statement::Kill;
 use crate::users::User;
 use crate::worker::Message;
 use session::identity::Identity;
+use upstream::limits::BOOK_SHARDS;
 
 /// One login of one session. Whatever is addressed to it does not reach another login or another
 /// session.

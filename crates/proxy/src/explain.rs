@@ -5,7 +5,6 @@ use std::sync::Arc;
 use config::{Address, Listener, Protocol, User};
 use route::{Account, Caller, Explanation, Pairs, Session, Verdict};
 
-use crate::backend::candidates;
 use crate::door::Door;
 use crate::fresh::must_see;
 use crate::fresh::{Fresh, Wanted};
@@ -13,6 +12,7 @@ use crate::random;
 use crate::remote::Remote;
 use crate::routing::explain::explain;
 use crate::routing::{Circumstances, Reading};
+use upstream::candidates;
 
 /// A session that does not exist. What is not said is guessed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

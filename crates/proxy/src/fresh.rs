@@ -9,8 +9,8 @@ use monitor::Gtid;
 use pool::Server;
 use route::{MustSee, Verdict};
 
-use crate::backend::{Avoid, Target};
 use crate::shared::Shared;
+use upstream::{Avoid, Target};
 
 /// What a statement has to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

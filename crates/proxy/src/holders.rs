@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
-use crate::backend;
 use crate::limits::{HOLDERS_AGE_MAX, HOLDERS_SHOWN_MAX, HOLDERS_WAIT_MAX};
 use crate::worker::Worker;
 
@@ -101,7 +100,7 @@ async fn holders(worker: &Rc<Worker>, hostgroup: u32) -> Rc<Held> {
 #[derive(Debug)]
 pub(crate) struct Sessions(pub(crate) Weak<Worker>);
 
-impl backend::Holders for Sessions {
+impl upstream::Holders for Sessions {
     fn of(&self, hostgroup: u32) -> Pin<Box<dyn Future<Output = String> + '_>> {
         Box::pin(async move {
             match self.0.upgrade() {

@@ -2,8 +2,8 @@
 
 use observe::broken::Broken;
 
-use crate::backend::Backend;
 use crate::ending::Ending;
+use upstream::Backend;
 
 /// The end of a session that is in a state which cannot be.
 #[track_caller]

@@ -15,7 +15,6 @@ use wire::command::Kind;
 use wire::{Capabilities, Codec as _, packet};
 
 use crate::audit::refusal_in;
-use crate::backend::{Backend, OpenError, QUIT, Target, open};
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
 use crate::error::ClientError;
@@ -26,6 +25,7 @@ use crate::statement::kill::What;
 use crate::worker::Worker;
 use session::identity::{Identity, Stranger};
 pub(crate) use stand_in::StandIn;
+use upstream::{Backend, OpenError, QUIT, Target, open};
 
 /// A KILL on its way to the session that it names.
 #[derive(Debug)]

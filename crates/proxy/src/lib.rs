@@ -10,7 +10,6 @@
 mod alike;
 mod arrival;
 mod audit;
-mod backend;
 mod client;
 mod control;
 mod descriptors;

@@ -20,12 +20,12 @@ use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Guest, Stream};
 use crate::audit;
-use crate::backend::descriptors::Purpose;
 use crate::error::{ClientError, NoPlace};
 use crate::limits::{ACCEPT_PAUSE, LISTEN_BACKLOG, QUEUE_LOOK};
 use crate::queueing;
 use crate::shared::{Shared, Slot};
 use crate::worker::{Inbox, Message};
+use upstream::descriptors::Purpose;
 use wire::Peer;
 
 /// A listener that is bound, before anybody is accepted.

@@ -55,9 +55,9 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
-use crate::backend::descriptors::Purpose;
-use crate::backend::{Configuration, Dialer, Holders, Upstream, UpstreamShared as Shared};
 use crate::random::Dice;
+use upstream::descriptors::Purpose;
+use upstream::{Configuration, Dialer, Holders, Shared, Worker};
 
 use conflicts::Conflicts;
 pub(crate) use greeting::{probe, probe_new};
@@ -80,7 +80,7 @@ pub(crate) fn spawn(shared: Arc<Shared>, watching: Arc<Watching>) -> io::Result<
             // Its steps do not stand in line behind those of clients that all log in at once.
             let net = net::Local::new(None);
             let (dice, dialer) = (Dice::new(), Dialer::Network(Purpose::Monitor));
-            let worker = Upstream::new(shared, configuration, net, dice, dialer, Box::new(NoSessions));
+            let worker = Worker::new(shared, configuration, net, dice, dialer, Box::new(NoSessions));
             run(Rc::new(worker), watching).await;
         });
     })?;
@@ -101,7 +101,7 @@ impl Holders for NoSessions {
 }
 
 /// Watches servers until [`Watching::stop`] says that it is enough.
-pub(crate) async fn run(worker: Rc<Upstream>, watching: Arc<Watching>) {
+pub(crate) async fn run(worker: Rc<Worker>, watching: Arc<Watching>) {
     let shared = Arc::clone(&worker.shared);
     let mut news = watching.subscribe();
     // Whether or not servers are checked. It ends by itself.
@@ -125,7 +125,7 @@ pub(crate) async fn run(worker: Rc<Upstream>, watching: Arc<Watching>) {
 
 /// The monitor while it is enabled.
 struct Watch {
-    worker: Rc<Upstream>,
+    worker: Rc<Worker>,
     watching: Arc<Watching>,
     monitor: Monitor<Endpoint>,
     prober: Rc<Prober>,
@@ -136,7 +136,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn begin(worker: &Rc<Upstream>, watching: &Arc<Watching>, configuration: &Arc<Configuration>) -> Self {
+    fn begin(worker: &Rc<Worker>, watching: &Arc<Watching>, configuration: &Arc<Configuration>) -> Self {
         let (sender, outcomes) = mpsc::unbounded_channel();
         worker.use_settings(Arc::clone(configuration));
         // Everybody is asked now. A doubt that stayed would keep later ones from being told.

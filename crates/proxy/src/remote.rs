@@ -20,8 +20,6 @@ use rustls::ServerConfig;
 use tokio::runtime::Handle;
 use tokio::task::spawn_local;
 
-use crate::backend::readiness;
-use crate::backend::servers::collations::collations;
 use crate::counts::{fingerprints, report};
 use crate::limits::{ASK_WAIT_MAX, DIGESTS_PAUSE, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
@@ -38,6 +36,8 @@ use observe::rows::{
     ErrorStats, FreeConnection, GtidStats, InjectionStats, MemberStats, ServerEvent, ServerStats,
     SessionStats, UserConnections,
 };
+use upstream::readiness;
+use upstream::servers::collations::collations;
 
 /// A running proxy, as others see it. Copies mean the same proxy. Of one that has ended, calls do
 /// nothing.

@@ -117,8 +117,6 @@ use wire::Capabilities;
 use wire::reply::Answer;
 
 use crate::audit;
-use crate::backend::Backend;
-use crate::backend::Copied;
 use crate::client::login::LoggedIn;
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
@@ -129,6 +127,8 @@ use crate::sock::{Sock, garbled};
 use crate::tunnel::resume;
 use crate::worker::Worker;
 use session::identity::Identity;
+use upstream::Backend;
+use upstream::Copied;
 
 use flight::{Flight, InFlight};
 use io::Io;

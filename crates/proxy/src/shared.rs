@@ -12,7 +12,6 @@ use pool::{Pool, Quota, Share};
 use route::RuleError;
 
 use crate::addresses::Addresses;
-use crate::backend::UpstreamShared as Upstream;
 use crate::counts::report::{self, Globals, Report, StatementSums};
 use crate::descriptors::NotAccepted;
 use crate::directory::Directory;
@@ -42,7 +41,7 @@ fn secret(part: u64) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// The servers, and the ways to them.
-    pub(crate) upstream: Arc<Upstream>,
+    pub(crate) upstream: Arc<upstream::Shared>,
     /// For who is not a worker: workers have their own.
     snapshot: RwLock<Arc<Snapshot>>,
     /// What the monitor has found.
@@ -89,7 +88,7 @@ impl Shared {
         let snapshot = Snapshot::new(config, None)?;
         let (pool, watching, siblings) = (Pool::default(), Arc::<Watching>::default(), Arc::default());
         watching.place(&pool, &snapshot.upstream);
-        let upstream = Upstream::new(
+        let upstream = upstream::Shared::new(
             Arc::clone(&snapshot.upstream),
             pool,
             (tls, Names::of_system(keys.control())),

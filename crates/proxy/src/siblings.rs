@@ -8,7 +8,6 @@ use pool::Quota;
 use tokio::sync::mpsc::{self, WeakUnboundedSender};
 use tokio::sync::oneshot;
 
-use crate::backend;
 use crate::worker::{Message, Question, Worker};
 
 /// The ways to all workers.
@@ -44,7 +43,7 @@ impl Siblings {
     }
 }
 
-impl backend::Siblings for Siblings {
+impl upstream::Siblings for Siblings {
     fn make_room(&self, hostgroup: u32) {
         let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {

@@ -12,11 +12,11 @@ use std::time::Duration;
 use config::{CheckLogins, Config, MonitorVariables, MysqlVariables};
 use route::RuleError;
 
-use crate::backend::Configuration;
 use crate::control::Patience;
 use crate::limited::RuleLimits;
 use crate::logs::LogSettings;
 use crate::routing::routes::Routes;
+use upstream::Configuration;
 
 /// One configuration.
 #[derive(Debug)]

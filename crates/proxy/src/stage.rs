@@ -18,9 +18,6 @@ use tokio::sync::mpsc;
 use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Guest, Stream};
-use crate::backend::Dialer;
-use crate::backend::ledger::Slice;
-use crate::backend::ledger::report::{list, sums};
 use crate::counts::{fingerprints, report};
 use crate::keys::Keys;
 use crate::memory::{End, pair};
@@ -36,6 +33,9 @@ use observe::rows::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, CommandCounts, DigestStats, ErrorStats,
     FreeConnection, GtidStats, InjectionStats, ServerEvent, ServerStats, SessionStats, StatementStats,
 };
+use upstream::Dialer;
+use upstream::ledger::Slice;
+use upstream::ledger::report::{list, sums};
 use wire::Peer;
 
 /// One worker, without threads or sockets.

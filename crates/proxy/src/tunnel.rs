@@ -10,13 +10,11 @@ use std::rc::Rc;
 use config::Listener;
 use tokio::time::timeout;
 
-use crate::backend::{
-    AcquireError, Backend, Copied, End, Full, Target, Times, Tunnel, Whom, acquire, connect,
-};
 use crate::control::{Control, Signal};
 use crate::door::Door;
 use crate::sock::Sock;
 use crate::worker::Worker;
+use upstream::{AcquireError, Backend, Copied, End, Full, Target, Times, Tunnel, Whom, acquire, connect};
 use wire::Peer;
 
 /// Connects a client of a layer-4 listener to a server and copies until either side closes. False

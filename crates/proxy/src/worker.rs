@@ -26,9 +26,6 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::alike::Alike;
 use crate::arrival::Arrival;
-use crate::backend::descriptors::Purpose;
-use crate::backend::ledger::Ledger;
-use crate::backend::{Dialer, Upstream};
 use crate::clock::unix_s;
 use crate::control::{Control, Signal};
 use crate::counts::report::{ErrorRow, Report, error_row};
@@ -46,6 +43,9 @@ use crate::snapshot::Settings;
 use crate::texts::Texts;
 use observe::digests::Table;
 use observe::running::Shown;
+use upstream::Dialer;
+use upstream::descriptors::Purpose;
+use upstream::ledger::Ledger;
 
 pub(crate) use books::Registered;
 pub(crate) use inbox::{Inbox, Message, Question};
@@ -55,7 +55,7 @@ pub(crate) use inbox::{Inbox, Message, Question};
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     /// Connections to servers.
-    pub(crate) upstream: Rc<Upstream>,
+    pub(crate) upstream: Rc<upstream::Worker>,
     settings: RefCell<Rc<Settings>>,
     /// What its sockets share.
     pub(crate) net: Rc<net::Local>,
@@ -148,7 +148,7 @@ impl Worker {
             let (configuration, holders) =
                 (Arc::clone(&snapshot.upstream), Box::new(Sessions(worker.clone())));
             let upstream = Arc::clone(&shared.upstream);
-            let upstream = Upstream::new(upstream, configuration, net, dice, dialer, holders);
+            let upstream = upstream::Worker::new(upstream, configuration, net, dice, dialer, holders);
             Self {
                 routing: RefCell::new(Routing::new(&snapshot.routes)),
                 settings: RefCell::new(Rc::new(Settings(snapshot))),

@@ -11,6 +11,7 @@ const FLOORS: &[&[&str]] = &[
     &["cache", "config"],
     &["net", "route"],
     &["observe", "session"],
+    &["upstream"],
     &["admin", "proxy"],
     &["pointsman"],
 ];

@@ -9,9 +9,9 @@ use std::rc::Rc;
 use config::CheckLogins;
 use tokio::time::{Instant, timeout};
 
-use crate::backend::{AcquireError, Backend, Full, Target, Whom, acquire, note_client, open_in};
 use crate::worker::Worker;
 use session::identity::Identity;
+use upstream::{AcquireError, Backend, Full, Target, Whom, acquire, note_client, open_in};
 
 /// The connection of a client that is being let in, if it gets one now: a new one, as one that is
 /// there proves nothing. `Err` is the payload of the server's ERR packet.

@@ -15,8 +15,6 @@ use wire::frame::put_message;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use crate::audit::{self, Stranger};
-use crate::backend::servers::Offer;
-use crate::backend::{Backend, Turn};
 use crate::client::check::check_login;
 use crate::client::proof::{Claim, Proven};
 use crate::counts::Counter;
@@ -33,7 +31,10 @@ use crate::sock::tls::{HandshakeError, Role};
 use crate::state::gtids::Tracking;
 use crate::users::User;
 use crate::worker::Worker;
+use ::session::turn::Turn;
 use session::identity::{Account, Identity};
+use upstream::Backend;
+use upstream::servers::Offer;
 use wire::Peer;
 
 /// A client that is logged in.

@@ -10,12 +10,12 @@ use pool::Server;
 use querylog::{AuditRecord, Record};
 
 use crate::audit;
-use crate::backend::{Backend, Target};
 use crate::counts::report::address;
 use crate::document::{self, Value};
 use crate::users::User;
 use observe::rows::SessionStats;
 use session::identity::Account;
+use upstream::{Backend, Target};
 use wire::Peer;
 
 /// What is known.

@@ -7,13 +7,13 @@
 use std::rc::Rc;
 
 use super::{Request, Shot, Verdict, Victim, in_time};
-use crate::backend::{OpenError, QUIT, Target, open};
 use crate::control::Signal;
 use crate::directory::Seat;
 use crate::statement::Kill;
 use crate::statement::kill::What;
 use crate::worker::Worker;
 use session::identity::Identity;
+use upstream::{OpenError, QUIT, Target, open};
 
 /// Connections that this takes: that of the stand-in, and that of the one who kills it.
 const PLACES: u32 = 2;

@@ -16,14 +16,14 @@ use wire::reply::{End, Outcome};
 
 use super::Copy;
 use super::tally::Tally;
-use crate::backend::limits::FILLS_PER_TURN;
-use crate::backend::{
-    AcquireError, Backend, Connection, CopyLogin, Full, Target, Whom, acquire, open_in, until_broken_off,
-};
 use crate::error::Gone;
 use crate::routing::Circumstances;
 use crate::taps::compare::{Half, Sum};
 use crate::worker::Worker;
+use upstream::limits::FILLS_PER_TURN;
+use upstream::{
+    AcquireError, Backend, Connection, CopyLogin, Full, Target, Whom, acquire, open_in, until_broken_off,
+};
 
 /// What a statement may leave behind in its server's session: a connection that has run one is not
 /// used for another copy, which may be somebody else's.

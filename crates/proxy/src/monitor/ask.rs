@@ -9,8 +9,8 @@ use wire::{Codec as _, packet};
 use super::probe::Failure;
 use super::question::Rows;
 use super::{cluster, rds, replicas};
-use crate::backend::{Connection, Reply, Upstream, internal_query};
 use session::identity::PLAIN;
+use upstream::{Connection, Reply, Worker, internal_query};
 
 /// The payload of a statement.
 pub(super) fn question_of(statement: &str) -> Vec<u8> {
@@ -19,7 +19,7 @@ pub(super) fn question_of(statement: &str) -> Vec<u8> {
 
 /// What a server answers to one command.
 pub(super) async fn request(
-    worker: &Upstream,
+    worker: &Worker,
     link: &mut Connection,
     payload: Vec<u8>,
     answer: Answer,
@@ -31,7 +31,7 @@ pub(super) async fn request(
 
 /// What a node of a Galera cluster says, or the server's error.
 pub(super) async fn ask_galera(
-    worker: &Upstream,
+    worker: &Worker,
     link: &mut Connection,
 ) -> Result<Result<Word<Endpoint>, String>, Failure> {
     let mut answers = Vec::new();
@@ -54,7 +54,7 @@ pub(super) async fn ask_galera(
 
 /// Who a server is, and of which servers its RDS cluster consists, or its error.
 pub(super) async fn ask_rds(
-    worker: &Upstream,
+    worker: &Worker,
     link: &mut Connection,
 ) -> Result<Result<Word<Endpoint>, String>, Failure> {
     let who = match query(worker, link, replicas::WHO).await? {
@@ -74,7 +74,7 @@ pub(super) async fn ask_rds(
 
 /// The rows of a statement, or the server's error.
 pub(super) async fn query(
-    worker: &Upstream,
+    worker: &Worker,
     link: &mut Connection,
     statement: &str,
 ) -> Result<Result<Rows, String>, Failure> {

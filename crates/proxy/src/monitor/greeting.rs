@@ -14,10 +14,10 @@ use wire::proxy_header::ProxyHeader;
 use wire::{Capabilities, Codec as _, packet};
 
 use super::limits::PROBES_MAX;
-use crate::backend::UpstreamShared as Shared;
-use crate::backend::is_ours;
 use crate::names::{Blamed, Keeping};
 use net::LOGIN_MESSAGE_BYTES_MAX;
+use upstream::Shared;
+use upstream::is_ours;
 
 /// Asks all servers at once; clients that come before the answers wait for them from now on. A
 /// server that does not answer within `mysql-connect_timeout_server` is known when the first

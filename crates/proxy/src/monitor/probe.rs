@@ -19,11 +19,11 @@ use super::cluster::aurora::Reading;
 use super::limits::{CONNECTIONS_MAX, MONITOR_LATE_MAX};
 use super::question::{self, Rows};
 use super::{discovered, replicas};
-use crate::backend::{Configuration, Connection, OpenError, QUIT, Target, Upstream, open};
 use crate::clock;
 use crate::random;
 use crate::users::User;
 use session::identity::{Identity, Stranger};
+use upstream::{Configuration, Connection, OpenError, QUIT, Target, Worker, open};
 use wire::Peer;
 
 /// `ER_SERVER_SHUTDOWN`: the server says so itself that it will not be there any more.
@@ -165,7 +165,7 @@ impl Prober {
     /// cluster where a server was or may be found that is in no row.
     pub(super) async fn check(
         &self,
-        worker: &Upstream,
+        worker: &Worker,
         order: &Order<Endpoint>,
         found_in: Option<u32>,
     ) -> Outcome {
@@ -191,12 +191,7 @@ impl Prober {
         Outcome { finding, word, start_us, took, reached, latency: learned.latency, error }
     }
 
-    async fn make(
-        &self,
-        worker: &Upstream,
-        asked: Asked<'_>,
-        learned: &mut Learned,
-    ) -> Result<Told, Failure> {
+    async fn make(&self, worker: &Worker, asked: Asked<'_>, learned: &mut Learned) -> Result<Told, Failure> {
         if asked.check == Check::Connect {
             let mut link = self.open(worker, asked).await?;
             learned.has_reached = true;
@@ -221,7 +216,7 @@ impl Prober {
     /// Makes a check over this connection, and keeps it if it goes on to be of use.
     async fn use_link(
         &self,
-        worker: &Upstream,
+        worker: &Worker,
         mut link: Connection,
         asked: Asked<'_>,
         learned: &mut Learned,
@@ -285,7 +280,7 @@ impl Prober {
 
     async fn ask_lag(
         &self,
-        worker: &Upstream,
+        worker: &Worker,
         link: &mut Connection,
         server: &Endpoint,
     ) -> Result<Result<Told, String>, Failure> {
@@ -302,7 +297,7 @@ impl Prober {
     /// Who a server is, which replicas follow it, and whether it follows another one itself.
     async fn ask_replicas(
         &self,
-        worker: &Upstream,
+        worker: &Worker,
         link: &mut Connection,
         server: &Endpoint,
     ) -> Result<Result<Word<Endpoint>, String>, Failure> {
@@ -336,7 +331,7 @@ impl Prober {
     /// The rows of the first of these statements that the server knows, remembered, or its error.
     async fn ask_in_dialects(
         &self,
-        worker: &Upstream,
+        worker: &Worker,
         link: &mut Connection,
         (server, check): (&Endpoint, Check),
         statements: &[&str],
@@ -359,7 +354,7 @@ impl Prober {
 
     async fn open(
         &self,
-        worker: &Upstream,
+        worker: &Worker,
         Asked { server, found_in, .. }: Asked<'_>,
     ) -> Result<Connection, Failure> {
         // One that was discovered is in no row.

@@ -12,8 +12,8 @@ use monitor::{FeedError, LINE_BYTES_MAX};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::backend::{Configuration, Upstream};
 use crate::names::Blamed;
+use upstream::{Configuration, Worker};
 
 use super::Watching;
 use super::executed::Executed;
@@ -52,7 +52,7 @@ impl Drop for Listening {
 
 /// Listens to the readers that the configuration names, until there is nothing to be watched any
 /// more.
-pub(super) async fn follow(worker: Rc<Upstream>, watching: Arc<Watching>) {
+pub(super) async fn follow(worker: Rc<Worker>, watching: Arc<Watching>) {
     let mut news = watching.subscribe();
     let mut listening: HashMap<Reader, Listening> = HashMap::new();
     loop {
@@ -86,7 +86,7 @@ fn wanted(configuration: &Configuration) -> HashSet<Reader> {
 }
 
 /// Listens to one reader for ever.
-async fn listen(worker: Rc<Upstream>, watching: Arc<Watching>, (server, reader): Reader) {
+async fn listen(worker: Rc<Worker>, watching: Arc<Watching>, (server, reader): Reader) {
     let executed = &watching.executed;
     let mut complained = false;
     loop {
@@ -104,7 +104,7 @@ async fn listen(worker: Rc<Upstream>, watching: Arc<Watching>, (server, reader):
 
 /// Hears what a reader says until it is lost. `heard` becomes true when it has said something.
 async fn hear(
-    worker: &Upstream,
+    worker: &Worker,
     executed: &Executed,
     server: &Endpoint,
     reader: &Endpoint,

@@ -20,9 +20,9 @@ use super::executed::Executed;
 use super::lags::Lags;
 use super::plan::{plan, row};
 use super::records::Records;
-use crate::backend::{Configuration, Doubts, Target, UpstreamShared as Shared, limit};
 use crate::clock::unix_us;
 use observe::rows::MemberStats;
+use upstream::{Configuration, Doubts, Shared, Target, limit};
 
 /// What the monitor is told.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,11 +1,11 @@
 //! Reading who has which prepared statements.
 
 use super::Remote;
-use crate::backend::ledger::Slice;
-use crate::backend::ledger::report::{list, sums};
 use crate::counts::report::StatementSums;
 use crate::limits::DIGESTS_PAUSE;
 use observe::rows::StatementStats;
+use upstream::ledger::Slice;
+use upstream::ledger::report::{list, sums};
 
 impl Remote {
     /// What sessions have prepared, and connections to servers, of all workers together: one for

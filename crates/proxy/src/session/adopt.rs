@@ -14,8 +14,8 @@ use super::backlog::{front, splice, whole_front};
 use super::decided::Decided;
 use super::execute::{ID, id, opens_cursor};
 use super::state::prepared::{Came, Prepared};
-use crate::backend::{Execution, Wanted};
 use crate::state::typed::Typed;
+use upstream::{Execution, Wanted};
 
 impl Session {
     /// A statement of the same text that another session has left at the backend in use is this

@@ -9,14 +9,14 @@ use wire::reply::Event;
 
 use super::Session;
 use super::segments::{At, Wrong, settle, work_at};
-use crate::backend::limits::FILLS_PER_TURN;
-use crate::backend::{Crossed, Progress};
 use crate::control::Signal;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::{in_use_mut, no_connection};
 use crate::sock::garbled;
+use upstream::limits::FILLS_PER_TURN;
+use upstream::{Crossed, Progress};
 
 impl Session {
     /// Relays the reply to the command that runs, which begins with sequence id `seq`, and the

@@ -4,9 +4,9 @@
 use super::Session;
 use super::links::Other;
 use super::state::LinkState;
-use crate::backend::{Backend, part};
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
+use upstream::{Backend, part};
 
 impl Session {
     /// The session waits for its client: what is not bound to it may be used by others.

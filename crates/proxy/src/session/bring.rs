@@ -12,11 +12,11 @@ use super::decided::Decided;
 use super::execute::{id, opens_cursor};
 use super::prepare::NotPrepared;
 use super::stop::Stop;
-use crate::backend::Full;
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::taps::columns::Columns;
+use upstream::Full;
 
 impl Session {
     /// Makes the statement of the command in the backlog one that the backend in use has, and names

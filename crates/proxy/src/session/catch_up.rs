@@ -22,11 +22,11 @@ use super::decided::Decided;
 use super::kill::while_waiting;
 use super::state::Loss;
 use super::stop::Stop;
-use crate::backend::Target;
 use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::fresh::{Fresh, Wanted};
 use crate::worker::Worker;
+use upstream::Target;
 
 /// How often a session that waits looks at its servers. What there is to be seen changes with each
 /// transaction of each of them, and with each change of the configuration: those who wait are not

@@ -10,7 +10,6 @@ use wire::{Codec as _, StatusFlags};
 
 use super::{Session, state_of};
 use crate::audit;
-use crate::backend::{Backend, LOST_AT_MARIADB, QUIT};
 use crate::client::check::check_login;
 use crate::client::login::{Dialogue, ok};
 use crate::client::proof::Claim;
@@ -19,6 +18,7 @@ use crate::ending::Ending;
 use crate::exchange::Exchange;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX};
 use session::identity::{Account, Identity};
+use upstream::{Backend, LOST_AT_MARIADB, QUIT};
 
 impl Session {
     /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.

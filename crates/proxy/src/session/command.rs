@@ -17,13 +17,13 @@ use super::lost::is_about_transactions;
 use super::phase::Phase;
 use super::pipelined::Step;
 use super::route::names_statement;
-use crate::backend::Connection;
-use crate::backend::limits::FILLS_PER_TURN;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::{broken, in_use_mut};
 use observe::running::{Also, Measured, Paused};
 use session::ran::Sent;
+use upstream::Connection;
+use upstream::limits::FILLS_PER_TURN;
 
 /// The command byte of `COM_STMT_EXECUTE`.
 const EXECUTE: u8 = Kind::StmtExecute as u8;

@@ -14,13 +14,13 @@ use route::no_readers;
 use super::Session;
 use super::phase::Phase;
 use crate::audit;
-use crate::backend::Copied;
-use crate::backend::{AcquireError, Full, QUIT};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::in_use_mut;
 use crate::tunnel::resume;
 use crate::users::Options;
+use upstream::Copied;
+use upstream::{AcquireError, Full, QUIT};
 
 impl Session {
     /// Whether this is such a session. At statements that the firewall watches somebody has to

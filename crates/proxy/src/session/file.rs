@@ -6,13 +6,13 @@ use std::task::{Context, Poll, ready};
 use wire::frame::MessageScanner;
 
 use super::Session;
-use crate::backend::Target;
-use crate::backend::limits::FILLS_PER_TURN;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::in_use;
 use crate::relay::Parked;
 use crate::sock::Input;
+use upstream::Target;
+use upstream::limits::FILLS_PER_TURN;
 
 /// A file on its way from the client to the server.
 #[derive(Debug)]

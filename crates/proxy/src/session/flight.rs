@@ -15,7 +15,6 @@ use super::again::Refused;
 use super::command::Upload;
 use super::decided::Decided;
 use super::ride::Batched;
-use crate::backend::{self, Ahead, InLine};
 use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::limits::FLIGHTS_KEPT_MAX;
@@ -23,6 +22,7 @@ use crate::taps::Taps;
 use crate::taps::listing::Absent;
 use observe::running::Paused;
 use session::change::Change;
+use upstream::{Ahead, InLine};
 
 /// The state of a command from when it is read until the client has its reply.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ pub(super) struct InFlight {
     pub(super) refused: Option<Box<Refused>>,
     /// What the server has against a setting that was sent in front of it, and that it had taken
     /// before.
-    pub(super) refusal: Option<backend::Refused>,
+    pub(super) refusal: Option<upstream::Refused>,
     /// The variable that its server is asked for behind it: it does not tell what it has set.
     pub(super) asks: Option<Box<str>>,
     /// How often it was sent again because its server was lost.

@@ -8,11 +8,11 @@ use wire::frame::{HEADER_LEN, Header};
 use super::Session;
 use super::execute::opens_cursor;
 use super::state::Past;
-use crate::backend::Full;
 use crate::ending::Ending;
 use crate::limits::EXPLAINED_BYTES_MAX;
 use crate::statement::{self, Kill, Own};
 use crate::taps::listing::Listing;
+use upstream::Full;
 
 /// What a command is to the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

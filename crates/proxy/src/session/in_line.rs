@@ -13,10 +13,10 @@ use super::Session;
 use super::decided::Next;
 use super::kill::killed_here;
 use super::phase::Phase;
-use crate::backend::{Found, InLine, Place, Whom, take, take_at_once};
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::sock::Input;
+use upstream::{Found, InLine, Place, Whom, take, take_at_once};
 
 impl Session {
     /// Whether there is nothing to be done for the command that was decided about but to get a

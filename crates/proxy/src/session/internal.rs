@@ -8,9 +8,9 @@ use wire::{Capabilities, StatusFlags};
 
 use super::Session;
 use super::state::LinkState;
-use crate::backend::Backend;
 use crate::document::Value::{List, Object};
 use crate::document::{Form, Value, client, ms, object, on, plain, text};
+use upstream::Backend;
 
 impl Session {
     /// The document.

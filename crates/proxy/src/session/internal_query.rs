@@ -11,13 +11,13 @@ use wire::frame::HEADER_LEN;
 
 use super::Session;
 use super::trace::Part;
-use crate::backend::{InternalQuery, Reply, internal_query};
 use crate::control::Signal;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::state::trackers::told_in;
+use upstream::{InternalQuery, Reply, internal_query};
 
 impl Session {
     /// Has the backend carry out commands, given as payloads, one after the other. An error of the

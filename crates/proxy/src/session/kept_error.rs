@@ -15,9 +15,9 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 use super::Session;
 use super::correction::correction;
 use super::state::SessionState;
-use crate::backend::Reply;
 use crate::ending::Ending;
 use crate::state::{Mark, Pin};
+use upstream::Reply;
 
 /// What servers are asked for: more than one row is not kept.
 const QUESTION: &[u8] = b"SHOW WARNINGS LIMIT 2";

@@ -12,7 +12,6 @@ use wire::Capabilities;
 use wire::command::Kind;
 
 use super::Session;
-use crate::backend::{Backend, Target};
 use crate::client::login::ok;
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
@@ -23,6 +22,7 @@ use crate::sock::{Input, Sock};
 use crate::statement::Kill;
 use crate::statement::kill::What;
 use session::identity::Stranger;
+use upstream::{Backend, Target};
 
 impl Session {
     /// Runs a KILL of this client, whose command is in the backlog.

@@ -14,13 +14,13 @@ use super::Session;
 use super::correction::correction;
 use super::execute::id;
 use super::state::Past;
-use crate::backend::{Full, Reply};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::kill::Verdict;
 use crate::state::OPTION;
 use crate::statement::kill::{self, PreparedKill, Target};
 use crate::statement::{Kill, Own};
+use upstream::{Full, Reply};
 
 impl Session {
     /// What an execution of a prepared statement is, if it kills a session of the proxy, or what a

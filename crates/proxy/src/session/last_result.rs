@@ -10,11 +10,11 @@ use super::decided::Decided;
 use super::links::Links;
 use super::state::SessionState;
 use super::stop::Stop;
-use crate::backend::Connection;
 use crate::ending::Ending;
 use crate::state::results::LastId;
 use crate::state::substitute::{Unknown, with_numbers};
 use session::ran::Ran;
+use upstream::Connection;
 
 impl Links {
     /// Takes note of what has run since the connection was taken.

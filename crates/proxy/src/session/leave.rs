@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use super::Session;
-use crate::backend::QUIT;
+use upstream::QUIT;
 
 impl Session {
     /// The client has said goodbye: what nothing binds to it is for others, the rest ends.

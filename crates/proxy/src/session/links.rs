@@ -15,11 +15,11 @@ use wire::{Capabilities, Peer};
 
 use super::pipelined::Pipelined;
 use super::state::{LinkState, SessionState};
-use crate::backend::{Ahead, Asker, Backend, Connection, Expected, Left, Passport, Target, Upstream, part};
 use crate::ending::Ending;
 use crate::invariant::in_use_mut;
 use crate::relay::Parked;
 use session::identity::Identity;
+use upstream::{Ahead, Asker, Backend, Connection, Expected, Left, Passport, Target, part};
 
 /// The connections of one session. What a command over the connection in use does not need is in a
 /// box: most clients wait.
@@ -190,7 +190,7 @@ impl Links {
     /// any more.
     pub(super) fn lay_aside(
         &mut self,
-        worker: &Rc<Upstream>,
+        worker: &Rc<upstream::Worker>,
         peer: Peer,
         state: &SessionState,
         backend: Backend,
@@ -227,7 +227,11 @@ impl Links {
 
     /// Takes the idle connection to this hostgroup back, if there is one, for use. Nothing if there
     /// is none; false if another session has it, or it is gone.
-    pub(super) fn take_back(&mut self, worker: &Rc<Upstream>, hostgroup: u32) -> Option<(LinkState, bool)> {
+    pub(super) fn take_back(
+        &mut self,
+        worker: &Rc<upstream::Worker>,
+        hostgroup: u32,
+    ) -> Option<(LinkState, bool)> {
         let (at, ticket) = self.idle_at(hostgroup)?;
         let Idle { link, .. } = self.away.idle.swap_remove(at);
         self.in_use = worker.kept.take_back(worker, ticket);

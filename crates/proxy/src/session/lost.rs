@@ -14,7 +14,6 @@ use super::Session;
 use super::execute::{ID, id};
 use super::last_words::error_text;
 use super::state::{Loss, SessionState};
-use crate::backend::query;
 use crate::client::login::ok;
 use crate::control::Control;
 use crate::counts::Counter;
@@ -25,6 +24,7 @@ use crate::sock::Input;
 use crate::taps::errors::INTERRUPTED;
 use session::ran::Ran;
 use session::unanswered::{Sent, Unanswered};
+use upstream::query;
 
 impl Session {
     /// Between two commands: the server of the connection in use has closed it, or says something

@@ -12,11 +12,11 @@ use super::Session;
 use super::decided::Decided;
 use super::execute::id;
 use crate::audit;
-use crate::backend::Reply;
 use crate::counts::Counter;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
 use crate::taps::observe::{answered, is_question, note_time};
 use observe::running::{Also, Measured, Paused};
+use upstream::Reply;
 
 impl Session {
     /// Counts a command that the backend gets. Of a long one `payload` is the beginning. One that

@@ -17,13 +17,13 @@ use super::kill::while_waiting;
 use super::phase::Phase;
 use super::trace::Part;
 use crate::audit;
-use crate::backend::{AcquireError, Avoid, Found, Full, Target, Whom, acquire, open_in};
 use crate::client::login::ok;
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::fresh::Behind;
 use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
+use upstream::{AcquireError, Avoid, Found, Full, Target, Whom, acquire, open_in};
 
 impl Session {
     /// Deals with the command in the backlog, which takes more than forwarding.

@@ -11,7 +11,6 @@ use super::decided::Decided;
 use super::execute::{ID, keeps_definitions};
 use super::state::prepared::{Came, Prepared};
 use super::stop::Stop;
-use crate::backend::{Known, Reply};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::broken;
@@ -20,6 +19,7 @@ use crate::state::typed::Typed;
 use crate::state::{Mark, Pin};
 use session::change::Change;
 use session::definitions::Definitions;
+use upstream::{Known, Reply};
 
 /// Why a statement could not be prepared at a server.
 pub(super) enum NotPrepared {

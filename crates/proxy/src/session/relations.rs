@@ -12,12 +12,12 @@ use wire::codec::Reader;
 use super::Session;
 use super::decided::Decided;
 use super::routines::modes_of;
-use crate::backend::Reply;
 use crate::limits::{RELATION_ROWS_MAX, ROUTINE_BYTES_MAX};
 use crate::relations::{Behind, Relation, Whose};
 use crate::state::marks::prepared_text;
 use session::limits::TABLES_MAX;
 use session::unjudged::{Calls, Unseen};
+use upstream::Reply;
 
 /// Schemas of the servers themselves: what is behind their names leaves nothing.
 const OF_SERVERS: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];

@@ -1,5 +1,5 @@
-//! Going out together with statements of other sessions, over one connection (`backend::batch`):
-//! which statements may, and what is to be done so that it never shows.
+//! Going out together with statements of other sessions, over one connection (see the batches of
+//! `upstream`): which statements may, and what is to be done so that it never shows.
 
 use std::rc::Rc;
 
@@ -15,12 +15,12 @@ use super::Session;
 use super::again::Refused;
 use super::route::NEEDS_LAST_ID;
 use super::segments::{At, Part};
-use crate::backend::{Candidate, Run};
 use crate::counts::Counter;
 use crate::limits::TRAVELS_BYTES_MAX;
 use crate::state::{Mark, Pin};
 use crate::taps::withhold::Withhold;
 use session::ran::Ran;
+use upstream::{Candidate, Run};
 
 /// What nobody does together with others, though it may be done twice.
 const STAYS_ALONE: Effects = NEEDS_LAST_ID.union(Effects::COUNTS_ROWS);

@@ -17,7 +17,6 @@ use super::execute::keeps_definitions;
 use super::state::prepared::{NO_MODES, Preparing};
 use super::state::{Loss, Past, SessionState};
 use super::trace::Trace;
-use crate::backend::Backend;
 use crate::limits::PREPARED_BYTES_MAX;
 use crate::routing::Circumstances;
 use crate::state::Pin;
@@ -25,6 +24,7 @@ use crate::statement::kill::PreparedKill;
 use crate::users::Options;
 use crate::worker::Worker;
 use session::change::Change;
+use upstream::Backend;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
 const ACCESS_MODE: &[u8] = b"access_mode";

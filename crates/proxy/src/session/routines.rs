@@ -14,12 +14,12 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::relations;
-use crate::backend::Reply;
 use crate::ending::Ending;
 use crate::limits::ROUTINE_BYTES_MAX;
 use crate::relations::{Behind, Relation};
 use session::limits::{ROUTINES_MAX, TABLES_MAX};
 use session::unjudged::{CODE, Code, Routine, Unjudged};
+use upstream::Reply;
 
 /// How long a routine has to be what it is. Servers tell to the second when it was altered, in the
 /// time of the session, which may leap by an hour, and a replica tells when it was altered at its

@@ -25,13 +25,13 @@ use super::io::Io;
 use super::pipelined::{Pipelined, Step};
 use super::state::SessionState;
 use super::state::settle::{RanAt, Settled};
-use crate::backend::{Backend, Connection, Crossed, Owner, Progress, Segment};
 use crate::control::Control;
 use crate::counts::Counter;
 use crate::taps::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
 use crate::taps::observe::answered;
 use crate::worker::Worker;
 use session::identity::Identity;
+use upstream::{Backend, Connection, Crossed, Owner, Progress, Segment};
 
 /// The parts of a session that a reply on its way concerns.
 #[derive(Debug)]

@@ -14,11 +14,11 @@ use super::phase::Phase;
 use super::route::{NEEDS_LAST_ID, names_statement};
 use super::state::prepared::Registry;
 use super::stop::Stop;
-use crate::backend::{AcquireError, Ahead, Full};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::broken;
 use crate::limits::{BEHIND_SETUP_MAX, INTERNAL_LOST_MAX};
+use upstream::{AcquireError, Ahead, Full};
 
 impl Session {
     /// Does what was decided about the command in the backlog, which is answered here, or goes on

@@ -26,13 +26,13 @@ use sql::{Condition, StatementKind};
 use wire::StatusFlags;
 
 use crate::alike::Beginning;
-use crate::backend::{Candidate, Execution};
 use crate::error::ClientError;
 use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;
 use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, Pins, Setting, Settings};
 use session::identity::Identity;
+use upstream::{Candidate, Execution};
 
 use super::decided::{Decided, Next, Reply};
 use super::kept_error::Errors;

@@ -12,13 +12,11 @@ use wire::reply::Answer;
 use super::Session;
 use super::links::Other;
 use super::state::{Loss, Said};
-use crate::backend::{
-    AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Setup, part, query,
-};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::Gone;
 use crate::statement::set_use::{SetOf, set_of};
+use upstream::{AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Setup, part, query};
 
 /// The status flags that follow from what a session has set: they do not end with a connection.
 const OF_SESSION: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);

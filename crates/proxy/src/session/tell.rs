@@ -8,7 +8,6 @@ use wire::packet::{self, TextRow};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
-use crate::backend::candidates;
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -17,6 +16,7 @@ use crate::fresh::must_see;
 use crate::routing::Circumstances;
 use crate::routing::explain::explain;
 use crate::statement::Ask;
+use upstream::candidates;
 
 /// `utf8mb4_general_ci`, the collation of all cells.
 const COLLATION: u16 = 45;

@@ -7,9 +7,9 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::Session;
-use crate::backend::Reply;
 use crate::ending::Ending;
 use crate::state::{Pin, set};
+use upstream::Reply;
 
 /// The types of numbers in definitions of columns: `MYSQL_TYPE_TINY` to `MYSQL_TYPE_DOUBLE`,
 /// `_LONGLONG`, `_INT24`, `_YEAR`, `_NEWDECIMAL`.

@@ -19,9 +19,9 @@ use super::Session;
 use super::decided::Decided;
 use super::state::Past;
 use super::stop::Stop;
-use crate::backend::{AcquireError, Ahead, Full, part};
 use crate::ending::Ending;
 use crate::state::without_writer::{Bracket, bracket, is_shown_anywhere};
+use upstream::{AcquireError, Ahead, Full, part};
 
 /// What a `SET` does that every server can do alike. One of `autocommit` commits, but there is no
 /// transaction.

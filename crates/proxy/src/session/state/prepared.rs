@@ -20,12 +20,12 @@ use session::sites::Sites;
 pub(in crate::session) use statement::{Came, Prepared};
 
 use super::Change;
-use crate::backend::ledger::Entry;
-use crate::backend::{Known, Origin};
 use crate::limits::{LEFT_TEXT_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Screened;
 use crate::statement::kill::PreparedKill;
 use crate::texts::Text;
+use upstream::ledger::Entry;
+use upstream::{Known, Origin};
 
 /// What texts mean if that is not certain: never what they mean at another time.
 pub(in crate::session) const NO_MODES: u64 = u64::MAX;

@@ -6,11 +6,11 @@ use wire::command::ExecuteParams;
 use wire::{Capabilities, reply};
 
 use super::Preparing;
-use crate::backend::Origin;
-use crate::backend::ledger::{Entry, Opened};
 use crate::state::typed::{Type, Typed};
 use session::definitions::Definitions;
 use session::sites::Freedom;
+use upstream::Origin;
+use upstream::ledger::{Entry, Opened};
 
 /// A prepared statement.
 #[derive(Debug)]

@@ -1,0 +1,346 @@
+//! A connection to a server, and the id that the server knows it by.
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use config::Endpoint;
+use net::sock::Sock;
+use observe::counts::ServerTally;
+use pool::{Quota, Server, Share};
+use sql::Dialect;
+use tokio::time::Instant;
+use wire::command::Kind;
+use wire::frame::HEADER_LEN;
+use wire::{Capabilities, StatusFlags};
+
+use crate::Target;
+use crate::Worker;
+use crate::batch::Batch;
+use crate::initial::FIRST_STATUS;
+use crate::login_state::LoginState;
+use crate::pipeline::Pipeline;
+use crate::setup::Setup;
+use crate::statements::Statements;
+use crate::threads::Thread;
+
+mod replies;
+
+/// A goodbye, `COM_QUIT`, as it is sent to a server. Without it the server would count and log an
+/// aborted connection; it does not answer it.
+pub const QUIT: [u8; HEADER_LEN + 1] = [1, 0, 0, 0, Kind::Quit as u8];
+
+/// A connection to a server. Used like the socket that it is.
+#[derive(Debug)]
+pub struct Connection {
+    sock: Sock,
+    /// This end's address, asked for once: each session that borrows the connection shows it.
+    local: Option<Rc<SocketAddr>>,
+    /// The number of the time for which one session has it; 0 if it is none that sessions have.
+    serial: u64,
+    /// What the server calls it; `None` at layer 4, where nobody has read the greeting.
+    thread_id: Option<u32>,
+    /// Its place in the book of threads, while a session has it.
+    thread: Option<Thread>,
+    opened: Instant,
+    /// The version of the worker's configuration that it was opened under.
+    version: u64,
+    /// How often its server had changed what it takes over new connections when it was opened.
+    packet_limit: u32,
+    /// What is counted of its server; `None` for the proxy's own connections, which nobody counts.
+    tally: Option<Rc<ServerTally>>,
+    /// Whether it counts among those that run something. A server runs the statements of one
+    /// connection one by one.
+    running: Cell<bool>,
+    /// Whether it counts among those that nobody uses.
+    resting: Cell<bool>,
+    /// What is kept of what its server has said.
+    known: Known,
+}
+
+/// What is known of the other end.
+#[derive(Debug, Default)]
+struct Known {
+    /// What its server has said in its greeting, for another login.
+    greeted: Option<Greeted>,
+    statements: Statements,
+    /// What `LAST_INSERT_ID()` is there, if that is known.
+    last_id: Option<u64>,
+    /// Its place among its user's connections.
+    share: Option<Share>,
+    /// A random number, by which it ends at another time than others that were opened with it.
+    draw: u64,
+    /// The connection's status since it was opened, if it is not the usual one.
+    first_status: Option<StatusFlags>,
+    /// Replies that its server still owes.
+    pipeline: Pipeline,
+    /// What was read behind a reply: it belongs to the next ones.
+    read_ahead: Vec<u8>,
+    /// Commands in front of the next one, or that were sent and are not all answered.
+    setup: Option<Box<Setup>>,
+    /// Whether what the proxy has said there has left warnings, which are about no statement of a
+    /// client.
+    own_warnings: bool,
+    /// What is known of logins over it; nothing before it changes hands for the first time.
+    login_state: Option<Box<LoginState>>,
+    /// The sessions that get it behind the one that has it.
+    batch: Option<Box<Batch>>,
+}
+
+/// What another login needs of the first one.
+#[derive(Debug, Clone)]
+pub(crate) struct Greeted {
+    /// What both sides have agreed on.
+    pub(crate) capabilities: Capabilities,
+    pub(crate) plugin: Box<[u8]>,
+    pub(crate) nonce: [u8; 20],
+    /// Which statements in comments it executes, as far as its version tells.
+    pub(crate) dialect: Option<Dialect>,
+}
+
+impl Connection {
+    /// A connection that has logged in; `thread` is its place among the server's threads.
+    pub(crate) fn new(sock: Sock, thread: Thread, greeted: Greeted) -> Self {
+        let mut connection = Self::from(sock);
+        (connection.thread_id, connection.thread) = (Some(thread.id()), Some(thread));
+        connection.known = Known { greeted: Some(greeted), last_id: Some(0), ..Known::default() };
+        connection
+    }
+
+    /// This end's address; nothing where it is no TCP socket.
+    pub fn local(&self) -> Option<&Rc<SocketAddr>> {
+        self.local.as_ref()
+    }
+
+    /// What its server has said in its greeting; nothing at layer 4.
+    pub(crate) fn greeted(&self) -> Option<&Greeted> {
+        self.known.greeted.as_ref()
+    }
+
+    /// Which statements in comments its server executes, as far as its version tells.
+    pub fn dialect(&self) -> Option<Dialect> {
+        self.greeted().and_then(|greeted| greeted.dialect)
+    }
+
+    /// Whether its server is known to be MariaDB.
+    pub fn is_mariadb(&self) -> bool {
+        self.dialect().is_some_and(Dialect::is_mariadb)
+    }
+
+    /// The statements that are prepared there.
+    pub const fn statements(&self) -> &Statements {
+        &self.known.statements
+    }
+
+    /// The same, to be changed.
+    pub const fn statements_mut(&mut self) -> &mut Statements {
+        &mut self.known.statements
+    }
+
+    /// It was reset: all statements are gone there, and no key was generated since.
+    pub fn note_reset(&mut self) {
+        self.known.statements.clear();
+        self.known.last_id = Some(0);
+    }
+
+    /// It is one of its user's, which are counted.
+    pub(crate) fn set_share(&mut self, share: Option<Share>) {
+        self.known.share = share;
+    }
+
+    /// What counts the connections of its user.
+    pub(crate) fn quota(&self) -> Option<&Arc<Quota>> {
+        self.known.share.as_ref().map(Share::quota)
+    }
+
+    /// Whether it is one of these.
+    pub(crate) fn is_one_of(&self, quota: &Arc<Quota>) -> bool {
+        self.quota().is_some_and(|own| Arc::ptr_eq(own, quota))
+    }
+
+    /// The random number that was drawn when it was opened.
+    pub(crate) fn draw(&self) -> u64 {
+        self.known.draw
+    }
+
+    /// The connection's status when it was opened.
+    pub fn first_status(&self) -> StatusFlags {
+        self.known.first_status.unwrap_or(FIRST_STATUS)
+    }
+
+    /// What it was opened with has changed the connection's status to this, if its server has told
+    /// any.
+    pub(crate) fn set_first_status(&mut self, status: Option<StatusFlags>) {
+        self.known.first_status = status;
+    }
+
+    /// What `LAST_INSERT_ID()` is there, if that is known.
+    pub fn last_id(&self) -> Option<u64> {
+        self.known.last_id
+    }
+
+    /// What `LAST_INSERT_ID()` is there from now on, if that is known.
+    pub fn set_last_id(&mut self, last_id: Option<u64>) {
+        self.known.last_id = last_id;
+    }
+
+    /// Whether what the proxy has said there has left warnings: at MariaDB they outlive statements
+    /// without tables.
+    pub fn has_own_warnings(&self) -> bool {
+        self.known.own_warnings
+    }
+
+    /// What the proxy has said there has left warnings, or they are gone.
+    pub fn set_own_warnings(&mut self, has: bool) {
+        self.known.own_warnings = has;
+    }
+
+    /// When it was opened.
+    pub const fn opened(&self) -> Instant {
+        self.opened
+    }
+
+    /// What is known of logins over it.
+    pub(crate) fn login_state(&self) -> Option<&LoginState> {
+        self.known.login_state.as_deref()
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn login_state_mut(&mut self) -> &mut LoginState {
+        self.known.login_state.get_or_insert_default()
+    }
+
+    /// Whether its server takes the packets over it that it takes over new connections, as far as
+    /// is known.
+    pub(crate) fn takes_packets_of(&self, target: &Target) -> bool {
+        self.packet_limit == target.packet_limit()
+    }
+
+    /// Whether it counts as one that nobody uses.
+    pub(crate) fn set_resting(&self, resting: bool) {
+        if let Some(tally) = self.tally.as_ref().filter(|_| self.resting.replace(resting) != resting) {
+            if resting { tally.resting.add(1) } else { tally.resting.subtract(1) }
+        }
+    }
+
+    /// No session has it any more.
+    pub(crate) fn leave(&mut self) {
+        self.note_answered();
+        self.thread = None;
+    }
+
+    /// Another session has it, with this id; its server is `endpoint`.
+    pub(crate) fn join(&mut self, worker: &Worker, endpoint: &Endpoint, session: u32) {
+        self.serial = worker.next_serial();
+        match &self.thread {
+            Some(thread) => thread.pass_to(session),
+            None => {
+                self.thread = self.thread_id.map(|id| worker.shared.threads.enter(endpoint, id, session));
+            }
+        }
+    }
+
+    /// Time since it was opened.
+    pub(crate) fn age(&self) -> Duration {
+        self.opened.elapsed()
+    }
+
+    /// The version of the worker's configuration that it was opened under; 0 if nobody has said it.
+    pub(crate) const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// It was opened under this version of the worker's configuration.
+    pub const fn set_version(&mut self, version: u64) {
+        self.version = version;
+    }
+
+    /// The number of the time for which one session has it: no other connection of the worker has
+    /// it, nor this one before or after.
+    pub const fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    /// Counts from now on what is sent to this server, and what comes back.
+    pub(crate) fn count_for(&mut self, worker: &Worker, server: &Server<Target>) {
+        self.serial = worker.next_serial();
+        self.known.draw = worker.dice.roll();
+        self.packet_limit = server.endpoint().packet_limit();
+        let tally = worker.counts.server(server.id(), || (server.gauge(), server.resting_gauge()));
+        self.sock.count_in(Rc::clone(&tally.flow));
+        self.tally = Some(tally);
+    }
+
+    /// Counts a statement that is sent.
+    pub fn note_query(&self) {
+        if let Some(tally) = &self.tally {
+            tally.queries.set(tally.queries.get() + 1);
+            if !self.running.replace(true) {
+                tally.running.add(1);
+            }
+        }
+    }
+
+    /// The next statement must see a transaction, and goes to this server.
+    pub fn note_synced(&self) {
+        if let Some(tally) = &self.tally {
+            tally.synced.set(tally.synced.get() + 1);
+        }
+    }
+
+    /// The server has answered all that was sent.
+    pub fn note_answered(&self) {
+        if let Some(tally) = self.tally.as_ref().filter(|_| self.running.replace(false)) {
+            tally.running.subtract(1);
+        }
+    }
+
+    /// What the server calls the connection, as in its `KILL`.
+    pub fn thread_id(&self) -> Option<u32> {
+        self.thread.as_ref().map(Thread::id)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.note_answered();
+        self.set_resting(false);
+    }
+}
+
+impl From<Sock> for Connection {
+    /// A connection of which nothing is known.
+    fn from(sock: Sock) -> Self {
+        Self {
+            local: sock.local_addr().map(Rc::new),
+            sock,
+            serial: 0,
+            thread_id: None,
+            thread: None,
+            opened: Instant::now(),
+            version: 0,
+            packet_limit: 0,
+            tally: None,
+            running: Cell::new(false),
+            resting: Cell::new(false),
+            known: Known::default(),
+        }
+    }
+}
+
+impl Deref for Connection {
+    type Target = Sock;
+
+    fn deref(&self) -> &Sock {
+        &self.sock
+    }
+}
+
+impl DerefMut for Connection {
+    fn deref_mut(&mut self) -> &mut Sock {
+        &mut self.sock
+    }
+}

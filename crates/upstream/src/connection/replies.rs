@@ -1,0 +1,247 @@
+//! Replies that a connection still owes: to setup commands, to internal queries, and to the
+//! sessions of a batch.
+
+use std::io;
+use std::task::{Context, Poll};
+
+use net::sock::Input;
+use wire::reply::{Prepared, ReplyScanner};
+use wire::{Capabilities, StatusFlags};
+
+use super::{Connection, Known};
+use crate::batch::{Batch, Next};
+use crate::pipeline::{Crossed, Expected, Owner, Progress, Segment};
+use crate::setup::{Refused, Setup};
+use crate::statements::Wanted;
+
+impl Connection {
+    /// The server owes this reply to a command that is about to be sent.
+    pub fn expect(&mut self, expected: Expected, capabilities: Capabilities) {
+        debug_assert!(self.may_add(), "one count of frames goes through commands and replies");
+        self.known.pipeline.expect(expected, capabilities);
+    }
+
+    /// Whether the server owes a reply.
+    pub(crate) fn owes(&self) -> bool {
+        self.known.pipeline.owner().is_some()
+    }
+
+    /// Whether a command may be sent behind one that was not answered: not over the compressed
+    /// protocol, where one count of frames goes through commands and replies.
+    pub const fn may_pipeline(&self) -> bool {
+        !self.sock.is_compressed()
+    }
+
+    /// Whether a command may be sent now.
+    pub(crate) fn may_add(&self) -> bool {
+        self.may_pipeline() || !self.owes()
+    }
+
+    /// The start of `input` that belongs to one reply. See `Pipeline::cut`.
+    #[inline]
+    pub fn cut<'i>(&mut self, input: &'i [u8]) -> Result<Segment<'i>, Crossed> {
+        self.known.pipeline.cut(input)
+    }
+
+    /// The reply that was read last, or is being read.
+    pub fn last_reply(&self) -> Option<&ReplyScanner> {
+        self.known.pipeline.last()
+    }
+
+    /// The reply that is read next.
+    pub fn next_reply(&mut self) -> Option<&mut ReplyScanner> {
+        self.known.pipeline.next()
+    }
+
+    /// The reply to the last command begins with this sequence id.
+    pub fn start_at(&mut self, seq: u8) {
+        self.known.pipeline.start_at(seq);
+    }
+
+    /// How far the reply that the client gets next has come.
+    pub fn progress(&self) -> Progress {
+        self.known.pipeline.progress()
+    }
+
+    /// Whether something in front of the last packet of the reply that was read last has told of
+    /// warnings.
+    pub fn warned(&self) -> bool {
+        self.last_reply().is_some_and(ReplyScanner::warned)
+    }
+
+    /// Sends this in front of the next command.
+    pub fn set_setup(&mut self, setup: Option<Box<Setup>>) {
+        self.known.setup = setup;
+    }
+
+    /// Whether commands are sent in front of the next one, or were and are not all answered.
+    pub fn has_setup(&self) -> bool {
+        self.known.setup.is_some()
+    }
+
+    /// The packets to be sent in front of the next command. Their replies are owed from now on.
+    pub fn take_setup(&mut self) -> Option<Vec<u8>> {
+        let Known { setup, pipeline, .. } = &mut self.known;
+        setup.as_mut()?.take_packets(pipeline)
+    }
+
+    /// Reads the replies to setup commands that `input` begins with, and returns how many bytes
+    /// they are. At the end of the last one also the connection's status, if they have told it.
+    pub fn read_setup(&mut self, input: &[u8]) -> Result<(usize, Option<StatusFlags>), Refused> {
+        let Known { setup: Some(setup), pipeline, own_warnings, last_id, .. } = &mut self.known else {
+            return Ok((0, None));
+        };
+        if !setup.is_sent() {
+            return Ok((0, None));
+        }
+        let mut rest = input;
+        while let Some(Owner::Setup(purpose)) = pipeline.owner() {
+            if rest.is_empty() {
+                return Ok((input.len(), None));
+            }
+            let segment = pipeline.cut(rest).map_err(|_| Refused(Vec::new()))?;
+            rest = rest.get(segment.bytes.len()..).unwrap_or_default();
+            setup.read(purpose, segment.bytes, segment.event)?;
+        }
+        let status = setup.status();
+        *own_warnings |= setup.warns();
+        *last_id = setup.last_id(*last_id);
+        self.known.setup = None;
+        Ok((input.len() - rest.len(), status))
+    }
+
+    /// These sessions get it behind the one that is given it now.
+    pub(crate) fn set_batch(&mut self, batch: Batch) {
+        debug_assert!(self.known.batch.is_none(), "it is promised already");
+        self.known.batch = Some(Box::new(batch));
+    }
+
+    /// No session gets it behind the one that has it.
+    pub fn drop_batch(&mut self) {
+        self.known.batch = None;
+    }
+
+    /// `command` with those of the batch, to be sent in its place; nothing if there is no batch.
+    pub fn send_batch(&mut self, command: &[u8], capabilities: Capabilities) -> Option<Vec<u8>> {
+        let remembers_types = !self.is_mariadb();
+        let Known { batch, statements, pipeline, .. } = &mut self.known;
+        let (packets, replies) = batch.as_mut()?.send(command, statements, remembers_types)?;
+        replies.for_each(|expected| pipeline.expect(expected, capabilities));
+        Some(packets)
+    }
+
+    /// Whether other sessions have sent commands over it already, behind that of the session that
+    /// has it.
+    pub fn is_promised(&self) -> bool {
+        self.known.pipeline.has_members()
+    }
+
+    /// The session that gets it next.
+    pub(crate) fn next_member(&mut self) -> Next {
+        let Known { batch, pipeline, .. } = &mut self.known;
+        let next = batch.as_mut().map_or(Next::End, |batch| batch.next(pipeline));
+        if matches!(next, Next::End) {
+            self.known.batch = None;
+        }
+        next
+    }
+
+    /// Whether the command of the session that has just got it, or gets it next, was sent.
+    pub fn is_awaited(&self) -> bool {
+        matches!(self.known.pipeline.owner(), Some(Owner::Sent { .. } | Owner::Unowned))
+    }
+
+    /// The session to which it was handed over goes on with reading. Whether its command was sent.
+    pub fn promote(&mut self) -> bool {
+        self.known.pipeline.promote()
+    }
+
+    /// The session to which it was handed over is gone.
+    pub(crate) fn disown(&mut self) {
+        self.known.pipeline.disown();
+    }
+
+    /// Gives a statement that another session has left to the one that has the connection, if it is
+    /// what that looks for. Where its execution was sent already, that is the statement in it.
+    pub fn take_statement(&mut self, wanted: &Wanted<'_>) -> Option<Prepared> {
+        let Known { pipeline, statements, .. } = &mut self.known;
+        match pipeline.owner() {
+            Some(Owner::Sent { statement }) => statements.take_as(statement?, wanted),
+            _ => statements.take(wanted),
+        }
+    }
+
+    /// Keeps what was read behind a reply, if it belongs to other sessions. False if there are
+    /// bytes that no command asked for.
+    pub fn read_ahead(&mut self, bytes: &[u8]) -> bool {
+        if bytes.is_empty() {
+            return true;
+        }
+        debug_assert!(self.known.read_ahead.is_empty(), "it is read before the socket");
+        let is_promised = self.is_promised();
+        if is_promised {
+            self.known.read_ahead.extend_from_slice(bytes);
+        }
+        is_promised
+    }
+
+    /// C02: whether another session may get it. See `Pipeline::is_free`.
+    pub fn is_free(&self) -> bool {
+        self.known.pipeline.is_free() && self.known.setup.is_none()
+    }
+
+    /// Whether no reply is owed, and nothing was read ahead.
+    pub(crate) fn is_quiet(&self) -> bool {
+        !self.owes() && self.is_free() && self.known.read_ahead.is_empty()
+    }
+
+    /// Checks what holds when no byte is being read, in debug builds.
+    pub fn check_invariants(&self) {
+        self.known.pipeline.check_invariants(self.known.read_ahead.len());
+    }
+
+    /// See `Sock::poll_read`. What was read ahead comes first.
+    pub fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        if self.known.read_ahead.is_empty() {
+            self.sock.poll_read(cx, buffer)
+        } else {
+            Poll::Ready(Ok(take_front(&mut self.known.read_ahead, buffer)))
+        }
+    }
+
+    /// See `Sock::poll_input`. The reply to a command that was sent already is no input.
+    pub fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<Input> {
+        if self.is_awaited() {
+            Poll::Pending
+        } else if self.known.read_ahead.is_empty() {
+            self.sock.poll_input(cx)
+        } else {
+            Poll::Ready(Input::Bytes)
+        }
+    }
+
+    /// See `Sock::input`. The reply to a command that was sent already is no input.
+    pub fn input(&mut self) -> Option<Input> {
+        if self.is_awaited() {
+            None
+        } else if self.known.read_ahead.is_empty() {
+            self.sock.input()
+        } else {
+            Some(Input::Bytes)
+        }
+    }
+}
+
+/// Moves the beginning of `bytes` into `buffer`, and returns how many bytes that are.
+fn take_front(bytes: &mut Vec<u8>, buffer: &mut [u8]) -> usize {
+    let len = bytes.len().min(buffer.len());
+    if let (Some(front), Some(buffer)) = (bytes.get(..len), buffer.get_mut(..len)) {
+        buffer.copy_from_slice(front);
+    }
+    if len == bytes.len() {
+        *bytes = Vec::new();
+    } else {
+        bytes.drain(..len);
+    }
+    len
+}

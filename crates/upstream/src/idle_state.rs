@@ -1,0 +1,116 @@
+//! What an idle connection carries, and what a session that looks for one needs.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use route::Caller;
+use session::identity::Identity;
+use session::state::results::Asking;
+use session::state::{Results, Settings};
+use wire::StatusFlags;
+
+use crate::entry::Entry;
+use crate::key::Key;
+use crate::lend::Ahead;
+use crate::line::Wish;
+use crate::passport::Passport;
+
+/// What a session has left on its connection.
+#[derive(Debug)]
+pub struct Left {
+    /// In which schema it is.
+    pub caller: Arc<Caller>,
+    /// The settings that the session has made there.
+    pub settings: Rc<Settings>,
+    /// Its client has reset it: character set and modes are the server's, and not those that the
+    /// login has asked for.
+    pub was_reset: bool,
+    /// The connection's status, as the server has told it last.
+    pub status: StatusFlags,
+    /// Only the server knows what the session may ask about its last statements.
+    pub asks: bool,
+    /// What the session may ask about its last statements.
+    pub results: Rc<Results>,
+    /// Somebody has the connection, and is going to ask for the session.
+    pub asking: Option<Asking>,
+}
+
+impl Left {
+    /// Whether nothing has to be asked before somebody else gets the connection. A session that has
+    /// ended asks nothing.
+    pub(crate) fn is_free(&self) -> bool {
+        !self.asks || Rc::strong_count(&self.results) == 1 + usize::from(self.asking.is_some())
+    }
+
+    /// Whether it is in the schema of a session that is like this, in the way in which that is.
+    pub(crate) fn is_in_schema_of(&self, caller: &Caller, settings: &Settings) -> bool {
+        let schema = caller.schema();
+        self.caller.schema() == schema
+            && (schema.is_empty() || self.settings.was_schema_reset() == settings.was_schema_reset())
+    }
+
+    /// Whether the connection is as a session that is like this would have it.
+    pub(crate) fn is_as(&self, caller: &Caller, settings: &Settings, was_reset: bool) -> bool {
+        self.is_free()
+            && self.is_in_schema_of(caller, settings)
+            && self.was_reset == was_reset
+            && settings.are_at(&self.settings)
+    }
+
+    /// Whoever has the connection from now on asks for the session, which waits for that.
+    pub(crate) fn begin_asking(&mut self) {
+        if !self.is_free() && self.asking.is_none() {
+            self.asking = Some(self.results.asking());
+        }
+    }
+}
+
+/// Who wants a connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Asker<'a> {
+    /// The client, as servers are told of it.
+    pub identity: &'a Identity,
+    /// What a connection must have been opened with.
+    pub passport: &'a Rc<Passport>,
+    /// The user and the schema.
+    pub caller: &'a Caller,
+    /// The settings that the connection gets.
+    pub settings: &'a Settings,
+    /// Its client has reset its connection.
+    pub was_reset: bool,
+    /// A server has let it in.
+    pub is_admitted: bool,
+    /// The status of its connection, as it was told last.
+    pub status: StatusFlags,
+    /// What may be said in front of its command without waiting for an answer.
+    pub ahead: Ahead,
+}
+
+impl Asker<'_> {
+    /// The name of its user.
+    pub(crate) fn user(&self) -> &[u8] {
+        &self.identity.account.user.name
+    }
+
+    pub(crate) fn key(&self, hostgroup: u32) -> Key {
+        Key { passport: self.passport.hash(), hostgroup }
+    }
+
+    /// What its connection has to be.
+    pub(crate) fn wish(&self) -> Wish {
+        // No command leaves all schemas, but for a login.
+        let in_no_schema = self.is_admitted && self.caller.schema().is_empty();
+        Wish { passport: Rc::clone(self.passport), peer: self.identity.peer, in_no_schema }
+    }
+
+    /// Whether a connection on which this is left is in its schema, in the way in which the session
+    /// is.
+    pub(crate) fn is_in_schema(&self, left: &Left) -> bool {
+        left.is_in_schema_of(self.caller, self.settings)
+    }
+
+    /// Whether the connection is as this one would have it.
+    pub(crate) fn is_exact(&self, entry: &Entry) -> bool {
+        self.is_admitted && entry.left.is_as(self.caller, self.settings, self.was_reset)
+    }
+}

@@ -1,0 +1,192 @@
+//! Internal queries: commands of the proxy's own over a connection to a server, and their replies.
+
+use std::future::poll_fn;
+use std::task::{Poll, ready};
+
+use wire::frame::{HEADER_LEN, Header, put_message};
+use wire::reply::{Answer, End, Event, Outcome, Prepared, ReplyScanner};
+use wire::{Capabilities, StatusFlags};
+
+use crate::Connection;
+use crate::Worker;
+use crate::limits::INTERNAL_BYTES_MAX;
+use crate::pipeline::{Crossed, Expected, Owner};
+
+/// A command's payload, and the kind of reply that it has.
+pub type InternalQuery = (Vec<u8>, Answer);
+
+/// What a server has answered to one command.
+#[derive(Debug)]
+pub struct Reply {
+    /// The end of the reply.
+    pub outcome: Outcome,
+    /// Of a prepared statement: its number and counts.
+    pub prepared: Option<Prepared>,
+    /// The answer's bytes, packets with their headers.
+    pub bytes: Vec<u8>,
+}
+
+impl Reply {
+    /// The number of the error, if it is one.
+    pub const fn error(&self) -> Option<u16> {
+        match self.outcome.end {
+            End::Err { code } => Some(code),
+            _ => None,
+        }
+    }
+
+    /// Whether it leaves warnings at the connection.
+    pub const fn warns(&self) -> bool {
+        matches!(self.outcome.end, End::Ok { warnings: 1.., .. } | End::Eof { warnings: 1.., .. })
+    }
+
+    /// The rows of a result, as they are in their packets; nothing if it ends with an error, or is
+    /// not whole.
+    pub fn rows(&self) -> Option<Vec<&[u8]>> {
+        if self.error().is_some() {
+            return None;
+        }
+        let mut packets = Vec::new();
+        let mut rest = &self.bytes[..];
+        while let Some((header, behind)) = rest.split_at_checked(HEADER_LEN) {
+            let len = header.first_chunk().map(|header| Header::parse(*header).len as usize)?;
+            let (payload, behind) = behind.split_at_checked(len)?;
+            packets.push(payload);
+            rest = behind;
+        }
+        // They are in front of the packet that ends the result.
+        let end = packets.len().checked_sub(1)?;
+        let count = usize::try_from(self.outcome.rows).ok()?;
+        packets.truncate(end);
+        packets.drain(..end.checked_sub(count)?);
+        Some(packets)
+    }
+
+    /// The row of a result that has one. With `sql_select_limit = 0` none has.
+    pub fn only_row(&self) -> Option<&[u8]> {
+        if self.outcome.rows == 1 { self.rows()?.pop() } else { None }
+    }
+
+    /// Whether it tells of a key that was generated.
+    pub(crate) const fn has_key(&self) -> bool {
+        matches!(self.outcome.end, End::Ok { last_insert_id: 1.., .. })
+    }
+}
+
+/// Sends internal queries, with setup commands in front of them, in as few writes as possible, and
+/// collects the replies. The connection has agreed on `capabilities`; the caller keeps the
+/// deadline. The error says why the connection is of no more use.
+pub async fn internal_query(
+    worker: &Worker,
+    link: &mut Connection,
+    capabilities: Capabilities,
+    commands: &[InternalQuery],
+) -> Result<Vec<Reply>, &'static str> {
+    debug_assert!(!link.owes() || link.has_setup(), "the next reply has another owner");
+    let mut replies = Vec::with_capacity(commands.len());
+    let mut packets = link.take_setup().unwrap_or_default();
+    for (payload, answer) in commands {
+        if !link.may_add() {
+            exchange(worker, link, &std::mem::take(&mut packets), &mut replies).await?;
+        }
+        put_message(&mut packets, 0, payload);
+        link.expect(Expected::new(*answer, Owner::Internal), capabilities);
+    }
+    exchange(worker, link, &packets, &mut replies).await?;
+    debug_assert_eq!(replies.len(), commands.len(), "each has a reply");
+    if replies.iter().any(Reply::warns) {
+        link.set_own_warnings(true);
+    }
+    Ok(replies)
+}
+
+/// Reads and drops the reply to a command whose session is gone, and returns the status that it
+/// tells; nothing if the connection is of no more use.
+pub(crate) async fn drain_reply(worker: &Worker, link: &mut Connection) -> Option<StatusFlags> {
+    link.disown();
+    let outcome = poll_fn(|cx| {
+        loop {
+            let mut scratch = worker.net.scratch.borrow_mut();
+            let n = ready!(link.poll_read(cx, &mut scratch)).ok().filter(|n| *n > 0);
+            let Some(mut input) = n.and_then(|n| scratch.get(..n)) else { return Poll::Ready(None) };
+            while !input.is_empty() {
+                let Ok(segment) = link.cut(input) else { return Poll::Ready(None) };
+                debug_assert_eq!(segment.owner, Owner::Unowned, "another owner's reply");
+                input = input.get(segment.bytes.len()..).unwrap_or_default();
+                match segment.event {
+                    Event::More | Event::Changed => {}
+                    Event::LocalInfile => return Poll::Ready(None),
+                    Event::Done(outcome) => {
+                        return Poll::Ready(link.read_ahead(input).then_some(outcome));
+                    }
+                }
+            }
+        }
+    })
+    .await?;
+    // No session asks about the warnings, and none is to find them.
+    link.set_own_warnings(true);
+    let status = outcome.status().unwrap_or(StatusFlags::AUTOCOMMIT);
+    if status.contains(StatusFlags::METADATA_CHANGED) {
+        // The server tells it once, and no session has read it.
+        link.statements_mut().bind_all();
+    }
+    Some(status - StatusFlags::SESSION_STATE_CHANGED - StatusFlags::METADATA_CHANGED)
+}
+
+/// Sends `packets`, and reads until no reply is owed.
+async fn exchange(
+    worker: &Worker,
+    link: &mut Connection,
+    packets: &[u8],
+    replies: &mut Vec<Reply>,
+) -> Result<(), &'static str> {
+    link.write_all(packets).await.map_err(|_| "the connection is gone")?;
+    let mut bytes = Vec::new();
+    poll_fn(|cx| {
+        while link.owes() {
+            let mut scratch = worker.net.scratch.borrow_mut();
+            let n = ready!(link.poll_read(cx, &mut scratch));
+            let n = n.ok().filter(|n| *n > 0).ok_or("the server has closed the connection")?;
+            let input = scratch.get(..n).unwrap_or_default();
+            let (set_up, _) = link.read_setup(input).map_err(|_| {
+                worker.accepted.clear();
+                "it has refused what it had taken before"
+            })?;
+            collect(link, input.get(set_up..).unwrap_or_default(), &mut bytes, replies)?;
+        }
+        Poll::Ready(Ok(()))
+    })
+    .await
+}
+
+/// Collects the replies in `input`; `bytes` is the beginning of the next one.
+fn collect(
+    link: &mut Connection,
+    mut input: &[u8],
+    bytes: &mut Vec<u8>,
+    replies: &mut Vec<Reply>,
+) -> Result<(), &'static str> {
+    while !input.is_empty() {
+        let segment = link.cut(input).map_err(|crossed| match crossed {
+            Crossed::Unasked(_) => "it has sent more than its answer",
+            Crossed::Nonsense(_) => "its answer makes no sense",
+        })?;
+        debug_assert_eq!(segment.owner, Owner::Internal, "another owner's reply");
+        if bytes.len() + segment.bytes.len() > INTERNAL_BYTES_MAX {
+            return Err("its answer is too large");
+        }
+        bytes.extend_from_slice(segment.bytes);
+        input = input.get(segment.bytes.len()..).unwrap_or_default();
+        match segment.event {
+            Event::More | Event::Changed => {}
+            Event::LocalInfile => return Err("it asks for a file"),
+            Event::Done(outcome) => {
+                let prepared = link.last_reply().and_then(ReplyScanner::prepared);
+                let bytes = std::mem::take(bytes);
+                replies.push(Reply { outcome, prepared, bytes });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,421 @@
+//! Connections that no statement needs at the moment.
+//!
+//! A session that waits for its client lays its connection aside here, unless something on it
+//! belongs to the session alone ([`session::state::pins`]). Mostly it takes the same one back with
+//! the next statement. But meanwhile another session of the same user may get it: that is how many
+//! clients share few connections. Each worker has its own; sessions of the worker that wait for a
+//! server stand in a [line](super::line), and get what comes back before anybody else.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use observe::counts::Counter;
+use observe::rows::FreeConnection;
+use pool::{Quota, Shelf, ShelfTicket as Ticket, lifetime};
+use smallvec::SmallVec;
+use tokio::time::{Instant, timeout};
+use wire::Peer;
+use wire::command::Kind;
+use wire::reply::Answer;
+
+use crate::Worker;
+use crate::batch::{Candidate, Next};
+use crate::entry::Entry;
+use crate::handed::Slot;
+use crate::idle_state::{Asker, Left};
+use crate::keeper::Keeper;
+use crate::key::{ByKey, Key};
+use crate::lend::ask_results;
+use crate::limits::{KEPT_IDLE, LOOKS_MAX, MOVE_WAIT};
+use crate::line::{Line, Other, Waiting};
+use crate::passport::Passport;
+use crate::unhealthy::{self, Complaint};
+use crate::{Backend, QUIT, drain_reply, internal_query};
+
+/// Ids of servers: four without an allocation.
+pub(crate) type Servers = SmallVec<[u64; 4]>;
+
+/// The connections of one worker.
+#[derive(Debug, Default)]
+pub struct Kept {
+    shelf: RefCell<Shelf<Key, Entry, ByKey>>,
+    /// Sessions that wait for one.
+    pub(crate) line: Line,
+    /// Who looks for them.
+    pub(crate) keeper: Keeper,
+    /// The servers of those that are being pinged, and are back soon.
+    pinged: RefCell<Vec<u64>>,
+}
+
+impl Kept {
+    /// Lays a connection aside that its session does not need now: it gets it back with the ticket
+    /// if nobody has taken it by then. None if it went to somebody else at once, or has ended.
+    pub fn lay_aside(
+        &self,
+        worker: &Rc<Worker>,
+        hostgroup: u32,
+        passport: &Rc<Passport>,
+        peer: Peer,
+        backend: Backend,
+        left: Left,
+    ) -> Option<Ticket> {
+        let entry = Entry { passport: Rc::clone(passport), peer, backend, left, heard: worker.now() };
+        let key = Key { passport: passport.hash(), hostgroup };
+        self.put(worker, key, entry)
+    }
+
+    /// Keeps a connection, unless somebody else can use it at once, or its place.
+    fn put(&self, worker: &Rc<Worker>, key: Key, entry: Entry) -> Option<Ticket> {
+        entry.backend.connection().check_invariants();
+        if !entry.backend.connection().is_free() {
+            entry.end_broken(worker, "c02: the replies of its last session are owed");
+            return None;
+        }
+        let entry = self.hand_to_member(worker, entry)?;
+        if !entry.backend.connection().is_quiet() {
+            entry.end_broken(worker, "c02: it goes to another session, and replies are owed");
+            return None;
+        }
+        if entry.is_surplus(worker) || is_too_old(worker, &entry.backend) {
+            entry.end(worker);
+            return None;
+        }
+        let entry = self.pass_on(worker, key, entry)?;
+        let ticket = self.keep(worker, key, entry);
+        // Whoever begins to wait has seen that it is there, or is seen now.
+        if !self.shelf.borrow().get(ticket).is_some_and(Entry::is_awaited) {
+            return Some(ticket);
+        }
+        let entry = self.shelf.borrow_mut().take(ticket)?;
+        let entry = self.pass_on(worker, key, entry)?;
+        Some(self.keep(worker, key, entry))
+    }
+
+    fn keep(&self, worker: &Rc<Worker>, key: Key, entry: Entry) -> Ticket {
+        entry.backend.connection().set_resting(true);
+        worker.counts.note(Counter::LaidAside);
+        self.shelf.borrow_mut().put(key, entry)
+    }
+
+    /// Gives a connection to somebody who waits for one, or its place; it comes back if nobody
+    /// needs either.
+    fn pass_on(&self, worker: &Rc<Worker>, key: Key, entry: Entry) -> Option<Entry> {
+        // Some wait for a connection of their user, and not for a server.
+        if !entry.is_awaited() && self.line.is_empty() {
+            return Some(entry);
+        }
+        let entry = *self.line.hand_on(worker, key, Box::new(entry))?;
+        let is_due = |since| worker.shared.uptime().saturating_sub(since) >= MOVE_WAIT;
+        let quota = entry.backend.connection().quota().filter(|quota| quota.waiting() > 0);
+        let is_due_to_user = || quota.and_then(|quota| quota.oldest()).is_some_and(is_due);
+        let is_due_to_others =
+            || entry.backend.oldest_waiting().is_some_and(is_due) && entry.backend.is_in_the_way();
+        if !is_due_to_user() && !is_due_to_others() {
+            return Some(entry);
+        }
+        entry.end(worker);
+        None
+    }
+
+    /// Hands a connection to the next session of its batch. If that session ended after its command
+    /// was sent, drains the reply first.
+    fn hand_to_member(&self, worker: &Rc<Worker>, mut entry: Entry) -> Option<Entry> {
+        match entry.backend.connection_mut().next_member() {
+            Next::End => return Some(entry),
+            Next::Gone => self.drain(worker, Box::new(entry)),
+            Next::Member(slot) => {
+                entry.leave();
+                slot.put(Box::new(entry));
+            }
+        }
+        None
+    }
+
+    /// Reads an answer that nobody wants, and keeps the connection then.
+    fn drain(&self, worker: &Rc<Worker>, mut entry: Box<Entry>) {
+        entry.leave();
+        self.pinged.borrow_mut().push(entry.backend.server().id());
+        tokio::task::spawn_local(drain(Rc::clone(worker), entry));
+    }
+
+    /// Takes note of one that is back, or gone.
+    fn note_back(&self, server: u64) {
+        let mut pinged = self.pinged.borrow_mut();
+        if let Some(at) = pinged.iter().position(|id| *id == server) {
+            pinged.swap_remove(at);
+        }
+    }
+
+    /// Puts somebody in line for a connection that comes back: into `slot` from `now` on, as time
+    /// since the start. He stands in another line as well.
+    pub(crate) fn wait(
+        &self,
+        worker: &Worker,
+        asker: &Asker<'_>,
+        hostgroup: u32,
+        (other, slot): (Other, Rc<Slot>),
+        since: Duration,
+        (deadline, travels): (Option<Instant>, Option<Candidate>),
+    ) {
+        let (wish, turn) = (asker.wish(), Rc::clone(&asker.identity.turn));
+        let has_turns = !worker.settings().connection_turn.is_zero();
+        let rank = if has_turns { turn.served().min(since) } else { since };
+        let waiting = Waiting { slot, other, wish, turn, since, rank, deadline, travels };
+        self.line.wait(asker.key(hostgroup), waiting);
+    }
+
+    /// Takes a connection that somebody was given and has not taken. If there is something that
+    /// only he would have asked its server, it is asked now: the session that wants to know waits
+    /// for it.
+    pub(crate) fn put_back(&self, worker: &Rc<Worker>, entry: Box<Entry>) {
+        if entry.backend.connection().is_awaited() {
+            self.drain(worker, entry);
+        } else if entry.left.is_free() {
+            let key = entry.key();
+            self.put(worker, key, *entry);
+        } else {
+            self.pinged.borrow_mut().push(entry.backend.server().id());
+            tokio::task::spawn_local(ping(Rc::clone(worker), *entry));
+        }
+    }
+
+    /// The connection that this ticket was given for, if it is still there and of use.
+    pub fn take_back(&self, worker: &Worker, ticket: Ticket) -> Option<Backend> {
+        let mut entry = self.shelf.borrow_mut().take(ticket)?;
+        entry.backend.connection().set_resting(false);
+        (!entry.backend.server().is_off() && entry.is_well(worker)).then_some(entry.backend)
+    }
+
+    /// Has `work` done with the connection that this ticket was given for, if it is still there,
+    /// where it is.
+    pub fn with(&self, ticket: Ticket, work: impl FnOnce(&mut Backend)) {
+        if let Some(entry) = self.shelf.borrow_mut().get_mut(ticket) {
+            work(&mut entry.backend);
+        }
+    }
+
+    /// The servers of a hostgroup to which there is a connection that this one could have.
+    pub(crate) fn spare(&self, worker: &Worker, hostgroup: u32, asker: &Asker<'_>) -> Servers {
+        let (mut servers, wish, mut looks) = (Servers::new(), asker.wish(), 0);
+        self.shelf.borrow().newest(asker.key(hostgroup), |entry| {
+            let id = entry.backend.server().id();
+            if !servers.contains(&id) && entry.is_good_for(worker, &wish) {
+                servers.push(id);
+            }
+            looks += 1;
+            looks >= LOOKS_MAX
+        });
+        servers
+    }
+
+    /// A connection of this hostgroup, to a certain server if one is named, that this one may have:
+    /// of those that are as it would have them, the one that was used last; if there is none, the
+    /// last of the others.
+    pub(crate) fn pop(
+        &self,
+        worker: &Worker,
+        hostgroup: u32,
+        server: Option<u64>,
+        asker: &Asker<'_>,
+    ) -> Option<Entry> {
+        let (key, wish) = (asker.key(hostgroup), asker.wish());
+        let is_good = |entry: &Entry| {
+            server.is_none_or(|id| entry.backend.server().id() == id) && entry.is_good_for(worker, &wish)
+        };
+        loop {
+            let mut shelf = self.shelf.borrow_mut();
+            let mut looks = 0;
+            let is_exact = |entry: &Entry| {
+                looks += 1;
+                looks > LOOKS_MAX || is_good(entry) && asker.is_exact(entry)
+            };
+            // After so many looks the last one is as good as any, if it is good at all.
+            let exact = shelf.newest(key, is_exact).filter(|ticket| shelf.get(*ticket).is_some_and(is_good));
+            let ticket = exact
+                .or_else(|| shelf.newest(key, |entry| entry.left.is_free() && is_good(entry)))
+                .or_else(|| shelf.newest(key, is_good))?;
+            let mut entry = shelf.take(ticket)?;
+            drop(shelf);
+            entry.leave();
+            if entry.is_well(worker) {
+                return Some(entry);
+            }
+        }
+    }
+
+    /// A session waits for a server of this hostgroup: one that nobody uses gives its place to it,
+    /// if that helps. Whether there was one.
+    pub fn make_room(&self, worker: &Rc<Worker>, hostgroup: u32) -> bool {
+        let mut shelf = self.shelf.borrow_mut();
+        if shelf.is_empty() {
+            return false;
+        }
+        let helps =
+            |entry: &Entry| entry.backend.server().hostgroup() == hostgroup && entry.backend.is_in_the_way();
+        let ticket = shelf
+            .iter()
+            .find(|(_, entry)| helps(entry) && entry.left.is_free())
+            .or_else(|| shelf.iter().find(|(_, entry)| helps(entry)))
+            .map(|(ticket, _)| ticket);
+        let entry = ticket.and_then(|ticket| shelf.take(ticket));
+        drop(shelf);
+        let Some(entry) = entry else { return false };
+        entry.end(worker);
+        true
+    }
+
+    /// A session waits for one of these, which its user has all: one that nobody uses makes room
+    /// for it.
+    pub fn make_room_among(&self, worker: &Rc<Worker>, quota: &Arc<Quota>) {
+        if quota.waiting() == 0 {
+            return;
+        }
+        let mut shelf = self.shelf.borrow_mut();
+        let mut of_them = shelf.iter().filter(|(_, entry)| entry.backend.connection().is_one_of(quota));
+        let ticket = of_them.next().map(|(ticket, _)| ticket);
+        drop(of_them);
+        let entry = ticket.and_then(|ticket| shelf.take(ticket));
+        drop(shelf);
+        match entry {
+            Some(entry) => entry.end(worker),
+            None => worker.copies.make_room_among(quota),
+        }
+    }
+
+    /// The configuration has changed: ends those that servers may not have any more. Other workers
+    /// do the same with theirs.
+    pub(crate) fn end_surplus(&self, worker: &Rc<Worker>) {
+        let mut surplus: Vec<_> = {
+            let shelf = self.shelf.borrow();
+            let of_them = shelf.iter().filter(|(_, entry)| entry.is_surplus(worker));
+            of_them.map(|(ticket, entry)| (!entry.left.is_free(), ticket)).collect()
+        };
+        surplus.sort_by_key(|(asks, _)| *asks);
+        for (_, ticket) in surplus {
+            let mut shelf = self.shelf.borrow_mut();
+            let is_still = shelf.get(ticket).is_some_and(|entry| entry.is_surplus(worker));
+            let entry = is_still.then(|| shelf.take(ticket)).flatten();
+            drop(shelf);
+            if let Some(entry) = entry {
+                entry.end(worker);
+            }
+        }
+    }
+
+    /// All that are there at the moment.
+    pub fn list(&self) -> Vec<FreeConnection> {
+        let now = Instant::now();
+        self.shelf.borrow().iter().map(|(_, entry)| entry.row(now)).collect()
+    }
+
+    /// Stops a test if a free connection is not as it must be: its queue and buffers hold nothing
+    /// that belongs to a session.
+    #[cfg(feature = "memory")]
+    pub fn check_invariants(&self) {
+        for (_, entry) in self.shelf.borrow().iter() {
+            let connection = entry.backend.connection();
+            connection.check_invariants();
+            assert!(connection.is_free(), "c02: its session's replies are owed");
+        }
+    }
+
+    /// How many of them are to this server.
+    pub(crate) fn resting_at(&self, hostgroup: u32, server: u64) -> u32 {
+        let is_to_it = |entry: &Entry| {
+            entry.backend.server().id() == server && entry.backend.server().hostgroup() == hostgroup
+        };
+        let resting = self.shelf.borrow().iter().filter(|(_, entry)| is_to_it(entry)).count();
+        let pinged = self.pinged.borrow().iter().filter(|id| **id == server).count();
+        u32::try_from(resting + pinged).unwrap_or(u32::MAX)
+    }
+
+    /// Ends all.
+    pub(crate) fn clear(&self, worker: &Rc<Worker>) {
+        let all = self.shelf.borrow_mut().take_all(|_| true);
+        for entry in all {
+            entry.end(worker);
+        }
+    }
+
+    /// Ends those that are of no use any more, and those that are too many for connections that
+    /// nobody uses; pings those that were not used for a while.
+    pub(crate) fn sweep(&self, worker: &Rc<Worker>, now: Instant) {
+        let mut resting: HashMap<u64, u32> = HashMap::new();
+        let over = self.shelf.borrow_mut().take_all(|entry| {
+            if !entry.is_well(worker) || entry.backend.server().is_off() || is_too_old(worker, &entry.backend)
+            {
+                return true;
+            }
+            let is_idle = now.saturating_duration_since(entry.heard) >= KEPT_IDLE;
+            let count = resting.entry(entry.backend.server().id()).or_default();
+            *count += 1;
+            let share = entry.backend.most_resting().div_ceil(u32::from(worker.shared.workers).max(1));
+            is_idle && (!entry.is_valid(worker) || !entry.passport.is_current(worker) || *count > share)
+        });
+        for entry in over {
+            entry.end(worker);
+        }
+        let interval = worker.settings().variables.ping_interval_server;
+        let is_due = |entry: &mut Entry| now.saturating_duration_since(entry.heard) >= interval;
+        let due = self.shelf.borrow_mut().take_all(is_due);
+        self.pinged.borrow_mut().extend(due.iter().map(|entry| entry.backend.server().id()));
+        for entry in due {
+            tokio::task::spawn_local(ping(Rc::clone(worker), entry));
+        }
+        self.line.sweep();
+    }
+}
+
+async fn ping(worker: Rc<Worker>, mut entry: Entry) {
+    let (limit, server) = (worker.settings().variables.ping_timeout_server, entry.backend.server().id());
+    let capabilities = entry.passport.capabilities();
+    entry.leave();
+    let link = entry.backend.connection_mut();
+    let pinging = async {
+        if !entry.left.is_free() {
+            return ask_results(&worker, link, capabilities, &entry.left).await;
+        }
+        internal_query(&worker, link, capabilities, &[(vec![Kind::Ping as u8], Answer::Single)])
+            .await
+            .map(drop)
+    };
+    let answered = timeout(limit, pinging).await;
+    worker.kept.note_back(server);
+    if let Ok(Ok(())) = answered {
+        entry.heard = worker.now();
+        (entry.left.asks, entry.left.asking) = (false, None);
+        let key = entry.key();
+        worker.kept.put(&worker, key, entry);
+    } else {
+        unhealthy::log(&worker, &entry.backend, Complaint::Silent);
+    }
+}
+
+/// Reads an answer that nobody wants.
+async fn drain(worker: Rc<Worker>, mut entry: Box<Entry>) {
+    let (limit, server) = (worker.settings().variables.connect_timeout_server, entry.backend.server().id());
+    let drained = timeout(limit, drain_reply(&worker, entry.backend.connection_mut())).await;
+    worker.kept.note_back(server);
+    if let Ok(Some(status)) = drained {
+        (entry.heard, entry.left.status) = (worker.now(), status);
+        let key = entry.key();
+        worker.kept.put(&worker, key, *entry);
+    } else {
+        unhealthy::log(&worker, &entry.backend, Complaint::Silent);
+    }
+}
+
+fn is_too_old(worker: &Worker, backend: &Backend) -> bool {
+    let (limit, link) = (worker.settings().variables.connection_max_age, backend.connection());
+    lifetime(limit, link.draw()).is_some_and(|lifetime| link.age() >= lifetime)
+}
+
+/// Ends a connection. Without a goodbye the server would count and log an aborted one; what a full
+/// socket does not take of it now is not worth waiting for.
+pub fn part(mut backend: Backend) {
+    let _: Poll<_> = backend.connection_mut().poll_write(&mut Context::from_waker(Waker::noop()), &QUIT);
+}

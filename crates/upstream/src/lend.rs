@@ -1,0 +1,350 @@
+//! Making a connection that one session has used that of another one: what the first may still want
+//! to know is asked for it, and what the second has set is said, in one exchange.
+//!
+//! Where the second has set all that the first has, only the rest is said. Otherwise the connection
+//! is reset first. The first connection of a session logs in anew (`COM_CHANGE_USER`), so that its
+//! server has let every client in that it serves. What a reset does not bring back of a login is in
+//! [`login_state`](super::login_state).
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use observe::counts::Counter;
+use tokio::time::{Instant, timeout};
+use wire::frame::HEADER_LEN;
+use wire::{Capabilities, StatusFlags};
+
+use crate::Worker;
+use crate::entry::Entry;
+use crate::idle_state::{Asker, Left};
+use crate::kept::part;
+use crate::login::log_in_again;
+use crate::login_state::{Behind, Unfit};
+use crate::plan::{Way, last_id, plan, questions};
+use crate::setup::Setup;
+use crate::{Backend, Connection, InternalQuery, OpenError, Reply, internal_query};
+
+/// What servers say who do not have a variable, or do not let this user set it: `ER_PARSE_ERROR`,
+/// `ER_UNKNOWN_SYSTEM_VARIABLE`, `ER_SPECIFIC_ACCESS_DENIED_ERROR`, `ER_QUERY_CACHE_DISABLED`. The
+/// client has set it where it matters.
+pub const DOES_NOT_HAVE_IT: [u16; 4] = [1064, 1193, 1227, 1651];
+
+/// What a command that is sent to a connection before it is lent is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Asks for the last insert id of the session that had the connection.
+    LastId,
+    /// Asks which packets the server takes.
+    Packets,
+    /// Resets the connection.
+    Reset,
+    /// Asks what the server does at logins.
+    Question,
+    /// Gives back what a login gives.
+    Charset,
+    /// What connections of the hostgroup begin with.
+    Initial,
+    /// Sets an option of the connection.
+    Option,
+    /// Changes the schema.
+    Schema,
+    /// Sets a variable of the session.
+    Setting,
+    /// A setting that a statement means the same without.
+    Tracking,
+}
+
+impl Purpose {
+    /// Whether an answer means that the connection is not as it should be.
+    pub(crate) fn is_refused(self, reply: &Reply) -> bool {
+        match (self, reply.error()) {
+            (Self::Tracking, _) => false,
+            (Self::Setting, Some(code)) => !DOES_NOT_HAVE_IT.contains(&code),
+            (_, error) => error.is_some(),
+        }
+    }
+}
+
+/// What may be said in front of a command without waiting for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ahead {
+    /// Nothing: the command is not whole, or none that is simply answered.
+    Nothing,
+    /// Settings. In another schema than the session's the command might do harm, and a schema can
+    /// be dropped at any time.
+    Settings,
+    /// Everything.
+    All,
+}
+
+impl Ahead {
+    /// Whether a command for this may be, which the server is known to have taken before.
+    pub fn has(self, purpose: Purpose) -> bool {
+        self == Self::All || self == Self::Settings && purpose != Purpose::Schema
+    }
+}
+
+/// What came of lending a connection.
+pub(crate) enum Lent {
+    /// It is the session's, and its server has told this status last.
+    Ready(Backend, StatusFlags),
+    /// It is of no use.
+    Useless,
+    /// Its server has not answered in time.
+    Late,
+    /// Its server does not let the client in.
+    NotAdmitted(OpenError),
+    /// Its server does not let the client into the schema, or have its settings: the payload of its
+    /// ERR packet.
+    Refused(Vec<u8>),
+}
+
+/// Makes `entry` a connection of `asker`, if no answer has to be waited for; it comes back if one
+/// has.
+pub(crate) fn lend_at_once(
+    worker: &Worker,
+    mut entry: Box<Entry>,
+    asker: &Asker<'_>,
+) -> Result<Lent, Box<Entry>> {
+    // It may have come a while ago, to somebody who waited.
+    if !entry.is_well(worker) || entry.backend.server().is_off() {
+        return Ok(Lent::Useless);
+    }
+    if entry.backend.connection().is_awaited() && !asker.is_exact(&entry) {
+        // The command has gone out already, and nothing can be said before.
+        return Ok(Lent::Useless);
+    }
+    let (server, link) = (entry.backend.server(), entry.backend.connection());
+    let settings = worker.settings();
+    let mut plan = if asker.is_exact(&entry) {
+        Vec::new()
+    } else {
+        match Way::of(link, &entry.left, asker, worker.now()) {
+            Way::Login => return Err(entry),
+            way => plan(way, link, &entry.left, asker, settings.initial.of(server.hostgroup())),
+        }
+    };
+    let has_surplus = || link.statements().has_surplus(settings.variables.max_stmts_per_connection);
+    if plan.is_empty() && (link.is_awaited() || !has_surplus()) {
+        let Entry { mut backend, left, .. } = *entry;
+        let is_awaited = backend.connection().is_awaited();
+        backend.connection_mut().statements_mut().release(is_awaited);
+        return Ok(ready(worker, backend, left.status, asker));
+    }
+    if !may_go_ahead(worker, link, server.id(), asker, &mut plan) {
+        return Err(entry);
+    }
+    let Entry { mut backend, left, .. } = *entry;
+    say_ahead(worker, &mut backend, left, asker, plan);
+    Ok(ready(worker, backend, asker.status, asker))
+}
+
+/// Makes `entry` a connection of `asker`, before `deadline`.
+pub(crate) async fn lend(
+    worker: &Rc<Worker>,
+    entry: Box<Entry>,
+    asker: &Asker<'_>,
+    deadline: Instant,
+) -> Lent {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let limit = worker.settings().variables.connect_timeout_server.min(left);
+    match timeout(limit, set_up(worker, *entry, asker)).await {
+        Ok(Lent::Ready(backend, status)) => ready(worker, backend, status, asker),
+        Ok(lent) => lent,
+        Err(_) => Lent::Late,
+    }
+}
+
+/// It is the session's from now on.
+fn ready(worker: &Worker, mut backend: Backend, status: StatusFlags, asker: &Asker<'_>) -> Lent {
+    let server = Arc::clone(backend.server());
+    backend.connection_mut().note_answered();
+    backend.connection_mut().join(worker, &server.endpoint().endpoint, asker.identity.connection_id);
+    worker.counts.note(Counter::TookKept);
+    Lent::Ready(backend, status)
+}
+
+async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
+    let Entry { passport, mut backend, left, .. } = entry;
+    let capabilities = passport.capabilities();
+    let (server, hostgroup) = (backend.server().id(), backend.server().hostgroup());
+    let link = backend.connection_mut();
+    link.leave();
+    let mut status = left.status;
+    let way = Way::of(link, &left, asker, worker.now());
+    let behind = if matches!(way, Way::Login) { Behind::Login } else { Behind::Reset };
+    if behind == Behind::Login {
+        if let Err(lent) = log_in(worker, link, &left, asker).await {
+            return lent;
+        }
+        status = StatusFlags::AUTOCOMMIT;
+    }
+    let settings = worker.settings();
+    let plan = plan(way, link, &left, asker, settings.initial.of(hostgroup));
+    let (purposes, commands): (Vec<Purpose>, Vec<InternalQuery>) = plan.into_iter().unzip();
+    if purposes.contains(&Purpose::Reset) {
+        worker.counts.note(Counter::ResetKept);
+    }
+    let closings = if purposes.contains(&Purpose::Reset) {
+        Vec::new()
+    } else {
+        link.statements_mut().change_hands(settings.variables.max_stmts_per_connection)
+    };
+    if !closings.is_empty() && link.write_all(&closings).await.is_err() {
+        return Lent::Useless;
+    }
+    let Ok(replies) = internal_query(worker, link, capabilities, &commands).await else {
+        return Lent::Useless;
+    };
+    for ((purpose, (payload, _)), reply) in purposes.iter().zip(&commands).zip(&replies) {
+        let is_refused = purpose.is_refused(reply);
+        match purpose {
+            Purpose::Schema | Purpose::Setting if is_refused => {
+                worker.accepted.clear();
+                let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
+                part(backend);
+                return Lent::Refused(payload);
+            }
+            _ if is_refused => {
+                part(backend);
+                return Lent::Useless;
+            }
+            Purpose::LastId => {
+                link.set_last_id(number(reply));
+                tell_last_id(&left, reply);
+            }
+            Purpose::Reset => link.note_reset(),
+            Purpose::Packets | Purpose::Question => {
+                let (state, row) = (link.login_state_mut(), reply.only_row().unwrap_or_default());
+                if let Err(unfit) = state.note(*purpose, row, behind, worker.now()) {
+                    return give_up(backend, unfit);
+                }
+            }
+            _ => worker.accepted.note(server, asker.user(), payload),
+        }
+        if *purpose == Purpose::Initial && reply.has_key() {
+            link.set_last_id(None);
+        }
+        status = reply.outcome.status().unwrap_or(status);
+    }
+    Lent::Ready(backend, status)
+}
+
+/// Logs in anew over a connection on which this is left. What only its server knows is asked first.
+async fn log_in(worker: &Worker, link: &mut Connection, left: &Left, asker: &Asker<'_>) -> Result<(), Lent> {
+    let capabilities = asker.passport.capabilities();
+    let (purposes, commands): (Vec<_>, Vec<_>) = questions(link, left, capabilities).into_iter().unzip();
+    let replies = if commands.is_empty() {
+        Vec::new()
+    } else {
+        internal_query(worker, link, capabilities, &commands).await.map_err(|_| Lent::Useless)?
+    };
+    for (purpose, reply) in purposes.iter().zip(&replies) {
+        if *purpose == Purpose::LastId {
+            tell_last_id(left, reply);
+        } else {
+            let (state, row) = (link.login_state_mut(), reply.only_row().unwrap_or_default());
+            state.note(*purpose, row, Behind::Login, worker.now()).map_err(|_| Lent::Useless)?;
+        }
+    }
+    match log_in_again(worker, link, asker.identity, Way::schema_of_login(asker)).await {
+        Ok(()) => {
+            link.note_reset();
+            Ok(())
+        }
+        // Another connection shows what the server has against a client that it has let in before.
+        Err(error @ OpenError::Refused { .. }) if !asker.is_admitted => Err(Lent::NotAdmitted(error)),
+        Err(_) => Err(Lent::Useless),
+    }
+}
+
+/// Ends a connection that is not like a new one. Other connections that are as old as one with
+/// another limit of packets are no better.
+fn give_up(backend: Backend, unfit: Unfit) -> Lent {
+    if unfit == Unfit::Packets {
+        backend.server().endpoint().note_packet_limit();
+    }
+    part(backend);
+    Lent::Useless
+}
+
+/// Tells the session that has left this what its server has said of its last key.
+fn tell_last_id(left: &Left, reply: &Reply) {
+    if let Some((asking, last_id)) = left.asking.as_ref().zip(number(reply)) {
+        asking.told(last_id);
+    }
+}
+
+/// Whether all of `plan` may be said without waiting for an answer. What need not be asked any more
+/// is left out then.
+fn may_go_ahead(
+    worker: &Worker,
+    link: &Connection,
+    server: u64,
+    asker: &Asker<'_>,
+    plan: &mut Vec<(Purpose, InternalQuery)>,
+) -> bool {
+    if plan.is_empty() || asker.ahead == Ahead::Nothing || !asker.is_admitted || !link.may_pipeline() {
+        return false;
+    }
+    let is_quiet = link.login_state().is_some_and(|state| state.is_quiet(worker.now()));
+    let goes_ahead = |(purpose, (payload, _)): &(Purpose, InternalQuery)| match purpose {
+        Purpose::LastId | Purpose::Reset => true,
+        Purpose::Tracking => asker.ahead.has(*purpose),
+        Purpose::Packets => false,
+        Purpose::Question => is_quiet,
+        _ => asker.ahead.has(*purpose) && worker.accepted.has(server, asker.user(), payload, link.opened()),
+    };
+    let all = plan.iter().all(goes_ahead);
+    if all {
+        plan.retain(|(purpose, _)| *purpose != Purpose::Question);
+    }
+    all
+}
+
+/// Says `plan` in front of the command that the connection is for.
+fn say_ahead(
+    worker: &Worker,
+    backend: &mut Backend,
+    left: Left,
+    asker: &Asker<'_>,
+    plan: Vec<(Purpose, InternalQuery)>,
+) {
+    let link = backend.connection_mut();
+    let has = |purpose| plan.iter().any(|(one, _)| *one == purpose);
+    let mut closings = Vec::new();
+    if has(Purpose::Reset) {
+        worker.counts.note(Counter::ResetKept);
+        link.note_reset();
+    } else {
+        let max = worker.settings().variables.max_stmts_per_connection;
+        closings = link.statements_mut().change_hands(max);
+        if has(Purpose::LastId) {
+            link.set_last_id(None);
+        }
+    }
+    link.set_setup(Setup::new(closings, plan, asker.passport.capabilities(), left.asking));
+}
+
+/// Asks for what the session that has left this may still want to know, and tells it.
+pub(crate) async fn ask_results(
+    worker: &Worker,
+    link: &mut Connection,
+    capabilities: Capabilities,
+    left: &Left,
+) -> Result<(), &'static str> {
+    let Some((_, question)) = last_id(left, capabilities) else { return Ok(()) };
+    let replies = internal_query(worker, link, capabilities, &[question]).await?;
+    for reply in &replies {
+        tell_last_id(left, reply);
+    }
+    Ok(())
+}
+
+/// The number that an answer of one row and one column in text holds.
+pub(crate) fn number(reply: &Reply) -> Option<u64> {
+    // A length, and that many digits.
+    let (len, digits) = reply.only_row()?.split_first()?;
+    let digits = digits.get(..usize::from(*len))?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}

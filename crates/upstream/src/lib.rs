@@ -1,0 +1,105 @@
+//! Connections to servers, lent to sessions by the pool: opened, logged in to, set up, shared, and
+//! what waits for them.
+//!
+//! - **To have one**: `acquire` asks the pool for a `place`, `search` looks among idle
+//!   ones, `connect` opens and `login` logs in; `failures` are what a client is
+//!   told.
+//! - **What is sent**: `connection` is the socket and its `pipeline` of replies; `setup` and
+//!   `lend` make a connection what a session needs, by a `plan`; `statements` are those
+//!   prepared there, `ledger` says who has them.
+//! - **Idle ones**: `kept` by `passport`; `warm` opens some before they are needed; `copies`
+//!   are those of mirrored statements.
+//! - **Waiting**: `line` and `handed`; a `batch` is several sessions' statements
+//!   over one connection; `keeper` looks after all that wait.
+//! - **Around it**: `worker` is what one thread has, `shared` what all have; `configuration`
+//!   what an operator wants; `servers` what servers can do; `calls` is what is above this crate.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
+mod acquire;
+mod announce;
+mod batch;
+mod batch_history;
+mod calls;
+mod choosing;
+mod configuration;
+mod connect;
+mod connection;
+mod copies;
+pub mod descriptors;
+mod entry;
+mod failures;
+mod handed;
+mod idle_state;
+mod initial;
+mod internal_query;
+mod keeper;
+mod kept;
+mod key;
+pub mod ledger;
+mod lend;
+pub mod limits;
+mod line;
+mod login;
+mod login_state;
+mod open;
+mod passport;
+mod pipeline;
+mod place;
+mod plan;
+mod requests;
+mod search;
+pub mod servers;
+mod setup;
+mod share;
+mod shared;
+mod spare;
+mod statements;
+mod target;
+pub mod threads;
+mod times;
+mod tunnel;
+mod unhealthy;
+mod warm;
+mod worker;
+
+pub use acquire::{AcquireError, Found, Full, Whom, acquire, note_client, until_broken_off};
+use announce::Announced;
+pub use announce::connect;
+pub use batch::Candidate;
+use batch_history::BatchHistory;
+pub use batch_history::Run;
+pub use calls::{Avoid, Doubts, Holders, Siblings};
+pub use choosing::{candidates, limit, readiness};
+pub use configuration::Configuration;
+pub use connect::{Dialer, OpenError, is_ours};
+pub use connection::{Connection, QUIT};
+use copies::Copies;
+pub use copies::CopyLogin;
+pub use idle_state::{Asker, Left};
+use initial::InitConnects;
+use internal_query::drain_reply;
+pub use internal_query::{InternalQuery, Reply, internal_query};
+use kept::Kept;
+pub use kept::part;
+pub use lend::{Ahead, DOES_NOT_HAVE_IT, Purpose};
+pub use login_state::LOST_AT_MARIADB;
+pub use open::{open, open_in};
+pub use passport::{Passport, query};
+pub use pipeline::{Crossed, Expected, Owner, Progress, Segment};
+pub use place::{InLine, Place, take};
+use setup::AcceptedSettings;
+pub use setup::{Refused, Setup};
+pub use shared::Shared;
+pub use spare::take_at_once;
+pub use statements::{Execution, Known, Origin, Wanted};
+pub use target::Target;
+pub use times::Times;
+pub use tunnel::{Copied, End, Tunnel};
+use warm::Warmth;
+pub use worker::Worker;
+
+/// A connection to a server, and the right to have it. In a box: it changes hands often, and most
+/// clients wait without one.
+pub type Backend = Box<pool::Lease<Target, Connection>>;

@@ -1,0 +1,314 @@
+//! The sessions of a worker that wait for a connection which another one lays aside.
+//!
+//! They stand in the pool's line as well, where they get a place at a server, or in their user's,
+//! if that has all that it may have. A connection that comes back goes to one of this worker
+//! without that, and takes it out of that line at once: it costs nothing, and a new one costs as
+//! much as some dozens of statements. But others, of another worker or another user, can only have
+//! its place; so whoever gets it here must not be too far ahead of who waits longest.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+use std::time::Duration;
+
+use session::turn::Turn;
+use tokio::time::Instant;
+use wire::Peer;
+
+use crate::Target;
+use crate::Worker;
+use crate::batch::{Batch, Candidate, Progress};
+use crate::entry::Entry;
+use crate::handed::Slot;
+use crate::key::{ByKey, Key};
+use crate::limits::{AHEAD_MAX, BATCH_BYTES_MAX, LOOKS_MAX, STANDSTILL_MAX};
+use crate::passport::Passport;
+
+/// Who waits, by what they can use.
+#[derive(Debug, Default)]
+pub(crate) struct Line {
+    waiting: RefCell<HashMap<Key, Alike, ByKey>>,
+    /// When a connection was given up last for somebody who is not in this line, as time since the
+    /// start.
+    yielded: Cell<Duration>,
+    /// The trains with those who were promised one behind others, and when somebody has to look
+    /// after each.
+    trains: RefCell<VecDeque<(Instant, Rc<Progress>)>>,
+}
+
+/// Those who can use the same ones.
+#[derive(Debug, Default)]
+struct Alike {
+    /// Those whose [turn](Turn) it is. They come first.
+    in_turn: VecDeque<Waiting>,
+    /// Those who wait for theirs.
+    others: VecDeque<Waiting>,
+}
+
+impl Alike {
+    fn is_empty(&self) -> bool {
+        self.in_turn.is_empty() && self.others.is_empty()
+    }
+
+    fn len(&self) -> usize {
+        self.in_turn.len() + self.others.len()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.in_turn.iter().chain(&self.others)
+    }
+}
+
+/// What a session's connection has to be.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    pub(crate) passport: Rc<Passport>,
+    /// Whom it was announced for, to a server that was told.
+    pub(crate) peer: Peer,
+    /// It has to be in no schema: no command leaves all of them.
+    pub(crate) in_no_schema: bool,
+}
+
+/// The other line in which a session stands.
+#[derive(Debug)]
+pub(crate) enum Other {
+    /// For a server.
+    Pool(pool::Deputy<Target>),
+    /// For a share of its user's.
+    Quota(pool::LeaveLine),
+}
+
+impl Other {
+    /// The session is served. It still has to learn that, and until then nothing is to be ended for
+    /// it.
+    fn leave(self) {
+        match self {
+            Self::Pool(line) => line.leave(),
+            Self::Quota(line) => line.leave(),
+        }
+    }
+}
+
+/// Somebody who waits.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) slot: Rc<Slot>,
+    pub(crate) other: Other,
+    pub(crate) wish: Wish,
+    pub(crate) turn: Rc<Turn>,
+    /// Since when, as time since the start.
+    pub(crate) since: Duration,
+    /// Those with lower ones come first: when he was served last; where there are no turns, since
+    /// when he waits.
+    pub(crate) rank: Duration,
+    /// When he gives up, if he does not see to that himself.
+    pub(crate) deadline: Option<Instant>,
+    /// What he waits to send, if that may go out together with what others send.
+    pub(crate) travels: Option<Candidate>,
+}
+
+/// Somebody for whom it is time to look.
+#[derive(Debug)]
+pub(crate) struct Due {
+    pub(crate) slot: Rc<Slot>,
+    pub(crate) hostgroup: u32,
+    pub(crate) deputy: pool::Deputy<Target>,
+}
+
+impl Line {
+    /// A place for somebody: behind those whose turn it is if it is his as well, else behind those
+    /// with lower ranks.
+    pub(crate) fn wait(&self, key: Key, waiting: Waiting) {
+        let mut all = self.waiting.borrow_mut();
+        let Alike { in_turn, others } = all.entry(key).or_default();
+        if waiting.turn.is_on(waiting.since) {
+            return in_turn.push_back(waiting);
+        }
+        // Mostly it is the end.
+        let is_last = others.back().is_none_or(|last| last.rank <= waiting.rank);
+        let at = if is_last { others.len() } else { others.partition_point(|one| one.rank <= waiting.rank) };
+        others.insert(at, waiting);
+    }
+
+    /// Gives a connection to whose turn it is of those that it is good for, or else to the one who
+    /// was served longest ago. It comes back if there is nobody, or if it is for somebody
+    /// elsewhere.
+    pub(crate) fn hand_on(&self, worker: &Rc<Worker>, key: Key, mut entry: Box<Entry>) -> Option<Box<Entry>> {
+        let mut all = self.waiting.borrow_mut();
+        let Some(alike) = all.get_mut(&key) else { return Some(entry) };
+        let next = self.next(worker, alike, &entry);
+        if let Some(next) = &next
+            && let Some(batch) = self.batch(worker, alike, next, &entry)
+        {
+            entry.backend.connection_mut().set_batch(batch);
+        }
+        if alike.is_empty() {
+            all.remove(&key);
+        }
+        drop(all);
+        let Some(next) = next else { return Some(entry) };
+        entry.leave();
+        next.slot.put(entry);
+        next.other.leave();
+        None
+    }
+
+    /// Takes who gets a connection out of the line.
+    fn next(&self, worker: &Worker, alike: &mut Alike, entry: &Entry) -> Option<Waiting> {
+        let Alike { in_turn, others } = alike;
+        let now = worker.shared.uptime();
+        if let Some(at) = first(worker, in_turn, entry) {
+            // They stand for those who let them pass.
+            let rank = others.front().or_else(|| in_turn.get(at))?.rank;
+            if self.has_to_yield(entry, rank, now) {
+                return None;
+            }
+            let next = in_turn.remove(at)?;
+            next.turn.go_on(now);
+            return Some(next);
+        }
+        let at = first(worker, others, entry)?;
+        if self.has_to_yield(entry, others.get(at)?.rank, now) {
+            return None;
+        }
+        let next = others.remove(at)?;
+        next.turn.begin(now.saturating_sub(next.since), now, worker.settings().connection_turn);
+        Some(next)
+    }
+
+    /// Those who go out together with `next`, if he does not send his statement alone: each
+    /// connection takes along its part of those who wait.
+    fn batch(&self, worker: &Rc<Worker>, alike: &mut Alike, next: &Waiting, entry: &Entry) -> Option<Batch> {
+        let most = worker.settings().statements_together.checked_sub(1).filter(|most| *most > 0)?;
+        let first =
+            next.travels.as_ref().filter(|first| entry.may_take_along() && first.fits(&entry.left))?;
+        let (open, workers) = (entry.backend.server().open(), u32::from(worker.shared.workers).max(1));
+        let here = usize::try_from(open.div_ceil(workers)).unwrap_or(usize::MAX).max(1);
+        let most = most.min(alike.len().div_ceil(here));
+        let (now, uptime) = worker.shared.now();
+        let (mut members, mut room) = (VecDeque::new(), BATCH_BYTES_MAX.checked_sub(first.command.len())?);
+        for line in [&mut alike.in_turn, &mut alike.others] {
+            let (mut at, mut looks) = (0, 0);
+            while members.len() < most && looks < LOOKS_MAX && at < line.len() {
+                looks += 1;
+                let Some(one) = line.get(at) else { break };
+                let is_there = !one.slot.is_closed() && entry.is_good_for(worker, &one.wish);
+                let candidate = one
+                    .travels
+                    .as_ref()
+                    .filter(|one| is_there && one.command.len() <= room && one.fits(&entry.left));
+                let member =
+                    candidate.and_then(|candidate| candidate.on(entry.backend.connection(), &one.slot));
+                let Some(member) = member else {
+                    at += 1;
+                    continue;
+                };
+                let Some(Waiting { other, turn, since, .. }) = line.remove(at) else { break };
+                turn.begin(uptime.saturating_sub(since), uptime, worker.settings().connection_turn);
+                other.leave();
+                room -= member.command.len();
+                members.push_back(member);
+            }
+        }
+        if members.is_empty() {
+            return None;
+        }
+        let (batch, look) = (Batch::new(members), now + STANDSTILL_MAX + until_next(LOOK_TOGETHER, uptime));
+        self.trains.borrow_mut().push_back((look, batch.progress()));
+        worker.kept.keeper.note(worker, look);
+        Some(batch)
+    }
+
+    /// Whether it is the turn of somebody elsewhere who waits, and not of the one here with this
+    /// rank. Not for each connection: a line that moves slowly needs a few more connections, not
+    /// all.
+    fn has_to_yield(&self, entry: &Entry, rank: Duration, now: Duration) -> bool {
+        let is_ahead = |oldest| rank.saturating_sub(oldest) > AHEAD_MAX;
+        if let Some(quota) = entry.backend.connection().quota().filter(|quota| quota.waiting() > 0)
+            && quota.has_to_yield(rank, now, AHEAD_MAX)
+        {
+            return true;
+        }
+        if !entry.backend.oldest_waiting().is_some_and(is_ahead) || !entry.backend.is_in_the_way() {
+            return false;
+        }
+        let yields = now.saturating_sub(self.yielded.get()) > AHEAD_MAX;
+        if yields {
+            self.yielded.set(now);
+        }
+        yields
+    }
+
+    /// Whether nobody waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.borrow().is_empty()
+    }
+
+    /// For whom it is time to look at `now`. Those who have waited as long as they may are told.
+    pub(crate) fn due(&self, now: Instant) -> Vec<Due> {
+        let mut due = Vec::new();
+        let mut trains = self.trains.borrow_mut();
+        while let Some((_, train)) = trains.pop_front_if(|(look, _)| *look <= now) {
+            if train.goes_on() {
+                trains.push_back((now + STANDSTILL_MAX, train));
+            }
+        }
+        drop(trains);
+        for (Key { hostgroup, .. }, alike) in self.waiting.borrow().iter() {
+            for one in alike.iter().filter(|one| one.slot.is_looked_after()) {
+                if one.deadline.is_some_and(|deadline| deadline <= now) {
+                    one.slot.give_up();
+                } else if one.slot.look.get().is_some_and(|look| look <= now)
+                    && let Other::Pool(deputy) = &one.other
+                {
+                    let (slot, deputy) = (Rc::clone(&one.slot), deputy.clone());
+                    due.push(Due { slot, hostgroup: *hostgroup, deputy });
+                }
+            }
+        }
+        due
+    }
+
+    /// When somebody has to look for one of them next, or one of them gives up; nothing if nobody
+    /// has to.
+    pub(crate) fn next_look(&self) -> Option<Instant> {
+        let waiting = self.waiting.borrow();
+        let all = waiting.values().flat_map(Alike::iter).filter(|one| one.slot.is_looked_after());
+        let looks = all.filter_map(|one| one.slot.look.get().into_iter().chain(one.deadline).min());
+        looks.chain(self.trains.borrow().front().map(|(look, _)| *look)).min()
+    }
+
+    /// Forgets those who do not wait any more.
+    pub(crate) fn sweep(&self) {
+        self.waiting.borrow_mut().retain(|_, alike| {
+            alike.in_turn.retain(|one| !one.slot.is_closed());
+            alike.others.retain(|one| !one.slot.is_closed());
+            !alike.is_empty()
+        });
+    }
+}
+
+/// Trains that have left within so much time are looked after together.
+const LOOK_TOGETHER: Duration = Duration::from_millis(10);
+
+/// Time from `uptime` to the next multiple of `step`.
+fn until_next(step: Duration, uptime: Duration) -> Duration {
+    let (step, uptime) = (step.as_millis(), uptime.as_millis());
+    Duration::from_millis(u64::try_from(step - uptime % step).unwrap_or(0))
+}
+
+/// Where the first one stands who still waits, and whom a connection is good for. Those in front
+/// who do not wait any more are forgotten.
+fn first(worker: &Worker, waiting: &mut VecDeque<Waiting>, entry: &Entry) -> Option<usize> {
+    let mut at = 0;
+    while let Some(one) = waiting.get(at).filter(|_| at < LOOKS_MAX) {
+        if one.slot.is_closed() {
+            waiting.remove(at);
+        } else if entry.is_good_for(worker, &one.wish) {
+            return Some(at);
+        } else {
+            at += 1;
+        }
+    }
+    None
+}

@@ -1,0 +1,71 @@
+//! For whom a connection to a server is good: as whom it has logged in, and what was agreed on
+//! then.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use session::identity::Identity;
+use session::users::User;
+use wire::Capabilities;
+use wire::command::Kind;
+
+use crate::Worker;
+
+/// What the login of a connection said, as far as it lasts.
+#[derive(Debug)]
+pub struct Passport {
+    user: Arc<User>,
+    collation: u16,
+    capabilities: Capabilities,
+    hash: u64,
+}
+
+impl PartialEq for Passport {
+    /// Whether the connections of both are good for the same clients. After a change of a user's
+    /// row nobody uses the old ones.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.user, &other.user)
+            && self.collation == other.collation
+            && self.capabilities == other.capabilities
+    }
+}
+
+impl Passport {
+    /// The passport of the connections of this client.
+    pub fn new(identity: &Identity) -> Self {
+        let user = Arc::clone(&identity.account.user);
+        // That there was a schema in a login matters only there.
+        let capabilities = identity.server_capabilities() - Capabilities::CONNECT_WITH_DB;
+        let mut hasher = DefaultHasher::new();
+        (Arc::as_ptr(&user), identity.collation, capabilities.bits()).hash(&mut hasher);
+        Self { user, collation: identity.collation, capabilities, hash: hasher.finish() }
+    }
+
+    /// Whether its user is still what the configuration says. Only sessions of before can use the
+    /// connections of another one.
+    pub(crate) fn is_current(&self, worker: &Worker) -> bool {
+        Arc::ptr_eq(&self.user, &worker.settings().users.find(&self.user.name))
+    }
+
+    /// A number that passports have in common that are good for the same clients.
+    pub(crate) const fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// What answers depend on.
+    pub(crate) const fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    /// The collation that its logins ask for.
+    pub(crate) const fn collation(&self) -> u16 {
+        self.collation
+    }
+}
+
+/// The payload of a `COM_QUERY`.
+pub fn query(capabilities: Capabilities, text: impl AsRef<[u8]>) -> Vec<u8> {
+    // No attributes, in the one set that there always is.
+    let attributes: &[u8] = if capabilities.contains(Capabilities::QUERY_ATTRIBUTES) { &[0, 1] } else { &[] };
+    [&[Kind::Query as u8][..], attributes, text.as_ref()].concat()
+}

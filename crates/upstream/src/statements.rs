@@ -1,0 +1,361 @@
+//! The statements that are prepared at a connection.
+//!
+//! One whose text is kept outlives the session that has prepared it: the next session that executes
+//! this text, where texts mean the same, finds it there. One session has it at a time, because
+//! servers remember the types of a statement's parameters; and at MySQL only who has executed it
+//! with [the same](session::state::typed). Those that go out together execute one after the other
+//! what they leave as it is.
+
+use std::rc::Rc;
+
+use session::state::typed::{Type, Typed};
+use session::texts::Text;
+use wire::command::{Kind, LAST_STATEMENT};
+use wire::frame::put_message;
+use wire::reply::Prepared;
+
+use crate::ledger::{Entry, Placed};
+
+/// What a statement was made of.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    /// The text that was prepared.
+    pub text: Text,
+    /// What texts meant then ([`Settings::meaning`](session::state::Settings::meaning)).
+    pub meaning: u64,
+    /// What the client was told of parameters and columns, if it keeps that.
+    pub told: Option<u64>,
+}
+
+impl Origin {
+    fn is(&self, other: &Self) -> bool {
+        self.text.is(&other.text) && (self.meaning, self.told) == (other.meaning, other.told)
+    }
+}
+
+/// What is known of a statement besides what its server says.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// Nothing if it must not outlive its session.
+    pub origin: Option<Origin>,
+    /// Nothing if its text is not kept.
+    pub entry: Option<Rc<Entry>>,
+}
+
+#[derive(Debug)]
+struct Statement {
+    prepared: Prepared,
+    /// Nothing of one that another session could not execute.
+    origin: Option<Origin>,
+    /// The session that has the connection executes it.
+    is_taken: bool,
+    /// What its server remembers of its executions.
+    typed: Typed,
+    /// Nothing of one whose text is not kept.
+    _placed: Option<Placed>,
+}
+
+/// What a session looks for that has prepared a statement elsewhere.
+#[derive(Debug)]
+pub struct Wanted<'a> {
+    /// What it was made of.
+    pub origin: &'a Origin,
+    /// Nothing if its text is not kept.
+    pub entry: Option<&'a Rc<Entry>>,
+    /// Number of its parameters.
+    pub params: u16,
+    /// Number of its columns.
+    pub columns: u16,
+    /// The values that it was executed with so far.
+    pub typed: &'a Typed,
+    /// The values that are to come now.
+    pub now: &'a Typed,
+}
+
+/// An execution of a statement over whatever connection has it: what that has to be like.
+#[derive(Debug)]
+pub struct Execution {
+    /// What it was made of.
+    pub origin: Origin,
+    /// Number of its parameters.
+    pub params: u16,
+    /// Number of its columns.
+    pub columns: u16,
+    /// The values that its session has executed it with so far.
+    pub typed: Typed,
+    /// The values that are to come now.
+    pub now: Typed,
+}
+
+impl Execution {
+    fn wanted(&self) -> Wanted<'_> {
+        let Self { origin, params, columns, typed, now } = self;
+        Wanted { origin, entry: None, params: *params, columns: *columns, typed, now }
+    }
+
+    /// Whether a statement does for it, and is the same behind it, at a server that
+    /// `remembers_types` or does not.
+    fn may_follow_at(&self, one: &Statement, remembers_types: bool) -> bool {
+        self.wanted().is(one)
+            && one.typed.suits(&self.typed, &self.now)
+            && (!remembers_types || one.typed.are_kept_by(&self.now))
+    }
+}
+
+impl Wanted<'_> {
+    /// Whether a statement does for the session, apart from the values that it has had.
+    fn is(&self, one: &Statement) -> bool {
+        (one.prepared.params, one.prepared.columns) == (self.params, self.columns)
+            && one.origin.as_ref().is_some_and(|its| its.is(self.origin))
+    }
+}
+
+/// All of one connection; at the end is the one that was prepared or taken last.
+#[derive(Debug, Default)]
+pub struct Statements {
+    all: Vec<Statement>,
+    /// Whether one that has come, or was bound, since the connection changed hands may have to be
+    /// closed when it does so again.
+    has_news: bool,
+}
+
+impl Statements {
+    /// The session has prepared a statement; without its origin it remains the session's.
+    pub fn note(&mut self, prepared: Prepared, known: Known) {
+        let placed = known.entry.map(|entry| Placed::new(entry, &prepared));
+        let typed = Typed::default();
+        self.all.push(Statement { prepared, origin: known.origin, is_taken: true, typed, _placed: placed });
+        self.has_news = true;
+    }
+
+    /// A statement that is what the session looks for: from now on it is the session's.
+    pub(crate) fn take(&mut self, wanted: &Wanted<'_>) -> Option<Prepared> {
+        let is_it = |one: &Statement| !one.is_taken && wanted.is(one);
+        let is_alike = |one: &Statement| is_it(one) && one.typed == *wanted.typed;
+        let does = |one: &Statement| is_it(one) && one.typed.suits(wanted.typed, wanted.now);
+        let at = self.all.iter().rposition(is_alike).or_else(|| self.all.iter().rposition(does))?;
+        Some(self.take_at(at, wanted))
+    }
+
+    /// The same of the statement with this number.
+    pub(crate) fn take_as(&mut self, id: u32, wanted: &Wanted<'_>) -> Option<Prepared> {
+        let is_it = |one: &Statement| {
+            one.prepared.id == id
+                && !one.is_taken
+                && wanted.is(one)
+                && one.typed.suits(wanted.typed, wanted.now)
+        };
+        let at = self.all.iter().rposition(is_it)?;
+        Some(self.take_at(at, wanted))
+    }
+
+    fn take_at(&mut self, at: usize, wanted: &Wanted<'_>) -> Prepared {
+        let found = self.all.remove(at);
+        let prepared = found.prepared;
+        let placed = wanted.entry.map(|entry| Placed::new(Rc::clone(entry), &prepared));
+        self.all.push(Statement { is_taken: true, _placed: placed, ..found });
+        prepared
+    }
+
+    /// The number of a statement that does for an execution, and is the same behind it, so that
+    /// another such execution may follow.
+    pub(crate) fn find(&self, execution: &Execution, remembers_types: bool) -> Option<u32> {
+        let found = self.all.iter().rfind(|one| execution.may_follow_at(one, remembers_types));
+        found.map(|one| one.prepared.id)
+    }
+
+    /// Whether the statement with this number is one.
+    pub(crate) fn has(&self, id: u32, execution: &Execution, remembers_types: bool) -> bool {
+        let one = self.all.iter().find(|one| one.prepared.id == id);
+        one.is_some_and(|one| execution.may_follow_at(one, remembers_types))
+    }
+
+    /// A statement is executed with these values, which its server remembers.
+    pub fn note_typed(&mut self, id: u32, now: impl Iterator<Item = Type> + Clone) {
+        let Some(one) = self.all.iter_mut().rfind(|one| one.prepared.id == id) else { return };
+        one.typed.note(now);
+        if one.typed.is_mixed() {
+            one.origin = None;
+            self.has_news = true;
+        }
+    }
+
+    /// Those that the session does not have, and the server would execute as this number, which may
+    /// mean the last one.
+    pub fn left_as(&self, id: u32) -> Vec<u32> {
+        let is_it = |one: &&Statement| !one.is_taken && (id == LAST_STATEMENT || one.prepared.id == id);
+        self.all.iter().filter(is_it).map(|one| one.prepared.id).collect()
+    }
+
+    /// A statement was closed.
+    pub fn close(&mut self, id: u32) {
+        self.all.retain(|one| one.prepared.id != id);
+    }
+
+    /// A statement has got values or a cursor: nobody else gets it.
+    pub fn bind(&mut self, id: u32) {
+        if let Some(one) = self.all.iter_mut().find(|one| one.prepared.id == id) {
+            one.origin = None;
+            self.has_news = true;
+        }
+    }
+
+    /// A table has changed: what servers have said of statements may be wrong. Nobody else gets one
+    /// of them.
+    pub fn bind_all(&mut self) {
+        for one in &mut self.all {
+            one.origin = None;
+        }
+        self.has_news = true;
+    }
+
+    /// All are gone.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether some have to be closed before another session gets the connection, of which `max`
+    /// may stay.
+    pub(crate) fn has_surplus(&self, max: u32) -> bool {
+        self.has_news && (0..self.all.len()).any(|at| self.is_surplus(at, max))
+    }
+
+    /// Another session gets the connection, and `max` of them at most: the commands that close the
+    /// others. Those are not answered.
+    pub(crate) fn change_hands(&mut self, max: u32) -> Vec<u8> {
+        let mut packets = Vec::new();
+        let stays: Vec<bool> = (0..self.all.len()).map(|at| !self.is_surplus(at, max)).collect();
+        let mut stays = stays.into_iter();
+        self.all.retain(|one| {
+            let stays = stays.next().unwrap_or_default();
+            if !stays {
+                let payload = [&[Kind::StmtClose as u8][..], &one.prepared.id.to_le_bytes()].concat();
+                put_message(&mut packets, 0, &payload);
+            }
+            stays
+        });
+        self.release(false);
+        packets
+    }
+
+    /// Another session gets the connection, and all of them. If its command `is_sent` already, what
+    /// may have to be closed is closed for a later one.
+    pub(crate) fn release(&mut self, is_sent: bool) {
+        for one in &mut self.all {
+            one.is_taken = false;
+        }
+        self.has_news &= is_sent;
+    }
+
+    /// Whether one is of no use to others, or there are as many behind it, or another one that is
+    /// made of the same.
+    fn is_surplus(&self, at: usize, max: u32) -> bool {
+        let Some(one) = self.all.get(at) else { return true };
+        let Some(origin) = &one.origin else { return true };
+        let behind = self.all.get(at + 1..).unwrap_or_default();
+        let is_same = |other: &Statement| {
+            other.origin.as_ref().is_some_and(|its| its.is(origin)) && other.typed == one.typed
+        };
+        behind.len() >= max as usize || behind.iter().any(is_same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use session::texts::Texts;
+
+    fn statement(id: u32) -> Prepared {
+        Prepared { id, params: 1, columns: 2, warnings: 0 }
+    }
+
+    fn note(all: &mut Statements, prepared: Prepared, origin: Option<Origin>) {
+        all.note(prepared, Known { origin, entry: None });
+    }
+
+    /// The numbers in these commands.
+    fn closed(packets: &[u8]) -> Vec<u8> {
+        packets.chunks(9).map(|packet| packet[5]).collect()
+    }
+
+    fn take(all: &mut Statements, origin: &Origin, params: u16, columns: u16) -> Option<Prepared> {
+        take_with(all, origin, (params, columns), &Typed::default(), &Typed::default())
+    }
+
+    fn take_with(
+        all: &mut Statements,
+        origin: &Origin,
+        (params, columns): (u16, u16),
+        typed: &Typed,
+        now: &Typed,
+    ) -> Option<Prepared> {
+        all.take(&Wanted { origin, entry: None, params, columns, typed, now })
+    }
+
+    struct Origins(Texts);
+
+    impl Origins {
+        fn of(&self, text: &str) -> Origin {
+            Origin { text: self.0.keep(text.as_bytes()).unwrap(), meaning: 7, told: None }
+        }
+    }
+
+    #[test]
+    fn one_session_has_a_statement_at_a_time() {
+        let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
+        let origin = origins.of("a");
+        note(&mut all, statement(1), Some(origin.clone()));
+        assert_eq!(take(&mut all, &origin, 1, 2), None, "it is the session's already");
+        assert_eq!(all.change_hands(9), b"");
+        assert_eq!(take(&mut all, &origins.of("a"), 1, 2), Some(statement(1)));
+        assert_eq!(take(&mut all, &origin, 1, 2), None);
+    }
+
+    #[test]
+    fn c15_what_is_not_the_same_is_not_taken() {
+        let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
+        note(&mut all, statement(1), Some(origins.of("a")));
+        all.change_hands(9);
+        let is_taken = |origin: &Origin, params, columns| {
+            let mut all = Statements::default();
+            note(&mut all, statement(1), Some(origins.of("a")));
+            all.change_hands(9);
+            take(&mut all, origin, params, columns).is_some()
+        };
+        assert!(is_taken(&origins.of("a"), 1, 2));
+        assert!(!is_taken(&origins.of("b"), 1, 2));
+        assert!(!is_taken(&Origin { meaning: 8, ..origins.of("a") }, 1, 2));
+        assert!(!is_taken(&Origin { told: Some(1), ..origins.of("a") }, 1, 2));
+        assert!(!is_taken(&origins.of("a"), 1, 3));
+        assert!(!is_taken(&origins.of("a"), 0, 2));
+    }
+
+    #[test]
+    fn what_nobody_else_can_use_is_closed() {
+        let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
+        note(&mut all, statement(1), Some(origins.of("a")));
+        note(&mut all, statement(2), None);
+        note(&mut all, statement(3), Some(origins.of("a")));
+        note(&mut all, statement(4), Some(origins.of("b")));
+        note(&mut all, statement(5), Some(origins.of("c")));
+        all.bind(4);
+        assert!(all.has_surplus(9));
+        assert_eq!(closed(&all.change_hands(9)), [1, 2, 4]);
+        assert!(!all.has_surplus(9));
+        all.bind_all();
+        assert_eq!(closed(&all.change_hands(9)), [3, 5]);
+    }
+
+    #[test]
+    fn those_that_were_used_last_stay() {
+        let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
+        for (id, text) in [(1, "a"), (2, "b"), (3, "c")] {
+            note(&mut all, statement(id), Some(origins.of(text)));
+        }
+        all.change_hands(3);
+        take(&mut all, &origins.of("a"), 1, 2).unwrap();
+        assert_eq!(closed(&all.change_hands(2)), [2]);
+        all.close(3);
+        assert_eq!(closed(&all.change_hands(0)), [1]);
+    }
+}
