@@ -8,9 +8,9 @@ use tokio::time::Instant;
 
 use crate::limits::{DESCRIPTORS_OF_THREAD, KILLS_MAX};
 use crate::log_limit::LogLimit;
-use crate::monitor::CONNECTIONS_MAX;
 use upstream::descriptors::limit;
 use upstream::limits::DESCRIPTORS_RESERVED;
+use watch::CONNECTIONS_MAX;
 
 /// What all listeners log of clients that they could not take: one line in a while.
 #[derive(Debug, Default)]

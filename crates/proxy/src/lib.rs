@@ -26,7 +26,6 @@ mod limits;
 mod listener;
 mod listeners;
 mod mirror;
-mod monitor;
 mod proxy;
 mod queueing;
 mod record;

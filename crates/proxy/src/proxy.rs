@@ -69,14 +69,14 @@ impl Proxy {
         let keys = Keys::new(control);
         keys.make_ready();
         let shared = Arc::new(Shared::new(config, keys, tls).map_err(StartError::Rules)?);
-        control.spawn(crate::monitor::probe(Arc::clone(&shared.upstream)));
+        control.spawn(watch::probe(Arc::clone(&shared.upstream)));
         control.spawn(names::keep_fresh(shared.names_to_keep()));
         let spawn = |index| {
             worker::spawn(index, Arc::clone(&shared)).map_err(|source| StartError::Worker { index, source })
         };
         let workers: Vec<_> = (0..config.variables.threads).map(spawn).collect::<Result<_, _>>()?;
         let (workers, threads): (Vec<_>, Vec<_>) = workers.into_iter().unzip();
-        let monitor = crate::monitor::spawn(Arc::clone(&shared.upstream), Arc::clone(&shared.watching))
+        let monitor = watch::spawn(Arc::clone(&shared.upstream), Arc::clone(&shared.watching))
             .map_err(StartError::Monitor)?;
         let workers: Arc<[Inbox]> = workers.into();
         let _runtime = control.enter();

@@ -23,7 +23,6 @@ use tokio::task::spawn_local;
 use crate::counts::{fingerprints, report};
 use crate::limits::{ASK_WAIT_MAX, DIGESTS_PAUSE, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
-use crate::monitor::probe_new;
 use crate::routing::Routing;
 use crate::routing::routes;
 use crate::shared::Shared;
@@ -38,6 +37,7 @@ use observe::rows::{
 };
 use upstream::readiness;
 use upstream::servers::collations::collations;
+use watch::probe_new;
 
 /// A running proxy, as others see it. Copies mean the same proxy. Of one that has ended, calls do
 /// nothing.

@@ -18,7 +18,6 @@ use crate::directory::Directory;
 use crate::hosts::Hosts;
 use crate::keys::Keys;
 use crate::logs::LogWriters;
-use crate::monitor::Watching;
 use crate::names::{Keeping, Names};
 use crate::refusals::Refusals;
 use crate::remote::ApplyError;
@@ -26,6 +25,7 @@ use crate::routing::routes::Routes;
 use crate::siblings::Siblings;
 use crate::snapshot::Snapshot;
 use crate::tls::{Tls, TlsChange};
+use watch::Watching;
 
 /// Bytes that the query cache may take.
 fn cache_bytes(config: &Config) -> usize {

@@ -109,7 +109,7 @@ impl Stage {
 
     /// Begins to watch the servers.
     pub fn watch(&self) {
-        tokio::task::spawn_local(crate::monitor::run(
+        tokio::task::spawn_local(watch::run(
             Rc::clone(&self.worker.upstream),
             Arc::clone(&self.shared.watching),
         ));

@@ -12,6 +12,7 @@ const FLOORS: &[&[&str]] = &[
     &["net", "route"],
     &["observe", "session"],
     &["upstream"],
+    &["watch"],
     &["admin", "proxy"],
     &["pointsman"],
 ];

@@ -9,11 +9,11 @@ use config::Endpoint;
 
 /// What is known of all of them.
 #[derive(Debug, Default)]
-pub(crate) struct Lags(RwLock<HashMap<Endpoint, Duration>>);
+pub struct Lags(RwLock<HashMap<Endpoint, Duration>>);
 
 impl Lags {
     /// This is what is known now.
-    pub(super) fn know(&self, lags: HashMap<Endpoint, Duration>) {
+    pub(crate) fn know(&self, lags: HashMap<Endpoint, Duration>) {
         let before = std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), lags);
         // Those who look do not wait for that.
         drop(before);
@@ -21,7 +21,7 @@ impl Lags {
 
     /// How far a server is behind, the writer not at all; nothing of one whose cluster does not say
     /// it.
-    pub(crate) fn of(&self, server: &Endpoint) -> Option<Duration> {
+    pub fn of(&self, server: &Endpoint) -> Option<Duration> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(server).copied()
     }
 }

@@ -8,23 +8,23 @@ use std::time::Duration;
 
 use config::Endpoint;
 use monitor::{Check, Finding, Lag, Order, Told, Word};
+use net::random;
+use observe::clock;
+use session::identity::{Identity, Stranger};
+use session::users::User;
 use tokio::time::{Instant, timeout};
+use upstream::{Configuration, Connection, OpenError, QUIT, Target, Worker, open};
+use wire::Peer;
 use wire::auth::Secret;
 use wire::command::Kind;
 use wire::reply::Answer;
 
-use super::ask::{ask_galera, ask_rds, query, question_of, read, refused, request};
-use super::cluster;
-use super::cluster::aurora::Reading;
-use super::limits::{CONNECTIONS_MAX, MONITOR_LATE_MAX};
-use super::question::{self, Rows};
-use super::{discovered, replicas};
-use crate::clock;
-use crate::random;
-use crate::users::User;
-use session::identity::{Identity, Stranger};
-use upstream::{Configuration, Connection, OpenError, QUIT, Target, Worker, open};
-use wire::Peer;
+use crate::ask::{ask_galera, ask_rds, query, question_of, read, refused, request};
+use crate::cluster;
+use crate::cluster::aurora::Reading;
+use crate::limits::{CONNECTIONS_MAX, MONITOR_LATE_MAX};
+use crate::question::{self, Rows};
+use crate::{discovered, replicas};
 
 /// `ER_SERVER_SHUTDOWN`: the server says so itself that it will not be there any more.
 const SERVER_SHUTDOWN: u16 = 1053;
@@ -67,7 +67,7 @@ struct Learned {
 }
 
 /// Why a check has failed.
-pub(super) enum Failure {
+pub(crate) enum Failure {
     Finding(Finding, String),
     /// The connection was kept and is of no use any more.
     Stale(String),
@@ -75,7 +75,7 @@ pub(super) enum Failure {
 
 /// Makes checks as one configuration wants them.
 #[derive(Debug)]
-pub(super) struct Prober {
+pub(crate) struct Prober {
     configuration: Arc<Configuration>,
     user: Arc<User>,
     secret: Secret,
@@ -95,7 +95,7 @@ pub(super) struct Prober {
 
 impl Prober {
     /// The connections that `before` has kept are used on if servers and user are the same.
-    pub(super) fn new(configuration: &Arc<Configuration>, before: Option<&Self>) -> Self {
+    pub(crate) fn new(configuration: &Arc<Configuration>, before: Option<&Self>) -> Self {
         let config = configuration.config();
         let variables = &config.monitor;
         let mut targets: HashMap<Endpoint, Target> = HashMap::new();
@@ -149,13 +149,13 @@ impl Prober {
     }
 
     /// Whether it makes the checks of this configuration.
-    pub(super) fn is_for(&self, configuration: &Arc<Configuration>) -> bool {
+    pub(crate) fn is_for(&self, configuration: &Arc<Configuration>) -> bool {
         Arc::ptr_eq(&self.configuration, configuration)
     }
 
     /// Ends connections to servers that are not watched any more, and forgets what they understand:
     /// others are found for them.
-    pub(super) fn keep(&self, is_watched: impl Fn(&Endpoint) -> bool) {
+    pub(crate) fn keep(&self, is_watched: impl Fn(&Endpoint) -> bool) {
         let gone: Vec<_> = self.idle.borrow_mut().extract_if(|server, _| !is_watched(server)).collect();
         gone.into_iter().flat_map(|(_, links)| links).for_each(part);
         self.dialects.borrow_mut().retain(|(server, _), _| is_watched(server));
@@ -163,7 +163,7 @@ impl Prober {
 
     /// Makes a check, and says what came of it. `found_in` is the writer hostgroup of the pair or
     /// cluster where a server was or may be found that is in no row.
-    pub(super) async fn check(
+    pub(crate) async fn check(
         &self,
         worker: &Worker,
         order: &Order<Endpoint>,
@@ -409,7 +409,7 @@ const fn timed_out(check: Check) -> &'static str {
 
 impl Outcome {
     /// What the server has said, as a number.
-    pub(super) fn value(&self) -> Option<i64> {
+    pub(crate) fn value(&self) -> Option<i64> {
         match self.finding {
             Finding::Well(Told::ReadOnly(read_only)) => Some(read_only.into()),
             Finding::Well(Told::Lag(Lag::Behind(lag))) => i64::try_from(lag.as_secs()).ok(),

@@ -18,4 +18,4 @@ pub(crate) const MONITOR_LATE_MAX: Duration = Duration::from_millis(100);
 
 /// Idle connections that the monitor keeps to one server: as many checks as may run there at a
 /// time, without the connect check.
-pub(crate) const CONNECTIONS_MAX: usize = 3;
+pub const CONNECTIONS_MAX: usize = 3;

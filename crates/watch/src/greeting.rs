@@ -4,25 +4,25 @@ use std::io;
 use std::sync::Arc;
 
 use config::Endpoint;
+use net::LOGIN_MESSAGE_BYTES_MAX;
+use net::names::{Blamed, Keeping};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use upstream::Shared;
+use upstream::is_ours;
 use wire::frame::MessageReader;
 use wire::proxy_header::ProxyHeader;
 use wire::{Capabilities, Codec as _, packet};
 
-use super::limits::PROBES_MAX;
-use crate::names::{Blamed, Keeping};
-use net::LOGIN_MESSAGE_BYTES_MAX;
-use upstream::Shared;
-use upstream::is_ours;
+use crate::limits::PROBES_MAX;
 
 /// Asks all servers at once; clients that come before the answers wait for them from now on. A
 /// server that does not answer within `mysql-connect_timeout_server` is known when the first
 /// session logs in to it.
-pub(crate) fn probe(shared: Arc<Shared>) -> impl Future<Output = ()> {
+pub fn probe(shared: Arc<Shared>) -> impl Future<Output = ()> {
     shared.servers.set_asked(false);
     async move {
         let servers = shared.servers.order();
@@ -32,7 +32,7 @@ pub(crate) fn probe(shared: Arc<Shared>) -> impl Future<Output = ()> {
 }
 
 /// Asks these, for which no client waits: others are known, or will be with the first session.
-pub(crate) async fn probe_new(shared: Arc<Shared>, servers: Vec<Endpoint>) {
+pub async fn probe_new(shared: Arc<Shared>, servers: Vec<Endpoint>) {
     let limit = shared.configuration().variables.connect_timeout_server;
     let places = Arc::new(Semaphore::new(PROBES_MAX));
     let mut probes = JoinSet::new();

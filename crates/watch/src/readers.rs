@@ -9,14 +9,13 @@ use std::time::Duration;
 
 use config::{Endpoint, ServerStatus};
 use monitor::{FeedError, LINE_BYTES_MAX};
+use net::names::Blamed;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-
-use crate::names::Blamed;
 use upstream::{Configuration, Worker};
 
-use super::Watching;
-use super::executed::Executed;
+use crate::Watching;
+use crate::executed::Executed;
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 16 * 1024;
@@ -52,7 +51,7 @@ impl Drop for Listening {
 
 /// Listens to the readers that the configuration names, until there is nothing to be watched any
 /// more.
-pub(super) async fn follow(worker: Rc<Worker>, watching: Arc<Watching>) {
+pub(crate) async fn follow(worker: Rc<Worker>, watching: Arc<Watching>) {
     let mut news = watching.subscribe();
     let mut listening: HashMap<Reader, Listening> = HashMap::new();
     loop {

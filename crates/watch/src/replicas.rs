@@ -7,18 +7,18 @@ use std::net::IpAddr;
 use config::Endpoint;
 use monitor::{Follower, ReplicaWord, Word};
 
-use super::question::Rows;
+use crate::question::Rows;
 
 /// Asks a server who it is.
-pub(super) const WHO: &str = "SELECT @@global.server_id id";
+pub(crate) const WHO: &str = "SELECT @@global.server_id id";
 
 /// How servers are asked for the replicas that have registered: MariaDB and MySQL before 8.4; MySQL
 /// since 8.0.22.
-pub(super) const REPLICAS: [&str; 2] = ["SHOW SLAVE HOSTS", "SHOW REPLICAS"];
+pub(crate) const REPLICAS: [&str; 2] = ["SHOW SLAVE HOSTS", "SHOW REPLICAS"];
 
 /// Asks a server from where replicas have connected: what they do not say themselves where
 /// `report_host` is not set.
-pub(super) const THREADS: &str =
+pub(crate) const THREADS: &str =
     "SELECT HOST host FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'";
 
 /// The port of a replica that does not say which.
@@ -28,13 +28,13 @@ const PORT: u16 = 3306;
 const HOSTS_MAX: usize = 64;
 
 /// Whether a replica is among these that does not say where it is.
-pub(super) fn is_somebody_nameless(replicas: &Rows) -> bool {
+pub(crate) fn is_somebody_nameless(replicas: &Rows) -> bool {
     (0..replicas.len()).any(|at| host(replicas, at).is_none())
 }
 
 /// Whether none of these replicas says where it is, and no thread does: one that has registered is
 /// connected, so that the monitor is not let see the threads of others.
-pub(super) fn is_nobody_to_be_seen(replicas: &Rows, threads: &Rows) -> bool {
+pub(crate) fn is_nobody_to_be_seen(replicas: &Rows, threads: &Rows) -> bool {
     (0..replicas.len()).all(|at| host(replicas, at).is_none()) && origins(threads).is_empty()
 }
 
@@ -44,7 +44,7 @@ fn host(replicas: &Rows, at: usize) -> Option<String> {
 
 /// What the answers of a server together say, with `threads` if it was asked for those; `None` if
 /// they make no sense.
-pub(super) fn read(
+pub(crate) fn read(
     server: &Endpoint,
     who: &Rows,
     follows: Option<bool>,
@@ -98,8 +98,8 @@ fn seen_from_here(host: String, own: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::question::tests::answer;
     use super::*;
+    use crate::question::tests::answer;
 
     fn tcp(host: &str, port: u16) -> Endpoint {
         Endpoint::Tcp { host: host.to_owned(), port }

@@ -11,13 +11,13 @@ const OUT_OF_REACH: &str = "it cannot be reached";
 /// What each server has against each check. One that lets the monitor in may still not say how far
 /// it is behind.
 #[derive(Debug, Default)]
-pub(super) struct Complaints {
+pub(crate) struct Complaints {
     servers: HashMap<Endpoint, Vec<(Check, String)>>,
 }
 
 /// What is to be logged.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Remark {
+pub(crate) enum Remark {
     /// There is a new complaint.
     New,
     /// There is none any more.
@@ -26,7 +26,7 @@ pub(super) enum Remark {
 
 impl Complaints {
     /// What is to be logged of a check with this outcome.
-    pub(super) fn note(
+    pub(crate) fn note(
         &mut self,
         server: &Endpoint,
         check: Check,
@@ -57,13 +57,13 @@ impl Complaints {
 
     /// What is to be logged of a server that cannot be reached where a replica may be: whoever
     /// names it goes on to do so, and each time it is for another reason perhaps.
-    pub(super) fn note_out_of_reach(&mut self, server: &Endpoint, check: Check) -> Option<Remark> {
+    pub(crate) fn note_out_of_reach(&mut self, server: &Endpoint, check: Check) -> Option<Remark> {
         self.note(server, check, Finding::Refused, Some(OUT_OF_REACH))
     }
 
     /// Forgets what servers have against checks that are not made any more: nobody would ever hear
     /// that this is over.
-    pub(super) fn keep(&mut self, is_made: impl Fn(&Endpoint, Check) -> bool) {
+    pub(crate) fn keep(&mut self, is_made: impl Fn(&Endpoint, Check) -> bool) {
         self.servers.retain(|server, known| {
             known.retain(|(check, _)| is_made(server, *check));
             !known.is_empty()

@@ -5,17 +5,16 @@
 //! - [`galera`]: nodes of Galera;
 //! - [`aurora`]: Amazon Aurora.
 
-pub(super) mod aurora;
-pub(super) mod galera;
-pub(super) mod group;
+pub(crate) mod aurora;
+pub(crate) mod galera;
+pub(crate) mod group;
 
 use config::Endpoint;
 use monitor::Word;
-
 use observe::rows::Detail;
 
 /// What the log of checks says about a word, in one row or more.
-pub(super) fn details(word: &Word<Endpoint>) -> Vec<Vec<Detail>> {
+pub(crate) fn details(word: &Word<Endpoint>) -> Vec<Vec<Detail>> {
     match word {
         Word::Group(word) => vec![group::details(word)],
         Word::Galera(word) => vec![galera::details(word)],

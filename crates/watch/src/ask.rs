@@ -2,23 +2,23 @@
 
 use config::Endpoint;
 use monitor::Word;
+use session::identity::PLAIN;
+use upstream::{Connection, Reply, Worker, internal_query};
 use wire::command::Kind;
 use wire::reply::Answer;
 use wire::{Codec as _, packet};
 
-use super::probe::Failure;
-use super::question::Rows;
-use super::{cluster, rds, replicas};
-use session::identity::PLAIN;
-use upstream::{Connection, Reply, Worker, internal_query};
+use crate::probe::Failure;
+use crate::question::Rows;
+use crate::{cluster, rds, replicas};
 
 /// The payload of a statement.
-pub(super) fn question_of(statement: &str) -> Vec<u8> {
+pub(crate) fn question_of(statement: &str) -> Vec<u8> {
     [&[Kind::Query as u8], statement.as_bytes()].concat()
 }
 
 /// What a server answers to one command.
-pub(super) async fn request(
+pub(crate) async fn request(
     worker: &Worker,
     link: &mut Connection,
     payload: Vec<u8>,
@@ -30,7 +30,7 @@ pub(super) async fn request(
 }
 
 /// What a node of a Galera cluster says, or the server's error.
-pub(super) async fn ask_galera(
+pub(crate) async fn ask_galera(
     worker: &Worker,
     link: &mut Connection,
 ) -> Result<Result<Word<Endpoint>, String>, Failure> {
@@ -53,7 +53,7 @@ pub(super) async fn ask_galera(
 }
 
 /// Who a server is, and of which servers its RDS cluster consists, or its error.
-pub(super) async fn ask_rds(
+pub(crate) async fn ask_rds(
     worker: &Worker,
     link: &mut Connection,
 ) -> Result<Result<Word<Endpoint>, String>, Failure> {
@@ -73,7 +73,7 @@ pub(super) async fn ask_rds(
 }
 
 /// The rows of a statement, or the server's error.
-pub(super) async fn query(
+pub(crate) async fn query(
     worker: &Worker,
     link: &mut Connection,
     statement: &str,
@@ -83,12 +83,12 @@ pub(super) async fn query(
 }
 
 /// The rows in an answer.
-pub(super) fn read(reply: &Reply) -> Result<Rows, String> {
+pub(crate) fn read(reply: &Reply) -> Result<Rows, String> {
     Rows::read(&reply.bytes).ok_or_else(|| "its answer makes no sense".to_owned())
 }
 
 /// The error that a server has answered with.
-pub(super) fn refused(reply: &Reply) -> Option<String> {
+pub(crate) fn refused(reply: &Reply) -> Option<String> {
     let code = reply.error()?;
     let payload = reply.bytes.get(wire::frame::HEADER_LEN..).unwrap_or_default();
     let message =

@@ -6,21 +6,24 @@
 //! for nothing. The thread has a worker without sessions, so that servers are reached and logged in
 //! to as sessions do it, with TLS and all.
 //!
-//! - [`plan`]: what a configuration says about it; [`discovered`]: what it says about servers that
+//! - `plan`: what a configuration says about it; `discovered`: what it says about servers that
 //!   it does not name;
-//! - [`probe`](mod@probe): one check, over a connection that is kept for the next; [`ask`]: one
+//! - `probe`: one check, over a connection that is kept for the next; `ask`: one
 //!   command of it;
-//! - [`greeting`]: what servers can do, asked once;
-//! - [`question`]: the statements, and what the answers mean;
-//! - [`cluster`]: the same for servers of clusters; [`replicas`]: the same for replicas that only
-//!   their primary knows; [`rds`]: and for servers of RDS Multi-AZ clusters;
-//! - [`readers`]: what servers have executed, told by the readers of their binary logs;
-//!   [`executed`]: who asks for it; [`lags`]: how far those of Aurora are behind;
-//! - [`watching`]: where it meets the rest of the proxy: who is in which hostgroup, and is used
+//! - `greeting`: what servers can do, asked once;
+//! - `question`: the statements, and what the answers mean;
+//! - `cluster`: the same for servers of clusters; `replicas`: the same for replicas that only
+//!   their primary knows; `rds`: and for servers of RDS Multi-AZ clusters;
+//! - `readers`: what servers have executed, told by the readers of their binary logs;
+//!   `executed`: who asks for it; `lags`: how far those of Aurora are behind;
+//! - `watching`: where it meets the rest of the proxy: who is in which hostgroup, and is used
 //!   there;
-//! - [`records`]: what was found, for the admin port; [`aurora_records`]: what is special to
+//! - `records`: what was found, for the admin port; `aurora_records`: what is special to
 //!   Aurora;
-//!   [`complaints`], [`conflicts`]: what is logged of it.
+//!   `complaints`, `conflicts`: what is logged of it.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 mod ask;
 mod aurora_records;
@@ -55,18 +58,19 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
-use crate::random::Dice;
+use net::random::Dice;
 use upstream::descriptors::Purpose;
 use upstream::{Configuration, Dialer, Holders, Shared, Worker};
 
 use conflicts::Conflicts;
-pub(crate) use greeting::{probe, probe_new};
-pub(crate) use limits::CONNECTIONS_MAX;
+pub use greeting::{probe, probe_new};
+pub use limits::CONNECTIONS_MAX;
 use probe::{Outcome, Prober};
-pub(crate) use watching::{News, Watching};
+use watching::News;
+pub use watching::Watching;
 
 /// Starts the thread; it ends when [`Watching::stop`] says so.
-pub(crate) fn spawn(shared: Arc<Shared>, watching: Arc<Watching>) -> io::Result<JoinHandle<()>> {
+pub fn spawn(shared: Arc<Shared>, watching: Arc<Watching>) -> io::Result<JoinHandle<()>> {
     let (ready, outcome) = std::sync::mpsc::sync_channel(1);
     let thread = std::thread::Builder::new().name("monitor".to_owned()).spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
@@ -101,7 +105,7 @@ impl Holders for NoSessions {
 }
 
 /// Watches servers until [`Watching::stop`] says that it is enough.
-pub(crate) async fn run(worker: Rc<Worker>, watching: Arc<Watching>) {
+pub async fn run(worker: Rc<Worker>, watching: Arc<Watching>) {
     let shared = Arc::clone(&worker.shared);
     let mut news = watching.subscribe();
     // Whether or not servers are checked. It ends by itself.

@@ -11,10 +11,10 @@ use monitor::{
     Settings, Spare, Topology,
 };
 
-use super::discovered::{self, defaults};
+use crate::discovered::{self, defaults};
 
 /// Its servers, pairs and clusters.
-pub(super) fn plan(config: &Config) -> Plan<Endpoint> {
+pub(crate) fn plan(config: &Config) -> Plan<Endpoint> {
     Plan {
         settings: settings(&config.monitor),
         rows: config.servers.iter().map(|server| row(server, config)).collect(),
@@ -57,7 +57,7 @@ fn pair(row: &ReplicationHostgroups, config: &Config) -> Pair {
 }
 
 /// What the operator wants of a hostgroup.
-pub(super) fn attributes(config: &Config, hostgroup: u32) -> Option<&HostgroupAttributes> {
+pub(crate) fn attributes(config: &Config, hostgroup: u32) -> Option<&HostgroupAttributes> {
     config.hostgroup_attributes.iter().find(|row| row.hostgroup_id == hostgroup)
 }
 
@@ -69,7 +69,7 @@ fn lag_when_unknown(config: &Config, hostgroup: u32) -> Duration {
 }
 
 /// A server of it.
-pub(super) fn row(server: &Server, config: &Config) -> Row<Endpoint> {
+pub(crate) fn row(server: &Server, config: &Config) -> Row<Endpoint> {
     Row {
         hostgroup: server.hostgroup_id,
         server: server.endpoint(),
@@ -81,7 +81,7 @@ pub(super) fn row(server: &Server, config: &Config) -> Row<Endpoint> {
 }
 
 /// Its clusters.
-pub(super) fn clusters(config: &Config) -> Vec<Cluster> {
+pub(crate) fn clusters(config: &Config) -> Vec<Cluster> {
     let groups = config.group_replication_hostgroups.iter().filter(|row| row.active);
     let galera = config.galera_hostgroups.iter().filter(|row| row.active);
     let clusters = groups.map(|row| group(row, config));

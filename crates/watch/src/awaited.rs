@@ -6,7 +6,7 @@ use config::{Config, Server, ServerStatus};
 
 /// The hostgroups of the writers and readers of pairs and clusters, but of those all of whose
 /// servers the operator has taken out of use: no check brings one of these back.
-pub(super) fn awaited(config: &Config, discovered: &[Server]) -> HashSet<u32> {
+pub(crate) fn awaited(config: &Config, discovered: &[Server]) -> HashSet<u32> {
     let servers = || config.servers.iter().chain(discovered);
     let in_use: HashSet<u32> = servers()
         .filter(|server| server.status == ServerStatus::Online)

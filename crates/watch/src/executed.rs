@@ -7,13 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use config::Endpoint;
 use monitor::{Feed, FeedError, Gtid, Line};
-
-use crate::counts::report::address;
+use observe::counts::report::address;
 use observe::rows::GtidStats;
 
 /// What is known of all servers that have a reader.
 #[derive(Debug, Default)]
-pub(crate) struct Executed {
+pub struct Executed {
     readers: Mutex<HashMap<Endpoint, Reader>>,
 }
 
@@ -32,13 +31,13 @@ impl Executed {
     }
 
     /// Only these servers have readers from now on.
-    pub(super) fn keep(&self, servers: &HashSet<Endpoint>) {
+    pub(crate) fn keep(&self, servers: &HashSet<Endpoint>) {
         self.readers().retain(|server, _| servers.contains(server));
     }
 
     /// A server's reader begins anew, on this machine: what the one before has said may not hold
     /// any more, as the server may be another one.
-    pub(super) fn begin(&self, server: &Endpoint, machine: Option<IpAddr>) {
+    pub(crate) fn begin(&self, server: &Endpoint, machine: Option<IpAddr>) {
         self.readers().insert(server.clone(), Reader { feed: Feed::default(), machine });
     }
 
@@ -47,7 +46,7 @@ impl Executed {
     /// # Errors
     ///
     /// One of them makes no sense; those before it count.
-    pub(super) fn hear(&self, server: &Endpoint, lines: Vec<Line>) -> Result<(), FeedError> {
+    pub(crate) fn hear(&self, server: &Endpoint, lines: Vec<Line>) -> Result<(), FeedError> {
         match self.readers().get_mut(server) {
             Some(reader) => lines.into_iter().try_for_each(|line| reader.feed.hear(line)),
             None => Ok(()),
@@ -56,18 +55,18 @@ impl Executed {
 
     /// Whether a server is known to have executed a transaction, if its name is that of the machine
     /// where its reader runs.
-    pub(crate) fn has(&self, server: &Endpoint, gtid: &Gtid) -> bool {
+    pub fn has(&self, server: &Endpoint, gtid: &Gtid) -> bool {
         self.readers().get(server).is_some_and(|reader| reader.has(gtid))
     }
 
     /// Whether the server at the other end of a connection to `machine` is known to have executed a
     /// transaction.
-    pub(crate) fn has_at(&self, server: &Endpoint, machine: Option<IpAddr>, gtid: &Gtid) -> bool {
+    pub fn has_at(&self, server: &Endpoint, machine: Option<IpAddr>, gtid: &Gtid) -> bool {
         self.readers().get(server).is_some_and(|reader| reader.machine == machine && reader.has(gtid))
     }
 
     /// The rows of `stats_mysql_gtid_executed`.
-    pub(crate) fn rows(&self) -> Vec<GtidStats> {
+    pub fn rows(&self) -> Vec<GtidStats> {
         // Texts are made of a copy: workers ask while they are.
         let readers = self.readers().clone();
         let mut rows: Vec<_> = readers

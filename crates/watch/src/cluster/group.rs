@@ -2,14 +2,14 @@
 
 use config::Endpoint;
 use monitor::{GroupMember, GroupWord, MemberState, Word};
-
-use super::super::question::Rows;
-use super::yes;
 use observe::rows::Detail;
+
+use super::yes;
+use crate::question::Rows;
 
 /// Asks a member how it sees its group. A server that is in none has one row, or one with nothing
 /// about members.
-pub(in super::super) const QUESTION: &str = "SELECT @@global.server_uuid me, @@global.read_only | @@global.super_read_only read_only, \
+pub(crate) const QUESTION: &str = "SELECT @@global.server_uuid me, @@global.read_only | @@global.super_read_only read_only, \
     m.MEMBER_ID id, m.MEMBER_HOST host, m.MEMBER_PORT port, m.MEMBER_STATE state, \
     s.COUNT_TRANSACTIONS_IN_QUEUE + s.COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE behind FROM (SELECT 1) one \
     LEFT JOIN performance_schema.replication_group_members m ON m.CHANNEL_NAME = 'group_replication_applier' \
@@ -17,7 +17,7 @@ pub(in super::super) const QUESTION: &str = "SELECT @@global.server_uuid me, @@g
     ON s.CHANNEL_NAME = m.CHANNEL_NAME AND s.MEMBER_ID = m.MEMBER_ID";
 
 /// What the answer says; `None` if it makes no sense.
-pub(in super::super) fn read(rows: &Rows) -> Option<Word<Endpoint>> {
+pub(crate) fn read(rows: &Rows) -> Option<Word<Endpoint>> {
     let id = rows.text(0, "me")?;
     let read_only = rows.text(0, "read_only")? != "0";
     let mut members = Vec::new();
@@ -46,8 +46,8 @@ pub(super) fn details(word: &GroupWord<Endpoint>) -> Vec<Detail> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::question::tests::answer;
     use super::*;
+    use crate::question::tests::answer;
 
     const COLUMNS: [&str; 7] = ["me", "read_only", "id", "host", "port", "state", "behind"];
 

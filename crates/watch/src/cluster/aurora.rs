@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use config::{AuroraHostgroups, Endpoint};
 use monitor::{AuroraMember, AuroraWord, Word};
-
-use super::super::question::Rows;
 use observe::rows::Detail;
+
+use crate::question::Rows;
 
 /// Asks a server how its cluster is. Servers that were not heard of for three minutes, or say that
 /// they are ten behind, are mostly none any more.
-pub(in super::super) const QUESTION: &str = "SELECT SERVER_ID, SESSION_ID, LAST_UPDATE_TIMESTAMP, \
+pub(crate) const QUESTION: &str = "SELECT SERVER_ID, SESSION_ID, LAST_UPDATE_TIMESTAMP, \
     REPLICA_LAG_IN_MILLISECONDS, CPU FROM information_schema.REPLICA_HOST_STATUS \
     WHERE (SESSION_ID = 'MASTER_SESSION_ID' OR REPLICA_LAG_IN_MILLISECONDS <= 600000) \
     AND LAST_UPDATE_TIMESTAMP > (SELECT MAX(LAST_UPDATE_TIMESTAMP) FROM information_schema.REPLICA_HOST_STATUS) \
@@ -18,7 +18,7 @@ pub(in super::super) const QUESTION: &str = "SELECT SERVER_ID, SESSION_ID, LAST_
 
 /// What a row of `mysql_aws_aurora_hostgroups` says about answers.
 #[derive(Debug, Clone)]
-pub(in super::super) struct Reading {
+pub(crate) struct Reading {
     port: u16,
     domain: String,
     add: Duration,
@@ -27,7 +27,7 @@ pub(in super::super) struct Reading {
 
 impl Reading {
     /// What this row says.
-    pub(in super::super) fn new(row: &AuroraHostgroups) -> Self {
+    pub(crate) fn new(row: &AuroraHostgroups) -> Self {
         Self {
             port: u16::try_from(row.aurora_port).unwrap_or(u16::MAX),
             domain: row.domain_name.clone(),
@@ -37,7 +37,7 @@ impl Reading {
     }
 
     /// What an answer says; `None` if it makes no sense.
-    pub(in super::super) fn read(&self, rows: &Rows) -> Option<Word<Endpoint>> {
+    pub(crate) fn read(&self, rows: &Rows) -> Option<Word<Endpoint>> {
         let members = (0..rows.len()).map(|at| self.member(rows, at));
         Some(Word::Aurora(AuroraWord { members: members.collect::<Option<_>>()? }))
     }
@@ -86,8 +86,8 @@ pub(super) fn details(word: &AuroraWord<Endpoint>) -> Vec<Vec<Detail>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::question::tests::answer;
     use super::*;
+    use crate::question::tests::answer;
 
     #[test]
     fn a_server_says_how_its_cluster_is() {

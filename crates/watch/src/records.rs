@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use config::Endpoint;
 use monitor::Check;
-
-use super::aurora_records::AuroraRecords;
-use super::cluster::details;
-use super::complaints::{Complaints, Remark};
-use super::limits::{CHECKS_KEPT_MAX, SERVER_EVENTS_MAX};
-use super::probe::Outcome;
-use crate::clock::unix_us;
-use crate::counts::report::address;
+use observe::clock::unix_us;
+use observe::counts::report::address;
 use observe::rows::{AuroraCheckStats, AuroraFailover, CheckStats, Detail, ServerEvent};
+
+use crate::aurora_records::AuroraRecords;
+use crate::cluster::details;
+use crate::complaints::{Complaints, Remark};
+use crate::limits::{CHECKS_KEPT_MAX, SERVER_EVENTS_MAX};
+use crate::probe::Outcome;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(crate) struct Records {
+pub struct Records {
     checks: [Checked; Check::ALL.len()],
     events: Mutex<VecDeque<ServerEvent>>,
     aurora: Mutex<AuroraRecords>,
@@ -57,7 +57,7 @@ impl Records {
     }
 
     /// Keeps the result of a check for `history`.
-    pub(super) fn note(&self, check: Check, server: &Endpoint, outcome: &Outcome, history: Duration) {
+    pub(crate) fn note(&self, check: Check, server: &Endpoint, outcome: &Outcome, history: Duration) {
         let checked = self.of(check);
         let well = outcome.error.is_none();
         let count = if well { &checked.well } else { &checked.failed };
@@ -106,7 +106,7 @@ impl Records {
 
     /// Logs that a server cannot be reached that others name: whoever waits for it to be found has
     /// to know.
-    pub(super) fn complain_of_candidate(&self, check: Check, server: &Endpoint, outcome: &Outcome) {
+    pub(crate) fn complain_of_candidate(&self, check: Check, server: &Endpoint, outcome: &Outcome) {
         let Some(error) = outcome.error.as_deref().filter(|_| outcome.finding.is_miss()) else { return };
         let remark = lock(&self.complaints).note_out_of_reach(server, check);
         if remark == Some(Remark::New) {
@@ -122,12 +122,12 @@ impl Records {
     }
 
     /// Forgets complaints of checks that are not made any more.
-    pub(super) fn keep_complaints(&self, is_made: impl Fn(&Endpoint, Check) -> bool) {
+    pub(crate) fn keep_complaints(&self, is_made: impl Fn(&Endpoint, Check) -> bool) {
         lock(&self.complaints).keep(is_made);
     }
 
     /// Keeps an event.
-    pub(super) fn note_event(&self, hostgroup: u32, server: &Endpoint, event: &'static str, cause: String) {
+    pub(crate) fn note_event(&self, hostgroup: u32, server: &Endpoint, event: &'static str, cause: String) {
         let (host, port) = address(server);
         let mut events = lock(&self.events);
         if events.len() >= SERVER_EVENTS_MAX {
@@ -137,22 +137,22 @@ impl Records {
     }
 
     /// What is kept of Aurora clusters.
-    pub(super) fn aurora(&self) -> std::sync::MutexGuard<'_, AuroraRecords> {
+    pub(crate) fn aurora(&self) -> std::sync::MutexGuard<'_, AuroraRecords> {
         lock(&self.aurora)
     }
 
     /// Checks of the servers of Aurora clusters.
-    pub(crate) fn aurora_checks(&self) -> Vec<AuroraCheckStats> {
+    pub fn aurora_checks(&self) -> Vec<AuroraCheckStats> {
         lock(&self.aurora).checks()
     }
 
     /// Changes of their writers, the oldest first.
-    pub(crate) fn aurora_failovers(&self) -> Vec<AuroraFailover> {
+    pub fn aurora_failovers(&self) -> Vec<AuroraFailover> {
         lock(&self.aurora).failovers()
     }
 
     /// Results of checks of this kind, the oldest first.
-    pub(crate) fn checks(&self, check: Check) -> Vec<CheckStats> {
+    pub fn checks(&self, check: Check) -> Vec<CheckStats> {
         let row = |entry: &Entry| {
             let (host, port) = address(&entry.server);
             let Entry { start_us, took_us, value, .. } = *entry;
@@ -170,12 +170,12 @@ impl Records {
     }
 
     /// Events, the oldest first.
-    pub(crate) fn events(&self) -> Vec<ServerEvent> {
+    pub fn events(&self) -> Vec<ServerEvent> {
         lock(&self.events).iter().cloned().collect()
     }
 
     /// Checks that went well, and those that did not, by kind.
-    pub(crate) fn counts(&self) -> [[u64; 2]; Check::ALL.len()] {
+    pub fn counts(&self) -> [[u64; 2]; Check::ALL.len()] {
         let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
         self.checks.each_ref().map(|checked| [count(&checked.well), count(&checked.failed)])
     }

@@ -4,13 +4,13 @@
 use config::Endpoint;
 use monitor::{Follower, ReplicaWord, Word};
 
-use super::question::Rows;
+use crate::question::Rows;
 
 /// Asks for all servers of the cluster; `id` is the `server_id` of each.
-pub(super) const QUESTION: &str = "SELECT id, endpoint, port FROM mysql.rds_topology";
+pub(crate) const QUESTION: &str = "SELECT id, endpoint, port FROM mysql.rds_topology";
 
 /// `ER_NO_SUCH_TABLE`: what servers say that have nothing to do with RDS.
-pub(super) const NO_SUCH_TABLE: u16 = 1146;
+pub(crate) const NO_SUCH_TABLE: u16 = 1146;
 
 /// What the names of the servers of a cluster contain, each something else. There are so many of
 /// them.
@@ -20,7 +20,7 @@ const MARKS: [&str; 3] = ["-instance-1", "-instance-2", "-instance-3"];
 /// table; `None` if they make no sense. A table that does not describe a whole cluster counts as
 /// none: it is used for other things as well, such as deployments that replace one cluster by
 /// another.
-pub(super) fn read(who: &Rows, topology: Option<&Rows>) -> Option<Word<Endpoint>> {
+pub(crate) fn read(who: &Rows, topology: Option<&Rows>) -> Option<Word<Endpoint>> {
     let id = who.text(0, "id")?.parse().ok()?;
     let followers = topology.and_then(cluster).unwrap_or_default();
     Some(Word::Replicas(ReplicaWord { id, follows: None, followers }))
@@ -46,8 +46,8 @@ fn member(rows: &Rows, at: usize) -> Option<Follower<Endpoint>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::question::tests::answer;
     use super::*;
+    use crate::question::tests::answer;
 
     type Row<'a> = [Option<&'a str>; 3];
 

@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use config::Endpoint;
-
-use super::limits::SERVER_EVENTS_MAX;
-use super::probe::Outcome;
-use crate::counts::report::address;
+use observe::counts::report::address;
 use observe::rows::{AuroraCheckStats, AuroraFailover};
+
+use crate::limits::SERVER_EVENTS_MAX;
+use crate::probe::Outcome;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(super) struct AuroraRecords {
+pub(crate) struct AuroraRecords {
     /// By the writer hostgroup of the cluster, and the server that was asked. There are as many as
     /// there are servers.
     checks: BTreeMap<(u32, Endpoint), Checks>,
@@ -29,7 +29,7 @@ struct Checks {
 
 impl AuroraRecords {
     /// A server of this cluster was asked.
-    pub(super) fn note(&mut self, writer_hostgroup: u32, server: &Endpoint, outcome: &Outcome) {
+    pub(crate) fn note(&mut self, writer_hostgroup: u32, server: &Endpoint, outcome: &Outcome) {
         let checks = self.checks.entry((writer_hostgroup, server.clone())).or_default();
         checks.last_us = outcome.start_us;
         checks.total += 1;
@@ -40,7 +40,7 @@ impl AuroraRecords {
     }
 
     /// A server became the writer.
-    pub(super) fn note_failover(&mut self, writer_hostgroup: u32, server: &Endpoint, time_us: u64) {
+    pub(crate) fn note_failover(&mut self, writer_hostgroup: u32, server: &Endpoint, time_us: u64) {
         if self.failovers.len() >= SERVER_EVENTS_MAX {
             self.failovers.pop_front();
         }
@@ -49,12 +49,12 @@ impl AuroraRecords {
     }
 
     /// Only servers that `stays` is true for are shown from now on.
-    pub(super) fn keep(&mut self, stays: impl Fn(u32, &Endpoint) -> bool) {
+    pub(crate) fn keep(&mut self, stays: impl Fn(u32, &Endpoint) -> bool) {
         self.checks.retain(|(writer_hostgroup, server), _| stays(*writer_hostgroup, server));
     }
 
     /// Checks by cluster and server.
-    pub(super) fn checks(&self) -> Vec<AuroraCheckStats> {
+    pub(crate) fn checks(&self) -> Vec<AuroraCheckStats> {
         let row = |((writer_hostgroup, server), checks): (&(u32, Endpoint), &Checks)| {
             let (host, port) = address(server);
             AuroraCheckStats {
@@ -71,7 +71,7 @@ impl AuroraRecords {
     }
 
     /// Changes of writers, the oldest first.
-    pub(super) fn failovers(&self) -> Vec<AuroraFailover> {
+    pub(crate) fn failovers(&self) -> Vec<AuroraFailover> {
         self.failovers.iter().cloned().collect()
     }
 }

@@ -11,18 +11,18 @@ use std::time::Duration;
 
 use config::{Endpoint, Server, ServerStatus};
 use monitor::{Change, Check, Event, Health, Member, Monitor, Role, place};
+use observe::clock::unix_us;
+use observe::rows::MemberStats;
 use pool::{Mark, Off, Policy, Pool, ServerSpec, Status};
 use tokio::sync::watch;
-
-use super::awaited::awaited;
-use super::discovered;
-use super::executed::Executed;
-use super::lags::Lags;
-use super::plan::{plan, row};
-use super::records::Records;
-use crate::clock::unix_us;
-use observe::rows::MemberStats;
 use upstream::{Configuration, Doubts, Shared, Target, limit};
+
+use crate::awaited::awaited;
+use crate::discovered;
+use crate::executed::Executed;
+use crate::lags::Lags;
+use crate::plan::{plan, row};
+use crate::records::Records;
 
 /// What the monitor is told.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,15 +30,18 @@ pub(crate) struct News {
     /// How often there was news.
     count: u64,
     /// Nothing is to be watched any more.
-    pub(super) is_over: bool,
+    pub(crate) is_over: bool,
 }
 
 /// What the monitor has found, and what it is to know.
 #[derive(Debug, Default)]
-pub(crate) struct Watching {
-    pub(crate) records: Records,
-    pub(crate) executed: Executed,
-    pub(crate) lags: Lags,
+pub struct Watching {
+    /// What checks have found, for the admin port.
+    pub records: Records,
+    /// Transactions that servers have executed.
+    pub executed: Executed,
+    /// How far servers of Aurora are behind.
+    pub lags: Lags,
     found: Mutex<Found>,
     /// Held while the pool gets other servers.
     alone: Mutex<()>,
@@ -68,13 +71,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Watching {
     /// Keeps everybody else from giving the pool other servers.
-    pub(crate) fn alone(&self) -> MutexGuard<'_, ()> {
+    pub fn alone(&self) -> MutexGuard<'_, ()> {
         lock(&self.alone)
     }
 
     /// Gives the pool the servers of a configuration, each where it belongs. The caller is
     /// [`alone`](Self::alone).
-    pub(crate) fn place(&self, pool: &Pool<Target>, configuration: &Configuration) {
+    pub fn place(&self, pool: &Pool<Target>, configuration: &Configuration) {
         let (discovered, members) = self.placed(configuration);
         let is_running = lock(&self.found).is_running;
         let awaited =
@@ -104,7 +107,7 @@ impl Watching {
     }
 
     /// The servers that are in use in each hostgroup.
-    pub(crate) fn members(&self, shared: &Shared) -> Vec<MemberStats> {
+    pub fn members(&self, shared: &Shared) -> Vec<MemberStats> {
         let (configuration, servers) = (&*shared.configuration(), shared.pool.servers());
         let servers = servers.iter().filter(|server| server.is_configured());
         let status: HashMap<(u32, &Endpoint), &'static str> = servers
@@ -127,42 +130,42 @@ impl Watching {
     }
 
     /// Whether there is somebody who watches.
-    pub(crate) fn is_running(&self) -> bool {
+    pub fn is_running(&self) -> bool {
         lock(&self.found).is_running
     }
 
     /// There is another configuration.
-    pub(crate) fn tell(&self) {
+    pub fn tell(&self) {
         self.news.send_modify(|news| news.count += 1);
     }
 
     /// Nothing is to be watched any more.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         self.news.send_modify(|news| news.is_over = true);
     }
 
-    pub(super) fn subscribe(&self) -> watch::Receiver<News> {
+    pub(crate) fn subscribe(&self) -> watch::Receiver<News> {
         self.news.subscribe()
     }
 
     /// A server has refused a write that it should take; the monitor is to look for itself.
-    pub(crate) fn doubt(&self, server: &Endpoint) {
+    pub fn doubt(&self, server: &Endpoint) {
         let is_new = lock(&self.doubts).insert(server.clone());
         if is_new {
             self.tell();
         }
     }
 
-    pub(super) fn take_doubts(&self) -> HashSet<Endpoint> {
+    pub(crate) fn take_doubts(&self) -> HashSet<Endpoint> {
         std::mem::take(&mut lock(&self.doubts))
     }
 
-    pub(super) fn take_suspects(&self) -> HashSet<Endpoint> {
+    pub(crate) fn take_suspects(&self) -> HashSet<Endpoint> {
         std::mem::take(&mut lock(&self.suspects))
     }
 
     /// The monitor has begun, or follows another configuration.
-    pub(super) fn begin(&self, shared: &Shared, monitor: &Monitor<Endpoint>) {
+    pub(crate) fn begin(&self, shared: &Shared, monitor: &Monitor<Endpoint>) {
         let alone = self.alone();
         lock(&self.found).is_running = true;
         self.find(shared, monitor);
@@ -172,7 +175,7 @@ impl Watching {
     }
 
     /// Nobody watches any more: servers are where their rows are, and are used there.
-    pub(super) fn let_go(&self, shared: &Shared) {
+    pub(crate) fn let_go(&self, shared: &Shared) {
         let alone = self.alone();
         *lock(&self.found) = Found::default();
         self.lags.know(HashMap::new());
@@ -186,7 +189,7 @@ impl Watching {
     }
 
     /// Makes the pool what the monitor has found.
-    pub(super) fn carry_out(&self, shared: &Shared, monitor: &Monitor<Endpoint>, events: &[Event<Endpoint>]) {
+    pub(crate) fn carry_out(&self, shared: &Shared, monitor: &Monitor<Endpoint>, events: &[Event<Endpoint>]) {
         let moved = events.iter().any(|event| matches!(event.change, Change::Joined | Change::Left));
         if moved {
             let alone = self.alone();
@@ -307,7 +310,7 @@ fn spec(server: &Server) -> ServerSpec<Target> {
 }
 
 /// Takes note of the time that a server takes to answer a ping.
-pub(super) fn note_latency(
+pub(crate) fn note_latency(
     shared: &Shared,
     monitor: &Monitor<Endpoint>,
     server: &Endpoint,
@@ -341,7 +344,7 @@ fn mark_one(shared: &Shared, monitor: &Monitor<Endpoint>, server: &Endpoint) {
 
 /// The monitor has made a connection to a server, which it has begun at this time of the process:
 /// sessions can make some as well, whatever they have shunned it for before.
-pub(super) fn mark_reached(shared: &Shared, monitor: &Monitor<Endpoint>, server: &Endpoint, begun: Duration) {
+pub(crate) fn mark_reached(shared: &Shared, monitor: &Monitor<Endpoint>, server: &Endpoint, begun: Duration) {
     let target = Target::at(server.clone());
     for (hostgroup, _) in monitor.places(server) {
         shared.pool.mark(hostgroup, &target, Mark::Reached(begun), shared.uptime());

@@ -2,13 +2,13 @@
 
 use config::Endpoint;
 use monitor::{GaleraWord, Word};
-
-use super::super::question::Rows;
-use super::yes;
 use observe::rows::Detail;
 
+use super::yes;
+use crate::question::Rows;
+
 /// Asks a node how it is. A node that is not ready refuses every statement but `SHOW` and `SET`.
-pub(in super::super) const QUESTIONS: [&str; 2] = [
+pub(crate) const QUESTIONS: [&str; 2] = [
     "SHOW GLOBAL STATUS WHERE Variable_name IN \
      ('wsrep_local_state', 'wsrep_cluster_status', 'wsrep_local_recv_queue')",
     "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
@@ -16,11 +16,11 @@ pub(in super::super) const QUESTIONS: [&str; 2] = [
 ];
 
 /// What servers say to statements that they reject: `ER_UNKNOWN_COM_ERROR`, of all things.
-pub(in super::super) const REJECTED: u16 = 1047;
+pub(crate) const REJECTED: u16 = 1047;
 
 /// What both answers together say; `None` if they make no sense: the server is no node of a
 /// cluster.
-pub(in super::super) fn read(status: &Rows, variables: &Rows) -> Option<Word<Endpoint>> {
+pub(crate) fn read(status: &Rows, variables: &Rows) -> Option<Word<Endpoint>> {
     let is_on = |name| value(variables, name).is_some_and(|value| value.eq_ignore_ascii_case("ON"));
     let is_other_than =
         |name, usual| value(variables, name).is_some_and(|value| !value.eq_ignore_ascii_case(usual));
@@ -38,7 +38,7 @@ pub(in super::super) fn read(status: &Rows, variables: &Rows) -> Option<Word<End
 }
 
 /// What is known of a node that rejects even `SHOW`.
-pub(in super::super) fn rejecting() -> Word<Endpoint> {
+pub(crate) fn rejecting() -> Word<Endpoint> {
     Word::Galera(GaleraWord {
         primary: true,
         local_state: 0,
@@ -74,8 +74,8 @@ pub(super) fn details(word: &GaleraWord) -> Vec<Detail> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::question::tests::answer;
     use super::*;
+    use crate::question::tests::answer;
 
     fn said(pairs: &[(&str, &str)]) -> Rows {
         let rows: Vec<[Option<&str>; 2]> =

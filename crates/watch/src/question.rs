@@ -1,16 +1,16 @@
 //! The statements of checks, and what the answers mean.
 
+use std::time::Duration;
+
 use config::MonitorVariables;
 use monitor::{Lag, Told};
-use std::time::Duration;
+use session::identity::PLAIN;
 use wire::frame::MessageReader;
 use wire::{Codec as _, packet};
 
-use session::identity::PLAIN;
-
 /// How servers are asked for their lag: MariaDB, with all sources of a replica; MySQL since 8.0.22;
 /// others.
-pub(super) const LAG: [&str; 3] = ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"];
+pub(crate) const LAG: [&str; 3] = ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"];
 
 /// The column of the lag in the answers to them.
 const LAG_COLUMNS: [&[u8]; 2] = [b"Seconds_Behind_Master", b"Seconds_Behind_Source"];
@@ -19,7 +19,7 @@ const LAG_COLUMNS: [&[u8]; 2] = [b"Seconds_Behind_Master", b"Seconds_Behind_Sour
 const FOLLOWS_COLUMNS: [&str; 2] = ["Slave_IO_Running", "Replica_IO_Running"];
 
 /// The statement that asks a server whether it is read-only, for a `check_type`.
-pub(super) fn read_only(check_type: &str) -> String {
+pub(crate) fn read_only(check_type: &str) -> String {
     let global = |name: &str| format!("@@global.{name}");
     let expression = match check_type.to_ascii_lowercase().as_str() {
         "innodb_read_only" => global("innodb_read_only"),
@@ -33,7 +33,7 @@ pub(super) fn read_only(check_type: &str) -> String {
 
 /// The statement that asks for the lag in the table of pt-heartbeat; `None` if there is no such
 /// table.
-pub(super) fn heartbeat(variables: &MonitorVariables) -> Option<String> {
+pub(crate) fn heartbeat(variables: &MonitorVariables) -> Option<String> {
     let table = variables.heartbeat_table()?;
     Some(format!(
         "SELECT MAX(ROUND(TIMESTAMPDIFF(MICROSECOND, ts, SYSDATE(6))/1000000)) AS Seconds_Behind_Master FROM {table}"
@@ -42,14 +42,14 @@ pub(super) fn heartbeat(variables: &MonitorVariables) -> Option<String> {
 
 /// A result set.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     columns: Vec<Vec<u8>>,
     rows: Vec<Vec<Option<Vec<u8>>>>,
 }
 
 impl Rows {
     /// The rows in the packets of an answer.
-    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         // Whoever has read them has seen to it that they are not too many.
         let mut messages = MessageReader::new(bytes.len());
         messages.expect(1);
@@ -78,26 +78,26 @@ impl Rows {
     }
 
     /// How many there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
     /// The text in a column of a row, by the column's name in any case; `None` if it is NULL, or is
     /// not there.
-    pub(super) fn text(&self, row: usize, column: &str) -> Option<String> {
+    pub(crate) fn text(&self, row: usize, column: &str) -> Option<String> {
         let at = self.columns.iter().position(|name| name.eq_ignore_ascii_case(column.as_bytes()))?;
         let cell = self.rows.get(row)?.get(at)?.as_deref()?;
         Some(String::from_utf8_lossy(cell).into_owned())
     }
 
     /// Whether the server says that it is read-only. MariaDB 12 has words for it.
-    pub(super) fn read_only(&self) -> Option<Told> {
+    pub(crate) fn read_only(&self) -> Option<Told> {
         let cell = self.rows.first()?.first()?.as_deref()?;
         Some(Told::ReadOnly(!(cell == b"0" || cell.eq_ignore_ascii_case(b"off"))))
     }
 
     /// Whether the server follows another one, or tries to; `None` if it does not say so.
-    pub(super) fn follows(&self) -> Option<bool> {
+    pub(crate) fn follows(&self) -> Option<bool> {
         let has =
             |name: &&&str| self.columns.iter().any(|column| column.eq_ignore_ascii_case(name.as_bytes()));
         let column = FOLLOWS_COLUMNS.iter().find(has)?;
@@ -105,7 +105,7 @@ impl Rows {
     }
 
     /// How far the server is behind the source that it is farthest behind.
-    pub(super) fn lag(&self) -> Option<Told> {
+    pub(crate) fn lag(&self) -> Option<Told> {
         let is_lag = |name: &Vec<u8>| LAG_COLUMNS.iter().any(|lag| name.eq_ignore_ascii_case(lag));
         let at = self.columns.iter().position(is_lag)?;
         let mut worst = Lag::NoReplica;
@@ -131,7 +131,7 @@ pub(super) mod tests {
     use super::*;
 
     /// The rows of an answer with these columns and cells.
-    pub(in super::super) fn answer(columns: &[&str], rows: &[&[Option<&str>]]) -> Option<Rows> {
+    pub(crate) fn answer(columns: &[&str], rows: &[&[Option<&str>]]) -> Option<Rows> {
         let mut bytes = Vec::new();
         let count = packet::ColumnCount { count: columns.len() as u64, metadata_follows: None };
         let mut seq = put_packet(&mut bytes, 1, &count, PLAIN);

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use config::{Config, Endpoint, ReplicationHostgroups, Server, ServerStatus, ServersDefaults};
 use monitor::{Cluster, Means};
 
-use super::plan::{attributes, clusters};
+use crate::plan::{attributes, clusters};
 
 /// How servers are used that are discovered in a pair or cluster.
 struct Home {
@@ -22,7 +22,7 @@ struct Home {
 
 /// How servers of a pair are discovered; `None`: they are not. What is said of one pair counts for
 /// more than what is of all.
-pub(super) fn means(config: &Config, pair: &ReplicationHostgroups) -> Option<Means> {
+pub(crate) fn means(config: &Config, pair: &ReplicationHostgroups) -> Option<Means> {
     let settings = attributes(config, pair.writer_hostgroup).map(|row| &row.hostgroup_settings);
     match settings.and_then(|settings| settings.discover_replicas) {
         Some(true) => Some(Means::Replication),
@@ -33,20 +33,20 @@ pub(super) fn means(config: &Config, pair: &ReplicationHostgroups) -> Option<Mea
 
 /// The row that those of discovered servers of a pair are like: the first of the reader hostgroup,
 /// or of the writer hostgroup.
-pub(super) fn like(config: &Config, pair: &ReplicationHostgroups) -> Server {
+pub(crate) fn like(config: &Config, pair: &ReplicationHostgroups) -> Server {
     let of = |id: u32| config.servers.iter().find(|server| server.hostgroup_id == id);
     of(pair.reader_hostgroup).or_else(|| of(pair.writer_hostgroup)).cloned().unwrap_or_default()
 }
 
 /// What the operator wants of servers that are discovered.
-pub(super) fn defaults(config: &Config, writer: u32) -> ServersDefaults {
+pub(crate) fn defaults(config: &Config, writer: u32) -> ServersDefaults {
     attributes(config, writer)
         .map_or_else(ServersDefaults::default, |row| ServersDefaults::read(&row.servers_defaults))
 }
 
 /// The rows of servers that were discovered, by the writer hostgroups of the pairs or clusters that
 /// name them: those that `config` has a pair or cluster for and no row.
-pub(super) fn rows(config: &Config, found: &[(u32, Endpoint)]) -> Vec<Server> {
+pub(crate) fn rows(config: &Config, found: &[(u32, Endpoint)]) -> Vec<Server> {
     if found.is_empty() {
         return Vec::new();
     }
@@ -62,7 +62,7 @@ pub(super) fn rows(config: &Config, found: &[(u32, Endpoint)]) -> Vec<Server> {
 }
 
 /// The row of one that is or may be discovered in the pair or cluster with this writer hostgroup.
-pub(super) fn row(config: &Config, writer: u32, endpoint: &Endpoint) -> Option<Server> {
+pub(crate) fn row(config: &Config, writer: u32, endpoint: &Endpoint) -> Option<Server> {
     Home::of(config, &clusters(config), writer)?.row(endpoint)
 }
 

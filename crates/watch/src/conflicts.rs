@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use config::Endpoint;
 use monitor::{Check, Conflict, Monitor};
 
-use super::records::Records;
+use crate::records::Records;
 
 /// What the monitor knows of such pairs.
 #[derive(Debug, Default)]
-pub(super) struct Conflicts {
+pub(crate) struct Conflicts {
     known: monitor::Conflicts<Endpoint>,
     /// Whether the writers may be others than those that are known.
     is_stale: bool,
@@ -18,12 +18,12 @@ pub(super) struct Conflicts {
 
 impl Conflicts {
     /// The writers may be others now.
-    pub(super) const fn doubt(&mut self) {
+    pub(crate) const fn doubt(&mut self) {
         self.is_stale = true;
     }
 
     /// Looks for conflicts after a check of a server.
-    pub(super) fn follow(
+    pub(crate) fn follow(
         &mut self,
         monitor: &Monitor<Endpoint>,
         records: &Records,
