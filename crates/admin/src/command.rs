@@ -74,6 +74,8 @@ pub(crate) enum Command {
     ExplainRoute(Box<Question>, bool),
     /// `POINTSMAN EXPLAIN ROUTE ...` with something that is not understood.
     BadExplain(&'static str),
+    /// `POINTSMAN CACHE ADVISE`.
+    CacheAdvise,
     /// `POINTSMAN CHECK CONFIG`.
     CheckConfig,
     /// `POINTSMAN DIFF <module>`.
@@ -116,7 +118,7 @@ impl Command {
             | Self::Rollback(..)
             | Self::Refused(_)
             | Self::Ignored(_) => Rights::Admin,
-            Self::ExplainRoute(..) | Self::BadExplain(_) => Rights::Stats,
+            Self::ExplainRoute(..) | Self::BadExplain(_) | Self::CacheAdvise => Rights::Stats,
         }
     }
 

@@ -101,6 +101,11 @@ pub trait DataPlane: Send + Sync + 'static {
         cache::stats::Stats::default()
     }
 
+    /// What rules would do that cache more; nothing while queries are not followed.
+    fn cache_advice(&self) -> Option<Vec<cache::advice::Advice>> {
+        None
+    }
+
     /// Has these answers of the query cache served no more.
     fn flush_cache(&self, _flush: &cache::Flush) {}
 

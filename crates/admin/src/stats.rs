@@ -1,6 +1,7 @@
 //! The statistics tables and others that the data plane knows: which of them a statement names, and
 //! what there is for them.
 
+pub(crate) mod advice;
 mod cached;
 mod digests;
 mod listed;

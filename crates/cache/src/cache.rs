@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::advice::Adviser;
 use crate::flights::Flights;
 use crate::key::Keys;
 use crate::store::{Store, Usage};
@@ -23,6 +24,8 @@ pub struct Cache {
     pub flights: Arc<Flights>,
     /// When tables were changed.
     pub versions: Arc<Versions>,
+    /// What rules would do that cache more.
+    pub adviser: Adviser,
     budget: AtomicUsize,
     /// Bytes of replies that are being copied.
     captured: AtomicUsize,
@@ -46,6 +49,7 @@ impl Cache {
             store: Store::new(for_store(budget)),
             flights: Arc::default(),
             versions: Arc::default(),
+            adviser: Adviser::default(),
             budget: AtomicUsize::new(budget),
             captured: AtomicUsize::new(0),
             turn: AtomicUsize::new(0),

@@ -11,7 +11,8 @@
 //! - [`Flights`]: equal queries that run once;
 //! - [`Refusal`]: why a statement's answer is not cached;
 //! - [`NotStored`]: why a reply was not stored;
-//! - [`stats`]: counters by rule and digest.
+//! - [`stats`]: counters by rule and digest;
+//! - [`advice`]: what a cache would be good for.
 //!
 //! The crate is pure: it opens no sockets and knows neither clock nor random source. Times are
 //! milliseconds from any moment that stays the same, and come in as arguments.
@@ -19,6 +20,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
+pub mod advice;
 mod answer;
 mod cache;
 mod flights;

@@ -170,6 +170,10 @@ impl DataPlane for Plane {
         self.remote.cache_stats(reset)
     }
 
+    fn cache_advice(&self) -> Option<Vec<cache::advice::Advice>> {
+        self.remote.cache_advice()
+    }
+
     fn flush_cache(&self, flush: &cache::Flush) {
         self.remote.cache().flush(flush);
     }

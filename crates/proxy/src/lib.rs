@@ -16,6 +16,7 @@ mod descriptors;
 mod directory;
 mod ending;
 mod explain;
+mod followed;
 mod fresh;
 mod holders;
 mod hosts;

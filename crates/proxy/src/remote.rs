@@ -295,6 +295,13 @@ impl Remote {
         report::errors(&self.shared.upstream.pool, self.ask(move |worker| worker.errors(reset)))
     }
 
+    /// What rules would do that cache more; nothing while queries are not followed.
+    pub fn cache_advice(&self) -> Option<Vec<cache::advice::Advice>> {
+        let adviser = &self.shared.cache.adviser;
+        let now_ms = u64::try_from(self.shared.uptime().as_millis()).unwrap_or(u64::MAX);
+        adviser.is_on().then(|| adviser.advice(now_ms))
+    }
+
     /// What the query cache has done, by rule and digest; with `reset` the rows are taken away.
     pub fn cache_stats(&self, reset: bool) -> cache::stats::Stats {
         let workers = self.ask(move |worker| {

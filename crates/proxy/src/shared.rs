@@ -146,6 +146,7 @@ impl Shared {
             self.upstream.tls.change(tls);
         }
         self.cache.set_budget(cache_bytes(snapshot.config()));
+        self.cache.adviser.switch(snapshot.config().pointsman.cache_advise == 1);
         // Not while the monitor changes the pool by what held before.
         let alone = self.watching.alone();
         let before = self.snapshot();

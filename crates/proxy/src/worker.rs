@@ -30,6 +30,7 @@ use crate::clock::unix_s;
 use crate::control::{Control, Signal};
 use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
+use crate::followed::Followed;
 use crate::holders::{Asked, Sessions};
 use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, RETURNS_MAX, SESSIONS_LOOK, SWEEP_INTERVAL};
 use crate::log_limit::Logged;
@@ -62,6 +63,8 @@ pub(crate) struct Worker {
     /// Its number.
     index: u16,
     pub(crate) counts: Rc<Counts>,
+    /// Queries that are followed for advice about caching.
+    pub(crate) followed: Followed,
     /// Borrowed while a statement is judged.
     pub(crate) routing: RefCell<Routing>,
     /// Buffers for statements that run.
@@ -156,6 +159,7 @@ impl Worker {
                 net: Rc::clone(&upstream.net),
                 index,
                 counts: Rc::clone(&upstream.counts),
+                followed: Followed::default(),
                 shown: Shown::default(),
                 flights: Flights::default(),
                 dice: Rc::clone(&upstream.dice),

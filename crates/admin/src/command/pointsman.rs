@@ -3,10 +3,13 @@
 use super::{Command, Statement};
 use crate::layers::Module;
 
-/// `POINTSMAN CHECK CONFIG`, `POINTSMAN DIFF <module>`,
+/// `POINTSMAN CHECK CONFIG`, `POINTSMAN CACHE ADVISE`, `POINTSMAN DIFF <module>`,
 /// `POINTSMAN ROLLBACK <module> [TO <version>]`.
 pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
     let words = statement.upper.strip_prefix("POINTSMAN ")?;
+    if words == "CACHE ADVISE" {
+        return Some(Command::CacheAdvise);
+    }
     if words == "CHECK CONFIG" {
         return Some(Command::CheckConfig);
     }
@@ -25,7 +28,12 @@ pub(super) fn spellings() -> Vec<String> {
     let of = |verb: &'static str| {
         Module::ALL.into_iter().map(move |module| format!("POINTSMAN {verb} {}", module.words()))
     };
-    std::iter::once("POINTSMAN CHECK CONFIG".to_owned()).chain(of("DIFF")).chain(of("ROLLBACK")).collect()
+    ["POINTSMAN CHECK CONFIG", "POINTSMAN CACHE ADVISE"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(of("DIFF"))
+        .chain(of("ROLLBACK"))
+        .collect()
 }
 
 fn module(words: &str) -> Option<Module> {
@@ -41,6 +49,7 @@ mod tests {
         let of = |text: &str| Command::of(&Statement::new(text));
         assert_eq!(of("pointsman check config"), Some(Command::CheckConfig));
         assert_eq!(of("pointsman diff mysql servers"), Some(Command::Diff(Module::MysqlServers)));
+        assert_eq!(of("pointsman cache advise"), Some(Command::CacheAdvise));
         let rollback = |to| Some(Command::Rollback(Module::Scheduler, to));
         assert_eq!(of("pointsman rollback scheduler"), rollback(None));
         assert_eq!(of("pointsman rollback scheduler to 7"), rollback(Some(7)));

@@ -180,6 +180,7 @@ impl Desk {
             }
             // Workers need no waking.
             Command::SignalThreads => Answer::done(),
+            Command::CacheAdvise => stats::advice::advise(&*self.plane),
             Command::CheckConfig => self.store.check_config(),
             Command::Diff(module) => self.store.diff(module),
             Command::Rollback(module, to) => {

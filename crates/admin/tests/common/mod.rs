@@ -177,6 +177,21 @@ impl DataPlane for FakePlane {
         vec![CommandCounts { command: "SELECT", total_us: 500, count: 78, buckets }]
     }
 
+    fn cache_advice(&self) -> Option<Vec<cache::advice::Advice>> {
+        let one = cache::advice::Advice {
+            digest: 0xABC,
+            queries_per_second: 1234.5,
+            keys: 700,
+            hit_rates: [0.25, 0.875],
+            bytes: 123_456,
+            saved_us_per_second: 45_678.0,
+            refusal: None,
+        };
+        let refused =
+            cache::advice::Advice { digest: 0xABD, refusal: Some(cache::Refusal::Volatile), ..one.clone() };
+        Some(vec![one, refused])
+    }
+
     fn cache(&self, _: bool) -> cache::stats::Stats {
         let mut stats = cache::stats::Stats::default();
         let key = cache::stats::RowKey { rule: Some(10), digest: Some(0xABC) };

@@ -341,6 +341,8 @@ pub struct PointsmanVariables {
     pub judge_routines: bool,
     /// Whether servers are asked what is behind the names of tables.
     pub judge_tables: bool,
+    /// 1: queries are followed for advice about caching.
+    pub cache_advise: u32,
 }
 
 from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
@@ -359,6 +361,7 @@ from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
     statements_together,
     judge_routines,
     judge_tables,
+    cache_advise,
 });
 
 /// A login method.

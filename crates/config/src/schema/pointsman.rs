@@ -186,7 +186,8 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
         "behind the first statement with a table, ask its server whether a view or triggers are behind the name: where these leave something \
          in a session, statements with it bind the session to its connection",
     )
-    .built()]],
+    .built(),
+    int("cache_advise", 0, (0, 1), "1: follow one key in a hundred for `POINTSMAN CACHE ADVISE`").built()]],
     "Variables that ProxySQL does not have.",
 )
 .prefix("pointsman-");

@@ -19,9 +19,17 @@ impl Session {
             Kind::Query => {
                 let digest = decided.digest()?;
                 self.know_who();
+                let (worker, text) = (&self.worker, self.statement(payload));
+                worker.followed.begin(
+                    &worker.shared.cache,
+                    self.control.id(),
+                    &self.state.caller,
+                    digest,
+                    text,
+                );
                 let who = self.state.who.as_ref()?;
-                let text = || self.digest_text(digest, self.statement(payload), decided);
-                self.worker.counts.digests.enter(who, hostgroup, digest, text)
+                let text = || self.digest_text(digest, text, decided);
+                worker.counts.digests.enter(who, hostgroup, digest, text)
             }
             Kind::StmtExecute | Kind::StmtBulkExecute => {
                 // It may have been prepared before digests were switched off.
