@@ -1,12 +1,13 @@
 //! The query cache of a process: what all workers share of it.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use crate::advice::Adviser;
 use crate::flights::Flights;
 use crate::key::Keys;
+use crate::proven::{PrivilegeChange, Proven};
 use crate::store::{Store, Usage};
 use crate::versions::Versions;
 
@@ -26,6 +27,10 @@ pub struct Cache {
     pub versions: Arc<Versions>,
     /// What rules would do that cache more.
     pub adviser: Adviser,
+    /// Which accounts have run which digests.
+    pub proven: Arc<Proven>,
+    /// Whether there may be answers that writes or changes of privileges make too old.
+    watches: AtomicBool,
     budget: AtomicUsize,
     /// Bytes of replies that are being copied.
     captured: AtomicUsize,
@@ -50,6 +55,8 @@ impl Cache {
             flights: Arc::default(),
             versions: Arc::default(),
             adviser: Adviser::default(),
+            proven: Arc::default(),
+            watches: AtomicBool::new(false),
             budget: AtomicUsize::new(budget),
             captured: AtomicUsize::new(0),
             turn: AtomicUsize::new(0),
@@ -73,6 +80,25 @@ impl Cache {
     #[must_use]
     pub fn capture(self: &Arc<Self>) -> Captured {
         Captured { cache: Arc::clone(self), bytes: 0 }
+    }
+
+    /// From now on there may be answers that writes make too old.
+    pub fn watch_writes(&self) {
+        if !self.watches_writes() {
+            self.watches.store(true, Relaxed);
+        }
+    }
+
+    /// Whether there may be such answers: if not, nothing has to be told of writes.
+    #[must_use]
+    #[inline]
+    pub fn watches_writes(&self) -> bool {
+        self.watches.load(Relaxed)
+    }
+
+    /// A statement is sent that may change what accounts may read.
+    pub fn begin_privilege_change(&self) -> PrivilegeChange {
+        PrivilegeChange::begin(&self.proven, &self.versions)
     }
 
     /// Removes answers and marks whose time is over. To be called regularly, by one thread.

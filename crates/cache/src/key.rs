@@ -62,6 +62,12 @@ impl KeyBuilder {
         self
     }
 
+    /// Adds what another key was built from.
+    #[must_use]
+    pub fn key(self, key: Key) -> Self {
+        self.number(key.low).number(key.high)
+    }
+
     /// The key of the parts so far.
     #[must_use]
     pub fn finish(self) -> Key {

@@ -14,12 +14,8 @@ pub enum Name<'a> {
     Digest(u64),
     /// An account.
     User(&'a [u8]),
-    /// A table of this schema, written to through this proxy.
-    Written(&'a [u8], &'a [u8]),
-    /// Whatever was written to: of answers whose tables are not known.
+    /// Whatever was written to through this proxy.
     AnyWrite,
-    /// A write to tables that are not known.
-    UnknownWrite,
 }
 
 impl Name<'_> {
@@ -29,13 +25,13 @@ impl Name<'_> {
         let mut hasher = DefaultHasher::new();
         std::mem::discriminant(&self).hash(&mut hasher);
         match self {
-            Self::Table(schema, table) | Self::Written(schema, table) => {
+            Self::Table(schema, table) => {
                 (schema.to_ascii_lowercase(), table.to_ascii_lowercase()).hash(&mut hasher);
             }
             Self::Rule(id) => id.hash(&mut hasher),
             Self::Digest(digest) => digest.hash(&mut hasher),
             Self::User(user) => user.hash(&mut hasher),
-            Self::AnyWrite | Self::UnknownWrite => {}
+            Self::AnyWrite => {}
         }
         hasher.finish()
     }
@@ -50,12 +46,10 @@ mod tests {
         let names = [
             Name::Table(b"a", b"b"),
             Name::Table(b"ab", b""),
-            Name::Written(b"a", b"b"),
             Name::Rule(1),
             Name::Digest(1),
             Name::User(b"a"),
             Name::AnyWrite,
-            Name::UnknownWrite,
         ];
         let hashes: std::collections::HashSet<_> = names.iter().map(|name| name.hash()).collect();
         assert_eq!(hashes.len(), names.len());

@@ -2,7 +2,8 @@
 //!
 //! An answer may be stored if it is a function of the key and of the tables that the statement
 //! names. What is not is recognised by the statement's shape, and by words that the shape has no
-//! effect for. The list of reasons is closed: each miss of a cached rule has one of them.
+//! effect for. Others are reasons of the session that sends it. The list of reasons is closed: each
+//! miss of a cached rule has one of them.
 //!
 //! Views, engines and virtual columns need the catalog; they are not looked at here.
 
@@ -10,7 +11,8 @@ use sql::lexer::Kind;
 use sql::shape::Effects;
 use sql::{Lexer, Modes, Shape};
 
-/// A reason in the text of a statement. The first that holds is the one that is told.
+/// A reason in the text of a statement, or in its session. The first that holds is the one that is
+/// told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Refusal {
     /// It is no plain `SELECT`: it changes something, or is about the server.
@@ -49,11 +51,39 @@ pub enum Refusal {
     NoTable,
     /// Tables of `mysql`, `information_schema`, `performance_schema` or `sys`.
     AboutServer,
+    /// Not all of it was looked at, or it is not certain where its strings end.
+    NotRead,
+    /// A transaction is open.
+    Transaction,
+    /// Autocommit is off.
+    Autocommit,
+    /// Rows of transactions that are open are read.
+    ReadUncommitted,
+    /// The session has temporary tables, which hide others.
+    TemporaryTables,
+    /// The session has locked tables.
+    LockedTables,
+    /// What the session has set or left at its server is not known.
+    UnknownSession,
+    /// The client may ask about warnings or an error of the statement before.
+    Warnings,
+    /// It has to see a transaction, or data of some age at most.
+    MustSee,
+    /// A copy goes to another hostgroup.
+    Mirrored,
+    /// It has attributes that the server may read.
+    Attributes,
+    /// It opens a cursor, or values of it were sent in parts.
+    Cursor,
+    /// The client keeps the columns of prepared statements, and is told only changed ones.
+    KeepsColumns,
+    /// Own writes are to be seen, and replicas get them later.
+    Replica,
 }
 
 impl Refusal {
     /// All reasons, in the order in which they are looked for.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 32] = [
         Self::Several,
         Self::UnknownFunction,
         Self::Locks,
@@ -72,6 +102,20 @@ impl Refusal {
         Self::NoCache,
         Self::Word,
         Self::NoTable,
+        Self::NotRead,
+        Self::Transaction,
+        Self::Autocommit,
+        Self::ReadUncommitted,
+        Self::TemporaryTables,
+        Self::LockedTables,
+        Self::UnknownSession,
+        Self::Warnings,
+        Self::MustSee,
+        Self::Mirrored,
+        Self::Attributes,
+        Self::Cursor,
+        Self::KeepsColumns,
+        Self::Replica,
     ];
 
     /// What operators read.
@@ -96,6 +140,20 @@ impl Refusal {
             Self::Word => "a word that is not a function of its tables",
             Self::NoTable => "no table",
             Self::AboutServer => "about the server",
+            Self::NotRead => "not read to its end",
+            Self::Transaction => "in a transaction",
+            Self::Autocommit => "autocommit is off",
+            Self::ReadUncommitted => "reads uncommitted rows",
+            Self::TemporaryTables => "temporary tables",
+            Self::LockedTables => "locked tables",
+            Self::UnknownSession => "the session may have set something that is not known",
+            Self::Warnings => "the statement before has warnings",
+            Self::MustSee => "has to see a transaction or data of some age",
+            Self::Mirrored => "mirrored",
+            Self::Attributes => "query attributes",
+            Self::Cursor => "cursor or long data",
+            Self::KeepsColumns => "the client keeps columns",
+            Self::Replica => "own writes reach replicas later",
         }
     }
 
@@ -117,7 +175,7 @@ impl Refusal {
             Self::AboutServer => Effects::ABOUT_SERVER,
             // What is left of all effects, known ones and those to come.
             Self::NotARead => Effects::all(),
-            Self::Several | Self::NoCache | Self::Word | Self::NoTable => Effects::empty(),
+            _ => Effects::empty(),
         }
     }
 

@@ -85,11 +85,13 @@ pub enum Miss {
     Expired,
     /// One of its tables was written to.
     Invalidated,
+    /// The account has not run the digest itself since privileges were changed.
+    Unproven,
 }
 
 impl Miss {
     /// All reasons.
-    pub const ALL: [Self; 3] = [Self::Absent, Self::Expired, Self::Invalidated];
+    pub const ALL: [Self; 4] = [Self::Absent, Self::Expired, Self::Invalidated, Self::Unproven];
 }
 
 /// What a look into the store finds.

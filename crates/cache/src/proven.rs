@@ -1,0 +1,84 @@
+//! Which accounts have run which digests.
+//!
+//! Whether a server lets an account run a statement depends on the tables, columns and routines in
+//! it, and so on its digest: values do not matter. So an account that has run a digest itself may
+//! have answers to it that others have fetched, until privileges change.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::key::Key;
+use crate::versions::{Moment, Scope, Versions, Write};
+
+/// Proofs at most; beyond that all are forgotten, and accounts prove anew.
+const PROOFS_MAX: usize = 65_536;
+
+/// The proofs of a process: hashes of account, schema and digest.
+#[derive(Debug, Default)]
+pub struct Proven(Mutex<HashSet<Key>>);
+
+impl Proven {
+    /// Whether this was proven since privileges were changed last.
+    #[must_use]
+    pub fn has(&self, proof: Key) -> bool {
+        self.lock().contains(&proof)
+    }
+
+    /// An account has run a digest; the query was sent at `moment`.
+    pub fn add(&self, proof: Key, versions: &Versions, moment: Moment) {
+        let mut proofs = self.lock();
+        // Behind the lock: a change of privileges forgets all, and then allows answers again.
+        if !versions.allows(&Scope::new(), moment) {
+            return;
+        }
+        if proofs.len() >= PROOFS_MAX {
+            proofs.clear();
+        }
+        proofs.insert(proof);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<Key>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A change of privileges in flight: no answer is served, and none from before it is served later.
+#[derive(Debug)]
+#[must_use = "the change ends when this is dropped"]
+pub struct PrivilegeChange {
+    proven: Arc<Proven>,
+    _write: Write,
+}
+
+impl PrivilegeChange {
+    pub(crate) fn begin(proven: &Arc<Proven>, versions: &Arc<Versions>) -> Self {
+        Self { proven: Arc::clone(proven), _write: versions.begin_write(Scope::all()) }
+    }
+}
+
+impl Drop for PrivilegeChange {
+    fn drop(&mut self) {
+        self.proven.lock().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::Keys;
+
+    #[test]
+    fn proofs_end_with_a_change_of_privileges() {
+        let (proven, versions) = (Arc::<Proven>::default(), Arc::<Versions>::default());
+        let proof = Keys::new([1, 2]).builder().finish();
+        let moment = versions.moment(&Scope::new()).unwrap();
+        proven.add(proof, &versions, moment);
+        assert!(proven.has(proof));
+        let change = PrivilegeChange::begin(&proven, &versions);
+        assert_eq!(versions.moment(&Scope::new()), None, "nothing is served meanwhile");
+        drop(change);
+        assert!(!proven.has(proof));
+        proven.add(proof, &versions, moment);
+        assert!(!proven.has(proof), "it was sent before the change");
+    }
+}
