@@ -9,13 +9,15 @@ pub(crate) mod routes;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use cache::Refusal;
 use route::limits::JUDGED_BYTES_MAX;
 use route::reader::{Found, Reader};
 pub(crate) use route::reader::{Reading, plan};
 use route::{
-    AccessMode, Account, Caller, Mirror, Query, Route, Routed, Ruling, Session, Sighting, Statement,
-    StatementPlan, Verdict, Verdicts, Ways,
+    AccessMode, Account, Cached, Caller, KnownTables, Mirror, Query, Route, Routed, Ruling, Session,
+    Sighting, Statement, StatementPlan, Tables, Verdict, Verdicts, Ways,
 };
+use sql::shape::Effects;
 use sql::{Hints, hint};
 
 use crate::clock::unix_ms;
@@ -27,6 +29,8 @@ pub(crate) struct Routing {
     routes: Arc<Routes>,
     verdicts: Verdicts,
     reader: Reader,
+    /// What the query cache has asked about statements.
+    tables: KnownTables,
     /// What rules say where there are none.
     silence: Verdict,
 }
@@ -100,12 +104,14 @@ pub(crate) struct Orders {
     pub(crate) text: Option<Vec<u8>>,
     /// The digest's text of the statement as it came, if rules rewrote it.
     pub(crate) digest_text: Option<Arc<[u8]>>,
+    /// How its answer is cached, if it is to be.
+    pub(crate) cached: Option<Cached>,
 }
 
 impl Orders {
     /// Whether something is to be done with the statement before it is sent.
     pub(crate) fn come_first(&self) -> bool {
-        self.text.is_some() || self.verdict.says_more_than_where_and_log()
+        self.text.is_some() || self.verdict.says_more_than_before_sending()
     }
 }
 
@@ -116,6 +122,7 @@ impl Routing {
             verdicts: Verdicts::new(&routes.rules),
             routes: Arc::clone(routes),
             reader: Reader::default(),
+            tables: KnownTables::default(),
             silence: Verdict::default(),
         }
     }
@@ -124,6 +131,7 @@ impl Routing {
     pub(crate) fn follow(&mut self, routes: &Arc<Routes>) {
         if self.routes.digests != routes.digests {
             self.reader.forget();
+            self.tables.forget();
         }
         self.routes = Arc::clone(routes);
     }
@@ -134,6 +142,7 @@ impl Routing {
         std::mem::swap(&mut self.reader, &mut before.reader);
         if self.routes.digests != before.routes.digests {
             self.reader.forget();
+            self.tables.forget();
         }
     }
 
@@ -155,6 +164,11 @@ impl Routing {
     /// The digest's text of `text`, whose digest is `digest`, as tables show it.
     pub(crate) fn shown_of(&mut self, digest: u64, text: &[u8]) -> &[u8] {
         self.reader.shown(digest, text, self.routes.digests.as_ref())
+    }
+
+    /// The tables of `text`, which has this digest; whether that says all of it is in `clear`.
+    pub(crate) fn tables(&self, digest: Option<u64>, clear: bool, text: &[u8]) -> Arc<Tables> {
+        self.tables.of(self.routes.sound(digest, clear), text)
     }
 
     /// Finds out what `text` is and where it goes. Of a statement of which this is not all,
@@ -185,14 +199,23 @@ impl Routing {
             return judged(&query, found, found.plan, routed, at.flag_in, None);
         }
         let decision = self.verdicts.decide(&query);
-        let text = decision.text.filter(|_| is_whole);
-        let plan = text.as_deref().map_or(found.plan, |text| plan::of(text, is_whole, at.reading));
+        let rewritten = decision.text.filter(|_| is_whole);
+        let plan = rewritten.as_deref().map_or(found.plan, |text| plan::of(text, is_whole, at.reading));
         let verdict = decision.verdict;
         let flag = verdict.flag_out;
+        let tables = &self.tables;
+        let uncached = || match &rewritten {
+            _ if !is_whole || plan.effects.intersects(Effects::UNKNOWN) => Some(Refusal::NotRead),
+            Some(text) => Tables::of(text).refusal,
+            None => tables.of(routes.sound(found.digest, found.clear), text).refusal,
+        };
+        let ways = Ways { uncached: &uncached, ..ways };
         let routed = route::route(&query, plan, &verdict, flag, &ways);
-        let orders = (text.is_some() || verdict.says_more_than_where()).then(|| {
-            let digest_text = text.as_ref().map(|_| query.statement.digest_text.into());
-            Box::new(Orders { verdict: Cow::into_owned(verdict), text, digest_text })
+        let says_more = verdict.says_more_than_where() || routed.cached.is_some();
+        let orders = (rewritten.is_some() || says_more).then(|| {
+            let digest_text = rewritten.as_ref().map(|_| query.statement.digest_text.into());
+            let (verdict, cached) = (Cow::into_owned(verdict), routed.cached);
+            Box::new(Orders { verdict, text: rewritten, digest_text, cached })
         });
         judged(&query, found, plan, routed, flag, orders)
     }
@@ -207,7 +230,7 @@ fn judged(
     flag: u32,
     orders: Option<Box<Orders>>,
 ) -> Judged {
-    let Routed { route, ruling, sighting } = routed;
+    let Routed { route, ruling, sighting, cached: _ } = routed;
     let screened = Screened { flag, clear: found.clear, ruling, sighting };
     Judged { digest: query.statement.digest, plan, route, screened, orders }
 }
@@ -260,5 +283,7 @@ fn ways<'a>(routes: &'a Routes, at: &Circumstances<'a>) -> Ways<'a> {
         rules: &routes.rules,
         firewall: None,
         injections: None,
+        caching: &routes.cache,
+        uncached: &|| None,
     }
 }

@@ -64,10 +64,15 @@ impl CacheDefaults {
         }
     }
 
+    /// Whether users or hostgroups have answers cached, without any rule.
+    pub fn has_defaults(&self) -> bool {
+        !self.users.is_empty() || !self.hostgroups.is_empty()
+    }
+
     /// How the answer to a statement of `user` that goes to `hostgroup` is cached; nothing if it is
     /// not.
     pub fn policy(&self, verdict: &Verdict, user: &[u8], hostgroup: u32) -> Option<CachePolicy> {
-        let has_defaults = !self.users.is_empty() || !self.hostgroups.is_empty();
+        let has_defaults = self.has_defaults();
         if self.is_off || verdict.cache_ttl.is_none() && !has_defaults {
             return None;
         }

@@ -29,6 +29,7 @@ mod route;
 mod rule;
 mod rules;
 mod split;
+mod tables;
 mod verdict;
 mod verdicts;
 
@@ -42,11 +43,13 @@ pub use plan::StatementPlan;
 pub use query::{Caller, Mirror, Query, Statement};
 pub use record::{Miss, Record};
 pub use route::{
-    Account, Answer, Branches, ByListener, Hold, Route, Routed, Session, Target, Ways, Why, no_readers, route,
+    Account, Answer, Branches, ByListener, Cached, Hold, Route, Routed, Session, Target, Ways, Why,
+    no_readers, route,
 };
 pub use rule::{Extras, RuleError};
 pub use rules::{Options, Rules};
 pub use split::{Pairs, Reason, Side, Split, split};
 pub use sql::hint::{AccessMode, Hints};
+pub use tables::{KnownTables, Tables};
 pub use verdict::{Multiplex, Source, Verdict};
 pub use verdicts::{Decision, Verdicts};

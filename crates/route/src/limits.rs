@@ -54,6 +54,9 @@ pub const JUDGED_BYTES_MAX: usize = 64_000;
 /// Digests of which a worker remembers what statements do.
 pub const SHAPES_MAX: usize = 4096;
 
+/// Digests of which a worker remembers the tables, if answers are cached.
+pub const TABLES_MAX: usize = 4096;
+
 /// Sets of two statements of which a worker remembers the outline: of texts of a kilobyte, 2 MiB at
 /// most with their digests.
 pub const SEEN_SETS: usize = 512;

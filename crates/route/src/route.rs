@@ -3,6 +3,9 @@
 
 use std::sync::Arc;
 
+use cache::Refusal;
+
+use crate::caching::{CacheDefaults, CachePolicy};
 use crate::firewall::{Asked, Firewall, Ruling};
 use crate::injection::{Injections, Sighting};
 use crate::plan::StatementPlan;
@@ -115,13 +118,12 @@ impl Hold {
 }
 
 /// Where a command goes. `A` is what the proxy answers itself.
-///
-/// A query cache would be one more variant, in front of `One`: an answer that may be there, and the
-/// target that is asked if it is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route<A = Answer> {
     /// To no server: the proxy answers.
     Local(A),
+    /// To the query cache; to this hostgroup if that has no answer.
+    Cached(Target),
     /// To one hostgroup.
     One(Target),
     /// To several.
@@ -174,7 +176,7 @@ impl<A> Route<A> {
     pub fn target(&self) -> Option<Target> {
         match self {
             Self::Local(_) => None,
-            Self::One(target) => Some(*target),
+            Self::Cached(target) | Self::One(target) => Some(*target),
             Self::Many(branches) => Some(branches.target),
         }
     }
@@ -183,6 +185,7 @@ impl<A> Route<A> {
     pub fn map_local<B>(self, answer: impl FnOnce(A) -> B) -> Route<B> {
         match self {
             Self::Local(local) => Route::Local(answer(local)),
+            Self::Cached(target) => Route::Cached(target),
             Self::One(target) => Route::One(target),
             Self::Many(branches) => Route::Many(branches),
         }
@@ -222,6 +225,20 @@ pub struct Ways<'a> {
     pub firewall: Option<(&'a Firewall, bool)>,
     /// What looks for injected SQL, if anything does.
     pub injections: Option<&'a Injections>,
+    /// What users and hostgroups say about caching.
+    pub caching: &'a CacheDefaults,
+    /// Why the statement's text keeps its answer from being cached, if it does. Asked if the answer
+    /// is to be cached.
+    pub uncached: &'a dyn Fn() -> Option<Refusal>,
+}
+
+/// How the answer of a statement is cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cached {
+    /// What rules, users and hostgroups want.
+    pub policy: CachePolicy,
+    /// Why it is not cached all the same.
+    pub refused: Option<Refusal>,
 }
 
 /// The route of a statement, and what was found on the way.
@@ -233,6 +250,8 @@ pub struct Routed {
     pub ruling: Ruling,
     /// What was found in it that looks like injected SQL.
     pub sighting: Option<Sighting>,
+    /// How its answer is cached, if it is to be.
+    pub cached: Option<Cached>,
 }
 
 /// The route of a statement with this plan and this verdict, behind whose rules the chain is in the
@@ -279,15 +298,40 @@ pub(crate) fn route_with(
         record.injection(sighting);
         found = sighting.and_then(Sighting::refusal).map_or(found, |text| Err(Answer::Error(text)));
     }
+    let mut cached = None;
     let (route, why) = match found {
         Err(answer) => (Route::Local(answer), None),
         Ok((hostgroup, why)) => {
             let target = Target { hostgroup, is_split: matches!(why, Why::Split(_)) };
-            (with_copy(target, query, verdict, ways.rules), Some(why))
+            let route = with_copy(target, query, verdict, ways.rules);
+            let policy = ways.caching.policy(verdict, query.caller.user(), hostgroup);
+            cached = policy.map(|policy| Cached { policy, refused: refusal(&route, query, verdict, ways) });
+            let is_cached = cached.is_some_and(|cached| cached.refused.is_none());
+            (if is_cached { Route::Cached(target) } else { route }, Some(why))
         }
     };
     record.routed(&route, why);
-    Routed { route, ruling: ruling.unwrap_or_default(), sighting }
+    Routed { route, ruling: ruling.unwrap_or_default(), sighting, cached }
+}
+
+/// Why the answer to a statement with this route is not cached although it is to be.
+fn refusal(route: &Route, query: &Query<'_>, verdict: &Verdict, ways: &Ways<'_>) -> Option<Refusal> {
+    let Session { transaction, autocommit, locked_on, hold, .. } = *ways.session;
+    let left = match hold {
+        Some((Hold::TemporaryTables, _)) => Some(Refusal::TemporaryTables),
+        Some((Hold::LockedTables, _)) => Some(Refusal::LockedTables),
+        Some((Hold::Unknown, _)) => Some(Refusal::UnknownSession),
+        None => locked_on.map(|_| Refusal::UnknownSession),
+    };
+    let must_see =
+        verdict.gtid_from_hostgroup.is_some() || verdict.max_lag_ms.is_some() || verdict.min_gtid.is_some();
+    let is_copied = query.mirror.is_some() || matches!(route, Route::Many(_));
+    (ways.uncached)()
+        .or(transaction.map(|_| Refusal::Transaction))
+        .or((!autocommit).then_some(Refusal::Autocommit))
+        .or(left)
+        .or(must_see.then_some(Refusal::MustSee))
+        .or(is_copied.then_some(Refusal::Mirrored))
 }
 
 /// The route to `target`, and to where rules want a copy. Copies have none.

@@ -155,22 +155,14 @@ impl Verdict {
     /// Whether it says anything about a statement besides where it goes and which side the client
     /// asks for.
     pub fn says_more_than_where(&self) -> bool {
-        self.log.is_some() || self.says_more_than_where_and_log()
+        self.log.is_some() || self.says_more_than_before_sending()
     }
 
-    /// The same besides whether it is logged, which matters only when it is over.
-    pub fn says_more_than_where_and_log(&self) -> bool {
-        let Self { ok, error, delay, timeout, retries, multiplex, cache_ttl, cache, .. } = self;
-        let Self {
-            cache_empty_result,
-            cache_timeout,
-            reconnect,
-            sticky_conn,
-            gtid_from_hostgroup,
-            max_lag_ms,
-            min_gtid,
-            ..
-        } = self;
+    /// The same besides whether it is logged, which matters only when it is over, and whether the
+    /// answer is cached, which is seen to before.
+    pub fn says_more_than_before_sending(&self) -> bool {
+        let Self { ok, error, delay, timeout, retries, multiplex, reconnect, sticky_conn, .. } = self;
+        let Self { gtid_from_hostgroup, max_lag_ms, min_gtid, .. } = self;
         self.next_query_flag_in.is_some()
             || self.mirror_flag_out.is_some()
             || self.mirror_hostgroup.is_some()
@@ -178,10 +170,6 @@ impl Verdict {
             || error.is_some()
             || (delay.is_some() || timeout.is_some() || retries.is_some())
             || (multiplex.is_some() || gtid_from_hostgroup.is_some())
-            || (cache_ttl.is_some()
-                || cache.is_some()
-                || cache_empty_result.is_some()
-                || cache_timeout.is_some())
             || (reconnect.is_some() || sticky_conn.is_some())
             || (max_lag_ms.is_some() || min_gtid.is_some() || self.create_new_connection)
             || self.extras

@@ -105,6 +105,8 @@ fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: boo
             rules: verdicts.rules(),
             firewall: None,
             injections: None,
+            caching: &route::CacheDefaults::default(),
+            uncached: &|| None,
         },
         candidates: &candidates,
         must_see: &|_, _| None,

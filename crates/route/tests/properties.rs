@@ -198,6 +198,8 @@ fn fast(verdicts: &mut Verdicts, asked: &Asked) -> (Verdict, Option<Vec<u8>>) {
             rules: verdicts.rules(),
             firewall: None,
             injections: None,
+            caching: &route::CacheDefaults::default(),
+            uncached: &|| None,
         },
         candidates: &|_| Vec::new(),
         must_see: &|_, _| None,

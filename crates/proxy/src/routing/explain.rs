@@ -1,9 +1,10 @@
 //! The decision about a statement once more, written down. Reads and routes it with the functions
 //! of [`Routing::judge`](super::Routing::judge), remembers nothing, and counts nothing.
 
+use cache::Refusal;
 use route::limits::JUDGED_BYTES_MAX;
 use route::reader::{Reader, plan};
-use route::{Candidate, Explanation, MustSee, Query, Situation, Verdict, Ways};
+use route::{Candidate, Explanation, MustSee, Query, Situation, Tables, Verdict, Ways};
 use sql::StatementKind;
 use sql::shape::Effects;
 
@@ -31,10 +32,16 @@ pub(crate) fn explain(
     let hints = super::hints(text, found, at);
     let query = Query { now_ms: unix_ms(), ..super::query(text, found, hints.as_ref(), at) };
     let pins: Vec<&str> = pins(found.plan.effects).collect();
+    let tables = Tables::of(text);
+    let uncached = || {
+        let is_read = is_whole && !found.plan.effects.intersects(Effects::UNKNOWN);
+        if is_read { tables.refusal } else { Some(Refusal::NotRead) }
+    };
     let situation = Situation {
         ways: Ways {
             firewall: routes.firewall.as_deref().map(|firewall| (firewall, found.clear)),
             injections: routes.injections.as_ref(),
+            uncached: &uncached,
             ..super::ways(routes, at)
         },
         candidates,

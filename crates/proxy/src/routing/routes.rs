@@ -53,10 +53,19 @@ impl Routes {
         })
     }
 
+    /// The digest of a statement, if none with other tables has the same; `clear` says whether the
+    /// digest says all of it.
+    pub(crate) fn sound(&self, digest: Option<u64>, clear: bool) -> Option<u64> {
+        let keeps_names = |options: &sql::Options| !options.no_digits && !options.lowercase;
+        digest.filter(|_| clear && self.digests.as_ref().is_some_and(keeps_names))
+    }
+
     /// Whether every statement of a user with this hostgroup goes there, unless a hint says
     /// something else.
     pub(crate) fn are_trivial_for(&self, hostgroup: u32) -> bool {
-        self.rules.is_empty() && !(self.split_on && self.pairs.reader(hostgroup).is_some())
+        self.rules.is_empty()
+            && !self.cache.has_defaults()
+            && !(self.split_on && self.pairs.reader(hostgroup).is_some())
     }
 }
 

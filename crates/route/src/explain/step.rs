@@ -233,7 +233,9 @@ fn route_row(route: &Route, why: Option<Why>) -> [String; 3] {
         Route::Local(Answer::Locked { locked_on, hostgroup }) => {
             ("error 9006".to_owned(), format!("locked on hostgroup {locked_on}, would go to {hostgroup}"))
         }
-        Route::One(target) => (hostgroup(*target), why.map_or_else(String::new, Why::text)),
+        Route::Cached(target) | Route::One(target) => {
+            (hostgroup(*target), why.map_or_else(String::new, Why::text))
+        }
         Route::Many(branches) => (hostgroup(branches.target), why.map_or_else(String::new, Why::text)),
     };
     ["destination".to_owned(), result, detail]

@@ -14,7 +14,9 @@ fn rule(hostgroup: u32) -> Verdict {
 fn go(verdict: &Verdict, account: Account, session: &Session, split_on: bool) -> Result<(u32, Why), Answer> {
     let (pairs, rules) = (Pairs::default().with(0, 1), no_rules());
     let (firewall, injections, pairs, rules) = (None, None, &pairs, &rules);
-    hostgroup(verdict, READ, &Ways { account, session, pairs, split_on, rules, firewall, injections })
+    let (caching, uncached) = (&CacheDefaults::default(), &|| None);
+    let ways = Ways { account, session, pairs, split_on, rules, firewall, injections, caching, uncached };
+    hostgroup(verdict, READ, &ways)
 }
 
 fn no_rules() -> Rules {
@@ -37,6 +39,8 @@ fn routed(
         rules: &rules,
         firewall: firewall.map(|firewall| (firewall, true)),
         injections,
+        caching: &CacheDefaults::default(),
+        uncached: &|| None,
     };
     let caller = Arc::new(crate::Caller::new(b"app", b"", "", 0));
     let query = Query {

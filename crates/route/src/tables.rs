@@ -1,0 +1,89 @@
+//! What the query cache asks about statements: found out when it asks, and remembered by digest.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use ::cache::Refusal;
+use sql::shape::{Effects, Table};
+use sql::{Modes, Shape};
+
+use crate::limits::TABLES_MAX;
+
+/// The tables of a statement, and what keeps its answer from being cached.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Tables {
+    /// Why its answer is not cached, as far as its text says.
+    pub refusal: Option<Refusal>,
+    /// Those that it reads.
+    pub reads: Vec<Table>,
+    /// Those that it writes, or whose definition it changes.
+    pub writes: Vec<Table>,
+    /// Whether these are all.
+    pub are_all: bool,
+}
+
+impl Tables {
+    /// Those of this text.
+    pub fn of(text: &[u8]) -> Self {
+        let shape = Shape::of(text, Modes::default());
+        Self {
+            refusal: Refusal::of(text, Modes::default(), &shape),
+            are_all: !shape.effects.intersects(Effects::UNKNOWN | Effects::FUNCTION),
+            reads: shape.reads,
+            writes: shape.writes,
+        }
+    }
+}
+
+const _: () = assert!(TABLES_MAX.is_power_of_two(), "places are the lower bits of digests");
+
+/// Those of the statements that a worker was asked about. A digest has one place; another one with
+/// the same place takes it.
+#[derive(Debug, Default)]
+pub struct KnownTables(RefCell<Vec<Option<Place>>>);
+
+/// A digest and its tables.
+type Place = (u64, Arc<Tables>);
+
+impl KnownTables {
+    /// Those of `text`. The digest is nothing if statements with other tables may have it, too.
+    pub fn of(&self, digest: Option<u64>, text: &[u8]) -> Arc<Tables> {
+        let Some(digest) = digest else { return Arc::new(Tables::of(text)) };
+        let mut places = self.0.borrow_mut();
+        if places.is_empty() {
+            places.resize(TABLES_MAX, None);
+        }
+        let at = usize::try_from(digest & (TABLES_MAX as u64 - 1)).unwrap_or(0);
+        match places.get(at) {
+            Some(Some((known, tables))) if *known == digest => Arc::clone(tables),
+            _ => {
+                let tables = Arc::new(Tables::of(text));
+                if let Some(place) = places.get_mut(at) {
+                    *place = Some((digest, Arc::clone(&tables)));
+                }
+                tables
+            }
+        }
+    }
+
+    /// Digests will be others.
+    pub fn forget(&self) {
+        self.0.borrow_mut().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_by_a_digest_is_not_looked_at_again() {
+        let known = KnownTables::default();
+        let first = known.of(Some(7), b"SELECT a FROM t");
+        assert_eq!((first.refusal, first.are_all, first.reads.len()), (None, true, 1));
+        assert!(Arc::ptr_eq(&first, &known.of(Some(7), b"SELECT a FROM t")));
+        assert_eq!(known.of(None, b"SELECT NOW() FROM t").refusal, Some(Refusal::Volatile));
+        assert!(!known.of(Some(7 + TABLES_MAX as u64), b"CALL p()").are_all);
+        assert!(!Arc::ptr_eq(&first, &known.of(Some(7), b"SELECT a FROM t")), "its place was taken");
+    }
+}
