@@ -2,6 +2,7 @@
 //! source; times come in as arguments.
 //!
 //! - [`addresses`]: how many clients there are from each address;
+//! - [`cached`]: what answers of the query cache depend on;
 //! - [`change`](mod@change): what a statement changes for those behind it;
 //! - [`definitions`]: what a client was told of a prepared statement;
 //! - [`sites`]: which servers have which statement;
@@ -23,6 +24,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 pub mod addresses;
+pub mod cached;
 pub mod change;
 pub mod definitions;
 pub mod door;

@@ -193,6 +193,11 @@ impl Pins {
         self.0.iter().any(|one| one.pin == pin && one.hostgroup == hostgroup)
     }
 
+    /// Whether there are pins of these kinds, wherever they are.
+    pub fn has_any(&self, pins: &[Pin]) -> bool {
+        self.0.iter().any(|one| pins.contains(&one.pin))
+    }
+
     /// Whether there are pins at this hostgroup, and none but of these kinds.
     pub fn holds_only(&self, pins: &[Pin], hostgroup: u32) -> bool {
         let mut all = self.0.iter().filter(|one| one.hostgroup == hostgroup).peekable();
