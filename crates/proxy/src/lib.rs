@@ -10,6 +10,7 @@
 mod alike;
 mod arrival;
 mod audit;
+mod cached;
 mod client;
 mod control;
 mod descriptors;

@@ -6,6 +6,9 @@ use std::time::Duration;
 /// as there are users and schemas in most places.
 pub(crate) const ALIKE_MAX: usize = 32;
 
+/// Sessions with different settings whose part of the cache's keys a worker remembers.
+pub(crate) const CACHE_CLASSES_MAX: usize = 64;
+
 /// Bytes of a server's error message that are kept.
 pub(crate) const ERROR_MESSAGE_BYTES_MAX: usize = 512;
 

@@ -33,6 +33,8 @@
 //! - [`internal`]: what the session tells of itself; [`io`]: the client's end of it;
 //! - [`kept_error`]: the error of a failed statement, kept without its connection;
 //! - [`kill`]: killing and being killed; [`kill_forms`]: KILLs that are not one plain statement;
+//! - [`cached`](mod@cached): answers from the query cache; [`cached_writes`]: what makes them too
+//!   old;
 //! - [`last_words`]: what a backend says out of turn; [`links`]: the connections of the session;
 //! - [`leave`]: what becomes of backends when the client leaves;
 //! - [`measure`](mod@measure): counting;
@@ -53,6 +55,8 @@ mod answer;
 mod aside;
 mod backlog;
 mod bring;
+mod cached;
+mod cached_writes;
 mod catch_up;
 mod change_user;
 mod command;
@@ -234,6 +238,7 @@ impl Session {
             Phase::Waiting(kind) => Box::pin(self.wait(kind)),
             Phase::SettingUp(kind) => Box::pin(self.set_up(kind)),
             Phase::Uploading => Box::pin(self.upload()),
+            Phase::Answered => Box::pin(self.end_answer()),
             Phase::FollowUp => Box::pin(self.follow_up()),
             Phase::Retrying => Box::pin(self.retry()),
             Phase::KeepingError => Box::pin(self.keep_idle_error()),
@@ -253,6 +258,12 @@ impl Session {
             false if self.flight.refused.is_some() => Phase::Retrying,
             false => Phase::Over,
         }
+    }
+
+    /// Waits until the client has taken its reply.
+    async fn end_answer(&mut self) -> Result<Phase, Ending> {
+        self.flush_client().await?;
+        Ok(self.next_phase())
     }
 
     /// Asks the server what the client has not asked for.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use cache::Cache;
 use config::{Config, Endpoint};
 use pool::{Pool, Quota, Share};
-use route::RuleError;
+use route::{CacheDefaults, RuleError};
 
 use crate::addresses::Addresses;
 use crate::counts::report::{self, Globals, Report, StatementSums};
@@ -35,6 +35,12 @@ fn cache_bytes(config: &Config) -> usize {
 /// A part of the secret by which the cache's keys are hashed.
 fn secret(part: u64) -> u64 {
     RandomState::new().hash_one(part)
+}
+
+/// Whether rules, users or hostgroups have answers cached. Hints may besides.
+fn caches(config: &Config) -> bool {
+    let has_rule = |rule: &config::QueryRule| rule.cache_ttl.is_some() || rule.attributes.contains("cache");
+    config.query_rules.iter().any(has_rule) || CacheDefaults::new(config).has_defaults()
 }
 
 /// Shared by all threads of one proxy.
@@ -95,6 +101,10 @@ impl Shared {
             Arc::clone(&watching) as Arc<_>,
             Arc::clone(&siblings) as Arc<_>,
         );
+        let cache = Cache::new([0, 1].map(secret), cache_bytes(config));
+        if caches(config) {
+            cache.watch_writes();
+        }
         Ok(Self {
             upstream: Arc::new(upstream),
             watching,
@@ -112,7 +122,7 @@ impl Shared {
             clients: Quota::new(config.variables.max_connections),
             addresses: Arc::default(),
             statement_hash: RandomState::new(),
-            cache: Arc::new(Cache::new([0, 1].map(secret), cache_bytes(config))),
+            cache: Arc::new(cache),
         })
     }
 
@@ -161,6 +171,9 @@ impl Shared {
             self.servers_version.fetch_add(1, Ordering::Relaxed);
             self.upstream.servers.replace(servers.endpoints())
         };
+        if caches(snapshot.config()) {
+            self.cache.watch_writes();
+        }
         // Before workers log what it wants.
         self.logs.configure(&snapshot.logs);
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&snapshot);

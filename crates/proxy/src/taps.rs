@@ -4,6 +4,7 @@
 //! `session/segments.rs`. This module has the taps that few replies need, a file each. A reply
 //! without any of them costs one branch per segment.
 //!
+//! - [`cache_fill`]: copying a reply for the query cache;
 //! - [`columns`]: telling that a prepared statement has other columns;
 //! - [`compare`]: the reply to a statement and the one to its mirrored copy;
 //! - [`errors`]: errors that name sessions, statements and limits of the proxy;
@@ -11,6 +12,7 @@
 //! - [`observe`]: counters, digests and logs;
 //! - [`withhold`]: replies that the client gets as a whole, or not at all.
 
+pub(crate) mod cache_fill;
 pub(crate) mod columns;
 pub(crate) mod compare;
 pub(crate) mod errors;
@@ -18,12 +20,15 @@ pub(crate) mod listing;
 pub(crate) mod observe;
 pub(crate) mod withhold;
 
+use cache::{PrivilegeChange, Write};
 use config::Endpoint;
 
 use crate::worker::Worker;
+use cache_fill::CacheFill;
 use columns::Columns;
 use compare::Compare;
 use listing::Listing;
+use upstream::Segment;
 
 /// The taps of a command that few commands have.
 #[derive(Debug)]
@@ -33,6 +38,26 @@ pub(crate) struct Taps {
     compare: Option<Box<Compare>>,
     columns: Option<Box<Columns>>,
     listing: Option<Box<Listing>>,
+    cache: Option<Box<ForCache>>,
+}
+
+/// What the query cache is told of a command.
+#[derive(Debug, Default)]
+struct ForCache {
+    /// Copies the reply.
+    fill: Option<Box<CacheFill>>,
+    /// What the command, and those sent with it, may change, until all of that is over.
+    writes: Vec<Writing>,
+}
+
+/// A write in flight: as long as it is there, answers that it may change are not given.
+#[derive(Debug)]
+#[expect(dead_code, reason = "it matters when they are dropped")]
+pub(crate) enum Writing {
+    /// Of rows or definitions.
+    Rows(Write),
+    /// Of privileges.
+    Privileges(PrivilegeChange),
 }
 
 impl Taps {
@@ -40,9 +65,10 @@ impl Taps {
     const COLUMNS: u8 = 1 << 1;
     const LISTING: u8 = 1 << 2;
     const DEFINITIONS: u8 = 1 << 3;
+    const FILL: u8 = 1 << 4;
 
     /// None of them.
-    pub(crate) const NONE: Self = Self { there: 0, compare: None, columns: None, listing: None };
+    pub(crate) const NONE: Self = Self { there: 0, compare: None, columns: None, listing: None, cache: None };
 
     /// Whether there is none.
     #[inline]
@@ -88,10 +114,30 @@ impl Taps {
         self.there & Self::DEFINITIONS != 0
     }
 
+    /// Copies the reply for the query cache.
+    pub(crate) fn set_fill(&mut self, fill: CacheFill) {
+        self.there |= Self::FILL;
+        self.cache.get_or_insert_default().fill = Some(Box::new(fill));
+    }
+
+    /// The command may change answers of the query cache.
+    pub(crate) fn add_write(&mut self, write: Writing) {
+        self.cache.get_or_insert_default().writes.push(write);
+    }
+
     /// Shows a segment of the reply to the taps that change nothing.
-    pub(crate) fn look(&mut self, worker: &Worker, segment: &[u8]) {
+    pub(crate) fn look(&mut self, worker: &Worker, segment: &Segment<'_>) {
+        if let Some(cache) = self.cache.as_mut()
+            && let Some(fill) = cache.fill.take()
+        {
+            let now_ms = || worker.uptime_ms();
+            cache.fill = fill.segment(segment.bytes, segment.event, now_ms, &worker.counts.cache);
+            if cache.fill.is_none() {
+                self.there &= !Self::FILL;
+            }
+        }
         if let Some(compare) = self.compare.take() {
-            self.compare = compare.segment(worker, segment);
+            self.compare = compare.segment(worker, segment.bytes);
             if self.compare.is_none() {
                 self.there &= !Self::COMPARE;
             }

@@ -26,6 +26,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::alike::Alike;
 use crate::arrival::Arrival;
+use crate::cached::Cached;
 use crate::clock::unix_s;
 use crate::control::{Control, Signal};
 use crate::counts::report::{ErrorRow, Report, error_row};
@@ -105,6 +106,8 @@ pub(crate) struct Worker {
     pub(crate) alike: Alike,
     /// What is known of tables.
     pub(crate) relations: Relations,
+    /// What it has of the query cache.
+    pub(crate) cached: Cached,
 }
 
 /// Starts a worker thread; it ends when all senders of its inbox are gone or it has drained.
@@ -181,6 +184,7 @@ impl Worker {
                 ledger,
                 alike: Alike::default(),
                 relations: Relations::default(),
+                cached: Cached::default(),
                 upstream: Rc::new(upstream),
             }
         });
@@ -281,6 +285,11 @@ impl Worker {
         self.unix_s.get()
     }
 
+    /// Milliseconds since the start.
+    pub(crate) fn uptime_ms(&self) -> u64 {
+        u64::try_from(self.shared.uptime().as_millis()).unwrap_or(u64::MAX)
+    }
+
     /// Looks at all sessions in this time at the latest.
     pub(crate) fn look_in(&self, time: Duration) {
         self.due.set(self.due.get().min(self.now() + time));
@@ -293,6 +302,9 @@ impl Worker {
         self.unix_s.set(unix_s());
         self.counts.digests.trim();
         self.shared.refusals.sum_up(now);
+        if self.index == 0 {
+            self.shared.cache.sweep(self.uptime_ms());
+        }
         if now >= self.due.get() {
             self.due.set(self.sweep_sessions(now));
         }

@@ -7,6 +7,7 @@ mod scripted {
     mod apply;
     mod attributes;
     mod aurora;
+    mod cached;
     mod change_user;
     mod changes;
     mod check_logins;

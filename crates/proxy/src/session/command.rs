@@ -108,6 +108,12 @@ impl Session {
             && (self.state.transaction.rolled_back.is_none() || !is_about_transactions(kind))
         {
             let mut decided = self.goes_on(kind, input);
+            if decided.is_none() && self.asks_cache() {
+                match self.ask_cache(cx, kind, input)? {
+                    Some(phase) => return Ok(phase),
+                    None => decided = self.goes_on(kind, input),
+                }
+            }
             if decided.is_none() && self.needs_only_a_connection(kind) {
                 if self.get_in_line(input) {
                     return Ok(Phase::InLine);

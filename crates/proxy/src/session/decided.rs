@@ -91,6 +91,11 @@ impl Decided {
         self.target().unwrap_or_default()
     }
 
+    /// Whether the query cache may answer it.
+    pub(super) const fn is_cached(&self) -> bool {
+        matches!(self.route, Route::Cached(_))
+    }
+
     /// Whether it goes there because of the split.
     pub(super) fn is_split(&self) -> bool {
         self.route.target().is_some_and(|target| target.is_split)

@@ -59,6 +59,19 @@ impl Session {
         self.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
     }
 
+    /// Where a command is counted that the query cache answers.
+    pub(super) fn place_of_hit(&mut self, kind: Kind, payload: &[u8], decided: &Decided) -> Option<Place> {
+        let digest = decided.digest()?;
+        self.know_who();
+        let who = self.state.who.as_ref()?;
+        let prepared = || self.state.prepared.as_ref()?.get(id(payload)?);
+        let text = || match prepared().filter(|_| kind == Kind::StmtExecute) {
+            Some(prepared) => Arc::clone(&prepared.what.digest_text),
+            None => self.digest_text(digest, self.statement(payload), decided),
+        };
+        self.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
+    }
+
     /// The digest's text of a statement that was decided about, as tables show it.
     pub(super) fn digest_text(&self, digest: u64, text: &[u8], decided: &Decided) -> Arc<[u8]> {
         let orders = decided.orders.as_ref();

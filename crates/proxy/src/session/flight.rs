@@ -79,7 +79,7 @@ pub(super) struct InFlight {
     /// may be carried out elsewhere.
     pub(super) internal_lost: bool,
     /// Its places under limits.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Option<Box<[Place]>>,
 }
 
 /// What a session without a flight has.
@@ -111,7 +111,7 @@ impl InFlight {
         renewals: 0,
         again_until: None,
         internal_lost: false,
-        places: Vec::new(),
+        places: None,
     };
 
     /// Whether the command changes something for those behind it.

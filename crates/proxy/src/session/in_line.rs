@@ -29,6 +29,7 @@ impl Session {
         matches!(kind, Kind::Query | Kind::StmtExecute)
             // With a place in line it was here before.
             && self.flight.in_line.is_none()
+            && !decided.is_cached()
             && decided.target() == Some(state.link.hostgroup)
             && decided.renamed.is_none()
             // What was brought to a connection that is gone has to be brought to the next one.

@@ -34,6 +34,7 @@ impl Session {
             None => {
                 self.note_ruling(kind, payload, decided);
                 self.note_sighting(kind, payload, decided);
+                self.note_uncached(decided);
                 self.measure_as(kind, payload, decided.plan.statement())
             }
         };

@@ -21,6 +21,8 @@ pub(super) enum Phase {
     Uploading,
     /// The client gets replies, of which the first begins with this sequence id.
     Relaying(u8),
+    /// The client gets the rest of a reply that is all there.
+    Answered,
     /// Internal queries behind a reply.
     FollowUp,
     /// A reply was withheld: its command is sent again, or the client gets an error.

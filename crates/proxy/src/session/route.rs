@@ -126,6 +126,9 @@ impl Session {
     /// Whether nothing is to be done before the command, but for bringing its prepared statement.
     #[inline]
     fn comes_alone(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
+        if decided.is_cached() {
+            return false;
+        }
         if kind == Kind::StmtPrepare && self.len_to_complete(input).is_some() {
             return false;
         }
@@ -265,6 +268,7 @@ impl Session {
     pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], is_whole: bool, decided: &mut Decided) {
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
             self.state.last.ran.note(decided.plan, !self.links.pipelined.is_empty());
+            self.note_write(kind, payload, decided);
         }
         if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex) {
             self.state.note_multiplex(multiplex, decided);

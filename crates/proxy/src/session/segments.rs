@@ -120,7 +120,7 @@ impl At<'_> {
     fn show(&mut self, segment: &Segment<'_>, read: &[u8]) {
         self.collect(segment.event, read);
         if let Some(flight) = self.flight.as_mut() {
-            flight.taps.look(self.worker, segment.bytes);
+            flight.taps.look(self.worker, segment);
         }
         self.note_definitions(segment.bytes);
     }

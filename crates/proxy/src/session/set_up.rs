@@ -29,6 +29,9 @@ impl Session {
             // The connection for which it was named otherwise is gone.
             self.io.splice_front(ID, &id.to_le_bytes());
         }
+        if decided.is_cached() && Box::pin(self.await_answer(kind, &mut decided)).await? {
+            return Ok(self.next_phase());
+        }
         if let Route::Local(reply) = &decided.route {
             let reply = Reply::clone(reply);
             self.note_ruling(kind, self.io.front(), &decided);
@@ -168,6 +171,7 @@ impl Session {
     /// Commits the open transaction for the command in the backlog, which is judged anew after
     /// that: it may belong elsewhere.
     async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
+        self.note_commit();
         let commit = (self.query(b"COMMIT"), Answer::Result);
         match self.internal_query(&[commit]).await? {
             Err(error) => self.refuse_here(kind, &ClientError::CommitUnknown(Box::new(error))).await,

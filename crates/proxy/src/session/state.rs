@@ -127,6 +127,8 @@ bitflags! {
         /// The client has begun a transaction of which no server knows yet. There is no connection
         /// in use then, and the status says that the session is in a transaction.
         const BEGINS_LATER = 1 << 6;
+        /// It has written in the transaction that is open.
+        const WROTE = 1 << 7;
     }
 }
 

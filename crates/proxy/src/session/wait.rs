@@ -39,7 +39,7 @@ impl Session {
         match self.wait_for_turn(kind, orders).await {
             Ok(places) => {
                 let flight = self.flight();
-                (flight.places, flight.decided) = (places, decided);
+                (flight.places, flight.decided) = (Some(places.into()), decided);
                 Ok(Phase::SettingUp(kind))
             }
             Err(Stop::Over(ending)) => Err(ending),

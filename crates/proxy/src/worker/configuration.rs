@@ -30,6 +30,7 @@ impl Worker {
         let servers = Arc::clone(&snapshot.upstream);
         self.settings.replace(Rc::new(Settings(snapshot)));
         self.alike.clear();
+        self.cached.clear();
         // They may be allowed less.
         self.due.set(self.now());
         self.configure_digests();

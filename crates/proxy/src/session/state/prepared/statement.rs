@@ -129,6 +129,11 @@ impl Prepared {
         }
     }
 
+    /// Whether parts of values were sent for the next execution.
+    pub(in crate::session) fn has_parts(&self) -> bool {
+        self.has_parts || !self.unsent.is_empty()
+    }
+
     /// Whether its last execution had values that were sent before it.
     pub(in crate::session) const fn ran_with_parts(&self) -> bool {
         self.ran_with_parts
@@ -263,6 +268,15 @@ impl Prepared {
         Type::of(params, own.or(self.types.as_deref()).unwrap_or_default(), self.params, caps)
     }
 
+    /// An execution has these types, with this version of the session's settings.
+    pub(in crate::session) fn keep_types(&mut self, types: &[u8], settings: u64) {
+        self.typed_at = settings;
+        if self.types.as_deref() != Some(types) {
+            self.types_version += 1;
+            self.types = Some(types.into());
+        }
+    }
+
     /// An execution with these types goes to a hostgroup, with this version of the session's
     /// settings; without types, those of the one before hold.
     /// Returns the types that have to be added, because that server does not know them.
@@ -274,12 +288,8 @@ impl Prepared {
     ) -> Option<&[u8]> {
         // Where they cannot be needed they are not kept.
         self.what.text.as_ref()?;
-        if types.is_some() {
-            self.typed_at = settings;
-        }
-        if let Some(types) = types.filter(|types| self.types.as_deref() != Some(types)) {
-            self.types_version += 1;
-            self.types = Some(types.into());
+        if let Some(types) = types {
+            self.keep_types(types, settings);
         }
         let version = self.types_version;
         let place = self.places.iter_mut().find(|place| place.hostgroup == hostgroup)?;

@@ -1,0 +1,112 @@
+//! What a worker has of the query cache: a first level of answers, and what its sessions' keys
+//! begin with.
+
+use std::cell::{Ref, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cache::stats::Served;
+use cache::{Answer, Cache, Form, Key, Life, Miss, Moment, Near, Refusal};
+use route::Caller;
+use wire::Capabilities;
+
+use crate::limits::CACHE_CLASSES_MAX;
+use crate::state::Settings;
+use session::cached::class;
+use session::identity::Identity;
+
+/// What a worker has of the query cache. Empty as long as no answer is cached.
+#[derive(Debug, Default)]
+pub(crate) struct Cached {
+    near: RefCell<Option<Near>>,
+    classes: RefCell<Vec<Option<Class>>>,
+    /// The answer that is being written.
+    out: RefCell<Vec<u8>>,
+}
+
+/// An answer that was written into the buffer.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) rows: u32,
+    /// This client is to fetch it anew.
+    pub(crate) refresh: bool,
+    pub(crate) served: Served,
+}
+
+/// Sessions that get the same answers, but for their accounts.
+#[derive(Debug)]
+struct Class {
+    settings: Rc<Settings>,
+    caller: Arc<Caller>,
+    capabilities: Capabilities,
+    collation: u16,
+    was_reset: bool,
+    key: Result<Key, Refusal>,
+}
+
+impl Cached {
+    /// What the keys of a session begin with that has set this, or why it gets no answers.
+    pub(crate) fn class(
+        &self,
+        cache: &Cache,
+        settings: &Rc<Settings>,
+        caller: &Arc<Caller>,
+        identity: &Identity,
+        was_reset: bool,
+    ) -> Result<Key, Refusal> {
+        let (capabilities, collation) = (identity.capabilities, identity.collation);
+        let mut classes = self.classes.borrow_mut();
+        if classes.is_empty() {
+            classes.resize_with(CACHE_CLASSES_MAX, || None);
+        }
+        // The lowest bits of addresses are zeros.
+        let address = Rc::as_ptr(settings).addr() ^ Arc::as_ptr(caller).addr().rotate_left(5);
+        let place = classes.get_mut((address >> 6) % CACHE_CLASSES_MAX);
+        if let Some(Some(known)) = &place
+            && Rc::ptr_eq(&known.settings, settings)
+            && Arc::ptr_eq(&known.caller, caller)
+            && (known.capabilities, known.collation, known.was_reset) == (capabilities, collation, was_reset)
+        {
+            return known.key;
+        }
+        let begun = cache.keys.builder().number(was_reset.into());
+        let key = class(begun, settings, caller.schema(), capabilities, collation);
+        if let Some(place) = place {
+            let (settings, caller) = (Rc::clone(settings), Arc::clone(caller));
+            *place = Some(Class { settings, caller, capabilities, collation, was_reset, key });
+        }
+        key
+    }
+
+    /// Writes the answer for `key` into the buffer, if there is one.
+    pub(crate) fn look_up(
+        &self,
+        (cache, key, now_ms, life): (&Cache, Key, u64, Life),
+        allows: impl Fn(Moment) -> bool,
+        (form, status): (Form, u16),
+    ) -> Result<Found, Miss> {
+        let (mut near, mut out) = (self.near.borrow_mut(), self.out.borrow_mut());
+        let near = near.get_or_insert_default();
+        out.clear();
+        let mut found = |answer: &Answer, age_ms, is_near, refresh| {
+            answer.write(form, status, &mut out);
+            Found { rows: answer.rows(), refresh, served: Served { is_near, age_ms, bytes: out.len() } }
+        };
+        if let Some((answer, age_ms)) = near.get(key, now_ms, life, &allows) {
+            return Ok(found(answer, age_ms, true, false));
+        }
+        let hit = cache.store.get(key, now_ms, life, &allows)?;
+        near.put(key, &hit);
+        Ok(found(&hit.answer, hit.age_ms, false, hit.refresh))
+    }
+
+    /// The answer that was written last.
+    pub(crate) fn written(&self) -> Ref<'_, [u8]> {
+        Ref::map(self.out.borrow(), Vec::as_slice)
+    }
+
+    /// Sessions may get other answers: the configuration is another one.
+    pub(crate) fn clear(&self) {
+        self.classes.borrow_mut().clear();
+    }
+}

@@ -1,0 +1,437 @@
+//! Answers from the query cache, in front of getting a connection.
+//!
+//! A command whose [`Route`] is `Cached` is looked up when it has come. A hit is written at once. A
+//! miss is sent to its target, and the reply is [copied](crate::taps::cache_fill); where another
+//! session has sent the same query, this one waits for that answer.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Context;
+use std::time::Duration;
+
+use cache::stats::{RowKey, Stats};
+use cache::{Form, Joined, Key, KeyBuilder, Leader, Life, Miss, Moment, Name, Refusal, Scope, Waiter};
+use config::{CacheMode, CacheScope, ProxyProtocol};
+use route::{CachePolicy, Cached, Route, Source, Tables};
+use sql::Modes;
+use tokio::time::Instant;
+use wire::command::{Kind, StmtExecute};
+use wire::frame::HEADER_LEN;
+use wire::{Capabilities, Codec as _, StatusFlags};
+
+use super::Session;
+use super::backlog::whole_front;
+use super::decided::Decided;
+use super::execute::opens_cursor;
+use super::kill::while_waiting;
+use super::phase::Phase;
+use crate::ending::Ending;
+use crate::routing::Reading;
+use crate::state::Pin;
+use crate::state::substitute::Counted;
+use crate::taps::cache_fill::{CacheFill, Filling};
+use crate::taps::observe::note_time;
+use observe::running::Measured;
+use session::cached::trimmed;
+
+/// Flags of a hit that say something of the session, and not of the query.
+const STATUS: StatusFlags =
+    StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES).union(StatusFlags::ANSI_QUOTES);
+
+/// What is looked for in the cache.
+#[derive(Debug)]
+struct Asked {
+    key: Key,
+    life: Life,
+    scope: Scope,
+    how: Cached,
+    /// Where it is counted.
+    row: RowKey,
+    /// What shows that the account may run it, where that has to be shown.
+    proof: Option<Key>,
+    is_proven: bool,
+}
+
+/// What a look into the cache has led to.
+#[derive(Debug)]
+enum Look {
+    /// The answer is in the worker's buffer, and has so many rows.
+    Hit(u64),
+    /// The query is sent.
+    Miss(Option<Leader>),
+    /// Another session has sent it.
+    Wait(Waiter),
+}
+
+impl Session {
+    /// Whether the command that was decided about is looked up in the cache.
+    pub(super) fn asks_cache(&self) -> bool {
+        self.flight.decided.as_ref().is_some_and(Decided::is_cached)
+    }
+
+    /// Answers the command that `input` begins with from the cache, or has it go on to its target.
+    /// If it is to wait for another session's query, its route stays as it is.
+    pub(super) fn ask_cache(
+        &mut self,
+        cx: &mut Context<'_>,
+        kind: Kind,
+        input: &[u8],
+    ) -> Result<Option<Phase>, Ending> {
+        let Some(mut decided) = self.flight.as_mut().and_then(|flight| flight.decided.take()) else {
+            return Ok(None);
+        };
+        match self.cache_key(kind, input, &decided) {
+            Err(refusal) => refuse(&mut decided, refusal),
+            Ok(asked) => match self.look_up(&asked) {
+                Look::Hit(rows) => {
+                    let len = HEADER_LEN + whole_front(input).map_or(0, <[u8]>::len);
+                    let (now, later) = input.split_at_checked(len).unwrap_or((input, &[]));
+                    let payload = now.get(HEADER_LEN..).unwrap_or_default();
+                    self.flight().begin_attempt(&decided);
+                    self.begin_hit(kind, payload, &decided, rows);
+                    self.io.backlog.extend_from_slice(later);
+                    let sent = self.io.send(cx, &self.worker.cached.written());
+                    sent.map_err(|_| Ending::ClientLeft)?;
+                    self.end_hit();
+                    return Ok(Some(if self.io.is_sent() { self.next_phase() } else { Phase::Answered }));
+                }
+                Look::Miss(leader) => self.send_missed(asked, leader, &mut decided),
+                Look::Wait(_) => {}
+            },
+        }
+        self.flight().decided = Some(decided);
+        Ok(None)
+    }
+
+    /// Waits for the answer to another session's query, as long as the policy says. True if the
+    /// command in the backlog was answered with it.
+    pub(super) async fn await_answer(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
+        let begun = Instant::now();
+        loop {
+            let asked = match self.cache_key(kind, &self.io.backlog, decided) {
+                Ok(asked) => asked,
+                Err(refusal) => {
+                    refuse(decided, refusal);
+                    return Ok(false);
+                }
+            };
+            let waiter = match self.look_up(&asked) {
+                Look::Hit(rows) => {
+                    let payload = self.io.front().to_vec();
+                    self.begin_hit(kind, &payload, decided, rows);
+                    self.skip_command().await?;
+                    let answer = self.worker.cached.written().to_vec();
+                    self.write_to_client(&answer).await?;
+                    self.end_hit();
+                    return Ok(true);
+                }
+                Look::Miss(leader) => {
+                    self.send_missed(asked, leader, decided);
+                    return Ok(false);
+                }
+                Look::Wait(waiter) => waiter,
+            };
+            let deadline = begun + Duration::from_millis(asked.how.policy.timeout_ms.into());
+            self.worker.counts.cache.borrow_mut().waited(asked.row);
+            self.show_waiting();
+            let landed = {
+                let waiting = pin!(tokio::time::timeout_at(deadline, poll_fn(|cx| waiter.poll(cx))));
+                let caps = self.identity.capabilities;
+                while_waiting(&self.control, &mut self.io.sock, caps, waiting).await?
+            };
+            self.end_running();
+            match landed {
+                Some(Ok(_)) => {}
+                // It has taken too long: this session sends it as well.
+                Some(Err(_)) => {
+                    self.send_missed(asked, None, decided);
+                    return Ok(false);
+                }
+                None => {
+                    self.refuse_here(kind, &crate::error::ClientError::Interrupted).await?;
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// What is looked for, or why nothing is.
+    fn cache_key(&self, kind: Kind, input: &[u8], decided: &Decided) -> Result<Asked, Refusal> {
+        let orders = decided.orders.as_deref();
+        let how = orders.and_then(|orders| orders.cached).ok_or(Refusal::NotRead)?;
+        let Some(target) = decided.route.target() else { return Err(Refusal::NotRead) };
+        let payload = whole_front(input).ok_or(Refusal::NotRead)?;
+        self.state.refusal().map_or(Ok(()), Err)?;
+        let (worker, state, policy) = (&*self.worker, &*self.state, &how.policy);
+        let cache = &*worker.shared.cache;
+        let class = worker.cached.class(
+            cache,
+            state.shared_settings(),
+            &state.caller,
+            &self.identity,
+            state.was_reset(),
+        )?;
+        let settings = worker.settings();
+        let is_pair = |hostgroup| settings.config().pairs().any(|(_, reader)| reader == hostgroup);
+        if policy.mode == CacheMode::Own && !target.is_split && is_pair(target.hostgroup) {
+            return Err(Refusal::Replica);
+        }
+        // Reader and writer have the same data.
+        let hostgroup = if target.is_split { state.account.default_hostgroup } else { target.hostgroup };
+        // A server that gets the client's address may know the user as several accounts.
+        let is_by_address =
+            settings.config().server_options.iter().any(|one| one.proxy_protocol != ProxyProtocol::Off);
+        let address = if is_by_address { state.client_addr.as_bytes() } else { &[] };
+        let account = cache.keys.builder().part(state.caller.user()).part(address).finish();
+        let digest = decided.digest();
+        let proof = digest
+            .filter(|_| policy.scope == CacheScope::Proven)
+            .map(|digest| cache.keys.builder().key(account).key(class).number(digest).finish());
+        let is_own = proof.is_none() && policy.scope != CacheScope::Shared;
+        let mut key = cache.keys.builder().key(class).number(hostgroup.into());
+        if is_own {
+            key = key.key(account);
+        }
+        // In the same scope under the same rule only: a rule may make less of an answer.
+        let key = key.number(policy.scope as u64).number(policy.mode as u64);
+        let key = self.with_text(key, kind, payload, decided)?.finish();
+        Ok(Asked {
+            row: row(policy, decided),
+            key,
+            life: Life { ttl_ms: policy.ttl_ms, soft_ttl_ms: policy.soft_ttl_ms },
+            scope: self.scope_of(self.text_of(kind, payload), decided, how),
+            how,
+            is_proven: proof.is_none_or(|proof| cache.proven.has(proof)),
+            proof,
+        })
+    }
+
+    /// The key with the text that is sent, and the values with their types if it is prepared.
+    fn with_text(
+        &self,
+        key: KeyBuilder,
+        kind: Kind,
+        payload: &[u8],
+        decided: &Decided,
+    ) -> Result<KeyBuilder, Refusal> {
+        let (state, caps) = (&*self.state, self.capabilities());
+        let Reading { no_backslash_escapes, two_byte_quotes } = state.reading();
+        let modes = Modes { no_backslash_escapes, ..Modes::default() };
+        let plain = |text| if two_byte_quotes { text } else { trimmed(text, modes) };
+        if kind == Kind::Query {
+            let has_attributes = caps.contains(Capabilities::QUERY_ATTRIBUTES);
+            if has_attributes && payload.get(1).is_some_and(|count| *count > 0) {
+                return Err(Refusal::Attributes);
+            }
+            let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
+            return Ok(key.number(0).part(plain(rewritten.unwrap_or_else(|| self.statement(payload)))));
+        }
+        let execute = StmtExecute::decode(payload, caps).map_err(|_| Refusal::NotRead)?;
+        let prepared = state.prepared.as_ref().and_then(|all| all.get(execute.statement_id));
+        let prepared = prepared.filter(|one| !one.is_at_home() && !one.has_parts() && !opens_cursor(payload));
+        let prepared = prepared.ok_or(Refusal::Cursor)?;
+        let text = prepared.what.text.as_deref().ok_or(Refusal::NotRead)?;
+        if prepared.what.modes != state.modes() {
+            return Err(Refusal::UnknownSession);
+        }
+        let count = prepared.params();
+        let params = execute.params(count, caps).map_err(|_| Refusal::NotRead)?;
+        if params.count > count.into() {
+            return Err(Refusal::Attributes);
+        }
+        let own = params.types_without_attributes(count, caps);
+        let types = own.or(prepared.types().map(|(types, _)| types));
+        let types = types.or((count == 0).then_some(&[])).ok_or(Refusal::NotRead)?;
+        Ok(key.number(1).part(plain(text)).part(params.nulls).part(types).part(params.values))
+    }
+
+    /// The tables of a statement that comes with this text, unless rules have rewritten it.
+    pub(super) fn tables_of(&self, text: &[u8], decided: &Decided) -> Arc<Tables> {
+        let routing = self.worker.routing.borrow();
+        match decided.orders.as_ref().and_then(|orders| orders.text.as_deref()) {
+            Some(rewritten) => Arc::new(Tables::of(rewritten)),
+            None => routing.tables(decided.digest(), decided.screened.clear, text),
+        }
+    }
+
+    /// What the answer is invalidated by.
+    fn scope_of(&self, text: &[u8], decided: &Decided, how: Cached) -> Scope {
+        let mut scope = Scope::new();
+        scope.add(Name::User(self.state.caller.user()).hash());
+        if let Some(Source::Rule(id)) = how.policy.source {
+            scope.add(Name::Rule(id).hash());
+        }
+        if let Some(digest) = decided.digest() {
+            scope.add(Name::Digest(digest).hash());
+        }
+        for table in &self.tables_of(text, decided).reads {
+            let schema = table.schema.as_deref().map_or(self.state.caller.schema(), str::as_bytes);
+            scope.add(Name::Table(schema, table.name.as_bytes()).hash());
+        }
+        if how.policy.mode == CacheMode::Own {
+            scope.add(Name::AnyWrite.hash());
+        }
+        scope
+    }
+
+    /// The text of a command, without what rules make of it.
+    fn text_of<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
+        match kind {
+            Kind::Query => self.statement(payload),
+            _ => self.state.prepared_text(payload).unwrap_or_default(),
+        }
+    }
+
+    /// Looks for the answer.
+    fn look_up(&self, asked: &Asked) -> Look {
+        let (worker, now_ms) = (&*self.worker, self.worker.uptime_ms());
+        let cache = &worker.shared.cache;
+        let mut stats = worker.counts.cache.borrow_mut();
+        if let Some(proof) = asked.proof.filter(|_| !asked.is_proven) {
+            // Sessions of the same account wait for the one that proves it.
+            return self.join(asked, proof, Miss::Unproven, &mut stats);
+        }
+        let status = (self.state.link.status & STATUS).bits();
+        let allows = |moment: Moment| cache.versions.allows(&asked.scope, moment);
+        let what = (&**cache, asked.key, now_ms, asked.life);
+        match worker.cached.look_up(what, allows, (self.form(), status)) {
+            Ok(found) => {
+                // While one session fetches it anew, the others get what there is.
+                let joined = found.refresh.then(|| cache.flights.join(asked.key, now_ms));
+                if let Some(Joined::Leader(leader)) = joined {
+                    stats.missed(asked.row, Miss::Expired);
+                    return Look::Miss(Some(leader));
+                }
+                stats.hit(asked.row, found.served);
+                Look::Hit(found.rows.into())
+            }
+            Err(miss) => self.join(asked, asked.key, miss, &mut stats),
+        }
+    }
+
+    /// The answer is not there, because of `miss`: one session of those that ask by this key
+    /// fetches it.
+    fn join(&self, asked: &Asked, key: Key, miss: Miss, stats: &mut Stats) -> Look {
+        match self.worker.shared.cache.flights.join(key, self.worker.uptime_ms()) {
+            Joined::Waiter(waiter) if asked.how.policy.timeout_ms > 0 => Look::Wait(waiter),
+            joined => {
+                stats.missed(asked.row, miss);
+                Look::Miss(if let Joined::Leader(leader) = joined { Some(leader) } else { None })
+            }
+        }
+    }
+
+    /// The form of replies to the client.
+    fn form(&self) -> Form {
+        if self.capabilities().contains(Capabilities::DEPRECATE_EOF) { Form::Ok } else { Form::Eof }
+    }
+
+    /// The command goes to its target, and its reply is copied.
+    fn send_missed(&mut self, asked: Asked, leader: Option<Leader>, decided: &mut Decided) {
+        let Some(mut target) = decided.route.target() else { return };
+        let Asked { key, life, scope, how, row, proof, .. } = asked;
+        if how.policy.mode == CacheMode::Own && target.is_split {
+            // Replicas get own writes later.
+            target.hostgroup = self.state.account.default_hostgroup;
+        }
+        decided.route = Route::One(target);
+        let cache = &self.worker.shared.cache;
+        cache.watch_writes();
+        let Some(moment) = cache.versions.moment(&scope) else { return };
+        let filling = Filling {
+            key,
+            life,
+            scope,
+            moment,
+            form: self.form(),
+            max: how.policy.answer_bytes_max,
+            stores_empty: how.policy.stores_empty,
+            proof,
+            row,
+            sent: Instant::now(),
+            leader,
+        };
+        let fill = CacheFill::new(cache, filling);
+        self.flight().taps.set_fill(fill);
+    }
+
+    /// Counts why the answer to a command is not looked up, if it was to be.
+    pub(super) fn note_uncached(&self, decided: &Decided) {
+        let Some(Cached { policy, refused: Some(refusal) }) =
+            decided.orders.as_ref().and_then(|orders| orders.cached)
+        else {
+            return;
+        };
+        let row = row(&policy, decided);
+        self.worker.counts.cache.borrow_mut().refused(row, refusal);
+    }
+
+    /// The command is being answered from the cache: counts it, and what it leaves for statements
+    /// behind it.
+    fn begin_hit(&mut self, kind: Kind, payload: &[u8], decided: &Decided, rows: u64) {
+        self.note_ruling(kind, payload, decided);
+        self.note_sighting(kind, payload, decided);
+        if let Some(flag) = decided.orders.as_ref().and_then(|orders| orders.verdict.next_query_flag_in) {
+            self.state.flag_in = flag;
+        }
+        if kind == Kind::StmtExecute {
+            self.keep_types_of_hit(payload);
+        }
+        let place = self.place_of_hit(kind, payload, decided);
+        let measured = self.measure_own(kind, payload);
+        let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+        let measured = Measured { digest: decided.digest(), log: decided.log(), place, bytes, ..measured };
+        let text = if self.logs() { self.shown(kind, payload) } else { &[] };
+        self.begin_running(measured, text);
+        self.control.running.add_answered(self.worker.cached.written().len());
+        self.links.hide_last_result(&mut self.state);
+        self.state.last.counted = Counted { changed: -1, found: rows };
+    }
+
+    /// Keeps the types that come with an execution, which no server gets: they may not come again.
+    fn keep_types_of_hit(&mut self, payload: &[u8]) {
+        let (caps, version) = (self.capabilities(), self.state.version());
+        let Ok(execute) = StmtExecute::decode(payload, caps) else { return };
+        let Some(all) = self.state.prepared.as_mut() else { return };
+        if let Some(prepared) = all.get_mut(execute.statement_id)
+            && let Ok(params) = execute.params(prepared.params(), caps)
+            && let Some(own) = params.types_without_attributes(prepared.params(), caps)
+        {
+            prepared.keep_types(own, version);
+        }
+    }
+
+    /// The answer is on its way.
+    fn end_hit(&self) {
+        note_time(&self.worker, &self.control, None, 0);
+        self.control.running.rest(&self.worker.shown);
+    }
+}
+
+impl super::SessionState {
+    /// Why the session gets no answers now, besides what a [route](route::route) depends on.
+    fn refusal(&self) -> Option<Refusal> {
+        let because = |pins: &[Pin], refusal| self.pins.has_any(pins).then_some(refusal);
+        because(&[Pin::Warnings], Refusal::Warnings)
+            .or(self.has_released_error().then_some(Refusal::Warnings))
+            .or_else(|| because(&[Pin::Waited], Refusal::MustSee))
+            .or_else(|| because(&[Pin::Function, Pin::Schema, Pin::Setting], Refusal::UnknownSession))
+    }
+}
+
+/// Where a statement is counted.
+fn row(policy: &CachePolicy, decided: &Decided) -> RowKey {
+    let rule = if let Some(Source::Rule(id)) = policy.source { Some(id) } else { None };
+    RowKey { rule, digest: decided.digest() }
+}
+
+/// The command is sent as if it was not to be cached, because of this.
+fn refuse(decided: &mut Decided, refusal: Refusal) {
+    if let Some(target) = decided.route.target() {
+        decided.route = Route::One(target);
+    }
+    if let Some(cached) = decided.orders.as_mut().and_then(|orders| orders.cached.as_mut()) {
+        cached.refused = Some(refusal);
+    }
+}

@@ -1,0 +1,266 @@
+//! Copying a reply for the query cache while the client gets it.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use cache::stats::{RowKey, Stats};
+use cache::{Answer, Cache, Captured, Form, Key, Leader, Life, Moment, NotStored, Outcome as Landing, Scope};
+use tokio::time::Instant;
+use wire::StatusFlags;
+use wire::frame::{HEADER_LEN, Header};
+use wire::reply::{End, Event, Outcome};
+
+/// Which answers are stored, and where.
+#[derive(Debug)]
+pub(crate) struct Filling {
+    pub(crate) key: Key,
+    pub(crate) life: Life,
+    /// What the answer depends on.
+    pub(crate) scope: Scope,
+    /// When the query was sent.
+    pub(crate) moment: Moment,
+    /// The reply ends with EOF packets or with an OK packet.
+    pub(crate) form: Form,
+    /// The largest answer, in bytes.
+    pub(crate) max: usize,
+    /// Whether answers without rows are stored.
+    pub(crate) stores_empty: bool,
+    /// What the reply proves of the account, if it is no error.
+    pub(crate) proof: Option<Key>,
+    /// Where it is counted.
+    pub(crate) row: RowKey,
+    /// When it was sent.
+    pub(crate) sent: Instant,
+    /// Others wait for the answer.
+    pub(crate) leader: Option<Leader>,
+}
+
+/// The reply to a query that the cache has not had.
+#[derive(Debug)]
+pub(crate) struct CacheFill {
+    cache: Arc<Cache>,
+    filling: Filling,
+    bytes: Vec<u8>,
+    captured: Captured,
+}
+
+impl CacheFill {
+    pub(crate) fn new(cache: &Arc<Cache>, filling: Filling) -> Self {
+        Self { cache: Arc::clone(cache), filling, bytes: Vec::new(), captured: cache.capture() }
+    }
+
+    /// Copies the next segment of the reply. Nothing is left when the reply is over, or is not to
+    /// be stored.
+    pub(crate) fn segment(
+        mut self: Box<Self>,
+        bytes: &[u8],
+        event: Event,
+        now_ms: impl FnOnce() -> u64,
+        stats: &RefCell<Stats>,
+    ) -> Option<Box<Self>> {
+        let is_within = self.bytes.len() + bytes.len() <= self.filling.max;
+        if event == Event::More && is_within && self.captured.grow(bytes.len()) {
+            self.bytes.extend_from_slice(bytes);
+            return Some(self);
+        }
+        let now_ms = now_ms();
+        let stored = match event {
+            Event::Done(outcome) => self.store(outcome, bytes, now_ms),
+            Event::More => Err(NotStored::TooLarge),
+            Event::Changed | Event::LocalInfile => Err(NotStored::NotRows),
+        };
+        let Self { filling: Filling { row, sent, leader, .. }, bytes, .. } = *self;
+        match stored {
+            Ok(()) => {
+                let took = u64::try_from(sent.elapsed().as_micros()).unwrap_or(u64::MAX);
+                stats.borrow_mut().stored(row, bytes.len(), took);
+            }
+            Err(reason) => stats.borrow_mut().not_stored(row, reason),
+        }
+        if let Some(leader) = leader {
+            leader.end(if stored.is_ok() { Landing::Stored } else { Landing::NotStored }, now_ms);
+        }
+        None
+    }
+
+    /// Stores the reply, which ends like this with these bytes.
+    fn store(&mut self, outcome: Outcome, bytes: &[u8], now_ms: u64) -> Result<(), NotStored> {
+        let Filling { key, life, scope, moment, form, stores_empty, proof, .. } = &self.filling;
+        let (cache, moment) = (&*self.cache, *moment);
+        if let Some(proof) = proof.filter(|_| outcome.ends_rows) {
+            cache.proven.add(proof, &cache.versions, moment);
+        }
+        check(outcome)?;
+        if outcome.rows == 0 && !stores_empty {
+            return Err(NotStored::Empty);
+        }
+        if self.bytes.len() + bytes.len() > self.filling.max || !self.captured.grow(bytes.len()) {
+            return Err(NotStored::TooLarge);
+        }
+        self.bytes.extend_from_slice(bytes);
+        let columns = columns_len(&self.bytes).ok_or(NotStored::NotRows)?;
+        let rows = u32::try_from(outcome.rows).map_err(|_| NotStored::TooLarge)?;
+        let answer = Answer::new(&self.bytes, columns, rows, *form).ok_or(NotStored::NotRows)?;
+        // A write to its tables that has begun meanwhile may or may not be in it.
+        if !cache.versions.allows(scope, moment) {
+            return Err(NotStored::Written);
+        }
+        cache.store.put(*key, answer, now_ms, *life, moment)
+    }
+}
+
+/// Whether a reply is one result without warnings, outside a transaction.
+fn check(outcome: Outcome) -> Result<(), NotStored> {
+    const OTHERS: StatusFlags = StatusFlags::IN_TRANSACTION
+        .union(StatusFlags::MORE_RESULTS)
+        .union(StatusFlags::CURSOR_EXISTS)
+        .union(StatusFlags::METADATA_CHANGED)
+        .union(StatusFlags::PS_OUT_PARAMS)
+        .union(StatusFlags::SESSION_STATE_CHANGED);
+    match outcome.end {
+        End::Err { .. } => Err(NotStored::Error),
+        End::Ok { warnings: 1.., .. } | End::Eof { warnings: 1.., .. } => Err(NotStored::Warnings),
+        End::Ok { status, .. } | End::Eof { status, .. }
+            if outcome.ends_rows && !status.intersects(OTHERS) =>
+        {
+            Ok(())
+        }
+        _ => Err(NotStored::NotRows),
+    }
+}
+
+/// How many bytes the number of columns takes in front of `reply`, with the columns; nothing if the
+/// reply is something else.
+fn columns_len(reply: &[u8]) -> Option<usize> {
+    let packet = |at: usize| {
+        let header = Header::parse(*reply.get(at..)?.first_chunk()?);
+        (!header.continues()).then_some((at + HEADER_LEN, at + HEADER_LEN + header.len as usize))
+    };
+    let (start, mut end) = packet(0)?;
+    let columns = match reply.get(start..end)? {
+        [count @ 1..=0xFA] => u16::from(*count),
+        [0xFC, low, high] => u16::from_le_bytes([*low, *high]),
+        _ => return None,
+    };
+    for _ in 0..columns {
+        (_, end) = packet(end)?;
+    }
+    (end <= reply.len()).then_some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use cache::{Joined, Keys};
+    use wire::frame::put_message;
+
+    use super::*;
+
+    const LIFE: Life = Life { ttl_ms: 1000, soft_ttl_ms: 0 };
+
+    /// A reply with one column and these rows, in EOF form.
+    fn reply(rows: &[&[u8]]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut packets: Vec<&[u8]> =
+            vec![b"\x01", b"\x03def\0\0\0\x01a\0\x0c?\0\x01\0\0\0\x08\0\0\0\0\0", b"\xfe\0\0\x02\0"];
+        packets.extend(rows);
+        packets.push(b"\xfe\0\0\x02\0");
+        for (seq, packet) in (1..).zip(packets) {
+            put_message(&mut bytes, seq, packet);
+        }
+        bytes
+    }
+
+    fn done(rows: u64, warnings: u16, status: StatusFlags) -> Event {
+        Event::Done(Outcome { end: End::Eof { status, warnings }, rows, ends_rows: true })
+    }
+
+    fn key() -> Key {
+        Keys::new([1, 2]).builder().finish()
+    }
+
+    fn fill(cache: &Arc<Cache>, leader: Option<Leader>) -> Box<CacheFill> {
+        let moment = cache.versions.moment(&Scope::new()).unwrap();
+        let (scope, form) = (Scope::new(), Form::Eof);
+        let filling = Filling {
+            key: key(),
+            life: LIFE,
+            scope,
+            moment,
+            form,
+            max: 1000,
+            stores_empty: false,
+            proof: None,
+            row: RowKey::default(),
+            sent: Instant::now(),
+            leader,
+        };
+        Box::new(CacheFill::new(cache, filling))
+    }
+
+    fn stored(cache: &Cache) -> Option<Vec<u8>> {
+        cache.store.get(key(), 0, LIFE, |_| true).ok().map(|hit| hit.answer.packets().to_vec())
+    }
+
+    #[test]
+    fn a_reply_is_stored_when_it_is_over() {
+        let cache = Arc::new(Cache::new([1, 2], 1 << 24));
+        let bytes = reply(&[b"\x0242"]);
+        for cut in 0..bytes.len() {
+            cache.store.clear();
+            let (first, rest) = bytes.split_at(cut);
+            let fill = fill(&cache, None).segment(first, Event::More, || 0, &RefCell::default()).unwrap();
+            assert!(stored(&cache).is_none());
+            assert!(
+                fill.segment(rest, done(1, 0, StatusFlags::AUTOCOMMIT), || 0, &RefCell::default()).is_none()
+            );
+            assert_eq!(stored(&cache).unwrap(), bytes, "cut at {cut}");
+        }
+        assert_eq!(cache.usage().bytes, cache.store.usage().bytes, "nothing is captured any more");
+    }
+
+    #[test]
+    fn c12_what_is_not_a_plain_result_is_not_stored() {
+        let cache = Arc::new(Cache::new([1, 2], 1 << 24));
+        let bytes = reply(&[b"\x0242"]);
+        let failed = Outcome { end: End::Err { code: 1213 }, rows: 1, ends_rows: false };
+        let on = StatusFlags::AUTOCOMMIT;
+        for (event, bytes) in [
+            (done(1, 1, on), bytes.clone()),
+            (done(1, 0, on | StatusFlags::IN_TRANSACTION), bytes.clone()),
+            (done(1, 0, on | StatusFlags::MORE_RESULTS), bytes.clone()),
+            (Event::Done(failed), bytes.clone()),
+            (Event::LocalInfile, bytes.clone()),
+            (Event::Changed, bytes.clone()),
+            (done(0, 0, on), reply(&[])),
+            (done(1, 0, on), b"\x07\0\0\x01\0\0\0\x02\0\0\0".to_vec()),
+            (done(9, 0, on), reply(&[&[b'x'; 200][..]; 9])),
+        ] {
+            assert!(fill(&cache, None).segment(&bytes, event, || 0, &RefCell::default()).is_none());
+            assert!(stored(&cache).is_none(), "{event:?}");
+        }
+    }
+
+    #[test]
+    fn those_who_wait_hear_of_the_end() {
+        let cache = Arc::new(Cache::new([1, 2], 1 << 24));
+        let bytes = reply(&[b"\x0242"]);
+        for (event, landing) in
+            [(done(1, 0, StatusFlags::AUTOCOMMIT), Landing::Stored), (Event::LocalInfile, Landing::NotStored)]
+        {
+            let Joined::Leader(leader) = cache.flights.join(key(), 0) else { panic!("a leader") };
+            let Joined::Waiter(waiter) = cache.flights.join(key(), 0) else { panic!("a waiter") };
+            fill(&cache, Some(leader)).segment(&bytes, event, || 0, &RefCell::default());
+            let cx = std::task::Context::from_waker(std::task::Waker::noop());
+            assert_eq!(waiter.poll(&cx), std::task::Poll::Ready(landing));
+        }
+    }
+
+    #[test]
+    fn c20_a_reply_from_before_a_write_is_not_stored() {
+        let cache = Arc::new(Cache::new([1, 2], 1 << 24));
+        let fill = fill(&cache, None);
+        cache.versions.flush(Scope::all());
+        fill.segment(&reply(&[b"\x0242"]), done(1, 0, StatusFlags::AUTOCOMMIT), || 0, &RefCell::default());
+        assert!(stored(&cache).is_none());
+    }
+}

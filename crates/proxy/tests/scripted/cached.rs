@@ -1,0 +1,473 @@
+//! Answers from the query cache: what servers see, and what clients get.
+
+use config::{Config, QueryRule};
+use proxy::stage::Stage;
+use tokio::time::sleep;
+use wire::command::Kind;
+use wire::{Capabilities, StatusFlags};
+
+use super::support::{
+    CLASSIC, Client, Database, begin, commit, config, first_query, log_in, log_in_as, messages, ms, options,
+    options_for, play, rule, run, session_in, settle, user,
+};
+
+const SQL: &str = "SELECT a FROM t";
+
+/// Answers to reads of tables are kept for a second.
+fn cached() -> Config {
+    with_attributes("")
+}
+
+/// The same with attributes of the rule.
+fn with_attributes(attributes: &str) -> Config {
+    let mut config = config();
+    let attributes = attributes.to_owned();
+    let rule = QueryRule { cache_ttl: Some(ms(1000)), attributes, ..rule(1, "^(/\\*.*\\*/)?SELECT") };
+    config.query_rules = vec![rule].into();
+    config
+}
+
+/// A client, and its server.
+async fn session() -> (Stage, Client, Database) {
+    let (stage, _, client, server) = session_in(cached()).await;
+    (stage, client, server)
+}
+
+/// A query that a server answers.
+async fn miss(client: &mut Client, server: &mut Database, sql: &str, answer: &str) {
+    client.send_query(sql).await;
+    server.expect_query(sql).await;
+    server.rows(&["a"], &[&[Some(answer)]]).await;
+    client.expect_rows(&[&[Some(answer)]]).await;
+}
+
+/// A query that no server sees.
+async fn hit(client: &mut Client, sql: &str, answer: &str) {
+    client.send_query(sql).await;
+    client.expect_rows(&[&[Some(answer)]]).await;
+}
+
+#[test]
+fn an_answer_is_given_again_without_a_server_until_its_time_is_over() {
+    play(async || {
+        let (stage, mut client, mut server) = session().await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        hit(&mut client, SQL, "1").await;
+        let mut other = log_in(&stage).await;
+        hit(&mut other, SQL, "1").await;
+        hit(&mut other, "SELECT a FROM t /* trace 7 */", "1").await;
+        assert_eq!(stage.usage(0).open, 1, "the other client needs no connection");
+        sleep(ms(1000)).await;
+        miss(&mut client, &mut server, SQL, "2").await;
+        hit(&mut other, SQL, "2").await;
+    });
+}
+
+#[test]
+fn c03_c07_c21_settings_schema_and_account_have_answers_of_their_own() {
+    play(async || {
+        let mut config = with_attributes(r#"{"cache": {"scope": "user"}}"#);
+        config.users.push(user("other", "secret"));
+        let (stage, mut servers, mut client, mut server) = session_in(config).await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        run(&mut client, &mut server, "SET wait_timeout = 100").await;
+        hit(&mut client, SQL, "1").await;
+        run(&mut client, &mut server, "SET time_zone = '+01:00'").await;
+        miss(&mut client, &mut server, SQL, "2").await;
+        hit(&mut client, SQL, "2").await;
+        run(&mut client, &mut server, "USE shop").await;
+        miss(&mut client, &mut server, SQL, "3").await;
+        let mut other = log_in_as(&stage, &options_for("other", "secret")).await;
+        let mut its_server = first_query(&mut other, &mut servers).await;
+        miss(&mut other, &mut its_server, SQL, "4").await;
+        hit(&mut log_in(&stage).await, SQL, "1").await;
+    });
+}
+
+#[test]
+fn c21_an_account_gets_others_answers_once_it_has_run_the_digest_itself() {
+    play(async || {
+        let mut config = cached();
+        config.users.push(user("other", "secret"));
+        let (stage, mut servers, mut client, mut server) = session_in(config).await;
+        miss(&mut client, &mut server, "SELECT a FROM t WHERE b = 1", "1").await;
+        let mut other = log_in_as(&stage, &options_for("other", "secret")).await;
+        let mut its_server = first_query(&mut other, &mut servers).await;
+        miss(&mut other, &mut its_server, "SELECT a FROM t WHERE b = 2", "2").await;
+        hit(&mut other, "SELECT a FROM t WHERE b = 1", "1").await;
+        hit(&mut client, "SELECT a FROM t WHERE b = 2", "2").await;
+    });
+}
+
+#[test]
+fn what_is_no_function_of_tables_and_text_goes_to_a_server() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        for sql in [
+            "SELECT NOW() FROM t",
+            "SELECT a FROM t FOR UPDATE",
+            "SELECT @x FROM t",
+            "SELECT 1",
+            "SELECT SQL_NO_CACHE a FROM t",
+        ] {
+            miss(&mut client, &mut server, sql, "1").await;
+            miss(&mut client, &mut server, sql, "2").await;
+        }
+    });
+}
+
+#[test]
+fn transactions_and_what_is_left_at_a_server_get_no_answers() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        begin(&mut client, &mut server).await;
+        miss(&mut client, &mut server, SQL, "2").await;
+        commit(&mut client, &mut server).await;
+        hit(&mut client, SQL, "1").await;
+        run(&mut client, &mut server, "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED").await;
+        miss(&mut client, &mut server, SQL, "3").await;
+        run(&mut client, &mut server, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED").await;
+        miss(&mut client, &mut server, SQL, "4").await;
+        hit(&mut client, SQL, "4").await;
+        run(&mut client, &mut server, "CREATE TEMPORARY TABLE t (a INT)").await;
+        miss(&mut client, &mut server, SQL, "5").await;
+        run(&mut client, &mut server, "DROP TABLE t").await;
+        hit(&mut client, SQL, "4").await;
+        server.status = StatusFlags::empty();
+        run(&mut client, &mut server, "SET autocommit = 0").await;
+        miss(&mut client, &mut server, SQL, "6").await;
+    });
+}
+
+#[test]
+fn errors_and_warnings_are_not_kept() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        for _ in 0..2 {
+            client.send_query(SQL).await;
+            server.expect_query(SQL).await;
+            server.err(1146, "42S02", "No such table").await;
+            client.expect_err(1146).await;
+        }
+        client.send_query(SQL).await;
+        server.expect_query(SQL).await;
+        server.columns(&["a"]).await;
+        server.row(&[Some("1")]).await;
+        server.send(&[0xfe, 0, 0, 2, 0, 1, 0]).await;
+        client.expect_result().await;
+        miss(&mut client, &mut server, SQL, "2").await;
+        miss(&mut client, &mut server, SQL, "3").await;
+        hit(&mut client, SQL, "3").await;
+    });
+}
+
+#[test]
+fn c32_clients_get_an_answer_in_their_own_form() {
+    play(async || {
+        let (stage, mut client, mut server) = session().await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        let compressed = options().capabilities(CLASSIC | Capabilities::COMPRESS);
+        let classic = options().capabilities(CLASSIC);
+        for options in [classic, compressed] {
+            let mut other = log_in_as(&stage, &options).await;
+            for _ in 0..3 {
+                hit(&mut other, SQL, "1").await;
+            }
+        }
+    });
+}
+
+#[test]
+fn pipelined_hits_and_misses_keep_their_order() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        let queries = [SQL, SQL, "SELECT b FROM t", SQL];
+        let payloads: Vec<Vec<u8>> = queries.iter().map(|sql| [b"\x03", sql.as_bytes()].concat()).collect();
+        let bytes: Vec<u8> = payloads.iter().flat_map(|payload| messages(0, &[payload])).collect();
+        client.send_bytes(&bytes).await;
+        for _ in 0..2 {
+            client.packets().expect_seq(1);
+            client.expect_rows(&[&[Some("1")]]).await;
+        }
+        server.expect_query("SELECT b FROM t").await;
+        server.rows(&["b"], &[&[Some("2")]]).await;
+        for answer in ["2", "1"] {
+            client.packets().expect_seq(1);
+            client.expect_rows(&[&[Some(answer)]]).await;
+        }
+    });
+}
+
+#[test]
+fn c05_statements_behind_a_hit_are_told_of_it() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        client.send_query("UPDATE t SET a = 2").await;
+        server.expect_query("UPDATE t SET a = 2").await;
+        server.ok_with(7, 0).await;
+        client.expect_ok().await;
+        hit(&mut client, SQL, "1").await;
+        client.send_query("SELECT FOUND_ROWS(), ROW_COUNT()").await;
+        let told =
+            "SELECT COALESCE(1, FOUND_ROWS()) AS `FOUND_ROWS()`, COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`";
+        server.expect_query(told).await;
+        server.rows(&["a", "b"], &[&[Some("1"), Some("-1")]]).await;
+        client.expect_result().await;
+    });
+}
+
+#[test]
+fn hits_are_counted() {
+    play(async || {
+        let (stage, mut client, mut server) = session().await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        hit(&mut client, SQL, "1").await;
+        hit(&mut client, SQL, "1").await;
+        assert_eq!(stage.command("SELECT").count, 3);
+        let digests = stage.take_digests();
+        let of_sql = digests.iter().filter(|row| *row.text == *SQL.as_bytes());
+        let mut counts: Vec<_> = of_sql.map(|row| (row.hostgroup, row.count)).collect();
+        counts.sort_unstable();
+        assert_eq!(counts, [(0, 1), (u32::MAX, 2)]);
+    });
+}
+
+/// The same rule, and connections that several sessions use.
+fn shared() -> Config {
+    let mut config = cached();
+    config.variables.multiplexing = true;
+    config
+}
+
+#[test]
+fn equal_queries_run_once() {
+    play(async || {
+        let (stage, mut servers, mut client, mut server) = session_in(shared()).await;
+        client.send_query(SQL).await;
+        server.expect_query(SQL).await;
+        let mut others = Vec::new();
+        for _ in 0..10 {
+            let mut other = log_in(&stage).await;
+            other.send_query(SQL).await;
+            others.push(other);
+        }
+        settle().await;
+        server.rows(&["a"], &[&[Some("1")]]).await;
+        for client in std::iter::once(&mut client).chain(&mut others) {
+            client.expect_rows(&[&[Some("1")]]).await;
+        }
+        assert!(servers.settled().await.is_none(), "no other connection is needed");
+    });
+}
+
+#[test]
+fn a_query_runs_again_if_the_one_that_others_wait_for_has_no_answer() {
+    play(async || {
+        let mut config = shared();
+        config.variables.kill_backend_connection_when_disconnect = false;
+        let (stage, mut servers, mut client, mut server) = session_in(config).await;
+        client.send_query(SQL).await;
+        server.expect_query(SQL).await;
+        let (mut second, mut third) = (log_in(&stage).await, log_in(&stage).await);
+        second.send_query(SQL).await;
+        third.send_query(SQL).await;
+        settle().await;
+        drop(client);
+        let mut next = servers.accept().await;
+        next.expect_query(SQL).await;
+        next.rows(&["a"], &[&[Some("2")]]).await;
+        second.expect_rows(&[&[Some("2")]]).await;
+        third.expect_rows(&[&[Some("2")]]).await;
+    });
+}
+
+#[test]
+fn c24_no_session_waits_longer_than_the_rule_says() {
+    play(async || {
+        let mut config = shared();
+        let rule = QueryRule { cache_timeout: Some(ms(50)), ..config.query_rules[0].clone() };
+        config.query_rules = vec![rule].into();
+        let (stage, mut servers, mut client, mut server) = session_in(config).await;
+        client.send_query(SQL).await;
+        server.expect_query(SQL).await;
+        let mut other = log_in(&stage).await;
+        let begun = tokio::time::Instant::now();
+        other.send_query(SQL).await;
+        let mut its_server = servers.accept().await;
+        its_server.expect_query(SQL).await;
+        assert!(begun.elapsed() < ms(60));
+        its_server.rows(&["a"], &[&[Some("1")]]).await;
+        other.expect_rows(&[&[Some("1")]]).await;
+        drop(server);
+        client.expect_rows(&[&[Some("1")]]).await;
+    });
+}
+
+#[test]
+fn a_session_that_waits_for_an_answer_can_be_killed_and_its_client_can_leave() {
+    play(async || {
+        let (stage, mut servers, mut client, mut server) = session_in(shared()).await;
+        client.send_query(SQL).await;
+        server.expect_query(SQL).await;
+        let mut left = log_in(&stage).await;
+        left.send_query(SQL).await;
+        settle().await;
+        drop(left);
+        settle().await;
+        assert_eq!(stage.sessions(), 1);
+        let mut killed = log_in(&stage).await;
+        killed.send_query(SQL).await;
+        settle().await;
+        let id = stage.processes().iter().map(|process| process.id).max();
+        assert!(stage.kill(id.unwrap()));
+        killed.expect_gone().await;
+        drop(killed);
+        settle().await;
+        assert_eq!(stage.sessions(), 1);
+        server.rows(&["a"], &[&[Some("1")]]).await;
+        client.expect_rows(&[&[Some("1")]]).await;
+        assert!(servers.settled().await.is_none());
+    });
+}
+
+#[test]
+fn executions_are_told_apart_by_their_values() {
+    play(async || {
+        let (stage, mut servers, mut client, mut server) = session_in(cached()).await;
+        prepare_one(&mut client, &mut server).await;
+        let execute = |value: u8, types: bool| {
+            let types: &[u8] = if types { &[0, 1, 1, 0, value] } else { &[0, 0, value] };
+            [&[1, 0, 0, 0, 0, 1, 0, 0, 0], types].concat()
+        };
+        for (value, answer) in [(7, 70), (8, 80)] {
+            client.send_command(Kind::StmtExecute, &execute(value, true)).await;
+            server.expect_command(Kind::StmtExecute, &execute(value, true)).await;
+            binary(&mut server, answer).await;
+            expect_binary(&mut client, answer).await;
+        }
+        for (value, answer, types) in [(7, 70, true), (8, 80, true), (7, 70, false)] {
+            client.send_command(Kind::StmtExecute, &execute(value, types)).await;
+            expect_binary(&mut client, answer).await;
+        }
+        miss(&mut client, &mut server, "SELECT a FROM t WHERE b = 7", "70").await;
+        let mut other = log_in(&stage).await;
+        let mut its_server = first_query(&mut other, &mut servers).await;
+        prepare_one(&mut other, &mut its_server).await;
+        other.send_command(Kind::StmtExecute, &execute(7, true)).await;
+        expect_binary(&mut other, 70).await;
+        // The server has not seen the types.
+        other.send_command(Kind::StmtExecute, &execute(9, false)).await;
+        its_server.expect_command(Kind::StmtExecute, &execute(9, true)).await;
+        binary(&mut its_server, 90).await;
+        expect_binary(&mut other, 90).await;
+    });
+}
+
+#[test]
+fn c20_no_answer_is_older_than_a_write_through_the_proxy() {
+    play(async || {
+        let (stage, mut servers, mut client, mut server) =
+            session_in(with_attributes(r#"{"cache": {"mode": "own"}}"#)).await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        hit(&mut client, SQL, "1").await;
+        let mut writer = log_in(&stage).await;
+        let mut its_server = first_query(&mut writer, &mut servers).await;
+        writer.send_query("UPDATE t SET a = 2").await;
+        its_server.expect_query("UPDATE t SET a = 2").await;
+        // It may be visible already.
+        miss(&mut client, &mut server, SQL, "1").await;
+        miss(&mut client, &mut server, SQL, "2").await;
+        its_server.ok().await;
+        writer.expect_ok().await;
+        settle().await;
+        miss(&mut client, &mut server, SQL, "2").await;
+        hit(&mut client, SQL, "2").await;
+        begin(&mut writer, &mut its_server).await;
+        run(&mut writer, &mut its_server, "UPDATE t SET a = 3").await;
+        miss(&mut client, &mut server, SQL, "2").await;
+        hit(&mut client, SQL, "2").await;
+        writer.send_query("COMMIT").await;
+        its_server.expect_query("COMMIT").await;
+        miss(&mut client, &mut server, SQL, "3").await;
+        its_server.status = StatusFlags::AUTOCOMMIT;
+        its_server.ok().await;
+        writer.expect_ok().await;
+        settle().await;
+        miss(&mut client, &mut server, SQL, "3").await;
+        hit(&mut client, SQL, "3").await;
+        // A read that began before a write is not kept.
+        client.send_query("SELECT b FROM t").await;
+        server.expect_query("SELECT b FROM t").await;
+        run(&mut writer, &mut its_server, "UPDATE t SET b = 4").await;
+        server.rows(&["b"], &[&[Some("0")]]).await;
+        client.expect_rows(&[&[Some("0")]]).await;
+        settle().await;
+        miss(&mut client, &mut server, "SELECT b FROM t", "4").await;
+        hit(&mut client, "SELECT b FROM t", "4").await;
+        // Its outcome is not known.
+        writer.send_query("DELETE FROM t").await;
+        its_server.expect_query("DELETE FROM t").await;
+        drop(its_server);
+        writer.expect_err(9009).await;
+        settle().await;
+        miss(&mut client, &mut server, SQL, "5").await;
+    });
+}
+
+#[test]
+fn c21_no_answer_is_from_before_a_change_of_privileges() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        for sql in [
+            "REVOKE SELECT ON t FROM app",
+            "CREATE USER x",
+            "UPDATE mysql.user SET x = 1",
+            "ALTER USER x ACCOUNT LOCK",
+            "FLUSH PRIVILEGES",
+        ] {
+            miss(&mut client, &mut server, SQL, "1").await;
+            hit(&mut client, SQL, "1").await;
+            run(&mut client, &mut server, sql).await;
+            settle().await;
+            miss(&mut client, &mut server, SQL, "2").await;
+            hit(&mut client, SQL, "2").await;
+            run(&mut client, &mut server, "REVOKE ALL ON t FROM z").await;
+            settle().await;
+        }
+        // In the mode `ttl` a write changes nothing.
+        miss(&mut client, &mut server, SQL, "3").await;
+        run(&mut client, &mut server, "UPDATE t SET a = 2").await;
+        hit(&mut client, SQL, "3").await;
+    });
+}
+
+/// The client prepares a statement with one parameter, and one column.
+async fn prepare_one(client: &mut Client, server: &mut Database) {
+    client.send_command(Kind::StmtPrepare, b"SELECT a FROM t WHERE b = ?").await;
+    server.expect_command(Kind::StmtPrepare, b"SELECT a FROM t WHERE b = ?").await;
+    server.send(&[0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]).await;
+    server.send(COLUMN).await;
+    server.send(COLUMN).await;
+    for _ in 0..3 {
+        client.read().await;
+    }
+}
+
+/// The description of a column.
+const COLUMN: &[u8] = b"\x03def\0\0\0\x01a\0\x0c?\0\x01\0\0\0\x01\0\0\0\0\0";
+
+/// One row with one number of a byte.
+async fn binary(server: &mut Database, value: u8) {
+    for packet in [b"\x01", COLUMN, &[0, 0, value], b"\xfe\0\0\x02\0\0\0"] {
+        server.send(packet).await;
+    }
+}
+
+async fn expect_binary(client: &mut Client, value: u8) {
+    for packet in [b"\x01", COLUMN, &[0, 0, value], b"\xfe\0\0\x02\0\0\0"] {
+        client.expect(packet).await;
+    }
+}

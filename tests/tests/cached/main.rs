@@ -1,0 +1,156 @@
+//! The query cache before real servers: an answer from it is what the server has said, and the
+//! server is not asked.
+
+use std::sync::LazyLock;
+
+use e2e::{Backend, Proxy, Setup, on_each_server, run};
+use testkit::client::{Client, Options, Value};
+use testkit::server::PASSWORD;
+
+const USER: &str = "plain";
+
+static DB: LazyLock<Backend> = LazyLock::new(|| prepared(Backend::start(&[])));
+static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(&[]).map(prepared));
+
+fn prepared(server: Backend) -> Backend {
+    server.sql(&format!(
+        "CREATE USER {USER}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON test.* TO {USER}@'127.0.0.1'; \
+         CREATE USER other@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON test.* TO other@'127.0.0.1'; \
+         CREATE USER boss@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; \
+         GRANT ALL ON *.* TO boss@'127.0.0.1' WITH GRANT OPTION; \
+         CREATE TABLE test.kept (id INT PRIMARY KEY, a VARCHAR(20), at TIMESTAMP NOT NULL); \
+         CREATE TABLE test.typed (id INT PRIMARY KEY, d DECIMAL(9,2), f DOUBLE, t DATETIME, b BLOB); \
+         INSERT INTO test.typed VALUES (1, 1.25, 2.5, '2026-11-26 12:00:00', x'00FF')"
+    ));
+    server
+}
+
+on_each_server! {
+    answers_are_given_again_and_are_the_servers,
+    prepared_statements_are_cached_by_their_values,
+    c21_who_has_lost_a_privilege_gets_no_answer,
+    c20_own_writes_are_seen,
+}
+
+/// A proxy with a rule that caches reads, with these attributes.
+fn proxy(server: &Backend, attributes: &str) -> Proxy {
+    let rule = "rule_id = 1\nactive = true\nmatch_digest = \"^SELECT\"\ncache_ttl = 600000\napply = true";
+    let mut setup = Setup::new(&server.sandbox)
+        .server(&server.server, "")
+        .row("mysql_query_rules", &format!("{rule}\nattributes = '{attributes}'"));
+    for user in [USER, "other", "boss"] {
+        setup = setup.user(user, PASSWORD, "");
+    }
+    setup.start()
+}
+
+async fn connect(proxy: &Proxy, user: &str) -> Client {
+    Client::connect(&Options::tcp(proxy.tcp(), user, PASSWORD).schema("test")).await.unwrap()
+}
+
+/// The one value that a statement returns.
+async fn value(client: &mut Client, sql: &str) -> String {
+    let result = client.query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    // The value follows its length, which is short.
+    String::from_utf8(result.rows[0][1..].to_vec()).unwrap()
+}
+
+fn answers_are_given_again_and_are_the_servers(server: &Backend) {
+    server.sql("REPLACE INTO test.kept VALUES (1, 'first', '2026-11-26 12:00:00')");
+    let proxy = proxy(server, "");
+    run(async {
+        let mut client = connect(&proxy, USER).await;
+        let sql = "SELECT a FROM kept WHERE id = 1";
+        // What is behind a table's name is asked for at first.
+        for _ in 0..3 {
+            assert_eq!(value(&mut client, sql).await, "first");
+        }
+        server.sql("UPDATE test.kept SET a = 'second' WHERE id = 1");
+        let mut other = connect(&proxy, USER).await;
+        for client in [&mut client, &mut other] {
+            assert_eq!(value(client, sql).await, "first", "the server was not asked");
+            assert_eq!(value(client, "SELECT FOUND_ROWS()").await, "1");
+        }
+        let at = "SELECT CAST(at AS CHAR) FROM kept WHERE id = 1";
+        for zone in ["+00:00", "+05:00"] {
+            client.query(&format!("SET time_zone = '{zone}'")).await.unwrap();
+            let cached = value(&mut client, at).await;
+            assert_eq!(value(&mut client, at).await, cached);
+            assert_eq!(value(&mut client, &format!("{at} FOR UPDATE")).await, cached, "{zone}");
+        }
+    });
+}
+
+fn prepared_statements_are_cached_by_their_values(server: &Backend) {
+    server.sql("REPLACE INTO test.kept VALUES (2, 'two', now()), (3, 'three', now())");
+    let proxy = proxy(server, "");
+    run(async {
+        let mut client = connect(&proxy, USER).await;
+        let read = client.prepare("SELECT a FROM kept WHERE id = ?").await.unwrap();
+        let name = |rows: &[Vec<u8>]| String::from_utf8(rows[0][3..].to_vec()).unwrap();
+        for _ in 0..3 {
+            for (id, expected) in [(2, "two"), (3, "three")] {
+                let rows = client.execute(&read, &[Value::Int(id)]).await.unwrap().rows;
+                assert_eq!(name(&rows), expected);
+            }
+        }
+        server.sql("UPDATE test.kept SET a = 'other' WHERE id IN (2, 3)");
+        for (id, expected) in [(2, "two"), (3, "three")] {
+            let rows = client.execute(&read, &[Value::Int(id)]).await.unwrap().rows;
+            assert_eq!(name(&rows), expected, "the server was not asked");
+        }
+        let all = client.prepare("SELECT * FROM typed WHERE id = ?").await.unwrap();
+        let rows = client.execute(&all, &[Value::Int(1)]).await.unwrap().rows;
+        for _ in 0..3 {
+            assert_eq!(client.execute(&all, &[Value::Int(1)]).await.unwrap().rows, rows);
+        }
+    });
+}
+
+fn c21_who_has_lost_a_privilege_gets_no_answer(server: &Backend) {
+    server.sql("REPLACE INTO test.kept VALUES (4, 'four', now())");
+    for scope in ["user", "proven"] {
+        server.sql("GRANT ALL ON test.* TO other@'127.0.0.1'");
+        let proxy = proxy(server, &format!("{{\"cache\": {{\"scope\": \"{scope}\"}}}}"));
+        run(async {
+            let (mut one, mut other) = (connect(&proxy, USER).await, connect(&proxy, "other").await);
+            let sql = "SELECT a FROM kept WHERE id = 4";
+            for _ in 0..3 {
+                for client in [&mut one, &mut other] {
+                    assert_eq!(value(client, sql).await, "four");
+                }
+            }
+            let mut boss = connect(&proxy, "boss").await;
+            boss.query("REVOKE ALL ON test.* FROM other@'127.0.0.1'").await.unwrap();
+            assert_eq!(other.query(sql).await.unwrap_err().code(), Some(1142), "{scope}");
+            assert_eq!(value(&mut one, sql).await, "four");
+            assert_eq!(other.query(sql).await.unwrap_err().code(), Some(1142), "{scope}");
+        });
+    }
+    server.sql("GRANT ALL ON test.* TO other@'127.0.0.1'");
+}
+
+fn c20_own_writes_are_seen(server: &Backend) {
+    server.sql("REPLACE INTO test.kept VALUES (5, '0', now())");
+    let proxy = proxy(server, r#"{"cache": {"mode": "own"}}"#);
+    run(async {
+        let (mut reader, mut writer) = (connect(&proxy, USER).await, connect(&proxy, USER).await);
+        let sql = "SELECT a FROM kept WHERE id = 5";
+        for n in 1..50 {
+            for _ in 0..3 {
+                assert_eq!(value(&mut reader, sql).await, (n - 1).to_string());
+            }
+            if n % 2 == 0 {
+                writer.query("BEGIN").await.unwrap();
+            }
+            writer.query(&format!("UPDATE kept SET a = '{n}' WHERE id = 5")).await.unwrap();
+            if n % 2 == 0 {
+                assert_eq!(value(&mut reader, sql).await, (n - 1).to_string());
+                writer.query("COMMIT").await.unwrap();
+            }
+        }
+        assert_eq!(value(&mut reader, sql).await, "49");
+        server.sql("UPDATE test.kept SET a = 'elsewhere' WHERE id = 5");
+        assert_eq!(value(&mut reader, sql).await, "49", "the server was not asked");
+    });
+}
