@@ -60,7 +60,7 @@ pub use policy::{Balance, Policy, Shunning};
 pub use queue::{Deputy, Ticket, Turn};
 pub use quota::{InLine, InTurn, LeaveLine, Quota, Share};
 pub use server::{Counts, Gauge, Off, Server, ServerSpec, Standing, Status};
-pub use shelf::{Shelf, Ticket as ShelfTicket};
+pub use shelf::{Hint as ShelfHint, Shelf, Ticket as ShelfTicket};
 
 use hostgroup::Hostgroup;
 

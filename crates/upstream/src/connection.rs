@@ -10,7 +10,7 @@ use std::time::Duration;
 use config::Endpoint;
 use net::sock::Sock;
 use observe::counts::ServerTally;
-use pool::{Quota, Server, Share};
+use pool::{Quota, Server, Share, ShelfHint};
 use sql::Dialect;
 use tokio::time::Instant;
 use wire::command::Kind;
@@ -57,6 +57,8 @@ pub struct Connection {
     running: Cell<bool>,
     /// Whether it counts among those that nobody uses.
     resting: Cell<bool>,
+    /// The list of idle connections in which it was last.
+    list: ShelfHint,
     /// What is kept of what its server has said.
     known: Known,
 }
@@ -219,6 +221,11 @@ impl Connection {
         self.packet_limit == target.packet_limit()
     }
 
+    /// The list of idle connections in which it was last.
+    pub(crate) const fn list(&self) -> &ShelfHint {
+        &self.list
+    }
+
     /// Whether it counts as one that nobody uses.
     pub(crate) fn set_resting(&self, resting: bool) {
         if let Some(tally) = self.tally.as_ref().filter(|_| self.resting.replace(resting) != resting) {
@@ -326,6 +333,7 @@ impl From<Sock> for Connection {
             tally: None,
             running: Cell::new(false),
             resting: Cell::new(false),
+            list: ShelfHint::default(),
             known: Known::default(),
         }
     }

@@ -98,7 +98,9 @@ impl Kept {
     fn keep(&self, worker: &Rc<Worker>, key: Key, entry: Entry) -> Ticket {
         entry.backend.connection().set_resting(true);
         worker.counts.note(Counter::LaidAside);
-        self.shelf.borrow_mut().put(key, entry)
+        let mut shelf = self.shelf.borrow_mut();
+        let list = shelf.list_of(key, entry.backend.connection().list());
+        shelf.put(list, entry)
     }
 
     /// Gives a connection to somebody who waits for one, or its place; it comes back if nobody
@@ -366,6 +368,7 @@ impl Kept {
         for entry in due {
             tokio::task::spawn_local(ping(Rc::clone(worker), entry));
         }
+        self.shelf.borrow_mut().forget_empty();
         self.line.sweep();
     }
 }
