@@ -205,8 +205,7 @@ impl<K: Copy + Eq + Hash, T, S: BuildHasher> Shelf<K, T, S> {
         over.collect()
     }
 
-    /// Forgets keys of which there is nothing. A thing that comes back with one of them begins a new
-    /// list.
+    /// Forgets keys of which there is nothing. A thing that comes back with one begins a new list.
     pub fn forget_empty(&mut self) {
         if self.is_empty() {
             self.lists.clear();
