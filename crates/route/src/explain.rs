@@ -91,14 +91,15 @@ pub fn explain(query: &Query<'_>, situation: &Situation<'_>) -> Explanation {
     let mut verdict = Cow::Owned(walked.verdict);
     chain::finish(&mut verdict, query, &mut notes);
     let plan = walked.text.as_deref().map_or(statement.plan, situation.plan_of);
-    let route = route_with(query, plan, &verdict, verdict.flag_out, ways, &mut notes).route;
+    let routed = route_with(query, plan, &verdict, verdict.flag_out, ways, &mut notes);
+    let route = routed.route;
     if let Some(target) = route.target() {
         notes.target(target, &verdict, situation);
     }
     if verdict.create_new_connection {
         notes.push(Step::NewConnection);
     }
-    notes.push(Step::Cache { ttl: verdict.cache_ttl.filter(|ttl| !ttl.is_zero()) });
+    notes.push(Step::Cache(routed.cached));
     for pin in situation.pins {
         notes.push(Step::Pin((*pin).to_owned()));
     }

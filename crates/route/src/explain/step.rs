@@ -1,12 +1,10 @@
 //! One step of a decision.
 
-use std::time::Duration;
-
 use super::Candidate;
 use crate::firewall::Ruling;
 use crate::injection::Sighting;
 use crate::record::Miss;
-use crate::route::{Answer, Route, Target, Why};
+use crate::route::{Answer, Cached, Route, Target, Why};
 use crate::split::{Side, Split};
 use crate::verdict::Source;
 
@@ -124,11 +122,8 @@ pub enum Step {
         /// The writer.
         hostgroup: u32,
     },
-    /// Whether its result may come from the cache.
-    Cache {
-        /// How long it is kept.
-        ttl: Option<Duration>,
-    },
+    /// How its answer is cached, if it is to be.
+    Cache(Option<Cached>),
     /// What keeps the session from giving its connection back.
     Pin(String),
 }
@@ -198,13 +193,26 @@ impl Step {
             Self::Instead { hostgroup } => {
                 row("instead", &format!("hostgroup {hostgroup}"), "none of these can be taken".to_owned())
             }
-            Self::Cache { ttl: Some(ttl) } => {
-                row("cache", "no", format!("cache_ttl={}, but there is no query cache yet", ttl.as_millis()))
-            }
-            Self::Cache { ttl: None } => row("cache", "no", "no cache_ttl".to_owned()),
+            Self::Cache(cached) => cache_row(cached.as_ref()),
             Self::Pin(reason) => row("connection", "kept", reason.clone()),
         }
     }
+}
+
+/// Whether an answer is looked up and stored, and how, or why not.
+fn cache_row(cached: Option<&Cached>) -> [String; 3] {
+    let row = |result: &str, detail: String| ["cache".to_owned(), result.to_owned(), detail];
+    let Some(Cached { policy, refused }) = cached else { return row("no", "no cache_ttl".to_owned()) };
+    if let Some(refusal) = refused {
+        return row("no", refusal.text().to_owned());
+    }
+    let by = match policy.source {
+        Some(Source::Rule(rule)) => format!("by rule {rule}"),
+        Some(_) => "by the hint".to_owned(),
+        None => "by the user or the hostgroup".to_owned(),
+    };
+    let (ttl, mode, scope) = (policy.ttl_ms, policy.mode.name(), policy.scope.name());
+    row("yes", format!("looked up, else stored: {ttl} ms, mode {mode}, scope {scope}, {by}"))
 }
 
 fn session_row(user: &str, schema: &str, client: &str, listener: &str, state: &str) -> [String; 3] {
