@@ -24,14 +24,10 @@ pub struct CachePolicy {
     pub scope: CacheScope,
     /// Whether an answer without rows is stored.
     pub stores_empty: bool,
-    /// Whether an answer with warnings is stored.
-    pub stores_warnings: bool,
     /// Largest answer that is stored, in bytes.
     pub answer_bytes_max: usize,
     /// How long equal queries wait for the answer of the first, in milliseconds.
     pub timeout_ms: u32,
-    /// How long after its time to live the answer is served if the server fails, in milliseconds.
-    pub stale_if_error_ms: u32,
 }
 
 /// What users, hostgroups and variables say about caching.
@@ -41,7 +37,6 @@ pub struct CacheDefaults {
     hostgroups: HashMap<u32, CacheSettings>,
     soft_ttl_percent: u32,
     stores_empty: bool,
-    stores_warnings: bool,
     /// The budget of the cache is 0.
     is_off: bool,
 }
@@ -59,7 +54,6 @@ impl CacheDefaults {
             hostgroups: hostgroups.collect(),
             soft_ttl_percent: variables.query_cache_soft_ttl_pct,
             stores_empty: variables.query_cache_stores_empty_result,
-            stores_warnings: variables.query_cache_handle_warnings == 1,
             is_off: variables.query_cache_size_mb == 0,
         }
     }
@@ -91,10 +85,8 @@ impl CacheDefaults {
             mode: settings.mode.unwrap_or_default(),
             scope: settings.scope.unwrap_or_default(),
             stores_empty: verdict.cache_empty_result.unwrap_or(self.stores_empty),
-            stores_warnings: self.stores_warnings,
             answer_bytes_max: max.unwrap_or(CACHED_ANSWER_BYTES_MAX),
             timeout_ms: millis(verdict.cache_timeout.unwrap_or(CACHE_TIMEOUT)),
-            stale_if_error_ms: settings.stale_if_error.map_or(0, millis),
         })
     }
 
@@ -156,14 +148,13 @@ mod tests {
         let mut config = Config::default();
         let of = |config: &Config, verdict| CacheDefaults::new(config).policy(&verdict, b"", 0).unwrap();
         let policy = of(&config, verdict(Some(SECOND)));
-        assert_eq!((policy.soft_ttl_ms, policy.stores_empty, policy.stores_warnings), (0, true, false));
+        assert_eq!((policy.soft_ttl_ms, policy.stores_empty), (0, true));
         assert_eq!(policy.answer_bytes_max, CACHED_ANSWER_BYTES_MAX);
         let variables = &mut config.variables;
         variables.query_cache_soft_ttl_pct = 40;
         variables.query_cache_stores_empty_result = false;
-        variables.query_cache_handle_warnings = 1;
         let policy = of(&config, verdict(Some(SECOND)));
-        assert_eq!((policy.soft_ttl_ms, policy.stores_empty, policy.stores_warnings), (400, false, true));
+        assert_eq!((policy.soft_ttl_ms, policy.stores_empty), (400, false));
         let rule = Verdict {
             cache_empty_result: Some(true),
             cache_timeout: Some(Duration::ZERO),

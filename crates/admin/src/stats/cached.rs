@@ -26,6 +26,7 @@ fn counted(key: RowKey, row: &cache::stats::Row) -> Row {
         number(row.missed(Miss::Absent)),
         number(row.missed(Miss::Expired)),
         number(row.missed(Miss::Invalidated)),
+        number(row.missed(Miss::Unproven)),
         number(row.waited),
         number(row.stored),
         text(row.not_stored_text()),

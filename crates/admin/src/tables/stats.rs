@@ -153,6 +153,7 @@ const STATS_POINTSMAN_CACHE: Table = Table::new(
         "misses_absent INT NOT NULL",
         "misses_expired INT NOT NULL",
         "misses_invalidated INT NOT NULL",
+        "misses_unproven INT NOT NULL",
         "waited INT NOT NULL",
         "stored INT NOT NULL",
         "not_stored VARCHAR NOT NULL",

@@ -10,7 +10,7 @@ use crate::nearest::suggestion;
 const TIME_MAX_MS: u64 = i32::MAX as u64;
 
 /// Members of the object.
-const MEMBERS: [&str; 6] = ["ttl_ms", "soft_ttl_ms", "mode", "scope", "max_answer", "stale_if_error_ms"];
+const MEMBERS: [&str; 5] = ["ttl_ms", "soft_ttl_ms", "mode", "scope", "max_answer"];
 
 /// Settings of `"cache": {...}` in the attributes of a rule, a user or a hostgroup. What is missing
 /// is `None`.
@@ -26,9 +26,6 @@ pub struct CacheSettings {
     pub scope: Option<CacheScope>,
     /// Largest answer that is stored, in bytes.
     pub max_answer: Option<u64>,
-    /// How long after its time to live an answer is served if the server fails
-    /// (`stale_if_error_ms`).
-    pub stale_if_error: Option<Duration>,
 }
 
 /// What is promised about the age of an answer.
@@ -107,7 +104,6 @@ impl CacheSettings {
             mode: word(json, "mode", &CacheMode::WORDS)?,
             scope: word(json, "scope", &CacheScope::WORDS)?,
             max_answer: number(json, "max_answer", 1, u64::MAX)?,
-            stale_if_error: time("stale_if_error_ms")?,
         }))
     }
 
@@ -120,7 +116,6 @@ impl CacheSettings {
             mode: self.mode.or(others.mode),
             scope: self.scope.or(others.scope),
             max_answer: self.max_answer.or(others.max_answer),
-            stale_if_error: self.stale_if_error.or(others.stale_if_error),
         }
     }
 }
@@ -135,7 +130,6 @@ impl fmt::Display for CacheSettings {
             ("mode", self.mode.map(|mode| format!("\"{}\"", mode.name()))),
             ("scope", self.scope.map(|scope| format!("\"{}\"", scope.name()))),
             ("max_answer", self.max_answer.map(|bytes| bytes.to_string())),
-            ("stale_if_error_ms", ms(self.stale_if_error)),
         ];
         let members = members.into_iter().filter_map(|(name, value)| Some(format!("\"{name}\": {}", value?)));
         write!(f, "{{{}}}", members.collect::<Vec<_>>().join(", "))
@@ -176,14 +170,14 @@ mod tests {
         assert_eq!(of(r#"{"cache": null}"#), Ok(None));
         assert_eq!(of(r#"{"cache": {}}"#), Ok(Some(CacheSettings::default())));
         let text = r#"{"cache": {"ttl_ms": 1000, "soft_ttl_ms": 500, "mode": "own", "scope": "user",
-                       "max_answer": 65536, "stale_if_error_ms": 0}}"#;
+                       "max_answer": 65536}}"#;
         let settings = of(text).unwrap().unwrap();
         assert_eq!(
             (settings.ttl, settings.soft_ttl),
             (Some(Duration::from_secs(1)), Some(Duration::from_millis(500)))
         );
         assert_eq!((settings.mode, settings.scope), (Some(CacheMode::Own), Some(CacheScope::User)));
-        assert_eq!((settings.max_answer, settings.stale_if_error), (Some(65536), Some(Duration::ZERO)));
+        assert_eq!(settings.max_answer, Some(65536));
         let other = of(r#"{"cache": {"ttl_ms": 7, "mode": null}}"#).unwrap().unwrap();
         assert_eq!(other.or(settings), CacheSettings { ttl: Some(Duration::from_millis(7)), ..settings });
     }

@@ -162,8 +162,6 @@ pub struct MysqlVariables {
     pub query_cache_size_mb: u32,
     /// The part of its time to live, in percent, after which one client refreshes an answer.
     pub query_cache_soft_ttl_pct: u32,
-    /// 1: answers with warnings are cached.
-    pub query_cache_handle_warnings: u32,
     /// Whether answers without rows are cached.
     pub query_cache_stores_empty_result: bool,
     /// Whether plain reads go to readers where no rule decides.
@@ -272,7 +270,6 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     query_digests_max_memory,
     query_cache_size_mb = "query_cache_size_MB",
     query_cache_soft_ttl_pct,
-    query_cache_handle_warnings,
     query_cache_stores_empty_result,
     read_write_split,
     automatic_detect_sqli,

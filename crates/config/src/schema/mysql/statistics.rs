@@ -56,7 +56,7 @@ pub(super) const FIELDS: &[Field] = &[
     .superseded("what the rules say is remembered for each digest; to measure that would take longer than it does"),
     number("query_cache_size_MB", 256, (0, 10_485_760), Unit::Mebibytes, "memory of the query cache").built(),
     percent("query_cache_soft_ttl_pct", 0, "share of an entry's life after which one client refreshes it").built(),
-    int("query_cache_handle_warnings", 0, (0, 1), "1: cache results that had warnings").built(),
+    int("query_cache_handle_warnings", 0, (0, 1), "1: cache results that had warnings").superseded("what has warnings is not cached"),
     switch("query_cache_stores_empty_result", true, "cache results without rows").built(),
     text("eventslog_filename", "", "query log: start of the file names; empty: no log").built(),
     bytes("eventslog_filesize", 104_857_600, LOG_FILE, "query log: longest file").built(),
