@@ -63,6 +63,10 @@ impl Session {
     pub(super) fn place_of_hit(&mut self, kind: Kind, payload: &[u8], decided: &Decided) -> Option<Place> {
         let digest = decided.digest()?;
         self.know_who();
+        if kind == Kind::Query {
+            let (worker, text) = (&self.worker, self.statement(payload));
+            worker.followed.begin(&worker.shared.cache, self.control.id(), &self.state.caller, digest, text);
+        }
         let who = self.state.who.as_ref()?;
         let prepared = || self.state.prepared.as_ref()?.get(id(payload)?);
         let text = || match prepared().filter(|_| kind == Kind::StmtExecute) {
