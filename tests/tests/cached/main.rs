@@ -1,11 +1,15 @@
 //! The query cache before real servers: an answer from it is what the server has said, and the
 //! server is not asked.
 
+mod operators;
+
 use std::sync::LazyLock;
 
 use e2e::{Backend, Proxy, Setup, on_each_server, run};
 use testkit::client::{Client, Options, Value};
 use testkit::server::PASSWORD;
+
+use operators::{operators_are_advised_what_to_cache, operators_see_what_is_cached_and_flush_it};
 
 const USER: &str = "plain";
 
@@ -30,12 +34,15 @@ on_each_server! {
     prepared_statements_are_cached_by_their_values,
     c21_who_has_lost_a_privilege_gets_no_answer,
     c20_own_writes_are_seen,
+    operators_see_what_is_cached_and_flush_it,
+    operators_are_advised_what_to_cache,
 }
 
 /// A proxy with a rule that caches reads, with these attributes.
 fn proxy(server: &Backend, attributes: &str) -> Proxy {
     let rule = "rule_id = 1\nactive = true\nmatch_digest = \"^SELECT\"\ncache_ttl = 600000\napply = true";
     let mut setup = Setup::new(&server.sandbox)
+        .admin("mysql_ifaces", "\"127.0.0.1:0\"")
         .server(&server.server, "")
         .row("mysql_query_rules", &format!("{rule}\nattributes = '{attributes}'"));
     for user in [USER, "other", "boss"] {

@@ -21,7 +21,7 @@ const COLUMNS: [&str; 9] = [
 pub(crate) fn advise(plane: &dyn DataPlane) -> Answer {
     let Some(advice) = plane.cache_advice() else {
         let how = "queries are not followed: SET pointsman-cache_advise=1; \
-                   LOAD MYSQL VARIABLES TO RUNTIME; and ask again after some minutes";
+                   LOAD POINTSMAN VARIABLES TO RUNTIME; and ask again after some minutes";
         return AdminError::new(how).into();
     };
     let cells = |row: [String; 9]| row.map(|cell| Some(cell.into_bytes())).into();
