@@ -219,7 +219,7 @@ impl Shot {
         let verdict = match victim.map(Victim::aim) {
             Some(None) => None,
             aim => {
-                let mut exchange = Exchange::new(&self.worker.net, &mut link);
+                let mut exchange = Exchange::new(&self.worker.net, link.sock_mut());
                 let command = [&[Kind::Query as u8], self.kill.at_server(self.thread_id).as_bytes()].concat();
                 exchange.send(&command).await?;
                 let answer = exchange.receive().await?;
@@ -230,7 +230,7 @@ impl Shot {
             }
         };
         // Whether it hears it changes nothing.
-        let _ = link.write_all(&QUIT).await;
+        let _ = link.sock_mut().write_all(&QUIT).await;
         Ok(verdict)
     }
 

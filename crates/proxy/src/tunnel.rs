@@ -64,7 +64,7 @@ async fn first_word(worker: &Worker, client: &mut Sock, backend: &mut Backend) {
     let mut tunnel = Tunnel::new(Vec::new(), Copied::Stream);
     poll_fn(|cx| {
         let mut scratch = worker.net.scratch.borrow_mut();
-        tunnel.poll_first_word(cx, &mut scratch, client, backend.connection_mut())
+        tunnel.poll_first_word(cx, &mut scratch, client, backend.connection_mut().sock_mut())
     })
     .await;
 }
@@ -85,7 +85,7 @@ pub(crate) async fn resume(
         let mut scratch = worker.net.scratch.borrow_mut();
         let turn = |is_clients: bool| control.set_tunnel(is_clients.then(|| worker.now()));
         let rate = worker.rate_to_client();
-        tunnel.poll(cx, &mut scratch, client, backend.connection_mut(), rate, turn)
+        tunnel.poll(cx, &mut scratch, client, backend.connection_mut().sock_mut(), rate, turn)
     });
     // A signal means that the time is up: there is nothing to say at layer 4.
     let _ = control.until(Signal::Stop, both).await;

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::net::SocketAddr;
-use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -221,6 +220,16 @@ impl Connection {
         self.packet_limit == target.packet_limit()
     }
 
+    /// Its socket. What is read there directly passes by what was read ahead.
+    pub const fn sock(&self) -> &Sock {
+        &self.sock
+    }
+
+    /// The same, to be used.
+    pub const fn sock_mut(&mut self) -> &mut Sock {
+        &mut self.sock
+    }
+
     /// The list of idle connections in which it was last.
     pub(crate) const fn list(&self) -> &ShelfHint {
         &self.list
@@ -336,19 +345,5 @@ impl From<Sock> for Connection {
             list: ShelfHint::default(),
             known: Known::default(),
         }
-    }
-}
-
-impl Deref for Connection {
-    type Target = Sock;
-
-    fn deref(&self) -> &Sock {
-        &self.sock
-    }
-}
-
-impl DerefMut for Connection {
-    fn deref_mut(&mut self) -> &mut Sock {
-        &mut self.sock
     }
 }

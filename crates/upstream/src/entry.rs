@@ -63,7 +63,7 @@ impl Entry {
         let (host, port) = address(&server.endpoint().endpoint);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         FreeConnection {
-            fd: self.backend.connection().fd(),
+            fd: self.backend.connection().sock().fd(),
             hostgroup: server.hostgroup(),
             host,
             port,

@@ -141,7 +141,7 @@ async fn exchange(
     packets: &[u8],
     replies: &mut Vec<Reply>,
 ) -> Result<(), &'static str> {
-    link.write_all(packets).await.map_err(|_| "the connection is gone")?;
+    link.sock_mut().write_all(packets).await.map_err(|_| "the connection is gone")?;
     let mut bytes = Vec::new();
     poll_fn(|cx| {
         while link.owes() {

@@ -420,5 +420,6 @@ fn is_too_old(worker: &Worker, backend: &Backend) -> bool {
 /// Ends a connection. Without a goodbye the server would count and log an aborted one; what a full
 /// socket does not take of it now is not worth waiting for.
 pub fn part(mut backend: Backend) {
-    let _: Poll<_> = backend.connection_mut().poll_write(&mut Context::from_waker(Waker::noop()), &QUIT);
+    let _: Poll<_> =
+        backend.connection_mut().sock_mut().poll_write(&mut Context::from_waker(Waker::noop()), &QUIT);
 }

@@ -190,7 +190,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     } else {
         link.statements_mut().change_hands(settings.variables.max_stmts_per_connection)
     };
-    if !closings.is_empty() && link.write_all(&closings).await.is_err() {
+    if !closings.is_empty() && link.sock_mut().write_all(&closings).await.is_err() {
         return Lent::Useless;
     }
     let Ok(replies) = internal_query(worker, link, capabilities, &commands).await else {

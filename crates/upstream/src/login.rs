@@ -130,7 +130,7 @@ pub(crate) async fn log_in_again(
         return Err(OpenError::Login("nobody has logged in over this connection".to_owned()));
     };
     let (user, capabilities) = (&identity.account.user, greeted.capabilities);
-    let mut exchange = Exchange::new(&worker.net, link);
+    let mut exchange = Exchange::new(&worker.net, link.sock_mut());
     let (transport, secret) = (exchange.transport(), user.secret_for_servers(&identity.account.secret));
     let plugin = as_client::first_method(&secret, &greeted.plugin, transport);
     let (login, answer) = as_client::begin(&secret, plugin, greeted.nonce, transport, random::bytes());

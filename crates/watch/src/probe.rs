@@ -196,7 +196,7 @@ impl Prober {
             let mut link = self.open(worker, asked).await?;
             learned.has_reached = true;
             // Without it the server would count and log an aborted connection.
-            let _ = link.write_all(&QUIT).await;
+            let _ = link.sock_mut().write_all(&QUIT).await;
             return Ok(Told::Alive);
         }
         // A connection that was kept says nothing about the server when it is gone: the server
@@ -389,7 +389,7 @@ impl Drop for Prober {
 
 /// Ends a connection with what goodbye there is room for.
 fn part(mut link: Connection) {
-    let _: Poll<_> = link.poll_write(&mut Context::from_waker(Waker::noop()), &QUIT);
+    let _: Poll<_> = link.sock_mut().poll_write(&mut Context::from_waker(Waker::noop()), &QUIT);
 }
 
 /// The error of a check that takes too long, as in ProxySQL.

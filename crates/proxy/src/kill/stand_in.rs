@@ -54,7 +54,7 @@ impl StandIn {
         let shot = Shot { worker, kill, target, thread_id, identity };
         let verdict = shot.hit(None).await?;
         // Whether it hears it changes nothing.
-        let _ = link.write_all(&QUIT).await;
+        let _ = link.sock_mut().write_all(&QUIT).await;
         Ok(verdict.unwrap_or(Verdict::Unknown))
     }
 }

@@ -111,7 +111,7 @@ async fn ask(
     put_message(&mut packets, 0, &[&[Kind::Query as u8], text].concat());
     let link = backend.connection_mut();
     link.note_query();
-    link.write_all(&packets).await.map_err(|error| lost(&error))?;
+    link.sock_mut().write_all(&packets).await.map_err(|error| lost(&error))?;
     let mut tally = Tally::new(login.capabilities(), 1, compared.is_some());
     let outcome = loop {
         if let Some(outcome) = read(worker, link, &mut tally).await.map_err(|error| lost(&error))? {

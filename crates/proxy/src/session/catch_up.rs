@@ -178,7 +178,7 @@ impl Session {
     /// in this hostgroup.
     fn server_at(&self, reached: u32, hostgroup: u32) -> Option<(Endpoint, Option<IpAddr>)> {
         let backend = self.links.in_use.as_ref().filter(|_| reached == hostgroup)?;
-        Some((backend.server().endpoint().endpoint.clone(), backend.connection().peer_ip()))
+        Some((backend.server().endpoint().endpoint.clone(), backend.connection().sock().peer_ip()))
     }
 
     /// The writer of the pair does it.

@@ -399,7 +399,7 @@ impl Session {
         self.obey(true)?;
         for _ in 0..FILLS_PER_TURN {
             let backend = in_use_mut(&mut self.links.in_use)?;
-            if self.links.unsent.poll_flush(cx, backend.connection_mut()).is_pending() {
+            if self.links.unsent.poll_flush(cx, backend.connection_mut().sock_mut()).is_pending() {
                 if backend.connection().has_setup() {
                     // What it says now is about that.
                     return Poll::Pending;

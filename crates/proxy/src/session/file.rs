@@ -60,7 +60,7 @@ impl Session {
                     file.lost = Some(backend.server().endpoint().clone());
                     self.links.unsent = Parked::default();
                     self.links.in_use = None;
-                } else if self.links.unsent.poll_flush(cx, backend.connection_mut()).is_pending() {
+                } else if self.links.unsent.poll_flush(cx, backend.connection_mut().sock_mut()).is_pending() {
                     return Poll::Pending;
                 }
             }

@@ -122,7 +122,7 @@ impl Session {
                 object([
                     ("lock_tables", is(Hold::LockedTables)),
                     ("temporary_table", is(Hold::TemporaryTables)),
-                    ("compression", plain(link.is_compressed())),
+                    ("compression", plain(link.sock().is_compressed())),
                     ("prepared_statement", plain(!prepared.is_empty())),
                 ]),
             ),
@@ -142,7 +142,7 @@ impl Session {
                     ("user", text(&self.identity.account.user.name)),
                     ("thread_id", plain(link.thread_id().unwrap_or_default())),
                     ("server_status", plain(status.bits())),
-                    ("options", object([("use_ssl", plain(link.is_encrypted()))])),
+                    ("options", object([("use_ssl", plain(link.sock().is_encrypted()))])),
                 ]),
             ),
         ])

@@ -156,7 +156,7 @@ impl Links {
         let backend = in_use_mut(&mut self.in_use)?;
         // A backend that cannot be written to may still have said why: reading its answer will
         // tell.
-        if self.unsent.send(cx, backend.connection_mut(), bytes).is_err() {
+        if self.unsent.send(cx, backend.connection_mut().sock_mut(), bytes).is_err() {
             tracing::debug!(server = %backend.server().endpoint(), "a server does not take commands any more");
         }
         Ok(())
@@ -164,14 +164,16 @@ impl Links {
 
     /// Whether the connection in use has taken all that was sent.
     pub(super) fn is_sent(&self) -> bool {
-        self.connection().is_none_or(|link| self.unsent.is_sent(link))
+        self.connection().is_none_or(|link| self.unsent.is_sent(link.sock()))
     }
 
     /// Waits until it has.
     pub(super) async fn flush(&mut self) -> Result<(), &'static str> {
         poll_fn(|cx| {
             let Some(backend) = &mut self.in_use else { return Poll::Ready(Err("the connection is gone")) };
-            self.unsent.poll_flush(cx, backend.connection_mut()).map_err(|_| "the connection is gone")
+            self.unsent
+                .poll_flush(cx, backend.connection_mut().sock_mut())
+                .map_err(|_| "the connection is gone")
         })
         .await
     }
@@ -181,7 +183,7 @@ impl Links {
     pub(super) fn is_as_it_seems(&self, state: &SessionState) -> bool {
         let is_fit = |backend: &Backend| {
             let link = backend.connection();
-            !backend.server().is_off() && self.unsent.is_sent(link) && link.is_free()
+            !backend.server().is_off() && self.unsent.is_sent(link.sock()) && link.is_free()
         };
         state.link.applied == state.version() && self.in_use.as_ref().is_some_and(is_fit)
     }

@@ -234,7 +234,7 @@ impl Session {
         };
         let link = other.backend.connection_mut();
         link.statements_mut().close(known_as);
-        match poll_fn(|cx| Poll::Ready(link.poll_write(cx, &packet))).await {
+        match poll_fn(|cx| Poll::Ready(link.sock_mut().poll_write(cx, &packet))).await {
             Poll::Ready(Ok(n)) if n == packet.len() => self.links.away.others.push(other),
             // What has taken a part of a command, or none of it, is not to be used again.
             _ => self.lose_other(&other, Gone::Closed)?,
@@ -250,7 +250,7 @@ impl Session {
             let mut cx = Context::from_waker(Waker::noop());
             let link = backend.connection_mut();
             link.statements_mut().close(known_as);
-            let sent = link.poll_write(&mut cx, packet);
+            let sent = link.sock_mut().poll_write(&mut cx, packet);
             if !matches!(sent, Poll::Ready(Ok(n)) if n == packet.len()) {
                 link.set_version(0);
             }

@@ -115,7 +115,7 @@ async fn ask(worker: &Worker, target: &Target, login: &Login) -> Result<Vec<Coll
     let mut link = open(worker, target, &identity).await?;
     let mut answer = Vec::new();
     for statement in STATEMENTS {
-        answer = list(worker, &mut link, statement).await?;
+        answer = list(worker, link.sock_mut(), statement).await?;
         if !answer.is_empty() {
             break;
         }
@@ -123,7 +123,7 @@ async fn ask(worker: &Worker, target: &Target, login: &Login) -> Result<Vec<Coll
     // Without it the server would count and log an aborted connection. Whether it hears it changes
     // nothing.
     let quit = [Kind::Quit as u8];
-    let _ = Exchange::new(&worker.net, &mut link).send(&quit).await;
+    let _ = Exchange::new(&worker.net, link.sock_mut()).send(&quit).await;
     if answer.is_empty() { Err(malformed(&"no list of collations")) } else { Ok(answer) }
 }
 
