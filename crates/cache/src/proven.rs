@@ -5,6 +5,8 @@
 //! have answers to it that others have fetched, until privileges change.
 
 use std::collections::HashSet;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::key::Key;
@@ -15,7 +17,11 @@ const PROOFS_MAX: usize = 65_536;
 
 /// The proofs of a process: hashes of account, schema and digest.
 #[derive(Debug, Default)]
-pub struct Proven(Mutex<HashSet<Key>>);
+pub struct Proven {
+    proofs: Mutex<HashSet<Key>>,
+    /// How often they were forgotten.
+    epoch: AtomicU64,
+}
 
 impl Proven {
     /// Whether this was proven since privileges were changed last.
@@ -32,13 +38,24 @@ impl Proven {
             return;
         }
         if proofs.len() >= PROOFS_MAX {
-            proofs.clear();
+            self.forget(&mut proofs);
         }
         proofs.insert(proof);
     }
 
+    /// What was proven holds as long as this is the same.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Acquire)
+    }
+
+    fn forget(&self, proofs: &mut HashSet<Key>) {
+        self.epoch.fetch_add(1, Release);
+        proofs.clear();
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashSet<Key>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.proofs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -58,7 +75,7 @@ impl PrivilegeChange {
 
 impl Drop for PrivilegeChange {
     fn drop(&mut self) {
-        self.proven.lock().clear();
+        self.proven.forget(&mut self.proven.lock());
     }
 }
 

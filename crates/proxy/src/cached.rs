@@ -1,7 +1,8 @@
 //! What a worker has of the query cache: a first level of answers, and what its sessions' keys
 //! begin with.
 
-use std::cell::{Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell};
+use std::hash::{DefaultHasher, Hasher as _};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use cache::{Answer, Cache, Form, Key, Life, Miss, Moment, Near, Refusal};
 use route::Caller;
 use wire::Capabilities;
 
-use crate::limits::CACHE_CLASSES_MAX;
+use crate::limits::{CACHE_CLASSES_MAX, CACHE_KNOWN_BYTES_MAX, CACHE_KNOWN_MAX};
+use crate::session::Known;
 use crate::state::Settings;
 use session::cached::class;
 use session::identity::Identity;
@@ -22,6 +24,9 @@ pub(crate) struct Cached {
     classes: RefCell<Vec<Option<Class>>>,
     /// The answer that is being written.
     out: RefCell<Vec<u8>>,
+    /// Texts that were answered. A text has one place; another one with the same place takes it.
+    known: RefCell<Vec<Option<Rc<Known>>>>,
+    knows: Cell<bool>,
 }
 
 /// An answer that was written into the buffer.
@@ -78,6 +83,55 @@ impl Cached {
         key
     }
 
+    /// Whether texts are known.
+    #[inline]
+    pub(crate) fn knows(&self) -> bool {
+        self.knows.get()
+    }
+
+    /// What is known of a text, with the command's payload.
+    pub(crate) fn known(&self, payload: &[u8]) -> Option<Rc<Known>> {
+        let known = self.known.borrow();
+        let found = known.get(place(payload))?.as_ref();
+        found.filter(|known| *known.payload == *payload).map(Rc::clone)
+    }
+
+    /// Remembers a text, unless it is long.
+    pub(crate) fn learn(&self, known: Known) {
+        if known.payload.len() > CACHE_KNOWN_BYTES_MAX {
+            return;
+        }
+        let mut all = self.known.borrow_mut();
+        if all.is_empty() {
+            all.resize(CACHE_KNOWN_MAX, None);
+        }
+        self.knows.set(true);
+        if let Some(place) = all.get_mut(place(&known.payload)) {
+            *place = Some(Rc::new(known));
+        }
+    }
+
+    /// Answers are going to be written.
+    pub(crate) fn begin_answers(&self) {
+        self.out.borrow_mut().clear();
+    }
+
+    /// Writes the answer for `key` behind those in the buffer, if the first level has it.
+    pub(crate) fn look_near(
+        &self,
+        (key, now_ms, life): (Key, u64, Life),
+        allows: impl Fn(Moment) -> bool,
+        (form, status): (Form, u16),
+    ) -> Option<Found> {
+        let mut near = self.near.borrow_mut();
+        let (answer, age_ms) = near.as_mut()?.get(key, now_ms, life, allows)?;
+        let mut out = self.out.borrow_mut();
+        let start = out.len();
+        answer.write(form, status, &mut out);
+        let served = Served { is_near: true, age_ms, bytes: out.len() - start };
+        Some(Found { rows: answer.rows(), refresh: false, served })
+    }
+
     /// Writes the answer for `key` into the buffer, if there is one.
     pub(crate) fn look_up(
         &self,
@@ -108,5 +162,14 @@ impl Cached {
     /// Sessions may get other answers: the configuration is another one.
     pub(crate) fn clear(&self) {
         self.classes.borrow_mut().clear();
+        self.known.borrow_mut().clear();
+        self.knows.set(false);
     }
+}
+
+/// Where a text is remembered.
+fn place(payload: &[u8]) -> usize {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(payload);
+    usize::try_from(hasher.finish() % CACHE_KNOWN_MAX as u64).unwrap_or_default()
 }

@@ -9,6 +9,12 @@ pub(crate) const ALIKE_MAX: usize = 32;
 /// Sessions with different settings whose part of the cache's keys a worker remembers.
 pub(crate) const CACHE_CLASSES_MAX: usize = 64;
 
+/// Texts that a worker remembers because they were answered from the query cache.
+pub(crate) const CACHE_KNOWN_MAX: usize = 1024;
+
+/// Bytes of the longest of them: a worker has 1 MiB of them at most.
+pub(crate) const CACHE_KNOWN_BYTES_MAX: usize = 1024;
+
 /// Bytes of a server's error message that are kept.
 pub(crate) const ERROR_MESSAGE_BYTES_MAX: usize = 512;
 

@@ -106,6 +106,8 @@ pub(crate) struct Orders {
     pub(crate) digest_text: Option<Arc<[u8]>>,
     /// How its answer is cached, if it is to be.
     pub(crate) cached: Option<Cached>,
+    /// Rules say the same of the same text, as long as they are the same.
+    pub(crate) is_always: bool,
 }
 
 impl Orders {
@@ -166,6 +168,11 @@ impl Routing {
         self.reader.shown(digest, text, self.routes.digests.as_ref())
     }
 
+    /// Counts matches of rules that have said this before.
+    pub(crate) fn count(&self, verdict: &Verdict) {
+        self.hits().count(&verdict.matched);
+    }
+
     /// The tables of `text`, which has this digest; whether that says all of it is in `clear`.
     pub(crate) fn tables(&self, digest: Option<u64>, clear: bool, text: &[u8]) -> Arc<Tables> {
         self.tables.of(self.routes.sound(digest, clear), text)
@@ -214,8 +221,10 @@ impl Routing {
         let says_more = verdict.says_more_than_where() || routed.cached.is_some();
         let orders = (rewritten.is_some() || says_more).then(|| {
             let digest_text = rewritten.as_ref().map(|_| query.statement.digest_text.into());
+            // What depends on more than digest and account is not remembered.
+            let is_always = matches!(verdict, Cow::Borrowed(_));
             let (verdict, cached) = (Cow::into_owned(verdict), routed.cached);
-            Box::new(Orders { verdict, text: rewritten, digest_text, cached })
+            Box::new(Orders { verdict, text: rewritten, digest_text, cached, is_always })
         });
         judged(&query, found, plan, routed, flag, orders)
     }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use config::{CheckLogins, Config, Server, User};
+use config::{CheckLogins, Config, QueryRule, Server, User};
 use proxy::memory::{End, pair};
 use proxy::stage::Stage;
 use testkit::client::Options;
@@ -16,6 +16,7 @@ use testkit::script::{ScriptedClient, ScriptedServer};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use wire::command::Kind;
+use wire::frame::HEADER_LEN;
 
 type Client = ScriptedClient<End>;
 type Database = ScriptedServer<End>;
@@ -195,4 +196,64 @@ fn a_warm_query_allocates_nothing() {
         let hundredths = of_proxy(clients, multiplexing, by);
         assert!(hundredths <= most, "{case}: {hundredths} hundredths of an allocation per query");
     }
+}
+
+/// The description of a column, and the packets of a reply with one row.
+const COLUMN: &[u8] = b"\x03def\0\0\0\x01c\0\x0c?\0\x01\0\0\0\xfd\0\0\0\0\0";
+const REPLY: [&[u8]; 4] = [b"\x01", COLUMN, b"\x0242", b"\xfe\0\0\x02\0\0\0"];
+
+/// Has a client send its query so many times, and read so many bytes for each.
+async fn ask(client: &mut Client, count: u64, len: usize) {
+    for _ in 0..count {
+        client.send_query(QUERY).await;
+        client.read_bytes(len).await;
+    }
+}
+
+/// An answer from a worker's first level of the query cache allocates nothing: neither digest nor
+/// rules are asked again. One hit in 33 asks the store, as what it counts decides about eviction.
+#[test]
+fn a_warm_hit_allocates_nothing() {
+    let len = REPLY.iter().map(|packet| HEADER_LEN + packet.len()).sum();
+    let runtime = runtime();
+    // A client that finds its replies.
+    let alone = runtime.block_on(async {
+        let (ours, theirs) = pair(1 << 20);
+        let options = options();
+        let (client, (mut server, _)) =
+            tokio::join!(ScriptedClient::connect(ours, &options), ScriptedServer::accept(theirs));
+        for _ in 0..COUNTED {
+            server.send_bytes(&vec![0; len]).await;
+        }
+        (client, server)
+    });
+    let alone = RefCell::new(alone);
+    let own = allocation_counter::measure(|| {
+        runtime.block_on(ask(&mut alone.borrow_mut().0, COUNTED, len));
+    });
+    let mut config = config(true);
+    let hour = Some(std::time::Duration::from_hours(1));
+    let pattern = Some("^SELECT".to_owned());
+    let rule =
+        QueryRule { rule_id: 1, active: true, match_digest: pattern, cache_ttl: hour, ..Default::default() };
+    config.query_rules = vec![rule].into();
+    let proxied = runtime.block_on(async {
+        let (stage, mut servers) = stage(config);
+        let mut client = log_in(&stage).await;
+        client.send_query(QUERY).await;
+        let (mut server, _) = ScriptedServer::accept(servers.recv().await.unwrap()).await;
+        server.expect_query(QUERY).await;
+        for packet in REPLY {
+            server.send(packet).await;
+        }
+        client.read_bytes(len).await;
+        ask(&mut client, WARM, len).await;
+        (client, stage, server)
+    });
+    let proxied = RefCell::new(proxied);
+    let all = allocation_counter::measure(|| {
+        runtime.block_on(ask(&mut proxied.borrow_mut().0, COUNTED, len));
+    });
+    let hundredths = all.count_total.saturating_sub(own.count_total) * 100 / COUNTED;
+    assert!(hundredths <= 25, "{hundredths} hundredths of an allocation per hit");
 }

@@ -25,7 +25,8 @@ impl Hits {
         self.exhausted.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn count(&self, matched: &[u32]) {
+    /// These rules have matched.
+    pub fn count(&self, matched: &[u32]) {
         for place in matched {
             if let Some(count) = usize::try_from(*place).ok().and_then(|place| self.matches.get(place)) {
                 add(count, 1);

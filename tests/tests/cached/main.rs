@@ -19,7 +19,7 @@ static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(
 fn prepared(server: Backend) -> Backend {
     server.sql(&format!(
         "CREATE USER {USER}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON test.* TO {USER}@'127.0.0.1'; \
-         CREATE USER other@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON test.* TO other@'127.0.0.1'; \
+         CREATE USER other@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; \
          CREATE USER boss@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; \
          GRANT ALL ON *.* TO boss@'127.0.0.1' WITH GRANT OPTION; \
          CREATE TABLE test.kept (id INT PRIMARY KEY, a VARCHAR(20), at TIMESTAMP NOT NULL); \
@@ -117,7 +117,8 @@ fn prepared_statements_are_cached_by_their_values(server: &Backend) {
 fn c21_who_has_lost_a_privilege_gets_no_answer(server: &Backend) {
     server.sql("REPLACE INTO test.kept VALUES (4, 'four', now())");
     for scope in ["user", "proven"] {
-        server.sql("GRANT ALL ON test.* TO other@'127.0.0.1'");
+        // Servers go by privileges of schemas that connections have seen before.
+        server.sql("GRANT SELECT ON test.kept TO other@'127.0.0.1'");
         let proxy = proxy(server, &format!("{{\"cache\": {{\"scope\": \"{scope}\"}}}}"));
         run(async {
             let (mut one, mut other) = (connect(&proxy, USER).await, connect(&proxy, "other").await);
@@ -128,13 +129,12 @@ fn c21_who_has_lost_a_privilege_gets_no_answer(server: &Backend) {
                 }
             }
             let mut boss = connect(&proxy, "boss").await;
-            boss.query("REVOKE ALL ON test.* FROM other@'127.0.0.1'").await.unwrap();
+            boss.query("REVOKE SELECT ON test.kept FROM other@'127.0.0.1'").await.unwrap();
             assert_eq!(other.query(sql).await.unwrap_err().code(), Some(1142), "{scope}");
             assert_eq!(value(&mut one, sql).await, "four");
             assert_eq!(other.query(sql).await.unwrap_err().code(), Some(1142), "{scope}");
         });
     }
-    server.sql("GRANT ALL ON test.* TO other@'127.0.0.1'");
 }
 
 fn c20_own_writes_are_seen(server: &Backend) {

@@ -36,12 +36,12 @@ use observe::running::Measured;
 use session::cached::trimmed;
 
 /// Flags of a hit that say something of the session, and not of the query.
-const STATUS: StatusFlags =
+pub(super) const STATUS: StatusFlags =
     StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES).union(StatusFlags::ANSI_QUOTES);
 
 /// What is looked for in the cache.
 #[derive(Debug)]
-struct Asked {
+pub(super) struct Asked {
     key: Key,
     life: Life,
     scope: Scope,
@@ -56,8 +56,8 @@ struct Asked {
 /// What a look into the cache has led to.
 #[derive(Debug)]
 enum Look {
-    /// The answer is in the worker's buffer, and has so many rows.
-    Hit(u64),
+    /// The answer is in the worker's buffer, and has so many rows and bytes.
+    Hit(u64, usize),
     /// The query is sent.
     Miss(Option<Leader>),
     /// Another session has sent it.
@@ -84,17 +84,17 @@ impl Session {
         match self.cache_key(kind, input, &decided) {
             Err(refusal) => refuse(&mut decided, refusal),
             Ok(asked) => match self.look_up(&asked) {
-                Look::Hit(rows) => {
+                Look::Hit(rows, bytes) => {
                     let len = HEADER_LEN + whole_front(input).map_or(0, <[u8]>::len);
                     let (now, later) = input.split_at_checked(len).unwrap_or((input, &[]));
                     let payload = now.get(HEADER_LEN..).unwrap_or_default();
-                    self.flight().begin_attempt(&decided);
-                    self.begin_hit(kind, payload, &decided, rows);
-                    self.io.backlog.extend_from_slice(later);
-                    let sent = self.io.send(cx, &self.worker.cached.written());
-                    sent.map_err(|_| Ending::ClientLeft)?;
+                    self.begin_hit(kind, payload, &decided, rows, bytes);
                     self.end_hit();
-                    return Ok(Some(if self.io.is_sent() { self.next_phase() } else { Phase::Answered }));
+                    if kind == Kind::Query {
+                        self.learn_known(payload, decided, asked);
+                    }
+                    self.io.backlog.extend_from_slice(later);
+                    return self.send_answers(cx).map(Some);
                 }
                 Look::Miss(leader) => self.send_missed(asked, leader, &mut decided),
                 Look::Wait(_) => {}
@@ -102,6 +102,13 @@ impl Session {
         }
         self.flight().decided = Some(decided);
         Ok(None)
+    }
+
+    /// Sends the answers in the worker's buffer.
+    pub(super) fn send_answers(&mut self, cx: &mut Context<'_>) -> Result<Phase, Ending> {
+        let sent = self.io.send(cx, &self.worker.cached.written());
+        sent.map_err(|_| Ending::ClientLeft)?;
+        Ok(if self.io.is_sent() { self.next_phase() } else { Phase::Answered })
     }
 
     /// Waits for the answer to another session's query, as long as the policy says. True if the
@@ -117,9 +124,9 @@ impl Session {
                 }
             };
             let waiter = match self.look_up(&asked) {
-                Look::Hit(rows) => {
+                Look::Hit(rows, bytes) => {
                     let payload = self.io.front().to_vec();
-                    self.begin_hit(kind, &payload, decided, rows);
+                    self.begin_hit(kind, &payload, decided, rows, bytes);
                     self.skip_command().await?;
                     let answer = self.worker.cached.written().to_vec();
                     self.write_to_client(&answer).await?;
@@ -304,10 +311,22 @@ impl Session {
                     return Look::Miss(Some(leader));
                 }
                 stats.hit(asked.row, found.served);
-                Look::Hit(found.rows.into())
+                Look::Hit(found.rows.into(), found.served.bytes)
             }
             Err(miss) => self.join(asked, asked.key, miss, &mut stats),
         }
+    }
+
+    /// Writes the answer behind those in the worker's buffer, if the first level has it. Returns
+    /// the numbers of its rows and bytes.
+    pub(super) fn answer_near(&self, asked: &Asked) -> Option<(u64, usize)> {
+        let (worker, now_ms) = (&*self.worker, self.worker.uptime_ms());
+        let status = (self.state.link.status & STATUS).bits();
+        let allows = |moment| worker.shared.cache.versions.allows(&asked.scope, moment);
+        let what = (asked.key, now_ms, asked.life);
+        let found = worker.cached.look_near(what, allows, (self.form(), status))?;
+        worker.counts.cache.borrow_mut().hit(asked.row, found.served);
+        Some((found.rows.into(), found.served.bytes))
     }
 
     /// The answer is not there, because of `miss`: one session of those that ask by this key
@@ -369,7 +388,14 @@ impl Session {
 
     /// The command is being answered from the cache: counts it, and what it leaves for statements
     /// behind it.
-    fn begin_hit(&mut self, kind: Kind, payload: &[u8], decided: &Decided, rows: u64) {
+    pub(super) fn begin_hit(
+        &mut self,
+        kind: Kind,
+        payload: &[u8],
+        decided: &Decided,
+        rows: u64,
+        answered: usize,
+    ) {
         self.note_ruling(kind, payload, decided);
         self.note_sighting(kind, payload, decided);
         if let Some(flag) = decided.orders.as_ref().and_then(|orders| orders.verdict.next_query_flag_in) {
@@ -379,12 +405,12 @@ impl Session {
             self.keep_types_of_hit(payload);
         }
         let place = self.place_of_hit(kind, payload, decided);
-        let measured = self.measure_own(kind, payload);
+        let measured = self.measure_as(kind, payload, decided.plan.statement());
         let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         let measured = Measured { digest: decided.digest(), log: decided.log(), place, bytes, ..measured };
         let text = if self.logs() { self.shown(kind, payload) } else { &[] };
         self.begin_running(measured, text);
-        self.control.running.add_answered(self.worker.cached.written().len());
+        self.control.running.add_answered(answered);
         self.links.hide_last_result(&mut self.state);
         self.state.last.counted = Counted { changed: -1, found: rows };
     }
@@ -403,7 +429,7 @@ impl Session {
     }
 
     /// The answer is on its way.
-    fn end_hit(&self) {
+    pub(super) fn end_hit(&self) {
         note_time(&self.worker, &self.control, None, 0);
         self.control.running.rest(&self.worker.shown);
     }

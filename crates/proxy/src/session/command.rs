@@ -107,6 +107,11 @@ impl Session {
         if let Some(kind) = kind
             && (self.state.transaction.rolled_back.is_none() || !is_about_transactions(kind))
         {
+            if self.worker.cached.knows()
+                && let Some(phase) = self.answer_known(cx, input)?
+            {
+                return Ok(phase);
+            }
             let mut decided = self.goes_on(kind, input);
             if decided.is_none() && self.asks_cache() {
                 match self.ask_cache(cx, kind, input)? {

@@ -71,7 +71,7 @@ impl Session {
     }
 
     /// Counts a command; of a statement, which one it is may be known already.
-    fn measure_as(&self, kind: Kind, payload: &[u8], known: Option<StatementKind>) -> Measured {
+    pub(super) fn measure_as(&self, kind: Kind, payload: &[u8], known: Option<StatementKind>) -> Measured {
         let counts = &self.worker.counts;
         if is_question(kind) {
             counts.note(Counter::Questions);

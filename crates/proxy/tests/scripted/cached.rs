@@ -11,10 +11,10 @@ use super::support::{
     options_for, play, rule, run, session_in, settle, user,
 };
 
-const SQL: &str = "SELECT a FROM t";
+pub(super) const SQL: &str = "SELECT a FROM t";
 
 /// Answers to reads of tables are kept for a second.
-fn cached() -> Config {
+pub(super) fn cached() -> Config {
     with_attributes("")
 }
 
@@ -22,7 +22,8 @@ fn cached() -> Config {
 fn with_attributes(attributes: &str) -> Config {
     let mut config = config();
     let attributes = attributes.to_owned();
-    let rule = QueryRule { cache_ttl: Some(ms(1000)), attributes, ..rule(1, "^(/\\*.*\\*/)?SELECT") };
+    let mut rule = QueryRule { cache_ttl: Some(ms(1000)), attributes, ..rule(1, "") };
+    (rule.match_pattern, rule.match_digest) = (None, Some("^SELECT".to_owned()));
     config.query_rules = vec![rule].into();
     config
 }
@@ -235,104 +236,6 @@ fn hits_are_counted() {
     });
 }
 
-/// The same rule, and connections that several sessions use.
-fn shared() -> Config {
-    let mut config = cached();
-    config.variables.multiplexing = true;
-    config
-}
-
-#[test]
-fn equal_queries_run_once() {
-    play(async || {
-        let (stage, mut servers, mut client, mut server) = session_in(shared()).await;
-        client.send_query(SQL).await;
-        server.expect_query(SQL).await;
-        let mut others = Vec::new();
-        for _ in 0..10 {
-            let mut other = log_in(&stage).await;
-            other.send_query(SQL).await;
-            others.push(other);
-        }
-        settle().await;
-        server.rows(&["a"], &[&[Some("1")]]).await;
-        for client in std::iter::once(&mut client).chain(&mut others) {
-            client.expect_rows(&[&[Some("1")]]).await;
-        }
-        assert!(servers.settled().await.is_none(), "no other connection is needed");
-    });
-}
-
-#[test]
-fn a_query_runs_again_if_the_one_that_others_wait_for_has_no_answer() {
-    play(async || {
-        let mut config = shared();
-        config.variables.kill_backend_connection_when_disconnect = false;
-        let (stage, mut servers, mut client, mut server) = session_in(config).await;
-        client.send_query(SQL).await;
-        server.expect_query(SQL).await;
-        let (mut second, mut third) = (log_in(&stage).await, log_in(&stage).await);
-        second.send_query(SQL).await;
-        third.send_query(SQL).await;
-        settle().await;
-        drop(client);
-        let mut next = servers.accept().await;
-        next.expect_query(SQL).await;
-        next.rows(&["a"], &[&[Some("2")]]).await;
-        second.expect_rows(&[&[Some("2")]]).await;
-        third.expect_rows(&[&[Some("2")]]).await;
-    });
-}
-
-#[test]
-fn c24_no_session_waits_longer_than_the_rule_says() {
-    play(async || {
-        let mut config = shared();
-        let rule = QueryRule { cache_timeout: Some(ms(50)), ..config.query_rules[0].clone() };
-        config.query_rules = vec![rule].into();
-        let (stage, mut servers, mut client, mut server) = session_in(config).await;
-        client.send_query(SQL).await;
-        server.expect_query(SQL).await;
-        let mut other = log_in(&stage).await;
-        let begun = tokio::time::Instant::now();
-        other.send_query(SQL).await;
-        let mut its_server = servers.accept().await;
-        its_server.expect_query(SQL).await;
-        assert!(begun.elapsed() < ms(60));
-        its_server.rows(&["a"], &[&[Some("1")]]).await;
-        other.expect_rows(&[&[Some("1")]]).await;
-        drop(server);
-        client.expect_rows(&[&[Some("1")]]).await;
-    });
-}
-
-#[test]
-fn a_session_that_waits_for_an_answer_can_be_killed_and_its_client_can_leave() {
-    play(async || {
-        let (stage, mut servers, mut client, mut server) = session_in(shared()).await;
-        client.send_query(SQL).await;
-        server.expect_query(SQL).await;
-        let mut left = log_in(&stage).await;
-        left.send_query(SQL).await;
-        settle().await;
-        drop(left);
-        settle().await;
-        assert_eq!(stage.sessions(), 1);
-        let mut killed = log_in(&stage).await;
-        killed.send_query(SQL).await;
-        settle().await;
-        let id = stage.processes().iter().map(|process| process.id).max();
-        assert!(stage.kill(id.unwrap()));
-        killed.expect_gone().await;
-        drop(killed);
-        settle().await;
-        assert_eq!(stage.sessions(), 1);
-        server.rows(&["a"], &[&[Some("1")]]).await;
-        client.expect_rows(&[&[Some("1")]]).await;
-        assert!(servers.settled().await.is_none());
-    });
-}
-
 #[test]
 fn executions_are_told_apart_by_their_values() {
     play(async || {
@@ -441,6 +344,48 @@ fn c21_no_answer_is_from_before_a_change_of_privileges() {
         miss(&mut client, &mut server, SQL, "3").await;
         run(&mut client, &mut server, "UPDATE t SET a = 2").await;
         hit(&mut client, SQL, "3").await;
+    });
+}
+
+#[test]
+fn a_text_that_was_answered_before_is_answered_only_to_sessions_that_are_the_same() {
+    play(async || {
+        let mut config = cached();
+        config.users.push(user("other", "secret"));
+        let (stage, mut servers, mut client, mut server) = session_in(config).await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        for _ in 0..100 {
+            hit(&mut client, SQL, "1").await;
+        }
+        let burst: Vec<u8> =
+            (0..50).flat_map(|_| messages(0, &[[b"\x03", SQL.as_bytes()].concat().as_slice()])).collect();
+        client.send_bytes(&burst).await;
+        for _ in 0..50 {
+            client.packets().expect_seq(1);
+            client.expect_rows(&[&[Some("1")]]).await;
+        }
+        assert_eq!(stage.command("SELECT").count, 151);
+        let mut other = log_in_as(&stage, &options_for("other", "secret")).await;
+        let mut its_server = first_query(&mut other, &mut servers).await;
+        miss(&mut other, &mut its_server, SQL, "1").await;
+        hit(&mut client, SQL, "1").await;
+        begin(&mut client, &mut server).await;
+        miss(&mut client, &mut server, SQL, "3").await;
+        commit(&mut client, &mut server).await;
+        hit(&mut client, SQL, "1").await;
+        run(&mut client, &mut server, "CREATE TEMPORARY TABLE u (a INT)").await;
+        miss(&mut client, &mut server, SQL, "4").await;
+        run(&mut client, &mut server, "DROP TABLE u").await;
+        hit(&mut client, SQL, "1").await;
+        run(&mut client, &mut server, "SET sql_mode = ''").await;
+        miss(&mut client, &mut server, SQL, "5").await;
+        run(&mut other, &mut its_server, "REVOKE SELECT ON t FROM app").await;
+        settle().await;
+        miss(&mut client, &mut server, SQL, "6").await;
+        let mut config = cached();
+        config.query_rules = Vec::new().into();
+        stage.apply(config).unwrap();
+        miss(&mut client, &mut server, SQL, "7").await;
     });
 }
 

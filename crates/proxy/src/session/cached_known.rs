@@ -1,0 +1,118 @@
+//! Texts that were answered from the query cache before: the next hit needs neither digest nor
+//! rules.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Context;
+
+use route::{Account, Caller};
+use wire::command::Kind;
+use wire::frame::HEADER_LEN;
+use wire::{Capabilities, StatusFlags};
+
+use super::Session;
+use super::backlog::whole_front;
+use super::cached::{Asked, STATUS};
+use super::decided::Decided;
+use super::phase::Phase;
+use crate::ending::Ending;
+use crate::state::Settings;
+
+/// A text that was answered from the cache, and what was found out about it then.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// The payload of the command.
+    pub(crate) payload: Box<[u8]>,
+    settings: Rc<Settings>,
+    account: Rc<Account>,
+    caller: Arc<Caller>,
+    capabilities: Capabilities,
+    collation: u16,
+    was_reset: bool,
+    client_addr: Box<str>,
+    flag_in: u32,
+    status: StatusFlags,
+    /// How often proofs were forgotten before.
+    epoch: u64,
+    decided: Decided,
+    asked: Asked,
+}
+
+impl Session {
+    /// Answers the texts that `input` begins with from the worker's first level of the cache, in
+    /// one write, as far as they are known there.
+    pub(super) fn answer_known(
+        &mut self,
+        cx: &mut Context<'_>,
+        input: &[u8],
+    ) -> Result<Option<Phase>, Ending> {
+        let mut rest = input;
+        self.worker.cached.begin_answers();
+        while let Some(payload) = whole_front(rest)
+            && matches!(rest, [_, _, _, 0, query, ..] if *query == Kind::Query as u8)
+            && let Some(known) = self.worker.cached.known(payload)
+            && self.is_as(&known)
+            && let Some((rows, bytes)) = self.answer_near(&known.asked)
+        {
+            self.begin_hit(Kind::Query, payload, &known.decided, rows, bytes);
+            self.end_hit();
+            if let Some(orders) = &known.decided.orders {
+                self.worker.routing.borrow().count(&orders.verdict);
+            }
+            rest = rest.get(HEADER_LEN + payload.len()..).unwrap_or_default();
+        }
+        if rest.len() == input.len() {
+            return Ok(None);
+        }
+        self.io.backlog.extend_from_slice(rest);
+        self.send_answers(cx).map(Some)
+    }
+
+    /// Whether what was found out about a text holds for this session now.
+    fn is_as(&self, known: &Known) -> bool {
+        let state = &*self.state;
+        Rc::ptr_eq(state.shared_settings(), &known.settings)
+            && Rc::ptr_eq(&state.account, &known.account)
+            && Arc::ptr_eq(&state.caller, &known.caller)
+            && (self.identity.capabilities, self.identity.collation) == (known.capabilities, known.collation)
+            && state.was_reset() == known.was_reset
+            && *state.client_addr == *known.client_addr
+            && state.flag_in == known.flag_in
+            && state.link.status & (STATUS | StatusFlags::IN_TRANSACTION) == known.status
+            && state.pins.is_empty()
+            && !state.has_released_error()
+            && state.trace.is_none()
+            && self.links.away.others.is_empty()
+            && self.flight.decided.is_none()
+            && self.flight.paused.is_none()
+            && self.worker.shared.cache.proven.epoch() == known.epoch
+    }
+
+    /// Remembers what was found out about a text that was answered from the cache.
+    pub(super) fn learn_known(&self, payload: &[u8], decided: Decided, asked: Asked) {
+        let state = &*self.state;
+        let routing = self.worker.routing.borrow();
+        let is_always = decided.orders.as_ref().is_some_and(|orders| {
+            orders.is_always && orders.text.is_none() && orders.verdict.next_query_flag_in.is_none()
+        });
+        let is_screened = routing.routes().firewall.is_some() || routing.routes().injections.is_some();
+        if !is_always || is_screened || !state.pins.is_empty() || !self.links.away.others.is_empty() {
+            return;
+        }
+        self.worker.cached.learn(Known {
+            payload: payload.into(),
+            settings: Rc::clone(state.shared_settings()),
+            account: Rc::clone(&state.account),
+            caller: Arc::clone(&state.caller),
+            capabilities: self.identity.capabilities,
+            collation: self.identity.collation,
+            was_reset: state.was_reset(),
+            client_addr: state.client_addr.clone(),
+            flag_in: state.flag_in,
+            status: state.link.status & (STATUS | StatusFlags::IN_TRANSACTION),
+            epoch: self.worker.shared.cache.proven.epoch(),
+            decided,
+            asked,
+        });
+    }
+}

@@ -1,0 +1,104 @@
+//! Equal queries that run once: which session runs, which ones wait, and what ends that.
+
+use config::{Config, QueryRule};
+
+use super::cached::{SQL, cached};
+use super::support::{log_in, ms, play, session_in, settle};
+
+/// The same rule, and connections that several sessions use.
+fn shared() -> Config {
+    let mut config = cached();
+    config.variables.multiplexing = true;
+    config
+}
+
+#[test]
+fn equal_queries_run_once() {
+    play(async || {
+        let (stage, mut servers, mut client, mut server) = session_in(shared()).await;
+        client.send_query(SQL).await;
+        server.expect_query(SQL).await;
+        let mut others = Vec::new();
+        for _ in 0..10 {
+            let mut other = log_in(&stage).await;
+            other.send_query(SQL).await;
+            others.push(other);
+        }
+        settle().await;
+        server.rows(&["a"], &[&[Some("1")]]).await;
+        for client in std::iter::once(&mut client).chain(&mut others) {
+            client.expect_rows(&[&[Some("1")]]).await;
+        }
+        assert!(servers.settled().await.is_none(), "no other connection is needed");
+    });
+}
+
+#[test]
+fn a_query_runs_again_if_the_one_that_others_wait_for_has_no_answer() {
+    play(async || {
+        let mut config = shared();
+        config.variables.kill_backend_connection_when_disconnect = false;
+        let (stage, mut servers, mut client, mut server) = session_in(config).await;
+        client.send_query(SQL).await;
+        server.expect_query(SQL).await;
+        let (mut second, mut third) = (log_in(&stage).await, log_in(&stage).await);
+        second.send_query(SQL).await;
+        third.send_query(SQL).await;
+        settle().await;
+        drop(client);
+        let mut next = servers.accept().await;
+        next.expect_query(SQL).await;
+        next.rows(&["a"], &[&[Some("2")]]).await;
+        second.expect_rows(&[&[Some("2")]]).await;
+        third.expect_rows(&[&[Some("2")]]).await;
+    });
+}
+
+#[test]
+fn c24_no_session_waits_longer_than_the_rule_says() {
+    play(async || {
+        let mut config = shared();
+        let rule = QueryRule { cache_timeout: Some(ms(50)), ..config.query_rules[0].clone() };
+        config.query_rules = vec![rule].into();
+        let (stage, mut servers, mut client, mut server) = session_in(config).await;
+        client.send_query(SQL).await;
+        server.expect_query(SQL).await;
+        let mut other = log_in(&stage).await;
+        let begun = tokio::time::Instant::now();
+        other.send_query(SQL).await;
+        let mut its_server = servers.accept().await;
+        its_server.expect_query(SQL).await;
+        assert!(begun.elapsed() < ms(60));
+        its_server.rows(&["a"], &[&[Some("1")]]).await;
+        other.expect_rows(&[&[Some("1")]]).await;
+        drop(server);
+        client.expect_rows(&[&[Some("1")]]).await;
+    });
+}
+
+#[test]
+fn a_session_that_waits_for_an_answer_can_be_killed_and_its_client_can_leave() {
+    play(async || {
+        let (stage, mut servers, mut client, mut server) = session_in(shared()).await;
+        client.send_query(SQL).await;
+        server.expect_query(SQL).await;
+        let mut left = log_in(&stage).await;
+        left.send_query(SQL).await;
+        settle().await;
+        drop(left);
+        settle().await;
+        assert_eq!(stage.sessions(), 1);
+        let mut killed = log_in(&stage).await;
+        killed.send_query(SQL).await;
+        settle().await;
+        let id = stage.processes().iter().map(|process| process.id).max();
+        assert!(stage.kill(id.unwrap()));
+        killed.expect_gone().await;
+        drop(killed);
+        settle().await;
+        assert_eq!(stage.sessions(), 1);
+        server.rows(&["a"], &[&[Some("1")]]).await;
+        client.expect_rows(&[&[Some("1")]]).await;
+        assert!(servers.settled().await.is_none());
+    });
+}
