@@ -95,6 +95,8 @@ struct Samples {
     qps: Vec<f64>,
     cpu_us: Vec<f64>,
     rss_kib: u32,
+    /// Queries that were looked up, and those of them that were hits.
+    lookups: [u64; 2],
 }
 
 /// Measures, prints a table, and writes a chart into the folder `out`.
@@ -165,8 +167,26 @@ fn run(
         into.each_second.extend(each_second);
         into.qps.push(figures.qps);
         into.cpu_us.push(cpu.as_secs_f64() * 1e6 / f64::from(figures.queries.max(1)));
+        into.lookups = lookups(target)?;
         into.rss_kib = into.rss_kib.max(procfs::rss_kib(pid)?);
         Ok(())
+    })
+}
+
+/// Queries that the proxy has looked up, and hits, since its start.
+fn lookups(target: &Target) -> anyhow::Result<[u64; 2]> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let address = (Ipv4Addr::LOCALHOST, target.admin().context("no admin port")?).into();
+    runtime.block_on(async {
+        let mut admin = Client::connect(&Options::tcp(address, "admin", "admin")).await?;
+        let mut values = [0; 2];
+        for (value, name) in values.iter_mut().zip(["count_GET", "count_GET_OK"]) {
+            let sql = format!(
+                "SELECT Variable_Value FROM stats_mysql_global WHERE Variable_Name = 'Query_Cache_{name}'"
+            );
+            *value = admin.query(&sql).await?.first().context("no such counter")?.parse()?;
+        }
+        Ok(values)
     })
 }
 
@@ -278,18 +298,19 @@ async fn cost_of_hits(address: SocketAddr, pid: u32, sql: &str, seconds: u32) ->
 fn table(samples: &[(Way, Samples)], [hit, echo]: [f64; 2]) -> String {
     let qps = |way: Way| samples.iter().find(|(one, _)| *one == way).map_or(0.0, |(_, one)| median(&one.qps));
     let mut text = format!(
-        "{:<24}{:>10}{:>7}{:>14}{:>15}{:>10}\n",
-        "", "q/s", "x", "worst second", "CPU us/query", "RSS MiB"
+        "{:<24}{:>10}{:>7}{:>8}{:>14}{:>15}{:>10}\n",
+        "", "q/s", "x", "hits %", "worst second", "CPU us/query", "RSS MiB"
     );
     for (way, samples) in samples {
         let worst =
             samples.each_second.iter().copied().fold(f64::INFINITY, f64::min) / median(&samples.each_second);
         let _ = writeln!(
             text,
-            "{:<24}{:>10.0}{:>7.2}{:>14.2}{:>15.2}{:>10}",
+            "{:<24}{:>10.0}{:>7.2}{:>8.1}{:>14.2}{:>15.2}{:>10}",
             way.name(),
             qps(*way),
             qps(*way) / qps(way.base()),
+            percent(samples.lookups),
             worst,
             median(&samples.cpu_us),
             samples.rss_kib / 1024,
@@ -301,6 +322,11 @@ fn table(samples: &[(Way, Samples)], [hit, echo]: [f64; 2]) -> String {
         hit / echo
     );
     text
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+fn percent([lookups, hits]: [u64; 2]) -> f64 {
+    100.0 * hits as f64 / lookups.max(1) as f64
 }
 
 fn median(values: &[f64]) -> f64 {
