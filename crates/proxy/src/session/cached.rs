@@ -234,6 +234,10 @@ impl Session {
             let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
             return Ok(key.number(0).part(plain(rewritten.unwrap_or_else(|| self.statement(payload)))));
         }
+        // Of such an execution the server leaves out columns that it has told.
+        if caps.contains(Capabilities::MARIADB_CACHE_METADATA) {
+            return Err(Refusal::KeepsColumns);
+        }
         let execute = StmtExecute::decode(payload, caps).map_err(|_| Refusal::NotRead)?;
         let prepared = state.prepared.as_ref().and_then(|all| all.get(execute.statement_id));
         let prepared = prepared.filter(|one| !one.is_at_home() && !one.has_parts() && !opens_cursor(payload));

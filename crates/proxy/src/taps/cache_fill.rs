@@ -137,9 +137,10 @@ fn columns_len(reply: &[u8]) -> Option<usize> {
         (!header.continues()).then_some((at + HEADER_LEN, at + HEADER_LEN + header.len as usize))
     };
     let (start, mut end) = packet(0)?;
+    // With CACHE_METADATA a byte follows that says whether the columns do.
     let columns = match reply.get(start..end)? {
-        [count @ 1..=0xFA] => u16::from(*count),
-        [0xFC, low, high] => u16::from_le_bytes([*low, *high]),
+        [count @ 1..=0xFA] | [count @ 1..=0xFA, 1] => u16::from(*count),
+        [0xFC, low, high] | [0xFC, low, high, 1] => u16::from_le_bytes([*low, *high]),
         _ => return None,
     };
     for _ in 0..columns {
@@ -238,6 +239,18 @@ mod tests {
             assert!(fill(&cache, None).segment(&bytes, event, || 0, &RefCell::default()).is_none());
             assert!(stored(&cache).is_none(), "{event:?}");
         }
+    }
+
+    #[test]
+    fn columns_are_counted_with_and_without_the_byte_of_cache_metadata() {
+        let plain = reply(&[b"\x0242"]);
+        let mut flagged = Vec::new();
+        put_message(&mut flagged, 1, b"\x01\x01");
+        flagged.extend_from_slice(&plain[5..]);
+        assert_eq!(columns_len(&flagged), columns_len(&plain).map(|len| len + 1));
+        let mut without = Vec::new();
+        put_message(&mut without, 1, b"\x01\0");
+        assert_eq!(columns_len(&without), None, "the columns do not follow");
     }
 
     #[test]
