@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use crate::advice::Adviser;
 use crate::flights::Flights;
 use crate::key::Keys;
-use crate::proven::{PrivilegeChange, Proven};
+use crate::proven::Proven;
 use crate::store::{Store, Usage};
 use crate::versions::Versions;
+use crate::writing::Unknown;
 
 /// The part of the budget that replies may take which are being copied: 1 in this.
 const CAPTURE_SHARE: usize = 20;
@@ -29,8 +30,12 @@ pub struct Cache {
     pub adviser: Adviser,
     /// Which accounts have run which digests.
     pub proven: Arc<Proven>,
+    /// Writes that may still go on at servers.
+    pub(crate) unknown: Unknown,
     /// Whether there may be answers that writes or changes of privileges make too old.
     watches: AtomicBool,
+    /// Whether clients may write without a word to the cache.
+    is_bypassed: AtomicBool,
     budget: AtomicUsize,
     /// Bytes of replies that are being copied.
     captured: AtomicUsize,
@@ -56,7 +61,9 @@ impl Cache {
             versions: Arc::default(),
             adviser: Adviser::default(),
             proven: Arc::default(),
+            unknown: Unknown::default(),
             watches: AtomicBool::new(false),
+            is_bypassed: AtomicBool::new(false),
             budget: AtomicUsize::new(budget),
             captured: AtomicUsize::new(0),
             turn: AtomicUsize::new(0),
@@ -96,15 +103,28 @@ impl Cache {
         self.watches.load(Relaxed)
     }
 
-    /// A statement is sent that may change what accounts may read.
-    pub fn begin_privilege_change(&self) -> PrivilegeChange {
-        PrivilegeChange::begin(&self.proven, &self.versions)
+    /// Whether clients may write, or change privileges, without a word to the cache.
+    pub fn set_bypassed(&self, is_bypassed: bool) {
+        self.is_bypassed.store(is_bypassed, Relaxed);
     }
 
-    /// Removes answers and marks whose time is over. To be called regularly, by one thread.
+    /// Whether they may.
+    #[must_use]
+    pub fn is_bypassed(&self) -> bool {
+        self.is_bypassed.load(Relaxed)
+    }
+
+    /// Removes answers and marks whose time is over. To be called once a second, by one thread.
     pub fn sweep(&self, now_ms: u64) {
         self.flights.sweep(now_ms);
-        self.store.sweep(now_ms, self.turn.fetch_add(1, Relaxed));
+        let turn = self.turn.fetch_add(1, Relaxed);
+        self.store.sweep(now_ms, turn);
+        self.unknown.sweep(turn);
+    }
+
+    /// How often it was swept.
+    pub(crate) fn sweeps(&self) -> usize {
+        self.turn.load(Relaxed)
     }
 
     /// What it holds and has done.

@@ -36,6 +36,7 @@ mod size;
 pub mod stats;
 mod store;
 mod versions;
+mod writing;
 
 pub use answer::{Answer, Form};
 pub use cache::{Cache, Captured};
@@ -45,7 +46,8 @@ pub use key::{Key, KeyBuilder, Keys};
 pub use name::Name;
 pub use near::Near;
 pub use not_stored::NotStored;
-pub use proven::{PrivilegeChange, Proven};
+pub use proven::Proven;
 pub use refusal::Refusal;
 pub use store::{Hit, Life, Lookup, Miss, Store, Usage};
 pub use versions::{Moment, Scope, Versions, Write};
+pub use writing::Writing;

@@ -14,8 +14,6 @@ pub enum Name<'a> {
     Digest(u64),
     /// An account.
     User(&'a [u8]),
-    /// Whatever was written to through this proxy.
-    AnyWrite,
 }
 
 impl Name<'_> {
@@ -31,7 +29,6 @@ impl Name<'_> {
             Self::Rule(id) => id.hash(&mut hasher),
             Self::Digest(digest) => digest.hash(&mut hasher),
             Self::User(user) => user.hash(&mut hasher),
-            Self::AnyWrite => {}
         }
         hasher.finish()
     }
@@ -49,7 +46,6 @@ mod tests {
             Name::Rule(1),
             Name::Digest(1),
             Name::User(b"a"),
-            Name::AnyWrite,
         ];
         let hashes: std::collections::HashSet<_> = names.iter().map(|name| name.hash()).collect();
         assert_eq!(hashes.len(), names.len());

@@ -49,6 +49,10 @@ impl Proven {
         self.epoch.load(Acquire)
     }
 
+    pub(crate) fn forget_all(&self) {
+        self.forget(&mut self.lock());
+    }
+
     fn forget(&self, proofs: &mut HashSet<Key>) {
         self.epoch.fetch_add(1, Release);
         proofs.clear();
@@ -62,7 +66,7 @@ impl Proven {
 /// A change of privileges in flight: no answer is served, and none from before it is served later.
 #[derive(Debug)]
 #[must_use = "the change ends when this is dropped"]
-pub struct PrivilegeChange {
+pub(crate) struct PrivilegeChange {
     proven: Arc<Proven>,
     _write: Write,
 }
@@ -75,7 +79,7 @@ impl PrivilegeChange {
 
 impl Drop for PrivilegeChange {
     fn drop(&mut self) {
-        self.proven.forget(&mut self.proven.lock());
+        self.proven.forget_all();
     }
 }
 

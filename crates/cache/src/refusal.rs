@@ -79,11 +79,13 @@ pub enum Refusal {
     KeepsColumns,
     /// Own writes are to be seen, and replicas get them later.
     Replica,
+    /// Own writes are to be seen, and there are users whose commands are not looked at.
+    FastForward,
 }
 
 impl Refusal {
     /// All reasons, in the order in which they are looked for.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::Several,
         Self::UnknownFunction,
         Self::Locks,
@@ -116,6 +118,7 @@ impl Refusal {
         Self::Cursor,
         Self::KeepsColumns,
         Self::Replica,
+        Self::FastForward,
     ];
 
     /// What operators read.
@@ -154,6 +157,7 @@ impl Refusal {
             Self::Cursor => "cursor or long data",
             Self::KeepsColumns => "the client keeps columns",
             Self::Replica => "own writes reach replicas later",
+            Self::FastForward => "users with fast_forward write without the cache's knowledge",
         }
     }
 

@@ -16,6 +16,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// Slots for tables. A power of two, so that a part of a hash is an index.
 const SLOTS: usize = 4096;
 
+/// The slot behind those: what any write to any table changes.
+const ANY_WRITE: u16 = 4096;
+
+const _: () = assert!(SLOTS == ANY_WRITE as usize, "no name has the slot of all writes");
+
 /// What an answer depends on or a write changes: a list of slots, or everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
@@ -34,6 +39,19 @@ impl Scope {
     #[must_use]
     pub const fn all() -> Self {
         Self { slots: Vec::new(), is_all: true }
+    }
+
+    /// Any write to any table: for answers that no write may make too old.
+    #[must_use]
+    pub fn of_any_write() -> Self {
+        let mut scope = Self::new();
+        scope.add_any_write();
+        scope
+    }
+
+    /// Adds it.
+    pub fn add_any_write(&mut self) {
+        self.slots.push(ANY_WRITE);
     }
 
     /// Adds what this 64-bit hash stands for: a table with its schema, a rule, a digest, a user.
@@ -88,7 +106,7 @@ pub struct Versions {
 
 impl Default for Versions {
     fn default() -> Self {
-        let slots = std::iter::repeat_with(Slot::default).take(SLOTS).collect();
+        let slots = std::iter::repeat_with(Slot::default).take(SLOTS + 1).collect();
         Self { writes: AtomicU64::new(0), slots, all: Slot::default() }
     }
 }

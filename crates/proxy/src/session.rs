@@ -33,9 +33,8 @@
 //! - [`internal`]: what the session tells of itself; [`io`]: the client's end of it;
 //! - [`kept_error`]: the error of a failed statement, kept without its connection;
 //! - [`kill`]: killing and being killed; [`kill_forms`]: KILLs that are not one plain statement;
-//! - [`cached`](mod@cached): answers from the query cache; [`cached_known`]: texts that had one;
-//!   [`cached_writes`]: what makes them too
-//!   old;
+//! - [`cached`](mod@cached): answers from the query cache; [`cached_key`]: what they depend on;
+//!   [`cached_known`]: texts that had one; [`cached_writes`]: what makes them too old;
 //! - [`last_words`]: what a backend says out of turn; [`links`]: the connections of the session;
 //! - [`leave`]: what becomes of backends when the client leaves;
 //! - [`measure`](mod@measure): counting;
@@ -57,6 +56,7 @@ mod aside;
 mod backlog;
 mod bring;
 mod cached;
+mod cached_key;
 mod cached_known;
 mod cached_writes;
 mod catch_up;

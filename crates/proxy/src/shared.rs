@@ -43,6 +43,11 @@ fn caches(config: &Config) -> bool {
     config.query_rules.iter().any(has_rule) || CacheDefaults::new(config).has_defaults()
 }
 
+/// Whether there are users whose commands are not looked at.
+fn bypasses(config: &Config) -> bool {
+    config.users.iter().any(|user| user.active && user.fast_forward)
+}
+
 /// Shared by all threads of one proxy.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -105,6 +110,7 @@ impl Shared {
         if caches(config) {
             cache.watch_writes();
         }
+        cache.set_bypassed(bypasses(config));
         Ok(Self {
             upstream: Arc::new(upstream),
             watching,
@@ -174,6 +180,7 @@ impl Shared {
         if caches(snapshot.config()) {
             self.cache.watch_writes();
         }
+        self.cache.set_bypassed(bypasses(snapshot.config()));
         // Before workers log what it wants.
         self.logs.configure(&snapshot.logs);
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&snapshot);

@@ -20,7 +20,7 @@ pub(crate) mod listing;
 pub(crate) mod observe;
 pub(crate) mod withhold;
 
-use cache::{PrivilegeChange, Write};
+use cache::Writing;
 use config::Endpoint;
 
 use crate::worker::Worker;
@@ -48,16 +48,6 @@ struct ForCache {
     fill: Option<Box<CacheFill>>,
     /// What the command, and those sent with it, may change, until all of that is over.
     writes: Vec<Writing>,
-}
-
-/// A write in flight: as long as it is there, answers that it may change are not given.
-#[derive(Debug)]
-#[expect(dead_code, reason = "it matters when they are dropped")]
-pub(crate) enum Writing {
-    /// Of rows or definitions.
-    Rows(Write),
-    /// Of privileges.
-    Privileges(PrivilegeChange),
 }
 
 impl Taps {
@@ -123,6 +113,12 @@ impl Taps {
     /// The command may change answers of the query cache.
     pub(crate) fn add_write(&mut self, write: Writing) {
         self.cache.get_or_insert_default().writes.push(write);
+    }
+
+    /// The replies to the command, and to those sent with it, are known.
+    pub(crate) fn end_writes(&mut self) {
+        let writes = self.cache.as_mut().map(|cache| cache.writes.drain(..));
+        writes.into_iter().flatten().for_each(Writing::end);
     }
 
     /// Shows a segment of the reply to the taps that change nothing.

@@ -42,9 +42,10 @@ pub enum CacheMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum CacheScope {
     /// The account whose query it was.
-    User,
-    /// Accounts that have run this digest themselves since privileges were last changed.
     #[default]
+    User,
+    /// Accounts that have run this digest themselves since privileges were last changed: for tables
+    /// and views that show all accounts the same.
     Proven,
     /// All accounts.
     Shared,

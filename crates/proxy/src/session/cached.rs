@@ -6,15 +6,13 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::Context;
 use std::time::Duration;
 
 use cache::stats::{RowKey, Stats};
-use cache::{Form, Joined, Key, KeyBuilder, Leader, Life, Miss, Moment, Name, Refusal, Scope, Waiter};
-use config::{CacheMode, CacheScope, ProxyProtocol};
-use route::{CachePolicy, Cached, Route, Source, Tables};
-use sql::Modes;
+use cache::{Form, Joined, Key, Leader, Miss, Moment, NotStored, Outcome, Refusal, Waiter};
+use config::CacheMode;
+use route::{CachePolicy, Cached, Route, Source};
 use tokio::time::Instant;
 use wire::command::{Kind, StmtExecute};
 use wire::frame::HEADER_LEN;
@@ -22,36 +20,19 @@ use wire::{Capabilities, Codec as _, StatusFlags};
 
 use super::Session;
 use super::backlog::whole_front;
+use super::cached_key::Asked;
 use super::decided::Decided;
-use super::execute::opens_cursor;
 use super::kill::while_waiting;
 use super::phase::Phase;
 use crate::ending::Ending;
-use crate::routing::Reading;
-use crate::state::Pin;
 use crate::state::substitute::Counted;
 use crate::taps::cache_fill::{CacheFill, Filling};
 use crate::taps::observe::note_time;
 use observe::running::Measured;
-use session::cached::trimmed;
 
 /// Flags of a hit that say something of the session, and not of the query.
 pub(super) const STATUS: StatusFlags =
     StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES).union(StatusFlags::ANSI_QUOTES);
-
-/// What is looked for in the cache.
-#[derive(Debug)]
-pub(super) struct Asked {
-    key: Key,
-    life: Life,
-    scope: Scope,
-    how: Cached,
-    /// Where it is counted.
-    row: RowKey,
-    /// What shows that the account may run it, where that has to be shown.
-    proof: Option<Key>,
-    is_proven: bool,
-}
 
 /// What a look into the cache has led to.
 #[derive(Debug)]
@@ -152,6 +133,7 @@ impl Session {
                 Some(Ok(_)) => {}
                 // It has taken too long: this session sends it as well.
                 Some(Err(_)) => {
+                    self.worker.counts.cache.borrow_mut().missed(asked.row, Miss::Absent);
                     self.send_missed(asked, None, decided);
                     return Ok(false);
                 }
@@ -160,137 +142,6 @@ impl Session {
                     return Ok(true);
                 }
             }
-        }
-    }
-
-    /// What is looked for, or why nothing is.
-    fn cache_key(&self, kind: Kind, input: &[u8], decided: &Decided) -> Result<Asked, Refusal> {
-        let orders = decided.orders.as_deref();
-        let how = orders.and_then(|orders| orders.cached).ok_or(Refusal::NotRead)?;
-        let Some(target) = decided.route.target() else { return Err(Refusal::NotRead) };
-        let payload = whole_front(input).ok_or(Refusal::NotRead)?;
-        self.state.refusal().map_or(Ok(()), Err)?;
-        let (worker, state, policy) = (&*self.worker, &*self.state, &how.policy);
-        let cache = &*worker.shared.cache;
-        let class = worker.cached.class(
-            cache,
-            state.shared_settings(),
-            &state.caller,
-            &self.identity,
-            state.was_reset(),
-        )?;
-        let settings = worker.settings();
-        let is_pair = |hostgroup| settings.config().pairs().any(|(_, reader)| reader == hostgroup);
-        if policy.mode == CacheMode::Own && !target.is_split && is_pair(target.hostgroup) {
-            return Err(Refusal::Replica);
-        }
-        // Reader and writer have the same data.
-        let hostgroup = if target.is_split { state.account.default_hostgroup } else { target.hostgroup };
-        // A server that gets the client's address may know the user as several accounts.
-        let is_by_address =
-            settings.config().server_options.iter().any(|one| one.proxy_protocol != ProxyProtocol::Off);
-        let address = if is_by_address { state.client_addr.as_bytes() } else { &[] };
-        let account = cache.keys.builder().part(state.caller.user()).part(address).finish();
-        let digest = decided.digest();
-        let proof = digest
-            .filter(|_| policy.scope == CacheScope::Proven)
-            .map(|digest| cache.keys.builder().key(account).key(class).number(digest).finish());
-        let is_own = proof.is_none() && policy.scope != CacheScope::Shared;
-        let mut key = cache.keys.builder().key(class).number(hostgroup.into());
-        if is_own {
-            key = key.key(account);
-        }
-        // In the same scope under the same rule only: a rule may make less of an answer.
-        let key = key.number(policy.scope as u64).number(policy.mode as u64);
-        let key = self.with_text(key, kind, payload, decided)?.finish();
-        Ok(Asked {
-            row: row(policy, decided),
-            key,
-            life: Life { ttl_ms: policy.ttl_ms, soft_ttl_ms: policy.soft_ttl_ms },
-            scope: self.scope_of(self.text_of(kind, payload), decided, how),
-            how,
-            is_proven: proof.is_none_or(|proof| cache.proven.has(proof)),
-            proof,
-        })
-    }
-
-    /// The key with the text that is sent, and the values with their types if it is prepared.
-    fn with_text(
-        &self,
-        key: KeyBuilder,
-        kind: Kind,
-        payload: &[u8],
-        decided: &Decided,
-    ) -> Result<KeyBuilder, Refusal> {
-        let (state, caps) = (&*self.state, self.capabilities());
-        let Reading { no_backslash_escapes, two_byte_quotes } = state.reading();
-        let modes = Modes { no_backslash_escapes, ..Modes::default() };
-        let plain = |text| if two_byte_quotes { text } else { trimmed(text, modes) };
-        if kind == Kind::Query {
-            let has_attributes = caps.contains(Capabilities::QUERY_ATTRIBUTES);
-            if has_attributes && payload.get(1).is_some_and(|count| *count > 0) {
-                return Err(Refusal::Attributes);
-            }
-            let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
-            return Ok(key.number(0).part(plain(rewritten.unwrap_or_else(|| self.statement(payload)))));
-        }
-        // Of such an execution the server leaves out columns that it has told.
-        if caps.contains(Capabilities::MARIADB_CACHE_METADATA) {
-            return Err(Refusal::KeepsColumns);
-        }
-        let execute = StmtExecute::decode(payload, caps).map_err(|_| Refusal::NotRead)?;
-        let prepared = state.prepared.as_ref().and_then(|all| all.get(execute.statement_id));
-        let prepared = prepared.filter(|one| !one.is_at_home() && !one.has_parts() && !opens_cursor(payload));
-        let prepared = prepared.ok_or(Refusal::Cursor)?;
-        let text = prepared.what.text.as_deref().ok_or(Refusal::NotRead)?;
-        if prepared.what.modes != state.modes() {
-            return Err(Refusal::UnknownSession);
-        }
-        let count = prepared.params();
-        let params = execute.params(count, caps).map_err(|_| Refusal::NotRead)?;
-        if params.count > count.into() {
-            return Err(Refusal::Attributes);
-        }
-        let own = params.types_without_attributes(count, caps);
-        let types = own.or(prepared.types().map(|(types, _)| types));
-        let types = types.or((count == 0).then_some(&[])).ok_or(Refusal::NotRead)?;
-        Ok(key.number(1).part(plain(text)).part(params.nulls).part(types).part(params.values))
-    }
-
-    /// The tables of a statement that comes with this text, unless rules have rewritten it.
-    pub(super) fn tables_of(&self, text: &[u8], decided: &Decided) -> Arc<Tables> {
-        let routing = self.worker.routing.borrow();
-        match decided.orders.as_ref().and_then(|orders| orders.text.as_deref()) {
-            Some(rewritten) => Arc::new(Tables::of(rewritten)),
-            None => routing.tables(decided.digest(), decided.screened.clear, text),
-        }
-    }
-
-    /// What the answer is invalidated by.
-    fn scope_of(&self, text: &[u8], decided: &Decided, how: Cached) -> Scope {
-        let mut scope = Scope::new();
-        scope.add(Name::User(self.state.caller.user()).hash());
-        if let Some(Source::Rule(id)) = how.policy.source {
-            scope.add(Name::Rule(id).hash());
-        }
-        if let Some(digest) = decided.digest() {
-            scope.add(Name::Digest(digest).hash());
-        }
-        for table in &self.tables_of(text, decided).reads {
-            let schema = table.schema.as_deref().map_or(self.state.caller.schema(), str::as_bytes);
-            scope.add(Name::Table(schema, table.name.as_bytes()).hash());
-        }
-        if how.policy.mode == CacheMode::Own {
-            scope.add(Name::AnyWrite.hash());
-        }
-        scope
-    }
-
-    /// The text of a command, without what rules make of it.
-    fn text_of<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
-        match kind {
-            Kind::Query => self.statement(payload),
-            _ => self.state.prepared_text(payload).unwrap_or_default(),
         }
     }
 
@@ -361,7 +212,14 @@ impl Session {
         decided.route = Route::One(target);
         let cache = &self.worker.shared.cache;
         cache.watch_writes();
-        let Some(moment) = cache.versions.moment(&scope) else { return };
+        let Some(moment) = cache.versions.moment(&scope) else {
+            // Those who wait would meet the same write.
+            self.worker.counts.cache.borrow_mut().not_stored(row, NotStored::Written);
+            if let Some(leader) = leader {
+                leader.end(Outcome::NotStored, self.worker.uptime_ms());
+            }
+            return;
+        };
         let filling = Filling {
             key,
             life,
@@ -400,6 +258,10 @@ impl Session {
         rows: u64,
         answered: usize,
     ) {
+        if let Some(flight) = self.flight.as_mut() {
+            // It may have been sent before, in vain.
+            (flight.paused, flight.absent) = (None, None);
+        }
         self.note_ruling(kind, payload, decided);
         self.note_sighting(kind, payload, decided);
         if let Some(flag) = decided.orders.as_ref().and_then(|orders| orders.verdict.next_query_flag_in) {
@@ -439,19 +301,8 @@ impl Session {
     }
 }
 
-impl super::SessionState {
-    /// Why the session gets no answers now, besides what a [route](route::route) depends on.
-    fn refusal(&self) -> Option<Refusal> {
-        let because = |pins: &[Pin], refusal| self.pins.has_any(pins).then_some(refusal);
-        because(&[Pin::Warnings], Refusal::Warnings)
-            .or(self.has_released_error().then_some(Refusal::Warnings))
-            .or_else(|| because(&[Pin::Waited], Refusal::MustSee))
-            .or_else(|| because(&[Pin::Function, Pin::Schema, Pin::Setting], Refusal::UnknownSession))
-    }
-}
-
 /// Where a statement is counted.
-fn row(policy: &CachePolicy, decided: &Decided) -> RowKey {
+pub(super) fn row(policy: &CachePolicy, decided: &Decided) -> RowKey {
     let rule = if let Some(Source::Rule(id)) = policy.source { Some(id) } else { None };
     RowKey { rule, digest: decided.digest() }
 }

@@ -12,7 +12,8 @@ use wire::{Capabilities, StatusFlags};
 
 use super::Session;
 use super::backlog::whole_front;
-use super::cached::{Asked, STATUS};
+use super::cached::STATUS;
+use super::cached_key::Asked;
 use super::decided::Decided;
 use super::phase::Phase;
 use crate::ending::Ending;

@@ -167,7 +167,8 @@ impl Flight {
     pub(super) fn end_try(&mut self, free: &Flights) {
         let Some(flight) = &mut self.0 else { return };
         flight.in_line = None;
-        if let Some(flight) = self.0.take_if(|flight| flight.is_over()) {
+        if let Some(mut flight) = self.0.take_if(|flight| flight.is_over()) {
+            flight.taps.end_writes();
             free.put(flight);
         }
     }

@@ -20,7 +20,7 @@ use session::unjudged::{Calls, Unseen};
 use upstream::Reply;
 
 /// Schemas of the servers themselves: what is behind their names leaves nothing.
-const OF_SERVERS: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
+pub(super) const OF_SERVERS: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
 
 /// What is in a definition of what may be behind the name of a table.
 const DEFINITIONS: [&str; 5] = ["view", "trigger", "function", "procedure", "rename"];

@@ -110,7 +110,7 @@ impl LinkState {
 bitflags! {
     /// What the session has done, or is in, that matters for later commands.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-    pub(super) struct Past: u8 {
+    pub(super) struct Past: u16 {
         /// It has prepared a statement that may ask the client for a file.
         const PREPARED_LOAD = 1;
         /// It has prepared a KILL that may be of a session of the proxy.
@@ -129,6 +129,8 @@ bitflags! {
         const BEGINS_LATER = 1 << 6;
         /// It has written in the transaction that is open.
         const WROTE = 1 << 7;
+        /// It may have prepared by name a statement that changes privileges.
+        const PREPARED_PRIVILEGES = 1 << 8;
     }
 }
 

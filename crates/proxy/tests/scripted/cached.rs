@@ -1,6 +1,6 @@
 //! Answers from the query cache: what servers see, and what clients get.
 
-use config::{Config, QueryRule};
+use config::{Config, QueryRule, User};
 use proxy::stage::Stage;
 use tokio::time::sleep;
 use wire::command::Kind;
@@ -8,7 +8,7 @@ use wire::{Capabilities, StatusFlags};
 
 use super::support::{
     CLASSIC, Client, Database, begin, commit, config, first_query, log_in, log_in_as, messages, ms, options,
-    options_for, play, rule, run, session_in, settle, user,
+    options_for, play, rule, run, secs, session_in, settle, user,
 };
 
 pub(super) const SQL: &str = "SELECT a FROM t";
@@ -88,7 +88,7 @@ fn c03_c07_c21_settings_schema_and_account_have_answers_of_their_own() {
 #[test]
 fn c21_an_account_gets_others_answers_once_it_has_run_the_digest_itself() {
     play(async || {
-        let mut config = cached();
+        let mut config = with_attributes(r#"{"cache": {"scope": "proven"}}"#);
         config.users.push(user("other", "secret"));
         let (stage, mut servers, mut client, mut server) = session_in(config).await;
         miss(&mut client, &mut server, "SELECT a FROM t WHERE b = 1", "1").await;
@@ -97,6 +97,33 @@ fn c21_an_account_gets_others_answers_once_it_has_run_the_digest_itself() {
         miss(&mut other, &mut its_server, "SELECT a FROM t WHERE b = 2", "2").await;
         hit(&mut other, "SELECT a FROM t WHERE b = 1", "1").await;
         hit(&mut client, "SELECT a FROM t WHERE b = 2", "2").await;
+        // Its digest does not tell all that is read.
+        let secret = "SELECT a FROM t /*!50000 JOIN secret */ WHERE b = 1";
+        miss(&mut client, &mut server, secret, "3").await;
+        miss(&mut other, &mut its_server, secret, "4").await;
+    });
+}
+
+/// A server shows each account its own rows there.
+#[test]
+fn c21_schemas_of_servers_are_not_cached_whatever_way_they_are_named() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        run(&mut client, &mut server, "USE information_schema").await;
+        miss(&mut client, &mut server, "SELECT a FROM tables", "1").await;
+        miss(&mut client, &mut server, "SELECT a FROM tables", "2").await;
+    });
+}
+
+/// Of what they write nothing is known.
+#[test]
+fn c20_no_own_writes_are_promised_beside_users_with_fast_forward() {
+    play(async || {
+        let mut config = with_attributes(r#"{"cache": {"mode": "own"}}"#);
+        config.users.push(User { fast_forward: true, ..user("fast", "secret") });
+        let (_stage, _servers, mut client, mut server) = session_in(config).await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        miss(&mut client, &mut server, SQL, "2").await;
     });
 }
 
@@ -316,7 +343,35 @@ fn c20_no_answer_is_older_than_a_write_through_the_proxy() {
         drop(its_server);
         writer.expect_err(9009).await;
         settle().await;
-        miss(&mut client, &mut server, SQL, "5").await;
+        for _ in 0..2 {
+            miss(&mut client, &mut server, SQL, "5").await;
+            sleep(secs(55)).await;
+        }
+        miss(&mut client, &mut server, SQL, "6").await;
+        hit(&mut client, SQL, "6").await;
+    });
+}
+
+/// Its kind is that of the SELECT in front.
+#[test]
+fn c20_a_commit_behind_another_statement_is_a_write() {
+    play(async || {
+        let (stage, mut servers, mut client, mut server) =
+            session_in(with_attributes(r#"{"cache": {"mode": "own"}}"#)).await;
+        let mut writer = log_in(&stage).await;
+        let mut its_server = first_query(&mut writer, &mut servers).await;
+        begin(&mut writer, &mut its_server).await;
+        run(&mut writer, &mut its_server, "UPDATE t SET a = 2").await;
+        settle().await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        hit(&mut client, SQL, "1").await;
+        writer.send_query("SELECT 1; COMMIT").await;
+        its_server.expect_query("SELECT 1; COMMIT").await;
+        its_server.status = StatusFlags::AUTOCOMMIT;
+        its_server.ok().await;
+        writer.expect_ok().await;
+        settle().await;
+        miss(&mut client, &mut server, SQL, "2").await;
     });
 }
 

@@ -75,7 +75,7 @@ const RULE: &[Field] = &[
     json(
         "attributes",
         "JSON: `flagOUTs`; `compare`, with which the answer is compared with that of the mirrored copy; `max_qps` and \
-         `max_concurrent`, most statements in a second and at a time to which the rule points; `cache`, an object: `mode` (`ttl` unless set, or `own`), `scope` (`user`, `proven` unless set, or `shared`), \
+         `max_concurrent`, most statements in a second and at a time to which the rule points; `cache`, an object: `mode` (`ttl` unless set, or `own`), `scope` (`user` unless set, `proven` or `shared`), \
          `soft_ttl_ms`, `max_answer` (bytes), and `ttl_ms` in place of the column `cache_ttl`, 0 for no caching",
     )
     .built(),

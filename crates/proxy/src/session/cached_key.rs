@@ -1,0 +1,215 @@
+//! What is looked for in the query cache for a command: the key of its answer, and what makes the
+//! answer too old.
+
+use std::sync::Arc;
+
+use cache::stats::RowKey;
+use cache::{Key, KeyBuilder, Life, Name, Refusal, Scope};
+use config::{CacheMode, CacheScope, ProxyProtocol};
+use route::{Cached, Source, Tables};
+use session::cached::trimmed;
+use sql::Modes;
+use sql::shape::Effects;
+use wire::command::{Kind, StmtExecute};
+use wire::{Capabilities, Codec as _, StatusFlags};
+
+use super::Session;
+use super::backlog::whole_front;
+use super::cached::row;
+use super::decided::Decided;
+use super::execute::opens_cursor;
+use super::relations::OF_SERVERS;
+use crate::routing::Reading;
+use crate::state::Pin;
+
+/// What is looked for in the cache.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) key: Key,
+    pub(super) life: Life,
+    pub(super) scope: Scope,
+    pub(super) how: Cached,
+    /// Where it is counted.
+    pub(super) row: RowKey,
+    /// What shows that the account may run it, where that has to be shown.
+    pub(super) proof: Option<Key>,
+    pub(super) is_proven: bool,
+}
+
+impl Session {
+    /// What is looked for, or why nothing is.
+    pub(super) fn cache_key(&self, kind: Kind, input: &[u8], decided: &Decided) -> Result<Asked, Refusal> {
+        let orders = decided.orders.as_deref();
+        let how = orders.and_then(|orders| orders.cached).ok_or(Refusal::NotRead)?;
+        let Some(target) = decided.route.target() else { return Err(Refusal::NotRead) };
+        let payload = whole_front(input).ok_or(Refusal::NotRead)?;
+        self.state.refusal().map_or(Ok(()), Err)?;
+        if decided.plan.effects.intersects(Effects::FUNCTION | Effects::UNKNOWN) {
+            // Behind its tables, if not in its text.
+            return Err(Refusal::UnknownFunction);
+        }
+        if is_of_server(self.state.caller.schema()) {
+            return Err(Refusal::AboutServer);
+        }
+        let (worker, state, policy) = (&*self.worker, &*self.state, &how.policy);
+        let cache = &*worker.shared.cache;
+        let class = worker.cached.class(
+            cache,
+            state.shared_settings(),
+            &state.caller,
+            &self.identity,
+            state.was_reset(),
+        )?;
+        let settings = worker.settings();
+        // Reader and writer have the same data.
+        let hostgroup = if target.is_split { state.account.default_hostgroup } else { target.hostgroup };
+        if policy.mode == CacheMode::Own {
+            self.sees_own_writes(hostgroup)?;
+        }
+        // A server that gets the client's address may know the user as several accounts.
+        let is_by_address =
+            settings.config().server_options.iter().any(|one| one.proxy_protocol != ProxyProtocol::Off);
+        let address = if is_by_address { state.client_addr.as_bytes() } else { &[] };
+        let account = cache.keys.builder().part(state.caller.user()).part(address).finish();
+        let digest = self.telling_digest(decided).filter(|_| policy.scope == CacheScope::Proven);
+        let proof = digest.map(|digest| {
+            let proof = cache.keys.builder().key(account).key(class);
+            proof.number(hostgroup.into()).number(digest).finish()
+        });
+        let is_own = proof.is_none() && policy.scope != CacheScope::Shared;
+        let mut key = cache.keys.builder().key(class).number(hostgroup.into());
+        if is_own {
+            key = key.key(account);
+        }
+        // In the same scope under the same rule only: a rule may make less of an answer.
+        let key = key.number(policy.scope as u64).number(policy.mode as u64);
+        let key = self.with_text(key, kind, payload, decided)?.finish();
+        Ok(Asked {
+            row: row(policy, decided),
+            key,
+            life: Life { ttl_ms: policy.ttl_ms, soft_ttl_ms: policy.soft_ttl_ms },
+            scope: self.scope_of(self.text_of(kind, payload), decided, how),
+            how,
+            is_proven: proof.is_none_or(|proof| cache.proven.has(proof)),
+            proof,
+        })
+    }
+
+    /// Fails if an answer from this hostgroup may be older than a write that a client of this proxy
+    /// knows to have succeeded.
+    fn sees_own_writes(&self, hostgroup: u32) -> Result<(), Refusal> {
+        let shared = &self.worker.shared;
+        let is_reader = self.worker.settings().config().pairs().any(|(_, reader)| reader == hostgroup);
+        if is_reader || shared.upstream.pool.has_choice(hostgroup, shared.uptime()) {
+            return Err(Refusal::Replica);
+        }
+        if shared.cache.is_bypassed() { Err(Refusal::FastForward) } else { Ok(()) }
+    }
+
+    /// The digest of a statement, if it tells all that privileges are checked for. With
+    /// `ANSI_QUOTES` it does not tell names.
+    fn telling_digest(&self, decided: &Decided) -> Option<u64> {
+        let is_rewritten = decided.orders.as_ref().is_some_and(|orders| orders.text.is_some());
+        let has_names = !is_rewritten
+            && !self.state.link.status.contains(StatusFlags::ANSI_QUOTES)
+            && !self.worker.shared.cache.is_bypassed();
+        let routing = self.worker.routing.borrow();
+        routing.routes().sound(decided.digest(), decided.screened.clear).filter(|_| has_names)
+    }
+
+    /// The key with the text that is sent, and the values with their types if it is prepared.
+    fn with_text(
+        &self,
+        key: KeyBuilder,
+        kind: Kind,
+        payload: &[u8],
+        decided: &Decided,
+    ) -> Result<KeyBuilder, Refusal> {
+        let (state, caps) = (&*self.state, self.capabilities());
+        let Reading { no_backslash_escapes, two_byte_quotes } = state.reading();
+        let modes = Modes { no_backslash_escapes, ..Modes::default() };
+        let plain = |text| if two_byte_quotes { text } else { trimmed(text, modes) };
+        if kind == Kind::Query {
+            let has_attributes = caps.contains(Capabilities::QUERY_ATTRIBUTES);
+            if has_attributes && payload.get(1).is_some_and(|count| *count > 0) {
+                return Err(Refusal::Attributes);
+            }
+            let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
+            return Ok(key.number(0).part(plain(rewritten.unwrap_or_else(|| self.statement(payload)))));
+        }
+        // Of such an execution the server leaves out columns that it has told.
+        if caps.contains(Capabilities::MARIADB_CACHE_METADATA) {
+            return Err(Refusal::KeepsColumns);
+        }
+        let execute = StmtExecute::decode(payload, caps).map_err(|_| Refusal::NotRead)?;
+        let prepared = state.prepared.as_ref().and_then(|all| all.get(execute.statement_id));
+        let prepared = prepared.filter(|one| !one.is_at_home() && !one.has_parts() && !opens_cursor(payload));
+        let prepared = prepared.ok_or(Refusal::Cursor)?;
+        let text = prepared.what.text.as_deref().ok_or(Refusal::NotRead)?;
+        if prepared.what.modes != state.modes() {
+            return Err(Refusal::UnknownSession);
+        }
+        let count = prepared.params();
+        let params = execute.params(count, caps).map_err(|_| Refusal::NotRead)?;
+        if params.count > count.into() {
+            return Err(Refusal::Attributes);
+        }
+        let own = params.types_without_attributes(count, caps);
+        let types = own.or(prepared.types().map(|(types, _)| types));
+        let types = types.or((count == 0).then_some(&[])).ok_or(Refusal::NotRead)?;
+        Ok(key.number(1).part(plain(text)).part(params.nulls).part(types).part(params.values))
+    }
+
+    /// The tables of a statement that comes with this text, unless rules have rewritten it.
+    pub(super) fn tables_of(&self, text: &[u8], decided: &Decided) -> Arc<Tables> {
+        let routing = self.worker.routing.borrow();
+        match decided.orders.as_ref().and_then(|orders| orders.text.as_deref()) {
+            Some(rewritten) => Arc::new(Tables::of(rewritten)),
+            None => routing.tables(decided.digest(), decided.screened.clear, text),
+        }
+    }
+
+    /// What the answer is invalidated by.
+    fn scope_of(&self, text: &[u8], decided: &Decided, how: Cached) -> Scope {
+        let mut scope = Scope::new();
+        scope.add(Name::User(self.state.caller.user()).hash());
+        if let Some(Source::Rule(id)) = how.policy.source {
+            scope.add(Name::Rule(id).hash());
+        }
+        if let Some(digest) = decided.digest() {
+            scope.add(Name::Digest(digest).hash());
+        }
+        for table in &self.tables_of(text, decided).reads {
+            let schema = table.schema.as_deref().map_or(self.state.caller.schema(), str::as_bytes);
+            scope.add(Name::Table(schema, table.name.as_bytes()).hash());
+        }
+        if how.policy.mode == CacheMode::Own {
+            scope.add_any_write();
+        }
+        scope
+    }
+
+    /// The text of a command, without what rules make of it.
+    fn text_of<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
+        match kind {
+            Kind::Query => self.statement(payload),
+            _ => self.state.prepared_text(payload).unwrap_or_default(),
+        }
+    }
+}
+
+impl super::state::SessionState {
+    /// Why the session gets no answers now, besides what a [route](route::route) depends on.
+    fn refusal(&self) -> Option<Refusal> {
+        let because = |pins: &[Pin], refusal| self.pins.has_any(pins).then_some(refusal);
+        because(&[Pin::Warnings], Refusal::Warnings)
+            .or(self.has_released_error().then_some(Refusal::Warnings))
+            .or_else(|| because(&[Pin::Waited], Refusal::MustSee))
+            .or_else(|| because(&[Pin::Function, Pin::Schema, Pin::Setting], Refusal::UnknownSession))
+    }
+}
+
+/// Whether this is a schema of the servers themselves, which show each account something else.
+fn is_of_server(schema: &[u8]) -> bool {
+    OF_SERVERS.iter().any(|own| own.as_bytes().eq_ignore_ascii_case(schema))
+}
