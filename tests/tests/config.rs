@@ -53,7 +53,7 @@ mysql_variables=
 {
     interfaces="127.0.0.1:0"
     max_connections=7
-    query_cache_size_MB=64
+    ldap_user_variable="who"
 }
 mysql_servers =
 (
@@ -87,8 +87,7 @@ fn check_accepts_both_formats_whatever_the_name() {
         // not have.
         let warnings: Vec<&str> = output.stderr.lines().collect();
         assert_eq!(warnings.len(), 2 * usize::from(warns), "{output:?}");
-        for (at, part) in
-            [(0, "query_cache_size_MB"), (1, "datadir is /var/lib/proxysql, which is no folder")]
+        for (at, part) in [(0, "ldap_user_variable"), (1, "datadir is /var/lib/proxysql, which is no folder")]
         {
             assert!(
                 !warns || (warnings[at].starts_with("warning: ") && warnings[at].contains(part)),
@@ -104,7 +103,7 @@ fn serve_logs_what_has_no_effect_and_runs() {
         .replace("/var/lib/proxysql", &SANDBOX.path().display().to_string())
         .replace("admin_credentials=", "mysql_ifaces=\"\" admin_credentials=");
     let proxy = Proxy::start(&SANDBOX, &file("serve.cnf", &text), &[], &[]);
-    proxy.wait_for_log("query_cache_size_MB");
+    proxy.wait_for_log("ldap_user_variable");
     run(async {
         let mut client = Client::connect(&Options::tcp(proxy.tcp(), "app", "pw")).await.unwrap();
         client.ping().await.unwrap();

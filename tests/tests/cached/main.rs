@@ -156,7 +156,10 @@ fn c20_own_writes_are_seen(server: &Backend) {
                 writer.query("COMMIT").await.unwrap();
             }
         }
-        assert_eq!(value(&mut reader, sql).await, "49");
+        // The first one may come before the worker of the writer has noted the end of the write.
+        for _ in 0..3 {
+            assert_eq!(value(&mut reader, sql).await, "49");
+        }
         server.sql("UPDATE test.kept SET a = 'elsewhere' WHERE id = 5");
         assert_eq!(value(&mut reader, sql).await, "49", "the server was not asked");
     });

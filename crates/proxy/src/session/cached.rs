@@ -210,6 +210,11 @@ impl Session {
             target.hostgroup = self.state.account.default_hostgroup;
         }
         decided.route = Route::One(target);
+        if decided.unseen().is_some() {
+            // What is behind its tables is asked for behind this reply, so the next one is kept. An
+            // answer that is there is from a session that knew.
+            return;
+        }
         let cache = &self.worker.shared.cache;
         cache.watch_writes();
         let Some(moment) = cache.versions.moment(&scope) else {

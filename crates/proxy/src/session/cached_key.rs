@@ -8,6 +8,7 @@ use cache::{Key, KeyBuilder, Life, Name, Refusal, Scope};
 use config::{CacheMode, CacheScope, ProxyProtocol};
 use route::{Cached, Source, Tables};
 use session::cached::trimmed;
+use session::unjudged::Unseen;
 use sql::Modes;
 use sql::shape::Effects;
 use wire::command::{Kind, StmtExecute};
@@ -44,7 +45,9 @@ impl Session {
         let Some(target) = decided.route.target() else { return Err(Refusal::NotRead) };
         let payload = whole_front(input).ok_or(Refusal::NotRead)?;
         self.state.refusal().map_or(Ok(()), Err)?;
-        if decided.plan.effects.intersects(Effects::FUNCTION | Effects::UNKNOWN) {
+        if decided.plan.effects.intersects(Effects::UNKNOWN)
+            || matches!(decided.unseen(), Some(Unseen::Known))
+        {
             // Behind its tables, if not in its text.
             return Err(Refusal::UnknownFunction);
         }

@@ -13,6 +13,7 @@ use crate::error::ClientError;
 use crate::routing::{Orders, Screened};
 use session::change::Change;
 use session::unanswered::NOT_HARMLESS;
+use session::unjudged::Unseen;
 
 /// What was decided about a command. It is moved a few times for each: what is rare is boxed.
 #[derive(Debug, Clone)]
@@ -133,6 +134,11 @@ impl Decided {
     /// Whether a hint wants a connection for it that nobody has had.
     pub(super) fn wants_new(&self) -> bool {
         self.orders.as_ref().is_some_and(|orders| orders.verdict.create_new_connection)
+    }
+
+    /// What may be behind its tables, if that is not nothing.
+    pub(super) fn unseen(&self) -> Option<&Unseen> {
+        self.change.as_ref()?.unseen.as_ref()
     }
 
     /// Whether it asks about the statement before in words that may be put in other words.
