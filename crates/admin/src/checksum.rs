@@ -70,6 +70,13 @@ impl Checksums {
         NAMES.into_iter().zip(&self.entries).map(row).collect()
     }
 
+    /// The modules that were loaded, each with the upper 53 bits of its checksum, which a metric
+    /// holds exactly.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let loaded = |(name, entry): (_, &Entry)| (entry.version > 0).then_some((name, entry.checksum >> 11));
+        NAMES.into_iter().zip(&self.entries).filter_map(loaded)
+    }
+
     /// One number for all of them.
     fn all(&self) -> u64 {
         let text: Vec<String> = self.entries.iter().map(|entry| padded(entry.checksum)).collect();

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use config::{Config, RowProblem};
 use observe::rows::{
-    AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
-    ErrorStats, FreeConnection, GtidStats, InjectionStats, MemberStats, ServerEvent, ServerStats,
-    SessionStats, StatementStats, UserConnections,
+    AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
+    ErrorStats, FreeConnection, GtidStats, HostgroupTimes, InjectionStats, MemberStats, ServerEvent,
+    ServerStats, SessionStats, StatementStats, UserConnections,
 };
 use rustls::ServerConfig;
 
@@ -80,6 +80,11 @@ pub trait DataPlane: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// How many changes of servers of each kind there were since the start.
+    fn server_event_counts(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// Idle connections to servers.
     fn free_connections(&self) -> Vec<FreeConnection>;
 
@@ -92,6 +97,16 @@ pub trait DataPlane: Send + Sync + 'static {
 
     /// Counters of statements by their kind.
     fn commands(&self) -> Vec<CommandCounts>;
+
+    /// Times of statements and of waits by hostgroup, in the order of hostgroups.
+    fn hostgroup_times(&self) -> Vec<HostgroupTimes> {
+        Vec::new()
+    }
+
+    /// How many sessions there are, by state and by pin.
+    fn census(&self) -> Census {
+        Census::default()
+    }
 
     /// Errors that servers answered; `reset` forgets them.
     fn errors(&self, reset: bool) -> Vec<ErrorStats>;

@@ -40,6 +40,20 @@ impl Store {
         }
     }
 
+    /// The newest version of each module that has one.
+    pub(crate) fn newest_versions(&self) -> Vec<(String, i64)> {
+        let read = || {
+            let sql = "SELECT module, max(version) FROM disk.pointsman_versions GROUP BY module";
+            let mut statement = self.connection().prepare_cached(sql)?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().unwrap_or_else(|error| {
+            tracing::warn!(%error, "versions cannot be read");
+            Vec::new()
+        })
+    }
+
     fn keep(&self, module: Module, text: &str, who: &str) -> rusqlite::Result<()> {
         let connection = self.connection();
         transaction(connection, || {

@@ -3,6 +3,7 @@
 //!
 //! - [`commands`]: statements by their kind, with the time that they took;
 //! - [`errors`]: errors that servers answered;
+//! - [`histogram`], [`hostgroups`]: times, and times by hostgroup;
 //! - [`fingerprints`]: statements that looked like injected SQL;
 //! - [`report`]: the sums of all workers.
 
@@ -11,6 +12,8 @@ pub mod commands;
 mod cost;
 pub mod errors;
 pub mod fingerprints;
+pub mod histogram;
+pub mod hostgroups;
 pub mod report;
 
 use std::cell::{Cell, RefCell};
@@ -25,6 +28,7 @@ use crate::digests::Digests;
 use commands::Commands;
 use errors::Errors;
 use fingerprints::Fingerprints;
+use hostgroups::Hostgroups;
 
 /// What is counted one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,6 +154,8 @@ pub struct Counts {
     counters: [Cell<u64>; COUNTERS],
     /// Statements by their kind.
     pub commands: Commands,
+    /// Times by hostgroup.
+    pub hostgroups: Hostgroups,
     /// Statements by their text without values.
     pub digests: Digests,
     /// Errors of servers.
@@ -181,6 +187,7 @@ impl Counts {
         Self {
             counters: [const { Cell::new(0) }; COUNTERS],
             commands: Commands::default(),
+            hostgroups: Hostgroups::default(),
             digests: Digests::new(seed),
             errors: RefCell::default(),
             cache: RefCell::default(),

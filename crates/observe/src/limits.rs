@@ -14,5 +14,8 @@ pub const SHOWN_BUFFERS_MAX: usize = 1024;
 /// not counted.
 pub const ERRORS_MAX: usize = 1000;
 
+/// Hostgroups whose times a worker counts, each in 224 bytes; those of others are not counted.
+pub const HOSTGROUPS_TIMED_MAX: usize = 256;
+
 /// Time between two messages of one worker about something that anybody on the network can cause.
 pub const LOG_INTERVAL: Duration = Duration::from_secs(1);

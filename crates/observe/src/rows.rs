@@ -1,6 +1,7 @@
 //! Rows of statistics: what the data plane knows of sessions, servers, statements and checks, as
 //! the control plane reads it.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,13 +54,62 @@ pub struct UserConnections {
 pub struct CommandCounts {
     /// ProxySQL's name of the command.
     pub command: &'static str,
-    /// How many were answered.
+    /// Those that were answered, and how long they took.
+    pub times: Times,
+}
+
+/// Histogram of times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Times {
+    /// How many there are.
     pub count: u64,
-    /// Microseconds that they took together, each rounded down.
+    /// Their sum in microseconds, each rounded down.
     pub total_us: u64,
-    /// How many took at most 100 us, 500 us, 1 ms, 5 ms, 10 ms, 50 ms, 100 ms, 500 ms, 1 s, 5 s, 10
+    /// How many are at most 100 us, 500 us, 1 ms, 5 ms, 10 ms, 50 ms, 100 ms, 500 ms, 1 s, 5 s, 10
     /// s, and longer. Each is in one of them.
     pub buckets: [u64; 12],
+}
+
+impl Times {
+    /// Adds those of another worker.
+    pub fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.total_us += other.total_us;
+        self.buckets.iter_mut().zip(other.buckets).for_each(|(mine, other)| *mine += other);
+    }
+}
+
+/// Times of one hostgroup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HostgroupTimes {
+    /// The hostgroup.
+    pub hostgroup: u32,
+    /// From sending a statement to the end of its reply.
+    pub statements: Times,
+    /// From the beginning of a search for a connection to its end, of sessions that had to wait.
+    pub waits: Times,
+}
+
+/// How many sessions there are, by state and by pin.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Census {
+    /// Sessions by ProxySQL's word in the process list.
+    pub states: BTreeMap<&'static str, u64>,
+    /// Sessions that wait for their client, by what binds them to their connection.
+    pub pins: BTreeMap<&'static str, u64>,
+}
+
+impl Census {
+    /// Adds the sessions of another worker.
+    pub fn add(&mut self, other: &Self) {
+        let add = |mine: &mut BTreeMap<_, _>, other: &BTreeMap<&'static str, u64>| {
+            for (name, n) in other {
+                *mine.entry(*name).or_default() += n;
+            }
+        };
+        add(&mut self.states, &other.states);
+        add(&mut self.pins, &other.pins);
+    }
 }
 
 /// A row of a table `monitor.mysql_server_..._log`: what came of one check of a server.
@@ -133,10 +183,24 @@ pub struct ServerEvent {
     pub host: String,
     /// The port; 0 for a Unix socket.
     pub port: u16,
-    /// `SHUNNED`, `ONLINE`, `SHUNNED_REPLICATION_LAG`, `CAUGHT_UP`, `JOINED` or `LEFT`.
+    /// One of [`KINDS`](Self::KINDS).
     pub event: &'static str,
     /// What was observed.
     pub cause: String,
+}
+
+impl ServerEvent {
+    /// What may happen to a server.
+    pub const KINDS: [&'static str; 8] = [
+        "SHUNNED",
+        "ONLINE",
+        "SHUNNED_REPLICATION_LAG",
+        "CAUGHT_UP",
+        "JOINED",
+        "LEFT",
+        "SEVERAL_WRITERS",
+        "SEVERAL_WRITERS_OVER",
+    ];
 }
 
 /// A server that is in use in a hostgroup.

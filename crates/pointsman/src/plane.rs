@@ -7,9 +7,9 @@ use admin::{AdminDid, AdminEvent, Check, DataPlane, Explained, NotApplied, Order
 use config::{Config, RowProblem};
 use observe::micros;
 use observe::rows::{
-    AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
-    ErrorStats, FreeConnection, GtidStats, InjectionStats, MemberStats, ServerEvent, ServerStats,
-    SessionStats, StatementStats, UserConnections,
+    AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
+    ErrorStats, FreeConnection, GtidStats, HostgroupTimes, InjectionStats, MemberStats, ServerEvent,
+    ServerStats, SessionStats, StatementStats, UserConnections,
 };
 use proxy::{ApplyError, Assumed, AuditEvent, AuditRecord, Port, Remote, rule_problem};
 use rustls::ServerConfig;
@@ -160,6 +160,18 @@ impl DataPlane for Plane {
 
     fn commands(&self) -> Vec<CommandCounts> {
         self.remote.commands()
+    }
+
+    fn server_event_counts(&self) -> Vec<(&'static str, u64)> {
+        self.remote.server_event_counts()
+    }
+
+    fn hostgroup_times(&self) -> Vec<HostgroupTimes> {
+        self.remote.hostgroup_times()
+    }
+
+    fn census(&self) -> Census {
+        self.remote.census()
     }
 
     fn errors(&self, reset: bool) -> Vec<ErrorStats> {

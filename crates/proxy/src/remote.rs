@@ -20,7 +20,7 @@ use rustls::ServerConfig;
 use tokio::runtime::Handle;
 use tokio::task::spawn_local;
 
-use crate::counts::{fingerprints, report};
+use crate::counts::{fingerprints, hostgroups, report};
 use crate::limits::{ASK_WAIT_MAX, DIGESTS_PAUSE, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
 use crate::routing::Routing;
@@ -31,9 +31,9 @@ use crate::users::User;
 use crate::worker::{Inbox, Message, Question, Worker};
 use observe::digests::{self, DIGESTS_PER_TURN};
 use observe::rows::{
-    AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
-    ErrorStats, FreeConnection, GtidStats, InjectionStats, MemberStats, ServerEvent, ServerStats,
-    SessionStats, UserConnections,
+    AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
+    ErrorStats, FreeConnection, GtidStats, HostgroupTimes, InjectionStats, MemberStats, ServerEvent,
+    ServerStats, SessionStats, UserConnections,
 };
 use upstream::readiness;
 use upstream::servers::collations::collations;
@@ -221,6 +221,11 @@ impl Remote {
         self.shared.watching.records.events()
     }
 
+    /// How many changes of servers of each kind there were.
+    pub fn server_event_counts(&self) -> Vec<(&'static str, u64)> {
+        self.shared.watching.records.event_counts()
+    }
+
     /// The servers that are in use in each hostgroup, whoever has put them there.
     pub fn members(&self) -> Vec<MemberStats> {
         self.shared.upstream.pool.forgive(self.shared.uptime());
@@ -240,6 +245,18 @@ impl Remote {
     /// Statements by ProxySQL's commands.
     pub fn commands(&self) -> Vec<CommandCounts> {
         report::commands(self.ask(|worker| worker.counts.commands.counts()))
+    }
+
+    /// Times of statements and of waits, in the order of hostgroups.
+    pub fn hostgroup_times(&self) -> Vec<HostgroupTimes> {
+        hostgroups::sum(self.ask(|worker| worker.counts.hostgroups.times()))
+    }
+
+    /// How many sessions there are, by state and by pin.
+    pub fn census(&self) -> Census {
+        let mut sum = Census::default();
+        self.ask(|worker| worker.census()).iter().for_each(|census| sum.add(census));
+        sum
     }
 
     /// Statements by digest, in the order of digest, hostgroup, user, schema and client. With

@@ -30,8 +30,9 @@ use crate::tls::Tls;
 use crate::worker::{Inbox, Message, Worker};
 use observe::digests::report::Sums;
 use observe::rows::{
-    AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, CommandCounts, DigestStats, ErrorStats,
-    FreeConnection, GtidStats, InjectionStats, ServerEvent, ServerStats, SessionStats, StatementStats,
+    AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, DigestStats, ErrorStats,
+    FreeConnection, GtidStats, HostgroupTimes, InjectionStats, ServerEvent, ServerStats, SessionStats,
+    StatementStats, Times,
 };
 use upstream::Dialer;
 use upstream::ledger::Slice;
@@ -192,10 +193,10 @@ impl Stage {
     }
 
     /// Statements that are counted as this one of ProxySQL's commands.
-    pub fn command(&self, name: &str) -> CommandCounts {
+    pub fn command(&self, name: &str) -> Times {
         let commands = self.worker.counts.commands.counts();
         let command = commands.into_iter().find(|counts| counts.command == name);
-        command.unwrap_or_else(|| panic!("there is no such command"))
+        command.unwrap_or_else(|| panic!("there is no such command")).times
     }
 
     /// Statements by digest, which are forgotten.
@@ -203,6 +204,16 @@ impl Stage {
         let mut sums = Sums::default();
         sums.add_table(&self.worker.take_digests(), true);
         sums.finish()
+    }
+
+    /// Times of statements and waits by hostgroup.
+    pub fn hostgroup_times(&self) -> Vec<HostgroupTimes> {
+        self.worker.counts.hostgroups.times()
+    }
+
+    /// How many sessions there are, by state and by pin.
+    pub fn census(&self) -> Census {
+        self.worker.census()
     }
 
     /// Errors that servers have answered; with `reset` they are forgotten.

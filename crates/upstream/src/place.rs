@@ -173,8 +173,11 @@ impl InLine {
 }
 
 impl Drop for InLine {
-    /// Nobody has seen to what has come.
+    /// The search is over. A connection that came and was not taken goes back to the pool.
     fn drop(&mut self) {
+        if self.has_stood() {
+            self.worker.counts.hostgroups.note_wait(self.hostgroup, self.began.elapsed());
+        }
         if let Some(Place::Spare(entry)) = self.came.take() {
             // Not for him.
             self.standing = None;

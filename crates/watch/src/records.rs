@@ -1,6 +1,6 @@
 //! What the monitor has found, for the admin port: as much of it as there is room for.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -21,9 +21,16 @@ use crate::probe::Outcome;
 #[derive(Debug, Default)]
 pub struct Records {
     checks: [Checked; Check::ALL.len()],
-    events: Mutex<VecDeque<ServerEvent>>,
+    events: Mutex<Events>,
     aurora: Mutex<AuroraRecords>,
     complaints: Mutex<Complaints>,
+}
+
+/// Changes of servers: the newest ones, and how many of each kind there were.
+#[derive(Debug, Default)]
+struct Events {
+    kept: VecDeque<ServerEvent>,
+    counts: BTreeMap<&'static str, u64>,
 }
 
 /// What came of the checks of one kind.
@@ -130,10 +137,11 @@ impl Records {
     pub(crate) fn note_event(&self, hostgroup: u32, server: &Endpoint, event: &'static str, cause: String) {
         let (host, port) = address(server);
         let mut events = lock(&self.events);
-        if events.len() >= SERVER_EVENTS_MAX {
-            events.pop_front();
+        *events.counts.entry(event).or_default() += 1;
+        if events.kept.len() >= SERVER_EVENTS_MAX {
+            events.kept.pop_front();
         }
-        events.push_back(ServerEvent { time_us: unix_us(), hostgroup, host, port, event, cause });
+        events.kept.push_back(ServerEvent { time_us: unix_us(), hostgroup, host, port, event, cause });
     }
 
     /// What is kept of Aurora clusters.
@@ -171,7 +179,12 @@ impl Records {
 
     /// Events, the oldest first.
     pub fn events(&self) -> Vec<ServerEvent> {
-        lock(&self.events).iter().cloned().collect()
+        lock(&self.events).kept.iter().cloned().collect()
+    }
+
+    /// How many events of each kind there were.
+    pub fn event_counts(&self) -> Vec<(&'static str, u64)> {
+        lock(&self.events).counts.iter().map(|(event, count)| (*event, *count)).collect()
     }
 
     /// Checks that went well, and those that did not, by kind.

@@ -3,6 +3,7 @@
 mod explain;
 mod firewall;
 mod injection;
+mod metrics;
 
 use std::sync::LazyLock;
 

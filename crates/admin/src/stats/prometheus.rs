@@ -1,10 +1,11 @@
 //! `SHOW PROMETHEUS METRICS` and `GET /metrics`: counters in Prometheus' text format, under
-//! ProxySQL's names.
+//! ProxySQL's names, and [Pointsman's own](own).
 //!
 //! Source: the metrics of ProxySQL 2.7, and "Exposition formats" in Prometheus' documentation.
 //! Metrics of what the proxy does not have are 0.
 
 mod metrics;
+mod own;
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
@@ -46,9 +47,9 @@ fn exposition(plane: &dyn DataPlane, store: &Store) -> String {
             out.put_plain(name, Gauge, row, &[], value);
         }
     }
-    for (metrics, rows) in [(&GLOBALS[..], globals), (&MEMORY[..], memory)] {
+    for (metrics, rows) in [(&GLOBALS[..], &globals), (&MEMORY[..], &memory)] {
         for &(name, kind, label, row) in metrics {
-            if let Some(value) = value(&rows, row) {
+            if let Some(value) = value(rows, row) {
                 out.put(name, kind, row, label.as_slice(), value);
             }
         }
@@ -60,6 +61,7 @@ fn exposition(plane: &dyn DataPlane, store: &Store) -> String {
         out.put("fds_in_use", Gauge, "file descriptors that are open", &[], count);
     }
     out.put("version_info", Gauge, "ProxySQL version", &[("version", VERSION)], 1);
+    own::put(plane, store, &globals, &mut out);
     out.text
 }
 
@@ -162,15 +164,24 @@ impl Out {
         labels: &[(&str, &str)],
         value: impl Display,
     ) {
-        // Writing to a text cannot fail.
+        let kind = match kind {
+            Counter => "counter",
+            Gauge => "gauge",
+        };
+        self.head(name, kind, about);
+        self.line(name, labels, value);
+    }
+
+    /// The head of a metric, unless the lines before are of the same one.
+    fn head(&mut self, name: &str, kind: &str, about: &str) {
         if self.last != name {
-            let kind = match kind {
-                Counter => "counter",
-                Gauge => "gauge",
-            };
+            // Writing to a text cannot fail.
             let _ = writeln!(self.text, "# HELP {name} {about}\n# TYPE {name} {kind}");
             name.clone_into(&mut self.last);
         }
+    }
+
+    fn line(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         let labels: Vec<String> =
             labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
         let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };

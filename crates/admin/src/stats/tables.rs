@@ -328,8 +328,9 @@ fn process(process: SessionStats) -> Row {
 }
 
 fn command(counter: &CommandCounts) -> Row {
-    let mut row = vec![text(counter.command), number(counter.total_us), number(counter.count)];
-    row.extend(counter.buckets.map(number));
+    let CommandCounts { command, times } = counter;
+    let mut row = vec![text(*command), number(times.total_us), number(times.count)];
+    row.extend(times.buckets.map(number));
     row
 }
 

@@ -11,7 +11,7 @@ use admin::{DataPlane, Explained, NotApplied, Order, Question};
 use config::{Config, RowProblem};
 use observe::rows::{
     ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, FreeConnection, ServerStats, SessionStats,
-    StatementStats, UserConnections,
+    StatementStats, Times, UserConnections,
 };
 use rustls::ServerConfig;
 
@@ -174,7 +174,8 @@ impl DataPlane for FakePlane {
 
     fn commands(&self) -> Vec<CommandCounts> {
         let buckets = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
-        vec![CommandCounts { command: "SELECT", total_us: 500, count: 78, buckets }]
+        let times = Times { count: 78, total_us: 500, buckets };
+        vec![CommandCounts { command: "SELECT", times }]
     }
 
     fn cache_advice(&self) -> Option<Vec<cache::advice::Advice>> {

@@ -321,9 +321,7 @@ pub fn globals(reports: &[Report], globals: &Globals) -> Vec<(&'static str, u64)
 pub fn commands(workers: Vec<Vec<CommandCounts>>) -> Vec<CommandCounts> {
     let add = |mut sum: Vec<CommandCounts>, worker: Vec<CommandCounts>| {
         for (mine, other) in sum.iter_mut().zip(worker) {
-            mine.count += other.count;
-            mine.total_us += other.total_us;
-            mine.buckets.iter_mut().zip(other.buckets).for_each(|(mine, other)| *mine += other);
+            mine.times.add(&other.times);
         }
         sum
     };

@@ -75,6 +75,11 @@ impl About {
         self.0.borrow().server.clone()
     }
 
+    /// The hostgroup of that server.
+    pub(crate) fn hostgroup(&self) -> Option<u32> {
+        self.0.borrow().server.as_ref().map(|server| server.hostgroup())
+    }
+
     /// Whether there is a connection to one.
     pub(crate) fn has_server(&self) -> bool {
         self.0.borrow().server.is_some()

@@ -15,15 +15,7 @@ impl Control {
     /// The session as a row of a list, at `now`.
     pub(crate) fn row(&self, worker: u16, now: Instant) -> SessionStats {
         let running = self.running.show();
-        let (command, since) = match (self.activity.get(), &running) {
-            (Activity::Login, _) => ("Connecting client", self.created),
-            (Activity::Tunnel(_), _) => ("Fast forward", self.created),
-            (_, Some((_, since, _))) if self.delayed.get() => ("Delay", *since),
-            (_, Some((_, since, _))) if !self.about.has_server() => ("Connect", *since),
-            (_, Some((kind, since, _))) => (command(*kind), *since),
-            (Activity::Idle(since) | Activity::Slow(since), None) => ("Sleep", since),
-            (Activity::Busy, None) => ("Query", now),
-        };
+        let (command, since) = self.doing(running.as_ref().map(|(kind, since, _)| (*kind, *since)), now);
         let mut row = SessionStats {
             worker,
             id: self.id,
@@ -41,6 +33,25 @@ impl Control {
         };
         self.about.fill(&mut row);
         row
+    }
+
+    /// What the session does, in ProxySQL's words, and its pin if it waits for its client.
+    pub(crate) fn state(&self, now: Instant) -> (&'static str, Option<&'static str>) {
+        let running = self.running.kind().zip(self.running.since());
+        (self.doing(running, now).0, self.pin.get().map(Pin::name))
+    }
+
+    /// The same, where a command of this kind is `running` since then, and since when.
+    fn doing(&self, running: Option<(Kind, Instant)>, now: Instant) -> (&'static str, Instant) {
+        match (self.activity.get(), running) {
+            (Activity::Login, _) => ("Connecting client", self.created),
+            (Activity::Tunnel(_), _) => ("Fast forward", self.created),
+            (_, Some((_, since))) if self.delayed.get() => ("Delay", since),
+            (_, Some((_, since))) if !self.about.has_server() => ("Connect", since),
+            (_, Some((kind, since))) => (command(kind), since),
+            (Activity::Idle(since) | Activity::Slow(since), None) => ("Sleep", since),
+            (Activity::Busy, None) => ("Query", now),
+        }
     }
 
     /// What the session needs its connection to this hostgroup for, if it has one, and for how

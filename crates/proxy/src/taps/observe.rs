@@ -72,6 +72,9 @@ pub(crate) fn note_time(
     let (counts, settings) = (&worker.counts, worker.settings());
     if let Some(statement) = measured.statement.filter(|_| settings.variables.commands_stats) {
         counts.commands.note(statement, took);
+        if let Some(hostgroup) = outcome.and_then(|_| control.about.hostgroup()) {
+            counts.hostgroups.note_statement(hostgroup, took);
+        }
     }
     if is_question(measured.kind) {
         counts.add(Counter::QueryNanoseconds, nanoseconds(took));

@@ -12,7 +12,7 @@ use crate::directory::Seat;
 use crate::document::Form;
 use crate::holders::Held;
 use crate::kill::{Request, Verdict};
-use observe::rows::SessionStats;
+use observe::rows::{Census, SessionStats};
 use session::identity::Identity;
 
 impl Worker {
@@ -62,6 +62,19 @@ impl Worker {
             row
         };
         self.controls.borrow().iter().map(|(_, control)| row(control)).collect()
+    }
+
+    /// How many sessions the worker has, by state and by pin.
+    pub(crate) fn census(&self) -> Census {
+        let (now, mut census) = (Instant::now(), Census::default());
+        for (_, control) in self.controls.borrow().iter() {
+            let (state, pin) = control.state(now);
+            *census.states.entry(state).or_default() += 1;
+            if let Some(pin) = pin {
+                *census.pins.entry(pin).or_default() += 1;
+            }
+        }
+        census
     }
 
     /// At most `max` of its sessions that can be killed: whose clients have logged in, and that

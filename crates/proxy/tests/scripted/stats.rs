@@ -8,9 +8,10 @@ use proxy::stage::Stage;
 use tokio::time::sleep;
 use wire::command::Kind;
 
+use super::shared;
 use super::support::{
-    CAPACITY, Client, Database, config, connect, first_query, log_in, messages, options, options_for, play,
-    rule, run, session, settle, stage, stage_with,
+    CAPACITY, Client, Database, begin, commit, config, connect, first_query, log_in, messages, options,
+    options_for, play, rule, run, session, settle, stage, stage_with,
 };
 
 /// Values of `stats_mysql_global`.
@@ -88,6 +89,27 @@ fn times_are_those_from_the_statement_to_the_end_of_its_answer() {
         assert_eq!(select.buckets, [1, 0, 0, 1, 0, 0, 0, 0, 2, 1, 0, 0]);
         assert_eq!(stage.global("Slow_queries"), 1, "longer than a second");
         assert_eq!(stage.global("Backend_query_time_nsec"), 3_703_000_000);
+    });
+}
+
+#[test]
+fn a_wait_for_a_connection_is_counted_by_hostgroup() {
+    play(async || {
+        let (stage, _servers, mut first, mut second, mut server) = shared::two().await;
+        begin(&mut first, &mut server).await;
+        second.send_query("DO 2").await;
+        sleep(Duration::from_millis(30)).await;
+        let census = stage.census();
+        assert_eq!(census.states.iter().collect::<Vec<_>>(), [(&"Connect", &1), (&"Sleep", &1)]);
+        assert_eq!(census.pins.iter().collect::<Vec<_>>(), [(&"transaction", &1)]);
+        commit(&mut first, &mut server).await;
+        server.expect_query("DO 2").await;
+        server.ok().await;
+        second.expect_ok().await;
+        settle().await;
+        let [times] = stage.hostgroup_times().try_into().unwrap();
+        assert_eq!((times.waits.count, times.waits.total_us), (1, 30_000), "the first found it free");
+        assert_eq!((times.hostgroup, times.statements.count), (0, 5));
     });
 }
 
@@ -306,7 +328,7 @@ fn long_statements_are_shown_in_part() {
 fn transactions_are_counted() {
     play(async || {
         let (stage, mut client, mut server) = session().await;
-        super::support::begin(&mut client, &mut server).await;
+        begin(&mut client, &mut server).await;
         settle().await;
         assert_eq!(stage.global("Active_Transactions"), 1);
         server.status = wire::StatusFlags::AUTOCOMMIT;
