@@ -14,6 +14,7 @@ mod text;
 
 pub(crate) use self::orders::Proxysql;
 pub(crate) use self::text::{Statement, behind_comments, unquoted};
+use crate::events::Sink;
 use crate::layers::{Module, Move};
 use crate::plane::Question;
 use crate::who::Rights;
@@ -27,6 +28,8 @@ pub(crate) enum Command {
     LoadUser(String),
     /// `SAVE MYSQL DIGEST TO DISK`.
     SaveDigests,
+    /// `DUMP EVENTSLOG FROM BUFFER TO ...`.
+    DumpEvents(Sink),
     /// `SELECT CONFIG FILE`.
     ShowConfig,
     /// `SAVE CONFIG TO FILE <path>`, `SELECT CONFIG INTO OUTFILE <path>`.
@@ -100,6 +103,7 @@ impl Command {
             Self::Shift(..)
             | Self::LoadUser(_)
             | Self::SaveDigests
+            | Self::DumpEvents(_)
             | Self::ShowConfig
             | Self::SaveConfig(_)
             | Self::Proxysql(_)
@@ -161,7 +165,8 @@ mod tests {
     }
 
     /// One statement of every kind of command.
-    const COMMANDS: [&str; 23] = [
+    const COMMANDS: [&str; 24] = [
+        "DUMP EVENTSLOG FROM BUFFER TO DISK",
         "FLUSH CACHE RULE 1",
         "LOAD MYSQL USERS TO RUNTIME",
         "SAVE MYSQL USERS TO DISK",

@@ -11,8 +11,9 @@ use std::collections::HashMap;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params_from_iter};
 
 use self::series::{SERIES, Series};
+use crate::events::Sink;
 use crate::plane::DataPlane;
-use crate::stats;
+use crate::{events, stats};
 
 /// Seconds that samples are kept.
 const SAMPLES_KEPT_S: u64 = 7 * 86_400;
@@ -44,17 +45,21 @@ pub(crate) struct Facts {
 }
 
 /// The variables that say how often samples are taken.
-pub(crate) const INTERVALS: [&str; 6] = [
+pub(crate) const INTERVALS: [&str; 7] = [
     "stats_mysql_connections",
     "stats_mysql_connection_pool",
     "stats_mysql_query_cache",
     "stats_system_cpu",
     "stats_system_memory",
     DIGESTS_TO_DISK,
+    EVENTS_TO_DISK,
 ];
 
 /// The variable that says how often digests are moved into the history.
 const DIGESTS_TO_DISK: &str = "stats_mysql_query_digest_to_disk";
+
+/// The same of events of the query log.
+const EVENTS_TO_DISK: &str = "stats_mysql_eventslog_sync_buffer_to_disk";
 
 impl History {
     /// Sets how often samples are taken; `seconds` gives the value of a variable.
@@ -128,6 +133,10 @@ pub(crate) fn sample(
     transaction.commit()?;
     if due.contains(&DIGESTS_TO_DISK) {
         save_digests(connection, now.cast_signed(), plane)?;
+    }
+    if due.contains(&EVENTS_TO_DISK) {
+        let events = plane.take_events();
+        events::write(connection, events.iter().map(|event| &**event), Sink::Disk, i64::MAX)?;
     }
     Ok(())
 }

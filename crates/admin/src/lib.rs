@@ -14,6 +14,7 @@ mod chatter;
 mod checksum;
 mod command;
 mod engine;
+mod events;
 mod files;
 mod health;
 mod hint;

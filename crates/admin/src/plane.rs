@@ -4,6 +4,7 @@
 
 mod wishes;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use config::{Config, RowProblem};
@@ -12,6 +13,7 @@ use observe::rows::{
     ErrorStats, FreeConnection, GtidStats, HostgroupTimes, InjectionStats, MemberStats, ServerEvent,
     ServerStats, SessionStats, StatementStats, UserConnections,
 };
+use querylog::Record;
 use rustls::ServerConfig;
 
 pub use self::wishes::{AdminDid, AdminEvent, Explained, NotApplied, Order, Question};
@@ -110,6 +112,11 @@ pub trait DataPlane: Send + Sync + 'static {
 
     /// Errors that servers answered; `reset` forgets them.
     fn errors(&self, reset: bool) -> Vec<ErrorStats>;
+
+    /// Takes the statements of the query log that are kept in memory, the oldest first.
+    fn take_events(&self) -> VecDeque<Box<Record>> {
+        VecDeque::new()
+    }
 
     /// What the query cache has done, by rule and digest; `reset` takes the rows away.
     fn cache(&self, _reset: bool) -> cache::stats::Stats {

@@ -22,6 +22,9 @@ use self::tables::TABLES;
 /// How the names of tables begin that hold statistics.
 const STATS: &str = "stats_";
 
+/// The table that keeps what was dumped there.
+const EVENTS: &str = "stats_mysql_query_events";
+
 /// How the names of tables begin that show what the proxy runs with.
 const RUNTIME: &str = "runtime_";
 
@@ -92,7 +95,8 @@ pub(crate) fn refresh(
 /// Empties the statistics that `sql` names, as ProxySQL does after each statement with
 /// `admin-vacuum_stats`.
 pub(crate) fn clear(sql: &str, store: &mut Store) -> Result<(), AdminError> {
-    let names = names(sql);
+    let mut names = names(sql);
+    names.retain(|name| name != EVENTS);
     if names.iter().any(|name| name.starts_with(STATS)) { store.clear_stats(&names) } else { Ok(()) }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config::Config;
-use querylog::{Format, LateError, LogFile, Policy, QueryLog, Settings};
+use querylog::{Format, LateError, LogFile, Logs, Policy, QueryLog, Recent, Settings};
 use sql::StatementKind;
 use wire::reply::{End, Outcome};
 
@@ -21,6 +21,8 @@ pub struct LogSettings {
     pub policy: Policy,
     /// Bytes of a statement that records keep.
     text_max: usize,
+    /// Records that are kept in memory, and bytes of a statement that these keep.
+    recent: (usize, usize),
     files: Settings,
     /// Those of the audit log.
     audit: Settings,
@@ -44,19 +46,35 @@ impl LogSettings {
             audit: file(&variables.auditlog_filename, variables.auditlog_filesize),
             ..Settings::default()
         };
+        let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let recent = (
+            count(variables.eventslog_buffer_history_size),
+            count(variables.eventslog_buffer_max_query_length),
+        );
         let policy = Policy {
-            events: files.events.is_some(),
+            events: files.events.is_some() || recent.0 > 0,
             default_log: variables.eventslog_default_log == 1,
             events_sample: pointsman.eventslog_sample,
             slow: files.slow.is_some(),
             slow_sample: pointsman.slow_log_sample,
         };
-        Self { policy, text_max: usize::try_from(pointsman.log_text_max).unwrap_or(usize::MAX), files, audit }
+        let text_max = usize::try_from(pointsman.log_text_max).unwrap_or(usize::MAX);
+        Self { policy, text_max, recent, files, audit }
     }
 
     /// Whether clients that come and go are logged.
     pub const fn audits(&self) -> bool {
         self.audit.audit.is_some()
+    }
+
+    /// Whether the newest records are kept in memory, and how many bytes of a statement they keep.
+    pub fn recent_text_max(&self) -> Option<usize> {
+        (self.recent.0 > 0).then_some(self.recent.1)
+    }
+
+    /// Whether records for these logs go to a file.
+    pub const fn writes(&self, logs: Logs) -> bool {
+        logs.slow || self.files.events.is_some()
     }
 
     /// Bytes of a statement that records keep.
@@ -81,6 +99,8 @@ fn path(datadir: &str, name: &str) -> PathBuf {
 pub struct LogWriters {
     /// The query log and the slow log.
     pub statements: QueryLog,
+    /// The newest records of the query log.
+    pub recent: Recent,
     /// The audit log.
     pub audit: QueryLog,
 }
@@ -88,13 +108,15 @@ pub struct LogWriters {
 impl LogWriters {
     /// The logs of a proxy that starts.
     pub fn new(settings: &LogSettings) -> Self {
-        let logs = Self { statements: QueryLog::default(), audit: QueryLog::for_audit() };
+        let logs =
+            Self { statements: QueryLog::default(), recent: Recent::default(), audit: QueryLog::for_audit() };
         logs.configure(settings);
         logs
     }
 
     /// Writes to these files from now on.
     pub fn configure(&self, settings: &LogSettings) {
+        self.recent.configure(settings.recent.0);
         for (log, name, files) in
             [(&self.statements, "query log", &settings.files), (&self.audit, "audit log", &settings.audit)]
         {

@@ -1,5 +1,6 @@
 //! The running proxy as the admin port sees it.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -12,6 +13,7 @@ use observe::rows::{
     ServerStats, SessionStats, StatementStats, UserConnections,
 };
 use proxy::{ApplyError, Assumed, AuditEvent, AuditRecord, Port, Remote, rule_problem};
+use querylog::Record;
 use rustls::ServerConfig;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -164,6 +166,10 @@ impl DataPlane for Plane {
 
     fn server_event_counts(&self) -> Vec<(&'static str, u64)> {
         self.remote.server_event_counts()
+    }
+
+    fn take_events(&self) -> VecDeque<Box<Record>> {
+        self.remote.take_events()
     }
 
     fn hostgroup_times(&self) -> Vec<HostgroupTimes> {

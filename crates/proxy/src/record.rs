@@ -18,8 +18,17 @@ pub(crate) fn note(worker: &Worker, control: &Control, over: &Over) {
     let settings = worker.settings();
     let is_slow = over.took > settings.variables.long_query_time;
     let logs = settings.logs.policy.logs(over.measured.log, is_slow, &worker.samplers, || worker.dice.roll());
-    if logs.is_any() {
-        worker.shared.logs.statements.offer(record(control, over, logs, settings.logs.text_max()));
+    if !logs.is_any() {
+        return;
+    }
+    let (of_logs, written) = (&worker.shared.logs, settings.logs.writes(logs));
+    let record = record(control, over, logs, settings.logs.text_max());
+    if let Some(text_max) = settings.logs.recent_text_max().filter(|_| logs.events) {
+        let text = record.text.get(..text_max).unwrap_or(&record.text).into();
+        of_logs.recent.push(Box::new(Record { text, ..(*record).clone() }));
+    }
+    if written {
+        of_logs.statements.offer(record);
     }
 }
 

@@ -6,7 +6,7 @@
 
 mod statements;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use config::{Config, Endpoint};
 use monitor::Check;
-use querylog::{AuditRecord, LateError};
+use querylog::{AuditRecord, LateError, Record};
 use route::RuleError;
 use rustls::ServerConfig;
 use tokio::runtime::Handle;
@@ -245,6 +245,11 @@ impl Remote {
     /// Statements by ProxySQL's commands.
     pub fn commands(&self) -> Vec<CommandCounts> {
         report::commands(self.ask(|worker| worker.counts.commands.counts()))
+    }
+
+    /// Takes the statements of the query log that are kept in memory, the oldest first.
+    pub fn take_events(&self) -> VecDeque<Box<Record>> {
+        self.shared.logs.recent.take()
     }
 
     /// Times of statements and of waits, in the order of hostgroups.

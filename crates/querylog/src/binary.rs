@@ -4,7 +4,7 @@
 //! numbers and texts in the length-encoded form of MySQL's protocol. Source: ProxySQL 2.7
 //! (`MySQL_Event::write_query_format_1`), whose reader is `eventslog_reader_sample`.
 
-use crate::{Event, Record};
+use crate::Record;
 
 /// What stands for "no hostgroup".
 const NO_HOSTGROUP: u64 = u64::MAX;
@@ -13,11 +13,7 @@ const NO_HOSTGROUP: u64 = u64::MAX;
 pub fn write(record: &Record, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(&[0; size_of::<u64>()]);
-    out.push(match record.event {
-        Event::Query => 0,
-        Event::Execute(_) => 16,
-        Event::Prepare(_) => 17,
-    });
+    out.push(record.event.number());
     number(out, record.thread_id.into());
     text(out, &record.user);
     text(out, &record.schema);

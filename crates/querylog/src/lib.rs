@@ -6,6 +6,8 @@
 //! it, or it is dropped and counted. One thread writes what is in the queue. A disk that is full or
 //! slow costs records, which are counted, and nothing else.
 //!
+//! The newest records may be kept in memory as well ([`Recent`]), for an admin to look at.
+//!
 //! What is written is decided by pure pieces: [`policy`] (what is logged), [`json`], [`binary`],
 //! [`slow`] and [`audit`] (a record's bytes), `numbers` (names of files). The rest are a file
 //! (`output`) and the thread (`writer`).
@@ -22,6 +24,7 @@ mod numbers;
 mod output;
 pub mod policy;
 mod queue;
+mod recent;
 mod record;
 mod settings;
 pub mod slow;
@@ -32,5 +35,6 @@ pub use clock::Zone;
 pub use limits::{QUEUE_BYTES_MAX, QUEUE_RECORDS_MAX};
 pub use policy::{Logs, Policy, Sampler};
 pub use queue::{Counts, LateError, QueryLog};
+pub use recent::Recent;
 pub use record::{Event, Outcome, Record, Target};
 pub use settings::{Format, LogFile, Settings};

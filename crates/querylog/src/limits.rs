@@ -9,6 +9,9 @@ pub const QUEUE_RECORDS_MAX: usize = 8192;
 /// ones would not.
 pub const QUEUE_BYTES_MAX: usize = 16 << 20;
 
+/// Bytes of the records that are kept in memory for admins, whatever number of them is wanted.
+pub(crate) const RECENT_BYTES_MAX: usize = 256 << 20;
+
 /// Bytes that a record takes besides its texts, roughly.
 pub(crate) const RECORD_BYTES: usize = 256;
 

@@ -79,6 +79,15 @@ impl Event {
         }
     }
 
+    /// ProxySQL's number.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Query => 0,
+            Self::Execute(_) => 16,
+            Self::Prepare(_) => 17,
+        }
+    }
+
     /// The id of the prepared statement.
     pub const fn statement(self) -> Option<u32> {
         match self {

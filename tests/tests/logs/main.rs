@@ -5,6 +5,7 @@ mod audit;
 mod events;
 mod failed;
 mod files;
+mod recent;
 mod slow;
 mod stuck;
 

@@ -2,6 +2,7 @@
 
 use super::text::unquoted;
 use super::{Command, Statement};
+use crate::events::Sink;
 
 /// What CHECKSUM can be asked for: the words, the table, and whether the one on disk has a checksum
 /// too.
@@ -27,9 +28,12 @@ const DIGESTS: [&str; 4] = [
 ];
 
 /// Commands that are always the same.
-const FIXED: [(&str, Command); 5] = [
+const FIXED: [(&str, Command); 8] = [
     ("FLUSH CACHE", Command::FlushCache(Ok(cache::Flush::All))),
     ("SAVE MYSQL DIGEST TO DISK", Command::SaveDigests),
+    ("DUMP EVENTSLOG FROM BUFFER TO MEMORY", Command::DumpEvents(Sink::Memory)),
+    ("DUMP EVENTSLOG FROM BUFFER TO DISK", Command::DumpEvents(Sink::Disk)),
+    ("DUMP EVENTSLOG FROM BUFFER TO BOTH", Command::DumpEvents(Sink::Both)),
     ("SELECT CONFIG FILE", Command::ShowConfig),
     ("SELECT GLOBAL_CHECKSUM()", Command::GlobalChecksum),
     ("SIGNAL MYSQL THREADS", Command::SignalThreads),

@@ -11,6 +11,7 @@ use tokio::sync::{oneshot, watch};
 use crate::answer::{AdminError, Answer};
 use crate::chatter::{self, Chatter, Facts};
 use crate::command::{Command, Proxysql, Statement};
+use crate::events::Sink;
 use crate::history::History;
 use crate::layers::{Module, Move};
 use crate::limits::PULLS_MAX;
@@ -18,7 +19,7 @@ use crate::plane::{DataPlane, Order, Question};
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::who::{Rights, Who};
-use crate::{VERSION, hint, history, show, stats};
+use crate::{VERSION, events, hint, history, show, stats};
 
 /// The state of the thread.
 pub(super) struct Desk {
@@ -174,6 +175,7 @@ impl Desk {
             Command::BadExplain(why) | Command::Refused(why) => AdminError::new(why).into(),
             Command::Ignored(why) => Answer::Ok { affected: 0, info: format!("WARNING: {why}") },
             Command::SaveDigests => self.save_digests(),
+            Command::DumpEvents(sink) => self.dump_events(sink),
             Command::TruncateDigests => {
                 self.plane.forget_digests();
                 Answer::done()
@@ -211,6 +213,17 @@ impl Desk {
     /// Moves the digests into the history.
     fn save_digests(&self) -> Answer {
         match history::save_digests(self.store.connection(), crate::store::now(), &*self.plane) {
+            Ok(affected) => Answer::Ok { affected, info: String::new() },
+            Err(error) => AdminError::from(error).into(),
+        }
+    }
+
+    /// Moves the events that are kept in memory into tables.
+    fn dump_events(&self, sink: Sink) -> Answer {
+        let max = self.store.variable("mysql-eventslog_table_memory_size");
+        let max = max.and_then(|max| max.parse().ok()).unwrap_or(i64::MAX);
+        let events = self.plane.take_events();
+        match events::write(self.store.connection(), events.iter().map(|event| &**event), sink, max) {
             Ok(affected) => Answer::Ok { affected, info: String::new() },
             Err(error) => AdminError::from(error).into(),
         }

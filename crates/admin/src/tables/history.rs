@@ -1,7 +1,7 @@
 //! Tables of `stats_history`: counters over time.
 
 use super::Table;
-use super::stats::{STATS_MYSQL_CONNECTION_POOL, STATS_MYSQL_QUERY_DIGEST};
+use super::stats::{QUERY_EVENTS_COLUMNS, STATS_MYSQL_CONNECTION_POOL, STATS_MYSQL_QUERY_DIGEST};
 
 const MYSQL_CONNECTIONS: Table = Table::new(
     "mysql_connections",
@@ -94,6 +94,8 @@ const HISTORY_STATS_MYSQL_CONNECTION_POOL: Table = Table::with_time(
 const HISTORY_MYSQL_QUERY_DIGEST: Table =
     Table::with_time("history_mysql_query_digest", "dump_time INT NOT NULL", &STATS_MYSQL_QUERY_DIGEST, &[]);
 
+const HISTORY_MYSQL_QUERY_EVENTS: Table = Table::new("history_mysql_query_events", QUERY_EVENTS_COLUMNS, &[]);
+
 /// Those that are also there for hours and days.
 pub(super) const ROLLED: &[&Table] =
     &[&MYSQL_CONNECTIONS, &MYHGM_CONNECTIONS, &MYSQL_QUERY_CACHE, &SYSTEM_CPU, &SYSTEM_MEMORY];
@@ -104,6 +106,7 @@ pub(super) const TABLES: &[&Table] = &[
     &HISTORY_MYSQL_STATUS_VARIABLES_LOOKUP,
     &HISTORY_STATS_MYSQL_CONNECTION_POOL,
     &HISTORY_MYSQL_QUERY_DIGEST,
+    &HISTORY_MYSQL_QUERY_EVENTS,
 ];
 
 /// What queries of the digests' history look for.

@@ -123,6 +123,31 @@ const STATS_POINTSMAN_SERVER_EVENTS: Table = Table::new(
     &[],
 );
 
+pub(super) const QUERY_EVENTS_COLUMNS: &[&str] = &[
+    "id INTEGER PRIMARY KEY AUTOINCREMENT",
+    "thread_id INTEGER",
+    "username TEXT",
+    "schemaname TEXT",
+    "start_time INTEGER",
+    "end_time INTEGER",
+    "query_digest TEXT",
+    "query TEXT",
+    "server TEXT",
+    "client TEXT",
+    "event_type INTEGER",
+    "hid INTEGER",
+    "extra_info TEXT",
+    "affected_rows INTEGER",
+    "last_insert_id INTEGER",
+    "rows_sent INTEGER",
+    "client_stmt_id INTEGER",
+    "gtid TEXT",
+    "errno INT",
+    "error TEXT",
+];
+
+const STATS_MYSQL_QUERY_EVENTS: Table = Table::new("stats_mysql_query_events", QUERY_EVENTS_COLUMNS, &[]);
+
 const STATS_POINTSMAN_PINS: Table = Table::new(
     "stats_pointsman_pins",
     &[
@@ -371,6 +396,7 @@ pub(super) const TABLES: &[&Table] = &[
     &STATS_PROXYSQL_SERVERS_CLIENTS_STATUS,
     &STATS_POINTSMAN_DIGEST_LATENCY,
     &STATS_POINTSMAN_SERVER_EVENTS,
+    &STATS_MYSQL_QUERY_EVENTS,
     &STATS_POINTSMAN_PINS,
     &STATS_POINTSMAN_SQLI_FINGERPRINTS,
 ];

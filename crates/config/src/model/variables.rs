@@ -188,6 +188,12 @@ pub struct MysqlVariables {
     pub eventslog_default_log: u32,
     /// 1: ProxySQL's binary form, 2: JSON.
     pub eventslog_format: u32,
+    /// Newest statements of the query log that are kept in memory.
+    pub eventslog_buffer_history_size: u32,
+    /// Most rows of the table that these are dumped to.
+    pub eventslog_table_memory_size: u32,
+    /// Bytes of each statement that are kept in memory.
+    pub eventslog_buffer_max_query_length: u32,
     /// What the names of the audit log's files begin with; empty: no log.
     pub auditlog_filename: String,
     /// Bytes of its longest file.
@@ -283,6 +289,9 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     eventslog_filesize,
     eventslog_default_log,
     eventslog_format,
+    eventslog_buffer_history_size,
+    eventslog_table_memory_size,
+    eventslog_buffer_max_query_length,
     auditlog_filename,
     auditlog_filesize,
 });

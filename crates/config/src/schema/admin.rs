@@ -50,6 +50,13 @@ const GENERAL: &[Field] = &[
     seconds("stats_mysql_query_cache", 60, (0, 300), "period of this history; 0: none").built(),
     seconds("stats_system_cpu", 60, (0, 600), "period of this history; 0: none").built(),
     seconds("stats_system_memory", 60, (0, 600), "period of this history; 0: none").built(),
+    seconds(
+        "stats_mysql_eventslog_sync_buffer_to_disk",
+        0,
+        (0, 86_400),
+        "period of DUMP EVENTSLOG FROM BUFFER TO DISK; 0: none",
+    )
+    .built(),
     seconds("stats_mysql_query_digest_to_disk", 0, (0, 86_400), "period of digest dumps; 0: none").built(),
     ms("coredump_generation_interval_ms", 30_000, COUNT, "least time between two core files"),
     int("coredump_generation_threshold", 10, (1, 500), "most core files"),

@@ -121,7 +121,7 @@ fn read_only_is_for_statements() {
 fn schemas_have_their_tables() {
     let (mut store, _) = store();
     for (schema, proxysql) in
-        [("main", 38), ("disk", 19), ("stats", 24), ("monitor", 9), ("stats_history", 19)]
+        [("main", 38), ("disk", 19), ("stats", 25), ("monitor", 9), ("stats_history", 20)]
     {
         let sql = format!(
             "SELECT COUNT(*) FROM {schema}.sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%' \
@@ -129,7 +129,7 @@ fn schemas_have_their_tables() {
         );
         assert_eq!(store.sql(&sql), proxysql.to_string(), "{schema}");
     }
-    for (prefix, count) in [("mysql-", 169), ("admin-", 51), ("sqliteserver-", 2)] {
+    for (prefix, count) in [("mysql-", 172), ("admin-", 52), ("sqliteserver-", 2)] {
         let sql = format!("SELECT COUNT(*) FROM global_variables WHERE variable_name LIKE '{prefix}%'");
         assert_eq!(store.sql(&sql), count.to_string(), "{prefix}");
     }

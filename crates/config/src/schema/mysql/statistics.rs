@@ -62,6 +62,21 @@ pub(super) const FIELDS: &[Field] = &[
     bytes("eventslog_filesize", 104_857_600, LOG_FILE, "query log: longest file").built(),
     int("eventslog_default_log", 0, (0, 1), "query log: 1 logs what no rule decides about").built(),
     int("eventslog_format", 1, (1, 2), "query log: 1 binary, 2 JSON").built(),
+    int(
+        "eventslog_buffer_history_size",
+        0,
+        (0, 8_000_000),
+        "query log: newest statements that are kept in memory for DUMP EVENTSLOG; 0: none",
+    )
+    .built(),
+    int("eventslog_table_memory_size", 10_000, (0, 8_000_000), "most rows of stats_mysql_query_events").built(),
+    bytes(
+        "eventslog_buffer_max_query_length",
+        32_768,
+        (128, 33_554_432),
+        "query log: part of a statement that is kept in memory",
+    )
+    .built(),
     text("auditlog_filename", "", "audit log: start of the file names; empty: no log").built(),
     bytes("auditlog_filesize", 104_857_600, LOG_FILE, "audit log: longest file").built(),
 ];
