@@ -157,7 +157,9 @@ impl Refusal {
             Self::Cursor => "cursor or long data",
             Self::KeepsColumns => "the client keeps columns",
             Self::Replica => "own writes reach replicas later",
-            Self::FastForward => "users with fast_forward write without the cache's knowledge",
+            Self::FastForward => {
+                "users with fast_forward, or layer-4 listeners, write without the cache's knowledge"
+            }
         }
     }
 

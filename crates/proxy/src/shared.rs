@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use cache::Cache;
-use config::{Config, Endpoint};
+use config::{Config, Endpoint, Protocol};
 use pool::{Pool, Quota, Share};
 use route::{CacheDefaults, RuleError};
 
@@ -43,9 +43,10 @@ fn caches(config: &Config) -> bool {
     config.query_rules.iter().any(has_rule) || CacheDefaults::new(config).has_defaults()
 }
 
-/// Whether there are users whose commands are not looked at.
+/// Whether there are users or listeners whose commands are not looked at.
 fn bypasses(config: &Config) -> bool {
-    config.users.iter().any(|user| user.active && user.fast_forward)
+    let is_unread = |listener: &config::Listener| listener.protocol() == Protocol::Tcp;
+    config.users.iter().any(|user| user.active && user.fast_forward) || config.listeners.iter().any(is_unread)
 }
 
 /// Shared by all threads of one proxy.

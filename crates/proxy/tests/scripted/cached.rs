@@ -1,6 +1,6 @@
 //! Answers from the query cache: what servers see, and what clients get.
 
-use config::{Config, QueryRule, User};
+use config::{Config, Listener, QueryRule, Role, User};
 use proxy::stage::Stage;
 use tokio::time::sleep;
 use wire::command::Kind;
@@ -115,16 +115,24 @@ fn c21_schemas_of_servers_are_not_cached_whatever_way_they_are_named() {
     });
 }
 
-/// Of what they write nothing is known.
+/// Of what passes there nothing is known.
 #[test]
-fn c20_no_own_writes_are_promised_beside_users_with_fast_forward() {
-    play(async || {
-        let mut config = with_attributes(r#"{"cache": {"mode": "own"}}"#);
+fn c20_no_own_writes_are_promised_beside_fast_forward_and_layer_4() {
+    let with_user = |config: &mut Config| {
         config.users.push(User { fast_forward: true, ..user("fast", "secret") });
-        let (_stage, _servers, mut client, mut server) = session_in(config).await;
-        miss(&mut client, &mut server, SQL, "1").await;
-        miss(&mut client, &mut server, SQL, "2").await;
-    });
+    };
+    let with_listener = |config: &mut Config| {
+        config.listeners.push(Listener { role: Role::Tcp, ..Listener::default() });
+    };
+    for add in [&with_user as &dyn Fn(&mut Config), &with_listener] {
+        play(async || {
+            let mut config = with_attributes(r#"{"cache": {"mode": "own"}}"#);
+            add(&mut config);
+            let (_stage, _servers, mut client, mut server) = session_in(config).await;
+            miss(&mut client, &mut server, SQL, "1").await;
+            miss(&mut client, &mut server, SQL, "2").await;
+        });
+    }
 }
 
 #[test]
