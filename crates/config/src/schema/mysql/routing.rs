@@ -57,7 +57,7 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .built(),
     int("unshun_algorithm", 0, (0, 1), "1: a server that comes back does so in every hostgroup")
-    .superseded("a server that was shunned is so no more in each hostgroup when its time is over there, whether or not somebody asks for it"),
+    .superseded("in each hostgroup a server is shunned until its time there is over, whether or not a session asks for it"),
     int(
         "evaluate_replication_lag_on_servers_load",
         1,

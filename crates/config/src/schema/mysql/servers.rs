@@ -27,13 +27,13 @@ pub(super) const FIELDS: &[Field] = &[
         "connection_max_age_ms",
         0,
         (0, 86_400_000),
-        "connections that are older, or up to a fifth less, are ended when nobody uses them; 0: no limit",
+        "connections that are older, or up to a fifth less, are ended when they are idle; 0: no limit",
     )
     .built(),
     percent(
         "free_connections_pct",
         10,
-        "share of a server's max_connections that may be kept open while nobody uses them",
+        "share of a server's max_connections that may be kept open as idle connections",
     )
     .built(),
     switch("connection_warming", false, "connections are opened ahead of need until that share exists")
@@ -42,7 +42,7 @@ pub(super) const FIELDS: &[Field] = &[
         "throttle_connections_per_sec_to_hostgroup",
         1_000_000,
         (1, 100_000_000),
-        "most new connections per second to a hostgroup; who has to wait may get one that is there meanwhile",
+        "most new connections per second to a hostgroup; a session that waits may get an idle connection meanwhile",
     )
     .built(),
     int(
@@ -51,7 +51,7 @@ pub(super) const FIELDS: &[Field] = &[
         (0, 10_000),
         "connections that wait for their reset, with algorithm 1; further ones are closed",
     )
-    .superseded("a connection is reset together with what is said for the next session, by the worker that needs it"),
+    .superseded("the worker that needs a connection resets it, together with the setup commands of the next session"),
     int(
         "reset_connection_algorithm",
         2,
@@ -64,20 +64,20 @@ pub(super) const FIELDS: &[Field] = &[
         "ping_interval_server_msec",
         10_000,
         (1_000, DAYS_7_MS),
-        "time between two pings of a connection that is kept while nobody uses it",
+        "time between two pings of an idle connection",
     )
     .built(),
     ms("ping_timeout_server", 200, (10, 600_000), "longest time for an answer to that ping").built(),
     switch("multiplexing", true, "sessions share connections to servers").built(),
     ms("connection_delay_multiplex_ms", 0, (0, 300_000), "keep a connection this long after its last use")
-    .superseded("a session that comes back gets the connection that it had, as long as nobody else has needed it"),
+    .superseded("a session that comes back gets the connection that it had, unless another session has needed that connection"),
     int(
         "auto_increment_delay_multiplex",
         5,
         (0, 1_000_000),
         "statements for which a connection is kept after it generated an insert id",
     )
-    .superseded("`LAST_INSERT_ID()` is kept for each session, and said at the connection that a statement goes to"),
+    .superseded("`LAST_INSERT_ID()` is kept for each session, and written into statements that ask for it on another connection"),
     ms(
         "auto_increment_delay_multiplex_timeout_ms",
         10_000,
@@ -128,7 +128,7 @@ pub(super) const FIELDS: &[Field] = &[
         false,
         "set autocommit on the server before a plain SELECT as well",
     )
-    .superseded("what a session has set, `autocommit` too, is said at a connection before the first statement that it sends there, whatever it is"),
+    .superseded("the settings of a session, `autocommit` too, are set at a connection before the first statement of the session there, also before a read"),
     switch("autocommit_false_is_transaction", false, "treat autocommit=0 as an open transaction")
     .superseded("with `autocommit = 0` a transaction is open from the first statement that uses a table, as servers say"),
     switch("autocommit_false_not_reusable", false, "do not pool connections with autocommit=0")
@@ -136,7 +136,7 @@ pub(super) const FIELDS: &[Field] = &[
     switch(
         "log_unhealthy_connections",
         true,
-        "log connections that nobody used and that are dropped because their server has ended them or does not answer a ping, one in so many",
+        "log idle connections that are dropped because their server has ended them or does not answer a ping, one in so many",
     )
     .built(),
     text(

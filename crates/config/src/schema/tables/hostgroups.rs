@@ -152,8 +152,8 @@ const ATTRIBUTES: &[Field] = &[
         "JSON: `balance`, how a server is chosen: `weighted` (at random, by weight; unless set), `least_loaded` (of two drawn \
          by weight the one that runs fewer statements), `round_robin` (in turn), `first_available` (in the order of the rows), \
          `next_available` (the same, but one that has failed is not used again); \
-         `max_backend_connections`, most connections to all servers of the hostgroup together; `min_idle_connections`, connections to \
-         each server that are kept, and opened, though nobody uses them; \
+         `max_backend_connections`, most connections to all servers of the hostgroup together; `min_idle_connections`, idle connections to \
+         each server that are kept, and opened ahead of need; \
          `monitor_slave_lag_when_null`, seconds, instead of the variable; `discover_replicas`, true or false, of a writer \
          hostgroup of `mysql_replication_hostgroups`: whether replicas are used that `mysql_servers` does not name; \
          `forget_replicas_after`, seconds (180 unless set) after which one of those is forgotten that its primary does not name any \
