@@ -53,3 +53,8 @@ pub use sql::hint::{AccessMode, Hints};
 pub use tables::{KnownTables, Tables};
 pub use verdict::{Multiplex, Source, Verdict};
 pub use verdicts::{Decision, Verdicts};
+
+/// The example of the README, which is tested with the others.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -40,3 +40,8 @@ pub use codec::Codec;
 pub use error::WireError;
 pub use peer::Peer;
 pub use status::StatusFlags;
+
+/// The example of the README, which is tested with the others.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
