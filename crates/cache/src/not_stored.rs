@@ -17,13 +17,16 @@ pub enum NotStored {
     NoRoom,
     /// One of its tables was written to meanwhile.
     Written,
-    /// It did not come to its end.
+    /// It did not come to its end: the connection or the client has gone, or the command was sent
+    /// again.
     Cut,
+    /// What is behind the names of its tables was not known when it was sent.
+    Unjudged,
 }
 
 impl NotStored {
     /// All reasons.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Error,
         Self::Warnings,
         Self::Empty,
@@ -32,6 +35,7 @@ impl NotStored {
         Self::NoRoom,
         Self::Written,
         Self::Cut,
+        Self::Unjudged,
     ];
 
     /// What operators read.
@@ -46,6 +50,7 @@ impl NotStored {
             Self::NoRoom => "no room",
             Self::Written => "written to meanwhile",
             Self::Cut => "broken off",
+            Self::Unjudged => "its tables were not known yet",
         }
     }
 }

@@ -216,6 +216,11 @@ impl Stage {
         self.worker.census()
     }
 
+    /// What the query cache has done, over all rules and digests.
+    pub fn cache(&self) -> cache::stats::Row {
+        self.worker.counts.cache.borrow().totals()
+    }
+
     /// Errors that servers have answered; with `reset` they are forgotten.
     pub fn errors(&self, reset: bool) -> Vec<ErrorStats> {
         report::errors(&self.shared.upstream.pool, vec![self.worker.errors(reset)])

@@ -126,8 +126,7 @@ impl Taps {
         if let Some(cache) = self.cache.as_mut()
             && let Some(fill) = cache.fill.take()
         {
-            let now_ms = || worker.uptime_ms();
-            cache.fill = fill.segment(segment.bytes, segment.event, now_ms, &worker.counts.cache);
+            cache.fill = fill.segment(segment.bytes, segment.event, || worker.uptime_ms());
             if cache.fill.is_none() {
                 self.there &= !Self::FILL;
             }

@@ -213,6 +213,7 @@ impl Session {
         if decided.unseen().is_some() {
             // What is behind its tables is asked for behind this reply, so the next one is kept. An
             // answer that is there is from a session that knew.
+            self.worker.counts.cache.borrow_mut().not_stored(row, NotStored::Unjudged);
             return;
         }
         let cache = &self.worker.shared.cache;
@@ -238,7 +239,7 @@ impl Session {
             sent: Instant::now(),
             leader,
         };
-        let fill = CacheFill::new(cache, filling);
+        let fill = CacheFill::new(cache, &self.worker.counts, filling);
         self.flight().taps.set_fill(fill);
     }
 

@@ -1,14 +1,16 @@
 //! Copying a reply for the query cache while the client gets it.
 
-use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use cache::stats::{RowKey, Stats};
+use cache::stats::RowKey;
 use cache::{Answer, Cache, Captured, Form, Key, Leader, Life, Moment, NotStored, Outcome as Landing, Scope};
 use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::frame::{HEADER_LEN, Header};
 use wire::reply::{End, Event, Outcome};
+
+use crate::counts::Counts;
 
 /// Which answers are stored, and where.
 #[derive(Debug)]
@@ -35,18 +37,28 @@ pub(crate) struct Filling {
     pub(crate) leader: Option<Leader>,
 }
 
-/// The reply to a query that the cache has not had.
+/// The reply to a query that the cache has not had. Dropped before its end, it counts as cut.
 #[derive(Debug)]
 pub(crate) struct CacheFill {
     cache: Arc<Cache>,
+    counts: Rc<Counts>,
     filling: Filling,
+    /// It is counted.
+    is_over: bool,
     bytes: Vec<u8>,
     captured: Captured,
 }
 
 impl CacheFill {
-    pub(crate) fn new(cache: &Arc<Cache>, filling: Filling) -> Self {
-        Self { cache: Arc::clone(cache), filling, bytes: Vec::new(), captured: cache.capture() }
+    pub(crate) fn new(cache: &Arc<Cache>, counts: &Rc<Counts>, filling: Filling) -> Self {
+        Self {
+            cache: Arc::clone(cache),
+            counts: Rc::clone(counts),
+            filling,
+            is_over: false,
+            bytes: Vec::new(),
+            captured: cache.capture(),
+        }
     }
 
     /// Copies the next segment of the reply. Nothing is left when the reply is over, or is not to
@@ -56,7 +68,6 @@ impl CacheFill {
         bytes: &[u8],
         event: Event,
         now_ms: impl FnOnce() -> u64,
-        stats: &RefCell<Stats>,
     ) -> Option<Box<Self>> {
         let is_within = self.bytes.len() + bytes.len() <= self.filling.max;
         if event == Event::More && is_within && self.captured.grow(bytes.len()) {
@@ -69,18 +80,25 @@ impl CacheFill {
             Event::More => Err(NotStored::TooLarge),
             Event::Changed | Event::LocalInfile => Err(NotStored::NotRows),
         };
-        let Self { filling: Filling { row, sent, leader, .. }, bytes, .. } = *self;
-        match stored {
-            Ok(()) => {
-                let took = u64::try_from(sent.elapsed().as_micros()).unwrap_or(u64::MAX);
-                stats.borrow_mut().stored(row, bytes.len(), took);
-            }
-            Err(reason) => stats.borrow_mut().not_stored(row, reason),
-        }
-        if let Some(leader) = leader {
+        self.count(stored);
+        if let Some(leader) = self.filling.leader.take() {
             leader.end(if stored.is_ok() { Landing::Stored } else { Landing::NotStored }, now_ms);
         }
         None
+    }
+
+    /// Counts what became of the reply.
+    fn count(&mut self, stored: Result<(), NotStored>) {
+        let Filling { row, sent, .. } = self.filling;
+        let mut stats = self.counts.cache.borrow_mut();
+        match stored {
+            Ok(()) => {
+                let took = u64::try_from(sent.elapsed().as_micros()).unwrap_or(u64::MAX);
+                stats.stored(row, self.bytes.len(), took);
+            }
+            Err(reason) => stats.not_stored(row, reason),
+        }
+        self.is_over = true;
     }
 
     /// Stores the reply, which ends like this with these bytes.
@@ -106,6 +124,14 @@ impl CacheFill {
             return Err(NotStored::Written);
         }
         cache.store.put(*key, answer, now_ms, *life, moment)
+    }
+}
+
+impl Drop for CacheFill {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.count(Err(NotStored::Cut));
+        }
     }
 }
 
@@ -179,7 +205,7 @@ mod tests {
         Keys::new([1, 2]).builder().finish()
     }
 
-    fn fill(cache: &Arc<Cache>, leader: Option<Leader>) -> Box<CacheFill> {
+    fn fill(cache: &Arc<Cache>, counts: &Rc<Counts>, leader: Option<Leader>) -> Box<CacheFill> {
         let moment = cache.versions.moment(&Scope::new()).unwrap();
         let (scope, form) = (Scope::new(), Form::Eof);
         let filling = Filling {
@@ -195,7 +221,7 @@ mod tests {
             sent: Instant::now(),
             leader,
         };
-        Box::new(CacheFill::new(cache, filling))
+        Box::new(CacheFill::new(cache, counts, filling))
     }
 
     fn stored(cache: &Cache) -> Option<Vec<u8>> {
@@ -209,11 +235,9 @@ mod tests {
         for cut in 0..bytes.len() {
             cache.store.clear();
             let (first, rest) = bytes.split_at(cut);
-            let fill = fill(&cache, None).segment(first, Event::More, || 0, &RefCell::default()).unwrap();
+            let fill = fill(&cache, &Rc::default(), None).segment(first, Event::More, || 0).unwrap();
             assert!(stored(&cache).is_none());
-            assert!(
-                fill.segment(rest, done(1, 0, StatusFlags::AUTOCOMMIT), || 0, &RefCell::default()).is_none()
-            );
+            assert!(fill.segment(rest, done(1, 0, StatusFlags::AUTOCOMMIT), || 0).is_none());
             assert_eq!(stored(&cache).unwrap(), bytes, "cut at {cut}");
         }
         assert_eq!(cache.usage().bytes, cache.store.usage().bytes, "nothing is captured any more");
@@ -236,7 +260,7 @@ mod tests {
             (done(1, 0, on), b"\x07\0\0\x01\0\0\0\x02\0\0\0".to_vec()),
             (done(9, 0, on), reply(&[&[b'x'; 200][..]; 9])),
         ] {
-            assert!(fill(&cache, None).segment(&bytes, event, || 0, &RefCell::default()).is_none());
+            assert!(fill(&cache, &Rc::default(), None).segment(&bytes, event, || 0).is_none());
             assert!(stored(&cache).is_none(), "{event:?}");
         }
     }
@@ -254,6 +278,34 @@ mod tests {
     }
 
     #[test]
+    fn each_reply_is_counted_once() {
+        let cache = Arc::new(Cache::new([1, 2], 1 << 24));
+        let bytes = reply(&[b"\x0242"]);
+        let ends = [(Some(done(1, 0, StatusFlags::AUTOCOMMIT)), "", 1), (None, "broken off=1", 0)];
+        let failed = Outcome { end: End::Err { code: 1213 }, rows: 1, ends_rows: false };
+        for (end, not_stored, stored) in ends.into_iter().chain([(Some(Event::Done(failed)), "error=1", 0)]) {
+            let counts = Rc::default();
+            let fill = fill(&cache, &counts, None).segment(&bytes[..9], Event::More, || 0).unwrap();
+            match end {
+                Some(event) => assert!(fill.segment(&bytes[9..], event, || 0).is_none()),
+                None => drop(fill),
+            }
+            let totals = counts.cache.borrow().totals();
+            assert_eq!((totals.not_stored_text().as_str(), totals.stored), (not_stored, stored));
+        }
+    }
+
+    #[test]
+    fn those_who_wait_hear_that_there_is_no_answer() {
+        let cache = Arc::new(Cache::new([1, 2], 1 << 24));
+        let Joined::Leader(leader) = cache.flights.join(key(), 0) else { panic!("a leader") };
+        let Joined::Waiter(waiter) = cache.flights.join(key(), 0) else { panic!("a waiter") };
+        drop(fill(&cache, &Rc::default(), Some(leader)));
+        let cx = std::task::Context::from_waker(std::task::Waker::noop());
+        assert_eq!(waiter.poll(&cx), std::task::Poll::Ready(Landing::Gone));
+    }
+
+    #[test]
     fn those_who_wait_hear_of_the_end() {
         let cache = Arc::new(Cache::new([1, 2], 1 << 24));
         let bytes = reply(&[b"\x0242"]);
@@ -262,7 +314,7 @@ mod tests {
         {
             let Joined::Leader(leader) = cache.flights.join(key(), 0) else { panic!("a leader") };
             let Joined::Waiter(waiter) = cache.flights.join(key(), 0) else { panic!("a waiter") };
-            fill(&cache, Some(leader)).segment(&bytes, event, || 0, &RefCell::default());
+            fill(&cache, &Rc::default(), Some(leader)).segment(&bytes, event, || 0);
             let cx = std::task::Context::from_waker(std::task::Waker::noop());
             assert_eq!(waiter.poll(&cx), std::task::Poll::Ready(landing));
         }
@@ -271,9 +323,9 @@ mod tests {
     #[test]
     fn c20_a_reply_from_before_a_write_is_not_stored() {
         let cache = Arc::new(Cache::new([1, 2], 1 << 24));
-        let fill = fill(&cache, None);
+        let fill = fill(&cache, &Rc::default(), None);
         cache.versions.flush(Scope::all());
-        fill.segment(&reply(&[b"\x0242"]), done(1, 0, StatusFlags::AUTOCOMMIT), || 0, &RefCell::default());
+        fill.segment(&reply(&[b"\x0242"]), done(1, 0, StatusFlags::AUTOCOMMIT), || 0);
         assert!(stored(&cache).is_none());
     }
 }

@@ -51,6 +51,47 @@ fn a_query_runs_again_if_the_one_that_others_wait_for_has_no_answer() {
         next.rows(&["a"], &[&[Some("2")]]).await;
         second.expect_rows(&[&[Some("2")]]).await;
         third.expect_rows(&[&[Some("2")]]).await;
+        let counted = stage.cache();
+        assert_eq!((counted.not_stored_text().as_str(), counted.stored), ("broken off=1", 1));
+    });
+}
+
+#[test]
+fn a_reply_whose_server_is_lost_is_counted_once() {
+    play(async || {
+        let (stage, mut servers, mut client, mut server) = session_in(shared()).await;
+        client.send_query(SQL).await;
+        server.expect_query(SQL).await;
+        server.columns(&["a"]).await;
+        drop(server);
+        client.expect_gone().await;
+        settle().await;
+        assert_eq!(stage.cache().not_stored_text(), "broken off=1");
+        // Of this query nothing was told yet, so that it is sent again.
+        let mut client = log_in(&stage).await;
+        client.send_query(SQL).await;
+        let mut server = servers.accept().await;
+        server.expect_query(SQL).await;
+        drop(server);
+        let mut server = servers.accept().await;
+        server.expect_query(SQL).await;
+        server.rows(&["a"], &[&[Some("1")]]).await;
+        client.expect_rows(&[&[Some("1")]]).await;
+        assert_eq!(stage.cache().not_stored_text(), "broken off=2");
+    });
+}
+
+#[test]
+fn a_reply_of_tables_that_were_not_known_is_counted() {
+    play(async || {
+        let mut config = shared();
+        config.pointsman.judge_tables = true;
+        let (stage, _servers, mut client, mut server) = session_in(config).await;
+        client.send_query("SELECT a FROM db.t").await;
+        server.expect_query("SELECT a FROM db.t").await;
+        server.rows(&["a"], &[&[Some("1")]]).await;
+        client.expect_rows(&[&[Some("1")]]).await;
+        assert_eq!(stage.cache().not_stored_text(), "its tables were not known yet=1");
     });
 }
 
