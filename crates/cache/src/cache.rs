@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use crate::advice::Adviser;
+use crate::doorkeeper::Doorkeeper;
 use crate::flights::Flights;
 use crate::key::Keys;
 use crate::proven::Proven;
@@ -24,6 +25,8 @@ pub struct Cache {
     pub store: Store,
     /// Equal queries that run once.
     pub flights: Arc<Flights>,
+    /// Keys that were asked for lately, where few lookups hit.
+    pub doorkeeper: Doorkeeper,
     /// When tables were changed.
     pub versions: Arc<Versions>,
     /// What rules would do that cache more.
@@ -54,9 +57,11 @@ impl Cache {
     /// An empty cache for this many bytes. The secret is that of its keys.
     #[must_use]
     pub fn new(secret: [u64; 2], budget: usize) -> Self {
+        let doorkeeper = Doorkeeper::default();
         Self {
             keys: Keys::new(secret),
-            store: Store::new(for_store(budget)),
+            store: Store::new(for_store(budget, &doorkeeper)),
+            doorkeeper,
             flights: Arc::default(),
             versions: Arc::default(),
             adviser: Adviser::default(),
@@ -73,7 +78,7 @@ impl Cache {
     /// Has another budget from now on; what is too much leaves at once.
     pub fn set_budget(&self, budget: usize) {
         if self.budget.swap(budget, Relaxed) != budget {
-            self.store.set_budget(for_store(budget));
+            self.store.set_budget(for_store(budget, &self.doorkeeper));
         }
     }
 
@@ -131,13 +136,14 @@ impl Cache {
     #[must_use]
     pub fn usage(&self) -> Usage {
         let usage = self.store.usage();
-        Usage { bytes: usage.bytes + self.captured.load(Relaxed) as u64, ..usage }
+        let besides = self.captured.load(Relaxed) + self.doorkeeper.bytes();
+        Usage { bytes: usage.bytes + besides as u64, ..usage }
     }
 }
 
 /// The part of a budget that stored answers get.
-const fn for_store(budget: usize) -> usize {
-    budget - budget / CAPTURE_SHARE
+fn for_store(budget: usize, doorkeeper: &Doorkeeper) -> usize {
+    budget.saturating_sub(budget / CAPTURE_SHARE + doorkeeper.bytes_max(budget))
 }
 
 impl Captured {

@@ -10,6 +10,8 @@
 //! - [`Flush`]: what operators flush;
 //! - [`Proven`]: which accounts have run which digests;
 //! - [`Flights`]: equal queries that run once;
+//! - [`HitRates`]: by rule and digest, whether few lookups hit;
+//! - [`Doorkeeper`]: keys that come for the second time, where few lookups hit;
 //! - [`Refusal`]: why a statement's answer is not cached;
 //! - [`NotStored`]: why a reply was not stored;
 //! - [`stats`]: counters by rule and digest;
@@ -24,8 +26,10 @@
 pub mod advice;
 mod answer;
 mod cache;
+mod doorkeeper;
 mod flights;
 mod flush;
+mod hit_rates;
 mod key;
 mod name;
 mod near;
@@ -40,8 +44,10 @@ mod writing;
 
 pub use answer::{Answer, Form};
 pub use cache::{Cache, Captured};
+pub use doorkeeper::Doorkeeper;
 pub use flights::{Flights, Joined, Leader, Outcome, Waiter};
 pub use flush::Flush;
+pub use hit_rates::HitRates;
 pub use key::{Key, KeyBuilder, Keys};
 pub use name::Name;
 pub use near::Near;

@@ -22,11 +22,13 @@ pub enum NotStored {
     Cut,
     /// What is behind the names of its tables was not known when it was sent.
     Unjudged,
+    /// Few lookups of its digest hit, and it was asked for only once lately.
+    Rare,
 }
 
 impl NotStored {
     /// All reasons.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Error,
         Self::Warnings,
         Self::Empty,
@@ -36,6 +38,7 @@ impl NotStored {
         Self::Written,
         Self::Cut,
         Self::Unjudged,
+        Self::Rare,
     ];
 
     /// What operators read.
@@ -51,6 +54,7 @@ impl NotStored {
             Self::Written => "written to meanwhile",
             Self::Cut => "broken off",
             Self::Unjudged => "its tables were not known yet",
+            Self::Rare => "asked for once",
         }
     }
 }

@@ -32,6 +32,15 @@ pub struct Served {
     pub bytes: usize,
 }
 
+/// Lookups of a row so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lookups {
+    /// All of them.
+    pub lookups: u64,
+    /// Those that found an answer.
+    pub hits: u64,
+}
+
 /// Counters of one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
@@ -191,6 +200,12 @@ impl Stats {
     /// The cache had no answer.
     pub fn missed(&mut self, key: RowKey, miss: Miss) {
         note(&mut self.row(key).misses, miss as usize);
+    }
+
+    /// Lookups of this row so far.
+    pub fn so_far(&mut self, key: RowKey) -> Lookups {
+        let row = self.row(key);
+        Lookups { lookups: row.lookups(), hits: row.hits }
     }
 
     /// The query was not looked up.

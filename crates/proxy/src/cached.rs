@@ -1,13 +1,13 @@
 //! What a worker has of the query cache: a first level of answers, and what its sessions' keys
 //! begin with.
 
-use std::cell::{Cell, Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::hash::{DefaultHasher, Hasher as _};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use cache::stats::Served;
-use cache::{Answer, Cache, Form, Key, Life, Miss, Moment, Near, Refusal};
+use cache::{Answer, Cache, Form, HitRates, Key, Life, Miss, Moment, Near, Refusal};
 use route::Caller;
 use wire::Capabilities;
 
@@ -21,6 +21,7 @@ use session::identity::Identity;
 #[derive(Debug, Default)]
 pub(crate) struct Cached {
     near: RefCell<Option<Near>>,
+    rates: RefCell<Option<HitRates>>,
     classes: RefCell<Vec<Option<Class>>>,
     /// The answer that is being written.
     out: RefCell<Vec<u8>>,
@@ -81,6 +82,11 @@ impl Cached {
             *place = Some(Class { settings, caller, capabilities, collation, was_reset, key });
         }
         key
+    }
+
+    /// How many of the last lookups hit.
+    pub(crate) fn rates(&self) -> RefMut<'_, HitRates> {
+        RefMut::map(self.rates.borrow_mut(), Option::get_or_insert_default)
     }
 
     /// Whether texts are known.

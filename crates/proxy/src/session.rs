@@ -58,6 +58,7 @@ mod bring;
 mod cached;
 mod cached_key;
 mod cached_known;
+mod cached_missed;
 mod cached_writes;
 mod catch_up;
 mod change_user;

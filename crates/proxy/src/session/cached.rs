@@ -9,9 +9,8 @@ use std::pin::pin;
 use std::task::Context;
 use std::time::Duration;
 
-use cache::stats::{RowKey, Stats};
-use cache::{Form, Joined, Key, Leader, Miss, Moment, NotStored, Outcome, Refusal, Waiter};
-use config::CacheMode;
+use cache::stats::RowKey;
+use cache::{Form, Joined, Leader, Miss, Moment, Refusal, Waiter};
 use route::{CachePolicy, Cached, Route, Source};
 use tokio::time::Instant;
 use wire::command::{Kind, StmtExecute};
@@ -26,7 +25,6 @@ use super::kill::while_waiting;
 use super::phase::Phase;
 use crate::ending::Ending;
 use crate::state::substitute::Counted;
-use crate::taps::cache_fill::{CacheFill, Filling};
 use crate::taps::observe::note_time;
 use observe::running::Measured;
 
@@ -36,11 +34,13 @@ pub(super) const STATUS: StatusFlags =
 
 /// What a look into the cache has led to.
 #[derive(Debug)]
-enum Look {
+pub(super) enum Look {
     /// The answer is in the worker's buffer, and has so many rows and bytes.
     Hit(u64, usize),
-    /// The query is sent.
+    /// The query is sent, and its answer is to be stored.
     Miss(Option<Leader>),
+    /// The query is sent, and its answer is not stored.
+    Pass,
     /// Another session has sent it.
     Wait(Waiter),
 }
@@ -78,6 +78,7 @@ impl Session {
                     return self.send_answers(cx).map(Some);
                 }
                 Look::Miss(leader) => self.send_missed(asked, leader, &mut decided),
+                Look::Pass => self.send_to_target(&asked, &mut decided),
                 Look::Wait(_) => {}
             },
         }
@@ -118,6 +119,10 @@ impl Session {
                     self.send_missed(asked, leader, decided);
                     return Ok(false);
                 }
+                Look::Pass => {
+                    self.send_to_target(&asked, decided);
+                    return Ok(false);
+                }
                 Look::Wait(waiter) => waiter,
             };
             let deadline = begun + Duration::from_millis(asked.how.policy.timeout_ms.into());
@@ -152,7 +157,7 @@ impl Session {
         let mut stats = worker.counts.cache.borrow_mut();
         if let Some(proof) = asked.proof.filter(|_| !asked.is_proven) {
             // Sessions of the same account wait for the one that proves it.
-            return self.join(asked, proof, Miss::Unproven, &mut stats);
+            return self.join(asked, (proof, now_ms), Miss::Unproven, &mut stats);
         }
         let status = (self.state.link.status & STATUS).bits();
         let allows = |moment: Moment| cache.versions.allows(&asked.scope, moment);
@@ -168,7 +173,14 @@ impl Session {
                 stats.hit(asked.row, found.served);
                 Look::Hit(found.rows.into(), found.served.bytes)
             }
-            Err(miss) => self.join(asked, asked.key, miss, &mut stats),
+            Err(miss) => match self.passes(asked, now_ms, &mut stats) {
+                Some(reason) => {
+                    stats.missed(asked.row, miss);
+                    stats.not_stored(asked.row, reason);
+                    Look::Pass
+                }
+                None => self.join(asked, (asked.key, now_ms), miss, &mut stats),
+            },
         }
     }
 
@@ -184,63 +196,9 @@ impl Session {
         Some((found.rows.into(), found.served.bytes))
     }
 
-    /// The answer is not there, because of `miss`: one session of those that ask by this key
-    /// fetches it.
-    fn join(&self, asked: &Asked, key: Key, miss: Miss, stats: &mut Stats) -> Look {
-        match self.worker.shared.cache.flights.join(key, self.worker.uptime_ms()) {
-            Joined::Waiter(waiter) if asked.how.policy.timeout_ms > 0 => Look::Wait(waiter),
-            joined => {
-                stats.missed(asked.row, miss);
-                Look::Miss(if let Joined::Leader(leader) = joined { Some(leader) } else { None })
-            }
-        }
-    }
-
     /// The form of replies to the client.
-    fn form(&self) -> Form {
+    pub(super) fn form(&self) -> Form {
         if self.capabilities().contains(Capabilities::DEPRECATE_EOF) { Form::Ok } else { Form::Eof }
-    }
-
-    /// The command goes to its target, and its reply is copied.
-    fn send_missed(&mut self, asked: Asked, leader: Option<Leader>, decided: &mut Decided) {
-        let Some(mut target) = decided.route.target() else { return };
-        let Asked { key, life, scope, how, row, proof, .. } = asked;
-        if how.policy.mode == CacheMode::Own && target.is_split {
-            // Replicas get own writes later.
-            target.hostgroup = self.state.account.default_hostgroup;
-        }
-        decided.route = Route::One(target);
-        if decided.unseen().is_some() {
-            // What is behind its tables is asked for behind this reply, so the next one is kept. An
-            // answer that is there is from a session that knew.
-            self.worker.counts.cache.borrow_mut().not_stored(row, NotStored::Unjudged);
-            return;
-        }
-        let cache = &self.worker.shared.cache;
-        cache.watch_writes();
-        let Some(moment) = cache.versions.moment(&scope) else {
-            // Those who wait would meet the same write.
-            self.worker.counts.cache.borrow_mut().not_stored(row, NotStored::Written);
-            if let Some(leader) = leader {
-                leader.end(Outcome::NotStored, self.worker.uptime_ms());
-            }
-            return;
-        };
-        let filling = Filling {
-            key,
-            life,
-            scope,
-            moment,
-            form: self.form(),
-            max: how.policy.answer_bytes_max,
-            stores_empty: how.policy.stores_empty,
-            proof,
-            row,
-            sent: Instant::now(),
-            leader,
-        };
-        let fill = CacheFill::new(cache, &self.worker.counts, filling);
-        self.flight().taps.set_fill(fill);
     }
 
     /// Counts why the answer to a command is not looked up, if it was to be.

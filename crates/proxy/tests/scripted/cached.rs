@@ -35,7 +35,7 @@ async fn session() -> (Stage, Client, Database) {
 }
 
 /// A query that a server answers.
-async fn miss(client: &mut Client, server: &mut Database, sql: &str, answer: &str) {
+pub(super) async fn miss(client: &mut Client, server: &mut Database, sql: &str, answer: &str) {
     client.send_query(sql).await;
     server.expect_query(sql).await;
     server.rows(&["a"], &[&[Some(answer)]]).await;
@@ -43,7 +43,7 @@ async fn miss(client: &mut Client, server: &mut Database, sql: &str, answer: &st
 }
 
 /// A query that no server sees.
-async fn hit(client: &mut Client, sql: &str, answer: &str) {
+pub(super) async fn hit(client: &mut Client, sql: &str, answer: &str) {
     client.send_query(sql).await;
     client.expect_rows(&[&[Some(answer)]]).await;
 }

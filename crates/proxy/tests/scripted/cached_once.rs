@@ -2,8 +2,9 @@
 
 use config::{Config, QueryRule};
 
-use super::cached::{SQL, cached};
+use super::cached::{SQL, cached, hit, miss};
 use super::support::{log_in, ms, play, session_in, settle};
+use tokio::time::sleep;
 
 /// The same rule, and connections that several sessions use.
 fn shared() -> Config {
@@ -141,5 +142,44 @@ fn a_session_that_waits_for_an_answer_can_be_killed_and_its_client_can_leave() {
         server.rows(&["a"], &[&[Some("1")]]).await;
         client.expect_rows(&[&[Some("1")]]).await;
         assert!(servers.settled().await.is_none());
+    });
+}
+
+#[test]
+fn where_few_lookups_hit_an_answer_is_stored_when_it_is_asked_for_again() {
+    play(async || {
+        let (stage, mut servers, mut client, mut server) = session_in(shared()).await;
+        let sql = |number| format!("SELECT a FROM t WHERE b = {number}");
+        // From the first miss on, 1,024 lookups without a hit.
+        for number in 0..=1024 {
+            miss(&mut client, &mut server, &sql(number), "1").await;
+        }
+        let (stored, new) = (stage.cache().stored, sql(5000));
+        miss(&mut client, &mut server, &new, "1").await;
+        assert_eq!(stage.cache().stored, stored);
+        assert_eq!(stage.cache().not_stored_text(), "asked for once=2");
+        miss(&mut client, &mut server, &new, "2").await;
+        assert_eq!(stage.cache().stored, stored + 1);
+        hit(&mut client, &new, "2").await;
+        sleep(ms(1000)).await;
+        for answer in ["3", "4"] {
+            miss(&mut client, &mut server, &new, answer).await;
+        }
+        hit(&mut client, &new, "4").await;
+        // The first one is not waited for, and the second one is.
+        let newest = sql(6000);
+        client.send_query(&newest).await;
+        server.expect_query(&newest).await;
+        let (mut second, mut third) = (log_in(&stage).await, log_in(&stage).await);
+        second.send_query(&newest).await;
+        let mut its_server = servers.accept().await;
+        its_server.expect_query(&newest).await;
+        third.send_query(&newest).await;
+        settle().await;
+        its_server.rows(&["a"], &[&[Some("5")]]).await;
+        second.expect_rows(&[&[Some("5")]]).await;
+        third.expect_rows(&[&[Some("5")]]).await;
+        server.rows(&["a"], &[&[Some("5")]]).await;
+        client.expect_rows(&[&[Some("5")]]).await;
     });
 }

@@ -1,0 +1,98 @@
+//! A query that the cache has no answer to: which session sends it, and whether its answer is
+//! stored.
+
+use cache::stats::Stats;
+use cache::{Doorkeeper, Joined, Key, Leader, Miss, NotStored, Outcome};
+use config::CacheMode;
+use route::Route;
+use tokio::time::Instant;
+
+use super::Session;
+use super::cached::Look;
+use super::cached_key::Asked;
+use super::decided::Decided;
+use crate::taps::cache_fill::{CacheFill, Filling};
+
+impl Session {
+    /// Why the answer to a missed query is not stored, if it is not worth that: few lookups of its
+    /// digest hit, and its key was not asked for lately. Then no session waits for it either.
+    pub(super) fn passes(&self, asked: &Asked, now_ms: u64, stats: &mut Stats) -> Option<NotStored> {
+        let cache = &self.worker.shared.cache;
+        let mut rates = self.worker.cached.rates();
+        if !rates.are_rare(asked.row, stats.so_far(asked.row)) || !Doorkeeper::is_within(cache.budget()) {
+            return None;
+        }
+        let Some(moment) = cache.versions.moment(&asked.scope) else { return Some(NotStored::Written) };
+        let allows = |moment| cache.versions.allows(&asked.scope, moment);
+        if cache.doorkeeper.has_seen(asked.key, now_ms, asked.life, moment, allows) {
+            rates.note_second(asked.row);
+            return None;
+        }
+        Some(NotStored::Rare)
+    }
+
+    /// The answer is not there, because of `miss`: one session of those that ask by this key
+    /// fetches it.
+    pub(super) fn join(
+        &self,
+        asked: &Asked,
+        (key, now_ms): (Key, u64),
+        miss: Miss,
+        stats: &mut Stats,
+    ) -> Look {
+        match self.worker.shared.cache.flights.join(key, now_ms) {
+            Joined::Waiter(waiter) if asked.how.policy.timeout_ms > 0 => Look::Wait(waiter),
+            joined => {
+                stats.missed(asked.row, miss);
+                Look::Miss(if let Joined::Leader(leader) = joined { Some(leader) } else { None })
+            }
+        }
+    }
+
+    /// The command goes to its target.
+    pub(super) fn send_to_target(&self, asked: &Asked, decided: &mut Decided) {
+        let Some(mut target) = decided.route.target() else { return };
+        if asked.how.policy.mode == CacheMode::Own && target.is_split {
+            // Replicas get own writes later.
+            target.hostgroup = self.state.account.default_hostgroup;
+        }
+        decided.route = Route::One(target);
+    }
+
+    /// The command goes to its target, and its reply is copied.
+    pub(super) fn send_missed(&mut self, asked: Asked, leader: Option<Leader>, decided: &mut Decided) {
+        self.send_to_target(&asked, decided);
+        let Asked { key, life, scope, how, row, proof, .. } = asked;
+        if decided.unseen().is_some() {
+            // What is behind its tables is asked for behind this reply, so the next one is kept. An
+            // answer that is there is from a session that knew.
+            self.worker.counts.cache.borrow_mut().not_stored(row, NotStored::Unjudged);
+            return;
+        }
+        let cache = &self.worker.shared.cache;
+        cache.watch_writes();
+        let Some(moment) = cache.versions.moment(&scope) else {
+            // Those who wait would meet the same write.
+            self.worker.counts.cache.borrow_mut().not_stored(row, NotStored::Written);
+            if let Some(leader) = leader {
+                leader.end(Outcome::NotStored, self.worker.uptime_ms());
+            }
+            return;
+        };
+        let filling = Filling {
+            key,
+            life,
+            scope,
+            moment,
+            form: self.form(),
+            max: how.policy.answer_bytes_max,
+            stores_empty: how.policy.stores_empty,
+            proof,
+            row,
+            sent: Instant::now(),
+            leader,
+        };
+        let fill = CacheFill::new(cache, &self.worker.counts, filling);
+        self.flight().taps.set_fill(fill);
+    }
+}
