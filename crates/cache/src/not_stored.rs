@@ -24,11 +24,13 @@ pub enum NotStored {
     Unjudged,
     /// Few lookups of its digest hit, and it was asked for only once lately.
     Rare,
+    /// An execution has told the client other columns than the preparation.
+    Columns,
 }
 
 impl NotStored {
     /// All reasons.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Error,
         Self::Warnings,
         Self::Empty,
@@ -39,6 +41,7 @@ impl NotStored {
         Self::Cut,
         Self::Unjudged,
         Self::Rare,
+        Self::Columns,
     ];
 
     /// What operators read.
@@ -55,6 +58,7 @@ impl NotStored {
             Self::Cut => "broken off",
             Self::Unjudged => "its tables were not known yet",
             Self::Rare => "asked for once",
+            Self::Columns => "other columns than it was prepared with",
         }
     }
 }

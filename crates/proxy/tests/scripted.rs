@@ -8,6 +8,7 @@ mod scripted {
     mod attributes;
     mod aurora;
     mod cached;
+    mod cached_columns;
     mod cached_once;
     mod change_user;
     mod changes;

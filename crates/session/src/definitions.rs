@@ -10,8 +10,8 @@ use wire::frame::HEADER_LEN;
 use wire::packet::Eof;
 
 /// FNV-1a, 64 bits: it goes on from byte to byte, wherever the answer is cut.
-const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-const PRIME: u64 = 0x0000_0100_0000_01b3;
+pub(crate) const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+pub(crate) const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// An answer to a `COM_STMT_PREPARE`, as it comes.
 #[derive(Debug, Clone)]

@@ -5,6 +5,7 @@
 //! - [`cached`]: what answers of the query cache depend on;
 //! - [`change`](mod@change): what a statement changes for those behind it;
 //! - [`definitions`]: what a client was told of a prepared statement;
+//! - [`told_columns`]: what a client was told with an execution;
 //! - [`sites`]: which servers have which statement;
 //! - [`door`]: what a listener says about where statements go;
 //! - [`error`]: errors that the proxy makes itself;
@@ -39,6 +40,7 @@ pub mod sites;
 pub mod state;
 pub mod statement;
 pub mod texts;
+pub mod told_columns;
 pub mod turn;
 pub mod unanswered;
 pub mod unjudged;

@@ -6,8 +6,9 @@ mod operators;
 use std::sync::LazyLock;
 
 use e2e::{Backend, Proxy, Setup, on_each_server, run};
-use testkit::client::{Client, Options, Value};
+use testkit::client::{CAPABILITIES, Client, Options, Value};
 use testkit::server::PASSWORD;
+use wire::Capabilities;
 
 use operators::{operators_are_advised_what_to_cache, operators_see_what_is_cached_and_flush_it};
 
@@ -32,6 +33,7 @@ fn prepared(server: Backend) -> Backend {
 on_each_server! {
     answers_are_given_again_and_are_the_servers,
     prepared_statements_are_cached_by_their_values,
+    c15_clients_that_keep_columns_get_rows_alone,
     c21_who_has_lost_a_privilege_gets_no_answer,
     c20_own_writes_are_seen,
     operators_see_what_is_cached_and_flush_it,
@@ -111,6 +113,48 @@ fn prepared_statements_are_cached_by_their_values(server: &Backend) {
         for _ in 0..3 {
             assert_eq!(client.execute(&all, &[Value::Int(1)]).await.unwrap().rows, rows);
         }
+    });
+}
+
+/// MariaDB's own clients announce that they keep columns.
+fn c15_clients_that_keep_columns_get_rows_alone(server: &Backend) {
+    server.sql(
+        "DROP TABLE IF EXISTS test.columns; \
+         CREATE TABLE test.columns (id INT PRIMARY KEY, a VARCHAR(20), d DECIMAL(9,2)); \
+         INSERT INTO test.columns VALUES (1, 'one', 1.25)",
+    );
+    let proxy = proxy(server, "");
+    run(async {
+        // The proxy has to know what its server can do.
+        drop(connect(&proxy, USER).await.query("DO 0").await.unwrap());
+        let keeps = (CAPABILITIES - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_CACHE_METADATA;
+        let options = Options::tcp(proxy.tcp(), USER, PASSWORD).schema("test").capabilities(keeps);
+        let mut client = Client::connect(&options).await.unwrap();
+        let mut admin = e2e::admin::connect(&proxy).await;
+        for sql in [
+            "SELECT * FROM columns WHERE id = ?",
+            "SELECT a, SUM(d) FROM columns WHERE id < ? + 1 GROUP BY a ORDER BY a",
+        ] {
+            server.sql("UPDATE test.columns SET a = 'one'");
+            let read = client.prepare(sql).await.unwrap();
+            let rows = client.execute(&read, &[Value::Int(1)]).await.unwrap().rows;
+            for _ in 0..3 {
+                assert_eq!(client.execute(&read, &[Value::Int(1)]).await.unwrap().rows, rows);
+            }
+            server.sql("UPDATE test.columns SET a = 'other'");
+            assert_eq!(client.execute(&read, &[Value::Int(1)]).await.unwrap().rows, rows, "{sql}");
+            let again = client.prepare(sql).await.unwrap();
+            assert_eq!(client.execute(&again, &[Value::Int(1)]).await.unwrap().rows, rows, "{sql}");
+            // A client that knows other columns gets no answer from before. MySQL tells all of them
+            // with each answer.
+            server.sql("ALTER TABLE test.columns MODIFY a VARCHAR(40)");
+            let other = client.prepare(sql).await.unwrap();
+            let answer = client.execute(&other, &[Value::Int(1)]).await.unwrap().rows;
+            assert_eq!(answer == rows, server.is_mysql(), "{sql}");
+            server.sql("ALTER TABLE test.columns MODIFY a VARCHAR(20)");
+        }
+        let refused = "SELECT refused FROM stats_pointsman_cache WHERE refused LIKE '%columns%'";
+        assert!(admin.query(refused).await.unwrap().rows.is_empty());
     });
 }
 

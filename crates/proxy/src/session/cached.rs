@@ -77,7 +77,7 @@ impl Session {
                     self.io.backlog.extend_from_slice(later);
                     return self.send_answers(cx).map(Some);
                 }
-                Look::Miss(leader) => self.send_missed(asked, leader, &mut decided),
+                Look::Miss(leader) => self.send_missed(kind, asked, leader, &mut decided),
                 Look::Pass => self.send_to_target(&asked, &mut decided),
                 Look::Wait(_) => {}
             },
@@ -116,7 +116,7 @@ impl Session {
                     return Ok(true);
                 }
                 Look::Miss(leader) => {
-                    self.send_missed(asked, leader, decided);
+                    self.send_missed(kind, asked, leader, decided);
                     return Ok(false);
                 }
                 Look::Pass => {
@@ -139,7 +139,7 @@ impl Session {
                 // It has taken too long: this session sends it as well.
                 Some(Err(_)) => {
                     self.worker.counts.cache.borrow_mut().missed(asked.row, Miss::Absent);
-                    self.send_missed(asked, None, decided);
+                    self.send_missed(kind, asked, None, decided);
                     return Ok(false);
                 }
                 None => {

@@ -18,7 +18,7 @@ use super::Session;
 use super::backlog::whole_front;
 use super::cached::row;
 use super::decided::Decided;
-use super::execute::opens_cursor;
+use super::execute::{keeps_definitions, opens_cursor};
 use super::relations::OF_SERVERS;
 use crate::routing::Reading;
 use crate::state::Pin;
@@ -140,10 +140,6 @@ impl Session {
             let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
             return Ok(key.number(0).part(plain(rewritten.unwrap_or_else(|| self.statement(payload)))));
         }
-        // Of such an execution the server leaves out columns that it has told.
-        if caps.contains(Capabilities::MARIADB_CACHE_METADATA) {
-            return Err(Refusal::KeepsColumns);
-        }
         let execute = StmtExecute::decode(payload, caps).map_err(|_| Refusal::NotRead)?;
         let prepared = state.prepared.as_ref().and_then(|all| all.get(execute.statement_id));
         let prepared = prepared.filter(|one| !one.is_at_home() && !one.has_parts() && !opens_cursor(payload));
@@ -160,7 +156,12 @@ impl Session {
         let own = params.types_without_attributes(count, caps);
         let types = own.or(prepared.types().map(|(types, _)| types));
         let types = types.or((count == 0).then_some(&[])).ok_or(Refusal::NotRead)?;
-        Ok(key.number(1).part(plain(text)).part(params.nulls).part(types).part(params.values))
+        let key = key.number(1).part(plain(text)).part(params.nulls).part(types).part(params.values);
+        if !keeps_definitions(caps) {
+            return Ok(key);
+        }
+        // Of such an execution the server leaves out columns that the client knows.
+        Ok(key.number(prepared.definitions().ok_or(Refusal::KeepsColumns)?))
     }
 
     /// The tables of a statement that comes with this text, unless rules have rewritten it.

@@ -6,11 +6,13 @@ use cache::{Doorkeeper, Joined, Key, Leader, Miss, NotStored, Outcome};
 use config::CacheMode;
 use route::Route;
 use tokio::time::Instant;
+use wire::command::Kind;
 
 use super::Session;
 use super::cached::Look;
 use super::cached_key::Asked;
 use super::decided::Decided;
+use super::execute::keeps_definitions;
 use crate::taps::cache_fill::{CacheFill, Filling};
 
 impl Session {
@@ -60,7 +62,13 @@ impl Session {
     }
 
     /// The command goes to its target, and its reply is copied.
-    pub(super) fn send_missed(&mut self, asked: Asked, leader: Option<Leader>, decided: &mut Decided) {
+    pub(super) fn send_missed(
+        &mut self,
+        kind: Kind,
+        asked: Asked,
+        leader: Option<Leader>,
+        decided: &mut Decided,
+    ) {
         self.send_to_target(&asked, decided);
         let Asked { key, life, scope, how, row, proof, .. } = asked;
         if decided.unseen().is_some() {
@@ -85,6 +93,7 @@ impl Session {
             scope,
             moment,
             form: self.form(),
+            has_columns: !(kind == Kind::StmtExecute && keeps_definitions(self.capabilities())),
             max: how.policy.answer_bytes_max,
             stores_empty: how.policy.stores_empty,
             proof,

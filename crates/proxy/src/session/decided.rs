@@ -97,6 +97,17 @@ impl Decided {
         matches!(self.route, Route::Cached(_))
     }
 
+    /// The same for a command whose reply is no answer to a query.
+    pub(super) fn never_cached(mut self) -> Self {
+        if let Route::Cached(target) = self.route {
+            self.route = Route::One(target);
+        }
+        if let Some(orders) = &mut self.orders {
+            orders.cached = None;
+        }
+        self
+    }
+
     /// Whether it goes there because of the split.
     pub(super) fn is_split(&self) -> bool {
         self.route.target().is_some_and(|target| target.is_split)

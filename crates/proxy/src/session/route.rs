@@ -13,8 +13,8 @@ use wire::{Capabilities, Codec as _};
 use super::Session;
 use super::backlog::len_of_cut;
 use super::decided::{Decided, Next};
-use super::execute::keeps_definitions;
-use super::state::prepared::{NO_MODES, Preparing};
+use super::execute::{id, keeps_definitions};
+use super::state::prepared::{NO_MODES, Prepared, Preparing};
 use super::state::{Loss, Past, SessionState};
 use super::trace::Trace;
 use crate::limits::PREPARED_BYTES_MAX;
@@ -179,7 +179,9 @@ impl Session {
                 let text = self.statement(payload);
                 self.look_behind(self.judge(text, is_whole, self.asked(payload), false), text, false)
             }
-            Kind::StmtPrepare => self.judge(payload.get(1..).unwrap_or_default(), is_whole, None, false),
+            Kind::StmtPrepare => {
+                self.judge(payload.get(1..).unwrap_or_default(), is_whole, None, false).never_cached()
+            }
             _ if names_statement(kind) => self.decide_prepared(kind, payload),
             _ => {
                 // What any server that the session has can answer.
@@ -301,10 +303,31 @@ impl Session {
                     self.flight().taps.keep_definitions();
                 }
             }
-            _ if names_statement(kind) => self.note_prepared(kind, payload),
+            _ if names_statement(kind) => {
+                if kind == Kind::StmtExecute && keeps_definitions(self.capabilities()) {
+                    self.hear_execution(payload, decided);
+                }
+                self.note_prepared(kind, payload);
+            }
             _ => {}
         }
         self.begin_listing(kind, payload);
+    }
+
+    /// An execution is being sent for a client that keeps columns. What its answer tells of them
+    /// matters if the query cache may give the next one.
+    fn hear_execution(&mut self, payload: &[u8], decided: &Decided) {
+        let hostgroup = self.state.link.hostgroup;
+        let Some(all) = &mut self.state.prepared else { return };
+        if self.links.pipelined.is_empty() {
+            // The answer to the one before may not have come to its end.
+            all.take_told();
+        }
+        let known = id(payload).and_then(|id| all.client_id_of(id, hostgroup));
+        let is_unheard = known.and_then(|id| all.get(id)).is_some_and(Prepared::is_unheard);
+        if is_unheard || decided.orders.as_ref().is_some_and(|orders| orders.cached.is_some()) {
+            self.flight().taps.keep_definitions();
+        }
     }
 
     /// A command that changes this if it succeeds is on its way.

@@ -20,6 +20,7 @@ use wire::reply::{End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::again::{Refused, may_be_hidden, refused};
+use super::execute::keeps_definitions;
 use super::flight::Flight;
 use super::io::Io;
 use super::pipelined::{Pipelined, Step};
@@ -305,14 +306,16 @@ impl At<'_> {
         true
     }
 
-    /// Takes note of what a server says of a statement that it prepares, for a client that keeps
-    /// that.
+    /// Takes note of what a server says of columns, for a client that keeps that.
     fn note_definitions(&mut self, bytes: &[u8]) {
         if self.flight.taps.keeps_definitions()
-            && self.control.running.kind() == Some(Kind::StmtPrepare)
             && let Some(registry) = &mut self.state.prepared
         {
-            registry.hear(bytes);
+            match self.control.running.kind() {
+                Some(Kind::StmtPrepare) => registry.hear(bytes),
+                Some(Kind::StmtExecute) => registry.hear_execution(bytes),
+                _ => {}
+            }
         }
     }
 
@@ -326,6 +329,9 @@ impl At<'_> {
         }
         if has_changed || self.flight.taps.has_columns() {
             self.note_columns(!self.is_untold(outcome));
+        }
+        if keeps_definitions(self.identity.capabilities) {
+            self.note_told();
         }
         if self.control.running.kind() == Some(Kind::StmtPrepare)
             && let Some(registry) = &mut self.state.prepared
@@ -352,6 +358,21 @@ impl At<'_> {
             && let Some(prepared) = registry.at(running.statement(), self.state.link.hostgroup)
         {
             prepared.note_columns(self.state.link.hostgroup, columns, is_told);
+        }
+    }
+
+    /// The client keeps what it is told of columns: takes note of what the execution that was
+    /// answered has told.
+    fn note_told(&mut self) {
+        let running = &self.control.running;
+        if running.kind() == Some(Kind::StmtExecute)
+            && let Some(registry) = &mut self.state.prepared
+        {
+            let columns = registry.take_told();
+            let is_told = self.backend.connection().last_reply().and_then(ReplyScanner::columns).is_some();
+            if let Some(prepared) = registry.at(running.statement(), self.state.link.hostgroup) {
+                prepared.note_told(is_told, columns);
+            }
         }
     }
 

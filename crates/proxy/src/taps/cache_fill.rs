@@ -23,6 +23,8 @@ pub(crate) struct Filling {
     pub(crate) moment: Moment,
     /// The reply ends with EOF packets or with an OK packet.
     pub(crate) form: Form,
+    /// The definitions of its columns are in it; else the client knows them.
+    pub(crate) has_columns: bool,
     /// The largest answer, in bytes.
     pub(crate) max: usize,
     /// Whether answers without rows are stored.
@@ -103,7 +105,7 @@ impl CacheFill {
 
     /// Stores the reply, which ends like this with these bytes.
     fn store(&mut self, outcome: Outcome, bytes: &[u8], now_ms: u64) -> Result<(), NotStored> {
-        let Filling { key, life, scope, moment, form, stores_empty, proof, .. } = &self.filling;
+        let Filling { key, life, scope, moment, form, has_columns, stores_empty, proof, .. } = &self.filling;
         let (cache, moment) = (&*self.cache, *moment);
         if let Some(proof) = proof.filter(|_| outcome.ends_rows) {
             cache.proven.add(proof, &cache.versions, moment);
@@ -116,7 +118,11 @@ impl CacheFill {
             return Err(NotStored::TooLarge);
         }
         self.bytes.extend_from_slice(bytes);
-        let columns = columns_len(&self.bytes).ok_or(NotStored::NotRows)?;
+        let head = Head::of(&self.bytes).ok_or(NotStored::NotRows)?;
+        if head.has_columns != *has_columns {
+            return Err(NotStored::Columns);
+        }
+        let columns = head.columns_len(&self.bytes).ok_or(NotStored::NotRows)?;
         let rows = u32::try_from(outcome.rows).map_err(|_| NotStored::TooLarge)?;
         let answer = Answer::new(&self.bytes, columns, rows, *form).ok_or(NotStored::NotRows)?;
         // A write to its tables that has begun meanwhile may or may not be in it.
@@ -155,24 +161,44 @@ fn check(outcome: Outcome) -> Result<(), NotStored> {
     }
 }
 
-/// How many bytes the number of columns takes in front of `reply`, with the columns; nothing if the
-/// reply is something else.
-fn columns_len(reply: &[u8]) -> Option<usize> {
-    let packet = |at: usize| {
-        let header = Header::parse(*reply.get(at..)?.first_chunk()?);
-        (!header.continues()).then_some((at + HEADER_LEN, at + HEADER_LEN + header.len as usize))
-    };
-    let (start, mut end) = packet(0)?;
-    // With CACHE_METADATA a byte follows that says whether the columns do.
-    let columns = match reply.get(start..end)? {
-        [count @ 1..=0xFA] | [count @ 1..=0xFA, 1] => u16::from(*count),
-        [0xFC, low, high] | [0xFC, low, high, 1] => u16::from_le_bytes([*low, *high]),
-        _ => return None,
-    };
-    for _ in 0..columns {
-        (_, end) = packet(end)?;
+/// The first packet of a reply with rows.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    /// Its bytes, with its header.
+    len: usize,
+    columns: u16,
+    /// The definitions of the columns follow.
+    has_columns: bool,
+}
+
+impl Head {
+    /// That of `reply`; nothing if the reply is something else.
+    fn of(reply: &[u8]) -> Option<Self> {
+        let len = packet_end(reply, 0)?;
+        // With CACHE_METADATA a byte follows the number that says whether the columns do.
+        let (columns, flag) = match reply.get(HEADER_LEN..len)? {
+            [count @ 1..=0xFA] => (u16::from(*count), 1),
+            [count @ 1..=0xFA, flag] => (u16::from(*count), *flag),
+            [0xFC, low, high] => (u16::from_le_bytes([*low, *high]), 1),
+            [0xFC, low, high, flag] => (u16::from_le_bytes([*low, *high]), *flag),
+            _ => return None,
+        };
+        Some(Self { len, columns, has_columns: flag != 0 })
     }
-    (end <= reply.len()).then_some(end)
+
+    /// How many bytes this packet takes, with the definitions if they follow; nothing if not all of
+    /// them are there.
+    fn columns_len(self, reply: &[u8]) -> Option<usize> {
+        let columns = if self.has_columns { self.columns } else { 0 };
+        (0..columns).try_fold(self.len, |end, _| packet_end(reply, end))
+    }
+}
+
+/// Where the packet ends that begins there; nothing if it goes on in another one, or is not whole.
+fn packet_end(reply: &[u8], at: usize) -> Option<usize> {
+    let header = Header::parse(*reply.get(at..)?.first_chunk()?);
+    let end = at + HEADER_LEN + header.len as usize;
+    (!header.continues() && end <= reply.len()).then_some(end)
 }
 
 #[cfg(test)]
@@ -206,6 +232,15 @@ mod tests {
     }
 
     fn fill(cache: &Arc<Cache>, counts: &Rc<Counts>, leader: Option<Leader>) -> Box<CacheFill> {
+        fill_with(cache, counts, leader, true)
+    }
+
+    fn fill_with(
+        cache: &Arc<Cache>,
+        counts: &Rc<Counts>,
+        leader: Option<Leader>,
+        has_columns: bool,
+    ) -> Box<CacheFill> {
         let moment = cache.versions.moment(&Scope::new()).unwrap();
         let (scope, form) = (Scope::new(), Form::Eof);
         let filling = Filling {
@@ -214,6 +249,7 @@ mod tests {
             scope,
             moment,
             form,
+            has_columns,
             max: 1000,
             stores_empty: false,
             proof: None,
@@ -267,14 +303,34 @@ mod tests {
 
     #[test]
     fn columns_are_counted_with_and_without_the_byte_of_cache_metadata() {
+        let columns_len = |reply: &[u8]| Head::of(reply).and_then(|head| head.columns_len(reply));
         let plain = reply(&[b"\x0242"]);
         let mut flagged = Vec::new();
         put_message(&mut flagged, 1, b"\x01\x01");
         flagged.extend_from_slice(&plain[5..]);
         assert_eq!(columns_len(&flagged), columns_len(&plain).map(|len| len + 1));
+        assert_eq!(columns_len(&flagged[..20]), None, "not all of them are there");
         let mut without = Vec::new();
         put_message(&mut without, 1, b"\x01\0");
-        assert_eq!(columns_len(&without), None, "the columns do not follow");
+        assert_eq!(columns_len(&without), Some(without.len()), "the columns do not follow");
+    }
+
+    /// A reply without columns means nothing to a client that does not know them.
+    #[test]
+    fn c15_a_reply_is_stored_if_its_columns_are_there_as_its_key_says() {
+        let mut without = Vec::new();
+        for (seq, packet) in (1..).zip([&b"\x01\0"[..], b"\xfe\0\0\x02\0", b"\0\0\x07", b"\xfe\0\0\x02\0"]) {
+            put_message(&mut without, seq, packet);
+        }
+        for (bytes, has_columns) in [(reply(&[b"\x0242"]), true), (without, false)] {
+            for wanted in [true, false] {
+                let cache = Arc::new(Cache::new([1, 2], 1 << 24));
+                let counts = Rc::default();
+                let fill = fill_with(&cache, &counts, None, wanted);
+                fill.segment(&bytes, done(1, 0, StatusFlags::AUTOCOMMIT), || 0);
+                assert_eq!(stored(&cache), (wanted == has_columns).then(|| bytes.clone()));
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Prepared statements that a server wants to have prepared again (error 1615), and those that
 //! cannot be executed twice.
 
+use config::Config;
 use proxy::stage::Stage;
 use testkit::client::CAPABILITIES;
 use testkit::script::{CAPABILITIES as SERVERS, NONCE, ScriptedServer};
@@ -231,7 +232,7 @@ fn mariadb() -> packet::Greeting<'static> {
 }
 
 /// The next connection, to such a server.
-async fn accept(servers: &mut Servers) -> Database {
+pub(super) async fn accept(servers: &mut Servers) -> Database {
     let mut server = ScriptedServer::new(servers.dialled().await.1);
     server.greet_with(&mariadb()).await;
     let login = server.read_login().await;
@@ -242,7 +243,12 @@ async fn accept(servers: &mut Servers) -> Database {
 /// A client of MariaDB's with these capabilities, which keeps what it is told of columns. It is
 /// known that its server can do that: another one has been there.
 async fn keeps_columns(capabilities: Capabilities) -> (Stage, Servers, Client) {
-    let (stage, mut servers) = stage(config());
+    keeps_columns_in(config(), capabilities).await
+}
+
+/// The same with a configuration.
+pub(super) async fn keeps_columns_in(config: Config, capabilities: Capabilities) -> (Stage, Servers, Client) {
+    let (stage, mut servers) = stage(config);
     let mut first = log_in(&stage).await;
     first.send_query("DO 0").await;
     let mut known = accept(&mut servers).await;

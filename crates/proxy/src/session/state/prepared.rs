@@ -17,6 +17,7 @@ use wire::reply;
 
 use session::definitions::Definitions;
 use session::sites::Sites;
+use session::told_columns::ToldColumns;
 pub(in crate::session) use statement::{Came, Prepared};
 
 use super::Change;
@@ -105,6 +106,8 @@ pub(in crate::session) struct Registry {
     awaiting: VecDeque<Preparing>,
     /// What has come of the answer to the first of them, if the client keeps what it says.
     hearing: Option<Definitions>,
+    /// The same of the answer to an execution.
+    told: ToldColumns,
     by_id: HashMap<u32, Prepared>,
     sites: Sites,
     last: u32,
@@ -117,6 +120,7 @@ impl Default for Registry {
         Self {
             awaiting: VecDeque::new(),
             hearing: None,
+            told: ToldColumns::default(),
             by_id: HashMap::new(),
             sites: Sites::default(),
             last: LAST_STATEMENT,
@@ -139,6 +143,17 @@ impl Registry {
     /// keeps what it says.
     pub(in crate::session) fn hear(&mut self, bytes: &[u8]) {
         self.hearing.get_or_insert_default().read(bytes);
+    }
+
+    /// The same of an execution.
+    pub(in crate::session) fn hear_execution(&mut self, bytes: &[u8]) {
+        self.told.read(bytes);
+    }
+
+    /// The hash of the columns that the answer to an execution has told, if it was heard and has
+    /// told any. The next one begins.
+    pub(in crate::session) fn take_told(&mut self) -> Option<u64> {
+        std::mem::take(&mut self.told).finish()
     }
 
     /// The client was refused a statement: none is the last one.

@@ -25,6 +25,8 @@ pub(in crate::session) struct Prepared {
     columns: u16,
     /// What it was told of parameters and columns, if it keeps that.
     told: Option<u64>,
+    /// What executions have told it of columns since.
+    told_since: Told,
     /// It is counted among those that clients have.
     opened: Option<Opened>,
     places: Vec<Place>,
@@ -44,6 +46,19 @@ pub(in crate::session) struct Prepared {
     pub(in crate::session) unsent: Vec<u8>,
     /// The last execution had values that were sent in parts: it cannot be sent again.
     ran_with_parts: bool,
+}
+
+/// What executions have told the client of columns since the statement was prepared.
+#[derive(Debug, Clone, Copy)]
+enum Told {
+    /// None was answered.
+    Unheard,
+    /// The client knows what it was told then.
+    Nothing,
+    /// Those with this hash.
+    Columns(u64),
+    /// Others, and the answer was not looked at.
+    Unknown,
 }
 
 /// A statement at one server.
@@ -77,6 +92,7 @@ impl Prepared {
             params: statement.params,
             columns: statement.columns,
             told,
+            told_since: Told::Unheard,
             places: vec![Place { hostgroup: home, statement, types_version: 0, came: Came::Prepared }],
             types: None,
             types_version: 0,
@@ -222,6 +238,32 @@ impl Prepared {
         }
         if let Some(place) = self.places.iter_mut().find(|place| place.hostgroup == hostgroup) {
             place.statement.columns = columns;
+        }
+    }
+
+    /// Whether nothing is known of the answers to executions.
+    pub(in crate::session) const fn is_unheard(&self) -> bool {
+        matches!(self.told_since, Told::Unheard)
+    }
+
+    /// An execution was answered. The client, which keeps columns, `is_told` some with it; their
+    /// hash is `columns`, if that is known.
+    pub(in crate::session) const fn note_told(&mut self, is_told: bool, columns: Option<u64>) {
+        self.told_since = match (is_told, columns) {
+            (true, Some(columns)) => Told::Columns(columns),
+            (true, None) => Told::Unknown,
+            (false, _) if self.is_unheard() => Told::Nothing,
+            (false, _) => return,
+        };
+    }
+
+    /// The hash of what the client, which keeps that, knows of columns; nothing if that is not
+    /// known.
+    pub(in crate::session) const fn definitions(&self) -> Option<u64> {
+        match self.told_since {
+            Told::Unheard | Told::Nothing => self.told,
+            Told::Columns(columns) => Some(columns),
+            Told::Unknown => None,
         }
     }
 
