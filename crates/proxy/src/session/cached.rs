@@ -25,7 +25,7 @@ use super::kill::while_waiting;
 use super::phase::Phase;
 use crate::ending::Ending;
 use crate::state::substitute::Counted;
-use crate::taps::observe::note_time;
+use crate::taps::observe::{Ended, note_time};
 use observe::running::Measured;
 
 /// Flags of a hit that say something of the session, and not of the query.
@@ -260,7 +260,8 @@ impl Session {
 
     /// The answer is on its way.
     pub(super) fn end_hit(&self) {
-        note_time(&self.worker, &self.control, None, 0);
+        let rows = self.state.last.counted.found;
+        note_time(&self.worker, &self.control, Ended::FromCache { rows });
         self.control.running.rest(&self.worker.shown);
     }
 }

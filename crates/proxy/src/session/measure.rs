@@ -14,7 +14,7 @@ use super::execute::id;
 use crate::audit;
 use crate::counts::Counter;
 use crate::statement::set_use::{SetOf, set_of, used_schema};
-use crate::taps::observe::{answered, is_question, note_time};
+use crate::taps::observe::{Ended, answered, is_question, note_time};
 use observe::running::{Also, Measured, Paused};
 use upstream::Reply;
 
@@ -232,7 +232,7 @@ impl Session {
     /// Counts the answer that the proxy itself has given to the command that runs; `error` is its
     /// number, 0 if it is none.
     pub(super) fn answered_here(&mut self, error: u16) {
-        note_time(&self.worker, &self.control, None, error);
+        note_time(&self.worker, &self.control, Ended::Here(error));
         self.end_running();
     }
 

@@ -21,6 +21,20 @@ use crate::record;
 use crate::worker::Worker;
 use observe::running::{Measured, Warned};
 
+/// What has answered a statement that is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ended {
+    /// A server, like this.
+    AtServer(Outcome),
+    /// The query cache, with so many rows.
+    FromCache {
+        /// Rows of the answer.
+        rows: u64,
+    },
+    /// The proxy, with the error of this number; 0 if it is none.
+    Here(u16),
+}
+
 /// Whether ProxySQL counts the command as a question.
 pub(crate) const fn is_question(kind: Kind) -> bool {
     matches!(kind, Kind::Query | Kind::StmtPrepare | Kind::StmtExecute | Kind::StmtBulkExecute)
@@ -28,7 +42,7 @@ pub(crate) const fn is_question(kind: Kind) -> bool {
 
 /// The backend has answered. `bytes` are the last ones of the answer, if they begin with a packet.
 pub(crate) fn answered(worker: &Worker, control: &Control, outcome: Outcome, bytes: Option<&[u8]>) {
-    let measured = note_time(worker, control, Some(outcome), 0);
+    let measured = note_time(worker, control, Ended::AtServer(outcome));
     match (outcome.end, measured) {
         (End::Err { code }, measured) => {
             let digest = measured.and_then(|measured| measured.digest);
@@ -53,18 +67,18 @@ fn note_warned(worker: &Worker, control: &Control, measured: &Measured) {
     }
 }
 
-/// Counts the statement that runs as one that is over, and logs it if it shall be. `outcome` is
-/// what a server has answered. Returns what it was.
-pub(crate) fn note_time(
-    worker: &Worker,
-    control: &Control,
-    outcome: Option<Outcome>,
-    own_error: u16,
-) -> Option<Measured> {
+/// Counts the statement that runs as one that is over, and logs it if it shall be. Returns what it
+/// was.
+pub(crate) fn note_time(worker: &Worker, control: &Control, ended: Ended) -> Option<Measured> {
     let now = Instant::now();
     let (measured, took) = control.running.end(now)?;
+    let (outcome, own_error) = match ended {
+        Ended::AtServer(outcome) => (Some(outcome), 0),
+        Ended::FromCache { .. } => (None, 0),
+        Ended::Here(error) => (None, error),
+    };
     if let Some(place) = measured.place {
-        let done = done(took, measured.bytes, control.running.answered(), outcome);
+        let done = done(took, measured.bytes, control.running.answered(), ended);
         worker.counts.digests.note(place, &done, worker.unix_s());
         let by_server = outcome.is_some().then_some(took);
         worker.followed.end(&worker.shared, control.id(), control.running.answered(), by_server);
@@ -94,20 +108,28 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 /// What is counted of an execution by its digest.
-fn done(took: Duration, received: u32, sent: u64, outcome: Option<Outcome>) -> Done {
-    let (rows_affected, failed) = match outcome.map(|outcome| outcome.end) {
-        Some(End::Ok { affected_rows, .. }) => (affected_rows, false),
-        Some(End::Err { .. }) => (0, true),
-        _ => (0, false),
-    };
-    Done {
+fn done(took: Duration, received: u32, sent: u64, ended: Ended) -> Done {
+    let mut done = Done {
         took,
-        rows_sent: outcome.map_or(0, |outcome| outcome.rows),
-        rows_affected,
+        rows_sent: 0,
+        rows_affected: 0,
         bytes_sent: sent,
         bytes_received: received.into(),
-        failed,
+        failed: false,
+    };
+    match ended {
+        Ended::AtServer(outcome) => {
+            done.rows_sent = outcome.rows;
+            match outcome.end {
+                End::Ok { affected_rows, .. } => done.rows_affected = affected_rows,
+                End::Err { .. } => done.failed = true,
+                _ => {}
+            }
+        }
+        Ended::FromCache { rows } => done.rows_sent = rows,
+        Ended::Here(_) => {}
     }
+    done
 }
 
 /// Counts an error that the backend has answered.

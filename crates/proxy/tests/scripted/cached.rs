@@ -265,9 +265,9 @@ fn hits_are_counted() {
         assert_eq!(stage.command("SELECT").count, 3);
         let digests = stage.take_digests();
         let of_sql = digests.iter().filter(|row| *row.text == *SQL.as_bytes());
-        let mut counts: Vec<_> = of_sql.map(|row| (row.hostgroup, row.count)).collect();
+        let mut counts: Vec<_> = of_sql.map(|row| (row.hostgroup, row.count, row.rows_sent)).collect();
         counts.sort_unstable();
-        assert_eq!(counts, [(0, 1), (u32::MAX, 2)]);
+        assert_eq!(counts, [(0, 1, 1), (u32::MAX, 2, 2)]);
     });
 }
 
