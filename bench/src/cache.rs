@@ -1,24 +1,20 @@
-//! The query cache: point selects on a large table with and without it, and what a hit costs beside
-//! a server that sends the same bytes without looking.
+//! The query cache: point selects on a large table with and without it, and what a
+//! [hit](crate::hits) costs.
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::Ipv4Addr;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use testkit::client::{Client, Options};
-use testkit::guard::{Process, Sandbox};
-use testkit::mariadb::{PASSWORD, USER};
-use testkit::net::free_port;
-use tokio::task::JoinSet;
 
+use crate::hits::Costs;
 use crate::load::turns;
 use crate::plan::{Cell, Workload};
 use crate::progress::Progress;
-use crate::sysbench::{SCHEMA, Sysbench};
+use crate::sysbench::Sysbench;
 use crate::target::{Kind, Stage, Target};
 use crate::{chart, procfs};
 
@@ -30,8 +26,6 @@ const CLIENTS: u32 = 16;
 const WRITES: u32 = 1000;
 /// Queries in a second that a warm-up is taken to make: it lasts accordingly.
 const WARM_UP_RATE: u32 = 5000;
-/// Longest time until the server of equal bytes listens, and for a message.
-const WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,9 +122,9 @@ pub(crate) fn measure(
     }
     progress.next("hits");
     let (_, warm) = targets.iter().find(|(way, _)| *way == Way::Warm).context("a way")?;
-    let hits = hits(stage.sandbox, warm, seconds)?;
+    let hits = Costs::measure(stage.sandbox, warm, seconds)?;
     drop(progress);
-    let table = table(&samples, hits);
+    let table = table(&samples) + &hits.table();
     print!("{table}");
     fs::create_dir_all(out)?;
     let lines = samples.iter().map(|(way, samples)| (way.name(), &samples.each_second[..]));
@@ -190,112 +184,7 @@ fn lookups(target: &Target) -> anyhow::Result<[u64; 2]> {
     })
 }
 
-/// Processor time of a hit, and of the same bytes from a server that does not look, in
-/// microseconds.
-fn hits(sandbox: &Sandbox, target: &Target, seconds: u32) -> anyhow::Result<[f64; 2]> {
-    let sql = format!("SELECT c FROM {SCHEMA}.sbtest1 WHERE id = 1");
-    let greeting = greeting(target.address())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let reply = runtime.block_on(reply(target.address(), &sql))?;
-    let echo = Echo::start(sandbox, &greeting, &reply)?;
-    let cost = |address, pid| runtime.block_on(cost_of_hits(address, pid, &sql, seconds));
-    Ok([cost(target.address(), target.pid())?, cost(echo.address, echo.process.pid())?])
-}
-
-/// The first packet of a server.
-fn greeting(address: SocketAddr) -> anyhow::Result<Vec<u8>> {
-    let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(WAIT_MAX))?;
-    let mut packet = vec![0; 4];
-    stream.read_exact(&mut packet)?;
-    let len = usize::from(packet[0]) + (usize::from(packet[1]) << 8);
-    packet.resize(4 + len, 0);
-    stream.read_exact(&mut packet[4..])?;
-    Ok(packet)
-}
-
-/// The bytes of the reply to a statement, as they come through a relay between client and server.
-async fn reply(address: SocketAddr, sql: &str) -> anyhow::Result<Vec<u8>> {
-    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let relay = listener.local_addr()?;
-    let relayed = std::thread::spawn(move || relay_once(&listener, address));
-    let mut client = Client::connect(&Options::tcp(relay, USER, PASSWORD)).await?;
-    client.query(sql).await?;
-    client.query(sql).await?;
-    drop(client);
-    let messages = relayed.join().map_err(|_| anyhow::anyhow!("the relay has panicked"))??;
-    messages.into_iter().next_back().context("no reply")
-}
-
-/// Relays one connection, whose sides speak in turn, and returns what the server said each time.
-fn relay_once(listener: &std::net::TcpListener, address: SocketAddr) -> anyhow::Result<Vec<Vec<u8>>> {
-    let (mut client, _) = listener.accept()?;
-    let mut server = TcpStream::connect(address)?;
-    server.set_read_timeout(Some(WAIT_MAX))?;
-    client.set_read_timeout(Some(WAIT_MAX))?;
-    let (mut said, mut buffer) = (Vec::new(), vec![0; 64 << 10]);
-    loop {
-        let len = server.read(&mut buffer)?;
-        client.write_all(&buffer[..len])?;
-        said.push(buffer[..len].to_vec());
-        match client.read(&mut buffer)? {
-            // It says goodbye, or is gone.
-            0 => return Ok(said),
-            len if buffer[..len].ends_with(&[1, 0, 0, 0, 1]) => return Ok(said),
-            len => server.write_all(&buffer[..len])?,
-        }
-    }
-}
-
-/// The server of equal bytes: this program in a process of its own.
-struct Echo {
-    process: Process,
-    address: SocketAddr,
-}
-
-impl Echo {
-    fn start(sandbox: &Sandbox, greeting: &[u8], reply: &[u8]) -> anyhow::Result<Self> {
-        let file = |name| sandbox.path().join(name);
-        fs::write(file("greeting"), greeting)?;
-        fs::write(file("reply"), reply)?;
-        let port = free_port()?;
-        let mut command = sandbox.command(&std::env::current_exe()?)?;
-        command.arg(format!("--echo={port}")).arg(file("greeting")).arg(file("reply"));
-        let process = sandbox.start(command)?;
-        let address = (Ipv4Addr::LOCALHOST, port).into();
-        let deadline = Instant::now() + WAIT_MAX;
-        while TcpStream::connect(address).is_err() {
-            ensure!(Instant::now() < deadline, "the server of equal bytes does not listen");
-            std::thread::yield_now();
-        }
-        Ok(Self { process, address })
-    }
-}
-
-/// Processor time of a server per query, in microseconds.
-async fn cost_of_hits(address: SocketAddr, pid: u32, sql: &str, seconds: u32) -> anyhow::Result<f64> {
-    let mut clients = Vec::new();
-    for _ in 0..CLIENTS {
-        clients.push(Client::connect(&Options::tcp(address, USER, PASSWORD)).await?);
-    }
-    let (before, end) = (procfs::cpu(pid)?, Instant::now() + Duration::from_secs(seconds.into()));
-    let mut running = JoinSet::new();
-    for mut client in clients {
-        let sql = sql.to_owned();
-        running.spawn(async move {
-            let mut queries = 0_u32;
-            while Instant::now() < end {
-                client.query(&sql).await?;
-                queries += 1;
-            }
-            anyhow::Ok(queries)
-        });
-    }
-    let queries = running.join_all().await.into_iter().sum::<anyhow::Result<u32>>()?;
-    Ok((procfs::cpu(pid)?.saturating_sub(before)).as_secs_f64() * 1e6 / f64::from(queries.max(1)))
-}
-
-fn table(samples: &[(Way, Samples)], [hit, echo]: [f64; 2]) -> String {
+fn table(samples: &[(Way, Samples)]) -> String {
     let qps = |way: Way| samples.iter().find(|(one, _)| *one == way).map_or(0.0, |(_, one)| median(&one.qps));
     let mut text = format!(
         "{:<24}{:>10}{:>7}{:>8}{:>14}{:>15}{:>10}\n",
@@ -316,11 +205,6 @@ fn table(samples: &[(Way, Samples)], [hit, echo]: [f64; 2]) -> String {
             samples.rss_kib / 1024,
         );
     }
-    let _ = writeln!(
-        text,
-        "\na hit: {hit:.2} us of the proxy's CPU, {:.2} x the same bytes without a look ({echo:.2} us)",
-        hit / echo
-    );
     text
 }
 

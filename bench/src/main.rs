@@ -10,6 +10,7 @@ mod chart;
 mod cores;
 mod dump;
 mod echo;
+mod hits;
 mod idle;
 mod limits;
 mod load;
