@@ -131,9 +131,10 @@ fn c15_clients_that_keep_columns_get_rows_alone(server: &Backend) {
         let options = Options::tcp(proxy.tcp(), USER, PASSWORD).schema("test").capabilities(keeps);
         let mut client = Client::connect(&options).await.unwrap();
         let mut admin = e2e::admin::connect(&proxy).await;
-        for sql in [
-            "SELECT * FROM columns WHERE id = ?",
-            "SELECT a, SUM(d) FROM columns WHERE id < ? + 1 GROUP BY a ORDER BY a",
+        // Of a sum the preparation does not tell all: the first execution does.
+        for (sql, is_told) in [
+            ("SELECT * FROM columns WHERE id = ?", true),
+            ("SELECT a, SUM(d) FROM columns WHERE id < ? + 1 GROUP BY a ORDER BY a", false),
         ] {
             server.sql("UPDATE test.columns SET a = 'one'");
             let read = client.prepare(sql).await.unwrap();
@@ -144,6 +145,8 @@ fn c15_clients_that_keep_columns_get_rows_alone(server: &Backend) {
             server.sql("UPDATE test.columns SET a = 'other'");
             assert_eq!(client.execute(&read, &[Value::Int(1)]).await.unwrap().rows, rows, "{sql}");
             let again = client.prepare(sql).await.unwrap();
+            let answer = client.execute(&again, &[Value::Int(1)]).await.unwrap().rows;
+            assert_eq!(answer == rows, is_told || server.is_mysql(), "{sql}");
             assert_eq!(client.execute(&again, &[Value::Int(1)]).await.unwrap().rows, rows, "{sql}");
             // A client that knows other columns gets no answer from before. MySQL tells all of them
             // with each answer.
