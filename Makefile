@@ -51,9 +51,9 @@ lint: ## Formatting, lengths and words, clippy, docs, and what may enter the dep
 sim: ## Simulated clients, servers and faults, by seed: make sim SEEDS=10000, or one again: make sim SEED=17
 	POINTSMAN_SIM_SEEDS=$(or $(SEEDS),10000) POINTSMAN_SIM_SEED=$(SEED) $(CARGO) test --locked --package proxy --test sim
 
-soak: tools-test test-servers ## The model test with fresh seeds for ten minutes: make soak SECONDS=600 SERVER=mariadb SHARED=yes|no|line
+soak: tools-test test-servers ## The model test with fresh seeds for ten minutes: make soak SECONDS=600 SERVER=mariadb SHARED=yes|no|line CACHED=user|proven|shared
 	$(CARGO) build --locked --package pointsman
-	POINTSMAN_MODEL_SECONDS=$(or $(SECONDS),600) $(CARGO) test --locked --package e2e --test model -- \
+	POINTSMAN_MODEL_SECONDS=$(or $(SECONDS),600) $(if $(CACHED),POINTSMAN_MODEL_CACHED=$(CACHED)) $(CARGO) test --locked --package e2e --test model -- \
 		--ignored --nocapture --exact on_$(or $(SERVER),mariadb)::soak$(if $(filter no,$(SHARED)),_one_to_one)$(if $(filter line,$(SHARED)),_in_one_line)
 
 chaos: tools-test ## Servers that are killed, frozen, cut off and promoted under writing clients, for 15 minutes: make chaos SECONDS=900

@@ -1,6 +1,7 @@
 //! Writes random sessions, by seed alone. It knows roughly what its session has open, so that most
 //! statements mean something; what fails is as good as what works.
 
+mod again;
 mod commands;
 mod last;
 mod locks;
@@ -14,6 +15,9 @@ mod writes;
 
 use wire::Capabilities;
 
+use prepared::name;
+
+use crate::cached::Caching;
 use crate::step::{Command, Param, Step};
 use e2e::dice::Dice;
 
@@ -42,6 +46,8 @@ pub(crate) struct Scope {
     pub(crate) inherits_steps: bool,
     /// Most sessions are alike, and say much that others say as well.
     pub(crate) are_alike: bool,
+    /// For whom reads are cached, if they are: then reads are said again, and by others.
+    pub(crate) caching: Option<Caching>,
 }
 
 /// Who writes the script of one client.
@@ -55,6 +61,7 @@ pub(crate) struct Author {
     forgets_types: bool,
     inherits_steps: bool,
     are_alike: bool,
+    caching: Option<Caching>,
     client: usize,
     /// The client's schema; there is another with a `b` behind its name.
     db: String,
@@ -70,6 +77,8 @@ pub(crate) struct Author {
 #[derive(Debug, Default)]
 struct Session {
     connected: bool,
+    /// Whether it says only what leaves it answers from the cache.
+    is_tame: bool,
     capabilities: Capabilities,
     /// Commands until it ends.
     left: usize,
@@ -152,6 +161,17 @@ fn sets_modes(sql: &str) -> bool {
 /// Several statements in one text, and stored code: whether they change modes is unknown.
 const MAY_SET_MODES: [&str; 4] = ["PREPARE in_many", "SET @m =", "BEGIN NOT ATOMIC", "CALL "];
 
+/// Whether a command is a read of tables that means the same when it is said again.
+fn may_be_cached(command: &Command) -> bool {
+    match command {
+        Command::Query(sql) => {
+            sql.starts_with("SELECT") && sql.contains(" FROM ") && !sql.to_lowercase().contains("lock")
+        }
+        Command::Execute(_, 0, params, _) => !params.contains(&Param::Sent),
+        _ => false,
+    }
+}
+
 impl Author {
     /// The script of one client: at least this many commands.
     pub(crate) fn script(seed: u64, client: usize, scope: Scope, db: &str, commands: usize) -> Vec<Step> {
@@ -162,6 +182,7 @@ impl Author {
             forgets_types: scope.forgets_types && !scope.gaps,
             inherits_steps: scope.inherits_steps && !scope.gaps,
             are_alike: scope.are_alike,
+            caching: scope.caching,
             client,
             db: db.to_owned(),
             steps: Vec::new(),
@@ -191,10 +212,14 @@ impl Author {
         if self.are_alike && self.dice.chance(75) {
             return self.read_as_others();
         }
-        let all: usize = TOPICS.iter().map(|(weight, _)| weight).sum();
+        if self.caching.is_some() && self.dice.chance(30) {
+            return self.read_again();
+        }
+        let topics = if self.session.is_tame { &again::TAME[..] } else { &TOPICS };
+        let all: usize = topics.iter().map(|(weight, _)| weight).sum();
         let mut number = self.dice.below(all);
-        for (weight, topic) in TOPICS {
-            if number < weight {
+        for (weight, topic) in topics {
+            if number < *weight {
                 return topic(self);
             }
             number -= weight;
@@ -203,6 +228,11 @@ impl Author {
 
     fn say(&mut self, command: Command) {
         self.said += 1;
+        let again = if self.caching.is_some() && may_be_cached(&command) { self.dice.below(4) } else { 0 };
+        self.said += again;
+        for _ in 0..again {
+            self.steps.push(Step::Say(command.clone()));
+        }
         self.steps.push(Step::Say(command));
     }
 
@@ -215,12 +245,13 @@ impl Author {
             sql = sql.replace("shared.p_mode()", "shared.p_none()");
             // At MariaDB only the connection knows whether a key was generated or set.
             sql = sql.replace(", sql_auto_is_null = 1", "");
-            if sql.to_lowercase().contains("found_rows()") {
-                // Without tables, which may be locked: behind an error it is what the statement
-                // before that has found.
-                let read = self.filled("SELECT {tag} UNION ALL SELECT 2");
-                self.say(Command::Query(read));
-            }
+        }
+        let asks_found = sql.to_lowercase().contains("found_rows()");
+        if asks_found && (self.is_certain || self.caching.is_some()) && !self.is_behind_read() {
+            // Without tables, which may be locked: behind an error it is what the statement before
+            // that has found.
+            let read = self.filled("SELECT {tag} UNION ALL SELECT 2");
+            self.say(Command::Query(read));
         }
         if sets_modes(&sql) {
             self.read_before_modes();
@@ -287,8 +318,11 @@ impl Author {
         out + rest
     }
 
-    /// Who asks, and as which command.
-    fn tag(&self) -> String {
+    /// Who asks, and as which command; where reads are cached, often nothing that tells that.
+    fn tag(&mut self) -> String {
+        if self.caching.is_some() && self.dice.chance(70) {
+            return "all".to_owned();
+        }
         format!("c{:02}s{}", self.client, self.said)
     }
 

@@ -12,6 +12,7 @@
 //! - `POINTSMAN_MODEL_SEED`: only this seed;
 //! - `POINTSMAN_MODEL_STATEMENTS`: commands of one test, of all clients and seeds together;
 //! - `POINTSMAN_MODEL_CONNECTIONS`: `max_connections` of the server behind the proxy;
+//! - `POINTSMAN_MODEL_CACHED`: `user`, `proven` or `shared`: all reads are cached, in this scope;
 //! - `POINTSMAN_MODEL_GAPS=1`: with statements whose answers are known to differ;
 //! - `POINTSMAN_MODEL_ALL=1`: the others go on when a client fails, and nothing is made shorter;
 //! - `POINTSMAN_MODEL_LOG`: the file into which the server behind the proxy writes what it is told;
@@ -19,6 +20,7 @@
 //! - `POINTSMAN_MODEL_SECONDS`: how long `soak` takes.
 
 mod author;
+mod cached;
 mod play;
 mod report;
 mod run;
@@ -32,8 +34,9 @@ mod world;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cached::Caching;
 use e2e::dice::Dice;
-use world::{CONNECTIONS, MARIADB, MYSQL, Pair, SHARED_CONNECTIONS, World};
+use world::{CONNECTIONS, MARIADB, MYSQL, Manner, Pair, SHARED_CONNECTIONS, World};
 
 /// Commands of all seeds.
 const STATEMENTS: usize = 20_000;
@@ -48,7 +51,7 @@ const SOAK_SECONDS: usize = 600;
 const TEST_TIME_MAX: Duration = Duration::from_hours(3);
 
 mod on_mariadb {
-    use super::{MARIADB, SEEDS, Way};
+    use super::{Caching, MARIADB, SEEDS, Way};
 
     #[test]
     fn sessions_get_the_same_answers_as_directly() {
@@ -71,6 +74,12 @@ mod on_mariadb {
     }
 
     #[test]
+    fn sessions_that_are_answered_from_the_cache_get_the_same_answers_as_directly() {
+        super::several_seeds(&MARIADB, &SEEDS[..1], Way::Cached(Caching::User));
+        super::several_seeds(&MARIADB, &SEEDS[1..2], Way::Cached(Caching::Proven));
+    }
+
+    #[test]
     #[ignore = "takes ten minutes"]
     fn soak_one_to_one() {
         super::soak(&MARIADB, Way::OneToOne);
@@ -90,7 +99,7 @@ mod on_mariadb {
 }
 
 mod on_mysql {
-    use super::{Pair, SEEDS, Way};
+    use super::{Caching, Pair, SEEDS, Way};
 
     fn pair() -> Option<&'static Pair> {
         // It says in the name of the test what is missing.
@@ -117,6 +126,13 @@ mod on_mysql {
     fn sessions_that_wait_in_one_line_get_the_same_answers_as_directly() {
         if let Some(pair) = pair() {
             super::several_seeds(pair, &SEEDS[..1], Way::InOneLine);
+        }
+    }
+
+    #[test]
+    fn sessions_that_are_answered_from_the_cache_get_the_same_answers_as_directly() {
+        if let Some(pair) = pair() {
+            super::several_seeds(pair, &SEEDS[2..3], Way::Cached(Caching::User));
         }
     }
 
@@ -156,18 +172,26 @@ enum Way {
     Shared,
     /// The same, and all wait in one line: reads go where writes go, and out together.
     InOneLine,
+    /// Each has its own, and reads are cached.
+    Cached(Caching),
 }
 
 impl Way {
     async fn world(self, pair: &'static Pair) -> Arc<World> {
         let shares = matches!(self, Self::Shared | Self::InOneLine);
-        let has_split = matches!(self, Self::OneToOne | Self::Shared);
-        let connections = if shares { SHARED_CONNECTIONS } else { CONNECTIONS };
+        let has_split = !matches!(self, Self::WithoutSplit | Self::InOneLine);
+        let caching = if let Self::Cached(caching) = self { Some(caching) } else { Caching::wanted() };
+        let connections = match caching {
+            _ if !shares => CONNECTIONS,
+            Some(_) => cached::SHARED_CONNECTIONS,
+            None => SHARED_CONNECTIONS,
+        };
         let more = |setup: e2e::Setup| {
             let setup = setup.variable("multiplexing", shares);
             if has_split { setup } else { setup.variable("read_write_split", false) }
         };
-        Arc::new(World::new(pair, connections, self == Self::InOneLine, more).await)
+        let manner = Manner { connections, are_alike: self == Self::InOneLine, caching };
+        Arc::new(World::new(pair, manner, more).await)
     }
 }
 
@@ -186,8 +210,12 @@ fn several_seeds(pair: &'static Pair, fixed: &[u64], way: Way) {
     };
     block_on(async {
         let world = way.world(pair).await;
+        let mut total = 0;
         for seed in seeds {
-            run::seed(&world, seed, each).await;
+            total += run::seed(&world, seed, each).await;
+        }
+        if matches!(way, Way::Cached(_)) {
+            cached::check_use(&world, total).await;
         }
         let [together, again] = world.sent_together().await;
         println!("{together} statements were sent with those of other sessions, {again} of them once more");
@@ -204,6 +232,9 @@ fn soak(pair: &'static Pair, way: Way) {
         let mut total = 0;
         while Instant::now() < end {
             total += run::seed(&world, Dice::fresh_seed(), commands).await;
+            if world.caching.is_some() {
+                println!("{} answers came from the cache", cached::hits(&world).await);
+            }
             let [together, again] = world.sent_together().await;
             println!(
                 "{total} commands without a difference; {together} statements were sent with those of other sessions, {again} of them once more"

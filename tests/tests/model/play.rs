@@ -96,7 +96,8 @@ impl<'a> Player<'a> {
         self.commands += 1;
         match (direct, proxied) {
             (Ok(direct), Ok(proxied)) if direct.capabilities == proxied.capabilities => {
-                self.sides = Some((direct, proxied));
+                let hides = self.world.caching.is_some();
+                self.sides = Some((direct.without_plans(hides), proxied.without_plans(hides)));
                 Ok(Answer::default())
             }
             (Err(expected), Err(got)) if expected == got => Ok(Answer::default()),

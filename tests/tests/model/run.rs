@@ -14,7 +14,7 @@ use crate::shrink;
 use crate::step::{Login, Step};
 use crate::world::World;
 
-/// Clients at once.
+/// Clients at once, unless reads are cached.
 pub(crate) const CLIENTS: usize = 64;
 /// How often the run looks at the pool.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
@@ -40,21 +40,23 @@ pub(crate) async fn seed(world: &Arc<World>, seed: u64, commands: usize) -> usiz
     static RUNS: AtomicUsize = AtomicUsize::new(0);
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
     let begun = Instant::now();
-    println!("seed {seed}: {CLIENTS} clients, {commands} commands, {} connections", world.connections);
-    let mut clients = JoinSet::new();
-    for client in 0..CLIENTS {
+    let clients = world.clients;
+    println!("seed {seed}: {clients} clients, {commands} commands, {} connections", world.connections);
+    let mut playing = JoinSet::new();
+    for client in 0..clients {
         let world = Arc::clone(world);
-        clients.spawn(async move {
+        playing.spawn(async move {
             let schema = format!("m{run}c{client:02}");
-            let shares = world.connections < CLIENTS;
+            let shares = world.connections < clients;
             let scope = Scope {
                 gaps: number("POINTSMAN_MODEL_GAPS").is_some(),
                 shares,
                 forgets_types: shares && !world.mixes_engines,
                 inherits_steps: !world.is_mariadb,
                 are_alike: world.are_alike,
+                caching: world.caching,
             };
-            let script = Author::script(seed, client, scope, &schema, commands / CLIENTS);
+            let script = Author::script(seed, client, scope, &schema, commands / clients);
             world.clear(&schema).await;
             play(&world, &schema, &script).await.map_err(|difference| {
                 Box::new(Failure { seed, commands, client, schema, script, difference })
@@ -65,7 +67,7 @@ pub(crate) async fn seed(world: &Arc<World>, seed: u64, commands: usize) -> usiz
     let mut look = tokio::time::interval(LOOK_INTERVAL);
     loop {
         tokio::select! {
-            done = clients.join_next() => match done {
+            done = playing.join_next() => match done {
                 None => break,
                 Some(Ok(Ok(commands))) => count += commands,
                 Some(Ok(Err(failure))) if number("POINTSMAN_MODEL_ALL").is_some() => {
@@ -73,7 +75,7 @@ pub(crate) async fn seed(world: &Arc<World>, seed: u64, commands: usize) -> usiz
                     eprintln!("{failure}");
                 }
                 Some(Ok(Err(failure))) => {
-                    clients.shutdown().await;
+                    playing.shutdown().await;
                     Box::pin(fail(world, &failure)).await;
                 }
                 Some(Err(error)) => std::panic::resume_unwind(error.into_panic()),
@@ -83,7 +85,7 @@ pub(crate) async fn seed(world: &Arc<World>, seed: u64, commands: usize) -> usiz
     }
     assert_eq!(failures, 0, "clients got other answers");
     wait_for_rest(world).await;
-    for client in 0..CLIENTS {
+    for client in 0..clients {
         world.remove(&format!("m{run}c{client:02}")).await;
     }
     println!("seed {seed}: {count} commands in {:.1} s", begun.elapsed().as_secs_f64());

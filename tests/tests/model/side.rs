@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use wire::auth::NONCE_LEN;
 use wire::command::Kind;
 use wire::frame::put_message;
-use wire::{Capabilities, packet};
+use wire::{Capabilities, StatusFlags, packet};
 
 use crate::step::{Command, Login, Names};
 use crate::trackers;
@@ -55,6 +55,8 @@ pub(crate) struct Side {
     pub(crate) names: Names,
     pub(crate) capabilities: Capabilities,
     server: ServerInfo,
+    /// Whether it does not count how the server has found its rows.
+    hides_plan: bool,
     nonce: [u8; NONCE_LEN],
 }
 
@@ -69,7 +71,15 @@ impl Side {
         let server = client.server().clone();
         let capabilities = client.capabilities();
         let names = Names { own_id: server.connection_id, ..Names::default() };
-        Ok(Self { stream: BufReader::new(stream), names, capabilities, nonce: server.nonce, server })
+        let (stream, nonce) = (BufReader::new(stream), server.nonce);
+        Ok(Self { stream, names, capabilities, nonce, hides_plan: false, server })
+    }
+
+    /// The same, with ends of rows that do not tell how the server has found these: an answer from
+    /// the cache does not.
+    pub(crate) const fn without_plans(mut self, hides: bool) -> Self {
+        self.hides_plan = hides;
+        self
     }
 
     /// Runs a command at the server itself.
@@ -269,6 +279,9 @@ impl Side {
                 _ => mask_told(&self.names, &mut frame.payload),
             }
             mask_parameter(&mut frame.payload);
+            if self.hides_plan {
+                mask_plan(&mut frame.payload);
+            }
             trackers::sort(&mut frame.payload, self.capabilities);
             if !command.may_change_schema() {
                 trackers::forget_schema(&mut frame.payload, self.capabilities);
@@ -345,6 +358,18 @@ fn mask_parameter(payload: &mut [u8]) {
         if let Some(byte) = payload.get_mut(place) {
             *byte = 0;
         }
+    }
+}
+
+/// The flags of an end of rows that tell whether an index was used, and whether the query was slow.
+fn mask_plan(payload: &mut [u8]) {
+    const OF_PLAN: u16 = StatusFlags::NO_GOOD_INDEX_USED
+        .union(StatusFlags::NO_INDEX_USED)
+        .union(StatusFlags::QUERY_WAS_SLOW)
+        .bits();
+    // They are at the same place in both forms.
+    if let [0xfe, _, _, low, high] | [0xfe, 0, 0, low, high, ..] = payload {
+        [*low, *high] = (u16::from_le_bytes([*low, *high]) & !OF_PLAN).to_le_bytes();
     }
 }
 

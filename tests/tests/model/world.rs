@@ -9,6 +9,8 @@ use testkit::server::{PASSWORD, USER};
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::author::ACCOUNTS;
+use crate::cached::{self, Caching};
+use crate::run::CLIENTS;
 use crate::shared::{LONG_AGO, OWN, SHARED};
 
 /// Connections that the server behind the proxy may have, if nothing else is said: as many as a run
@@ -71,6 +73,17 @@ impl Pair {
     }
 }
 
+/// How the sessions of a world are treated.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manner {
+    /// The most connections that the server behind the proxy may have.
+    pub(crate) connections: usize,
+    /// Whether clients are much alike, so that what they send goes out together.
+    pub(crate) are_alike: bool,
+    /// For whom reads are cached, if they are.
+    pub(crate) caching: Option<Caching>,
+}
+
 /// What a run happens in.
 #[derive(Debug)]
 pub(crate) struct World {
@@ -87,6 +100,10 @@ pub(crate) struct World {
     pub(crate) is_mariadb: bool,
     /// Whether clients are much alike, so that what they send goes out together.
     pub(crate) are_alike: bool,
+    /// For whom reads are cached, if they are.
+    pub(crate) caching: Option<Caching>,
+    /// Clients at once.
+    pub(crate) clients: usize,
     /// Who may have a statement that sleeps.
     pub(crate) sleepers: Semaphore,
     watchers: [Mutex<Client>; 2],
@@ -94,16 +111,13 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A new proxy in front of one of the servers, which has so many connections to it at most
-    /// unless `POINTSMAN_MODEL_CONNECTIONS` says something else, with `more` configuration.
-    pub(crate) async fn new(
-        pair: &'static Pair,
-        connections: usize,
-        are_alike: bool,
-        more: impl FnOnce(Setup) -> Setup,
-    ) -> Self {
+    /// A new proxy in front of one of the servers, with `more` configuration. The variable
+    /// `POINTSMAN_MODEL_CONNECTIONS` beats the number of connections in `manner`.
+    pub(crate) async fn new(pair: &'static Pair, manner: Manner, more: impl FnOnce(Setup) -> Setup) -> Self {
         let Pair { direct, proxied, .. } = pair;
+        let Manner { connections, are_alike, caching } = manner;
         let connections = crate::number("POINTSMAN_MODEL_CONNECTIONS").unwrap_or(connections);
+        let clients = if caching.is_some() { cached::CLIENTS } else { CLIENTS };
         if let Ok(log) = std::env::var("POINTSMAN_MODEL_LOG") {
             for (server, log) in [(proxied, &log), (direct, &format!("{log}.direct"))] {
                 server.sql(&format!("SET GLOBAL general_log_file = '{log}'; SET GLOBAL general_log = 1"));
@@ -117,6 +131,9 @@ impl World {
         for (account, password) in ACCOUNTS {
             setup = setup.user(account, password, "");
         }
+        if let Some(caching) = caching {
+            setup = caching.configure(setup);
+        }
         let proxy = more(setup).start();
         let watchers = [Mutex::new(administrator(direct).await), Mutex::new(administrator(proxied).await)];
         Self {
@@ -124,9 +141,11 @@ impl World {
             proxied,
             proxy,
             connections,
-            mixes_engines: pair.is_mariadb || connections >= crate::run::CLIENTS,
+            mixes_engines: pair.is_mariadb || connections >= clients,
             is_mariadb: pair.is_mariadb,
             are_alike,
+            caching,
+            clients,
             sleepers: Semaphore::new(SLEEPERS),
             watchers,
             tags: AtomicUsize::new(0),
@@ -145,6 +164,9 @@ impl World {
                 client.query(&sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
             }
             let _ = client.quit().await;
+        }
+        if self.caching.is_some() {
+            cached::forget(self).await;
         }
     }
 

@@ -69,8 +69,8 @@ impl Author {
 
     /// Nothing is open any more, in a session that goes on.
     pub(super) fn forget(&mut self) {
-        let Session { capabilities, left, .. } = self.session;
-        self.session = Session { connected: true, capabilities, left, ..Session::default() };
+        let Session { capabilities, left, is_tame, .. } = self.session;
+        self.session = Session { connected: true, capabilities, left, is_tame, ..Session::default() };
     }
 
     /// Several commands that are sent before an answer is read.

@@ -107,7 +107,11 @@ impl Author {
             return self.say(Command::Prepare(name(slot), sql));
         }
         let (sql, params, is_select) = *self.dice.pick(&STATEMENTS);
-        let mut sql = if self.is_certain { sql.replace(", FOUND_ROWS()", "") } else { sql.to_owned() };
+        let mut sql = if self.is_certain || self.caching.is_some() {
+            sql.replace(", FOUND_ROWS()", "")
+        } else {
+            sql.to_owned()
+        };
         if self.forgets_types {
             sql = sql.replace("@a, @b, ", "");
         }
@@ -128,7 +132,7 @@ impl Author {
         }
     }
 
-    fn open(&mut self, slot: usize, sql: String, params: &'static [P], is_select: bool) -> Slot {
+    pub(super) fn open(&mut self, slot: usize, sql: String, params: &'static [P], is_select: bool) -> Slot {
         let has_tables = sql.contains(" FROM ");
         self.say(Command::Prepare(name(slot), sql));
         let open = Slot {
@@ -170,7 +174,7 @@ impl Author {
     }
 
     /// An execution, if it `is_plain` without a cursor and values in parts.
-    fn execute(&mut self, slot: usize, open: &Slot, is_plain: bool) {
+    pub(super) fn execute(&mut self, slot: usize, open: &Slot, is_plain: bool) {
         let mut params: Vec<Param> = open.params.iter().map(|kind| self.param(*kind, open.class)).collect();
         let mut long = false;
         for (index, kind) in open.params.iter().enumerate() {
@@ -269,6 +273,6 @@ fn is_wide(param: &Param) -> bool {
 }
 
 /// A slot's name in commands.
-fn name(slot: usize) -> u8 {
+pub(super) fn name(slot: usize) -> u8 {
     u8::try_from(slot).unwrap_or_default()
 }

@@ -5,6 +5,7 @@ use wire::command::Kind;
 
 use super::commands::SETTLED;
 use super::{ACCOUNTS, Author, Session};
+use crate::cached::Caching;
 use crate::step::{Command, Leave, Login, Step};
 
 /// Collations that clients come with: MySQL's and MariaDB's general one, Latin-1, the older UTF-8,
@@ -18,8 +19,14 @@ impl Author {
         self.said += 1;
         let login = self.login();
         let left = if self.dice.chance(20) { self.dice.within(1..6) } else { self.dice.within(5..80) };
-        self.session =
-            Session { connected: true, capabilities: login.capabilities, left, ..Session::default() };
+        let is_tame = self.caching.is_some() && self.dice.chance(85);
+        self.session = Session {
+            connected: true,
+            capabilities: login.capabilities,
+            left,
+            is_tame,
+            ..Session::default()
+        };
         self.steps.push(Step::Connect(login));
     }
 
@@ -68,9 +75,14 @@ impl Author {
         }
     }
 
+    /// Accounts to change to. Where answers are for all of them, all have the same privileges.
+    fn accounts(&self) -> &'static [(&'static str, &'static str)] {
+        if self.caching == Some(Caching::Shared) { &ACCOUNTS[..2] } else { &ACCOUNTS }
+    }
+
     /// `COM_CHANGE_USER`, to an account that may do little as well.
     pub(super) fn change_user(&mut self) {
-        let (account, password) = *self.dice.pick(&ACCOUNTS);
+        let (account, password) = *self.dice.pick(self.accounts());
         let schema = if account == ACCOUNTS[2].0 { Some("shared".to_owned()) } else { self.schema() };
         let password = if self.dice.chance(3) { "wrong" } else { password };
         let collation = *self.dice.pick(&COLLATIONS);
