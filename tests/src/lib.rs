@@ -6,6 +6,7 @@
 //! - [`Twin`]: two sessions, direct and through the proxy, that must get the same answers;
 //! - [`admin`]: the admin port;
 //! - [`tools`]: MariaDB's own client and sysbench;
+//! - [`history`]: whether reads and writes were as without a cache;
 //! - [`memory`]: what a process holds;
 //! - [`run`] and [`wait_for`]: everything that waits has a deadline.
 //!
@@ -17,6 +18,7 @@ pub mod admin;
 mod backend;
 mod binary;
 pub mod dice;
+pub mod history;
 pub mod memory;
 pub mod payloads;
 mod proxy;
