@@ -12,7 +12,7 @@ CARGO_LLVM_COV_VERSION = 0.9.1
 CARGO_MUTANTS_VERSION = 27.1.0
 CARGO_FUZZ_VERSION = 0.13.2
 
-.PHONY: help run build optimized test test-servers test-clients sim soak chaos lint coverage mutants bench bench-cache fuzz docs tools-run tools-test tools-bench
+.PHONY: help run build optimized test test-servers test-clients sim soak history chaos lint coverage mutants bench bench-cache fuzz docs tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -55,6 +55,11 @@ soak: tools-test test-servers ## The model test with fresh seeds for ten minutes
 	$(CARGO) build --locked --package pointsman
 	POINTSMAN_MODEL_SECONDS=$(or $(SECONDS),600) $(if $(CACHED),POINTSMAN_MODEL_CACHED=$(CACHED)) $(CARGO) test --locked --package e2e --test model -- \
 		--ignored --nocapture --exact on_$(or $(SERVER),mariadb)::soak$(if $(filter no,$(SHARED)),_one_to_one)$(if $(filter line,$(SHARED)),_in_one_line)
+
+history: tools-test test-servers ## Reads of the query cache beside all kinds of writes, checked against a clock: make history READS=10000000 SERVER=mariadb
+	$(CARGO) build --locked --package pointsman
+	POINTSMAN_HISTORY_READS=$(or $(READS),1000000) $(CARGO) test --locked --package e2e --test history -- \
+		--ignored --nocapture --exact long_on_$(or $(SERVER),mariadb)
 
 chaos: tools-test ## Servers that are killed, frozen, cut off and promoted under writing clients, for 15 minutes: make chaos SECONDS=900
 	$(CARGO) build --locked --package pointsman

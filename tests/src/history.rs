@@ -97,7 +97,8 @@ struct Key<'a> {
 
 impl Key<'_> {
     fn check(&self) -> Vec<Wrong> {
-        let versions: HashMap<u64, &Write> = self.writes.iter().map(|write| (write.version, *write)).collect();
+        let versions: HashMap<u64, &Write> =
+            self.writes.iter().map(|write| (write.version, *write)).collect();
         let with_fate = |fate| self.writes.iter().filter(move |write| write.fate == fate);
         let acknowledged =
             Highest::new(with_fate(Fate::Done).map(|write| (write.span.done, write.version)).collect());
@@ -105,7 +106,9 @@ impl Key<'_> {
         let removed = Highest::new(removed.map(|write| (write.span.sent, write.version)).collect());
         // What has no value may be so by each removal before: the last one is taken.
         let shown = |read: &Read| match read.seen {
-            Some(version) => versions.get(&version).is_some_and(|write| is_possible(write, read)).then_some(version),
+            Some(version) => {
+                versions.get(&version).is_some_and(|write| is_possible(write, read)).then_some(version)
+            }
             None => removed.until(read.span.done),
         };
         let mut wrong = Vec::new();
@@ -122,7 +125,9 @@ impl Key<'_> {
             // What happened in the same nanosecond may have happened later.
             let before = read.span.sent.checked_sub(1);
             match before.and_then(|before| acknowledged.until(before)) {
-                Some(acknowledged) if acknowledged > version => wrong.push(Wrong::Stale { read, acknowledged }),
+                Some(acknowledged) if acknowledged > version => {
+                    wrong.push(Wrong::Stale { read, acknowledged });
+                }
                 _ => match before.and_then(|before| told.until(before)) {
                     Some(shown) if shown > version => wrong.push(Wrong::Backward { read, shown }),
                     _ => {}

@@ -37,9 +37,9 @@ pub(crate) struct Scope {
     /// Sessions share connections: what `FOUND_ROWS()` says is only certain behind a `SELECT`, and
     /// `GET DIAGNOSTICS` does not know how many rows there were.
     pub(crate) shares: bool,
-    /// They do so at MySQL: which types user variables have in a prepared statement follows from
-    /// when it was executed first, parameters keep the types of their first values, and warnings
-    /// may be gone behind a `COM_INIT_DB`.
+    /// They do so at MySQL, or get answers from the cache: which types user variables have in a
+    /// prepared statement follows from when it was executed first, parameters keep the types of
+    /// their first values, and warnings may be gone behind a `COM_INIT_DB`.
     pub(crate) forgets_types: bool,
     /// They are MySQL's: behind a key that was named, keys are counted in the steps of the session
     /// that had the table open before, until a session says `FLUSH TABLES`.

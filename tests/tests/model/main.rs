@@ -190,7 +190,7 @@ impl Way {
             let setup = setup.variable("multiplexing", shares);
             if has_split { setup } else { setup.variable("read_write_split", false) }
         };
-        let manner = Manner { connections, are_alike: self == Self::InOneLine, caching };
+        let manner = Manner { connections, in_one_line: self == Self::InOneLine, caching };
         Arc::new(World::new(pair, manner, more).await)
     }
 }

@@ -51,7 +51,7 @@ pub(crate) async fn seed(world: &Arc<World>, seed: u64, commands: usize) -> usiz
             let scope = Scope {
                 gaps: number("POINTSMAN_MODEL_GAPS").is_some(),
                 shares,
-                forgets_types: shares && !world.mixes_engines,
+                forgets_types: !world.is_mariadb && (shares || world.caching.is_some()),
                 inherits_steps: !world.is_mariadb,
                 are_alike: world.are_alike,
                 caching: world.caching,

@@ -78,8 +78,8 @@ impl Pair {
 pub(crate) struct Manner {
     /// The most connections that the server behind the proxy may have.
     pub(crate) connections: usize,
-    /// Whether clients are much alike, so that what they send goes out together.
-    pub(crate) are_alike: bool,
+    /// Whether all wait in one line: then clients say much that others say as well.
+    pub(crate) in_one_line: bool,
     /// For whom reads are cached, if they are.
     pub(crate) caching: Option<Caching>,
 }
@@ -115,7 +115,7 @@ impl World {
     /// `POINTSMAN_MODEL_CONNECTIONS` beats the number of connections in `manner`.
     pub(crate) async fn new(pair: &'static Pair, manner: Manner, more: impl FnOnce(Setup) -> Setup) -> Self {
         let Pair { direct, proxied, .. } = pair;
-        let Manner { connections, are_alike, caching } = manner;
+        let Manner { connections, in_one_line, caching } = manner;
         let connections = crate::number("POINTSMAN_MODEL_CONNECTIONS").unwrap_or(connections);
         let clients = if caching.is_some() { cached::CLIENTS } else { CLIENTS };
         if let Ok(log) = std::env::var("POINTSMAN_MODEL_LOG") {
@@ -143,7 +143,7 @@ impl World {
             connections,
             mixes_engines: pair.is_mariadb || connections >= clients,
             is_mariadb: pair.is_mariadb,
-            are_alike,
+            are_alike: in_one_line,
             caching,
             clients,
             sleepers: Semaphore::new(SLEEPERS),

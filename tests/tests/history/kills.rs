@@ -1,0 +1,114 @@
+//! Writers that are killed, or leave, while their write waits at the server.
+
+use std::time::Duration;
+
+use e2e::WAIT_MAX;
+use e2e::dice::Dice;
+use e2e::history::{Fate, Span, Write, Wrong, check};
+use testkit::client::Client;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::load::Load;
+use crate::reader::Reader;
+use crate::round::World;
+
+/// How often processes of the server are looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+/// How long there may be no hits behind a write whose end is not known.
+const UNKNOWN_TIME_MAX: Duration = Duration::from_secs(90);
+/// How often all texts are read while a write is not over.
+const READS: usize = 3;
+
+/// How a writer ends.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    /// `KILL` through the proxy.
+    AtProxy,
+    /// `KILL` at the server, of which the proxy does not know.
+    AtServer,
+    /// The client leaves without a word.
+    Leaves,
+}
+
+impl World {
+    /// A write of each kind; returns the reads that are wrong.
+    pub(crate) async fn with_kills(&self) -> Vec<Wrong> {
+        let mut writes = self.first_writes().await;
+        let mut reader = Reader::new(&self.options(), self.clock, Dice::new(0, 0)).await;
+        for end in [End::AtProxy, End::AtServer, End::Leaves] {
+            // What is read twice is in the cache.
+            reader.read_all().await;
+            reader.read_all().await;
+            self.killed_write(end, &mut writes, &mut reader).await;
+            let seen = self.rest().await;
+            reader.seen.extend(seen);
+        }
+        check(&writes, &reader.seen)
+    }
+
+    /// Waits until there are hits again.
+    pub(crate) async fn wait_for_hits(&self) {
+        let mut reader = Reader::new(&self.options(), self.clock, Dice::new(0, 0)).await;
+        let (before, deadline) = (self.hits().await, Instant::now() + UNKNOWN_TIME_MAX);
+        while self.hits().await == before {
+            assert!(Instant::now() < deadline, "there are no hits any more");
+            reader.read_all().await;
+            sleep(LOOK_INTERVAL).await;
+        }
+    }
+
+    /// One write that ends so.
+    async fn killed_write(&self, end: End, writes: &mut Vec<Write>, reader: &mut Reader) {
+        let key = Load::Autocommit.key();
+        let last = writes.iter().filter(|write| write.key == key).map(|write| write.version).max();
+        let version = last.unwrap_or_default() + 1;
+        let mut blocker = Client::connect(&self.direct()).await.unwrap();
+        blocker.query("BEGIN").await.unwrap();
+        blocker.query("SELECT v FROM plain WHERE id = 1 FOR UPDATE").await.unwrap();
+        let mut writer = Client::connect(&self.options()).await.unwrap();
+        let own_id = writer.server().connection_id;
+        let sent = self.clock.now();
+        let text = format!("UPDATE plain SET v = {version} WHERE id = 1");
+        let write = tokio::spawn(async move { writer.query(&text).await.map(|_| ()) });
+        let mut watcher = Client::connect(&self.direct()).await.unwrap();
+        let id = self.wait_for_process(&mut watcher, version, true).await;
+        match end {
+            End::AtProxy => {
+                let mut other = Client::connect(&self.options()).await.unwrap();
+                other.query(&format!("KILL {own_id}")).await.unwrap();
+            }
+            End::AtServer => drop(watcher.query(&format!("KILL {id}")).await.unwrap()),
+            End::Leaves => write.abort(),
+        }
+        for _ in 0..READS {
+            reader.read_all().await;
+        }
+        let result = timeout(WAIT_MAX, write).await.unwrap();
+        assert!(!matches!(result, Ok(Ok(()))), "{end:?}: the write was acknowledged");
+        let span = Span { sent, done: self.clock.now() };
+        writes.push(Write { key, version, removes: false, span, fate: Fate::Unknown });
+        blocker.query("ROLLBACK").await.unwrap();
+        self.wait_for_process(&mut watcher, version, false).await;
+        for _ in 0..READS {
+            reader.read_all().await;
+        }
+    }
+
+    /// Waits until the server has a connection that writes this version, or has none; returns its
+    /// id.
+    async fn wait_for_process(&self, watcher: &mut Client, version: u64, is_there: bool) -> String {
+        let sql = format!(
+            "SELECT id FROM information_schema.processlist WHERE db = '{}' AND info LIKE 'UPDATE plain SET v = {version} %'",
+            self.schema
+        );
+        let deadline = Instant::now() + WAIT_MAX;
+        loop {
+            let id = watcher.query(&sql).await.unwrap().first();
+            if id.is_some() == is_there {
+                return id.unwrap_or_default();
+            }
+            assert!(Instant::now() < deadline, "{sql}: {id:?}");
+            sleep(LOOK_INTERVAL).await;
+        }
+    }
+}

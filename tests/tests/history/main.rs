@@ -1,0 +1,107 @@
+//! Histories of the query cache in the mode `own`: readers and writers through one proxy, on one
+//! clock, and a [checker](e2e::history) that finds each read that an exact cache would not have
+//! answered so.
+//!
+//! Writers write in [many ways](load); each waits until readers have read some more, so that there
+//! are hits between writes. At the end all cached texts are read once more, at rest. `make test`
+//! has some seconds of it; `make history READS=10000000` as much as is wanted.
+//!
+//! That the checker can tell is shown twice: [mutants of the rule](rule) in all orders of a write
+//! and some reads, and the same load with the mode `ttl`.
+
+mod kills;
+mod load;
+mod pace;
+mod reader;
+mod round;
+mod rule;
+mod writer;
+
+use std::sync::LazyLock;
+
+use e2e::history::Wrong;
+use e2e::{Backend, on_each_server, run};
+use round::World;
+
+static DB: LazyLock<Backend> = LazyLock::new(|| Backend::start(&OPTIONS));
+static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(&OPTIONS));
+
+/// Writes do not wait for the disk: while they do, there are no hits.
+const OPTIONS: [&str; 2] = ["--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0"];
+
+/// Reads of a round of `make test`.
+const READS: usize = 30_000;
+/// Reads of a round of `make history`.
+const LONG_READS: usize = 200_000;
+/// Reads of `make history`, if nothing else is said.
+const TOTAL_READS: usize = 1_000_000;
+/// Hits of a hundred reads, at least: with fewer the cache was hardly used.
+const HITS_PCT_MIN: usize = 20;
+
+on_each_server! {
+    c20_no_read_is_older_than_a_write_that_was_acknowledged,
+    c20_no_answer_stays_old_behind_writers_that_are_killed,
+    reads_of_the_mode_ttl_are_found_to_be_old,
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn long_on_mariadb() {
+    long(&DB);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn long_on_mysql() {
+    if let Some(server) = e2e::mysql_or_skip(&MYSQL) {
+        long(server);
+    }
+}
+
+fn c20_no_read_is_older_than_a_write_that_was_acknowledged(server: &'static Backend) {
+    let world = World::new(server, round::OWN);
+    run(async {
+        check(&world.round(READS).await);
+        world.rest().await;
+        check_use(world.hits().await, READS);
+    });
+}
+
+/// As many rounds as it takes, writers that are killed, and the minute until there are hits again.
+fn long(server: &'static Backend) {
+    let total = std::env::var("POINTSMAN_HISTORY_READS").ok().map(|reads| reads.parse().unwrap());
+    let world = World::new(server, round::OWN);
+    let mut reads = 0;
+    while reads < total.unwrap_or(TOTAL_READS) {
+        run(async {
+            check(&world.round(LONG_READS).await);
+            world.rest().await;
+            reads += LONG_READS;
+            check_use(world.hits().await, reads);
+        });
+    }
+    check(&run(world.with_kills()));
+    run(world.wait_for_hits());
+    run(world.rest());
+}
+
+fn c20_no_answer_stays_old_behind_writers_that_are_killed(server: &'static Backend) {
+    let world = World::new(server, round::OWN);
+    check(&run(world.with_kills()));
+}
+
+/// The checker is no good if it finds nothing here.
+fn reads_of_the_mode_ttl_are_found_to_be_old(server: &'static Backend) {
+    let world = World::new(server, round::TTL);
+    let wrong = run(world.round(READS / 10));
+    assert!(wrong.iter().any(|wrong| matches!(wrong, Wrong::Stale { .. })), "{wrong:?}");
+}
+
+fn check(wrong: &[Wrong]) {
+    assert!(wrong.is_empty(), "{} reads are wrong: {:?}", wrong.len(), wrong.first());
+}
+
+fn check_use(hits: usize, reads: usize) {
+    println!("{hits} of {reads} reads came from the cache");
+    assert!(hits * 100 >= reads * HITS_PCT_MIN, "only {hits} of {reads} reads came from the cache");
+}
