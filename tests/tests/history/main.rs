@@ -9,6 +9,7 @@
 //! That the checker can tell is shown twice: [mutants of the rule](rule) in all orders of a write
 //! and some reads, and the same load with the mode `ttl`.
 
+mod flight;
 mod kills;
 mod load;
 mod pace;
@@ -41,6 +42,7 @@ const HITS_PCT_MIN: usize = 20;
 on_each_server! {
     c20_no_read_is_older_than_a_write_that_was_acknowledged,
     c20_no_answer_stays_old_behind_writers_that_are_killed,
+    c20_no_answer_is_older_than_a_write_in_flight_that_is_seen,
     reads_of_the_mode_ttl_are_found_to_be_old,
 }
 
@@ -88,6 +90,10 @@ fn long(server: &'static Backend) {
 fn c20_no_answer_stays_old_behind_writers_that_are_killed(server: &'static Backend) {
     let world = World::new(server, round::OWN);
     check(&run(world.with_kills()));
+}
+
+fn c20_no_answer_is_older_than_a_write_in_flight_that_is_seen(server: &'static Backend) {
+    run(World::new(server, round::OWN_UNTIL_OLD).write_in_flight());
 }
 
 /// The checker is no good if it finds nothing here.

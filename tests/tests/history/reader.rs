@@ -11,6 +11,16 @@ use crate::writer::Clock;
 const ER_TABLE_DEF_CHANGED: u16 = 1412;
 /// Reads of a hundred that are executions of prepared statements.
 const PREPARED_PCT: usize = 25;
+/// Reads of a hundred in words that no client has used before: these come from the server.
+const FRESH_PCT: usize = 15;
+
+/// How a text is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    AsText,
+    Prepared,
+    Fresh,
+}
 
 /// A text of a load, and the statement that was prepared of it.
 #[derive(Debug)]
@@ -47,32 +57,40 @@ impl Reader {
     /// Reads one of the texts.
     pub(crate) async fn read(&mut self) {
         let place = self.dice.below(self.texts.len());
-        let is_prepared = self.dice.chance(PREPARED_PCT);
-        self.read_text(place, is_prepared).await;
+        let way = match self.dice.below(100) {
+            0..FRESH_PCT => Way::Fresh,
+            percent if percent < FRESH_PCT + PREPARED_PCT => Way::Prepared,
+            _ => Way::AsText,
+        };
+        self.read_text(place, way).await;
     }
 
-    /// Reads all texts, in both ways.
+    /// Reads all texts in the ways that are cached.
     pub(crate) async fn read_all(&mut self) {
         for place in 0..self.texts.len() {
-            for is_prepared in [false, true] {
-                self.read_text(place, is_prepared).await;
+            for way in [Way::AsText, Way::Prepared] {
+                self.read_text(place, way).await;
             }
         }
     }
 
-    async fn read_text(&mut self, place: usize, is_prepared: bool) {
+    async fn read_text(&mut self, place: usize, way: Way) {
         let Known { load, text, prepared } = &mut self.texts[place];
-        if is_prepared && prepared.is_none() {
+        if way == Way::Prepared && prepared.is_none() {
             *prepared = Some(self.client.prepare(text).await.unwrap());
         }
+        let fresh = text.replacen("SELECT", &format!("SELECT /* {} */", self.dice.roll()), 1);
         let sent = self.clock.now();
-        let result = match prepared {
-            Some(prepared) if is_prepared => self.client.execute(prepared, &[]).await,
+        let result = match (way, prepared) {
+            (Way::Prepared, Some(prepared)) => self.client.execute(prepared, &[]).await,
+            (Way::Fresh, _) => self.client.query(&fresh).await,
             _ => self.client.query(text).await,
         };
         let span = Span { sent, done: self.clock.now() };
         match result {
-            Ok(result) => self.seen.push(Read { key: load.key(), seen: version(&result, is_prepared), span }),
+            Ok(result) => {
+                self.seen.push(Read { key: load.key(), seen: version(&result, way == Way::Prepared), span })
+            }
             Err(error) => assert_eq!(error.code(), Some(ER_TABLE_DEF_CHANGED), "{text}: {error}"),
         }
     }

@@ -22,6 +22,8 @@ const READERS: usize = 8;
 /// What `attributes` of the rule say for the mode `own`. Clients fetch answers anew all the time,
 /// while others still get them.
 pub(crate) const OWN: &str = r#"{"cache": {"mode": "own", "soft_ttl_ms": 20}}"#;
+/// The same without answers that are fetched anew.
+pub(crate) const OWN_UNTIL_OLD: &str = r#"{"cache": {"mode": "own"}}"#;
 /// For the mode `ttl`.
 pub(crate) const TTL: &str = r#"{"cache": {"mode": "ttl"}}"#;
 
@@ -62,7 +64,7 @@ impl World {
     /// Answers from the cache so far.
     pub(crate) async fn hits(&self) -> usize {
         let mut operator = admin::connect(&self.proxy).await;
-        let hits = admin::value(&mut operator, "SELECT SUM(hits) FROM stats_pointsman_cache").await;
+        let hits = admin::value(&mut operator, "SELECT COALESCE(SUM(hits), 0) FROM stats_pointsman_cache").await;
         hits.parse().unwrap()
     }
 

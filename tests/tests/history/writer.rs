@@ -51,13 +51,12 @@ impl Writer {
             Load::Autocommit => self.last(&format!("UPDATE plain SET v = {next} WHERE id = 1"), false).await,
             Load::Prepared => self.execute(next).await,
             Load::Several => {
-                // It shows before the reply is over.
-                self.last(&format!("UPDATE plain SET v = {next} WHERE id = 3; DO SLEEP(0.002)"), false).await;
+                // Readers see it long before the reply is over.
+                self.last(&format!("UPDATE plain SET v = {next} WHERE id = 3; DO SLEEP(0.05)"), false).await;
             }
             Load::Transaction => self.transaction(next).await,
             Load::TransactionInText => {
-                let text =
-                    format!("BEGIN; UPDATE plain SET v = {next} WHERE id = 4; COMMIT; DO SLEEP(0.002)");
+                let text = format!("BEGIN; UPDATE plain SET v = {next} WHERE id = 4; COMMIT; DO SLEEP(0.05)");
                 self.last(&text, false).await;
             }
             Load::WithoutAutocommit => {
