@@ -2,6 +2,7 @@
 //! server is not asked.
 
 mod operators;
+mod oracle;
 
 use std::sync::LazyLock;
 

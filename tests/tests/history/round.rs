@@ -64,7 +64,8 @@ impl World {
     /// Answers from the cache so far.
     pub(crate) async fn hits(&self) -> usize {
         let mut operator = admin::connect(&self.proxy).await;
-        let hits = admin::value(&mut operator, "SELECT COALESCE(SUM(hits), 0) FROM stats_pointsman_cache").await;
+        let hits =
+            admin::value(&mut operator, "SELECT COALESCE(SUM(hits), 0) FROM stats_pointsman_cache").await;
         hits.parse().unwrap()
     }
 
