@@ -36,6 +36,9 @@ struct Options {
     /// With sessions that share connections, of which there are fewer than sessions
     #[arg(long)]
     multiplexing: bool,
+    /// With a rule that has all reads cached in the mode `own`
+    #[arg(long)]
+    cached: bool,
     /// Other clients at the same time, directly and through the proxy, that do something else all
     /// the time; the run fails when one of them gets what is not for it
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -73,8 +76,12 @@ fn main() -> anyhow::Result<ExitCode> {
         let (suite, template, report) = (&suite, &template, &report);
         let mut outcomes = Outcomes::default();
         for (reader, tests) in &parts(&tests, mode, account, options.split) {
-            let conditions =
-                Conditions { reader: *reader, multiplexing: options.multiplexing, noise: options.noise };
+            let conditions = Conditions {
+                reader: *reader,
+                multiplexing: options.multiplexing,
+                cached: options.cached,
+                noise: options.noise,
+            };
             let job = Job { suite, template, tests, mode, account, conditions, report };
             outcomes.add(plan::run(&job, options.servers)?);
         }

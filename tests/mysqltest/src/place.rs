@@ -51,6 +51,8 @@ pub struct Conditions {
     pub reader: Reader,
     /// Whether sessions share connections, of which there are fewer than sessions.
     pub multiplexing: bool,
+    /// Whether the proxy has a rule that caches all reads, in the mode `own`.
+    pub cached: bool,
     /// Clients beside the test's own, at the server for a run without the proxy, and at the proxy
     /// for one through it.
     pub noise: usize,

@@ -3,6 +3,7 @@
 
 mod operators;
 mod oracle;
+mod privileges;
 
 use std::sync::LazyLock;
 
@@ -12,6 +13,7 @@ use testkit::server::PASSWORD;
 use wire::Capabilities;
 
 use operators::{operators_are_advised_what_to_cache, operators_see_what_is_cached_and_flush_it};
+use privileges::c21_no_answer_that_the_server_would_refuse;
 
 const USER: &str = "plain";
 
@@ -37,6 +39,7 @@ on_each_server! {
     c15_clients_that_keep_columns_get_rows_alone,
     c21_who_has_lost_a_privilege_gets_no_answer,
     c20_own_writes_are_seen,
+    c21_no_answer_that_the_server_would_refuse,
     operators_see_what_is_cached_and_flush_it,
     operators_are_advised_what_to_cache,
 }
@@ -48,7 +51,7 @@ fn proxy(server: &Backend, attributes: &str) -> Proxy {
         .admin("mysql_ifaces", "\"127.0.0.1:0\"")
         .server(&server.server, "")
         .row("mysql_query_rules", &format!("{rule}\nattributes = '{attributes}'"));
-    for user in [USER, "other", "boss"] {
+    for user in [USER, "other", "loser", "boss"] {
         setup = setup.user(user, PASSWORD, "");
     }
     setup.start()

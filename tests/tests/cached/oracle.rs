@@ -1,8 +1,8 @@
-//! MariaDB's own query cache as an oracle: whether it stores the answer to a statement tells whether
-//! the server holds the answer to be a function of text, settings and tables.
+//! MariaDB's own query cache as an oracle: that it stores the answer to a statement tells that the
+//! answer is a function of text, settings and tables.
 //!
-//! Each function that `crates/sql` calls pure is called with arguments that the server accepts. What
-//! Pointsman would cache has to be what the server caches.
+//! Each function that `crates/sql` calls pure is called with arguments that the server accepts.
+//! What Pointsman would cache has to be what the server caches.
 
 use std::collections::BTreeMap;
 
@@ -165,9 +165,9 @@ fn what_is_cached_is_what_mariadb_itself_would_cache() {
     });
 }
 
-/// What the server says of the calls of a function that Pointsman would cache, and the last one that
-/// it has not stored. Of wrong arguments it may make an error that it does not tell: so all forms
-/// are tried.
+/// What the server says of the calls of a function that Pointsman would cache, and the last call
+/// whose answer it has not stored. Of wrong arguments it may make an error that it does not tell:
+/// so all forms are tried.
 async fn judge(client: &mut Client, name: &'static str) -> (Says, String) {
     let mut judged = (Says::Unknown, String::new());
     for call in calls(name) {

@@ -89,7 +89,7 @@ impl Reader {
         let span = Span { sent, done: self.clock.now() };
         match result {
             Ok(result) => {
-                self.seen.push(Read { key: load.key(), seen: version(&result, way == Way::Prepared), span })
+                self.seen.push(Read { key: load.key(), seen: version(&result, way == Way::Prepared), span });
             }
             Err(error) => assert_eq!(error.code(), Some(ER_TABLE_DEF_CHANGED), "{text}: {error}"),
         }

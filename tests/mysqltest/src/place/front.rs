@@ -21,6 +21,17 @@ const SHARED_CONNECTIONS: usize = 3;
 /// Numbers of connections are multiples of this, so that one proxy does for many tests.
 const CONNECTIONS_STEP: usize = 2;
 
+/// A rule that has all reads cached, as exactly as there is.
+const CACHE_ALL: &str = r#"
+rule_id = 1
+active = true
+match_pattern = "."
+cache_ttl = 3600000
+cache_empty_result = true
+apply = true
+attributes = '{"cache": {"mode": "own"}}'
+"#;
+
 impl Place {
     /// Starts a proxy that meets these needs.
     ///
@@ -58,6 +69,7 @@ impl Place {
                 .row("mysql_replication_hostgroups", "writer_hostgroup = 0\nreader_hostgroup = 1")
                 .variable("read_write_split", true),
         };
+        let setup = if self.conditions.cached { setup.row("mysql_query_rules", CACHE_ALL) } else { setup };
         let setup = setup.variable("multiplexing", self.conditions.multiplexing);
         let setup = needs
             .users
