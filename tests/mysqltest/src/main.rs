@@ -65,7 +65,13 @@ fn main() -> anyhow::Result<ExitCode> {
     println!("{:>5}  are run\n\n{}", tests.len(), Counts::header());
 
     let template = Template::new(&suite)?;
-    let known = Divergences::read(options.multiplexing)?;
+    let conditions = Conditions {
+        reader: Reader::Absent,
+        multiplexing: options.multiplexing,
+        cached: options.cached,
+        noise: options.noise,
+    };
+    let known = Divergences::read(conditions)?;
     let modes = if options.mode.is_empty() { Mode::ALL.to_vec() } else { options.mode };
     let accounts = if options.account.is_empty() { vec![ROOT, ORDINARY] } else { options.account };
     let mut good = true;
@@ -76,12 +82,7 @@ fn main() -> anyhow::Result<ExitCode> {
         let (suite, template, report) = (&suite, &template, &report);
         let mut outcomes = Outcomes::default();
         for (reader, tests) in &parts(&tests, mode, account, options.split) {
-            let conditions = Conditions {
-                reader: *reader,
-                multiplexing: options.multiplexing,
-                cached: options.cached,
-                noise: options.noise,
-            };
+            let conditions = Conditions { reader: *reader, ..conditions };
             let job = Job { suite, template, tests, mode, account, conditions, report };
             outcomes.add(plan::run(&job, options.servers)?);
         }

@@ -249,7 +249,8 @@ impl Place {
         }
         front::limit(&mut needs, self.conditions);
         let fits = |(known, proxy): &(Needs, Proxy)| *known == needs && proxy.log().len() < LOG_LINES_MAX;
-        if self.proxy.as_ref().is_some_and(fits) {
+        // Between tests the server is changed behind the proxy, which would know old answers.
+        if !self.conditions.cached && self.proxy.as_ref().is_some_and(fits) {
             return;
         }
         self.proxy = None;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 
-use crate::place::Account;
+use crate::place::{Account, Conditions};
 use crate::plan::{Outcome, Outcomes};
 use crate::reader::ReaderLog;
 use crate::suite::Test;
@@ -20,21 +20,27 @@ use crate::trial::{Mode, Verdict};
 const DIVERGENCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/divergences.txt");
 /// The list of those that there are, too, when sessions share connections.
 const DIVERGENCES_SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/divergences-shared.txt");
+/// The list of those that there are, too, when reads are cached.
+const DIVERGENCES_CACHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/divergences-cached.txt");
 
 /// Known divergences: the reason of each, by test.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Divergences(BTreeMap<String, String>);
 
 impl Divergences {
-    /// Reads the list of the repository; both lists if sessions share connections.
+    /// Reads the lists of the repository that count under these conditions.
     ///
     /// # Errors
     /// When one cannot be read, a line is no `NAME: REASON`, or a test is there twice.
-    pub fn read(multiplexing: bool) -> anyhow::Result<Self> {
-        let files: &[&str] = if multiplexing { &[DIVERGENCES, DIVERGENCES_SHARED] } else { &[DIVERGENCES] };
+    pub fn read(conditions: Conditions) -> anyhow::Result<Self> {
+        let files = [
+            (DIVERGENCES, true),
+            (DIVERGENCES_SHARED, conditions.multiplexing),
+            (DIVERGENCES_CACHED, conditions.cached),
+        ];
         let mut lines = String::new();
-        for file in files {
-            lines.push_str(&std::fs::read_to_string(file).context(*file)?);
+        for (file, _) in files.into_iter().filter(|(_, counts)| *counts) {
+            lines.push_str(&std::fs::read_to_string(file).context(file)?);
         }
         Self::parse(&lines)
     }
@@ -234,8 +240,12 @@ mod tests {
 
     #[test]
     fn the_list_of_the_repository_is_well_formed() {
-        let shared = Divergences::read(true).unwrap();
-        assert!(shared.0.values().all(|reason| reason.len() > 10));
-        assert!(Divergences::read(false).unwrap().0.len() <= shared.0.len());
+        let read = |multiplexing, cached| {
+            Divergences::read(Conditions { multiplexing, cached, ..Conditions::default() }).unwrap().0
+        };
+        for list in [read(true, false), read(false, true)] {
+            assert!(list.values().all(|reason| reason.len() > 10));
+            assert!(read(false, false).len() < list.len());
+        }
     }
 }

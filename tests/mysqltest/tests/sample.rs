@@ -58,7 +58,8 @@ fn a_sample_of_the_suite_passes_through_the_proxy_as_it_does_directly() {
         }
         Ok(())
     };
-    for reader in [Reader::Absent, Reader::Refusing] {
+    let ways = [(Reader::Absent, false), (Reader::Refusing, false), (Reader::Absent, true)];
+    for (reader, cached) in ways {
         let split = reader == Reader::Refusing;
         // It reads its session's counters of what its statements did, which are of two sessions
         // then.
@@ -70,7 +71,7 @@ fn a_sample_of_the_suite_passes_through_the_proxy_as_it_does_directly() {
             tests: &tests,
             mode: Mode::Text,
             account: ROOT,
-            conditions: Conditions { reader, ..Conditions::default() },
+            conditions: Conditions { reader, cached, ..Conditions::default() },
             report: &report,
         };
         let outcomes = plan::run(&job, 2).unwrap();

@@ -144,7 +144,7 @@ fn lose(server: &Backend, proxy: &Proxy, scope: &str, loss: &Loss) {
             value(&mut loser, loss.sql).await;
             prepared.execute(&statement, &[]).await.unwrap();
         }
-        // The answers are in the cache: nobody has told it of this change.
+        // The answers are in the cache: this change did not go through the proxy.
         server.sql("UPDATE test.secret SET a = 'changed' WHERE id = 1");
         assert_eq!(value(&mut loser, loss.sql).await, "one", "{scope}, {loss:?}: it is not cached");
         let mut boss = connect(proxy, "boss").await;
