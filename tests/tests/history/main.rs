@@ -33,7 +33,7 @@ const OPTIONS: [&str; 2] = ["--innodb-flush-log-at-trx-commit=0", "--sync-binlog
 /// Reads of a round of `make test`.
 const READS: usize = 30_000;
 /// Reads of a round of `make history`.
-const LONG_READS: usize = 200_000;
+const LONG_READS: usize = 50_000;
 /// Reads of `make history`, if nothing else is said.
 const TOTAL_READS: usize = 1_000_000;
 /// Hits of a hundred reads, at least: with fewer the cache was hardly used.
