@@ -317,17 +317,23 @@ impl Session {
     /// An execution is being sent for a client that keeps columns. What its answer tells of them
     /// matters if the query cache may give the next one.
     fn hear_execution(&mut self, payload: &[u8], decided: &Decided) {
-        let hostgroup = self.state.link.hostgroup;
+        let is_cached = decided.orders.as_ref().is_some_and(|orders| orders.cached.is_some());
         let Some(all) = &mut self.state.prepared else { return };
+        if !is_cached {
+            // Most tell columns with the first execution, if ever.
+            let is_unheard = || {
+                let known = id(payload).and_then(|id| all.client_id_of(id, self.state.link.hostgroup));
+                known.and_then(|id| all.get(id)).is_some_and(Prepared::is_unheard)
+            };
+            if !self.worker.shared.cache.watches_writes() || !is_unheard() {
+                return;
+            }
+        }
         if self.links.pipelined.is_empty() {
             // The answer to the one before may not have come to its end.
             all.take_told();
         }
-        let known = id(payload).and_then(|id| all.client_id_of(id, hostgroup));
-        let is_unheard = known.and_then(|id| all.get(id)).is_some_and(Prepared::is_unheard);
-        if is_unheard || decided.orders.as_ref().is_some_and(|orders| orders.cached.is_some()) {
-            self.flight().taps.keep_definitions();
-        }
+        self.flight().taps.keep_definitions();
     }
 
     /// A command that changes this if it succeeds is on its way.

@@ -364,12 +364,13 @@ impl At<'_> {
     /// The client keeps what it is told of columns: takes note of what the execution that was
     /// answered has told.
     fn note_told(&mut self) {
+        let is_told = self.backend.connection().last_reply().and_then(ReplyScanner::columns).is_some();
         let running = &self.control.running;
-        if running.kind() == Some(Kind::StmtExecute)
+        if (is_told || self.flight.taps.keeps_definitions())
+            && running.kind() == Some(Kind::StmtExecute)
             && let Some(registry) = &mut self.state.prepared
         {
             let columns = registry.take_told();
-            let is_told = self.backend.connection().last_reply().and_then(ReplyScanner::columns).is_some();
             if let Some(prepared) = registry.at(running.statement(), self.state.link.hostgroup) {
                 prepared.note_told(is_told, columns);
             }
