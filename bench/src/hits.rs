@@ -115,7 +115,8 @@ fn greeting(address: SocketAddr) -> anyhow::Result<Vec<u8>> {
     Ok(packet)
 }
 
-/// A connection of the user, and what its queries are. The server of equal bytes `prepares` nothing.
+/// A connection of the user, and what its queries are. The server of equal bytes `prepares`
+/// nothing.
 async fn connect(address: SocketAddr, how: How, prepares: bool) -> anyhow::Result<(TcpStream, Vec<u8>)> {
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
