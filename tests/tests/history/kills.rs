@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use e2e::WAIT_MAX;
 use e2e::dice::Dice;
-use e2e::history::{Fate, Span, Write, Wrong, check};
+use e2e::history::{Fate, Read, Span, Write, Wrong, check};
 use testkit::client::Client;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -28,22 +28,30 @@ enum End {
     AtServer,
     /// The client leaves without a word.
     Leaves,
+    /// The proxy loses its connection, and the server does the write nevertheless.
+    Cut,
 }
 
 impl World {
     /// A write of each kind; returns the reads that are wrong.
     pub(crate) async fn with_kills(&self) -> Vec<Wrong> {
-        let mut writes = self.first_writes().await;
-        let mut reader = Reader::new(&self.options(), self.clock, Dice::new(0, 0)).await;
-        for end in [End::AtProxy, End::AtServer, End::Leaves] {
+        let (mut writes, mut seen) = (self.first_writes().await, Vec::new());
+        for end in [End::AtProxy, End::AtServer, End::Leaves, End::Cut] {
             // What is read twice is in the cache.
-            reader.read_all().await;
-            reader.read_all().await;
-            self.killed_write(end, &mut writes, &mut reader).await;
-            let seen = self.rest().await;
-            reader.seen.extend(seen);
+            seen.extend(self.read_often(2).await);
+            seen.extend(self.killed_write(end, &mut writes).await);
+            seen.extend(self.rest().await);
         }
-        check(&writes, &reader.seen)
+        check(&writes, &seen)
+    }
+
+    /// Reads all texts, as a new client.
+    async fn read_often(&self, times: usize) -> Vec<Read> {
+        let mut reader = Reader::new(&self.options(), self.clock, Dice::new(0, 0)).await;
+        for _ in 0..times {
+            reader.read_all().await;
+        }
+        reader.seen
     }
 
     /// Waits until there are hits again.
@@ -57,8 +65,8 @@ impl World {
         }
     }
 
-    /// One write that ends so.
-    async fn killed_write(&self, end: End, writes: &mut Vec<Write>, reader: &mut Reader) {
+    /// One write that ends so; returns what is read meanwhile and afterwards.
+    async fn killed_write(&self, end: End, writes: &mut Vec<Write>) -> Vec<Read> {
         let key = Load::Autocommit.key();
         let last = writes.iter().filter(|write| write.key == key).map(|write| write.version).max();
         let version = last.unwrap_or_default() + 1;
@@ -79,19 +87,22 @@ impl World {
             }
             End::AtServer => drop(watcher.query(&format!("KILL {id}")).await.unwrap()),
             End::Leaves => write.abort(),
+            End::Cut => self.relay.cut(),
         }
-        for _ in 0..READS {
-            reader.read_all().await;
-        }
-        let result = timeout(WAIT_MAX, write).await.unwrap();
+        let mut seen = self.read_often(READS).await;
+        let result =
+            timeout(WAIT_MAX, write).await.unwrap_or_else(|_| panic!("{end:?}: the writer hears nothing"));
         assert!(!matches!(result, Ok(Ok(()))), "{end:?}: the write was acknowledged");
         let span = Span { sent, done: self.clock.now() };
         writes.push(Write { key, version, removes: false, span, fate: Fate::Unknown });
         blocker.query("ROLLBACK").await.unwrap();
         self.wait_for_process(&mut watcher, version, false).await;
-        for _ in 0..READS {
-            reader.read_all().await;
+        if matches!(end, End::Cut) {
+            let written = watcher.query("SELECT v FROM plain WHERE id = 1").await.unwrap().first();
+            assert_eq!(written, Some(version.to_string()), "the server has not gone on");
         }
+        seen.extend(self.read_often(READS).await);
+        seen
     }
 
     /// Waits until the server has a connection that writes this version, or has none; returns its

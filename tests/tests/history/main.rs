@@ -14,6 +14,7 @@ mod kills;
 mod load;
 mod pace;
 mod reader;
+mod relay;
 mod round;
 mod rule;
 mod writer;
@@ -88,7 +89,7 @@ fn long(server: &'static Backend) {
 }
 
 fn c20_no_answer_stays_old_behind_writers_that_are_killed(server: &'static Backend) {
-    let world = World::new(server, round::OWN);
+    let world = World::new(server, round::OWN_UNTIL_OLD);
     check(&run(world.with_kills()));
 }
 

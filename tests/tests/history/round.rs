@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use crate::load::{Load, prepare};
 use crate::pace::Pace;
 use crate::reader::Reader;
+use crate::relay::Relay;
 use crate::writer::{Clock, Writer};
 
 /// Readers at once.
@@ -33,6 +34,8 @@ pub(crate) struct World {
     pub(crate) server: &'static Backend,
     pub(crate) proxy: Proxy,
     pub(crate) clock: Clock,
+    /// The proxy's way to the server.
+    pub(crate) relay: Relay,
     /// Its own: tests run at the same time.
     pub(crate) schema: String,
 }
@@ -44,11 +47,14 @@ impl World {
         let schema = format!("history{}", COUNT.fetch_add(1, Ordering::Relaxed));
         prepare(server, &schema);
         let rule = "rule_id = 1\nactive = true\nmatch_digest = \"^SELECT\"\ncache_ttl = 3600000\ncache_empty_result = true\napply = true";
-        let proxy = Setup::before(&server.sandbox, &server.server)
+        let relay = Relay::start(server.server.address());
+        let proxy = Setup::new(&server.sandbox)
+            .row("mysql_servers", &format!("hostname = \"127.0.0.1\"\nport = {}", relay.port()))
+            .user(USER, PASSWORD, "")
             .admin("mysql_ifaces", "\"127.0.0.1:0\"")
             .row("mysql_query_rules", &format!("{rule}\nattributes = '{attributes}'"))
             .start();
-        Self { server, proxy, clock: Clock(Instant::now()), schema }
+        Self { server, proxy, relay, clock: Clock(Instant::now()), schema }
     }
 
     /// How clients log in through the proxy.
