@@ -256,7 +256,10 @@ impl Author {
         if sets_modes(&sql) {
             self.read_before_modes();
             self.session.modes += 1;
-        } else if MAY_SET_MODES.iter().any(|beginning| sql.starts_with(beginning)) {
+        } else if MAY_SET_MODES.iter().any(|beginning| sql.starts_with(beginning))
+            // What was executed from the cache only is not prepared at this connection.
+            || self.caching.is_some() && sql.starts_with("SET")
+        {
             self.read_before_modes();
         }
         if self.inherits_steps {
