@@ -10,7 +10,7 @@ use std::sync::Arc;
 use config::{Config, RowProblem};
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
-    ErrorStats, FreeConnection, GtidStats, HostgroupTimes, InjectionStats, MemberStats, ServerEvent,
+    ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes, InjectionStats, MemberStats, ServerEvent,
     ServerStats, SessionStats, StatementStats, UserConnections,
 };
 use querylog::Record;
@@ -162,6 +162,11 @@ pub trait DataPlane: Send + Sync + 'static {
 
     /// Whether new clients are accepted. Any thread may ask; does not block.
     fn accepts(&self) -> bool;
+
+    /// How each hostgroup is used now, by number. Any thread may ask; does not block.
+    fn hostgroups(&self) -> Vec<HostgroupStats> {
+        Vec::new()
+    }
 
     /// For each server of a hostgroup why no session gets it now, nothing if sessions do; `None` if
     /// there is no such hostgroup. No element: servers may belong there, none does. Any thread may

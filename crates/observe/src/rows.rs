@@ -255,6 +255,35 @@ pub struct ServerStats {
     pub bytes_received: u64,
 }
 
+/// How a hostgroup is used now, and which of its servers sessions get.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HostgroupStats {
+    /// The hostgroup.
+    pub hostgroup: u32,
+    /// Connections that its available servers may have together.
+    pub limit: u64,
+    /// Sessions that wait for a connection.
+    pub waiting: u64,
+    /// Its servers, in the order of the pool.
+    pub servers: Vec<CandidateStats>,
+}
+
+/// A server of a hostgroup: what it may have, and whether sessions get it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CandidateStats {
+    /// The host, or the path of a Unix socket.
+    pub host: String,
+    /// The port; 0 for a Unix socket.
+    pub port: u16,
+    /// Its weight.
+    pub weight: u32,
+    /// Most connections that it may have.
+    pub limit: u32,
+    /// Why no session gets the server now; `None` if sessions do. Sessions wait for one that is
+    /// full.
+    pub reason: Option<String>,
+}
+
 /// A row of `stats_mysql_processlist`: a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionStats {
@@ -283,6 +312,9 @@ pub struct SessionStats {
     /// What binds the session to its connection to a server while it waits for its client, and for
     /// how long it has.
     pub pin: Option<(&'static str, Duration)>,
+    /// Time since its transaction began, as far as was known when its last command ended; `None`
+    /// without one.
+    pub transaction: Option<Duration>,
     /// What else is known of it, as JSON, if `mysql-show_processlist_extended` says so.
     pub extended: Option<String>,
 }

@@ -9,7 +9,7 @@ use config::{Config, RowProblem};
 use observe::micros;
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
-    ErrorStats, FreeConnection, GtidStats, HostgroupTimes, InjectionStats, MemberStats, ServerEvent,
+    ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes, InjectionStats, MemberStats, ServerEvent,
     ServerStats, SessionStats, StatementStats, UserConnections,
 };
 use proxy::{ApplyError, Assumed, AuditEvent, AuditRecord, Port, Remote, rule_problem};
@@ -226,6 +226,10 @@ impl DataPlane for Plane {
 
     fn accepts(&self) -> bool {
         !self.remote.is_paused()
+    }
+
+    fn hostgroups(&self) -> Vec<HostgroupStats> {
+        self.remote.hostgroups()
     }
 
     fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>> {

@@ -6,7 +6,7 @@
 
 mod statements;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,11 +32,11 @@ use crate::worker::{Inbox, Message, Question, Worker};
 use observe::digests::{self, DIGESTS_PER_TURN};
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
-    ErrorStats, FreeConnection, GtidStats, HostgroupTimes, InjectionStats, MemberStats, ServerEvent,
+    ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes, InjectionStats, MemberStats, ServerEvent,
     ServerStats, SessionStats, UserConnections,
 };
-use upstream::readiness;
 use upstream::servers::collations::collations;
+use upstream::{hostgroups, readiness};
 use watch::probe_new;
 
 /// A running proxy, as others see it. Copies mean the same proxy. Of one that has ended, calls do
@@ -179,6 +179,13 @@ impl Remote {
     /// there is no such hostgroup. Does not block.
     pub fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>> {
         readiness(&self.shared.upstream.pool, hostgroup, self.shared.uptime())
+    }
+
+    /// How each hostgroup is used now, by number. Does not block.
+    pub fn hostgroups(&self) -> Vec<HostgroupStats> {
+        let pool = &self.shared.upstream.pool;
+        let all: BTreeSet<u32> = pool.servers().iter().map(|server| server.hostgroup()).collect();
+        hostgroups(pool, all, self.shared.uptime())
     }
 
     /// Ends the session with this connection id, whoever its user is: its statement is killed, and

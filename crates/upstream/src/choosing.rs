@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use config::{Config, HostgroupAttributes, MysqlVariables};
+use observe::counts::report::address;
+use observe::rows::{CandidateStats, HostgroupStats};
 use pool::{Balance, Policy, Pool, Reason, Shunning, Standing};
 use route::Candidate;
 
@@ -130,20 +132,51 @@ pub fn candidates(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> Vec<Can
 /// there is no such hostgroup. Sessions wait for one that is full. One that has failed and would be
 /// tried only because there is no other is of no use.
 pub fn readiness(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> Option<Vec<Option<String>>> {
-    let is_ready = |reason: &Reason| {
-        matches!(
-            reason,
-            Reason::Candidate { .. }
-                | Reason::SlowLastResort { .. }
-                | Reason::NotFirst
-                | Reason::Closed(_)
-                | Reason::Not(Standing::Full { .. } | Standing::Refusing { .. })
-        )
-    };
     let explained = pool.explain(hostgroup, now);
-    let why = |reason: &Reason| (!is_ready(reason)).then(|| reason.to_string());
     let is_there = !explained.is_empty() || pool.usage(hostgroup).awaited;
-    is_there.then(|| explained.iter().map(|explained| why(&explained.reason)).collect())
+    is_there.then(|| explained.iter().map(|explained| why_not(&explained.reason)).collect())
+}
+
+/// Why no session gets a server of which the pool says this; nothing if one does.
+fn why_not(reason: &Reason) -> Option<String> {
+    let is_ready = matches!(
+        reason,
+        Reason::Candidate { .. }
+            | Reason::SlowLastResort { .. }
+            | Reason::NotFirst
+            | Reason::Closed(_)
+            | Reason::Not(Standing::Full { .. } | Standing::Refusing { .. })
+    );
+    (!is_ready).then(|| reason.to_string())
+}
+
+/// How each hostgroup of `hostgroups` is used at `now`, the time since the start, and which of its
+/// servers sessions get.
+pub fn hostgroups(
+    pool: &Pool<Target>,
+    hostgroups: impl IntoIterator<Item = u32>,
+    now: Duration,
+) -> Vec<HostgroupStats> {
+    let candidate = |explained: pool::Explained<Target>| {
+        let (host, port) = address(&explained.server.endpoint().endpoint);
+        CandidateStats {
+            host,
+            port,
+            weight: explained.server.weight(),
+            limit: explained.server.max_connections(),
+            reason: why_not(&explained.reason),
+        }
+    };
+    let row = |hostgroup: u32| {
+        let usage = pool.usage(hostgroup);
+        HostgroupStats {
+            hostgroup,
+            limit: usage.allowed,
+            waiting: usage.waiting as u64,
+            servers: pool.explain(hostgroup, now).into_iter().map(candidate).collect(),
+        }
+    };
+    hostgroups.into_iter().map(row).collect()
 }
 
 /// Error numbers of servers that say something about the user, the schema or the session, not about

@@ -71,7 +71,7 @@ pub use batch::Candidate;
 use batch_history::BatchHistory;
 pub use batch_history::Run;
 pub use calls::{Avoid, Doubts, Holders, Siblings};
-pub use choosing::{candidates, limit, readiness};
+pub use choosing::{candidates, hostgroups, limit, readiness};
 pub use configuration::Configuration;
 pub use connect::{Dialer, OpenError, is_ours};
 pub use connection::{Connection, QUIT};

@@ -128,6 +128,7 @@ impl DataPlane for FakePlane {
             time: Duration::from_millis(12),
             statement: Some(format!("SELECT '{}'", "x".repeat(200)).into_bytes()),
             pin: None,
+            transaction: None,
             extended: None,
         }]
     }

@@ -29,6 +29,7 @@ impl Control {
             time: now.saturating_duration_since(since),
             statement: running.and_then(|(_, _, text)| text),
             pin: self.pinned(now).map(|(pin, time)| (pin.name(), time)),
+            transaction: self.transaction_since.get().map(|since| now.saturating_duration_since(since)),
             extended: None,
         };
         self.about.fill(&mut row);

@@ -170,6 +170,7 @@ mod tests {
             time: Duration::from_millis(2900),
             statement: statement.map(<[u8]>::to_vec),
             pin: None,
+            transaction: None,
             extended: None,
         }
     }
