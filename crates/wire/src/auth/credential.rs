@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::caching_sha2::{Stored, StoredError};
+use super::{caching_sha2, equal, native};
 
 /// A user's password or a hash of it, as in the `password` column of `mysql_users`.
 #[derive(Clone, PartialEq, Eq)]
@@ -47,6 +48,20 @@ impl Credential {
     }
 }
 
+impl Credential {
+    /// Whether `password` is the one. Takes thousands of rounds for a stored hash of
+    /// `caching_sha2_password`.
+    pub fn accepts(&self, password: &[u8]) -> bool {
+        match self {
+            Self::Empty => password.is_empty(),
+            // Hashes first: of equal length, and compared in constant time.
+            Self::Clear(clear) => equal(&caching_sha2::digest(password), &caching_sha2::digest(clear)),
+            Self::Native(stage2) => equal(&native::stage2(password), stage2),
+            Self::CachingSha2(stored) => stored.verify(password),
+        }
+    }
+}
+
 impl fmt::Debug for Credential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -72,7 +87,6 @@ fn hexadecimal(digits: &[u8]) -> Option<[u8; 20]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::native;
 
     #[test]
     fn the_form_tells_the_kind() {
@@ -93,6 +107,19 @@ mod tests {
             assert_eq!(Credential::clear(text), Credential::Clear(text.to_vec()));
         }
         assert_eq!(Credential::clear(b""), Credential::Empty);
+    }
+
+    #[test]
+    fn a_password_is_accepted_in_each_form() {
+        let stored = Stored::make(b"secret", [b's'; 20]).unwrap();
+        for text in [b"secret".as_slice(), b"*14E65567ABDB5135D0CFD9A70B3032C179A49EE7", &stored] {
+            let credential = Credential::parse(text).unwrap();
+            assert!(credential.accepts(b"secret"), "{credential:?}");
+            for wrong in [b"".as_slice(), b"Secret", b"secret ", text] {
+                assert!(wrong == b"secret" || !credential.accepts(wrong), "{credential:?}");
+            }
+        }
+        assert!(Credential::Empty.accepts(b"") && !Credential::Empty.accepts(b"x"));
     }
 
     #[test]
