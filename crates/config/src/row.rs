@@ -372,6 +372,8 @@ mod tests {
         "stats_system_cpu",
         "stats_system_memory",
         "vacuum_stats",
+        "web_enabled",
+        "web_port",
     ];
 
     #[test]

@@ -39,7 +39,9 @@ pub(super) fn all(tables: &Tables, complete: bool, problems: &mut Vec<Problem>) 
         rules(section, tables.unseen(section), problems);
         unique(section, tables.unseen(section), problems);
     }
-    health_address(tables, problems);
+    for name in ["health_address", "web_address"] {
+        http_address(name, tables, problems);
+    }
     heartbeat(tables, problems);
     firewall(tables, problems);
     listeners::strategies(tables, problems);
@@ -122,13 +124,12 @@ fn same_address(listeners: &Listeners, problems: &mut Vec<Problem>) {
 }
 
 /// HTTP is spoken over TCP.
-fn health_address(tables: &Tables, problems: &mut Vec<Problem>) {
+fn http_address(name: &str, tables: &Tables, problems: &mut Vec<Problem>) {
     let Some(row) = tables.of(&POINTSMAN_VARIABLES).first().filter(|row| row.sound) else { return };
-    let all: Vec<Address> = row.row.get("health_address");
+    let all: Vec<Address> = row.row.get(name);
     if let Some(other) = all.iter().find(|address| !matches!(address, Address::Tcp(_))) {
-        let message =
-            format!("`pointsman_variables.health_address` must be IP addresses with ports, not {other}");
-        report(problems, row.place("health_address"), message);
+        let message = format!("`pointsman_variables.{name}` must be IP addresses with ports, not {other}");
+        report(problems, row.place(name), message);
     }
 }
 

@@ -342,13 +342,13 @@ fn users_without_servers_are_worth_a_warning() {
 fn known_settings_without_effect_are_named_in_one_warning() {
     let text = format!(
         "datadir = \"/x\"\nuuid = \"y\"\n[mysql_variables]\nthreads = 1\nforward_autocommit = 1\n\
-         default_reconnect = false\nldap_user_variable = \"\"\n[admin_variables]\nweb_port = 1\n[ldap_variables]\nanything = 1\n\
+         default_reconnect = false\nldap_user_variable = \"\"\n[admin_variables]\nweb_verbosity = 1\n[ldap_variables]\nanything = 1\n\
          [[mysql_query_rules]]\nrule_id = 1\nsticky_conn = 1\n{REST}schema_locked = 1\n"
     );
     assert_eq!(
         loaded(&text).warnings,
         ["f: accepted, but without effect so far: mysql_variables (forward_autocommit, default_reconnect), \
-          admin_variables (web_port), ldap_variables, \
+          admin_variables (web_verbosity), ldap_variables, \
           mysql_query_rules (sticky_conn), mysql_users (schema_locked), uuid"]
     );
 }

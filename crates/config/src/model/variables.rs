@@ -334,6 +334,8 @@ pub struct PointsmanVariables {
     pub slow_log_sample: u32,
     /// Where health checks are answered: TCP addresses.
     pub health_address: Vec<Address>,
+    /// Where the page for operators is served: TCP addresses; empty: at `admin-web_port`.
+    pub web_address: Vec<Address>,
     /// Bytes of a statement that logs keep.
     pub log_text_max: u32,
     /// What looks like injected SQL passes all the same.
@@ -361,6 +363,7 @@ from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
     slow_log_filesize,
     slow_log_sample,
     health_address,
+    web_address,
     log_text_max,
     sqli_detect_only,
     connection_turn = "connection_turn_ms",

@@ -134,8 +134,8 @@ const CHECKSUMS: &[Field] = &[
 const WEB: &[Field] = &[
     switch("restapi_enabled", false, "serve REST").built(),
     int("restapi_port", 6_070, PORT, "port of REST").built(),
-    switch("web_enabled", false, "serve status pages"),
-    int("web_port", 6_080, PORT, "port of the status pages"),
+    switch("web_enabled", false, "serve the page for operators").built(),
+    int("web_port", 6_080, PORT, "port of the page for operators").built(),
     int("web_verbosity", 0, (0, 10), "detail of the status pages"),
     seconds("prometheus_memory_metrics_interval", 61, (1, 604_800), "period of the memory metrics"),
 ];

@@ -149,6 +149,14 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
         "where health checks are answered over HTTP, `ip:port` separated by `;`; empty: nowhere",
     )
     .built(),
+    Field::new(
+        "web_address",
+        Kind::Addresses,
+        Preset::Text(""),
+        "with `admin-web_enabled`: where the page is served, `ip:port` separated by `;`; empty: at `admin-web_port`, of all addresses, \
+         or of 127.0.0.1 where `mysql-have_ssl` is off",
+    )
+    .built(),
     bytes("log_text_max", 16_384, (256, 65_536), "query and slow log: longest text of a statement; what is longer is cut")
         .built(),
     switch(
