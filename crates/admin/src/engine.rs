@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use config::Config;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -38,6 +39,8 @@ pub struct Engine {
 enum Job {
     /// To execute a statement.
     Statement(Request),
+    /// To tell what the proxy runs with.
+    Config(oneshot::Sender<Arc<Config>>),
     /// To save what a first start has taken from the file.
     SaveFirst(oneshot::Sender<Result<(), AdminError>>),
     /// That time has passed.
@@ -112,6 +115,17 @@ impl Engine {
         Asked { id, reply, reading: Arc::clone(&self.reading) }
     }
 
+    /// What the proxy runs with.
+    ///
+    /// # Errors
+    ///
+    /// The thread has ended.
+    pub async fn config(&self) -> Result<Arc<Config>, AdminError> {
+        let (reply, config) = oneshot::channel();
+        self.queue.send(Job::Config(reply)).await.map_err(|_| stopped())?;
+        config.await.map_err(|_| stopped())
+    }
+
     /// Saves what a first start has taken from the file.
     pub(crate) async fn save_first(&self) -> Result<(), AdminError> {
         let (reply, saved) = oneshot::channel();
@@ -125,7 +139,7 @@ impl Engine {
     }
 
     /// What the variables of the admin port say, now and after every change.
-    pub(crate) fn settings(&self) -> watch::Receiver<Arc<Settings>> {
+    pub fn settings(&self) -> watch::Receiver<Arc<Settings>> {
         self.settings.clone()
     }
 }
@@ -186,6 +200,7 @@ fn work(mut desk: Desk, mut jobs: mpsc::Receiver<Job>, reading: &Reading) {
     while let Some(job) = jobs.blocking_recv() {
         match job {
             Job::Tick => desk.tick(unix_now()),
+            Job::Config(reply) => drop(reply.send(desk.config())),
             // Who waits for it ends when the process does.
             Job::SaveFirst(reply) => drop(reply.send(desk.save_first())),
             Job::Statement(Request { id, who, text, reply }) => {

@@ -6,9 +6,7 @@
 //! SQLite, so that a busy admin port does not fail health checks. There are no accounts: an answer
 //! names no server, user or setting. Every connection is good for one request.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -20,85 +18,35 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinHandle;
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::limits::{ACCEPT_PAUSE, HEALTH_CLIENTS_MAX, HEALTH_HEADER_BYTES_MAX, HEALTH_TIME_MAX};
+use crate::http::Service;
+use crate::limits::{HEALTH_CLIENTS_MAX, HEALTH_HEADER_BYTES_MAX, HEALTH_TIME_MAX};
 use crate::plane::DataPlane;
-use crate::retry::{Wake, wake};
 use crate::settings::Settings;
 
-/// A listener. Dropped, it closes; requests that have come are answered.
-struct Listening(JoinHandle<()>);
+/// Health checks of this proxy.
+#[derive(Clone)]
+pub(crate) struct Health(Arc<dyn DataPlane>);
 
-impl Drop for Listening {
-    fn drop(&mut self) {
-        self.0.abort();
+impl Health {
+    /// Those of `plane`.
+    pub(crate) fn new(plane: &Arc<dyn DataPlane>) -> Self {
+        Self(Arc::clone(plane))
     }
 }
 
-/// Listens where `pointsman-health_address` says, until the admin engine ends.
-pub(crate) async fn run(plane: Arc<dyn DataPlane>, mut settings: watch::Receiver<Arc<Settings>>) {
-    let places = Arc::new(Semaphore::new(HEALTH_CLIENTS_MAX));
-    let mut listening: HashMap<SocketAddr, Listening> = HashMap::new();
-    let mut why = Wake::Changed;
-    while why != Wake::Over {
-        let wanted = settings.borrow_and_update().health_addresses.clone();
-        for (_, mut other) in listening.extract_if(|address, _| !wanted.contains(address)) {
-            other.0.abort();
-            // Its port is free for another address when it has ended.
-            let _ = (&mut other.0).await;
-        }
-        let mut missing = false;
-        for address in wanted {
-            if listening.contains_key(&address) {
-                continue;
-            }
-            match listen(address, &plane, &places).await {
-                Ok(task) => _ = listening.insert(address, Listening(task)),
-                Err(error) => {
-                    missing = true;
-                    if why == Wake::Changed {
-                        tracing::error!(%error, %address, "health checks cannot be answered yet: trying again until they can");
-                    }
-                }
-            }
-        }
-        why = wake(&mut settings, missing).await;
+impl Service for Health {
+    const NAME: &'static str = "health checks";
+    const CLIENTS_MAX: usize = HEALTH_CLIENTS_MAX;
+
+    fn addresses(&self, settings: &Settings) -> Vec<SocketAddr> {
+        settings.health_addresses.clone()
     }
-}
 
-async fn listen(
-    address: SocketAddr,
-    plane: &Arc<dyn DataPlane>,
-    places: &Arc<Semaphore>,
-) -> io::Result<JoinHandle<()>> {
-    let listener = TcpListener::bind(address).await?;
-    // With port 0 the kernel has chosen one.
-    let address = listener.local_addr().unwrap_or(address);
-    tracing::info!(%address, "health checks are answered");
-    Ok(tokio::spawn(accept(listener, Arc::clone(plane), Arc::clone(places))))
-}
-
-async fn accept(listener: TcpListener, plane: Arc<dyn DataPlane>, places: Arc<Semaphore>) {
-    loop {
-        // Who comes when all places are taken waits in the kernel's queue.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let plane = Arc::clone(&plane);
-                tokio::spawn(async move {
-                    serve(stream, plane).await;
-                    drop(place);
-                });
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a health check could not be accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
-        }
+    async fn serve(self, stream: TcpStream, _: SocketAddr) {
+        serve(stream, self.0).await;
     }
 }
 

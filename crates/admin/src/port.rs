@@ -10,10 +10,12 @@ use tokio::task::JoinHandle;
 
 use crate::answer::AdminError;
 use crate::engine::Engine;
+use crate::health::Health;
 use crate::plane::DataPlane;
+use crate::rest::Rest;
 use crate::server::{Clients, Server};
 use crate::store::Store;
-use crate::{health, rest, scheduler};
+use crate::{http, scheduler};
 
 /// A running admin port. Dropped, it stops listening; clients that are connected stay.
 #[derive(Debug)]
@@ -42,8 +44,8 @@ impl Port {
         let tasks = vec![
             runtime.spawn(listen(server, engine.clone(), runtime.clone())),
             runtime.spawn(scheduler::run(engine.settings())),
-            runtime.spawn(rest::run(engine.clone(), engine.settings())),
-            runtime.spawn(health::run(Arc::clone(plane), engine.settings())),
+            runtime.spawn(http::run(Rest::new(&engine), engine.settings())),
+            runtime.spawn(http::run(Health::new(plane), engine.settings())),
         ];
         Ok(Self { engine, addresses, clients, tasks })
     }

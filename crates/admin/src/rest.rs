@@ -8,8 +8,7 @@ mod reply;
 mod script;
 
 use std::convert::Infallible;
-use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,16 +19,15 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinHandle;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
 
 use self::exposer::Exposer;
 use self::reply::Reply;
 use crate::answer::Answer;
 use crate::engine::Engine;
-use crate::limits::{ACCEPT_PAUSE, LOGIN_TIME_MAX, REST_BODY_BYTES_MAX, REST_CLIENTS_MAX};
-use crate::retry::{Wake, wake};
+use crate::http::Service;
+use crate::limits::{LOGIN_TIME_MAX, REST_BODY_BYTES_MAX, REST_CLIENTS_MAX};
 use crate::settings::Settings;
 use crate::who::{Rights, Who};
 
@@ -42,77 +40,34 @@ pub(crate) struct Route {
     pub(crate) limit: Duration,
 }
 
-/// What all requests share.
+/// REST, and what all requests share.
+#[derive(Clone)]
+pub(crate) struct Rest(Arc<Shared>);
+
 struct Shared {
     engine: Engine,
     settings: watch::Receiver<Arc<Settings>>,
-    places: Arc<Semaphore>,
     exposer: Exposer,
 }
 
-/// The listener. Dropped, it closes; clients that are connected stay.
-struct Listening {
-    port: u16,
-    task: JoinHandle<()>,
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        self.task.abort();
+impl Rest {
+    /// REST of this engine.
+    pub(crate) fn new(engine: &Engine) -> Self {
+        let (engine, settings) = (engine.clone(), engine.settings());
+        Self(Arc::new(Shared { engine, settings, exposer: Exposer::default() }))
     }
 }
 
-/// Listens while and where the variables say so, until the admin engine ends.
-pub(crate) async fn run(engine: Engine, mut settings: watch::Receiver<Arc<Settings>>) {
-    let places = Arc::new(Semaphore::new(REST_CLIENTS_MAX));
-    let shared = Arc::new(Shared { engine, settings: settings.clone(), places, exposer: Exposer::default() });
-    let mut listening: Option<Listening> = None;
-    let mut why = Wake::Changed;
-    while why != Wake::Over {
-        let port = settings.borrow_and_update().rest_port;
-        if let Some(mut other) = listening.take_if(|listening| Some(listening.port) != port) {
-            other.task.abort();
-            // Its port is free when it has ended.
-            let _ = (&mut other.task).await;
-        }
-        if let Some(port) = port
-            && listening.is_none()
-        {
-            match listen(port, &shared).await {
-                Ok(task) => listening = Some(Listening { port, task }),
-                Err(error) if why == Wake::Changed => {
-                    tracing::error!(%error, port, "REST cannot be served yet: trying again until it can");
-                }
-                Err(_) => {}
-            }
-        }
-        why = wake(&mut settings, port.is_some() && listening.is_none()).await;
+impl Service for Rest {
+    const NAME: &'static str = "REST";
+    const CLIENTS_MAX: usize = REST_CLIENTS_MAX;
+
+    fn addresses(&self, settings: &Settings) -> Vec<SocketAddr> {
+        settings.rest_port.map(|port| (Ipv4Addr::UNSPECIFIED, port).into()).into_iter().collect()
     }
-}
 
-async fn listen(port: u16, shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
-    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await?;
-    tracing::info!(port, "REST is served");
-    Ok(tokio::spawn(accept(listener, Arc::clone(shared))))
-}
-
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    loop {
-        // Who comes when all places are taken waits in the kernel's queue.
-        let Ok(place) = Arc::clone(&shared.places).acquire_owned().await else { return };
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let shared = Arc::clone(&shared);
-                tokio::spawn(async move {
-                    serve(stream, shared).await;
-                    drop(place);
-                });
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a client of REST could not be accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
-        }
+    async fn serve(self, stream: TcpStream, _: SocketAddr) {
+        serve(stream, self.0).await;
     }
 }
 

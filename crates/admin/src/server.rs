@@ -21,6 +21,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub(crate) use self::accounts::Accounts;
+pub use self::accounts::{Login, LoginRefused};
 pub use self::clients::Clients;
 use self::listener::Bound;
 use crate::engine::Engine;

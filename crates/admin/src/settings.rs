@@ -1,6 +1,6 @@
 //! What the tasks of the admin port need to know of its variables at runtime.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use config::Address;
@@ -8,13 +8,13 @@ use config::Address;
 use crate::answer::{Answer, Cell};
 use crate::rest::Route;
 use crate::scheduler::Job;
-use crate::server::Accounts;
+use crate::server::{Accounts, Login, LoginRefused};
 use crate::store::Store;
 use crate::who::Rights;
 
 /// Variables of the admin port as they are at runtime.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// Who may log in.
     pub(crate) accounts: Accounts,
     /// What the greeting calls the server.
@@ -29,6 +29,8 @@ pub(crate) struct Settings {
     pub(crate) rest_port: Option<u16>,
     /// Where health checks are answered.
     pub(crate) health_addresses: Vec<SocketAddr>,
+    /// Where the page for operators is served.
+    pub(crate) web_addresses: Vec<SocketAddr>,
     /// The active rows of `runtime_restapi_routes`.
     pub(crate) routes: Vec<Route>,
     /// The active rows of `runtime_scheduler`.
@@ -64,10 +66,52 @@ impl Settings {
                 .ok()
                 .filter(|_| is_true(&text("admin-restapi_enabled"))),
             health_addresses: addresses(&text("pointsman-health_address")),
+            web_addresses: web_addresses(text),
             routes,
             jobs,
         }
     }
+}
+
+impl Settings {
+    /// Where the page for operators is served; nowhere while it is switched off.
+    pub fn web_addresses(&self) -> &[SocketAddr] {
+        &self.web_addresses
+    }
+
+    /// Whether changes by admins are refused.
+    pub const fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// The account of `user`, if that is its password and it may log in from `client`. Takes some
+    /// milliseconds where the password is stored as a hash of `caching_sha2_password`.
+    ///
+    /// # Errors
+    ///
+    /// The user or the password is wrong, or the account is for clients on this machine only.
+    pub fn log_in(&self, user: &str, password: &[u8], client: IpAddr) -> Result<Login, LoginRefused> {
+        self.accounts.log_in(user, password, client)
+    }
+
+    /// Whether the account of `login` is still there, with the same password and rights.
+    pub fn has(&self, login: &Login) -> bool {
+        self.accounts.has(login)
+    }
+}
+
+/// Where the page for operators is served, as the variables `text` say.
+fn web_addresses(text: impl Fn(&str) -> String) -> Vec<SocketAddr> {
+    if !is_true(&text("admin-web_enabled")) {
+        return Vec::new();
+    }
+    let listed = addresses(&text("pointsman-web_address"));
+    if !listed.is_empty() {
+        return listed;
+    }
+    // Without TLS, passwords must not leave the machine.
+    let host = if is_true(&text("mysql-have_ssl")) { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
+    text("admin-web_port").parse().map(|port: u16| (host, port).into()).into_iter().collect()
 }
 
 /// The addresses of a list separated by `;`, which was checked when it was loaded.

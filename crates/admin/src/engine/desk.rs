@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cache::Flush;
+use config::Config;
 use tokio::sync::{oneshot, watch};
 
 use crate::answer::{AdminError, Answer};
@@ -74,6 +75,11 @@ impl Desk {
                 "this statement met a bug of Pointsman and was given up; its log says where: please report it",
             )
         })
+    }
+
+    /// What the proxy runs with.
+    pub(super) fn config(&self) -> Arc<Config> {
+        Arc::clone(self.store.config())
     }
 
     /// Saves what a first start has taken from the file.

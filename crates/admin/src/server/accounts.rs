@@ -1,12 +1,34 @@
 //! Accounts of the admin port: those of `admin-admin_credentials` and `admin-stats_credentials`,
 //! and no others.
 
-use wire::auth::Credential;
+use std::net::IpAddr;
 
-use crate::who::Rights;
+use wire::auth::{Credential, NONCE_LEN};
+
+use crate::random;
+use crate::who::{Rights, Who};
 
 /// Names that may log in from this machine only: their passwords are in every manual.
 const LOCAL_ONLY: [&str; 2] = ["admin", "stats"];
+
+/// A client that has shown the password of an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Login {
+    /// The client.
+    pub who: Who,
+    account: Account,
+}
+
+/// Why a login is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LoginRefused {
+    /// There is no such account, or its password is another one.
+    #[error("wrong user or password")]
+    Wrong,
+    /// The account is for clients on this machine only.
+    #[error("this account can only connect locally: add one with another name to admin-admin_credentials")]
+    LocalOnly,
+}
 
 /// The accounts of the admin port.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,6 +58,25 @@ impl Accounts {
         }
         accounts.extend(Account::new(monitor.0, monitor.1, Rights::Stats, true));
         Self(accounts)
+    }
+
+    /// The account of `user`, if that is its password and it may log in from `client`.
+    pub(crate) fn log_in(&self, user: &str, password: &[u8], client: IpAddr) -> Result<Login, LoginRefused> {
+        let account = self.find(user.as_bytes());
+        // An unknown user takes as long as one with a clear password.
+        let decoy = Credential::Clear(random::bytes::<NONCE_LEN>().to_vec());
+        let credential = account.map_or(&decoy, |account| &account.credential);
+        let account = account.filter(|_| credential.accepts(password)).ok_or(LoginRefused::Wrong)?;
+        if account.local && !client.to_canonical().is_loopback() {
+            return Err(LoginRefused::LocalOnly);
+        }
+        let who = Who { user: account.user.clone(), rights: account.rights, address: Some(client) };
+        Ok(Login { who, account: account.clone() })
+    }
+
+    /// Whether the account of `login` is still there, with the same password and rights.
+    pub(crate) fn has(&self, login: &Login) -> bool {
+        self.find(login.account.user.as_bytes()) == Some(&login.account)
     }
 
     /// The account of this name.
@@ -71,6 +112,26 @@ mod tests {
         assert_eq!(find("monitor"), account("monitor", "m", Rights::Stats, true));
         assert_eq!(find(""), None);
         assert_eq!(find("Admin"), None);
+    }
+
+    #[test]
+    fn a_login_is_good_while_its_account_stays_as_it_is() {
+        let here = IpAddr::from([127, 0, 0, 1]);
+        let there = IpAddr::from([10, 0, 0, 1]);
+        let accounts = Accounts::new("admin:admin;radmin:secret", "stats:s", ("monitor", "m"));
+        let login = accounts.log_in("radmin", b"secret", there).unwrap();
+        assert_eq!((login.who.user.as_str(), login.who.rights), ("radmin", Rights::Admin));
+        assert!(accounts.has(&login));
+        for changed in ["radmin:other", "admin:admin"] {
+            assert!(!Accounts::new(changed, "", ("", "")).has(&login), "{changed}");
+        }
+        assert!(!Accounts::new("", "radmin:secret", ("", "")).has(&login), "with other rights");
+        for (user, password) in [("radmin", "Secret"), ("radmin", ""), ("nobody", "secret"), ("", "")] {
+            assert_eq!(accounts.log_in(user, password.as_bytes(), here), Err(LoginRefused::Wrong), "{user}");
+        }
+        assert!(accounts.log_in("admin", b"admin", here).is_ok());
+        assert_eq!(accounts.log_in("admin", b"admin", there), Err(LoginRefused::LocalOnly));
+        assert!(accounts.log_in("stats", b"s", IpAddr::from([0, 0, 0, 0, 0, 0xffff, 0x7f00, 1])).is_ok());
     }
 
     #[test]
