@@ -14,6 +14,7 @@ use rustix::process::{Resource, Rlimit};
 use tokio::runtime::{Builder, Handle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::unbounded_channel;
+use web::Web;
 
 use crate::file;
 use crate::log::Log;
@@ -153,6 +154,7 @@ async fn run(
     let port = Port::start(store, &plane, control).context("the admin port cannot be opened")?;
     port.save_first().await.context("the configuration cannot be saved in datadir")?;
     let _pid = PidFile::write(&config.pidfile);
+    let web = Web::start(port.engine(), &plane, control);
     announce(&proxy, &port, &config, started);
     let wish = loop {
         tokio::select! {
@@ -176,6 +178,7 @@ async fn run(
     tracing::info!(sessions = proxy.sessions(), "shutting down; a second signal ends at once");
     // So that another process can listen there, as it can where clients connect, run what the
     // scheduler has, and use datadir.
+    drop(web);
     let admins = port.close();
     drop(claim);
     tokio::select! {

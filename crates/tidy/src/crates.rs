@@ -14,6 +14,7 @@ const FLOORS: &[&[&str]] = &[
     &["upstream"],
     &["watch"],
     &["admin", "proxy"],
+    &["web"],
     &["pointsman"],
 ];
 

@@ -59,6 +59,7 @@ struct Addresses {
     mysql: SocketAddr,
     tcp: SocketAddr,
     admin: SocketAddr,
+    web: SocketAddr,
 }
 
 impl Stage {
@@ -90,7 +91,7 @@ impl Stage {
         }
 
         let free = || free_port().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-        let addresses = Addresses { mysql: address(port)?, tcp: free()?, admin: free()? };
+        let addresses = Addresses { mysql: address(port)?, tcp: free()?, admin: free()?, web: free()? };
         let config = sandbox.path().join("pointsman.toml");
         std::fs::write(&config, configuration(binaries, &topology, addresses))?;
         let log = sandbox.path().join("pointsman.log");
@@ -114,7 +115,7 @@ impl Stage {
 
     /// Says where to connect.
     pub(super) fn invite(&self) {
-        let Addresses { mysql, tcp, admin } = self.addresses;
+        let Addresses { mysql, tcp, admin, web } = self.addresses;
         say!("\nConnect to it:");
         for (address, user, schema, what) in [
             (mysql, WRITER, SCHEMA, "the primary; plain reads: the replicas"),
@@ -126,7 +127,9 @@ impl Stage {
             let command = format!("mariadb -h127.0.0.1 -P{port} -u{user} -p{user} {schema}");
             say!("  {command:<60} # {what}");
         }
-        say!("There, ask where a statement goes, and why: EXPLAIN ROUTE SELECT ...");
+        let page = format!("http://{web}/");
+        say!("  {page:<60} # the page for operators: user {ADMIN}, password {ADMIN}");
+        say!("On the admin port, ask where a statement goes, and why: EXPLAIN ROUTE SELECT ...");
         say!("Ctrl-C ends the demo and removes everything.\n");
     }
 
@@ -203,10 +206,11 @@ fn start_proxy(sandbox: &Sandbox, config: &PathBuf, log: &PathBuf) -> anyhow::Re
 
 /// The `pointsman.toml` of the demo.
 fn configuration(binaries: &Binaries, topology: &Topology, addresses: Addresses) -> String {
-    let Addresses { mysql, tcp, admin } = addresses;
+    let Addresses { mysql, tcp, admin, web } = addresses;
     let mut toml = format!(
         "[mysql_variables]\nserver_version = \"{}\"\nread_write_split = true\nmonitor_writer_is_also_reader = false\n\n\
-         [admin_variables]\nmysql_ifaces = \"{admin}\"\n\n\
+         [admin_variables]\nmysql_ifaces = \"{admin}\"\nweb_enabled = true\n\n\
+         [pointsman_variables]\nweb_address = \"{web}\"\n\n\
          [[listeners]]\naddress = \"{mysql}\"\n\n\
          [[listeners]]\naddress = \"{tcp}\"\nprotocol = \"tcp\"\nhostgroup = 0\n\n\
          [[mysql_replication_hostgroups]]\nwriter_hostgroup = {WRITERS}\nreader_hostgroup = {READERS}\n",

@@ -1,0 +1,203 @@
+//! Who sends a request: a cookie of a login, or user and password with each request.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use admin::{AdminDid, AdminEvent, Login, LoginRefused, Rights};
+use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, ORIGIN};
+use hyper::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
+
+use crate::basic;
+use crate::connection::Origin;
+use crate::logins::{Entry, Key};
+use crate::reply::Refusal;
+use crate::site::Site;
+
+/// The header with the token that an action needs.
+pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
+
+/// A client that has logged in.
+#[derive(Debug, Clone)]
+pub(crate) struct Viewer {
+    /// The account.
+    pub(crate) login: Login,
+    /// The cookie and what belongs to it; nothing for a password with each request.
+    pub(crate) cookie: Option<(Key, Entry)>,
+}
+
+impl Viewer {
+    /// Whether the account may change something.
+    pub(crate) fn is_admin(&self) -> bool {
+        self.login.who.rights == Rights::Admin
+    }
+
+    /// What a client is told of its login.
+    pub(crate) fn json(&self) -> Value {
+        let (token, expires_ms) = self.cookie.as_ref().map_or((None, None), |(_, entry)| {
+            let left = entry.until.saturating_duration_since(Instant::now());
+            (Some(&entry.token), Some(unix_ms().saturating_add(millis(left))))
+        });
+        json!({
+            "user": self.login.who.user,
+            "rights": if self.is_admin() { "admin" } else { "stats" },
+            "csrf": token,
+            "expires_ms": expires_ms,
+        })
+    }
+}
+
+/// Milliseconds of Unix time.
+pub(crate) fn unix_ms() -> u64 {
+    millis(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
+}
+
+/// Whole milliseconds; a time that is too long is the longest.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The name of the cookie: cookies do not tell ports of one machine apart.
+pub(crate) fn cookie_name(origin: Origin) -> String {
+    format!("pointsman_{}", origin.port)
+}
+
+/// Refuses requests that another site may have a browser send, and those over plain HTTP from
+/// elsewhere.
+pub(crate) fn check_origin(headers: &HeaderMap, origin: Origin) -> Result<(), Refusal> {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let forbidden = |word, message: &str| Err(Refusal::new(StatusCode::FORBIDDEN, word, message));
+    if !origin.is_tls && !origin.is_local() {
+        return forbidden("https_required", "only https:// is answered from other machines");
+    }
+    let host = text(HOST).unwrap_or_default();
+    // A name that resolves to this machine may belong to another site; over TLS its certificate
+    // would have to fit as well.
+    if !origin.is_tls && !is_literal(host) {
+        return forbidden("bad_origin", "plain HTTP is answered at an IP address or localhost only");
+    }
+    let site = text(ORIGIN).map(|site| site.split_once("://").map_or(site, |(_, site)| site));
+    if site.is_some_and(|site| !site.eq_ignore_ascii_case(host)) {
+        return forbidden("bad_origin", "the request comes from another site");
+    }
+    Ok(())
+}
+
+/// Whether `host`, with or without a port, is an IP address or `localhost`; or empty, as with
+/// HTTP/1.0.
+fn is_literal(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    host.is_empty() || name.eq_ignore_ascii_case("localhost") || name.parse::<std::net::IpAddr>().is_ok()
+}
+
+/// The client that has sent a request with these headers.
+pub(crate) async fn viewer(site: &Arc<Site>, headers: &HeaderMap, origin: Origin) -> Result<Viewer, Refusal> {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    if let Some(value) = text(AUTHORIZATION) {
+        let (user, password) =
+            basic::credentials(value).ok_or_else(|| Refusal::bad("Authorization must be Basic"))?;
+        let login = check_password(site, user, password, origin).await?;
+        return Ok(Viewer { login, cookie: None });
+    }
+    let name = cookie_name(origin);
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let found = pairs.find(|(known, _)| *known == name).and_then(|(_, cookie)| {
+        let settings = site.settings.borrow().clone();
+        let entry = site.logins().find(cookie, Instant::now(), |login| settings.has(login))?;
+        Some(Viewer { login: entry.login.clone(), cookie: Some((cookie.to_owned(), entry)) })
+    });
+    found.ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, "login_required", "log in first"))
+}
+
+/// Whether the login of `viewer` goes on.
+pub(crate) fn is_current(site: &Site, viewer: &Viewer) -> bool {
+    let settings = site.settings.borrow().clone();
+    match &viewer.cookie {
+        None => settings.has(&viewer.login),
+        Some((cookie, _)) => {
+            site.logins().find(cookie, Instant::now(), |login| settings.has(login)).is_some()
+        }
+    }
+}
+
+/// The login of `user` with this password.
+pub(crate) async fn check_password(
+    site: &Arc<Site>,
+    user: String,
+    password: Vec<u8>,
+    origin: Origin,
+) -> Result<Login, Refusal> {
+    site.tries().begin(origin.client, Instant::now()).map_err(|left| {
+        let seconds = left.as_secs().saturating_add(1);
+        let message = format!("too many wrong logins: try again in {seconds} s");
+        Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_logins", message).retry_after(seconds)
+    })?;
+    let settings = site.settings.borrow().clone();
+    let name = user.clone();
+    // A hash may take thousands of rounds, during which this thread would serve no client.
+    let checked = spawn_blocking(move || settings.log_in(&user, &password, origin.client)).await;
+    let refused = match checked {
+        Ok(Ok(login)) => {
+            site.tries().succeeded(origin.client);
+            return Ok(login);
+        }
+        Ok(Err(refused)) => refused,
+        Err(_) => return Err(Refusal::busy()),
+    };
+    audit(site, AdminDid::FailToConnect, &name, origin, refused.to_string());
+    Err(match refused {
+        LoginRefused::Wrong => {
+            Refusal::new(StatusCode::UNAUTHORIZED, "wrong_login", "wrong user or password")
+        }
+        LoginRefused::LocalOnly => Refusal::new(StatusCode::FORBIDDEN, "local_only", refused.to_string()),
+    })
+}
+
+/// Tells the audit log what a client did.
+pub(crate) fn audit(site: &Site, did: AdminDid, user: &str, origin: Origin, why: String) {
+    site.plane.audit(&AdminEvent {
+        did,
+        id: 0,
+        user: user.to_owned(),
+        client: Some((origin.client, 0).into()),
+        tls: origin.is_tls,
+        age: Duration::ZERO,
+        why,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    fn check(host: &str, site: Option<&str>, client: [u8; 4], is_tls: bool) -> Option<&'static str> {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, HeaderValue::from_str(host).unwrap());
+        if let Some(site) = site {
+            headers.insert(ORIGIN, HeaderValue::from_str(site).unwrap());
+        }
+        let origin = Origin { client: client.into(), port: 6080, is_tls };
+        check_origin(&headers, origin).err().map(|refusal| refusal.word)
+    }
+
+    #[test]
+    fn other_sites_and_plain_http_from_elsewhere_are_refused() {
+        const HERE: [u8; 4] = [127, 0, 0, 1];
+        const THERE: [u8; 4] = [10, 0, 0, 1];
+        assert_eq!(check("127.0.0.1:6080", None, HERE, false), None);
+        assert_eq!(check("[::1]:6080", Some("http://[::1]:6080"), HERE, false), None);
+        assert_eq!(check("localhost", Some("http://localhost"), HERE, false), None);
+        assert_eq!(check("evil.example:6080", None, HERE, false), Some("bad_origin"));
+        assert_eq!(check("proxy.example:6080", None, HERE, true), None);
+        assert_eq!(check("proxy.example", Some("https://evil.example"), THERE, true), Some("bad_origin"));
+        assert_eq!(check("127.0.0.1", Some("null"), HERE, false), Some("bad_origin"));
+        assert_eq!(check("10.0.0.2:6080", None, THERE, false), Some("https_required"));
+    }
+}

@@ -1,0 +1,69 @@
+//! The page for operators: what is up, what loads the servers, where a statement goes and why.
+//!
+//! One sampler reads the statistics of the proxy once a second for all viewers, and not at all
+//! without viewers. Viewers get them as JSON: whole, or as a stream of events.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
+mod access;
+mod action;
+mod assets;
+mod basic;
+mod connection;
+mod explain;
+mod facts;
+mod form;
+mod hub;
+mod limits;
+mod logins;
+mod percentile;
+mod plain;
+mod rates;
+mod reading;
+mod reply;
+mod router;
+mod sample;
+mod sampler;
+mod site;
+mod stream;
+mod timed;
+mod timeline;
+mod tries;
+mod views;
+mod work;
+
+use std::sync::Arc;
+
+use admin::{DataPlane, Engine};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::connection::Page;
+use crate::site::Site;
+
+/// A page that is served. Dropped, it stops listening, and streams end.
+#[derive(Debug)]
+pub struct Web {
+    task: JoinHandle<()>,
+    ending: watch::Sender<bool>,
+}
+
+impl Web {
+    /// Serves the page where the variables say, from now on; nowhere while `admin-web_enabled` is
+    /// off. Tasks run on `runtime`.
+    pub fn start(engine: &Engine, plane: &Arc<dyn DataPlane>, runtime: &Handle) -> Self {
+        let (ending, is_ending) = watch::channel(false);
+        let site = Site::new(engine.clone(), Arc::clone(plane), is_ending, runtime);
+        let task = runtime.spawn(admin::http::run(Page::new(site), engine.settings()));
+        Self { task, ending }
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        self.task.abort();
+        self.ending.send_replace(true);
+    }
+}

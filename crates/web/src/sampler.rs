@@ -1,0 +1,157 @@
+//! Makes samples: reads the proxy, and puts what it reads into the JSON of each view.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use admin::DataPlane;
+use serde_json::{Value, json};
+
+use crate::access::unix_ms;
+use crate::facts::{Known, Watch};
+use crate::limits::{POINTS_MAX, SAMPLE_INTERVAL, SLOW_INTERVAL, TIMELINE_MS};
+use crate::rates::Rates;
+use crate::reading::Reading;
+use crate::sample::{Id, Point, Sample, Text, View, Views};
+use crate::views::{self, Digests, Errors, Scene, Slow};
+
+/// What samples are made from.
+pub(crate) struct Sampler {
+    plane: Arc<dyn DataPlane>,
+    facts: Watch,
+    host: Arc<str>,
+    id: Id,
+    before: Option<Reading>,
+    points: VecDeque<Point>,
+    errors: Errors,
+    digests: Digests,
+    slow: Option<Slow>,
+    statements: Option<(Instant, Text)>,
+}
+
+impl Sampler {
+    /// One that has seen nothing yet.
+    pub(crate) fn new(plane: Arc<dyn DataPlane>, facts: Watch, host: Arc<str>) -> Self {
+        // Two processes do not begin in one millisecond with one id.
+        let boot = format!("{:x}-{:x}", unix_ms(), std::process::id());
+        Self {
+            plane,
+            facts,
+            host,
+            id: Id { boot: boot.into(), number: 0 },
+            before: None,
+            points: VecDeque::new(),
+            errors: Errors::default(),
+            digests: Digests::default(),
+            slow: None,
+            statements: None,
+        }
+    }
+
+    /// A sample with these views. Takes a second where the last one is long ago.
+    pub(crate) fn sample(&mut self, views: Views) -> Sample {
+        let known = self.facts.known();
+        let before = match self.before.take().filter(|before| before.at.elapsed() < SLOW_INTERVAL) {
+            Some(before) => before,
+            None => {
+                let first = Reading::take(&*self.plane);
+                std::thread::sleep(SAMPLE_INTERVAL);
+                first
+            }
+        };
+        let reading = Reading::take(&*self.plane);
+        let rates = Rates::between(&before, &reading);
+        self.id.number += 1;
+        self.add_point(&rates, &reading);
+        self.errors.note(&reading);
+        let scene = Scene { reading: &reading, rates: &rates, known: &known };
+        let about = self.about(&scene);
+        let texts = [View::Now, View::Servers, View::Statements, View::Sessions, View::Config]
+            .map(|view| views.has(view).then(|| self.text(view, &scene)));
+        let points: Vec<Point> = self.points.iter().cloned().collect();
+        let sample = Sample { id: self.id.clone(), at: reading.at, about, texts, points: points.into() };
+        self.before = Some(reading);
+        sample
+    }
+
+    fn add_point(&mut self, rates: &Rates, reading: &Reading) {
+        let text = rates.point(reading).to_string().into();
+        self.points.push_back(Point { number: self.id.number, text });
+        if self.points.len() > POINTS_MAX {
+            self.points.pop_front();
+        }
+    }
+
+    /// The members of the envelope that all viewers get.
+    fn about(&self, scene: &Scene<'_>) -> String {
+        let uptime_s = scene.reading.global("ProxySQL_Uptime");
+        let now_ms = scene.reading.unix_ms;
+        let proxy = json!({
+            "host": &*self.host,
+            "version": env!("CARGO_PKG_VERSION"),
+            "started_ms": now_ms.saturating_sub(uptime_s.saturating_mul(1000)),
+            "uptime_s": uptime_s,
+        });
+        format!("\"time_ms\":{now_ms},\"proxy\":{proxy},\"head\":{}", views::head(scene))
+    }
+
+    fn text(&mut self, view: View, scene: &Scene<'_>) -> Text {
+        match view {
+            View::Now => {
+                let uptime_ms = scene.reading.global("ProxySQL_Uptime").saturating_mul(1000);
+                let from_ms = scene.reading.unix_ms.saturating_sub(TIMELINE_MS.min(uptime_ms));
+                both(views::now(scene, &self.errors, from_ms))
+            }
+            View::Servers => {
+                let slow = self.slow(scene.known);
+                let value = views::servers(scene, slow);
+                both([value.clone(), value])
+            }
+            View::Statements => self.statements(),
+            View::Sessions => {
+                let sessions = self.plane.processes();
+                let slow = self.slow(scene.known);
+                both(views::sessions(sessions, slow))
+            }
+            View::Config => both(views::config(scene.known)),
+        }
+    }
+
+    /// What is costly to read, not older than a few seconds.
+    fn slow(&mut self, known: &Known) -> &Slow {
+        let is_old = |slow: &Slow| slow.at.elapsed() >= SLOW_INTERVAL;
+        if self.slow.as_ref().is_some_and(is_old) {
+            self.slow = None;
+        }
+        self.slow.get_or_insert_with(|| Slow::read(&*self.plane, known))
+    }
+
+    /// The view of statements, not older than a few seconds.
+    fn statements(&mut self) -> Text {
+        if let Some((at, text)) = &self.statements
+            && at.elapsed() < SLOW_INTERVAL
+        {
+            return text.clone();
+        }
+        let now = Instant::now();
+        let rows = self.plane.digests(false, true);
+        let value = self.digests.view(rows, now);
+        let text = both([value.clone(), value]);
+        self.statements = Some((now, text.clone()));
+        text
+    }
+}
+
+/// The text of a view, for admins and for others.
+fn both([admin, stats]: [Value; 2]) -> Text {
+    let text: Arc<str> = admin.to_string().into();
+    let stats = if admin == stats { Arc::clone(&text) } else { stats.to_string().into() };
+    Text { admin: text, stats }
+}
+
+impl fmt::Debug for Sampler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sampler").field("id", &self.id).finish_non_exhaustive()
+    }
+}
