@@ -11,7 +11,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
 use crate::facts::Facts;
-use crate::limits::{ANSWER_TIME_MAX, SAMPLE_INTERVAL, VIEWERS_MAX};
+use crate::limits::{ANSWER_TIME_MAX, VIEWERS_MAX};
 use crate::reply::Refusal;
 use crate::sample::{Sample, VIEWS, Views};
 use crate::sampler::Sampler;
@@ -50,10 +50,7 @@ impl Hub {
     /// second, as rates need two.
     pub(crate) async fn sample(&self, views: Views) -> Result<Arc<Sample>, Refusal> {
         self.facts.wait().await?;
-        let latest = self.latest.borrow().clone();
-        if let Some(sample) = latest.filter(|one| one.at.elapsed() < SAMPLE_INTERVAL && one.has(views)) {
-            return Ok(sample);
-        }
+        // The thread is asked also where the latest one would do: it begins to sample for viewers.
         let (reply, sample) = oneshot::channel();
         let thread = self.thread.get_or_init(|| self.start()).as_ref().ok_or_else(Refusal::busy)?;
         thread.try_send(Request { views, reply }).map_err(|_| Refusal::busy())?;

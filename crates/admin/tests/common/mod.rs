@@ -35,6 +35,8 @@ pub(crate) struct FakePlane {
     /// What clients of the admin port are offered.
     pub(crate) tls: Option<Arc<ServerConfig>>,
     paused: AtomicBool,
+    /// How often counters were read.
+    pub(crate) reads: AtomicUsize,
 }
 
 impl FakePlane {
@@ -99,6 +101,7 @@ impl DataPlane for FakePlane {
     }
 
     fn globals(&self) -> Vec<(&'static str, u64)> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
         vec![
             ("ProxySQL_Uptime", 60),
             ("Questions", 1_000),

@@ -1,0 +1,159 @@
+//! A small client of HTTP/1.1: requests as text, replies as they come.
+
+use std::net::SocketAddr;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+
+use super::PATIENCE;
+
+/// A reply.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) code: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Reply {
+    /// The body as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The code and the word of an error.
+    pub(crate) fn refusal(&self) -> (u16, String) {
+        (self.code, self.json()["error"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// The value of a header.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+}
+
+/// A request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Request {
+    head: String,
+    body: String,
+    from: Option<SocketAddr>,
+}
+
+impl Request {
+    /// `GET` of a path, or another method.
+    pub(crate) fn new(method: &str, path: &str) -> Self {
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n");
+        Self { head, ..Self::default() }
+    }
+
+    /// With a header.
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.head.push_str(&format!("{name}: {value}\r\n"));
+        self
+    }
+
+    /// With a body of this kind.
+    pub(crate) fn body(mut self, kind: &str, body: &str) -> Self {
+        self.body = body.to_owned();
+        let length = body.len().to_string();
+        self.header("Content-Type", kind).header("Content-Length", &length)
+    }
+
+    /// From this address.
+    pub(crate) fn from(mut self, address: &str) -> Self {
+        self.from = Some(address.parse().unwrap());
+        self
+    }
+
+    async fn send(&self, to: SocketAddr) -> BufReader<TcpStream> {
+        let socket = TcpSocket::new_v4().unwrap();
+        if let Some(from) = self.from {
+            socket.bind(from).unwrap();
+        }
+        let mut stream = socket.connect(to).await.unwrap();
+        let text = format!("{}\r\n{}", self.head, self.body);
+        stream.write_all(text.as_bytes()).await.unwrap();
+        BufReader::new(stream)
+    }
+
+    /// Sends it, and reads the whole reply.
+    pub(crate) async fn ask(&self, to: SocketAddr) -> Reply {
+        let talk = async {
+            let mut stream = self.send(to).await;
+            let (code, head) = head(&mut stream).await;
+            let mut body = Vec::new();
+            stream.read_to_end(&mut body).await.unwrap();
+            Reply { code, head, body: String::from_utf8_lossy(&body).into_owned() }
+        };
+        timeout(PATIENCE, talk).await.expect("a reply that ends")
+    }
+
+    /// Sends it, and reads the head of a stream; the reply where there is none.
+    pub(crate) async fn stream(&self, to: SocketAddr) -> Result<Events, Reply> {
+        let talk = async {
+            let mut stream = self.send(to).await;
+            let (code, head) = head(&mut stream).await;
+            if code == 200 {
+                return Ok(Events(stream));
+            }
+            let mut body = String::new();
+            stream.read_to_string(&mut body).await.unwrap();
+            Err(Reply { code, head, body })
+        };
+        timeout(PATIENCE, talk).await.expect("the head of a stream")
+    }
+}
+
+async fn head(stream: &mut BufReader<TcpStream>) -> (u16, String) {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(stream.read_line(&mut head).await.unwrap() > 0, "the connection ended: {head}");
+    }
+    let code = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (code, head)
+}
+
+/// A stream of events.
+#[derive(Debug)]
+pub(crate) struct Events(BufReader<TcpStream>);
+
+/// One event.
+#[derive(Debug)]
+pub(crate) struct Event {
+    pub(crate) name: String,
+    pub(crate) id: String,
+    pub(crate) data: Value,
+}
+
+impl Events {
+    /// The next event; nothing if the stream ends.
+    pub(crate) async fn next(&mut self) -> Option<Event> {
+        let (mut name, mut id, mut data) = (String::new(), String::new(), None);
+        let read = async {
+            loop {
+                let mut line = String::new();
+                if self.0.read_line(&mut line).await.unwrap_or(0) == 0 {
+                    return None;
+                }
+                if let Some(value) = line.strip_prefix("event: ") {
+                    name = value.trim_end().to_owned();
+                } else if let Some(value) = line.strip_prefix("id: ") {
+                    id = value.trim_end().to_owned();
+                } else if let Some(value) = line.strip_prefix("data: ") {
+                    data = Some(serde_json::from_str(value).unwrap());
+                }
+                if line == "\n"
+                    && let Some(data) = data.take()
+                {
+                    return Some(Event { name: name.clone(), id: id.clone(), data });
+                }
+                // What frames the parts of a reply without a length.
+            }
+        };
+        timeout(PATIENCE, read).await.expect("an event, or the end of the stream")
+    }
+}

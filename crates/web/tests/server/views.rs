@@ -1,0 +1,103 @@
+//! What is shown, and to whom.
+
+use admin::Answer;
+use serde_json::{Value, json};
+
+use super::client::Request;
+use super::{ADMIN, STATS, Site};
+
+async fn state(site: &Site, authorization: &str, query: &str) -> Value {
+    let request = Request::new("GET", &format!("/api/state{query}")).header("Authorization", authorization);
+    let reply = request.ask(site.address).await;
+    assert_eq!(reply.code, 200, "{reply:?}");
+    reply.json()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_state_is_what_the_proxy_counts() {
+    let site = Site::start().await;
+    let change = "INSERT INTO mysql_servers (hostgroup_id, hostname, port) VALUES (7, '127.0.0.1', 3307)";
+    site.execute(change).await;
+    let state = state(&site, ADMIN, "").await;
+    let views = state["views"].as_object().unwrap();
+    assert_eq!(views.keys().collect::<Vec<_>>(), ["config", "now", "servers", "sessions", "statements"]);
+    assert_eq!(state["viewer"], json!({ "user": "admin", "rights": "admin" }));
+    assert_eq!(state["proxy"]["uptime_s"], 60);
+    let server = &views["servers"]["servers"][0];
+    assert_eq!((&server["server"], &server["used"]), (&json!("127.0.0.2:3306"), &json!(1)));
+    let digest = &views["statements"]["rows"][0];
+    assert_eq!(digest["text"], "SELECT a FROM t WHERE b = ?");
+    assert_eq!((&digest["p95_us"], &digest["time_us"]), (&json!(300), &json!(600)));
+    let error = &views["now"]["errors"][0];
+    assert_eq!((&error["code"], &error["message"]), (&json!(1146), &json!("Table 'shop.x' doesn't exist")));
+    assert_eq!(views["config"]["diff"][0]["row"], "hostgroup_id=7, hostname='127.0.0.1', port=3307");
+    let session = &views["sessions"]["rows"][0];
+    assert_eq!((&session["state"], &session["ms"]), (&json!("running"), &json!(12)));
+    let ticket = site.get("/api/ticket").await;
+    let name = ticket.header("Content-Disposition").unwrap();
+    assert!(name.starts_with("attachment; filename=\"pointsman-"), "{name}");
+    assert_eq!(ticket.json()["views"].as_object().unwrap().len(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stats_account_sees_no_literals_and_no_values() {
+    let site = Site::start().await;
+    site.execute("SET mysql-monitor_username='somename'").await;
+    let (admin, stats) = (state(&site, ADMIN, "").await, state(&site, STATS, "").await);
+    let statement = |state: &Value| state["views"]["sessions"]["rows"][0]["statement"].clone();
+    assert!(statement(&admin).as_str().unwrap().starts_with("SELECT 'xxx"));
+    assert_eq!(statement(&stats), "SELECT ?");
+    let shown = stats.to_string();
+    for secret in ["xxx", "shop.x", "somename", "secret"] {
+        assert!(!shown.contains(secret), "{secret}");
+    }
+    assert!(admin.to_string().contains("somename"));
+    assert_eq!(stats["views"]["config"]["diff"], json!([]));
+    assert_eq!(
+        stats["views"]["config"]["diff_left_out"],
+        admin["views"]["config"]["diff"].as_array().unwrap().len()
+    );
+    assert_eq!(stats["views"]["statements"]["rows"][0]["text"], "SELECT a FROM t WHERE b = ?");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_password_is_in_any_reply() {
+    let site = Site::start().await;
+    for sql in [
+        "INSERT INTO mysql_users (username, password) VALUES ('app', 'hunter2')",
+        "SET mysql-monitor_password='hunter2'",
+        "SET admin-stats_credentials='stats:stats;other:hunter2'",
+    ] {
+        site.execute(sql).await;
+    }
+    for module in ["MYSQL USERS", "MYSQL VARIABLES", "ADMIN VARIABLES"] {
+        let reply = site.get("/api/ticket").await;
+        assert!(!reply.body.contains("hunter2") && reply.body.contains("global_variables"), "{}", reply.body);
+        site.execute(&format!("LOAD {module} TO RUNTIME")).await;
+    }
+    let reply = site.get("/api/ticket").await;
+    assert!(!reply.body.contains("hunter2"), "{}", reply.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn explain_is_that_of_the_admin_port() {
+    let site = Site::start().await;
+    let reply = site
+        .get("/api/explain?statement=SELECT+name+FROM+t+WHERE+id+%3D+7&user=app&schema=shop&client=10.0.0.7&port=6033")
+        .await;
+    let sql = "EXPLAIN ROUTE USER app SCHEMA shop CLIENT 10.0.0.7 PORT 6033 SELECT name FROM t WHERE id = 7";
+    let Answer::Rows { rows, .. } = site.execute(sql).await else { panic!("no rows") };
+    let text = |cell: &Option<Vec<u8>>| String::from_utf8(cell.clone().unwrap()).unwrap();
+    let steps = rows
+        .iter()
+        .map(|row| json!({ "step": text(&row[0]), "result": text(&row[1]), "detail": text(&row[2]) }));
+    assert_eq!(reply.json()["steps"], Value::Array(steps.collect()));
+    let sql = sql.replace("ROUTE", "ROUTE FORMAT=JSON");
+    let Answer::Rows { rows, .. } = site.execute(&sql).await else { panic!("no rows") };
+    assert_eq!(reply.json()["route"], serde_json::from_str::<Value>(&text(&rows[0][0])).unwrap());
+    let refused = site.get("/api/explain?statement=SELECT+1&user=nobody").await;
+    assert_eq!(refused.refusal(), (409, "failed".to_owned()));
+    for bad in ["", "statement=", "statement=x&port=x", "statement=x&client=host"] {
+        assert_eq!(site.get(&format!("/api/explain?{bad}")).await.code, 400, "{bad}");
+    }
+}
