@@ -48,7 +48,7 @@ impl Assets {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let known =
             text(IF_NONE_MATCH).split(',').any(|tag| tag.trim().trim_start_matches("W/") == asset.tag);
-        let wants_gzip = text(ACCEPT_ENCODING).split(',').any(|coding| is_gzip(coding));
+        let wants_gzip = text(ACCEPT_ENCODING).split(',').any(is_gzip);
         let (code, body) = match (known, wants_gzip) {
             (true, _) => (StatusCode::NOT_MODIFIED, Bytes::new()),
             (false, true) => (StatusCode::OK, asset.gzip.clone()),

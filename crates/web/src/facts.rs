@@ -60,7 +60,7 @@ pub(crate) struct Difference {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Version {
     /// Its number.
-    pub(crate) version: u64,
+    pub(crate) number: u64,
     /// The module.
     pub(crate) module: String,
     /// The admin that loaded it.
@@ -211,7 +211,7 @@ async fn versions(engine: &Engine) -> Vec<Version> {
         let runs = versions.iter().all(|newer| newer.module != module);
         let number = |cell| text(cell).parse::<u64>().unwrap_or(0);
         let applied_ms = number(applied).saturating_mul(1000);
-        versions.push(Version { version: number(version), module, by: text(by), applied_ms, runs });
+        versions.push(Version { number: number(version), module, by: text(by), applied_ms, runs });
     }
     versions
 }

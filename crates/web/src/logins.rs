@@ -63,5 +63,6 @@ impl Logins {
 pub(crate) fn random_key() -> Key {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).expect("the kernel's random generator works");
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }

@@ -1,6 +1,6 @@
 //! A sample: what all viewers are shown of one moment, as JSON.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -162,7 +162,8 @@ impl Sample {
             if !std::mem::take(&mut first) {
                 out.push(',');
             }
-            out.push_str(&format!("\"{name}\":"));
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\"{name}\":");
             match text.strip_prefix('{') {
                 Some(rest) if index == View::Now as usize => {
                     self.put_points(seen.number, &mut out);

@@ -49,17 +49,14 @@ impl Sampler {
         }
     }
 
-    /// A sample with these views. Takes a second where the last one is long ago.
+    /// A sample with these views, a second after the last one at the earliest. Takes a second where
+    /// the last one is long ago.
     pub(crate) fn sample(&mut self, views: Views) -> Sample {
         let known = self.facts.known();
-        let before = match self.before.take().filter(|before| before.at.elapsed() < SLOW_INTERVAL) {
-            Some(before) => before,
-            None => {
-                let first = Reading::take(&*self.plane);
-                std::thread::sleep(SAMPLE_INTERVAL);
-                first
-            }
-        };
+        let before = self.before.take().filter(|before| before.at.elapsed() < SLOW_INTERVAL);
+        let before = before.unwrap_or_else(|| Reading::take(&*self.plane));
+        // Rates over less than a second would be noise.
+        std::thread::sleep(SAMPLE_INTERVAL.saturating_sub(before.at.elapsed()));
         let reading = Reading::take(&*self.plane);
         let rates = Rates::between(&before, &reading);
         self.id.number += 1;

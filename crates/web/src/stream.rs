@@ -1,5 +1,6 @@
 //! The stream of events: the state whole, then what changes, once a second.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,13 +84,14 @@ impl Stream {
             match next {
                 Next::Sample(sample) => {
                     let data = sample.changed(self.views, &self.viewer, &mut self.seen);
-                    text.push_str(&format!("event: {name}\nid: {}\ndata: {data}\n\n", sample.id));
+                    // Writing to a string cannot fail.
+                    let _ = write!(text, "event: {name}\nid: {}\ndata: {data}\n\n", sample.id);
                     name = "changed";
                 }
                 Next::Heartbeat => text.push_str(": heartbeat\n\n"),
                 Next::End(word, message) => {
                     let refusal = Refusal::new(StatusCode::OK, word, message);
-                    text.push_str(&format!("event: end\ndata: {}\n\n", refusal.json()));
+                    let _ = write!(text, "event: end\ndata: {}\n\n", refusal.json());
                 }
             }
             if self.events.send(Bytes::from(std::mem::take(&mut text))).await.is_err() || is_over {

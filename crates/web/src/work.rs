@@ -53,9 +53,8 @@ pub(crate) fn work(
         };
         let known = latest.borrow().clone().filter(is_fresh);
         let sample = known.or_else(|| {
-            let begun = Instant::now();
             let sample = take(&mut sampler, viewers.wanted().and(views.unwrap_or_default()))?;
-            due = begun + SAMPLE_INTERVAL;
+            due = sample.at + SAMPLE_INTERVAL;
             latest.send_replace(Some(Arc::clone(&sample)));
             Some(sample)
         });

@@ -17,7 +17,7 @@ pub(crate) fn config(known: &Known) -> [Value; 2] {
             }
             Some(json!({
                 "module": module.module,
-                "version": newest.map(|version| version.version),
+                "version": newest.map(|version| version.number),
                 "by": newest.map(|version| &version.by),
                 "applied_ms": newest.map(|version| version.applied_ms),
                 "not_loaded": module.not_loaded,
@@ -45,7 +45,7 @@ pub(crate) fn config(known: &Known) -> [Value; 2] {
 fn version(version: &Version) -> Value {
     json!({
         "module": version.module,
-        "version": version.version,
+        "version": version.number,
         "by": version.by,
         "applied_ms": version.applied_ms,
         "runs": version.runs,

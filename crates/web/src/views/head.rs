@@ -23,7 +23,7 @@ pub(crate) fn head(scene: &Scene<'_>) -> Value {
         "errors": scene.rates.errors,
         "accepts": reading.accepts,
         "config": {
-            "version": newest.map(|version| version.version),
+            "version": newest.map(|version| version.number),
             "by": newest.map(|version| &version.by),
             "applied_ms": newest.map(|version| version.applied_ms),
             "not_loaded": sum(|module| module.not_loaded),

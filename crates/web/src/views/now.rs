@@ -69,7 +69,7 @@ fn events(scene: &Scene<'_>, from_ms: u64) -> Vec<Value> {
             "event": "LOADED",
             "hostgroup": null,
             "server": null,
-            "cause": format!("{}, version {}{by}", version.module, version.version),
+            "cause": format!("{}, version {}{by}", version.module, version.number),
         });
         (version.applied_ms, value)
     });

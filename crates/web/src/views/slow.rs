@@ -1,4 +1,5 @@
-//! What is costly to read, and is read every few seconds: users, rules, checks, prepared statements.
+//! What is costly to read, and is read every few seconds: users, rules, checks, prepared
+//! statements.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
@@ -122,8 +123,11 @@ fn cut<T>(mut nodes: Vec<T>) -> (Vec<T>, usize) {
     (nodes, left_out)
 }
 
+/// User and schema of a prepared statement.
+type Owner = (Box<[u8]>, Box<[u8]>);
+
 fn prepared(plane: &dyn DataPlane) -> (Vec<Value>, [u64; 2]) {
-    let mut sums: BTreeMap<(Box<[u8]>, Box<[u8]>), [u64; 3]> = BTreeMap::new();
+    let mut sums: BTreeMap<Owner, [u64; 3]> = BTreeMap::new();
     let mut open = [0_u64; 2];
     for statement in plane.statements() {
         let [texts, clients, servers] = sums.entry((statement.user, statement.schema)).or_default();
@@ -136,7 +140,7 @@ fn prepared(plane: &dyn DataPlane) -> (Vec<Value>, [u64; 2]) {
     }
     let mut rows: Vec<_> = sums.into_iter().collect();
     rows.sort_by_key(|(_, [_, clients, _])| std::cmp::Reverse(*clients));
-    let row = |((user, schema), [texts, clients, servers]): ((Box<[u8]>, Box<[u8]>), [u64; 3])| {
+    let row = |((user, schema), [texts, clients, servers]): (Owner, [u64; 3])| {
         json!({
             "user": String::from_utf8_lossy(&user),
             "schema": String::from_utf8_lossy(&schema),

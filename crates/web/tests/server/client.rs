@@ -1,5 +1,6 @@
 //! A small client of HTTP/1.1: requests as text, replies as they come.
 
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use serde_json::Value;
@@ -52,13 +53,13 @@ impl Request {
 
     /// With a header.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
-        self.head.push_str(&format!("{name}: {value}\r\n"));
+        write!(self.head, "{name}: {value}\r\n").unwrap();
         self
     }
 
     /// With a body of this kind.
     pub(crate) fn body(mut self, kind: &str, body: &str) -> Self {
-        self.body = body.to_owned();
+        body.clone_into(&mut self.body);
         let length = body.len().to_string();
         self.header("Content-Type", kind).header("Content-Length", &length)
     }
@@ -140,9 +141,9 @@ impl Events {
                     return None;
                 }
                 if let Some(value) = line.strip_prefix("event: ") {
-                    name = value.trim_end().to_owned();
+                    value.trim_end().clone_into(&mut name);
                 } else if let Some(value) = line.strip_prefix("id: ") {
-                    id = value.trim_end().to_owned();
+                    value.trim_end().clone_into(&mut id);
                 } else if let Some(value) = line.strip_prefix("data: ") {
                     data = Some(serde_json::from_str(value).unwrap());
                 }
