@@ -1,6 +1,7 @@
 //! What the admin engine knows: the configuration that runs, how the layers differ, versions.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use admin::{Answer, Cell, Engine, Module, Rights, Who};
@@ -10,7 +11,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
 use crate::access::unix_ms;
-use crate::limits::{ANSWER_TIME_MAX, FACTS_INTERVAL, FACTS_SHARE, ROWS_MAX, VERSIONS_MAX};
+use crate::limits::{ANSWER_TIME_MAX, FACTS_INTERVAL, FACTS_SHARE, FACTS_WAIT_MAX, ROWS_MAX, VERSIONS_MAX};
 use crate::reply::Refusal;
 
 /// What was found at one look.
@@ -32,8 +33,17 @@ pub(crate) struct Known {
     pub(crate) read_only: bool,
     /// When it was read, in milliseconds of Unix time.
     pub(crate) read_at_ms: u64,
-    /// When it may be read again.
+    /// How many changes were told before it was read.
+    pub(crate) changes: u64,
+    /// When it may be read again; nothing if it was never read.
     again: Option<Instant>,
+}
+
+impl Known {
+    /// Whether it is good at `now`, when so many changes were told.
+    fn is_fresh(&self, changes: u64, now: Instant) -> bool {
+        self.changes >= changes && self.again.is_some_and(|again| now < again)
+    }
 }
 
 /// A module of the configuration.
@@ -80,6 +90,7 @@ pub(crate) struct Facts(Watch);
 pub(crate) struct Watch {
     latest: watch::Receiver<Arc<Known>>,
     again: Arc<Notify>,
+    changes: Arc<AtomicU64>,
 }
 
 impl Facts {
@@ -87,33 +98,42 @@ impl Facts {
     pub(crate) fn start(engine: Engine, runtime: &Handle) -> Self {
         let (sender, latest) = watch::channel(Arc::new(Known::default()));
         let again = Arc::new(Notify::new());
-        let wake = Arc::clone(&again);
+        let changes = Arc::new(AtomicU64::new(0));
+        let (wake, told) = (Arc::clone(&again), Arc::clone(&changes));
         runtime.spawn(async move {
             loop {
                 tokio::select! {
                     () = sender.closed() => return,
                     () = wake.notified() => {}
                 }
+                let changes = told.load(Ordering::SeqCst);
                 if let Some(known) = read(&engine).await {
-                    sender.send_replace(Arc::new(known));
+                    sender.send_replace(Arc::new(Known { changes, ..known }));
                 }
             }
         });
-        Self(Watch { latest, again })
+        Self(Watch { latest, again, changes })
     }
 
-    /// Waits for the first look, and has them read again if they are old.
-    pub(crate) async fn wait(&self) -> Result<(), Refusal> {
+    /// Has them read again if they are old, and waits for that; not for long where an older look
+    /// would do.
+    ///
+    /// Returns how many changes are in them.
+    pub(crate) async fn wait(&self) -> Result<u64, Refusal> {
         let mut latest = self.0.latest.clone();
-        self.0.known();
-        match timeout(ANSWER_TIME_MAX, latest.wait_for(|known| known.again.is_some())).await {
-            Ok(Ok(_)) => Ok(()),
+        let old = self.0.known();
+        let is_fresh = |known: &Arc<Known>| known.is_fresh(self.0.told(), Instant::now());
+        let patience = if old.again.is_some() { FACTS_WAIT_MAX } else { ANSWER_TIME_MAX };
+        match timeout(patience, latest.wait_for(is_fresh)).await {
+            Ok(Ok(known)) => Ok(known.changes),
+            Err(_) if old.again.is_some() => Ok(old.changes),
             Ok(Err(_)) | Err(_) => Err(Refusal::busy()),
         }
     }
 
-    /// Has them read again.
+    /// The configuration may have changed: what was read before is old.
     pub(crate) fn look_again(&self) {
+        self.0.changes.fetch_add(1, Ordering::SeqCst);
         self.0.again.notify_one();
     }
 
@@ -127,10 +147,15 @@ impl Watch {
     /// The latest; if they are old, they are read again meanwhile.
     pub(crate) fn known(&self) -> Arc<Known> {
         let known = self.latest.borrow().clone();
-        if known.again.is_none_or(|again| Instant::now() >= again) {
+        if !known.is_fresh(self.told(), Instant::now()) {
             self.again.notify_one();
         }
         known
+    }
+
+    /// How many changes were told.
+    fn told(&self) -> u64 {
+        self.changes.load(Ordering::SeqCst)
     }
 }
 
@@ -228,6 +253,14 @@ fn text(bytes: Vec<u8>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_look_is_good_until_its_time_or_a_change() {
+        let now = Instant::now();
+        let read = Known { changes: 3, again: Some(now + FACTS_INTERVAL), ..Known::default() };
+        assert!(read.is_fresh(3, now) && !read.is_fresh(4, now) && !read.is_fresh(3, now + FACTS_INTERVAL));
+        assert!(!Known::default().is_fresh(0, now), "never read");
+    }
 
     #[test]
     fn large_configurations_are_looked_at_less_often() {

@@ -49,11 +49,11 @@ impl Hub {
     /// A sample of these views that is not older than a second. The first one for a while takes a
     /// second, as rates need two.
     pub(crate) async fn sample(&self, views: Views) -> Result<Arc<Sample>, Refusal> {
-        self.facts.wait().await?;
+        let changes = self.facts.wait().await?;
         // The thread is asked also where the latest one would do: it begins to sample for viewers.
         let (reply, sample) = oneshot::channel();
         let thread = self.thread.get_or_init(|| self.start()).as_ref().ok_or_else(Refusal::busy)?;
-        thread.try_send(Request { views, reply }).map_err(|_| Refusal::busy())?;
+        thread.try_send(Request { views, changes, reply }).map_err(|_| Refusal::busy())?;
         match timeout(ANSWER_TIME_MAX, sample).await {
             Ok(Ok(sample)) => Ok(sample),
             Ok(Err(_)) | Err(_) => Err(Refusal::busy()),

@@ -56,6 +56,9 @@ pub(crate) const FACTS_INTERVAL: Duration = Duration::from_secs(10);
 /// The layers are looked at for at most one part in so many of the admin thread's time.
 pub(crate) const FACTS_SHARE: u32 = 50;
 
+/// How long a reply waits for another look where there is an older one.
+pub(crate) const FACTS_WAIT_MAX: Duration = Duration::from_secs(2);
+
 /// How long a reply waits for the admin thread or for a sample.
 pub(crate) const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
 

@@ -105,6 +105,8 @@ pub(crate) struct Sample {
     pub(crate) id: Id,
     /// When it was made.
     pub(crate) at: Instant,
+    /// How many changes of the configuration were told before it was read for this sample.
+    pub(crate) changes: u64,
     /// The members `time_ms`, `proxy` and `head` of the envelope, as JSON.
     pub(crate) about: String,
     /// The views that were wanted.

@@ -67,7 +67,14 @@ impl Sampler {
         let texts = [View::Now, View::Servers, View::Statements, View::Sessions, View::Config]
             .map(|view| views.has(view).then(|| self.text(view, &scene)));
         let points: Vec<Point> = self.points.iter().cloned().collect();
-        let sample = Sample { id: self.id.clone(), at: reading.at, about, texts, points: points.into() };
+        let sample = Sample {
+            id: self.id.clone(),
+            at: reading.at,
+            changes: known.changes,
+            about,
+            texts,
+            points: points.into(),
+        };
         self.before = Some(reading);
         sample
     }

@@ -17,6 +17,8 @@ use crate::sampler::Sampler;
 pub(crate) struct Request {
     /// What it must have.
     pub(crate) views: Views,
+    /// How many changes of the configuration it must show.
+    pub(crate) changes: u64,
     /// Where it goes.
     pub(crate) reply: oneshot::Sender<Arc<Sample>>,
 }
@@ -49,7 +51,9 @@ pub(crate) fn work(
             continue;
         }
         let is_fresh = |one: &Arc<Sample>| {
-            views.is_some_and(|views| one.at.elapsed() < SAMPLE_INTERVAL && one.has(views))
+            request.as_ref().is_some_and(|request| {
+                one.at.elapsed() < SAMPLE_INTERVAL && one.has(request.views) && one.changes >= request.changes
+            })
         };
         let known = latest.borrow().clone().filter(is_fresh);
         let sample = known.or_else(|| {

@@ -78,6 +78,9 @@ async fn actions_do_what_their_statements_do() {
         other => panic!("{other:?}"),
     };
     assert_eq!(running().await, 0);
+    let unloaded =
+        async || site.get("/api/state?views=config").await.json()["head"]["config"]["not_loaded"].clone();
+    assert_eq!(unloaded().await, 1);
     for body in actions() {
         let reply = as_user(&site, ADMIN, &body).await;
         let is_load = body.contains("load");
@@ -85,6 +88,7 @@ async fn actions_do_what_their_statements_do() {
         assert_eq!(reply.code, expected, "{body}: {reply:?}");
         if is_load {
             assert_eq!(running().await, 1);
+            assert_eq!(unloaded().await, 0, "at once after an action");
         }
     }
     let unknown = as_user(&site, ADMIN, r#"{"action":"kill","id":1,"confirm":"KILL 1"}"#).await;
