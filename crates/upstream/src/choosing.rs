@@ -270,6 +270,19 @@ mod tests {
         let weightless = Some("its weight is 0".to_owned());
         let expected = [Some(vec![None]), Some(vec![weightless]), Some(vec![]), None];
         assert_eq!([0, 1, 2, 3].map(|hostgroup| readiness(&pool, hostgroup, now)), expected);
+        let rows = hostgroups(&pool, [0, 1, 2], now);
+        let server = |weight, reason: Option<&str>| CandidateStats {
+            host: "db".to_owned(),
+            port: 0,
+            weight,
+            limit: 1,
+            reason: reason.map(str::to_owned),
+        };
+        let servers: Vec<_> = rows.iter().map(|row| (row.hostgroup, row.waiting, &row.servers[..])).collect();
+        assert_eq!(
+            servers,
+            [(0, 0, &[server(1, None)][..]), (1, 0, &[server(0, Some("its weight is 0"))]), (2, 0, &[]),]
+        );
     }
 
     #[test]
