@@ -1,0 +1,137 @@
+/** Starts the page: account, stream, header, and the view that the address names. */
+
+import { arrange, byId, h, setAttribute, setText } from "./dom.js";
+import { startConfirm } from "./confirm.js";
+import { startExplain } from "./explain.js";
+import { clock } from "./format.js";
+import { linkBanner, markOld, showHead, startHead } from "./head.js";
+import { announce } from "./live.js";
+import { csrf, resume, showLogin, startLogin } from "./login.js";
+import { Store } from "./store.js";
+import { Stream } from "./stream.js";
+import { startTheme } from "./theme.js";
+import { configView } from "./view-config.js";
+import { nowView } from "./view-now.js";
+import { serversView } from "./view-servers.js";
+import { sessionsView } from "./view-sessions.js";
+import { statementsView } from "./view-statements.js";
+
+/**
+ * A view of the page: `update` gets the state, of which `views[name]` is there.
+ * @typedef {{ element: HTMLElement, update: (state: Envelope) => void, destroy?: () => void }} View
+ */
+
+/** @type {Object<string, (address: URLSearchParams) => View>} */
+const VIEWS = {
+  now: nowView, servers: serversView, statements: statementsView, sessions: sessionsView,
+  config: configView,
+};
+
+const store = new Store();
+/** @type {View | null} */
+let view = null;
+let viewName = "";
+let frame = 0;
+let frozen = false;
+let firstVersion = "";
+/** @type {import("./stream.js").Link} */
+let link = { kind: "live" };
+
+const stream = new Stream({ onState: take, onLink: showLink, onLoginRequired: loginAgain });
+
+/**
+ * @param {boolean} whole
+ * @param {Envelope} envelope
+ */
+function take(whole, envelope) {
+  store.apply(whole, envelope);
+  firstVersion ||= envelope.proxy.version;
+  if (firstVersion !== envelope.proxy.version) showBanners();
+  if (frozen) return;
+  showHead(envelope, store.trace);
+  frame ||= requestAnimationFrame(paint);
+}
+
+function paint() {
+  frame = 0;
+  const state = store.state;
+  const content = state?.views[viewName];
+  if (!state || !view || !content || frozen) return;
+  if ("error" in content) announce(`${viewName}: ${content.error}`);
+  else view.update(state);
+}
+
+/** @param {import("./stream.js").Link} next */
+function showLink(next) {
+  if (link.kind === "live" && next.kind === "live") return;
+  if (link.kind === "lost" && next.kind !== "lost") announce("Connection is back");
+  if (link.kind !== "lost" && next.kind === "lost") announce(`Connection lost: ${next.reason}`);
+  link = next;
+  markOld(next.kind === "lost");
+  showBanners();
+}
+
+function showBanners() {
+  const banners = [linkBanner(link, () => stream.retryNow())];
+  const version = store.state?.proxy.version;
+  if (version && version !== firstVersion) {
+    banners.push(h("p", { class: "banner news" },
+      `The proxy runs version ${version}; this page is of version ${firstVersion}.`,
+      h("button", { type: "button", onclick: () => location.reload() }, "Reload the page")));
+  }
+  const shown = banners.filter((banner) => banner !== null);
+  arrange(byId("banners"), shown);
+}
+
+function loginAgain() {
+  stream.stop();
+  showLogin("The login has expired.");
+}
+
+/** Shows the view that the address names: `#statements`, `#statements?open=0x...`. */
+function navigate() {
+  const [name = "", query = ""] = location.hash.slice(1).split("?");
+  if (name === "main") {
+    history.replaceState(null, "", `#${viewName}`);
+    byId("main").focus();
+    return;
+  }
+  const wanted = name in VIEWS ? name : "now";
+  if (wanted === viewName && view) return;
+  viewName = wanted;
+  view?.destroy?.();
+  view = VIEWS[wanted]?.(new URLSearchParams(query)) ?? null;
+  for (const anchor of byId("nav").children) {
+    setAttribute(anchor, "aria-current", anchor.hash === `#${wanted}` ? "page" : null);
+  }
+  byId("main").replaceChildren(...(view ? [view.element] : []));
+  stream.watch([wanted]);
+  paint();
+}
+
+function freeze() {
+  frozen = !frozen;
+  const button = byId("freeze");
+  button.setAttribute("aria-pressed", String(frozen));
+  setText(button, frozen ? `Frozen ${clock(Date.now())}` : "Freeze");
+  if (!frozen && store.state) {
+    showHead(store.state, store.trace);
+    paint();
+  }
+}
+
+function enter() {
+  view?.destroy?.();
+  view = null;
+  navigate();
+}
+
+startTheme();
+startHead();
+startExplain();
+startConfirm(csrf);
+startLogin(enter, () => stream.stop());
+byId("freeze").addEventListener("click", freeze);
+addEventListener("hashchange", navigate);
+addEventListener("online", () => stream.retryNow());
+resume(enter);
