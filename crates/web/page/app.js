@@ -1,25 +1,17 @@
 /** Starts the page: account, stream, header, and the view that the address names. */
 
-import { arrange, byId, h, setAttribute, setText } from "./dom.js";
-import { startConfirm } from "./confirm.js";
+import { announce, arrange, byId, h, setAttribute, setText } from "./dom.js";
 import { startExplain } from "./explain.js";
 import { clock } from "./format.js";
+import { csrf, resume, showLogin, startConfirm, startLogin } from "./forms.js";
 import { linkBanner, markOld, showHead, startHead } from "./head.js";
-import { announce } from "./live.js";
-import { csrf, resume, showLogin, startLogin } from "./login.js";
-import { Store } from "./store.js";
-import { Stream } from "./stream.js";
+import { Store, Stream } from "./stream.js";
 import { startTheme } from "./theme.js";
 import { configView } from "./view-config.js";
 import { nowView } from "./view-now.js";
 import { serversView } from "./view-servers.js";
 import { sessionsView } from "./view-sessions.js";
 import { statementsView } from "./view-statements.js";
-
-/**
- * A view of the page: `update` gets the state, of which `views[name]` is there.
- * @typedef {{ element: HTMLElement, update: (state: Envelope) => void, destroy?: () => void }} View
- */
 
 /** @type {Object<string, (address: URLSearchParams) => View>} */
 const VIEWS = {
@@ -34,7 +26,7 @@ let viewName = "";
 let frame = 0;
 let frozen = false;
 let firstVersion = "";
-/** @type {import("./stream.js").Link} */
+/** @type {Link} */
 let link = { kind: "live" };
 
 const stream = new Stream({ onState: take, onLink: showLink, onLoginRequired: loginAgain });
@@ -61,7 +53,7 @@ function paint() {
   else view.update(state);
 }
 
-/** @param {import("./stream.js").Link} next */
+/** @param {Link} next */
 function showLink(next) {
   if (link.kind === "live" && next.kind === "live") return;
   if (link.kind === "lost" && next.kind !== "lost") announce("Connection is back");

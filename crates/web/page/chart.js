@@ -1,82 +1,121 @@
 /** Curves over the last 15 minutes, with marks of events, and the same as a table. */
 
-import { arrange, freshId, h, setText } from "./dom.js";
+import { h, setText } from "./dom.js";
 import { clock } from "./format.js";
-import { eventText, marksPlugin } from "./marks.js";
-import { WINDOW_S } from "./store.js";
-import { Table } from "./table.js";
+import { WINDOW_S } from "./stream.js";
+import { Table, figures, twofold, words } from "./table.js";
 import { ink, onTheme } from "./theme.js";
 
-const HEIGHT = 148;
-/** Seconds around the cursor within which its line names an event. */
-const NEAR_S = 8;
+/** @type {Object<string, { word: string, colour: string }>} */
+const KINDS = {
+  SHUNNED: { word: "shunned", colour: "bad" },
+  SHUNNED_REPLICATION_LAG: { word: "lags", colour: "warn" },
+  CAUGHT_UP: { word: "caught up", colour: "ok" },
+  ONLINE: { word: "online", colour: "ok" },
+  JOINED: { word: "joined", colour: "ok" },
+  LEFT: { word: "left", colour: "faint" },
+  LOADED: { word: "loaded", colour: "accent" },
+};
+
+/** @param {ProxyEvent} event */
+export const eventWord = (event) =>
+  KINDS[event.event]?.word ?? event.event.toLowerCase().replaceAll("_", " ");
+
+/** @param {ProxyEvent} event */
+export const eventLevel = (event) => {
+  const colour = KINDS[event.event]?.colour;
+  return colour === "ok" || colour === "warn" || colour === "bad" ? colour : "off";
+};
 
 /**
- * @typedef {Object} Series
- * @property {keyof Point} key
- * @property {string} label
- * @property {string} colour Custom property of the style sheet, without dashes.
- * @property {"solid" | "dashed" | "dotted"} [line]
- * @property {boolean} [area]
+ * "14:02:11 10.0.0.7:3306 shunned: 3 failed pings"
+ * @param {ProxyEvent} event
  */
+export const eventText = (event) =>
+  [clock(event.time_ms), event.server, eventWord(event)].filter(Boolean).join(" ")
+  + (event.cause ? `: ${event.cause}` : "");
 
-/** @type {Object<string, number[]>} */
-const DASHES = { solid: [], dashed: [6, 4], dotted: [2, 3] };
+/**
+ * Plug-in of uPlot that draws the marks over the curves.
+ * @param {() => ProxyEvent[]} events
+ * @returns {PlotOptions["plugins"][0]}
+ */
+function marksPlugin(events) {
+  return { hooks: { draw: (plot) => {
+    const { ctx, bbox } = plot;
+    const ratio = devicePixelRatio;
+    ctx.save();
+    for (const event of events()) {
+      const x = Math.round(plot.valToPos(event.time_ms / 1000, "x", true));
+      if (x < bbox.left || x > bbox.left + bbox.width) continue;
+      ctx.strokeStyle = ctx.fillStyle = ink(KINDS[event.event]?.colour ?? "faint");
+      ctx.lineWidth = ratio;
+      ctx.setLineDash([2 * ratio, 3 * ratio]);
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+      drawHead(ctx, event.kind === "config", x, bbox.top, 4 * ratio);
+    }
+    ctx.restore();
+  } } };
+}
+
+/**
+ * Head of a mark: a diamond for the configuration, a triangle for servers.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {boolean} diamond
+ * @param {number} x
+ * @param {number} y
+ * @param {number} size
+ */
+function drawHead(ctx, diamond, x, y, size) {
+  ctx.setLineDash([]);
+  ctx.beginPath();
+  ctx.moveTo(x - size, y);
+  if (diamond) ctx.lineTo(x, y - size);
+  ctx.lineTo(x + size, y);
+  ctx.lineTo(x, y + size);
+  ctx.closePath();
+  ctx.fill();
+}
+
+const HEIGHT = 148;
+/** Seconds around the cursor within which the header names an event. */
+const NEAR_S = 8;
 
 export class Chart {
   /**
-   * @param {{ title: string, format: (value: number | null) => string, series: Series[] }} options
+   * @param {string} title
+   * @param {(value: Figure) => string} format
+   * @param {Series[]} series
    */
-  constructor(options) {
-    this.options = options;
+  constructor(title, format, series) {
+    this.format = format;
+    this.series = series;
     /** @type {Point[]} */
     this.points = [];
     /** @type {ProxyEvent[]} */
     this.events = [];
-    /** @type {any} */
+    /** @type {uPlot | null} */
     this.plot = null;
     this.end = 0;
-    this.build();
+    this.figures = series.map(() => h("b"));
+    this.note = h("span", { class: "note" });
+    this.canvas = h("div", { class: "canvas", role: "img", "aria-label": `${title}, last 15 minutes` });
+    /** @type {Table<Point>} */
+    this.table = new Table({
+      title: `${title}, newest first`, empty: "No points yet.", step: 60, key: (row) => String(row.t),
+      columns: [words("Time", (row) => clock(row.t * 1000)),
+        ...series.map((one) => figures(one.label, (/** @type {Point} */ row) => row[one.key], format))],
+    });
+    this.element = twofold(title, "chart", this.canvas, this.table.element, () => this.draw(),
+      h("span", { class: "legend" }, ...series.map((one, index) => h("span", { class: "key" },
+        h("i", { class: `swatch ink-${one.colour}` }), `${one.label} `, this.figures[index]))),
+      this.note);
     this.stopTheme = onTheme(() => this.plot?.redraw());
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.canvas);
-  }
-
-  build() {
-    const { title, format, series } = this.options;
-    const heading = freshId();
-    this.figures = series.map(() => h("b"));
-    const legend = series.map((one, index) => h("span", { class: "key" },
-      h("i", { class: `swatch ${one.line ?? "solid"} ink-${one.colour}` }), one.label, " ",
-      this.figures[index]));
-    this.note = h("span", { class: "note" });
-    this.canvas = h("div", { class: "canvas", role: "img", "aria-labelledby": heading });
-    this.table = new Table({
-      title: `${title}, newest first`, empty: "No points yet.", step: 60,
-      key: (/** @type {Point} */ point) => String(point.t),
-      columns: [
-        { label: "Time", text: (/** @type {Point} */ point) => clock(point.t * 1000) },
-        ...series.map((one) => ({
-          label: one.label, figure: true, text: (/** @type {Point} */ point) => format(point[one.key]),
-        })),
-      ],
-    });
-    this.table.element.hidden = true;
-    this.toggle = h("button", { type: "button", class: "quiet", "aria-pressed": "false",
-      "aria-label": `Show as table: ${title}`, onclick: () => this.flip() }, "Show as table");
-    this.element = h("section", { class: "panel chart" },
-      h("header", {}, h("h3", { id: heading }, title), h("span", { class: "legend" }, ...legend),
-        this.note, this.toggle),
-      this.canvas, this.table.element);
-  }
-
-  flip() {
-    const tabular = this.table.element.hidden;
-    this.table.element.hidden = !tabular;
-    this.canvas.hidden = tabular;
-    this.toggle.setAttribute("aria-pressed", String(tabular));
-    setText(this.toggle, tabular ? "Show as curve" : "Show as table");
-    this.draw();
   }
 
   /**
@@ -92,78 +131,69 @@ export class Chart {
   }
 
   draw() {
-    if (!this.table.element.hidden) this.table.update([...this.points].reverse());
+    if (this.canvas.hidden) this.table.update([...this.points].reverse());
     else if (this.plot) this.plot.setData(this.columns());
     else if (this.canvas.clientWidth > 0 && this.end > 0) this.start();
     this.describe(this.plot?.cursor.idx ?? null);
   }
 
-  /** The points as columns; a row of nulls where seconds are missing, so that the curve has a gap. */
+  /** The points as columns. Where seconds are missing is a row of nulls: the curve has a gap. */
   columns() {
-    const keys = this.options.series.map((one) => one.key);
-    /** @type {number[]} */
-    const times = [];
     /** @type {(number | null)[][]} */
-    const columns = keys.map(() => []);
+    const columns = [[], ...this.series.map(() => [])];
     let last = Infinity;
     for (const point of this.points) {
-      if (point.t - last > 3) {
-        times.push(last + 1);
-        for (const column of columns) column.push(null);
-      }
-      times.push(point.t);
-      keys.forEach((key, index) => columns[index]?.push(point[key]));
+      if (point.t - last > 3) columns.forEach((column, index) => column.push(index ? null : last + 1));
+      columns[0]?.push(point.t);
+      this.series.forEach((one, index) => columns[index + 1]?.push(point[one.key]));
       last = point.t;
     }
-    return [times, ...columns];
+    return columns;
   }
 
   start() {
-    const { series, format } = this.options;
     const axis = {
-      stroke: () => ink("muted"), font: "11px system-ui, sans-serif",
-      ticks: { show: false }, grid: { stroke: () => ink("grid"), width: 1 },
+      stroke: () => ink("muted"), font: "11px system-ui, sans-serif", ticks: { show: false },
+      grid: { stroke: () => ink("grid"), width: 1 },
     };
     this.plot = new uPlot({
-      width: this.canvas.clientWidth, height: HEIGHT, legend: { show: false }, padding: [6, 8, 0, 0],
-      cursor: {
-        drag: { x: false, y: false }, sync: { key: "now" }, y: false, points: { size: 6 },
-      },
+      width: this.canvas.clientWidth, height: HEIGHT, legend: { show: false }, padding: [6, 2, 0, 0],
+      cursor: { drag: { x: false, y: false }, sync: { key: "now" }, y: false, points: { size: 6 } },
       scales: {
-        x: { time: true, range: () => [this.end - WINDOW_S, this.end] },
-        y: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ top) =>
+        x: { range: () => [this.end - WINDOW_S, this.end] },
+        y: { range: (_, __, top) =>
           [0, Math.max(top * 1.15, 1)] },
       },
       axes: [
         { ...axis, grid: { show: false }, size: 20, gap: 2, space: 70,
-          values: (/** @type {any} */ _, /** @type {number[]} */ splits) =>
+          values: (_, splits) =>
             splits.map((split) => clock(split * 1000).slice(0, 5)) },
         { ...axis, size: 58, gap: 6, space: 34,
-          values: (/** @type {any} */ _, /** @type {number[]} */ splits) => splits.map(format) },
+          values: (_, splits) => splits.map(this.format) },
       ],
-      series: [{}, ...series.map((one) => ({
-        label: one.label, width: 1.5, dash: DASHES[one.line ?? "solid"], points: { show: false },
-        stroke: () => ink(one.colour), fill: one.area ? () => ink("wash") : undefined,
+      series: [{}, ...this.series.map((one) => ({
+        width: one.colour === "accent" ? 1.5 : 1, points: { show: false },
+        stroke: () => ink(one.colour), fill: one.area ? () => ink(`${one.colour}-wash`) : undefined,
       }))],
-      hooks: { setCursor: [(/** @type {any} */ plot) => this.describe(plot.cursor.idx)] },
+      hooks: { setCursor: [(plot) => this.describe(plot.cursor.idx)] },
       plugins: [marksPlugin(() => this.events)],
     }, this.columns(), this.canvas);
   }
 
   /**
-   * Puts the figures of a point into the legend: those at the cursor, or the newest.
+   * Puts figures into the legend: those at the cursor, or the newest.
    * @param {number | null} index of the columns.
    */
   describe(index) {
-    const at = index === null ? undefined : this.plot?.data[0][index];
-    const point = at === undefined ? this.points.at(-1) : this.points.find((one) => one.t === at);
-    this.options.series.forEach((one, place) => {
+    const at = index === null ? null : this.plot?.data[0]?.[index] ?? null;
+    const point = at === null ? this.points.at(-1) : this.points.find((one) => one.t === at);
+    this.series.forEach((one, place) => {
       const figure = this.figures[place];
-      if (figure) setText(figure, this.options.format(point ? point[one.key] : null));
+      if (figure) setText(figure, this.format(point?.[one.key]));
     });
-    const event = at === undefined ? undefined
-      : this.events.find((one) => Math.abs(one.time_ms / 1000 - at) <= NEAR_S);
-    setText(this.note, at === undefined ? "" : event ? eventText(event) : clock(at * 1000));
+    if (at === null) return setText(this.note, "");
+    const event = this.events.find((one) => Math.abs(one.time_ms / 1000 - at) <= NEAR_S);
+    setText(this.note, event ? eventText(event) : clock(at * 1000));
   }
 
   resize() {
@@ -178,6 +208,5 @@ export class Chart {
     this.stopTheme();
     this.observer.disconnect();
     this.plot?.destroy();
-    arrange(this.element, []);
   }
 }

@@ -1,11 +1,10 @@
 /** The EXPLAIN ROUTE box: where a statement would go, and why. */
 
 import { explain } from "./api.js";
-import { byId, h } from "./dom.js";
-import { announce } from "./live.js";
-import { shape } from "./states.js";
+import { announce, byId, h } from "./dom.js";
+import { shape } from "./glyphs.js";
 
-/** @type {Object<string, import("./states.js").Level>} */
+/** @type {Object<string, Level>} */
 const LEVELS = {
   candidate: "ok", match: "ok", taken: "ok", passes: "ok", refused: "bad", detected: "warn",
 };

@@ -11,8 +11,6 @@ const dayFormat = new Intl.DateTimeFormat("en-GB", {
   day: "2-digit", month: "short", hour: "2-digit", minute: "2-digit",
 });
 
-/** @typedef {number | null | undefined} Figure */
-
 /** @param {Figure} value */
 const missing = (value) => value === null || value === undefined || !Number.isFinite(value);
 
@@ -62,6 +60,7 @@ function scaled(value, base, units) {
 export function micros(value) {
   if (missing(value)) return NONE;
   const us = Number(value);
+  if (us === 0) return "0 s";
   if (us < 1000) return `${whole.format(us)} µs`;
   if (us < 999_500) return `${three.format(us / 1000)} ms`;
   if (us < 59_950_000) return `${three.format(us / 1e6)} s`;

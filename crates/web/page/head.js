@@ -1,17 +1,13 @@
 /** The header: verdict, figures, and the name and icon of the tab. */
 
-import { arrange, byId, h, setAttribute, setText } from "./dom.js";
+import { announce, arrange, byId, h, setAttribute, setText } from "./dom.js";
 import { ago, clock, count, micros, plural } from "./format.js";
-import { announce } from "./live.js";
-import { sparkline } from "./spark.js";
-import { shape } from "./states.js";
-
-/** Values that the small curves show at most. */
-const TRACE = 60;
+import { shape, sparkline } from "./glyphs.js";
+import { TRACE } from "./stream.js";
 
 /** @type {Object<string, { value: HTMLElement, more: HTMLElement, box: HTMLElement }>} */
 const figures = {};
-const curves = { qps: sparkline(84, 22), p95: sparkline(84, 22) };
+const curves = { qps: sparkline(84, 22, TRACE), p95: sparkline(84, 22, TRACE) };
 let said = "";
 
 /** Builds the figures. */
@@ -24,7 +20,7 @@ export function startHead() {
     const value = h("b");
     const more = h("small");
     const curve = key === "qps" ? curves.qps : key === "p95" ? curves.p95 : null;
-    const box = h("div", { class: `figure ${key}` },
+    const box = h("div", { class: `fact ${key}` },
       h("dt", {}, name), h("dd", {}, value, more, curve?.element));
     figures[key] = { value, more, box };
     byId("figures").append(box);
@@ -47,8 +43,8 @@ export function showHead(state, trace) {
   put("waiting", count(head.waiting), "", head.waiting > 0 ? "warn" : "");
   put("errors", count(head.errors), "", head.errors > 0 ? "bad" : "");
   showConfig(head, state.time_ms);
-  curves.qps.update(trace.qps, TRACE);
-  curves.p95.update(trace.p95, TRACE);
+  curves.qps.update(trace.qps);
+  curves.p95.update(trace.p95);
 }
 
 /**
@@ -114,13 +110,11 @@ function showVerdict(verdict, host) {
  */
 export function markOld(old) {
   document.documentElement.classList.toggle("old", old);
-  if (old) byId("icon").href = "icon-off.svg";
-  else byId("verdict").dataset.level = "";
 }
 
 /**
  * Banner with the state of the connection.
- * @param {import("./stream.js").Link} link
+ * @param {Link} link
  * @param {() => void} retry
  */
 export function linkBanner(link, retry) {

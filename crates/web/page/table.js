@@ -1,53 +1,68 @@
-/** Tables: sorted by their headings, filtered, bounded, and changed only where cells differ. */
+/** Tables: sorted by their headings, filtered, bounded, and changed only where cells differ. Panels
+ * that show the same as a picture and as a table. */
 
 import { arrange, freshId, h, setAttribute, setText } from "./dom.js";
-import { count } from "./format.js";
+import { NONE, count } from "./format.js";
+import { badge, meter } from "./glyphs.js";
 
 /** Rows that a table shows at first, and adds with each press of "show more". */
 const STEP = 50;
 
 /**
+ * Column of words.
  * @template R
- * @typedef {Object} Column
- * @property {string} label
- * @property {(row: R) => string} text What the cell says; also what a filter looks at.
- * @property {(row: R) => number | string | null} [value] To sort by; without it there is no sorting.
- * @property {boolean} [figure] Aligned to the right.
- * @property {boolean} [minor] Left out on narrow screens.
- * @property {string} [kind] Class of the cells.
- * @property {string} [title] Explanation of the heading.
- * @property {(cell: HTMLElement, row: R) => void} [draw] Fills the cell in place of `text`.
- * @property {(row: R) => string} [memo] `draw` is called if this differs; by default `text`.
+ * @param {string} label
+ * @param {(row: R) => string | number | null | undefined} read
+ * @param {string} [kind]
+ * @param {Partial<Column<R>>} [more]
+ * @returns {Column<R>}
  */
+export const words = (label, read, kind, more) => ({
+  label, kind, value: read, text: (row) => String(read(row) ?? "") || NONE, ...more,
+});
 
 /**
+ * Column of figures.
  * @template R
- * @typedef {Object} Options
- * @property {string} title
- * @property {Column<R>[]} columns
- * @property {(row: R) => string} key
- * @property {string} empty What stands there if there are no rows.
- * @property {string} [sort] Label of the column that rows are sorted by at first, largest first.
- * @property {boolean} [filter] Whether there is a field to filter rows.
- * @property {string} [filtered] Text that stands in that field at first.
- * @property {number} [step]
- * @property {(row: R) => Level | ""} [level] Colour of the mark at the left of a row.
- * @property {{ label: (row: R) => string, open: string, build: (row: R) => Detail<R>,
- *   onOpen: (key: string) => void }} [detail]
+ * @param {string} label
+ * @param {(row: R) => number | null | undefined} read
+ * @param {(value: Figure) => string} [format]
+ * @param {string} [kind]
+ * @param {Partial<Column<R>>} [more]
+ * @returns {Column<R>}
  */
-
-/** @template R @typedef {{ element: HTMLElement, update: (row: R) => void }} Detail */
-/** @typedef {import("./states.js").Level} Level */
+export const figures = (label, read, format = count, kind = "", more) => ({
+  label, kind: `num ${kind}`, value: read, text: (row) => format(read(row)), ...more,
+});
 
 /**
+ * Column of states, as shape and word.
  * @template R
- * @typedef {{ line: HTMLTableRowElement, cells: HTMLElement[], memos: string[],
- *   detail: Detail<R> | null, below: HTMLTableRowElement | null }} Shown
+ * @param {string} label
+ * @param {(row: R) => Level} level
+ * @param {(row: R) => string} word
+ * @param {(row: R) => string | number} [value]
+ * @returns {Column<R>}
  */
+export const states = (label, level, word, value = word) => ({
+  label, value, text: word, memo: (row) => level(row) + word(row),
+  draw: (cell, row) => cell.replaceChildren(badge(level(row), word(row))),
+});
+
+/**
+ * Column of connections to a server or hostgroup, with a bar.
+ * @template {{ used: number, free: number, limit: number }} R
+ * @returns {Column<R>}
+ */
+export const connections = () => ({
+  label: "Connections", title: "In use + free, of the limit", value: (row) => row.used,
+  text: (row) => `${row.used} ${row.free} ${row.limit}`,
+  draw: (cell, row) => cell.replaceChildren(meter(row)),
+});
 
 /** @template R */
 export class Table {
-  /** @param {Options<R>} options */
+  /** @param {TableOptions<R>} options */
   constructor(options) {
     this.options = options;
     /** @type {R[]} */
@@ -60,47 +75,34 @@ export class Table {
     this.open = options.detail?.open ?? "";
     /** @type {Map<string, Shown<R>>} */
     this.shown = new Map();
-    this.build();
-  }
-
-  build() {
-    const { title, columns, filter, filtered } = this.options;
-    const heading = freshId();
+    const { title, columns, filter, empty } = options;
+    const id = freshId();
     this.total = h("span", { class: "total" });
-    this.search = h("input", {
-      type: "search", placeholder: "Filter", "aria-label": `Filter: ${title}`, spellcheck: "false",
-      value: filtered ?? "", oninput: () => this.render(),
-    });
+    this.search = h("input", { type: "search", placeholder: "Filter", spellcheck: "false",
+      "aria-label": `Filter: ${title}`, value: filter, oninput: () => this.render() });
     this.more = h("button", { type: "button", class: "more", onclick: () => {
       this.limit += this.step;
       this.render();
     } });
-    this.heads = columns.map((column, index) => this.heading(column, index));
+    this.heads = columns.map((column, index) =>
+      h("th", { scope: "col", class: column.kind, title: column.title }, column.value
+        ? h("button", { type: "button", onclick: () => this.sortBy(index) }, column.label)
+        : column.label));
     this.body = h("tbody");
-    this.empty = h("p", { class: "empty" }, this.options.empty);
-    this.table = h("table", { "aria-labelledby": heading },
-      h("thead", {}, h("tr", {}, ...this.heads)), this.body);
-    this.tools = h("span", { class: "tools" }, filter ? this.search : null);
-    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region",
-      "aria-labelledby": heading }, this.table);
-    this.element = h("section", { class: "panel table" },
-      h("header", {}, h("h3", { id: heading }, title), this.total, this.tools),
+    this.empty = h("p", { class: "empty" }, empty);
+    this.tools = h("span", { class: "tools" }, filter !== undefined && this.search);
+    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": id },
+      h("table", { "aria-labelledby": id }, h("thead", {}, h("tr", {}, ...this.heads)), this.body));
+    this.element = h("section", { class: "panel" },
+      h("header", {}, h("h3", { id }, title), this.total, this.tools),
       this.scroll, this.empty, this.more);
   }
 
-  /**
-   * @param {Column<R>} column
-   * @param {number} index
-   */
-  heading(column, index) {
-    const kind = classes(column);
-    if (!column.value) return h("th", { scope: "col", class: kind, title: column.title }, column.label);
-    return h("th", { scope: "col", class: kind, title: column.title },
-      h("button", { type: "button", onclick: () => {
-        this.descending = this.sort === index ? !this.descending : true;
-        this.sort = index;
-        this.render();
-      } }, column.label));
+  /** @param {number} index of the column */
+  sortBy(index) {
+    this.descending = this.sort !== index || !this.descending;
+    this.sort = index;
+    this.render();
   }
 
   /**
@@ -116,46 +118,40 @@ export class Table {
   /** Rows that match the filter, in their order. */
   chosen() {
     const { columns } = this.options;
-    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let rows = this.rows;
-    if (words.length > 0) {
-      rows = rows.filter((row) => {
-        const text = columns.map((column) => column.text(row)).join(" ").toLowerCase();
-        return words.every((word) => text.includes(word));
-      });
-    }
+    const sought = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const rows = sought.length === 0 ? this.rows : this.rows.filter((row) => {
+      const text = columns.map((column) => column.text(row)).join(" ").toLowerCase();
+      return sought.every((word) => text.includes(word));
+    });
     const value = columns[this.sort]?.value;
     if (!value) return rows;
     const sign = this.descending ? -1 : 1;
-    return [...rows].sort((a, b) => sign * compare(value(a), value(b)));
+    return [...rows].sort((a, b) => sign * compare(value(a) ?? null, value(b) ?? null));
   }
 
   render() {
-    this.heads.forEach((head, index) => {
-      const direction = this.descending ? "descending" : "ascending";
-      setAttribute(head, "aria-sort", index === this.sort ? direction : null);
-    });
+    const direction = this.descending ? "descending" : "ascending";
+    this.heads.forEach((head, index) =>
+      setAttribute(head, "aria-sort", index === this.sort ? direction : null));
     const rows = this.chosen();
-    const visible = rows.slice(0, this.limit);
     /** @type {Map<string, Shown<R>>} */
     const shown = new Map();
-    for (const row of visible) {
+    for (const row of rows.slice(0, this.limit)) {
       const key = this.options.key(row);
       const entry = this.shown.get(key) ?? this.line(key);
       this.draw(entry, key, row);
       shown.set(key, entry);
     }
     this.shown = shown;
-    arrange(this.body, [...shown.values()].flatMap((one) => one.below ? [one.line, one.below] : [one.line]));
+    arrange(this.body, [...shown.values()].flatMap(({ line, below }) => (below ? [line, below] : [line])));
     this.summarise(rows.length);
   }
 
   /** @param {number} matching rows that match the filter. */
   summarise(matching) {
     const all = this.rows.length + this.leftOut;
-    const few = matching > this.limit || matching < all;
-    const shown = Math.min(matching, this.limit);
-    setText(this.total, all === 0 ? "" : few ? `${count(shown)} of ${count(all)}` : count(all));
+    const visible = Math.min(matching, this.limit);
+    setText(this.total, visible < all ? `${count(visible)} of ${count(all)}` : all ? count(all) : "");
     this.more.hidden = matching <= this.limit;
     setText(this.more, `Show ${count(Math.min(this.step, matching - this.limit))} more`);
     this.empty.hidden = this.rows.length > 0;
@@ -168,22 +164,18 @@ export class Table {
    */
   line(key) {
     const { columns, detail } = this.options;
-    const cells = columns.map((column) => h("td", { class: classes(column) }));
-    const line = h("tr", {}, ...cells);
-    /** @type {Shown<R>} */
-    const entry = { line, cells, memos: [], detail: null, below: null };
+    const cells = columns.map((column) => h("td", { class: column.kind }));
+    const line = h("tr", { class: detail && "opens" }, ...cells);
     if (detail) {
-      line.classList.add("opens");
-      line.addEventListener("click", (event) => {
-        const target = /** @type {Element} */ (event.target);
-        const selecting = String(getSelection() ?? "") !== "";
-        if (selecting || (target.closest("button, a") && !target.closest(".opener"))) return;
+      line.addEventListener("click", ({ target }) => {
+        const pressed = /** @type {Element} */ (target).closest("button, a");
+        if (String(getSelection() ?? "") || (pressed && !pressed.matches(".opener"))) return;
         this.open = this.open === key ? "" : key;
         detail.onOpen(this.open);
         this.render();
       });
     }
-    return entry;
+    return { line, cells, memos: [], detail: null, below: null };
   }
 
   /**
@@ -194,16 +186,15 @@ export class Table {
   draw(entry, key, row) {
     const { columns, level } = this.options;
     columns.forEach((column, index) => {
-      const text = column.text(row);
-      const memo = column.memo ? column.memo(row) : text;
+      const memo = (column.memo ?? column.text)(row);
       const cell = entry.cells[index];
       if (!cell || entry.memos[index] === memo) return;
       entry.memos[index] = memo;
       if (column.draw) column.draw(cell, row);
-      else setText(cell, text);
+      else setText(cell, memo);
     });
     if (level) setAttribute(entry.line, "data-level", level(row));
-    if (this.options.detail) this.drawDetail(entry, key === this.open, row);
+    this.drawDetail(entry, key === this.open, row);
   }
 
   /**
@@ -226,15 +217,11 @@ export class Table {
     }
     if (!entry.detail) {
       entry.detail = detail.build(row);
-      entry.below = h("tr", { class: "detail" }, h("td", { colspan: columns.length }, entry.detail.element));
+      entry.below = h("tr", { class: "detail" },
+        h("td", { colspan: columns.length }, entry.detail.element));
     }
     entry.detail.update(row);
   }
-}
-
-/** @param {{ figure?: boolean, minor?: boolean, kind?: string }} column */
-function classes(column) {
-  return [column.figure && "figure", column.minor && "minor", column.kind].filter(Boolean).join(" ");
 }
 
 /**
@@ -244,8 +231,30 @@ function classes(column) {
  */
 function compare(a, b) {
   if (a === b) return 0;
-  if (a === null) return -1;
-  if (b === null) return 1;
+  if (a === null || b === null) return a === null ? -1 : 1;
   if (typeof a === "number" && typeof b === "number") return a - b;
   return String(a).localeCompare(String(b), "en", { numeric: true });
+}
+
+/**
+ * @param {string} title
+ * @param {string} kind class of the panel
+ * @param {HTMLElement} picture
+ * @param {HTMLElement} table
+ * @param {() => void} onFlip draws the one that is shown now.
+ * @param {...HTMLElement} notes of the header
+ */
+export function twofold(title, kind, picture, table, onFlip, ...notes) {
+  const id = freshId();
+  table.hidden = true;
+  const button = h("button", { type: "button", class: "quiet", "aria-pressed": "false",
+    "aria-label": `Show as table: ${title}`, onclick: () => {
+      table.hidden = !table.hidden;
+      picture.hidden = !picture.hidden;
+      button.setAttribute("aria-pressed", String(picture.hidden));
+      setText(button, picture.hidden ? "Show as picture" : "Show as table");
+      onFlip();
+    } }, "Show as table");
+  return h("section", { class: `panel ${kind}`, "aria-labelledby": id },
+    h("header", {}, h("h3", { id }, title), ...notes, button), picture, table);
 }

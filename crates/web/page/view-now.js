@@ -1,15 +1,185 @@
 /** View "now": is it the clients, the proxy or a server, and since when? */
 
-import { h } from "./dom.js";
-import { Chart } from "./chart.js";
-import { clock, compact, count, micros } from "./format.js";
-import { eventLevel, eventWord } from "./marks.js";
-import { meter } from "./meter.js";
-import { badge } from "./states.js";
-import { Table } from "./table.js";
-import { Timeline } from "./timeline.js";
+import { Chart, eventLevel, eventText, eventWord } from "./chart.js";
+import { arrange, h, s, setText } from "./dom.js";
+import { clock, compact, count, micros, millis } from "./format.js";
+import { serverState, shape } from "./glyphs.js";
+import { Table, connections, figures, states, twofold, words } from "./table.js";
 
-/** @returns {import("./app.js").View} */
+/** Servers that are shown at first, and added with each press of "show more". */
+const STEP = 20;
+/** Units of a bar's picture. */
+const WIDTH = 1000;
+const HEIGHT = 16;
+/** Top and height of a bar by level: a state has a form of its own besides its colour. */
+const BARS = { ok: [6.5, 3], warn: [3, 10], bad: [0, 16], off: [7.5, 1] };
+/** Milliseconds between two times of the axis. */
+const TICK_MS = 180_000;
+
+/** @param {TimelineServer} server */
+const nameOf = (server) => server.name || server.server;
+
+/** @param {TimelineServer} server */
+const keyOf = (server) => `${server.hostgroup} ${server.server}`;
+
+/** @param {TimelineServer} server */
+const stateOf = (server) => serverState(server.spans.at(-1)?.state ?? "ABSENT");
+
+/**
+ * Rank of a server: out now first, then changed within the window, then the rest.
+ * @param {TimelineServer} server
+ */
+function rank(server) {
+  const { level } = stateOf(server);
+  if (level === "bad") return 0;
+  if (level === "warn") return 1;
+  if (server.spans.length > 1) return 2;
+  return level === "off" ? 3 : 4;
+}
+
+class Timeline {
+  constructor() {
+    /** @type {Map<string, { line: HTMLElement, bars: SVGElement, word: HTMLElement, memo: string }>} */
+    this.rows = new Map();
+    this.limit = STEP;
+    /** @type {NowView["timeline"]} */
+    this.data = { from_ms: 0, to_ms: 1, servers: [] };
+    /** @type {ProxyEvent[]} */
+    this.events = [];
+    this.list = h("ol", { class: "rows" });
+    this.scale = h("span", { class: "scale" });
+    this.total = h("span", { class: "total" });
+    this.more = h("button", { type: "button", class: "more", onclick: () => {
+      this.limit += STEP;
+      this.draw();
+    } });
+    this.table = spanTable();
+    this.picture = h("div", {}, this.list,
+      h("div", { class: "axis", "aria-hidden": "true" }, this.scale), this.more);
+    this.element = twofold("Servers, last 15 minutes", "timeline", this.picture, this.table.element,
+      () => this.draw(), this.total);
+  }
+
+  /**
+   * @param {NowView["timeline"]} data
+   * @param {ProxyEvent[]} events
+   */
+  update(data, events) {
+    this.data = data;
+    this.events = events;
+    this.draw();
+  }
+
+  draw() {
+    const { servers } = this.data;
+    const out = servers.filter((server) => stateOf(server).level !== "ok").length;
+    setText(this.total, out ? `${count(out)} of ${count(servers.length)} out` : count(servers.length));
+    if (this.picture.hidden) this.drawTable();
+    else this.drawPicture();
+  }
+
+  drawTable() {
+    this.table.update(this.data.servers
+      .flatMap((server) => server.spans.map((span) => ({ server, span })))
+      .sort((a, b) => b.span.from_ms - a.span.from_ms));
+  }
+
+  drawPicture() {
+    const { servers } = this.data;
+    const sorted = servers.map((server, index) => ({ server, index, rank: rank(server) }))
+      .sort((a, b) => a.rank - b.rank || a.index - b.index);
+    const rows = new Map();
+    for (const { server } of sorted.slice(0, this.limit)) {
+      const row = this.rows.get(keyOf(server)) ?? newRow(server);
+      this.drawRow(row, server);
+      rows.set(keyOf(server), row);
+    }
+    this.rows = rows;
+    arrange(this.list, [...rows.values()].map((row) => row.line));
+    const left = servers.length - this.limit;
+    this.more.hidden = left <= 0;
+    setText(this.more, `Show ${Math.min(STEP, left)} more of ${count(servers.length)}`);
+    this.drawAxis();
+  }
+
+  /** @param {number} time Unix ms */
+  place(time) {
+    const { from_ms: from, to_ms: to } = this.data;
+    return Math.round(Math.max(0, Math.min(1, (time - from) / (to - from))) * WIDTH);
+  }
+
+  /**
+   * @param {{ bars: SVGElement, word: HTMLElement, memo: string }} row
+   * @param {TimelineServer} server
+   */
+  drawRow(row, server) {
+    const places = server.spans.map((span) => [this.place(span.from_ms), this.place(span.to_ms)]);
+    const memo = `${places} ${server.spans.map((span) => span.state)}`;
+    if (memo === row.memo) return;
+    row.memo = memo;
+    row.bars.replaceChildren(...server.spans.map((span, index) => {
+      const [x = 0, end = 0] = places[index] ?? [];
+      const { word, level } = serverState(span.state);
+      const [y, height] = BARS[level];
+      const text = `${word} ${clock(span.from_ms)}–${clock(span.to_ms)}`;
+      return s("rect", { x, y, width: Math.max(2, end - x), height, class: level },
+        s("title", {}, span.cause ? `${text}: ${span.cause}` : text));
+    }));
+    const { word, level } = stateOf(server);
+    row.word.replaceChildren(shape(level), word);
+    row.word.className = `badge ${level}`;
+  }
+
+  /** Times below the bars, and marks of loaded configurations. */
+  drawAxis() {
+    const { from_ms: from, to_ms: to } = this.data;
+    const marks = this.events.filter((one) => one.kind === "config").map((event) =>
+      this.at(event.time_ms, h("span", { class: "mark", title: eventText(event) })));
+    for (let time = Math.ceil(from / TICK_MS) * TICK_MS; time <= to; time += TICK_MS) {
+      marks.push(this.at(time, h("span", { class: "tick" }, clock(time).slice(0, 5))));
+    }
+    this.scale.replaceChildren(...marks);
+  }
+
+  /**
+   * @param {number} time Unix ms
+   * @param {HTMLElement} mark
+   */
+  at(time, mark) {
+    mark.style.left = `${(this.place(time) * 100) / WIDTH}%`;
+    return mark;
+  }
+}
+
+/** @param {TimelineServer} server */
+function newRow(server) {
+  const bars = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none",
+    "aria-hidden": "true" });
+  const word = h("span");
+  const line = h("li", {}, h("span", { class: "name", title: server.server },
+    h("span", { class: "group" }, String(server.hostgroup)),
+    h("span", { class: "label" }, nameOf(server))), bars, word);
+  return { line, bars, word, memo: "" };
+}
+
+/** @returns {Table<{ server: TimelineServer, span: Span }>} */
+function spanTable() {
+  return new Table({
+    title: "States, newest first", empty: "No servers.", filter: "",
+    key: ({ server, span }) => `${keyOf(server)} ${span.from_ms}`,
+    columns: [
+      words("Server", ({ server }) => nameOf(server)),
+      words("Address", ({ server }) => server.server, "code minor"),
+      figures("Hostgroup", ({ server }) => server.hostgroup),
+      words("State", ({ span }) => serverState(span.state).word),
+      figures("From", ({ span }) => span.from_ms, clock),
+      figures("For", ({ span }) => span.to_ms - span.from_ms, millis),
+      words("Cause", ({ span }) => span.cause, "prose"),
+    ],
+  });
+}
+
+/** @returns {View} */
 export function nowView() {
   const timeline = new Timeline();
   const charts = makeCharts();
@@ -17,17 +187,13 @@ export function nowView() {
   const errors = errorTable();
   const events = eventTable();
   return {
-    element: h("div", { class: "view now" },
-      h("h2", { class: "unseen" }, "Now"),
-      timeline.element,
+    element: h("div", { class: "view now" }, h("h2", { class: "unseen" }, "Now"), timeline.element,
       h("div", { class: "charts" }, ...charts.map((chart) => chart.element)),
-      h("div", { class: "pair" }, hostgroups.element, errors.element),
-      events.element),
-    update(state) {
-      const now = state.views.now;
-      if (!now || "error" in now) return;
+      h("div", { class: "pair" }, hostgroups.element, errors.element), events.element),
+    update({ views: { now }, time_ms }) {
+      if (!now) return;
       timeline.update(now.timeline, now.events);
-      const end = Math.floor(state.time_ms / 1000);
+      const end = Math.floor(time_ms / 1000);
       for (const chart of charts) chart.update(now.points, now.events, end);
       hostgroups.update(now.hostgroups);
       errors.update(now.errors);
@@ -41,46 +207,46 @@ export function nowView() {
 
 function makeCharts() {
   return [
-    new Chart({ title: "Queries per second", format: compact, series: [
-      { key: "qps", label: "q/s", colour: "accent", area: true },
-    ] }),
-    new Chart({ title: "Response time", format: micros, series: [
-      { key: "p50_us", label: "p50", colour: "muted", line: "dotted" },
+    new Chart("Queries", compact, [
+      { key: "qps", label: "per second", colour: "accent", area: true },
+    ]),
+    new Chart("Response time", micros, [
+      { key: "p99_us", label: "p99", colour: "faint" },
       { key: "p95_us", label: "p95", colour: "accent" },
-      { key: "p99_us", label: "p99", colour: "muted", line: "dashed" },
-    ] }),
-    new Chart({ title: "Clients", format: compact, series: [
-      { key: "clients", label: "connected", colour: "muted", line: "dotted" },
+      { key: "p50_us", label: "p50", colour: "ink" },
+    ]),
+    new Chart("Clients", compact, [
+      { key: "clients", label: "connected", colour: "faint" },
       { key: "busy", label: "busy", colour: "accent" },
-      { key: "waiting", label: "waiting", colour: "warn", line: "dashed" },
-    ] }),
-    new Chart({ title: "Server connections and errors", format: compact, series: [
+      { key: "waiting", label: "waiting", colour: "warn", area: true },
+    ]),
+    new Chart("Server connections and errors", compact, [
+      { key: "free", label: "free", colour: "faint" },
       { key: "used", label: "used", colour: "accent" },
-      { key: "free", label: "free", colour: "muted", line: "dotted" },
-      { key: "errors", label: "errors/s", colour: "bad", line: "dashed" },
-    ] }),
+      { key: "errors", label: "errors/s", colour: "bad", area: true },
+    ]),
   ];
 }
+
+/** @param {Hostgroup} row */
+const levelOf = (row) => (row.usable === 0 ? "bad" : row.usable < row.servers ? "warn" : "ok");
+
+/** @param {Hostgroup} row */
+const usableOf = (row) => `${count(row.usable)} of ${count(row.servers)}`;
 
 /** @returns {Table<Hostgroup>} */
 function hostgroupTable() {
   return new Table({
     title: "Hostgroups", empty: "No hostgroups.", key: (row) => String(row.hostgroup),
-    level: (row) => (row.usable === 0 ? "bad" : row.usable < row.servers ? "warn" : ""),
+    level: (row) => (levelOf(row) === "ok" ? "" : levelOf(row)),
     columns: [
-      { label: "Hostgroup", text: (row) => [row.hostgroup, row.role, row.comment].filter((part) =>
-        part !== null && part !== "").join(" "), value: (row) => row.hostgroup },
-      { label: "Usable", value: (row) => row.usable / Math.max(row.servers, 1),
-        text: (row) => `${count(row.usable)} of ${count(row.servers)}`,
-        draw: (cell, row) => cell.replaceChildren(
-          badge(row.usable === 0 ? "bad" : row.usable < row.servers ? "warn" : "ok",
-            `${count(row.usable)} of ${count(row.servers)}`)) },
-      { label: "Connections", value: (row) => row.used, kind: "metered",
-        title: "In use and free, of the limit of the usable servers",
-        text: (row) => `${count(row.used)} used, ${count(row.free)} free of ${count(row.limit)}`,
-        draw: (cell, row) => cell.replaceChildren(meter(row.used, row.free, row.limit)) },
-      { label: "Waiting", figure: true, text: (row) => count(row.waiting), value: (row) => row.waiting },
-      { label: "Q/s", figure: true, text: (row) => compact(row.qps), value: (row) => row.qps },
+      words("Hostgroup", (row) => row.hostgroup, "", {
+        text: (row) => [row.hostgroup, row.role, row.comment].filter((one) => (one ?? "") !== "").join(" "),
+      }),
+      states("Usable", levelOf, usableOf, (row) => row.usable / Math.max(row.servers, 1)),
+      connections(),
+      figures("Waiting", (row) => row.waiting),
+      figures("Q/s", (row) => row.qps, compact),
     ],
   });
 }
@@ -92,15 +258,11 @@ function errorTable() {
     key: (row) => `${row.hostgroup} ${row.server} ${row.code}`,
     level: (row) => (row.recent > 0 ? "bad" : ""),
     columns: [
-      { label: "Error", text: (row) => [row.code, row.message].filter(Boolean).join(" "),
-        value: (row) => row.code, kind: "prose" },
-      { label: "From", text: (row) => row.server ?? "the proxy", value: (row) => row.server,
-        kind: "code" },
-      { label: "Last minute", figure: true, text: (row) => count(row.recent),
-        value: (row) => row.recent },
-      { label: "All", figure: true, text: (row) => compact(row.count), value: (row) => row.count },
-      { label: "Last", figure: true, minor: true, text: (row) => clock(row.last_ms),
-        value: (row) => row.last_ms },
+      words("Error", (row) => `${row.code} ${row.message ?? ""}`, "prose"),
+      words("From", (row) => row.server ?? "the proxy", "code"),
+      figures("Last minute", (row) => row.recent),
+      figures("All", (row) => row.count, compact),
+      figures("Last", (row) => row.last_ms, clock, "minor"),
     ],
   });
 }
@@ -111,14 +273,11 @@ function eventTable() {
     title: "Events, last 15 minutes", empty: "No events.", step: 20,
     key: (row) => `${row.time_ms} ${row.event} ${row.server} ${row.hostgroup} ${row.cause}`,
     columns: [
-      { label: "Time", text: (row) => clock(row.time_ms), value: (row) => row.time_ms, kind: "time" },
-      { label: "Event", text: eventWord, value: eventWord,
-        draw: (cell, row) => cell.replaceChildren(badge(eventLevel(row), eventWord(row))) },
-      { label: "Server", text: (row) => row.server ?? "–", value: (row) => row.server, kind: "code" },
-      { label: "Hostgroup", figure: true, minor: true,
-        text: (row) => (row.hostgroup === null ? "–" : String(row.hostgroup)),
-        value: (row) => row.hostgroup },
-      { label: "Cause", text: (row) => row.cause || "–", kind: "prose" },
+      words("Time", (row) => row.time_ms, "code", { text: (row) => clock(row.time_ms) }),
+      states("Event", eventLevel, eventWord),
+      words("Server", (row) => row.server, "code"),
+      words("Hostgroup", (row) => row.hostgroup, "minor"),
+      words("Cause", (row) => row.cause, "prose wide"),
     ],
   });
 }

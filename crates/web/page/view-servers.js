@@ -1,15 +1,183 @@
-/** View "servers": why is this server not used? */
+/** View "servers": why is this server not used? The map goes from listeners over users and rules to
+ * hostgroups and servers. */
 
-import { h } from "./dom.js";
+import { arrange, h, s, setAttribute, setText } from "./dom.js";
 import { bytes, compact, count, micros, seconds } from "./format.js";
-import { RouteMap } from "./map.js";
-import { meter } from "./meter.js";
-import { badge, serverState } from "./states.js";
-import { Table } from "./table.js";
+import { serverState, shape } from "./glyphs.js";
+import { Table, connections, figures, states, twofold, words } from "./table.js";
+
+/** Nodes that a column shows at most; the others are counted. */
+const SHOWN = 12;
+
+class RouteMap {
+  constructor() {
+    this.picked = "";
+    this.memo = "";
+    /** @type {Edge[]} */
+    this.edges = [];
+    /** @type {Map<string, HTMLElement>} */
+    this.boxes = new Map();
+    /** @type {Map<string, MapNode>} */
+    this.nodes = new Map();
+    this.lines = s("svg", { class: "edges", "aria-hidden": "true" });
+    this.columns = h("div", { class: "columns" });
+    this.picture = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Map" },
+      h("div", { class: "picture" }, this.lines, this.columns));
+    this.hint = h("span", { class: "note" });
+    /** @type {Table<Edge>} */
+    this.table = new Table({
+      title: "Ways", empty: "No ways.", filter: "", key: (edge) => `${edge.from} ${edge.to} ${edge.why}`,
+      columns: [
+        words("From", (edge) => this.nodes.get(edge.from)?.name),
+        words("To", (edge) => this.nodes.get(edge.to)?.name),
+        words("Why", (edge) => edge.why),
+      ],
+    });
+    this.element = twofold("Map", "map", this.picture, this.table.element, () => this.draw(), this.hint);
+    this.observer = new ResizeObserver(() => this.draw());
+    this.observer.observe(this.columns);
+  }
+
+  /** @param {ServersView} data */
+  update(data) {
+    const columns = columnsOf(data);
+    const memo = JSON.stringify([columns, data.edges]);
+    if (memo === this.memo) return;
+    this.memo = memo;
+    this.edges = data.edges;
+    this.nodes = new Map(columns.flatMap((column) => column.nodes.map((node) => [node.id, node])));
+    const boxes = new Map();
+    arrange(this.columns, columns.map(({ title, nodes, leftOut }) => {
+      const shown = nodes.slice(0, SHOWN);
+      for (const node of shown) boxes.set(node.id, this.box(node));
+      const left = nodes.length - shown.length + leftOut;
+      return h("div", { class: "column" }, h("h4", {}, title),
+        ...shown.map((node) => boxes.get(node.id)),
+        left > 0 && h("p", { class: "rest" }, `and ${count(left)} more`));
+    }));
+    this.boxes = boxes;
+    this.draw();
+  }
+
+  /**
+   * The button of a node: the one that was there, filled anew.
+   * @param {MapNode} node
+   */
+  box(node) {
+    const box = this.boxes.get(node.id)
+      ?? h("button", { type: "button", class: "node", onclick: () => {
+        this.picked = this.picked === node.id ? "" : node.id;
+        this.draw();
+      } });
+    setAttribute(box, "data-level", node.level ?? "");
+    box.replaceChildren(
+      h("span", { class: "name" }, node.level && shape(node.level), node.name,
+        node.word && h("em", {}, node.word)),
+      h("span", { class: "more" }, node.more), h("span", { class: "reason" }, node.reason ?? ""));
+    return box;
+  }
+
+  /** Nodes that lie on a way through the picked node. */
+  reached() {
+    const reached = new Set([this.picked]);
+    for (const [from, to] of /** @type {["from" | "to", "from" | "to"][]} */ ([["from", "to"], ["to", "from"]])) {
+      const open = [this.picked];
+      for (let at = open.pop(); at !== undefined; at = open.pop()) {
+        for (const edge of this.edges) {
+          if (edge[from] !== at || reached.has(edge[to])) continue;
+          reached.add(edge[to]);
+          open.push(edge[to]);
+        }
+      }
+    }
+    return reached;
+  }
+
+  draw() {
+    if (this.picture.hidden) return this.table.update(this.edges);
+    const reached = this.reached();
+    for (const [id, box] of this.boxes) {
+      setAttribute(box, "aria-pressed", String(this.picked === id));
+      box.classList.toggle("dim", this.picked !== "" && !reached.has(id));
+    }
+    const picked = this.nodes.get(this.picked);
+    setText(this.hint, picked ? `Ways through ${picked.name}` : "Press a node to see its ways");
+    const origin = this.columns.getBoundingClientRect();
+    this.lines.replaceChildren(...this.edges.flatMap((edge) => {
+      const from = this.boxes.get(edge.from);
+      const to = this.boxes.get(edge.to);
+      if (!from || !to) return [];
+      const lit = picked && reached.has(edge.from) && reached.has(edge.to);
+      const level = this.nodes.get(edge.to)?.level ?? "";
+      return [s("path", { d: curve(from, to, origin), class:
+        `edge ${lit ? "lit" : picked ? "dim" : ""} ${["", "ok"].includes(level) ? "" : "broken"}` })];
+    }));
+  }
+
+  destroy() {
+    this.observer.disconnect();
+  }
+}
+
+/**
+ * Path from the right of `from` to the left of `to`; within a column, an arc at the right.
+ * @param {HTMLElement} from
+ * @param {HTMLElement} to
+ * @param {DOMRect} origin
+ */
+function curve(from, to, origin) {
+  const a = from.getBoundingClientRect();
+  const b = to.getBoundingClientRect();
+  const x = Math.round(a.right - origin.left);
+  const y = Math.round(a.top + a.height / 2 - origin.top);
+  const endX = Math.round(b.left - origin.left);
+  const endY = Math.round(b.top + b.height / 2 - origin.top);
+  if (endX < x) return `M${x} ${y + 6}C${x + 24} ${y + 6} ${x + 24} ${endY - 6} ${x} ${endY - 6}`;
+  const middle = (x + endX) / 2;
+  return `M${x} ${y}C${middle} ${y} ${middle} ${endY} ${endX} ${endY}`;
+}
+
+/** @param {(string | number | null)[]} parts */
+const joined = (...parts) => parts.filter((part) => part !== null && part !== "").join(", ");
+
+/**
+ * @param {ServersView} data
+ * @returns {{ title: string, nodes: MapNode[], leftOut: number }[]}
+ */
+function columnsOf({ listeners, users, rules, hostgroups, servers, left_out: left }) {
+  const few = users.length + rules.length > SHOWN ? users.slice(0, SHOWN / 2) : users;
+  return [
+    { title: "Listeners", leftOut: 0, nodes: listeners.map((one) => ({ id: one.id, name: one.address,
+      more: joined(one.protocol, one.role === "auto" ? "" : one.role) })) },
+    { title: "Users and rules", leftOut: left.users + left.rules + users.length - few.length, nodes: [
+      ...few.map((one) => ({ id: one.id, name: one.user,
+        more: `${count(one.clients)} of ${count(one.clients_max)} clients` })),
+      ...rules.map((one) => ({ id: one.id, name: `rule ${one.rule_id}`,
+        more: joined(one.match || one.comment, `${compact(one.hits)} hits`) })),
+    ] },
+    { title: "Hostgroups", leftOut: 0, nodes: hostgroups.map((one) => ({ id: one.id,
+      name: `hostgroup ${one.hostgroup}`, more: joined(one.role, one.comment) })) },
+    { title: "Servers", leftOut: Math.max(0, servers.length - SHOWN), nodes: chosen(servers).map((one) => {
+      const { word, level } = serverState(one.status);
+      return { id: one.id, name: one.name || one.server, reason: one.reason,
+        level: one.usable ? "ok" : level === "ok" ? "bad" : level, word: one.usable ? "" : word,
+        more: `${compact(one.qps)} q/s, ${compact(one.used)} of ${compact(one.limit)} connections` };
+    }) },
+  ];
+}
+
+/**
+ * Servers that the map shows: those that are out, then the busiest; by hostgroup.
+ * @param {ServerRow[]} servers
+ */
+const chosen = (servers) => [...servers]
+  .sort((a, b) => Number(a.usable) - Number(b.usable) || b.qps - a.qps)
+  .slice(0, SHOWN)
+  .sort((a, b) => a.hostgroup - b.hostgroup);
 
 /**
  * @param {URLSearchParams} address
- * @returns {import("./app.js").View}
+ * @returns {View}
  */
 export function serversView(address) {
   const map = new RouteMap();
@@ -18,9 +186,9 @@ export function serversView(address) {
   return {
     element: h("div", { class: "view servers" }, h("h2", { class: "unseen" }, "Servers"),
       map.element, servers.element, rules.element),
-    update(state) {
-      const data = state.views.servers;
-      if (!data || "error" in data) return;
+    update({ views }) {
+      const data = views.servers;
+      if (!data) return;
       map.update(data);
       servers.update(data.servers);
       rules.update(data.rules, data.left_out.rules);
@@ -30,54 +198,46 @@ export function serversView(address) {
 }
 
 /** @param {ServerRow} row */
-const levelOf = (row) => {
+function levelOf(row) {
   const { level } = serverState(row.status);
   return row.usable ? "ok" : level === "ok" ? "bad" : level;
-};
+}
+
+/** @param {Figure} value bytes per second */
+const rate = (value) => `${bytes(value)}/s`;
 
 /**
- * @param {string} filtered
+ * @param {string} filter
  * @returns {Table<ServerRow>}
  */
-function serverTable(filtered) {
+function serverTable(filter) {
   return new Table({
-    title: "Servers", empty: "No servers.", filter: true, filtered,
-    key: (row) => row.id, level: (row) => (row.usable ? "" : levelOf(row)),
+    title: "Servers", empty: "No servers.", filter, key: (row) => row.id,
+    level: (row) => (row.usable ? "" : levelOf(row)),
     columns: [
-      { label: "State", text: (row) => serverState(row.status).word,
-        value: (row) => `${row.usable ? 0 : 1}${row.status}`,
-        memo: (row) => `${row.status} ${row.usable}`,
-        draw: (cell, row) => cell.replaceChildren(badge(levelOf(row), serverState(row.status).word)) },
-      { label: "Hostgroup", figure: true, value: (row) => row.hostgroup,
+      states("State", levelOf, (row) => serverState(row.status).word,
+        (row) => `${Number(row.usable)} ${row.status}`),
+      figures("Hostgroup", (row) => row.hostgroup, undefined, "", {
         text: (row) => (row.configured_in === row.hostgroup ? String(row.hostgroup)
-          : `${row.hostgroup} (configured in ${row.configured_in})`) },
-      { label: "Server", text: (row) => [row.name, row.server].filter(Boolean).join(" "),
-        value: (row) => row.name || row.server, kind: "server",
-        draw: (cell, row) => cell.replaceChildren(row.name ? h("b", {}, row.name) : "",
-          h("span", { class: "code" }, row.server)) },
-      { label: "Why not", text: (row) => row.reason ?? (row.usable ? "–" : "not known"),
-        value: (row) => row.reason, kind: "prose" },
-      { label: "Connections", value: (row) => row.used, kind: "metered",
-        text: (row) => `${count(row.used)} used, ${count(row.free)} free of ${count(row.limit)}`,
-        draw: (cell, row) => cell.replaceChildren(meter(row.used, row.free, row.limit)) },
-      { label: "Q/s", figure: true, text: (row) => compact(row.qps), value: (row) => row.qps },
-      { label: "Ping", figure: true, text: (row) => micros(row.latency_us),
-        value: (row) => row.latency_us, title: "Time of the last ping of the monitor" },
-      { label: "Lag", figure: true, value: (row) => row.lag_s,
-        text: (row) => seconds(row.lag_s) + (row.max_lag_s ? ` of ${seconds(row.max_lag_s)}` : "") },
-      { label: "Writes", minor: true, value: (row) => String(row.read_only),
-        text: (row) => (row.read_only === null ? "–" : row.read_only ? "refused" : "taken"),
-        title: "read_only of the server" },
-      { label: "Weight", figure: true, minor: true, text: (row) => count(row.weight),
-        value: (row) => row.weight },
-      { label: "Peak", figure: true, minor: true, text: (row) => count(row.most_used),
-        value: (row) => row.most_used, title: "Most connections that were in use at once" },
-      { label: "Opened", figure: true, minor: true, value: (row) => row.opened,
-        text: (row) => compact(row.opened) + (row.failed ? `, ${compact(row.failed)} failed` : "") },
-      { label: "Sent", figure: true, minor: true, text: (row) => bytes(row.bytes_out),
-        value: (row) => row.bytes_out },
-      { label: "Received", figure: true, minor: true, text: (row) => bytes(row.bytes_in),
-        value: (row) => row.bytes_in },
+          : `${row.hostgroup} (row: ${row.configured_in})`) }),
+      words("Server", (row) => `${row.name} ${row.server}`, "server", {
+        draw: (cell, row) => cell.replaceChildren(row.name && h("b", {}, row.name),
+          h("span", { class: "code" }, row.server)) }),
+      words("Why not", (row) => row.reason, "prose"),
+      connections(),
+      figures("Q/s", (row) => row.qps, compact),
+      figures("Ping", (row) => row.latency_us, micros),
+      figures("Lag", (row) => row.lag_s, seconds, "", {
+        text: (row) => seconds(row.lag_s) + (row.max_lag_s ? ` of ${seconds(row.max_lag_s)}` : "") }),
+      words("Writes", (row) => (row.read_only === null ? null : row.read_only ? "refused" : "taken"),
+        "minor", { title: "By read_only of the server" }),
+      figures("Weight", (row) => row.weight, undefined, "minor"),
+      figures("Peak", (row) => row.most_used, undefined, "minor",
+        { title: "Most connections that were in use at once" }),
+      figures("Opened", (row) => row.opened, compact, "minor"),
+      figures("Failed", (row) => row.failed, compact, "minor"),
+      figures("Sent", (row) => row.bytes_out, rate, "minor"),
+      figures("Received", (row) => row.bytes_in, rate, "minor"),
     ],
   });
 }
@@ -85,21 +245,16 @@ function serverTable(filtered) {
 /** @returns {Table<Rule>} */
 function ruleTable() {
   return new Table({
-    title: "Query rules", empty: "No query rules.", filter: true, step: 20,
-    key: (row) => row.id,
+    title: "Query rules", empty: "No query rules.", filter: "", step: 20, key: (row) => row.id,
     columns: [
-      { label: "Rule", figure: true, text: (row) => String(row.rule_id), value: (row) => row.rule_id },
-      { label: "Match", text: (row) => row.match || "every statement", value: (row) => row.match,
-        kind: "code prose" },
-      { label: "User", text: (row) => row.username ?? "any", value: (row) => row.username },
-      { label: "Schema", minor: true, text: (row) => row.schemaname ?? "any",
-        value: (row) => row.schemaname },
-      { label: "Hostgroup", figure: true, value: (row) => row.destination_hostgroup,
-        text: (row) => (row.destination_hostgroup === null ? "–" : String(row.destination_hostgroup)) },
-      { label: "Hits", figure: true, text: (row) => compact(row.hits), value: (row) => row.hits },
-      { label: "Then", minor: true, text: (row) => (row.apply ? "stops" : "next rule"),
-        value: (row) => Number(row.apply) },
-      { label: "Comment", minor: true, text: (row) => row.comment || "–", kind: "prose" },
+      words("Rule", (row) => row.rule_id),
+      words("Match", (row) => row.match || "every statement", "code prose"),
+      words("User", (row) => row.username ?? "any"),
+      words("Schema", (row) => row.schemaname ?? "any", "minor"),
+      words("Hostgroup", (row) => row.destination_hostgroup),
+      figures("Hits", (row) => row.hits, compact),
+      words("Then", (row) => (row.apply ? "stops" : "next rule"), "minor"),
+      words("Comment", (row) => row.comment, "prose minor"),
     ],
   });
 }

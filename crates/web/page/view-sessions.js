@@ -1,23 +1,21 @@
 /** View "sessions": which clients wait and for what, and which state binds connections? */
 
 import { h, setText } from "./dom.js";
-import { ask } from "./confirm.js";
-import { compact, count, millis } from "./format.js";
-import { mayAct } from "./login.js";
-import { badge } from "./states.js";
-import { Table } from "./table.js";
+import { compact, millis } from "./format.js";
+import { ask, mayAct } from "./forms.js";
+import { Table, figures, states, words } from "./table.js";
 
-/** @type {Object<string, import("./states.js").Level>} */
-const LEVELS = { waiting: "warn", running: "ok", idle: "off", login: "off", tunnel: "off" };
+/** @type {Object<string, Level>} */
+const LEVELS = { waiting: "warn", running: "ok" };
 /** Milliseconds of an open transaction from which it is marked. */
 const OLD_MS = 60_000;
 
 /**
  * @param {URLSearchParams} address
- * @returns {import("./app.js").View}
+ * @returns {View}
  */
 export function sessionsView(address) {
-  const totals = h("dl", { class: "totals" });
+  const totals = h("dl", { class: "panel totals" });
   const pins = pinTable();
   const transactions = transactionTable();
   const users = userTable();
@@ -28,9 +26,9 @@ export function sessionsView(address) {
       sessions.element,
       h("div", { class: "pair" }, pins.element, transactions.element),
       h("div", { class: "pair" }, users.element, prepared.element)),
-    update(state) {
-      const data = state.views.sessions;
-      if (!data || "error" in data) return;
+    update({ views }) {
+      const data = views.sessions;
+      if (!data) return;
       drawTotals(totals, data.totals);
       sessions.update(data.rows, data.left_out);
       pins.update(data.pins);
@@ -46,62 +44,57 @@ export function sessionsView(address) {
  * @param {SessionsView["totals"]} totals
  */
 function drawTotals(list, totals) {
-  const figures = [
-    ["clients", totals.clients], ["running", totals.running], ["waiting", totals.waiting],
-    ["idle", totals.idle], ["logging in", totals.logging_in], ["pinned", totals.pinned],
-    ["in a transaction", totals.in_transaction],
-  ];
-  figures.forEach(([name, value], index) => {
+  Object.entries(totals).slice(0, 7).forEach(([name, value], index) => {
     const box = list.children[index]
-      ?? list.appendChild(h("div", {}, h("dt", {}, String(name)), h("dd")));
-    if (box.lastChild) setText(box.lastChild, count(Number(value)));
+      ?? list.appendChild(h("div", {}, h("dt", {}, name.replaceAll("_", " ")), h("dd")));
+    if (box.lastChild) setText(box.lastChild, compact(value));
     box.classList.toggle("zero", value === 0);
   });
 }
 
 /**
- * The button that ends a session, for accounts that may.
- * @param {HTMLElement} cell
- * @param {number} id
+ * Column of a session's id, with the button that ends the session for accounts that may.
+ * @template R
+ * @param {string} label
+ * @param {(row: R) => number} read
+ * @returns {Column<R>}
  */
-function drawId(cell, id) {
-  cell.replaceChildren(h("span", { class: "id" }, String(id)));
+const ids = (label, read) => words(label, read, "num acts", { draw: (cell, row) => {
+  const id = read(row);
+  cell.replaceChildren(String(id));
   if (!mayAct()) return;
   cell.append(h("button", { type: "button", class: "quiet danger", "aria-label": `Kill session ${id}`,
     onclick: () => ask({
       title: "Kill a session", statement: `KILL ${id}`, body: { action: "kill", id },
       text: "The connection of the client is closed. An open transaction is rolled back.",
     }) }, "Kill"));
-}
+} });
+
+/** @param {SessionRow} row */
+const placeOf = (row) =>
+  row.server ?? (row.hostgroup === null || row.hostgroup < 0 ? null : `hostgroup ${row.hostgroup}`);
 
 /**
- * @param {string} filtered
+ * @param {string} filter
  * @returns {Table<SessionRow>}
  */
-function sessionTable(filtered) {
+function sessionTable(filter) {
   return new Table({
-    title: "Sessions", empty: "No sessions.", filter: true, filtered, step: 20,
-    key: (row) => String(row.id), level: (row) => (row.state === "waiting" ? "warn" : ""),
+    title: "Sessions", empty: "No sessions.", filter, step: 20, key: (row) => String(row.id),
+    level: (row) => (row.state === "waiting" ? "warn" : ""),
     columns: [
-      { label: "State", text: (row) => row.state, value: (row) => row.state,
-        draw: (cell, row) => cell.replaceChildren(badge(LEVELS[row.state] ?? "off", row.state)) },
-      { label: "For", figure: true, text: (row) => millis(row.ms), value: (row) => row.ms },
-      { label: "User", text: (row) => row.user, value: (row) => row.user },
-      { label: "Client", minor: true, text: (row) => row.client, value: (row) => row.client,
-        kind: "code" },
-      { label: "Schema", minor: true, text: (row) => row.schema || "–", value: (row) => row.schema },
-      { label: "Waits for, runs at", value: (row) => row.server, kind: "code",
-        text: (row) => row.server ?? (row.hostgroup === null || row.hostgroup < 0 ? "–"
-          : `hostgroup ${row.hostgroup}`) },
-      { label: "Pin", value: (row) => row.pin?.reason ?? null,
-        text: (row) => (row.pin ? `${row.pin.reason}, ${millis(row.pin.ms)}` : "–") },
-      { label: "Transaction", figure: true, minor: true, text: (row) => millis(row.transaction_ms),
-        value: (row) => row.transaction_ms },
-      { label: "Statement", text: (row) => row.statement ?? row.command, kind: "sql",
+      states("State", (row) => LEVELS[row.state] ?? "off", (row) => row.state),
+      figures("For", (row) => row.ms, millis),
+      words("User", (row) => row.user),
+      words("Client", (row) => row.client, "code minor"),
+      words("Schema", (row) => row.schema, "minor"),
+      words("Waits for, runs at", placeOf, "code"),
+      words("Pin", (row) => row.pin && `${row.pin.reason}, ${millis(row.pin.ms)}`, "pin"),
+      figures("Transaction", (row) => row.transaction_ms, millis, "minor"),
+      words("Statement", (row) => row.statement ?? row.command, "sql", {
         draw: (cell, row) => cell.replaceChildren(
-          h("code", { title: row.statement ?? "" }, row.statement ?? row.command)) },
-      { label: "Session", figure: true, text: (row) => String(row.id), value: (row) => row.id,
-        kind: "acts", draw: (cell, row) => drawId(cell, row.id) },
+          h("code", { title: row.statement ?? "" }, row.statement ?? row.command)) }),
+      ids("Session", (row) => row.id),
     ],
   });
 }
@@ -112,16 +105,12 @@ function pinTable() {
     title: "Pins by cause and user", empty: "No session is bound to its connection.",
     sort: "Sessions", step: 15, key: (row) => `${row.reason} ${row.user} ${row.hostgroup}`,
     columns: [
-      { label: "Pin", text: (row) => row.reason, value: (row) => row.reason },
-      { label: "User", text: (row) => row.user, value: (row) => row.user },
-      { label: "Hostgroup", figure: true, text: (row) => String(row.hostgroup),
-        value: (row) => row.hostgroup },
-      { label: "Sessions", figure: true, text: (row) => count(row.sessions),
-        value: (row) => row.sessions },
-      { label: "Oldest", figure: true, text: (row) => millis(row.oldest_ms),
-        value: (row) => row.oldest_ms },
-      { label: "Its session", figure: true, minor: true, text: (row) => String(row.oldest_session),
-        kind: "acts", draw: (cell, row) => drawId(cell, row.oldest_session) },
+      words("Pin", (row) => row.reason),
+      words("User", (row) => row.user),
+      words("Hostgroup", (row) => row.hostgroup),
+      figures("Sessions", (row) => row.sessions),
+      figures("Oldest", (row) => row.oldest_ms, millis),
+      ids("Its session", (row) => row.oldest_session),
     ],
   });
 }
@@ -132,14 +121,12 @@ function transactionTable() {
     title: "Oldest transactions", empty: "No transaction is open.", sort: "Open", step: 15,
     key: (row) => String(row.id), level: (row) => (row.ms >= OLD_MS ? "warn" : ""),
     columns: [
-      { label: "Open", figure: true, text: (row) => millis(row.ms), value: (row) => row.ms },
-      { label: "Idle", figure: true, text: (row) => millis(row.idle_ms), value: (row) => row.idle_ms },
-      { label: "User", text: (row) => row.user, value: (row) => row.user },
-      { label: "Client", minor: true, text: (row) => row.client, value: (row) => row.client,
-        kind: "code" },
-      { label: "Server", text: (row) => row.server ?? "–", value: (row) => row.server, kind: "code" },
-      { label: "Session", figure: true, text: (row) => String(row.id), value: (row) => row.id,
-        kind: "acts", draw: (cell, row) => drawId(cell, row.id) },
+      figures("Open", (row) => row.ms, millis),
+      figures("Idle", (row) => row.idle_ms, millis),
+      words("User", (row) => row.user),
+      words("Client", (row) => row.client, "code minor"),
+      words("Server", (row) => row.server, "code"),
+      ids("Session", (row) => row.id),
     ],
   });
 }
@@ -150,17 +137,18 @@ function userTable() {
     title: "Users by connections that they hold", empty: "No users.", sort: "Connections", step: 15,
     key: (row) => row.user,
     columns: [
-      { label: "User", text: (row) => row.user, value: (row) => row.user },
-      { label: "Clients", figure: true, value: (row) => row.clients,
-        text: (row) => `${count(row.clients)} of ${compact(row.clients_max)}` },
-      { label: "Connections", figure: true, text: (row) => count(row.connections),
-        value: (row) => row.connections },
-      { label: "Clients per connection", figure: true,
-        text: (row) => (row.connections ? (row.clients / row.connections).toFixed(1) : "–"),
-        value: (row) => (row.connections ? row.clients / row.connections : null) },
+      words("User", (row) => row.user),
+      figures("Clients", (row) => row.clients),
+      figures("Limit", (row) => row.clients_max, compact),
+      figures("Connections", (row) => row.connections),
+      figures("Clients per connection", (row) => row.connections ? row.clients / row.connections : null,
+        compact),
     ],
   });
 }
+
+/** @param {Prepared} row */
+const perText = (row) => row.open_clients / Math.max(row.texts, 1);
 
 /** @returns {Table<Prepared>} */
 function preparedTable() {
@@ -168,16 +156,13 @@ function preparedTable() {
     title: "Prepared statements", empty: "No statement is prepared.", sort: "Per text", step: 15,
     key: (row) => `${row.user} ${row.schema}`,
     columns: [
-      { label: "User", text: (row) => row.user, value: (row) => row.user },
-      { label: "Schema", text: (row) => row.schema || "–", value: (row) => row.schema },
-      { label: "Texts", figure: true, text: (row) => count(row.texts), value: (row) => row.texts },
-      { label: "By clients", figure: true, text: (row) => count(row.open_clients),
-        value: (row) => row.open_clients },
-      { label: "At servers", figure: true, text: (row) => count(row.open_servers),
-        value: (row) => row.open_servers },
-      { label: "Per text", figure: true, value: (row) => row.open_clients / Math.max(row.texts, 1),
-        text: (row) => (row.open_clients / Math.max(row.texts, 1)).toFixed(1),
-        title: "Statements that clients have open of each text: a figure that grows is a leak" },
+      words("User", (row) => row.user),
+      words("Schema", (row) => row.schema),
+      figures("Texts", (row) => row.texts),
+      figures("By clients", (row) => row.open_clients),
+      figures("At servers", (row) => row.open_servers),
+      figures("Per text", perText, compact, "",
+        { title: "Statements that clients have open of each text: a figure that grows is a leak" }),
     ],
   });
 }
