@@ -2,26 +2,6 @@
 // other. `tsc` reads this file; browsers never do.
 // Ends of names: `_ms` at a point in time is Unix ms; `_us`, `_ms`, `_s` of a duration are units.
 
-/** What the page uses of uPlot. */
-declare class uPlot {
-  constructor(options: PlotOptions, data: (number | null)[][], parent: HTMLElement);
-  ctx: CanvasRenderingContext2D;
-  bbox: { left: number; top: number; width: number; height: number };
-  cursor: { idx: number | null };
-  data: (number | null)[][];
-  valToPos(value: number, scale: string, onCanvas: boolean): number;
-  setData(data: (number | null)[][]): void;
-  setSize(size: { width: number; height: number }): void;
-  redraw(): void;
-  destroy(): void;
-}
-interface PlotOptions {
-  scales: Record<string, { range: (plot: uPlot, low: number, high: number) => number[] }>;
-  axes: { values: (plot: uPlot, splits: number[]) => string[]; [name: string]: unknown }[];
-  hooks: { setCursor: ((plot: uPlot) => void)[] };
-  plugins: { hooks: { draw: (plot: uPlot) => void } }[];
-  [name: string]: unknown;
-}
 
 // The HTTP interface
 

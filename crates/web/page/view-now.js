@@ -1,7 +1,8 @@
 /** View "now": is it the clients, the proxy or a server, and since when? */
 
-import { Chart, eventLevel, eventText, eventWord } from "./chart.js";
+import { Chart } from "./chart.js";
 import { arrange, h, s, setText } from "./dom.js";
+import { eventLevel, eventText, eventWord } from "./events.js";
 import { clock, compact, count, micros, millis } from "./format.js";
 import { serverState, shape } from "./glyphs.js";
 import { Table, connections, figures, states, twofold, words } from "./table.js";
@@ -206,26 +207,30 @@ export function nowView() {
 }
 
 function makeCharts() {
-  return [
+  const onCursor = (/** @type {number | null} */ time) => {
+    for (const chart of charts) chart.point(time);
+  };
+  const charts = [
     new Chart("Queries", compact, [
       { key: "qps", label: "per second", colour: "accent", area: true },
-    ]),
+    ], onCursor),
     new Chart("Response time", micros, [
       { key: "p99_us", label: "p99", colour: "faint" },
       { key: "p95_us", label: "p95", colour: "accent" },
       { key: "p50_us", label: "p50", colour: "ink" },
-    ]),
+    ], onCursor),
     new Chart("Clients", compact, [
       { key: "clients", label: "connected", colour: "faint" },
       { key: "busy", label: "busy", colour: "accent" },
       { key: "waiting", label: "waiting", colour: "warn", area: true },
-    ]),
+    ], onCursor),
     new Chart("Server connections and errors", compact, [
       { key: "free", label: "free", colour: "faint" },
       { key: "used", label: "used", colour: "accent" },
       { key: "errors", label: "errors/s", colour: "bad", area: true },
-    ]),
+    ], onCursor),
   ];
+  return charts;
 }
 
 /** @param {Hostgroup} row */
