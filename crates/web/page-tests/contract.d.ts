@@ -129,8 +129,8 @@ interface Explanation {
 
 // Modules of the page
 
-/** How grave a state is; each level has a shape and a colour. */
-type Level = "ok" | "warn" | "bad" | "off";
+/** How grave a state is, or `news` of an event. Each level has a shape and a colour. */
+type Level = "ok" | "warn" | "bad" | "off" | "news";
 type Figure = number | null | undefined;
 /** A view: `update` gets a state of which `views` has the view, without an error. */
 interface View { element: HTMLElement; update(state: Envelope): void; destroy?(): void }

@@ -107,7 +107,7 @@ export class Chart {
     drawAxes(ctx, scale, this.format);
     for (const one of this.series) drawCurve(ctx, scale, this.points, one);
     for (const event of this.events) {
-      drawMark(ctx, scale, event, event.kind === "config" ? "accent" : eventLevel(event));
+      drawMark(ctx, scale, event, eventLevel(event));
     }
     if (at) drawCursor(ctx, scale, at, this.series);
   }

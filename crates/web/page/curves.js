@@ -132,12 +132,12 @@ function drawRun(ctx, run, floor) {
  * @param {CanvasRenderingContext2D} ctx
  * @param {Scale} scale
  * @param {ProxyEvent} event
- * @param {string} colour
+ * @param {Level} level
  */
-export function drawMark(ctx, scale, event, colour) {
+export function drawMark(ctx, scale, event, level) {
   const x = Math.round(scale.x(event.time_ms / 1000)) + 0.5;
   if (x < scale.left || x > scale.right) return;
-  ctx.strokeStyle = ctx.fillStyle = ink(colour);
+  ctx.strokeStyle = ctx.fillStyle = ink(level);
   ctx.setLineDash([2, 3]);
   stroke(ctx, x, EDGE.top, x, scale.floor);
   ctx.setLineDash([]);

@@ -10,6 +10,7 @@ const KINDS = {
   ONLINE: ["online", "ok"],
   JOINED: ["joined", "ok"],
   LEFT: ["left", "off"],
+  LOADED: ["loaded", "news"],
 };
 
 /** @param {ProxyEvent} event */

@@ -13,12 +13,13 @@ const SERVER_STATES = {
   ABSENT: ["absent", "off"],
 };
 
-/** Paths in a square of 12 by 12: disc, triangle, cross, ring. Colour is never the only sign. */
+/** Paths in a square of 12 by 12: disc, triangle, cross, ring, diamond. */
 const SHAPES = {
   ok: "M6 1.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9Z",
   warn: "M6 .8 11.6 11H.4Z",
   bad: "M1 3 3 1l3 3 3-3 2 2-3 3 3 3-2 2-3-3-3 3-2-2 3-3Z",
   off: "M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1Zm0 2a3 3 0 1 1 0 6 3 3 0 0 1 0-6Z",
+  news: "M6 .5 11.5 6 6 11.5.5 6Z",
 };
 
 /**

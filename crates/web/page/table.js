@@ -252,7 +252,6 @@ export function twofold(title, kind, picture, table, onFlip, ...notes) {
       table.hidden = !table.hidden;
       picture.hidden = !picture.hidden;
       button.setAttribute("aria-pressed", String(picture.hidden));
-      setText(button, picture.hidden ? "Show as picture" : "Show as table");
       onFlip();
     } }, "Show as table");
   return h("section", { class: `panel ${kind}`, "aria-labelledby": id },

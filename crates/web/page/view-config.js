@@ -116,7 +116,7 @@ function drawVersion(cell, { module, version, runs }) {
     return;
   }
   cell.replaceChildren(h("button", { type: "button", class: "quiet",
-    "aria-label": `Roll ${module} back to version ${version}`,
+    "aria-label": `Roll back ${module} to version ${version}`,
     onclick: () => ask({ title: "Roll a module back", body: { action: "rollback", module, version },
       statement: `POINTSMAN ROLLBACK ${module} TO ${version}`,
       text: `Version ${version} of ${module} becomes what runs, as a new version.` }) }, "Roll back"));

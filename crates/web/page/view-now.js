@@ -13,7 +13,7 @@ const STEP = 20;
 const WIDTH = 1000;
 const HEIGHT = 16;
 /** Top and height of a bar by level: a state has a form of its own besides its colour. */
-const BARS = { ok: [6.5, 3], warn: [3, 10], bad: [0, 16], off: [7.5, 1] };
+const BARS = { ok: [6.5, 3], warn: [3, 10], bad: [0, 16], off: [7.5, 1], news: [0, 0] };
 /** Milliseconds between two times of the axis. */
 const TICK_MS = 180_000;
 
@@ -198,7 +198,7 @@ export function nowView() {
       for (const chart of charts) chart.update(now.points, now.events, end);
       hostgroups.update(now.hostgroups);
       errors.update(now.errors);
-      events.update([...now.events].reverse());
+      events.update(now.events);
     },
     destroy() {
       for (const chart of charts) chart.destroy();
@@ -219,15 +219,15 @@ function makeCharts() {
       { key: "p95_us", label: "p95", colour: "accent" },
       { key: "p50_us", label: "p50", colour: "ink" },
     ], onCursor),
-    new Chart("Clients", compact, [
-      { key: "clients", label: "connected", colour: "faint" },
+    new Chart("Clients at work", compact, [
       { key: "busy", label: "busy", colour: "accent" },
       { key: "waiting", label: "waiting", colour: "warn", area: true },
+      { key: "errors", label: "errors per second", colour: "bad", area: true },
     ], onCursor),
-    new Chart("Server connections and errors", compact, [
-      { key: "free", label: "free", colour: "faint" },
-      { key: "used", label: "used", colour: "accent" },
-      { key: "errors", label: "errors/s", colour: "bad", area: true },
+    new Chart("Connections", compact, [
+      { key: "clients", label: "of clients", colour: "faint" },
+      { key: "used", label: "to servers, used", colour: "accent" },
+      { key: "free", label: "free", colour: "ink" },
     ], onCursor),
   ];
   return charts;
@@ -275,7 +275,7 @@ function errorTable() {
 /** @returns {Table<ProxyEvent>} */
 function eventTable() {
   return new Table({
-    title: "Events, last 15 minutes", empty: "No events.", step: 20,
+    title: "Events, last 15 minutes", empty: "No events.", sort: "Time", step: 20,
     key: (row) => `${row.time_ms} ${row.event} ${row.server} ${row.hostgroup} ${row.cause}`,
     columns: [
       words("Time", (row) => row.time_ms, "code", { text: (row) => clock(row.time_ms) }),

@@ -21,7 +21,7 @@ class RouteMap {
     this.nodes = new Map();
     this.lines = s("svg", { class: "edges", "aria-hidden": "true" });
     this.columns = h("div", { class: "columns" });
-    this.picture = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Map" },
+    this.picture = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Ways" },
       h("div", { class: "picture" }, this.lines, this.columns));
     this.hint = h("span", { class: "note" });
     /** @type {Table<Edge>} */
@@ -133,9 +133,21 @@ function curve(from, to, origin) {
   const endX = Math.round(b.left - origin.left);
   const endY = Math.round(b.top + b.height / 2 - origin.top);
   if (endX < x) return `M${x} ${y + 6}C${x + 24} ${y + 6} ${x + 24} ${endY - 6} ${x} ${endY - 6}`;
+  if (endX - x > a.width) return below(x, y, endX, endY, Math.round(origin.height) + 4);
   const middle = (x + endX) / 2;
   return `M${x} ${y}C${middle} ${y} ${middle} ${endY} ${endX} ${endY}`;
 }
+
+/**
+ * Path below the columns that lie between two nodes.
+ * @param {number} x
+ * @param {number} y
+ * @param {number} endX
+ * @param {number} endY
+ * @param {number} floor
+ */
+const below = (x, y, endX, endY, floor) => `M${x} ${y}C${x + 32} ${y} ${x + 16} ${floor} ${x + 64} ${floor}`
+  + `H${endX - 64}C${endX - 16} ${floor} ${endX - 32} ${endY} ${endX} ${endY}`;
 
 /** @param {(string | number | null)[]} parts */
 const joined = (...parts) => parts.filter((part) => part !== null && part !== "").join(", ");
@@ -217,7 +229,7 @@ function serverTable(filter) {
     columns: [
       states("State", levelOf, (row) => serverState(row.status).word,
         (row) => `${Number(row.usable)} ${row.status}`),
-      figures("Hostgroup", (row) => row.hostgroup, undefined, "", {
+      words("Hostgroup", (row) => row.hostgroup, "", {
         text: (row) => (row.configured_in === row.hostgroup ? String(row.hostgroup)
           : `${row.hostgroup} (row: ${row.configured_in})`) }),
       words("Server", (row) => `${row.name} ${row.server}`, "server", {
@@ -228,12 +240,10 @@ function serverTable(filter) {
       figures("Q/s", (row) => row.qps, compact),
       figures("Ping", (row) => row.latency_us, micros),
       figures("Lag", (row) => row.lag_s, seconds, "", {
-        text: (row) => seconds(row.lag_s) + (row.max_lag_s ? ` of ${seconds(row.max_lag_s)}` : "") }),
+        text: (row) => seconds(row.lag_s) + (row.max_lag_s ? ` / ${seconds(row.max_lag_s)}` : "") }),
       words("Writes", (row) => (row.read_only === null ? null : row.read_only ? "refused" : "taken"),
         "minor", { title: "By read_only of the server" }),
       figures("Weight", (row) => row.weight, undefined, "minor"),
-      figures("Peak", (row) => row.most_used, undefined, "minor",
-        { title: "Most connections that were in use at once" }),
       figures("Opened", (row) => row.opened, compact, "minor"),
       figures("Failed", (row) => row.failed, compact, "minor"),
       figures("Sent", (row) => row.bytes_out, rate, "minor"),
