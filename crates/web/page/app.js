@@ -1,11 +1,14 @@
 /** Starts the page: account, stream, header, and the view that the address names. */
 
-import { announce, arrange, byId, h, setAttribute, setText } from "./dom.js";
+import { startConfirm } from "./confirm.js";
+import { arrange, byId, h, setAttribute, setText } from "./dom.js";
 import { startExplain } from "./explain.js";
 import { clock } from "./format.js";
-import { csrf, resume, showLogin, startConfirm, startLogin } from "./forms.js";
 import { linkBanner, markOld, showHead, startHead } from "./head.js";
-import { Store, Stream } from "./stream.js";
+import { announce } from "./live.js";
+import { csrf, resume, showLogin, startLogin } from "./login.js";
+import { Store } from "./store.js";
+import { Stream } from "./stream.js";
 import { startTheme } from "./theme.js";
 import { configView } from "./view-config.js";
 import { nowView } from "./view-now.js";

@@ -1,7 +1,7 @@
 /** Curves on a canvas: axes, lines over the last 15 minutes, marks of events, the cursor. */
 
 import { clock } from "./format.js";
-import { WINDOW_S } from "./stream.js";
+import { WINDOW_S } from "./store.js";
 import { ink } from "./theme.js";
 
 /** Pixels around the curves, for the figures of the axes and the heads of marks. */

@@ -1,4 +1,4 @@
-/** Elements of the page: build them, and change them only where they differ. What is said aloud. */
+/** Elements of the page: build them, and change them only where they differ. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -105,30 +105,4 @@ export function arrange(parent, nodes) {
   if (focused !== document.activeElement && focused?.isConnected && parent.contains(focused)) {
     focused.focus({ preventScroll: true });
   }
-}
-
-/** Milliseconds between two texts. Of several texts within it only the last one is said. */
-const QUIET_MS = 5000;
-
-/** @type {string | null} */
-let pending = null;
-let last = -QUIET_MS;
-let timer = 0;
-
-function say() {
-  timer = 0;
-  if (pending === null) return;
-  last = performance.now();
-  byId("live").textContent = pending;
-  pending = null;
-}
-
-/**
- * Has a text said.
- * @param {string} text
- */
-export function announce(text) {
-  pending = text;
-  if (timer) return;
-  timer = window.setTimeout(say, Math.max(0, last + QUIET_MS - performance.now()));
 }

@@ -1,8 +1,9 @@
 /** The EXPLAIN ROUTE box: where a statement would go, and why. */
 
 import { explain } from "./api.js";
-import { announce, byId, h } from "./dom.js";
+import { byId, h } from "./dom.js";
 import { shape } from "./glyphs.js";
+import { announce } from "./live.js";
 
 /** @type {Object<string, Level>} */
 const LEVELS = {

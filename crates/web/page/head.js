@@ -1,9 +1,10 @@
 /** The header: verdict, figures, and the name and icon of the tab. */
 
-import { announce, arrange, byId, h, setAttribute, setText } from "./dom.js";
+import { arrange, byId, h, setAttribute, setText } from "./dom.js";
 import { ago, clock, count, micros, plural } from "./format.js";
 import { shape, sparkline } from "./glyphs.js";
-import { TRACE } from "./stream.js";
+import { announce } from "./live.js";
+import { TRACE } from "./store.js";
 
 /** @type {Object<string, { value: HTMLElement, more: HTMLElement, box: HTMLElement }>} */
 const figures = {};

@@ -1,61 +1,6 @@
-/** The stream of states: opened for some views, resumed after a loss with a growing pause, and put
- * together to the last state of the proxy. */
+/** The stream of states: opened for some views, resumed after a loss with a growing pause. */
 
-import { Refusal, readState } from "./api.js";
-
-/** Seconds of points that are kept. */
-export const WINDOW_S = 900;
-/** Figures of the header that are kept for its curves: those of the last minute. */
-export const TRACE = 60;
-
-export class Store {
-  constructor() {
-    /** @type {Envelope | null} */
-    this.state = null;
-    /** @type {{ qps: number[], p95: (number | null)[] }} */
-    this.trace = { qps: [], p95: [] };
-  }
-
-  /**
-   * Takes an event in.
-   * @param {boolean} whole the envelope replaces its views; else points of `now` are appended.
-   * @param {Envelope} envelope
-   */
-  apply(whole, envelope) {
-    const before = this.state?.views ?? {};
-    const views = { ...before, ...envelope.views };
-    const now = envelope.views.now;
-    if (now?.points) {
-      const kept = whole ? [] : (before.now?.points ?? []);
-      views.now = { ...now, points: joined(kept, now.points) };
-    }
-    if (!this.state && views.now?.points) this.note(...views.now.points.slice(-TRACE));
-    else if (this.state?.time_ms !== envelope.time_ms) this.note(envelope.head);
-    this.state = { ...envelope, views };
-  }
-
-  /** @param {...{ qps: number, p95_us: number | null }} heads oldest first */
-  note(...heads) {
-    const { qps, p95 } = this.trace;
-    this.trace = {
-      qps: [...qps, ...heads.map((head) => head.qps)].slice(-TRACE),
-      p95: [...p95, ...heads.map((head) => head.p95_us)].slice(-TRACE),
-    };
-  }
-}
-
-/**
- * Points of `kept` and `fresh`, each second once, at most `WINDOW_S` seconds.
- * @param {Point[]} kept
- * @param {Point[]} fresh
- */
-function joined(kept, fresh) {
-  const last = kept.at(-1)?.t ?? -Infinity;
-  const all = kept.concat(fresh.filter((point) => point.t > last));
-  const from = (all.at(-1)?.t ?? 0) - WINDOW_S;
-  const first = all.findIndex((point) => point.t > from);
-  return first > 0 ? all.slice(first) : all;
-}
+import { readState } from "./api.js";
 
 /** Milliseconds of silence after which the connection counts as lost: the proxy sends each second. */
 const SILENCE_MS = 20_000;
@@ -163,7 +108,7 @@ export class Stream {
       this.poll();
     } catch (error) {
       if (round !== this.round) return;
-      const refusal = /** @type {Refusal} */ (error);
+      const refusal = /** @type {import("./api.js").Refusal} */ (error);
       if (refusal.status === 401) this.listener.onLoginRequired();
       else this.lose(refusal.message);
     }

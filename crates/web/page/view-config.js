@@ -1,9 +1,10 @@
 /** View "config": what changed before it broke? */
 
+import { ask } from "./confirm.js";
 import { h, setText } from "./dom.js";
 import { ago, clock, count, day } from "./format.js";
-import { ask, mayAct } from "./forms.js";
 import { badge } from "./glyphs.js";
+import { mayAct } from "./login.js";
 import { Table, figures, words } from "./table.js";
 
 /** Time of the state, Unix ms. */

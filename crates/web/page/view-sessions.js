@@ -1,8 +1,9 @@
 /** View "sessions": which clients wait and for what, and which state binds connections? */
 
+import { ask } from "./confirm.js";
 import { h, setText } from "./dom.js";
 import { compact, millis } from "./format.js";
-import { ask, mayAct } from "./forms.js";
+import { mayAct } from "./login.js";
 import { Table, figures, states, words } from "./table.js";
 
 /** @type {Object<string, Level>} */
