@@ -15,7 +15,9 @@ export const anywhere = {
     await visit.page.fill("#login [name=user]", user);
     await visit.page.fill("#login [name=password]", "not the password");
     await visit.page.press("#login [name=password]", "Enter");
-    await visit.page.waitForFunction(() => document.getElementById("login-error").textContent !== "");
+    await visit.page.waitForFunction(
+      () => document.getElementById("login-error").textContent !== "",
+    );
     assert.equal(await visit.page.isVisible("#page"), false);
     await visit.close();
   },
@@ -53,13 +55,22 @@ export const anywhere = {
   },
 
   async "no view is wider than a screen of 360 pixels, or one of 640 at 200 %"({ open }) {
-    for (const [width, scale] of [[360, 2], [640, 2]]) {
+    for (const [width, scale] of [
+      [360, 2],
+      [640, 2],
+    ]) {
       for (const colorScheme of width === 360 ? ["light", "dark"] : ["light"]) {
-        const visit = await open({ viewport: { width, height: 740 }, deviceScaleFactor: scale, colorScheme });
+        const visit = await open({
+          viewport: { width, height: 740 },
+          deviceScaleFactor: scale,
+          colorScheme,
+        });
         await visit.login();
         for (const name of VIEWS) {
           await visit.view(name);
-          const over = await visit.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+          const over = await visit.page.evaluate(
+            () => document.documentElement.scrollWidth - innerWidth,
+          );
           assert.equal(over, 0, `${name} at ${width}`);
           assert.deepEqual(await visit.violations(), [], `${name} at ${width}`);
           if (width === 360) await shoot(visit, `${name}-360`, colorScheme);
@@ -83,10 +94,16 @@ export const anywhere = {
     await page.focus("#nav a[href='#sessions']");
     await page.keyboard.press("Enter");
     await page.waitForSelector(".view.sessions tbody tr:visible, .view.sessions .empty:visible");
+    await page.click("#freeze");
     const reached = await walk(page);
-    const wanted = await page.evaluate(() => [...document.querySelectorAll(
-      "#page button:not([disabled]), #page a[href], #page input, #page summary")]
-      .filter((element) => element.checkVisibility()).length);
+    const wanted = await page.evaluate(
+      () =>
+        [
+          ...document.querySelectorAll(
+            "#page button:not([disabled]), #page a[href], #page input, #page summary",
+          ),
+        ].filter((element) => element.checkVisibility()).length,
+    );
     assert.ok(reached >= wanted, `${reached} of ${wanted}`);
     await visit.close();
   },
@@ -166,7 +183,9 @@ async function walk(page) {
     });
     if (round) break;
   }
-  return page.evaluate(() => [...window.walked].filter((one) => one.matches("button, a, input, summary")).length);
+  return page.evaluate(
+    () => [...window.walked].filter((one) => one.matches("button, a, input, summary")).length,
+  );
 }
 
 async function shoot(visit, name, theme) {

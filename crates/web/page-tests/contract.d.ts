@@ -37,8 +37,8 @@ interface Hostgroup {
   usable: number; used: number; free: number; limit: number; waiting: number; qps: number;
 }
 interface ErrorRow {
-  hostgroup: number | null; server: string | null; code: number; count: number; recent: number;
-  first_ms: number; last_ms: number; message: string | null;
+  hostgroup: number | null; server: string | null; code: number | null; count: number; recent: number;
+  first_ms: number | null; last_ms: number | null; message: string | null;
 }
 interface ProxyEvent {
   time_ms: number; kind: "server" | "config"; event: string; hostgroup: number | null;
@@ -62,11 +62,11 @@ interface Rule {
   comment: string;
 }
 interface ServerRow {
-  id: string; hostgroup: number; configured_in: number; server: string; name: string; status: string;
-  usable: boolean; reason: string | null; weight: number; used: number; free: number; limit: number;
+  id: string; hostgroup: number; configured_in: number | null; server: string; name: string; status: string;
+  usable: boolean; reason: string | null; weight: number | null; used: number; free: number; limit: number | null;
   most_used: number; opened: number; failed: number; queries: number; qps: number;
   latency_us: number | null; bytes_out: number; bytes_in: number; lag_s: number | null;
-  max_lag_s: number; read_only: boolean | null;
+  max_lag_s: number | null; read_only: boolean | null;
 }
 interface Edge { from: string; to: string; why: string }
 interface ServersView extends Failed {
@@ -183,6 +183,7 @@ interface Series {
   colour: string;
   area?: boolean;
 }
+interface TimelineRow { line: HTMLElement; bars: SVGElement; word: HTMLElement; memo: string }
 interface MapNode {
   id: string; name: string; more: string; level?: Level; word?: string; reason?: string | null;
 }

@@ -7,20 +7,30 @@ import { gzipSync } from "node:zlib";
 import { Model } from "./model.mjs";
 
 const PAGE = new URL("../page/", import.meta.url);
-const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css",
-  ".svg": "image/svg+xml", ".txt": "text/plain" };
+const TYPES = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+  ".txt": "text/plain",
+};
 const SECURITY = {
-  "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
-    + "frame-ancestors 'none'; object-src 'none'",
-  "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
-  "Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-cache",
+  "Content-Security-Policy":
+    "default-src 'self'; base-uri 'none'; form-action 'self'; " +
+    "frame-ancestors 'none'; object-src 'none'",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Cache-Control": "no-cache",
 };
 const VIEWS = ["now", "servers", "statements", "sessions", "config"];
 const STATEMENTS = {
   kill: (body) => `KILL ${body.id}`,
   pause: () => "PROXYSQL PAUSE",
   resume: () => "PROXYSQL RESUME",
-  rollback: (body) => `POINTSMAN ROLLBACK ${body.module}${body.version === null ? "" : ` TO ${body.version}`}`,
+  rollback: (body) =>
+    `POINTSMAN ROLLBACK ${body.module}${body.version === null ? "" : ` TO ${body.version}`}`,
   load: (body) => `LOAD ${body.module} TO RUNTIME`,
 };
 
@@ -77,18 +87,25 @@ export class Mock {
       response.writeHead(status, { ...SECURITY, "Content-Type": "application/json", ...headers });
       response.end(body === null ? undefined : JSON.stringify(body));
     };
-    if (!url.pathname.startsWith("/api/") && request.method === "GET") return this.file(url, response);
+    if (!url.pathname.startsWith("/api/") && request.method === "GET")
+      return this.file(url, response);
     const body = await text(request);
     if (route === "POST /login") return this.login(new URLSearchParams(body), reply);
     if (!account) return reply(401, { error: "login_required", message: "log in first" });
     const viewer = { user: account.user, rights: account.rights };
-    const views = (url.searchParams.get("views") ?? "").split(",").filter((name) => VIEWS.includes(name));
+    const views = (url.searchParams.get("views") ?? "")
+      .split(",")
+      .filter((name) => VIEWS.includes(name));
     if (route === "GET /api/session") return reply(200, account);
     if (route === "GET /api/state") return reply(200, this.model.envelope(views, viewer));
-    if (route === "GET /api/stream") return this.stream(url, request, response, views, viewer, reply);
+    if (route === "GET /api/stream")
+      return this.stream(url, request, response, views, viewer, reply);
     if (route === "GET /api/explain") return this.explain(url.searchParams, reply);
     if (request.headers["x-csrf-token"] !== account.csrf) {
-      return reply(403, { error: "bad_token", message: "the token of this action is not that of the login" });
+      return reply(403, {
+        error: "bad_token",
+        message: "the token of this action is not that of the login",
+      });
     }
     if (route === "POST /logout") return this.logout(request, reply);
     if (route === "POST /api/action") return this.act(JSON.parse(body), reply);
@@ -100,8 +117,11 @@ export class Mock {
     try {
       if (name.includes("/")) throw new Error("a folder");
       const content = await readFile(new URL(name, PAGE));
-      response.writeHead(200, { ...SECURITY, "Content-Type": TYPES[extname(name)] ?? "text/plain",
-        "Content-Encoding": "gzip" });
+      response.writeHead(200, {
+        ...SECURITY,
+        "Content-Type": TYPES[extname(name)] ?? "text/plain",
+        "Content-Encoding": "gzip",
+      });
       response.end(gzipSync(content));
     } catch {
       response.writeHead(404, SECURITY).end();
@@ -114,9 +134,16 @@ export class Mock {
       return reply(401, { error: "wrong_login", message: "wrong user or password" });
     }
     const id = `s${this.sessions.size}${Date.now()}`;
-    const account = { user: form.get("user"), rights, csrf: `c${id}`, expires_ms: Date.now() + 43_200_000 };
+    const account = {
+      user: form.get("user"),
+      rights,
+      csrf: `c${id}`,
+      expires_ms: Date.now() + 43_200_000,
+    };
     this.sessions.set(id, account);
-    return reply(200, account, { "Set-Cookie": `pointsman_${this.port}=${id}; HttpOnly; SameSite=Strict; Path=/` });
+    return reply(200, account, {
+      "Set-Cookie": `pointsman_${this.port}=${id}; HttpOnly; SameSite=Strict; Path=/`,
+    });
   }
 
   logout(request, reply) {
@@ -149,31 +176,56 @@ export class Mock {
 
   explain(query, reply) {
     const statement = query.get("statement") ?? "";
-    if (/^selec\b/i.test(statement)) return reply(409, { error: "failed", message: "this is not a statement" });
+    if (/^selec\b/i.test(statement))
+      return reply(409, { error: "failed", message: "this is not a statement" });
     const [primary, one, two] = this.model.fleet;
     const steps = [
-      ["session", `user ${query.get("user") || "shop"}`, `schema ${query.get("schema") || "shop"}, from 127.0.0.1 at 0.0.0.0:6033, outside a transaction`],
+      [
+        "session",
+        `user ${query.get("user") || "shop"}`,
+        `schema ${query.get("schema") || "shop"}, from 127.0.0.1 at 0.0.0.0:6033, outside a transaction`,
+      ],
       ["digest", "0xA103C0A69A916A08", statement.replace(/\d+/g, "?")],
       ["shape", "read", ""],
       ["rule 10", "no match", "match_pattern ^SELECT .* FROM reports"],
       ["split", "reader", "a plain read outside a transaction"],
       ["destination", "hostgroup 20", "split: a plain read outside a transaction"],
-      [`server ${one.server}`, "candidate", "by weight, 5 of 6; it runs 3 statements and has 12 of 100 connections"],
-      [`server ${two.server}`, two.state === "ONLINE" ? "candidate" : "shunned", two.spans.at(-1).cause || "by weight, 1 of 6"],
+      [
+        `server ${one.server}`,
+        "candidate",
+        "by weight, 5 of 6; it runs 3 statements and has 12 of 100 connections",
+      ],
+      [
+        `server ${two.server}`,
+        two.state === "ONLINE" ? "candidate" : "shunned",
+        two.spans.at(-1).cause || "by weight, 1 of 6",
+      ],
       [`server ${primary.server}`, "no", "it is in hostgroup 10"],
       ["cache", "no", "no cache_ttl"],
     ].map(([step, result, detail]) => ({ step, result, detail }));
-    return reply(200, { steps, route: { destination: "hostgroup 20", reason: "split: a plain read outside a transaction", hostgroup: 20, flagOUT: 0, outputs: {}, steps: [] } });
+    return reply(200, {
+      steps,
+      route: {
+        destination: "hostgroup 20",
+        reason: "split: a plain read outside a transaction",
+        hostgroup: 20,
+        flagOUT: 0,
+        outputs: {},
+        steps: [],
+      },
+    });
   }
 
   act(body, reply) {
     const statement = STATEMENTS[body.action]?.(body);
-    if (statement === undefined) return reply(400, { error: "bad_request", message: "no such action" });
+    if (statement === undefined)
+      return reply(400, { error: "bad_request", message: "no such action" });
     if (statement !== body.confirm) {
       return reply(409, { error: "bad_confirmation", message: `type exactly: ${statement}` });
     }
     this.actions.push(statement);
-    if (body.action === "pause" || body.action === "resume") this.model.accepts = body.action === "resume";
+    if (body.action === "pause" || body.action === "resume")
+      this.model.accepts = body.action === "resume";
     return reply(200, { ok: true, statement, message: "" });
   }
 }
@@ -185,6 +237,9 @@ async function text(request) {
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) {
-  const mock = new Mock({ servers: Number(process.env.SERVERS ?? 7), digests: Number(process.env.DIGESTS ?? 40) });
+  const mock = new Mock({
+    servers: Number(process.env.SERVERS ?? 7),
+    digests: Number(process.env.DIGESTS ?? 40),
+  });
   console.log(await mock.start(Number(process.argv[2] ?? 0)));
 }

@@ -24,7 +24,8 @@ async function withMock({ open, Mock }, options, body, user = "admin") {
 /** Waits until the mock has sent `number` more states. */
 async function states(mock, number) {
   const until = mock.model.number + number;
-  while (mock.model.number < until) await new Promise((resolve) => setTimeout(resolve, mock.period));
+  while (mock.model.number < until)
+    await new Promise((resolve) => setTimeout(resolve, mock.period));
 }
 
 /** Tests by name; each gets `open(address)` and the class of the mock. */
@@ -36,7 +37,9 @@ export const mocked = {
       await mock.stop();
       await page.waitForSelector("#banners .bad");
       assert.match(await page.textContent("#banners"), /Connection lost since \d\d:\d\d:\d\d/);
-      const resumed = page.waitForRequest((request) => request.url().includes(`last=${mock.model.boot}-`));
+      const resumed = page.waitForRequest((request) =>
+        request.url().includes(`last=${mock.model.boot}-`),
+      );
       await mock.start(port);
       await page.click("#banners button");
       await resumed;
@@ -102,26 +105,39 @@ export const mocked = {
   async "pause, load and roll back send what the contract wants"(tools) {
     await withMock(tools, { period: 100 }, async (mock, page, visit) => {
       await visit.view("config");
-      for (const name of ["Pause the proxy", "Resume the proxy", "Load MYSQL SERVERS",
-        "Roll back MYSQL SERVERS to version 8"]) {
+      for (const name of [
+        "Pause the proxy",
+        "Resume the proxy",
+        "Load MYSQL SERVERS",
+        "Roll back MYSQL SERVERS to version 8",
+      ]) {
         await page.getByRole("button", { name }).click();
         await page.fill("#confirm-typed", await page.textContent("#confirm-statement"));
         await page.press("#confirm-typed", "Enter");
         await page.waitForSelector("#confirm", { state: "hidden" });
       }
-      assert.deepEqual(mock.actions, ["PROXYSQL PAUSE", "PROXYSQL RESUME",
-        "LOAD MYSQL SERVERS TO RUNTIME", "POINTSMAN ROLLBACK MYSQL SERVERS TO 8"]);
+      assert.deepEqual(mock.actions, [
+        "PROXYSQL PAUSE",
+        "PROXYSQL RESUME",
+        "LOAD MYSQL SERVERS TO RUNTIME",
+        "POINTSMAN ROLLBACK MYSQL SERVERS TO 8",
+      ]);
     });
   },
 
   async "an account with rights on statistics has no actions"(tools) {
-    await withMock(tools, {}, async (_mock, page, visit) => {
-      for (const name of ["sessions", "config"]) {
-        await visit.view(name);
-        const actions = page.getByRole("button", { name: /^(Kill|Load|Roll|Pause|Resume) / });
-        assert.equal(await actions.count(), 0, name);
-      }
-    }, "stats");
+    await withMock(
+      tools,
+      {},
+      async (_mock, page, visit) => {
+        for (const name of ["sessions", "config"]) {
+          await visit.view(name);
+          const actions = page.getByRole("button", { name: /^(Kill|Load|Roll|Pause|Resume) / });
+          assert.equal(await actions.count(), 0, name);
+        }
+      },
+      "stats",
+    );
   },
 
   async "frozen figures stand still"(tools) {
@@ -129,13 +145,69 @@ export const mocked = {
       await page.waitForSelector(".now tbody tr");
       const figure = () => page.textContent("#figures");
       const first = await figure();
-      await page.waitForFunction((text) => document.querySelector("#figures").textContent !== text, first);
+      await page.waitForFunction(
+        (text) => document.querySelector("#figures").textContent !== text,
+        first,
+      );
       await page.click("#freeze");
       const frozen = await figure();
       await states(mock, 5);
       assert.equal(await figure(), frozen);
       await page.click("#freeze");
-      await page.waitForFunction((text) => document.querySelector("#figures").textContent !== text, frozen);
+      await page.waitForFunction(
+        (text) => document.querySelector("#figures").textContent !== text,
+        frozen,
+      );
+    });
+  },
+
+  async "a view that is opened while frozen is painted"(tools) {
+    await withMock(tools, { period: 100 }, async (_mock, page, visit) => {
+      await page.waitForSelector(".now tbody tr:visible");
+      await page.click("#freeze");
+      await visit.view("statements");
+      assert.ok((await page.locator(".statements tbody tr").count()) > 0);
+    });
+  },
+
+  async "a link to a statement opens it, also on the page that is there"(tools) {
+    await withMock(tools, { period: 100 }, async (_mock, page, visit) => {
+      await visit.view("statements");
+      await page.locator(".opener").nth(2).click();
+      const link = page.url();
+      assert.match(link, /#statements\?open=0x/);
+      const digest = await page.textContent("tr.detail .facts dd");
+      await page.locator(".opener").nth(2).click();
+      assert.equal(await page.locator("tr.detail").count(), 0);
+      await page.evaluate((url) => {
+        location.href = url;
+      }, link);
+      await page.waitForSelector("tr.detail");
+      assert.equal(await page.textContent("tr.detail .facts dd"), digest);
+    });
+  },
+
+  async "a view that the proxy cannot read says why"(tools) {
+    await withMock(tools, { period: 100 }, async (mock, page) => {
+      await page.waitForSelector(".now tbody tr:visible");
+      mock.model.broken = "the admin thread is busy";
+      await page.waitForSelector("#banners .warn");
+      assert.match(await page.textContent("#banners"), /the admin thread is busy/);
+      mock.model.broken = "";
+      await page.waitForFunction(() => document.querySelector("#banners").children.length === 0);
+    });
+  },
+
+  async "another verdict is said, and shown by the tab"(tools) {
+    await withMock(tools, { period: 100 }, async (mock, page) => {
+      await page.waitForFunction(() => document.title.includes("servers out"));
+      assert.match(await page.getAttribute("#icon", "href"), /warn/);
+      mock.model.quiet = true;
+      await page.waitForFunction(() =>
+        document.getElementById("live").textContent.startsWith("All servers"),
+      );
+      assert.equal(await page.title(), "proxy-1 – Pointsman");
+      assert.match(await page.getAttribute("#icon", "href"), /ok/);
     });
   },
 
@@ -162,7 +234,9 @@ export const mocked = {
       assert.match(await page.textContent(".statements .total"), /50 of 50,000/);
       await visit.view("servers");
       await page.getByLabel("Filter: Servers").fill("db-4321");
-      await page.waitForFunction(() => document.querySelectorAll(".servers tbody")[1].children.length === 1);
+      await page.waitForFunction(
+        () => document.querySelectorAll(".servers tbody")[1].children.length === 1,
+      );
       assert.match(await page.textContent(".servers"), /1 of 5,000/);
     });
   },
@@ -173,7 +247,10 @@ export const mocked = {
       const measure = async () => {
         await client.send("HeapProfiler.collectGarbage");
         const { usedSize } = await client.send("Runtime.getHeapUsage");
-        return { bytes: usedSize, elements: await page.evaluate(() => document.querySelectorAll("*").length) };
+        return {
+          bytes: usedSize,
+          elements: await page.evaluate(() => document.querySelectorAll("*").length),
+        };
       };
       for (const name of ["now", "sessions", "statements", "now"]) {
         await visit.view(name);
@@ -183,7 +260,10 @@ export const mocked = {
       await states(mock, STATES);
       const after = await measure();
       assert.ok(after.bytes - before.bytes < GROWTH, `${before.bytes} to ${after.bytes} bytes`);
-      assert.ok(after.elements < before.elements + 200, `${before.elements} to ${after.elements} elements`);
+      assert.ok(
+        after.elements < before.elements + 200,
+        `${before.elements} to ${after.elements} elements`,
+      );
       console.log(`      ${before.bytes} to ${after.bytes} bytes over ${STATES} states`);
     });
   },

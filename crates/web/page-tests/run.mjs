@@ -4,7 +4,7 @@
  *   node run.mjs                       against the mock, all tests
  *   node run.mjs URL USER PASSWORD     against a proxy: the tests that change nothing
  *
- * SHOTS=FOLDER saves pictures of all views.
+ * SHOTS=FOLDER saves pictures of all views. ONLY=WORD runs tests with that word in their names.
  */
 
 import { readFileSync } from "node:fs";
@@ -21,13 +21,17 @@ const { require } = packages();
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const browser = await chromium.launch({
-  executablePath: browserPath(), args: ["--no-sandbox", "--js-flags=--expose-gc"],
+  executablePath: browserPath(),
+  args: ["--no-sandbox", "--js-flags=--expose-gc"],
 });
 
 /** A page of its own, and what it has done that no page may do. */
 class Visit {
   static async open(address, options = {}) {
-    const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+    const context = await browser.newContext({
+      viewport: { width: 1440, height: 900 },
+      ...options,
+    });
     context.setDefaultTimeout(DEADLINE_MS);
     return new Visit(context, await context.newPage(), address);
   }
@@ -40,7 +44,8 @@ class Visit {
     page.on("pageerror", (error) => this.faults.push(error.stack ?? String(error)));
     page.on("console", (message) => {
       const refusals = /status of (401|409|503)|ERR_(CONNECTION|INCOMPLETE|EMPTY|NETWORK)/;
-      if (message.type() === "error" && !refusals.test(message.text())) this.faults.push(message.text());
+      if (message.type() === "error" && !refusals.test(message.text()))
+        this.faults.push(message.text());
     });
     page.on("request", (request) => {
       if (!request.url().startsWith(address)) this.faults.push(`foreign: ${request.url()}`);
@@ -57,7 +62,9 @@ class Visit {
 
   /** Goes to a view and waits for its first state. */
   async view(name) {
-    await this.page.evaluate((hash) => { location.hash = hash; }, `#${name}`);
+    await this.page.evaluate((hash) => {
+      location.hash = hash;
+    }, `#${name}`);
     await this.page.waitForSelector(`.view.${name}`);
     await this.page.waitForSelector("main tbody tr:visible, main .empty:visible");
   }
@@ -65,11 +72,21 @@ class Visit {
   /** Violations of accessibility rules, as lines. */
   async violations() {
     await this.page.evaluate(`${axe}; 0`);
-    const { violations } = await this.page.evaluate(() => window.axe.run(document, {
-      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-    }));
-    return violations.flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 160)}\n`
-      + `${node.any.concat(node.all, node.none).map((check) => check.message).join("; ")}`));
+    const { violations } = await this.page.evaluate(() =>
+      window.axe.run(document, {
+        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+      }),
+    );
+    return violations.flatMap((one) =>
+      one.nodes.map(
+        (node) =>
+          `${one.id}: ${node.html.slice(0, 160)}\n` +
+          `${node.any
+            .concat(node.all, node.none)
+            .map((check) => check.message)
+            .join("; ")}`,
+      ),
+    );
   }
 
   async close() {
@@ -81,6 +98,7 @@ class Visit {
 let failed = 0;
 
 async function test(name, body) {
+  if (!name.includes(process.env.ONLY ?? "")) return;
   try {
     await body();
     console.log(`ok    ${name}`);
@@ -92,9 +110,11 @@ async function test(name, body) {
 
 if (!url) await test("types", async () => checkTypes());
 const mock = url ? null : new Mock();
-const address = url?.replace(/\/$/, "") ?? await mock.start();
+const address = url?.replace(/\/$/, "") ?? (await mock.start());
 for (const [name, body] of Object.entries(anywhere)) {
-  await test(name, () => body({ open: (options) => Visit.open(address, options), address, user, password }));
+  await test(name, () =>
+    body({ open: (options) => Visit.open(address, options), address, user, password }),
+  );
 }
 await mock?.stop();
 for (const [name, body] of Object.entries(url ? {} : mocked)) {

@@ -13,7 +13,8 @@ const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/go
 
 /** Path of a Chromium; Debian's package is installed if there is none. */
 export function browserPath() {
-  const found = () => [process.env.CHROMIUM ?? "", ...BROWSERS].find((path) => path && existsSync(path));
+  const found = () =>
+    [process.env.CHROMIUM ?? "", ...BROWSERS].find((path) => path && existsSync(path));
   if (!found()) execFileSync("apt-get", ["install", "-y", "-qq", "chromium"], { stdio: "inherit" });
   const path = found();
   if (!path) throw new Error("there is no Chromium: set CHROMIUM to its path");
@@ -32,8 +33,12 @@ export function packages() {
   if (!existsSync(folder)) {
     const fresh = `${folder}.${process.pid}`;
     mkdirSync(fresh, { recursive: true });
-    for (const name of ["package.json", "package-lock.json"]) copyFileSync(join(HERE, name), join(fresh, name));
-    execFileSync("npm", ["ci", "--silent", "--no-audit", "--no-fund"], { cwd: fresh, stdio: "inherit" });
+    for (const name of ["package.json", "package-lock.json"])
+      copyFileSync(join(HERE, name), join(fresh, name));
+    execFileSync("npm", ["ci", "--silent", "--no-audit", "--no-fund"], {
+      cwd: fresh,
+      stdio: "inherit",
+    });
     renameSync(fresh, folder);
   }
   return { folder, require: createRequire(join(folder, "package.json")) };
@@ -43,7 +48,9 @@ export function packages() {
 export function checkTypes() {
   const compiler = join(packages().folder, "node_modules", "typescript", "bin", "tsc");
   try {
-    execFileSync(process.execPath, [compiler, "-p", join(HERE, "tsconfig.json")], { encoding: "utf8" });
+    execFileSync(process.execPath, [compiler, "-p", join(HERE, "tsconfig.json")], {
+      encoding: "utf8",
+    });
   } catch (error) {
     throw new Error(error.stdout || String(error));
   }

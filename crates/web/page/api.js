@@ -37,8 +37,8 @@ async function request(path, options = {}) {
   } catch (error) {
     if (error instanceof Refusal) throw error;
     const late = error instanceof DOMException && error.name === "TimeoutError";
-    const reason = late ? `no answer within ${DEADLINE_MS / 1000} s` : "the proxy cannot be reached";
-    throw new Refusal(0, "unreachable", reason);
+    throw new Refusal(0, "unreachable",
+      late ? `no answer within ${DEADLINE_MS / 1000} s` : "the proxy cannot be reached");
   }
 }
 

@@ -4,6 +4,7 @@ import { startConfirm } from "./confirm.js";
 import { arrange, byId, h, setAttribute, setText } from "./dom.js";
 import { startExplain } from "./explain.js";
 import { clock } from "./format.js";
+import { shape } from "./glyphs.js";
 import { linkBanner, markOld, showHead, startHead } from "./head.js";
 import { announce } from "./live.js";
 import { csrf, resume, showLogin, startLogin } from "./login.js";
@@ -28,7 +29,13 @@ let view = null;
 let viewName = "";
 let frame = 0;
 let frozen = false;
+/** Whether the view was not painted yet: a view that is opened while frozen is painted once. */
+let blank = true;
+/** Why the proxy could not read the view, or "". */
+let failure = "";
+/** Versions of the proxy: of the first state and of the last one. */
 let firstVersion = "";
+let version = "";
 /** @type {Link} */
 let link = { kind: "live" };
 
@@ -41,19 +48,25 @@ const stream = new Stream({ onState: take, onLink: showLink, onLoginRequired: lo
 function take(whole, envelope) {
   store.apply(whole, envelope);
   firstVersion ||= envelope.proxy.version;
-  if (firstVersion !== envelope.proxy.version) showBanners();
-  if (frozen) return;
-  showHead(envelope, store.trace);
-  frame ||= requestAnimationFrame(paint);
+  const changed = version !== envelope.proxy.version;
+  version = envelope.proxy.version;
+  if (changed) showBanners();
+  if (!frozen) showHead(envelope, store.trace);
+  if (!frozen || blank) frame ||= requestAnimationFrame(paint);
 }
 
 function paint() {
   frame = 0;
   const state = store.state;
   const content = state?.views[viewName];
-  if (!state || !view || !content || frozen) return;
-  if ("error" in content) announce(`${viewName}: ${content.error}`);
-  else view.update(state);
+  if (!state || !view || !content) return;
+  blank = false;
+  const error = content.error ?? "";
+  if (!error) view.update(state);
+  if (error === failure) return;
+  failure = error;
+  if (error) announce(error);
+  showBanners();
 }
 
 /** @param {Link} next */
@@ -67,33 +80,39 @@ function showLink(next) {
 }
 
 function showBanners() {
-  const banners = [linkBanner(link, () => stream.retryNow())];
-  const version = store.state?.proxy.version;
-  if (version && version !== firstVersion) {
-    banners.push(h("p", { class: "banner news" },
+  const banners = [];
+  if (link.kind !== "live") banners.push(linkBanner(link, () => stream.retryNow()));
+  if (failure) {
+    banners.push(h("p", { class: "banner warn" }, shape("warn"),
+      `The proxy could not read this view: ${failure}`));
+  }
+  if (version !== firstVersion) {
+    banners.push(h("p", { class: "banner news" }, shape("news"),
       `The proxy runs version ${version}; this page is of version ${firstVersion}.`,
       h("button", { type: "button", onclick: () => location.reload() }, "Reload the page")));
   }
-  const shown = banners.filter((banner) => banner !== null);
-  arrange(byId("banners"), shown);
+  const box = byId("banners");
+  const focused = box.contains(document.activeElement);
+  arrange(box, banners);
+  if (focused) box.querySelector("button")?.focus();
 }
 
 function loginAgain() {
-  stream.stop();
+  stream.close();
   showLogin("The login has expired.");
 }
 
 /** Shows the view that the address names: `#statements`, `#statements?open=0x...`. */
 function navigate() {
   const [name = "", query = ""] = location.hash.slice(1).split("?");
-  if (name === "main") {
+  if (name === "main" && view) {
     history.replaceState(null, "", `#${viewName}`);
     byId("main").focus();
     return;
   }
   const wanted = name in VIEWS ? name : "now";
-  if (wanted === viewName && view) return;
   viewName = wanted;
+  blank = true;
   view?.destroy?.();
   view = VIEWS[wanted]?.(new URLSearchParams(query)) ?? null;
   for (const anchor of byId("nav").children) {
@@ -115,18 +134,14 @@ function freeze() {
   }
 }
 
-function enter() {
-  view?.destroy?.();
-  view = null;
-  navigate();
-}
-
 startTheme();
 startHead();
 startExplain();
 startConfirm(csrf);
-startLogin(enter, () => stream.stop());
+startLogin(navigate, () => stream.close());
 byId("freeze").addEventListener("click", freeze);
-addEventListener("hashchange", navigate);
+addEventListener("hashchange", () => {
+  if (!byId("page").hidden) navigate();
+});
 addEventListener("online", () => stream.retryNow());
-resume(enter);
+resume(navigate);

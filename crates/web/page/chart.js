@@ -31,16 +31,19 @@ export class Chart {
     this.figures = series.map(() => h("b"));
     this.note = h("span", { class: "note" });
     this.canvas = h("canvas", {
-      onpointermove: (/** @type {PointerEvent} */ event) => onCursor(this.scale().time(event.offsetX)),
+      onpointermove: (/** @type {PointerEvent} */ event) =>
+        onCursor(this.scale().time(event.offsetX)),
       onpointerleave: () => onCursor(null),
     });
-    this.picture = h("div", { class: "canvas", role: "img", "aria-label": `${title}, last 15 minutes` },
-      this.canvas);
+    this.picture = h("div",
+      { class: "canvas", role: "img", "aria-label": `${title}, last 15 minutes` }, this.canvas);
     /** @type {Table<Point>} */
     this.table = new Table({
-      title: `${title}, newest first`, empty: "No points yet.", step: 60, key: (row) => String(row.t),
+      title: `${title}, newest first`, empty: "No points yet.", step: 60,
+      key: (row) => String(row.t),
       columns: [words("Time", (row) => row.t, "", { text: (row) => clock(row.t * 1000) }),
-        ...series.map((one) => figures(one.label, (/** @type {Point} */ row) => row[one.key], format))],
+        ...series.map((one) =>
+          figures(one.label, (/** @type {Point} */ row) => row[one.key], format))],
     });
     this.element = twofold(title, "chart", this.picture, this.table.element, () => this.draw(),
       h("span", { class: "legend" }, ...series.map((one, index) => h("span", { class: "key" },

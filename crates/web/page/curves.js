@@ -73,10 +73,11 @@ export function drawAxes(ctx, scale, format) {
     stroke(ctx, scale.left, y, scale.right, y);
     ctx.fillText(format(value), scale.left - 8, y);
   }
-  const fits = ((scale.right - scale.left) / WINDOW_S) * 180 > SPACE.x ? 180 : 300;
+  const begin = scale.end - WINDOW_S;
+  const tick = ((scale.right - scale.left) / WINDOW_S) * 180 > SPACE.x ? 180 : 300;
   ctx.textAlign = "center";
   ctx.textBaseline = "bottom";
-  for (let time = Math.ceil((scale.end - WINDOW_S) / fits) * fits; time <= scale.end; time += fits) {
+  for (let time = Math.ceil(begin / tick) * tick; time <= scale.end; time += tick) {
     const x = scale.x(time);
     if (x < scale.left + 12 || x > scale.right - 12) continue;
     ctx.fillText(clock(time * 1000).slice(0, 5), x, scale.floor + EDGE.bottom);

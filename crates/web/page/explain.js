@@ -73,7 +73,8 @@ function show(statement, body, verdict) {
   panel.replaceChildren(
     h("header", {}, h("h2", {}, "Route"), h("code", { class: "sql", title: statement }, statement),
       h("button", { type: "button", class: "quiet", onclick: close }, "Close")),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Route, steps" }, body));
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Route, steps" },
+      body));
   panel.hidden = false;
   panel.scrollIntoView({ block: "nearest" });
   announce(verdict || body.textContent || "");

@@ -27,7 +27,8 @@ export const count = (value) => (missing(value) ? NONE : whole.format(Number(val
 export function compact(value) {
   if (missing(value)) return NONE;
   const number = Number(value);
-  if (Math.abs(number) < 1e5) return Math.abs(number) < 10 ? three.format(number) : whole.format(number);
+  if (Math.abs(number) < 10) return three.format(number);
+  if (Math.abs(number) < 1e5) return whole.format(number);
   return scaled(number, 1000, ["", "k", "M", "G", "T", "P"]);
 }
 

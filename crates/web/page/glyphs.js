@@ -48,11 +48,11 @@ export const badge = (level, word) => h("span", { class: `badge ${level}` }, sha
 
 /**
  * Connections that are in use and free, of a limit.
- * @param {{ used: number, free: number, limit: number }} row
+ * @param {{ used: number, free: number, limit: number | null }} row without a limit if it is null.
  */
 export function meter({ used, free, limit }) {
-  const whole = Math.max(limit, used + free, 1);
-  const full = limit > 0 && used >= limit * 0.9;
+  const whole = Math.max(limit ?? 0, used + free, 1);
+  const full = limit !== null && limit > 0 && used >= limit * 0.9;
   return h("span", { class: full ? "meter full" : "meter" },
     h("span", { class: "track" }, part("used", used / whole), part("free", free / whole)),
     h("span", { class: "words" }, h("b", {}, compact(used)),
@@ -63,7 +63,8 @@ export function meter({ used, free, limit }) {
  * @param {number} share 0 to 1
  */
 export const shareBar = (share) => h("span", { class: "meter share" },
-  h("span", { class: "track" }, part("used", share)), h("span", { class: "words" }, percent(share)));
+  h("span", { class: "track" }, part("used", share)),
+  h("span", { class: "words" }, percent(share)));
 
 /**
  * @param {string} kind
@@ -92,8 +93,10 @@ export function sparkline(width, height, slots) {
       const top = Math.max(...values.map(Number), Number.MIN_VALUE) * 1.1;
       const step = width / (slots - 1);
       const start = width - step * (values.length - 1);
-      const dots = values.map((value, index) =>
-        `${(start + index * step).toFixed(1)} ${(height - 1 - (Number(value) / top) * (height - 2)).toFixed(1)}`);
+      const dots = values.map((value, index) => {
+        const y = height - 1 - (Number(value) / top) * (height - 2);
+        return `${(start + index * step).toFixed(1)} ${y.toFixed(1)}`;
+      });
       const path = dots.length > 1 ? `M${dots.join("L")}` : "";
       setAttribute(line, "d", path);
       setAttribute(area, "d", path && `${path}L${width} ${height}L${start.toFixed(1)} ${height}Z`);

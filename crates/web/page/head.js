@@ -9,6 +9,7 @@ import { TRACE } from "./store.js";
 /** @type {Object<string, { value: HTMLElement, more: HTMLElement, box: HTMLElement }>} */
 const figures = {};
 const curves = { qps: sparkline(84, 22, TRACE), p95: sparkline(84, 22, TRACE) };
+/** The verdict that was said last. */
 let said = "";
 
 /** Builds the figures. */
@@ -115,11 +116,10 @@ export function markOld(old) {
 
 /**
  * Banner with the state of the connection.
- * @param {Link} link
+ * @param {Exclude<Link, { kind: "live" }>} link
  * @param {() => void} retry
  */
 export function linkBanner(link, retry) {
-  if (link.kind === "live") return null;
   if (link.kind === "polling") {
     return h("p", { class: "banner warn" }, shape("warn"),
       `No live stream: ${link.reason}. The page asks every 5 s.`);

@@ -1,4 +1,4 @@
-/** The live region: what a screen reader says by itself. Polite, and at most one text in a while. */
+/** The live region: what a screen reader says by itself. It is polite and seldom speaks. */
 
 import { byId } from "./dom.js";
 

@@ -7,6 +7,11 @@ import { Table, twofold, words } from "./table.js";
 
 /** Nodes that a column shows at most; the others are counted. */
 const SHOWN = 12;
+/**
+ * Ends of an edge, in both directions.
+ * @type {["from" | "to", "from" | "to"][]}
+ */
+const BOTH_WAYS = [["from", "to"], ["to", "from"]];
 
 export class RouteMap {
   constructor() {
@@ -20,19 +25,22 @@ export class RouteMap {
     this.nodes = new Map();
     this.lines = s("svg", { class: "edges", "aria-hidden": "true" });
     this.columns = h("div", { class: "columns" });
-    this.picture = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Ways" },
+    this.picture = h("div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Ways" },
       h("div", { class: "picture" }, this.lines, this.columns));
     this.hint = h("span", { class: "note" });
     /** @type {Table<Edge>} */
     this.table = new Table({
-      title: "Ways", empty: "No ways.", filter: "", key: (edge) => `${edge.from} ${edge.to} ${edge.why}`,
+      title: "Ways", empty: "No ways.", filter: "",
+      key: (edge) => `${edge.from} ${edge.to} ${edge.why}`,
       columns: [
         words("From", (edge) => this.nodes.get(edge.from)?.name),
         words("To", (edge) => this.nodes.get(edge.to)?.name),
         words("Why", (edge) => edge.why),
       ],
     });
-    this.element = twofold("Map", "map", this.picture, this.table.element, () => this.draw(), this.hint);
+    this.element = twofold("Map", "map", this.picture, this.table.element, () => this.draw(),
+      this.hint);
     this.observer = new ResizeObserver(() => this.draw());
     this.observer.observe(this.columns);
   }
@@ -79,7 +87,7 @@ export class RouteMap {
   /** Nodes that lie on a way through the picked node. */
   reached() {
     const reached = new Set([this.picked]);
-    for (const [from, to] of /** @type {["from" | "to", "from" | "to"][]} */ ([["from", "to"], ["to", "from"]])) {
+    for (const [from, to] of BOTH_WAYS) {
       const open = [this.picked];
       for (let at = open.pop(); at !== undefined; at = open.pop()) {
         for (const edge of this.edges) {
@@ -107,9 +115,9 @@ export class RouteMap {
       const to = this.boxes.get(edge.to);
       if (!from || !to) return [];
       const lit = picked && reached.has(edge.from) && reached.has(edge.to);
-      const level = this.nodes.get(edge.to)?.level ?? "";
-      return [s("path", { d: curve(from, to, origin), class:
-        `edge ${lit ? "lit" : picked ? "dim" : ""} ${["", "ok"].includes(level) ? "" : "broken"}` })];
+      const light = lit ? "lit" : picked ? "dim" : "";
+      const broken = ["", "ok"].includes(this.nodes.get(edge.to)?.level ?? "") ? "" : "broken";
+      return [s("path", { d: curve(from, to, origin), class: `edge ${light} ${broken}` })];
     }));
   }
 
@@ -145,7 +153,8 @@ function curve(from, to, origin) {
  * @param {number} endY
  * @param {number} floor
  */
-const below = (x, y, endX, endY, floor) => `M${x} ${y}C${x + 32} ${y} ${x + 16} ${floor} ${x + 64} ${floor}`
+const below = (x, y, endX, endY, floor) =>
+  `M${x} ${y}C${x + 32} ${y} ${x + 16} ${floor} ${x + 64} ${floor}`
   + `H${endX - 64}C${endX - 16} ${floor} ${endX - 32} ${endY} ${endX} ${endY}`;
 
 /** @param {(string | number | null)[]} parts */
@@ -157,24 +166,39 @@ const joined = (...parts) => parts.filter((part) => part !== null && part !== ""
  */
 function columnsOf({ listeners, users, rules, hostgroups, servers, left_out: left }) {
   const few = users.length + rules.length > SHOWN ? users.slice(0, SHOWN / 2) : users;
-  return [
-    { title: "Listeners", leftOut: 0, nodes: listeners.map((one) => ({ id: one.id, name: one.address,
-      more: joined(one.protocol, one.role === "auto" ? "" : one.role) })) },
-    { title: "Users and rules", leftOut: left.users + left.rules + users.length - few.length, nodes: [
-      ...few.map((one) => ({ id: one.id, name: one.user,
-        more: `${count(one.clients)} of ${count(one.clients_max)} clients` })),
-      ...rules.map((one) => ({ id: one.id, name: `rule ${one.rule_id}`,
-        more: joined(one.match || one.comment, `${compact(one.hits)} hits`) })),
-    ] },
-    { title: "Hostgroups", leftOut: 0, nodes: hostgroups.map((one) => ({ id: one.id,
-      name: `hostgroup ${one.hostgroup}`, more: joined(one.role, one.comment) })) },
-    { title: "Servers", leftOut: Math.max(0, servers.length - SHOWN), nodes: chosen(servers).map((one) => {
-      const { word, level } = serverState(one.status);
-      return { id: one.id, name: one.name || one.server, reason: one.reason,
-        level: one.usable ? "ok" : level === "ok" ? "bad" : level, word: one.usable ? "" : word,
-        more: `${compact(one.qps)} q/s, ${compact(one.used)} of ${compact(one.limit)} connections` };
-    }) },
+  const ways = [
+    ...few.map((one) => ({ id: one.id, name: one.user,
+      more: `${count(one.clients)} of ${count(one.clients_max)} clients` })),
+    ...rules.map((one) => ({ id: one.id, name: `rule ${one.rule_id}`,
+      more: joined(one.match || one.comment, `${compact(one.hits)} hits`) })),
   ];
+  return [
+    { title: "Listeners", leftOut: 0, nodes: listeners.map((one) => ({
+      id: one.id, name: one.address, more: joined(one.protocol, roleOf(one)) })) },
+    { title: "Users and rules", nodes: ways,
+      leftOut: left.users + left.rules + users.length - few.length },
+    { title: "Hostgroups", leftOut: 0, nodes: hostgroups.map((one) => ({
+      id: one.id, name: `hostgroup ${one.hostgroup}`, more: joined(one.role, one.comment) })) },
+    { title: "Servers", leftOut: Math.max(0, servers.length - SHOWN),
+      nodes: chosen(servers).map(serverNode) },
+  ];
+}
+
+/** @param {Listener} listener */
+const roleOf = ({ role, protocol }) =>
+  (role === "auto" || role === protocol ? "" : role.replace("_", " "));
+
+/**
+ * @param {ServerRow} row
+ * @returns {MapNode}
+ */
+function serverNode(row) {
+  const { word, level } = serverState(row.status);
+  return {
+    id: row.id, name: row.name || row.server, reason: row.reason, word: row.usable ? "" : word,
+    level: row.usable ? "ok" : level === "ok" ? "bad" : level,
+    more: `${compact(row.qps)} q/s, ${compact(row.used)} of ${compact(row.limit)} connections`,
+  };
 }
 
 /**

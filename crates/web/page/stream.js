@@ -2,7 +2,7 @@
 
 import { readState } from "./api.js";
 
-/** Milliseconds of silence after which the connection counts as lost: the proxy sends each second. */
+/** Milliseconds of silence after which a connection counts as lost. The proxy sends each second. */
 const SILENCE_MS = 20_000;
 /** Milliseconds between two questions while the proxy has no place for another stream. */
 const POLL_MS = 5000;
@@ -42,6 +42,11 @@ export class Stream {
   }
 
   /** Closes the stream until `watch`. */
+  close() {
+    this.stop();
+    this.views = [];
+  }
+
   stop() {
     this.round += 1;
     this.source?.close();

@@ -51,7 +51,7 @@ export const states = (label, level, word, value = word) => ({
 
 /**
  * Column of connections to a server or hostgroup, with a bar.
- * @template {{ used: number, free: number, limit: number }} R
+ * @template {{ used: number, free: number, limit: number | null }} R
  * @returns {Column<R>}
  */
 export const connections = () => ({
@@ -80,7 +80,7 @@ export class Table {
     this.total = h("span", { class: "total" });
     this.search = h("input", { type: "search", placeholder: "Filter", spellcheck: "false",
       "aria-label": `Filter: ${title}`, value: filter, oninput: () => this.render() });
-    this.more = h("button", { type: "button", class: "more", onclick: () => {
+    this.more = h("button", { type: "button", class: "more", hidden: true, onclick: () => {
       this.limit += this.step;
       this.render();
     } });
@@ -89,9 +89,10 @@ export class Table {
         ? h("button", { type: "button", onclick: () => this.sortBy(index) }, column.label)
         : column.label));
     this.body = h("tbody");
-    this.empty = h("p", { class: "empty" }, empty);
+    this.empty = h("p", { class: "empty", hidden: true }, empty);
     this.tools = h("span", { class: "tools" }, filter !== undefined && this.search);
-    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": id },
+    this.scroll = h("div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": id },
       h("table", { "aria-labelledby": id }, h("thead", {}, h("tr", {}, ...this.heads)), this.body));
     this.element = h("section", { class: "panel" },
       h("header", {}, h("h3", { id }, title), this.total, this.tools),
@@ -143,7 +144,8 @@ export class Table {
       shown.set(key, entry);
     }
     this.shown = shown;
-    arrange(this.body, [...shown.values()].flatMap(({ line, below }) => (below ? [line, below] : [line])));
+    arrange(this.body, [...shown.values()].flatMap(({ line, below }) =>
+      (below ? [line, below] : [line])));
     this.summarise(rows.length);
   }
 
@@ -151,7 +153,8 @@ export class Table {
   summarise(matching) {
     const all = this.rows.length + this.leftOut;
     const visible = Math.min(matching, this.limit);
-    setText(this.total, visible < all ? `${count(visible)} of ${count(all)}` : all ? count(all) : "");
+    const total = all > 0 ? count(all) : "";
+    setText(this.total, visible < all ? `${count(visible)} of ${total}` : total);
     this.more.hidden = matching <= this.limit;
     setText(this.more, `Show ${count(Math.min(this.step, matching - this.limit))} more`);
     this.empty.hidden = this.rows.length > 0;

@@ -39,7 +39,7 @@ function rank(server) {
 
 export class Timeline {
   constructor() {
-    /** @type {Map<string, { line: HTMLElement, bars: SVGElement, word: HTMLElement, memo: string }>} */
+    /** @type {Map<string, TimelineRow>} */
     this.rows = new Map();
     this.limit = STEP;
     /** @type {NowView["timeline"]} */
@@ -49,7 +49,7 @@ export class Timeline {
     this.list = h("ol", { class: "rows" });
     this.scale = h("span", { class: "scale" });
     this.total = h("span", { class: "total" });
-    this.more = h("button", { type: "button", class: "more", onclick: () => {
+    this.more = h("button", { type: "button", class: "more", hidden: true, onclick: () => {
       this.limit += STEP;
       this.draw();
     } });
@@ -73,7 +73,8 @@ export class Timeline {
   draw() {
     const { servers } = this.data;
     const out = servers.filter((server) => stateOf(server).level !== "ok").length;
-    setText(this.total, out ? `${count(out)} of ${count(servers.length)} out` : count(servers.length));
+    const all = count(servers.length);
+    setText(this.total, out ? `${count(out)} of ${all} out` : all);
     if (this.picture.hidden) this.drawTable();
     else this.drawPicture();
   }
@@ -109,7 +110,7 @@ export class Timeline {
   }
 
   /**
-   * @param {{ bars: SVGElement, word: HTMLElement, memo: string }} row
+   * @param {TimelineRow} row
    * @param {TimelineServer} server
    */
   drawRow(row, server) {
@@ -151,7 +152,10 @@ export class Timeline {
   }
 }
 
-/** @param {TimelineServer} server */
+/**
+ * @param {TimelineServer} server
+ * @returns {TimelineRow}
+ */
 function newRow(server) {
   const bars = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none",
     "aria-hidden": "true" });

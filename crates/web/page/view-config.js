@@ -18,7 +18,8 @@ export function configView() {
   const modules = moduleTable();
   const diff = diffTable();
   const versions = versionTable();
-  const pause = h("button", { type: "button", hidden: !mayAct(), onclick: () => askPause(accepts) });
+  const pause = h("button",
+    { type: "button", hidden: !mayAct(), onclick: () => askPause(accepts) });
   return {
     element: h("div", { class: "view config" }, h("h2", { class: "unseen" }, "Configuration"),
       h("section", { class: "panel" }, h("header", {}, h("h3", {}, "Check"), note, pause), check),
@@ -88,7 +89,8 @@ function drawLoad(cell, { module, not_loaded: rows }) {
   cell.prepend(h("button", { type: "button", class: "quiet", "aria-label": `Load ${module}`,
     onclick: () => ask({ title: "Load a module", statement: `LOAD ${module} TO RUNTIME`,
       body: { action: "load", module },
-      text: "The rows in memory become what runs. The table of differences shows them." }) }, "Load"));
+      text: "The rows in memory become what runs. The table of differences shows them." }),
+  }, "Load"));
 }
 
 /** @returns {Table<Version>} */
@@ -120,7 +122,8 @@ function drawVersion(cell, { module, version, runs }) {
     "aria-label": `Roll back ${module} to version ${version}`,
     onclick: () => ask({ title: "Roll a module back", body: { action: "rollback", module, version },
       statement: `POINTSMAN ROLLBACK ${module} TO ${version}`,
-      text: `Version ${version} of ${module} becomes what runs, as a new version.` }) }, "Roll back"));
+      text: `Version ${version} of ${module} becomes what runs, as a new version.` }),
+  }, "Roll back"));
 }
 
 /** @returns {Table<Difference>} */

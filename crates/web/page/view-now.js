@@ -73,7 +73,7 @@ function hostgroupTable() {
     level: (row) => (levelOf(row) === "ok" ? "" : levelOf(row)),
     columns: [
       words("Hostgroup", (row) => row.hostgroup, "", {
-        text: (row) => [row.hostgroup, row.role, row.comment].filter((one) => (one ?? "") !== "").join(" "),
+        text: (row) => `${row.hostgroup} ${row.role ?? ""} ${row.comment}`.trim(),
       }),
       states("Usable", levelOf, usableOf, (row) => row.usable / Math.max(row.servers, 1)),
       connections(),
@@ -90,7 +90,7 @@ function errorTable() {
     key: (row) => `${row.hostgroup} ${row.server} ${row.code}`,
     level: (row) => (row.recent > 0 ? "bad" : ""),
     columns: [
-      words("Error", (row) => `${row.code} ${row.message ?? ""}`, "prose"),
+      words("Error", (row) => `${row.code ?? ""} ${row.message ?? ""}`.trim(), "prose"),
       words("From", (row) => row.server ?? "the proxy", "code"),
       figures("Last minute", (row) => row.recent),
       figures("All", (row) => row.count, compact),

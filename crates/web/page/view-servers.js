@@ -34,6 +34,9 @@ function levelOf(row) {
   return row.usable ? "ok" : level === "ok" ? "bad" : level;
 }
 
+/** @param {ServerRow} row */
+const writesOf = (row) => (row.read_only === null ? null : row.read_only ? "refused" : "taken");
+
 /**
  * @param {string} filter
  * @returns {Table<ServerRow>}
@@ -46,8 +49,8 @@ function serverTable(filter) {
       states("State", levelOf, (row) => serverState(row.status).word,
         (row) => `${Number(row.usable)} ${row.status}`),
       words("Hostgroup", (row) => row.hostgroup, "", {
-        text: (row) => (row.configured_in === row.hostgroup ? String(row.hostgroup)
-          : `${row.hostgroup} (row: ${row.configured_in})`) }),
+        text: ({ hostgroup, configured_in: row }) => (row === hostgroup ? String(hostgroup)
+          : `${hostgroup} (${row === null ? "discovered" : `row: ${row}`})`) }),
       words("Server", (row) => `${row.name} ${row.server}`, "server", {
         draw: (cell, row) => cell.replaceChildren(row.name && h("b", {}, row.name),
           h("span", { class: "code" }, row.server)) }),
@@ -56,9 +59,9 @@ function serverTable(filter) {
       figures("Q/s", (row) => row.qps, compact),
       figures("Ping", (row) => row.latency_us, micros),
       figures("Lag", (row) => row.lag_s, seconds, "", {
-        text: (row) => seconds(row.lag_s) + (row.max_lag_s ? ` / ${seconds(row.max_lag_s)}` : "") }),
-      words("Writes", (row) => (row.read_only === null ? null : row.read_only ? "refused" : "taken"),
-        "minor", { title: "By read_only of the server" }),
+        text: ({ lag_s: lag, max_lag_s: most }) =>
+          seconds(lag) + (most ? ` / ${seconds(most)}` : "") }),
+      words("Writes", writesOf, "minor", { title: "By read_only of the server" }),
       figures("Weight", (row) => row.weight, undefined, "minor"),
       figures("Opened", (row) => row.opened, compact, "minor"),
       figures("Failed", (row) => row.failed, compact, "minor"),

@@ -64,8 +64,8 @@ const ids = (label, read) => words(label, read, "num acts", { draw: (cell, row) 
   const id = read(row);
   cell.replaceChildren(String(id));
   if (!mayAct()) return;
-  cell.append(h("button", { type: "button", class: "quiet danger", "aria-label": `Kill session ${id}`,
-    onclick: () => ask({
+  cell.append(h("button", {
+    type: "button", class: "quiet danger", "aria-label": `Kill session ${id}`, onclick: () => ask({
       title: "Kill a session", statement: `KILL ${id}`, body: { action: "kill", id },
       text: "The connection of the client is closed. An open transaction is rolled back.",
     }) }, "Kill"));
@@ -142,8 +142,8 @@ function userTable() {
       figures("Clients", (row) => row.clients),
       figures("Limit", (row) => row.clients_max, compact),
       figures("Connections", (row) => row.connections),
-      figures("Clients per connection", (row) => row.connections ? row.clients / row.connections : null,
-        compact),
+      figures("Clients per connection",
+        (row) => (row.connections ? row.clients / row.connections : null), compact),
     ],
   });
 }

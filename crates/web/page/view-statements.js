@@ -31,7 +31,8 @@ export function statementsView(address) {
   const choice = h("span", { class: "switch", role: "group", "aria-label": "Time" });
   const draw = () => {
     for (const button of choice.children) {
-      button.setAttribute("aria-pressed", String((button.textContent === "Last minute") === recent));
+      const pressed = (button.textContent === "Last minute") === recent;
+      button.setAttribute("aria-pressed", String(pressed));
     }
     if (!data) return;
     const { total } = data;
@@ -109,7 +110,8 @@ function detail(first) {
   /** @param {Digest} row */
   const update = (row) => {
     const rows = [
-      ["Digest", row.digest], ["User", row.user], ["Schema", row.schema], ["Client", row.client || "any"],
+      ["Digest", row.digest], ["User", row.user], ["Schema", row.schema],
+      ["Client", row.client || "any"],
       ["Fastest, slowest", `${micros(row.min_us)}, ${micros(row.max_us)}`],
       ["p50, p95", `${micros(row.p50_us)}, ${micros(row.p95_us)}`],
       ["p99, p99.9", `${micros(row.p99_us)}, ${micros(row.p999_us)}`],
@@ -118,7 +120,8 @@ function detail(first) {
       ["First, last", `${ago(row.first_ms, time)}, ${ago(row.last_ms, time)}`],
     ];
     rows.forEach(([name = "", value = ""], index) => {
-      const box = facts.children[index] ?? facts.appendChild(h("div", {}, h("dt", {}, name), h("dd")));
+      const box = facts.children[index]
+        ?? facts.appendChild(h("div", {}, h("dt", {}, name), h("dd")));
       if (box.lastChild) setText(box.lastChild, value);
     });
   };
