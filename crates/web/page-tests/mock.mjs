@@ -71,7 +71,7 @@ export class Mock {
   send(viewer, event, from) {
     const state = this.model.envelope(viewer.views, viewer.account, from);
     viewer.last = this.model.points.at(-1).t;
-    viewer.response.write(`id: ${state.id}\nevent: ${event}\ndata: ${JSON.stringify(state)}\n\n`);
+    viewer.response.write(`id: ${state.id}\nevent: ${event}\ndata: ${sorted(state)}\n\n`);
   }
 
   account(request) {
@@ -85,7 +85,7 @@ export class Mock {
     const route = `${request.method} ${url.pathname}`;
     const reply = (status, body, headers = {}) => {
       response.writeHead(status, { ...SECURITY, "Content-Type": "application/json", ...headers });
-      response.end(body === null ? undefined : JSON.stringify(body));
+      response.end(body === null ? undefined : sorted(body));
     };
     if (!url.pathname.startsWith("/api/") && request.method === "GET")
       return this.file(url, response);
@@ -228,6 +228,15 @@ export class Mock {
       this.model.accepts = body.action === "resume";
     return reply(200, { ok: true, statement, message: "" });
   }
+}
+
+/** JSON with members in alphabetical order: nothing may depend on another one. */
+function sorted(value) {
+  return JSON.stringify(value, (_key, inner) =>
+    inner && typeof inner === "object" && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
 }
 
 async function text(request) {

@@ -211,6 +211,14 @@ export const mocked = {
     });
   },
 
+  async "totals of sessions stand in their order"(tools) {
+    await withMock(tools, {}, async (_mock, page, visit) => {
+      await visit.view("sessions");
+      const names = await page.locator(".totals dt").allTextContents();
+      assert.deepEqual(names.slice(0, 4), ["clients", "running", "waiting", "idle"]);
+    });
+  },
+
   async "the focus stays in a table whose rows move"(tools) {
     await withMock(tools, { period: 50 }, async (mock, page, visit) => {
       await visit.view("sessions");

@@ -13,8 +13,9 @@ const WIDTH = 1000;
 const HEIGHT = 16;
 /** Top and height of a bar by level: a state has a form of its own besides its colour. */
 const BARS = { ok: [6.5, 3], warn: [3, 10], bad: [0, 16], off: [7.5, 1], news: [0, 0] };
-/** Milliseconds between two times of the axis. */
+/** Milliseconds between two times of the axis, and of one that is short. */
 const TICK_MS = 180_000;
+const SHORT_TICK_MS = 60_000;
 
 /** @param {TimelineServer} server */
 const nameOf = (server) => server.name || server.server;
@@ -136,7 +137,8 @@ export class Timeline {
     const { from_ms: from, to_ms: to } = this.data;
     const marks = this.events.filter((one) => one.kind === "config").map((event) =>
       this.at(event.time_ms, h("span", { class: "mark", title: eventText(event) })));
-    for (let time = Math.ceil(from / TICK_MS) * TICK_MS; time <= to; time += TICK_MS) {
+    const tick = to - from < 3 * TICK_MS ? SHORT_TICK_MS : TICK_MS;
+    for (let time = Math.ceil(from / tick) * tick; time <= to; time += tick) {
       marks.push(this.at(time, h("span", { class: "tick" }, clock(time).slice(0, 5))));
     }
     this.scale.replaceChildren(...marks);

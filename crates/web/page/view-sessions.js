@@ -8,6 +8,8 @@ import { Table, figures, states, words } from "./table.js";
 
 /** @type {Object<string, Level>} */
 const LEVELS = { waiting: "warn", running: "ok" };
+/** @type {(keyof SessionsView["totals"])[]} */
+const TOTALS = ["clients", "running", "waiting", "idle", "logging_in", "pinned", "in_transaction"];
 /** Milliseconds of an open transaction from which it is marked. */
 const OLD_MS = 60_000;
 
@@ -45,7 +47,8 @@ export function sessionsView(address) {
  * @param {SessionsView["totals"]} totals
  */
 function drawTotals(list, totals) {
-  Object.entries(totals).slice(0, 7).forEach(([name, value], index) => {
+  TOTALS.forEach((name, index) => {
+    const value = totals[name];
     const box = list.children[index]
       ?? list.appendChild(h("div", {}, h("dt", {}, name.replaceAll("_", " ")), h("dd")));
     if (box.lastChild) setText(box.lastChild, compact(value));
