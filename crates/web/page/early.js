@@ -4,5 +4,5 @@ try {
   const theme = localStorage.getItem("theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 } catch {
-  // Storage is blocked: the theme of the system it is.
+  // Storage is blocked: the theme of the system stays.
 }
