@@ -8,7 +8,7 @@ import { Table, figures, twofold, words } from "./table.js";
 import { onTheme } from "./theme.js";
 
 const HEIGHT = 152;
-/** Seconds around the cursor within which the header names an event. */
+/** Seconds around the cursor within which the note names an event. */
 const NEAR_S = 8;
 
 export class Chart {
@@ -36,7 +36,8 @@ export class Chart {
       onpointerleave: () => onCursor(null),
     });
     this.picture = h("div",
-      { class: "canvas", role: "img", "aria-label": `${title}, last 15 minutes` }, this.canvas);
+      { class: "canvas", role: "img", "aria-label": `${title}, last 15 minutes` },
+      this.canvas, this.note);
     /** @type {Table<Point>} */
     this.table = new Table({
       title: `${title}, newest first`, empty: "No points yet.", step: 60,
@@ -47,8 +48,7 @@ export class Chart {
     });
     this.element = twofold(title, "chart", this.picture, this.table.element, () => this.draw(),
       h("span", { class: "legend" }, ...series.map((one, index) => h("span", { class: "key" },
-        h("i", { class: `swatch ink-${one.colour}` }), `${one.label} `, this.figures[index]))),
-      this.note);
+        h("i", { class: `swatch ink-${one.colour}` }), `${one.label} `, this.figures[index]))));
     this.stopTheme = onTheme(() => this.draw());
     this.observer = new ResizeObserver(() => this.draw());
     this.observer.observe(this.picture);

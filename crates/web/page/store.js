@@ -26,7 +26,7 @@ export class Store {
       const kept = whole ? [] : (before.now?.points ?? []);
       views.now = { ...now, points: joined(kept, now.points) };
     }
-    if (!this.state && views.now?.points) this.note(...views.now.points.slice(-TRACE));
+    if (whole && now?.points) this.note(...now.points.slice(-TRACE));
     else if (this.state?.time_ms !== envelope.time_ms) this.note(envelope.head);
     this.state = { ...envelope, views };
   }
