@@ -38,11 +38,12 @@ impl Divergences {
             (DIVERGENCES_SHARED, conditions.multiplexing),
             (DIVERGENCES_CACHED, conditions.cached),
         ];
-        let mut lines = String::new();
+        let mut known = BTreeMap::new();
         for (file, _) in files.into_iter().filter(|(_, counts)| *counts) {
-            lines.push_str(&std::fs::read_to_string(file).context(file)?);
+            let lines = std::fs::read_to_string(file).context(file)?;
+            known.extend(Self::parse(&lines).context(file)?.0);
         }
-        Self::parse(&lines)
+        Ok(Self(known))
     }
 
     fn parse(text: &str) -> anyhow::Result<Self> {
