@@ -40,7 +40,7 @@ impl Reading {
     pub(crate) fn take(plane: &dyn DataPlane) -> Self {
         let mut buckets = Buckets::default();
         for command in plane.commands() {
-            for (sum, count) in buckets.iter_mut().zip(command.buckets) {
+            for (sum, count) in buckets.iter_mut().zip(command.times.buckets) {
                 *sum = sum.saturating_add(count);
             }
         }
