@@ -3,6 +3,7 @@
 
 mod listeners;
 mod passwords;
+mod unmatched;
 mod unserved;
 
 use std::collections::hash_map::Entry;
@@ -294,6 +295,7 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
         .collect();
     warnings.extend(unserved);
     warnings.extend(unserved::warnings(config, &served));
+    warnings.extend(unmatched::warnings(config));
     let endpoints = endpoints(config);
     warnings.extend(shared_addresses(config));
     warnings.extend(own_server(config, &endpoints));
