@@ -18,6 +18,7 @@ use web::Web;
 
 use crate::file;
 use crate::log::Log;
+use crate::notify::{Manager, Phase};
 use crate::pidfile::PidFile;
 use crate::plane::{Plane, Wish};
 use crate::{ConfigArgs, ServeArgs};
@@ -145,6 +146,7 @@ async fn run(
 ) -> anyhow::Result<Wish> {
     // Before anything listens, so that no signal can come too early.
     let mut signals = Signals::new()?;
+    let manager = Manager::find();
     let config = Arc::clone(store.config());
     let start = if beside { Proxy::start_beside } else { Proxy::start };
     let proxy = start(&config, control)?;
@@ -156,10 +158,15 @@ async fn run(
     let _pid = PidFile::write(&config.pidfile);
     let web = Web::start(port.engine(), &plane, control);
     announce(&proxy, &port, &config, started);
+    manager.tell(Phase::Ready);
     let wish = loop {
         tokio::select! {
             order = signals.next() => match order {
-                Order::Reload => tokio::task::block_in_place(|| proxy.reload_tls()),
+                Order::Reload => tokio::task::block_in_place(|| {
+                    manager.tell(Phase::Reloading);
+                    proxy.reload_tls();
+                    manager.tell(Phase::Ready);
+                }),
                 Order::FlushLogs => tokio::task::block_in_place(|| {
                     log.reopen();
                     proxy.flush_logs();
@@ -169,6 +176,9 @@ async fn run(
             Some(wish) = wishes.recv() => break wish,
         }
     };
+    if wish != Wish::Restart {
+        manager.tell(Phase::Stopping);
+    }
     if wish == Wish::Exit {
         tracing::warn!(sessions = proxy.sessions(), "ended at once, as an admin wants it");
         proxy.cut_off().await;

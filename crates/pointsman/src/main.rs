@@ -5,6 +5,7 @@ mod demo;
 mod file;
 mod log;
 mod memory;
+mod notify;
 mod pidfile;
 mod plane;
 
