@@ -36,13 +36,30 @@ impl Port {
     ///
     /// An address cannot be listened on; the text names it.
     pub fn start(store: Store, plane: &Arc<dyn DataPlane>, runtime: &Handle) -> io::Result<Self> {
+        Self::start_at(store, plane, runtime, None)
+    }
+
+    /// The same, but listens at `fixed`, if that is given, whatever `admin-mysql_ifaces` says.
+    ///
+    /// # Errors
+    ///
+    /// An address cannot be listened on; the text names it.
+    pub fn start_at(
+        store: Store,
+        plane: &Arc<dyn DataPlane>,
+        runtime: &Handle,
+        fixed: Option<Vec<Address>>,
+    ) -> io::Result<Self> {
         let engine = Engine::start(store, Arc::clone(plane), runtime)?;
         let mut server = Server::new(&engine, plane);
-        let wanted = engine.settings().borrow().addresses.clone();
+        let follows = fixed.is_none();
+        let wanted = fixed.unwrap_or_else(|| engine.settings().borrow().addresses.clone());
         server.listen(&wanted, runtime)?;
         let (addresses, clients) = (server.addresses(), server.clients());
+        // The task owns the listeners, whether or not they may move.
+        let listening = listen(server, engine.clone(), runtime.clone(), follows);
         let tasks = vec![
-            runtime.spawn(listen(server, engine.clone(), runtime.clone())),
+            runtime.spawn(listening),
             runtime.spawn(scheduler::run(engine.settings())),
             runtime.spawn(http::run(Rest::new(&engine), engine.settings())),
             runtime.spawn(http::run(Health::new(plane), engine.settings())),
@@ -85,10 +102,13 @@ impl Drop for Port {
     }
 }
 
-/// Keeps the listeners where the variable says.
-async fn listen(mut server: Server, engine: Engine, runtime: Handle) {
+/// Keeps the listeners: where the variable says, or where they are.
+async fn listen(mut server: Server, engine: Engine, runtime: Handle, follows: bool) {
     let mut settings = engine.settings();
     while settings.changed().await.is_ok() {
+        if !follows {
+            continue;
+        }
         let addresses = settings.borrow_and_update().addresses.clone();
         if let Err(error) = server.follow(&addresses, &runtime).await {
             tracing::error!("the admin port: {error}");

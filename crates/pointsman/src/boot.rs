@@ -1,14 +1,14 @@
 //! From a configuration file to a serving proxy, and back down again.
 
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Instant;
 
 use admin::{Booted, DataPlane, Port, StoreError};
 use anyhow::Context as _;
-use config::{Config, Protocol};
+use config::{Config, Loaded, Protocol, Strictness};
 use proxy::Proxy;
 use rustix::process::{Resource, Rlimit};
 use tokio::runtime::{Builder, Handle};
@@ -16,12 +16,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::unbounded_channel;
 use web::Web;
 
+use crate::cli::{ConfigArgs, ServeArgs};
 use crate::file;
 use crate::log::Log;
 use crate::notify::{Manager, Phase};
+use crate::overrides::Overrides;
 use crate::pidfile::PidFile;
 use crate::plane::{Plane, Wish};
-use crate::{ConfigArgs, ServeArgs};
 
 /// Threads of the runtime that accepts clients and does what must not stop a worker.
 const CONTROL_THREADS: usize = 2;
@@ -31,10 +32,78 @@ const CONTROL_THREADS: usize = 2;
 /// while the proxy drains.
 const CONTROL_BLOCKING_THREADS: usize = 3;
 
+/// What to serve with, whatever the program is called.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    /// The configuration file.
+    pub(crate) file: PathBuf,
+    /// What becomes of its settings that cannot be used.
+    pub(crate) strictness: Strictness,
+    /// Whether a saved configuration is put aside.
+    pub(crate) initial: bool,
+    /// Whether the file's rows are added to the saved configuration.
+    pub(crate) reload: bool,
+    /// Whether other instances may listen on the same ports.
+    pub(crate) beside: bool,
+    /// What counts before the configuration.
+    pub(crate) overrides: Overrides,
+    /// Of a program that stands in for ProxySQL: the `datadir` without another one. What ProxySQL
+    /// has saved in its `datadir` is imported by the first start.
+    pub(crate) usual_datadir: Option<&'static str>,
+    /// What to log first, one line each.
+    pub(crate) notices: Vec<String>,
+}
+
+impl From<ServeArgs> for Launch {
+    fn from(args: ServeArgs) -> Self {
+        Self {
+            strictness: args.config.strictness(),
+            file: args.config.config,
+            initial: args.initial,
+            reload: args.reload,
+            beside: args.reuse_port,
+            overrides: Overrides::default(),
+            usual_datadir: None,
+            notices: Vec::new(),
+        }
+    }
+}
+
+impl Launch {
+    /// Reads the file, and finds `datadir`.
+    fn load(&mut self) -> anyhow::Result<Loaded> {
+        let mut loaded = file::load(&self.file, self.strictness)?;
+        if let (None, Some(usual), true) =
+            (&self.overrides.datadir, self.usual_datadir, loaded.config.datadir.is_empty())
+        {
+            self.overrides.datadir = Some(usual.to_owned());
+        }
+        self.overrides.locate(&mut loaded);
+        if self.usual_datadir.is_some() && !self.initial {
+            take_over(Path::new(&loaded.config.datadir))?;
+        }
+        Ok(loaded)
+    }
+}
+
+/// Imports what ProxySQL has saved in `datadir`, unless there is a saved configuration already.
+fn take_over(datadir: &Path) -> anyhow::Result<()> {
+    let theirs = datadir.join("proxysql.db");
+    if !theirs.is_file() || admin::saved_in(datadir).is_some() {
+        return Ok(());
+    }
+    let imported = admin::import(&theirs, datadir)
+        .with_context(|| format!("cannot import {}; --initial starts with the file", theirs.display()))?;
+    tracing::info!(database = %theirs.display(), "what ProxySQL has saved is imported, once");
+    imported.taken.iter().for_each(|line| tracing::info!("taken: {line}"));
+    imported.left.iter().for_each(|line| tracing::warn!("left: {line}"));
+    Ok(())
+}
+
 /// Says whether a configuration can be used.
 pub(crate) fn check(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
     let path = args.config.as_path();
-    let loaded = file::load(args)?;
+    let loaded = file::load(path, args.strictness())?;
     let datadir = about_datadir(Path::new(&loaded.config.datadir));
     let warnings: Vec<&String> = loaded.warnings.iter().chain(&datadir).collect();
     for warning in &warnings {
@@ -99,14 +168,15 @@ pub(crate) fn import(database: &Path, datadir: &Path) -> anyhow::Result<ExitCode
 }
 
 /// Serves clients with the saved configuration or that of the file until a signal ends it.
-pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn serve(mut launch: Launch) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     // While the tables of the admin port are made.
     proxy::gather_entropy();
     let log = Log::begin();
-    let ServeArgs { config, initial, reload, reuse_port } = args;
-    let loaded = file::load(&config)?;
-    let booted = admin::boot(admin::Start { file: config.config, loaded, initial, reload })?;
+    launch.notices.iter().for_each(|notice| tracing::info!("{notice}"));
+    let loaded = launch.load()?;
+    let Launch { file, initial, reload, beside, overrides, .. } = launch;
+    let booted = admin::boot(admin::Start { file, loaded, initial, reload })?;
     log.go_on_in(&booted.store.config().errorlog);
     raise_file_limit();
     if let Some(warning) = proxy::too_few_descriptors(booted.store.config()) {
@@ -124,12 +194,17 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         .context("cannot start the control runtime")?;
     // Before it can be replaced by a newer one.
     let program = std::env::current_exe();
-    let outcome = control.block_on(run(booted, control.handle(), &log, reuse_port, started))?;
+    let outcome = control.block_on(run(booted, overrides, control.handle(), &log, beside, started))?;
     // Not waiting for what still runs there: sessions are over, or are to be cut off.
     control.shutdown_background();
     if outcome == Wish::Restart {
         // Returns only if it cannot be done. Sockets and files are closed by the system.
-        let error = Command::new(program?).args(std::env::args_os().skip(1)).exec();
+        let mut arguments = std::env::args_os();
+        let mut command = Command::new(program?);
+        if let Some(name) = arguments.next() {
+            command.arg0(name);
+        }
+        let error = command.args(arguments).exec();
         return Err(error).context("cannot start anew");
     }
     Ok(ExitCode::SUCCESS)
@@ -139,6 +214,7 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
 /// after that.
 async fn run(
     Booted { mut store, claim, .. }: Booted,
+    overrides: Overrides,
     control: &Handle,
     log: &Log,
     beside: bool,
@@ -147,13 +223,14 @@ async fn run(
     // Before anything listens, so that no signal can come too early.
     let mut signals = Signals::new()?;
     let manager = Manager::find();
-    let config = Arc::clone(store.config());
+    let config = overrides.effective(store.config());
     let start = if beside { Proxy::start_beside } else { Proxy::start };
     let proxy = start(&config, control)?;
     let (sender, mut wishes) = unbounded_channel();
-    let plane: Arc<dyn DataPlane> = Arc::new(Plane::new(proxy.remote(), log.clone(), sender));
+    let admins = overrides.admin.clone();
+    let plane: Arc<dyn DataPlane> = Arc::new(Plane::new(proxy.remote(), log.clone(), overrides, sender));
     store.attach(Arc::clone(&plane));
-    let port = Port::start(store, &plane, control).context("the admin port cannot be opened")?;
+    let port = Port::start_at(store, &plane, control, admins).context("the admin port cannot be opened")?;
     port.save_first().await.context("the configuration cannot be saved in datadir")?;
     let _pid = PidFile::write(&config.pidfile);
     let web = Web::start(port.engine(), &plane, control);

@@ -19,12 +19,14 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::log::Log;
 use crate::memory;
+use crate::overrides::Overrides;
 
 /// The running proxy, and the channel to the task that can end it.
 #[derive(Debug)]
 pub(crate) struct Plane {
     remote: Remote,
     log: Log,
+    overrides: Overrides,
     wishes: UnboundedSender<Wish>,
 }
 
@@ -40,9 +42,15 @@ pub(crate) enum Wish {
 }
 
 impl Plane {
-    /// The proxy behind `remote`, in the process that has this log and listens to `wishes`.
-    pub(crate) const fn new(remote: Remote, log: Log, wishes: UnboundedSender<Wish>) -> Self {
-        Self { remote, log, wishes }
+    /// The proxy behind `remote`, in the process that has this log and command line, and listens to
+    /// `wishes`.
+    pub(crate) const fn new(
+        remote: Remote,
+        log: Log,
+        overrides: Overrides,
+        wishes: UnboundedSender<Wish>,
+    ) -> Self {
+        Self { remote, log, overrides, wishes }
     }
 
     fn wish(&self, wish: Wish) -> Result<(), String> {
@@ -52,7 +60,7 @@ impl Plane {
 
 impl DataPlane for Plane {
     fn apply(&self, config: &Arc<Config>) -> Result<(), NotApplied> {
-        self.remote.apply(config).map_err(|error| match error {
+        self.remote.apply(&self.overrides.effective(config)).map_err(|error| match error {
             ApplyError::Rules(errors) => NotApplied::Rows(errors.iter().map(rule_problem).collect()),
             ApplyError::Tls(error) => NotApplied::Because(error.to_string()),
         })
