@@ -8,6 +8,8 @@ mod log;
 mod memory;
 mod notify;
 mod overrides;
+#[cfg(test)]
+mod pages;
 mod pidfile;
 mod plane;
 mod proxysql;
