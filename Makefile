@@ -13,6 +13,7 @@ CARGO_MUTANTS_VERSION = 27.1.0
 CARGO_FUZZ_VERSION = 0.13.2
 
 .PHONY: help run build optimized test test-servers test-clients sim soak history chaos lint coverage mutants bench bench-cache fuzz docs tools-run tools-test tools-bench
+.PHONY: help run build optimized test test-servers test-clients sim soak chaos lint coverage mutants bench bench-cache fuzz packages check-packages tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -84,6 +85,12 @@ coverage: ## Lines that the tests of some crates run: make coverage CRATES="pool
 mutants: ## Changes in the code that no test notices: make mutants CRATES=pool MUTANTS_ARGS="--file 'gate.rs'"
 	@command -v cargo-mutants >/dev/null || $(CARGO) install --locked --version $(CARGO_MUTANTS_VERSION) cargo-mutants
 	$(CARGO) mutants --output $(BUILT) $(addprefix --package ,$(or $(CRATES),pool)) $(MUTANTS_ARGS)
+
+packages: build ## Make deb, rpm, a container image and an SBOM: target/packages.
+	@sh packaging/build
+
+check-packages: ## Check them: units, lintian, a second build that must be equal, a trial installation (root).
+	@sh packaging/check
 
 fuzz: ## Fuzz one target for a minute, from the inputs in fuzz/corpus: make fuzz TARGET=reply SECONDS=60
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked --version $(CARGO_FUZZ_VERSION) cargo-fuzz
