@@ -39,7 +39,8 @@ impl Manager {
         }
     }
 
-    /// Tells it what the process does now. Does not wait: a manager that reads nothing hears nothing.
+    /// Tells it what the process does now. Does not wait: a manager that reads nothing hears
+    /// nothing.
     pub(crate) fn tell(&self, phase: Phase) {
         let Some(socket) = &self.0 else { return };
         if let Err(error) = socket.send(message(phase).as_bytes()) {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use config::schema::{Scalar, TOP_LEVEL};
 use config::{Address, Config, Loaded};
 
-/// What the command line overrides. Nothing of it is saved, and admins still see what is configured.
+/// What the command line overrides. Nothing of it is saved, and admins still see what is
+/// configured.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Overrides {
     /// `datadir`.

@@ -22,7 +22,8 @@ const DATADIR: &str = "/var/lib/proxysql";
 /// What `--version` says behind `ProxySQL `. Programs look for the number.
 const VERSION: &str = concat!("version 2.7.2-pointsman-", env!("CARGO_PKG_VERSION"), ", codename Pointsman");
 
-/// Pointsman under the name of ProxySQL, with ProxySQL's options. It always stays in the foreground.
+/// Pointsman under the name of ProxySQL, with ProxySQL's options. It always stays in the
+/// foreground.
 #[derive(Debug, Parser)]
 #[command(name = "ProxySQL", bin_name = NAME, version = VERSION, args_override_self = true)]
 #[command(disable_help_flag = true, disable_version_flag = true)]
