@@ -39,12 +39,12 @@ impl Manager {
         }
     }
 
-    /// Tells it what the process does now. Does not wait: a manager that reads nothing hears
-    /// nothing.
+    /// Tells it what the process does now. Does not wait: a manager that reads nothing is
+    /// told nothing.
     pub(crate) fn tell(&self, phase: Phase) {
         let Some(socket) = &self.0 else { return };
         if let Err(error) = socket.send(message(phase).as_bytes()) {
-            tracing::warn!(%error, ?phase, "the service manager was not told");
+            tracing::warn!(%error, "the service manager was not told");
         }
     }
 }
@@ -79,14 +79,14 @@ fn message(phase: Phase) -> String {
 mod tests {
     use super::*;
 
-    fn heard(socket: &UnixDatagram) -> String {
+    fn received(socket: &UnixDatagram) -> String {
         let mut buffer = [0; 256];
         let length = socket.recv(&mut buffer).unwrap();
         String::from_utf8(buffer[..length].to_vec()).unwrap()
     }
 
     #[test]
-    fn a_socket_with_and_without_a_file_hears_every_phase() {
+    fn a_socket_with_and_without_a_file_gets_every_phase() {
         let path = env::temp_dir().join(format!("pointsman-notify-{}", std::process::id()));
         let with_file = UnixDatagram::bind(&path).unwrap();
         let name = format!("pointsman-notify-{}", std::process::id());
@@ -96,13 +96,13 @@ mod tests {
         for (socket, name) in [(&with_file, path.as_os_str()), (&without, OsStr::new(&abstract_name))] {
             let manager = Manager(Some(connect(name).unwrap()));
             manager.tell(Phase::Ready);
-            assert_eq!(heard(socket), "READY=1");
+            assert_eq!(received(socket), "READY=1");
             manager.tell(Phase::Reloading);
-            let reloading = heard(socket);
+            let reloading = received(socket);
             let micros = reloading.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").unwrap();
             assert!(micros.parse::<u64>().unwrap() > 0);
             manager.tell(Phase::Stopping);
-            assert_eq!(heard(socket), "STOPPING=1");
+            assert_eq!(received(socket), "STOPPING=1");
         }
         std::fs::remove_file(&path).unwrap();
         assert!(connect(path.as_os_str()).is_err());

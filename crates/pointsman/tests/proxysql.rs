@@ -52,12 +52,12 @@ impl Machine {
         command.arg("-f").arg("-c").arg(self.path("proxysql.cnf")).arg("-D").arg(self.path("data"));
         command.args(options).env("NOTIFY_SOCKET", self.path("notify")).stderr(Stdio::null());
         let process = self.home.start(command).unwrap();
-        assert_eq!(self.heard(), "READY=1");
+        assert_eq!(self.received(), "READY=1");
         process
     }
 
     /// The next words to the service manager.
-    fn heard(&self) -> String {
+    fn received(&self) -> String {
         let mut buffer = [0; 256];
         let length = self.manager.recv(&mut buffer).unwrap();
         String::from_utf8(buffer[..length].to_vec()).unwrap()
@@ -66,7 +66,7 @@ impl Machine {
     /// Ends the process in good order.
     fn end(&self, mut process: Process) {
         process.signal(Signal::TERM).unwrap();
-        assert_eq!(self.heard(), "STOPPING=1");
+        assert_eq!(self.received(), "STOPPING=1");
         assert!(process.wait(WAIT_MAX).unwrap().is_some_and(|status| status.success()));
     }
 
@@ -107,8 +107,8 @@ fn a_unit_of_proxysql_starts_reloads_and_stops_it() {
     machine.configure(1);
     let process = machine.start(&["--idle-threads", "--no-version-check", "-e", "-U", "x"]);
     process.signal(Signal::HUP).unwrap();
-    assert!(machine.heard().starts_with("RELOADING=1\nMONOTONIC_USEC="));
-    assert_eq!(machine.heard(), "READY=1");
+    assert!(machine.received().starts_with("RELOADING=1\nMONOTONIC_USEC="));
+    assert_eq!(machine.received(), "READY=1");
     machine.end(process);
     assert!(machine.path("data/pointsman.db").is_file(), "-D counts before the file's datadir");
     let log = read_to_string(machine.path("log")).unwrap();
