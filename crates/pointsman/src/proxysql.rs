@@ -61,14 +61,14 @@ pub(crate) struct Cli {
     #[arg(short = 'V', long, action = ArgAction::Version)]
     version: Option<bool>,
     #[command(flatten)]
-    idle: Idle,
+    ignored: Ignored,
 }
 
 /// Options that change nothing here. What they ask for is always so, or does not exist.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Accepted without effect")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option without a value")]
-struct Idle {
+struct Ignored {
     /// Stay in the foreground: it always does
     #[arg(short, long)]
     foreground: bool,
@@ -84,7 +84,7 @@ struct Idle {
     /// Identity in a cluster
     #[arg(short = 'U', short_alias = 'u', long, value_name = "UUID")]
     uuid: Option<String>,
-    /// Verbosity of ProxySQL's debug builds; RUST_LOG=debug is that of this program
+    /// Verbosity of debug builds: the variable `RUST_LOG` has that of this program
     #[arg(short, long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "0")]
     debug: Option<u8>,
     /// File of the saved configuration: it is always in datadir
@@ -93,12 +93,12 @@ struct Idle {
     /// A server of SQLite: there is none
     #[arg(long)]
     sqlite3_server: bool,
-    /// A way to ClickHouse: there is none
+    /// A server for `ClickHouse`: there is none
     #[arg(long)]
     clickhouse_server: bool,
 }
 
-impl Idle {
+impl Ignored {
     /// The options that were given.
     fn given(&self) -> Vec<&'static str> {
         [
@@ -157,7 +157,7 @@ impl Cli {
 
     /// The line of the log about options without effect.
     fn notice(&self) -> String {
-        let given = self.idle.given();
+        let given = self.ignored.given();
         let options =
             if given.is_empty() { String::new() } else { format!("; no effect: {}", given.join(", ")) };
         format!("called {NAME}: takes ProxySQL's options and stays in the foreground{options}")

@@ -2,7 +2,7 @@ complete -c proxysql -s c -l config -d 'The configuration file [default: proxysq
 complete -c proxysql -s D -l datadir -d 'The folder of the saved configuration [default: that of the file, or /var/lib/proxysql]' -r
 complete -c proxysql -s S -l admin-socket -d 'Where the admin port listens, in place of admin-mysql_ifaces' -r
 complete -c proxysql -s U -l uuid -d 'Identity in a cluster' -r
-complete -c proxysql -s d -l debug -d 'Verbosity of ProxySQL\'s debug builds; RUST_LOG=debug is that of this program' -r
+complete -c proxysql -s d -l debug -d 'Verbosity of debug builds: the variable `RUST_LOG` has that of this program' -r
 complete -c proxysql -s a -l admin-pathname -d 'File of the saved configuration: it is always in datadir' -r -F
 complete -c proxysql -l initial -d 'Start with the file even if datadir has a saved configuration, which is put aside'
 complete -c proxysql -l reload -d 'Add the rows of the file to the saved configuration, where they replace those with the same keys'
@@ -16,4 +16,4 @@ complete -c proxysql -s e -l exit-on-error -d 'Start no other process after a cr
 complete -c proxysql -l idle-threads -d 'Threads for idle clients: they need none'
 complete -c proxysql -l no-version-check -d 'Do not look for newer versions: it never does'
 complete -c proxysql -l sqlite3-server -d 'A server of SQLite: there is none'
-complete -c proxysql -l clickhouse-server -d 'A way to ClickHouse: there is none'
+complete -c proxysql -l clickhouse-server -d 'A server for `ClickHouse`: there is none'
