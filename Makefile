@@ -12,8 +12,7 @@ CARGO_LLVM_COV_VERSION = 0.9.1
 CARGO_MUTANTS_VERSION = 27.1.0
 CARGO_FUZZ_VERSION = 0.13.2
 
-.PHONY: help run build optimized test test-servers test-clients sim soak history chaos lint coverage mutants bench bench-cache fuzz docs tools-run tools-test tools-bench
-.PHONY: help run build optimized test test-servers test-clients sim soak chaos lint coverage mutants bench bench-cache fuzz packages check-packages tools-run tools-test tools-bench
+.PHONY: help run build optimized test test-servers test-clients sim soak history chaos lint coverage mutants bench bench-cache fuzz packages check-packages tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use config::{Config, RowProblem};
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
-    ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes, InjectionStats, MemberStats, ServerEvent,
-    ServerStats, SessionStats, StatementStats, UserConnections,
+    ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes, InjectionStats, MemberStats,
+    ServerEvent, ServerStats, SessionStats, StatementStats, UserConnections,
 };
 use querylog::Record;
 use rustls::ServerConfig;

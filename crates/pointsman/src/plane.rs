@@ -9,8 +9,8 @@ use config::{Config, RowProblem};
 use observe::micros;
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
-    ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes, InjectionStats, MemberStats, ServerEvent,
-    ServerStats, SessionStats, StatementStats, UserConnections,
+    ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes, InjectionStats, MemberStats,
+    ServerEvent, ServerStats, SessionStats, StatementStats, UserConnections,
 };
 use proxy::{ApplyError, Assumed, AuditEvent, AuditRecord, Port, Remote, rule_problem};
 use querylog::Record;

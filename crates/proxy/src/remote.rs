@@ -32,8 +32,8 @@ use crate::worker::{Inbox, Message, Question, Worker};
 use observe::digests::{self, DIGESTS_PER_TURN};
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
-    ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes, InjectionStats, MemberStats, ServerEvent,
-    ServerStats, SessionStats, UserConnections,
+    ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes, InjectionStats, MemberStats,
+    ServerEvent, ServerStats, SessionStats, UserConnections,
 };
 use upstream::servers::collations::collations;
 use upstream::{hostgroups, readiness};
