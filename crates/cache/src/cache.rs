@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use crate::advice::Adviser;
+use crate::catalog::{Catalog, Learnt};
 use crate::doorkeeper::Doorkeeper;
 use crate::flights::Flights;
 use crate::key::Keys;
@@ -33,10 +34,14 @@ pub struct Cache {
     pub adviser: Adviser,
     /// Which accounts have run which digests.
     pub proven: Arc<Proven>,
+    /// What was learnt of tables.
+    pub catalog: Catalog,
     /// Writes that may still go on at servers.
     pub(crate) unknown: Unknown,
     /// Whether there may be answers that writes or changes of privileges make too old.
     watches: AtomicBool,
+    /// Whether there may be answers that only writes to their tables make too old.
+    watches_tables: AtomicBool,
     /// Whether clients may write without a word to the cache.
     is_bypassed: AtomicBool,
     budget: AtomicUsize,
@@ -66,8 +71,10 @@ impl Cache {
             versions: Arc::default(),
             adviser: Adviser::default(),
             proven: Arc::default(),
+            catalog: Catalog::default(),
             unknown: Unknown::default(),
             watches: AtomicBool::new(false),
+            watches_tables: AtomicBool::new(false),
             is_bypassed: AtomicBool::new(false),
             budget: AtomicUsize::new(budget),
             captured: AtomicUsize::new(0),
@@ -106,6 +113,27 @@ impl Cache {
     #[inline]
     pub fn watches_writes(&self) -> bool {
         self.watches.load(Relaxed)
+    }
+
+    /// From now on there may be answers that only writes to their tables make too old.
+    pub fn watch_tables(&self) {
+        if !self.watches_tables() {
+            self.watches_tables.store(true, Relaxed);
+        }
+    }
+
+    /// Whether there may be such answers: if not, a write counts as one to all tables.
+    #[must_use]
+    pub fn watches_tables(&self) -> bool {
+        self.watches_tables.load(Relaxed)
+    }
+
+    /// Takes note of a definition. If another one was known, accounts prove again what they have
+    /// proven.
+    pub fn learn(&self, learnt: Learnt, now_ms: u64) {
+        if self.catalog.learn(learnt, now_ms) {
+            self.proven.forget_all();
+        }
     }
 
     /// Whether clients may write, or change privileges, without a word to the cache.

@@ -8,6 +8,8 @@
 //! - [`Versions`]: when tables were changed, so that an answer older than a write is not served;
 //! - [`Name`]: what answers are invalidated by;
 //! - [`Flush`]: what operators flush;
+//! - [`Catalog`]: what was learnt of the definitions of tables, and which tables a write changes;
+//! - [`Definition`]: what a server tells of a table, and how it is asked;
 //! - [`Proven`]: which accounts have run which digests;
 //! - [`Flights`]: equal queries that run once;
 //! - [`HitRates`]: by rule and digest, whether few lookups hit;
@@ -26,6 +28,8 @@
 pub mod advice;
 mod answer;
 mod cache;
+mod catalog;
+mod definition;
 mod doorkeeper;
 mod flights;
 mod flush;
@@ -44,6 +48,8 @@ mod writing;
 
 pub use answer::{Answer, Form};
 pub use cache::{Cache, Captured};
+pub use catalog::{Catalog, Learnt, Reading, Sight, Written};
+pub use definition::{Definition, Row, question};
 pub use doorkeeper::Doorkeeper;
 pub use flights::{Flights, Joined, Leader, Outcome, Waiter};
 pub use flush::Flush;

@@ -4,7 +4,7 @@
 //! it, and so on its digest: values do not matter. So an account that has run a digest itself may
 //! have answers to it that others have fetched, until privileges change.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,23 +15,28 @@ use crate::versions::{Moment, Scope, Versions, Write};
 /// Proofs at most; beyond that all are forgotten, and accounts prove anew.
 const PROOFS_MAX: usize = 65_536;
 
+/// How long a proof counts, in milliseconds: privileges that are changed elsewhere are noticed
+/// after it.
+const PROOF_AGE_MAX_MS: u64 = 300_000;
+
 /// The proofs of a process: hashes of account, schema and digest.
 #[derive(Debug, Default)]
 pub struct Proven {
-    proofs: Mutex<HashSet<Key>>,
+    /// With the time of each, in milliseconds.
+    proofs: Mutex<HashMap<Key, u64>>,
     /// How often they were forgotten.
     epoch: AtomicU64,
 }
 
 impl Proven {
-    /// Whether this was proven since privileges were changed last.
+    /// Whether this was proven not long ago, and since privileges were changed last.
     #[must_use]
-    pub fn has(&self, proof: Key) -> bool {
-        self.lock().contains(&proof)
+    pub fn has(&self, proof: Key, now_ms: u64) -> bool {
+        self.lock().get(&proof).is_some_and(|since| now_ms.saturating_sub(*since) < PROOF_AGE_MAX_MS)
     }
 
-    /// An account has run a digest; the query was sent at `moment`.
-    pub fn add(&self, proof: Key, versions: &Versions, moment: Moment) {
+    /// An account has run a digest; the query was sent at `moment`, its answer has come now.
+    pub fn add(&self, proof: Key, versions: &Versions, moment: Moment, now_ms: u64) {
         let mut proofs = self.lock();
         // Behind the lock: a change of privileges forgets all, and then allows answers again.
         if !versions.allows(&Scope::new(), moment) {
@@ -40,7 +45,7 @@ impl Proven {
         if proofs.len() >= PROOFS_MAX {
             self.forget(&mut proofs);
         }
-        proofs.insert(proof);
+        proofs.insert(proof, now_ms);
     }
 
     /// What was proven holds as long as this is the same.
@@ -53,12 +58,12 @@ impl Proven {
         self.forget(&mut self.lock());
     }
 
-    fn forget(&self, proofs: &mut HashSet<Key>) {
+    fn forget(&self, proofs: &mut HashMap<Key, u64>) {
         self.epoch.fetch_add(1, Release);
         proofs.clear();
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashSet<Key>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, u64>> {
         self.proofs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -93,13 +98,14 @@ mod tests {
         let (proven, versions) = (Arc::<Proven>::default(), Arc::<Versions>::default());
         let proof = Keys::new([1, 2]).builder().finish();
         let moment = versions.moment(&Scope::new()).unwrap();
-        proven.add(proof, &versions, moment);
-        assert!(proven.has(proof));
+        proven.add(proof, &versions, moment, 7);
+        assert!(proven.has(proof, 7) && proven.has(proof, 6 + PROOF_AGE_MAX_MS));
+        assert!(!proven.has(proof, 7 + PROOF_AGE_MAX_MS), "privileges may have been changed elsewhere");
         let change = PrivilegeChange::begin(&proven, &versions);
         assert_eq!(versions.moment(&Scope::new()), None, "nothing is served meanwhile");
         drop(change);
-        assert!(!proven.has(proof));
-        proven.add(proof, &versions, moment);
-        assert!(!proven.has(proof), "it was sent before the change");
+        assert!(!proven.has(proof, 7));
+        proven.add(proof, &versions, moment, 7);
+        assert!(!proven.has(proof, 7), "it was sent before the change");
     }
 }

@@ -5,7 +5,7 @@
 //! effect for. Others are reasons of the session that sends it. The list of reasons is closed: each
 //! miss of a cached rule has one of them.
 //!
-//! Views, engines and virtual columns need the catalog; they are not looked at here.
+//! Views, engines and virtual columns need definitions: [`Catalog`](crate::Catalog) judges these.
 
 use sql::lexer::Kind;
 use sql::shape::Effects;
@@ -81,11 +81,17 @@ pub enum Refusal {
     Replica,
     /// Own writes are to be seen, and there are users whose commands are not looked at.
     FastForward,
+    /// The definitions of its tables were not learnt yet.
+    NotLearnt,
+    /// A view, or a table of one, whose definition the user may not see.
+    Hidden,
+    /// Own writes are to be seen, and a table's engine has no transactions or is changed elsewhere.
+    Engine,
 }
 
 impl Refusal {
     /// All reasons, in the order in which they are looked for.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 36] = [
         Self::Several,
         Self::UnknownFunction,
         Self::Locks,
@@ -119,6 +125,9 @@ impl Refusal {
         Self::KeepsColumns,
         Self::Replica,
         Self::FastForward,
+        Self::NotLearnt,
+        Self::Hidden,
+        Self::Engine,
     ];
 
     /// What operators read.
@@ -160,6 +169,9 @@ impl Refusal {
             Self::FastForward => {
                 "users with fast_forward, or layer-4 listeners, write without the cache's knowledge"
             }
+            Self::NotLearnt => "its tables were not known yet",
+            Self::Hidden => "a view or table whose definition may not be seen",
+            Self::Engine => "own writes, and a table's engine is not InnoDB or RocksDB",
         }
     }
 

@@ -13,13 +13,26 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Slots for tables. A power of two, so that a part of a hash is an index.
+/// Slots for what is flushed by name. A power of two, so that a part of a hash is an index.
 const SLOTS: usize = 4096;
 
-/// The slot behind those: what any write to any table changes.
-const ANY_WRITE: u16 = 4096;
+/// The first of as many slots for tables that are written. They are others, so that a table which
+/// is written often shares none with answers of the mode `ttl`.
+const WRITTEN: u16 = 4096;
 
-const _: () = assert!(SLOTS == ANY_WRITE as usize, "no name has the slot of all writes");
+/// The slot that each write changes.
+const ANY_WRITE: u16 = 8192;
+
+/// The slot that a write changes of which the tables are not known.
+const UNKNOWN_WRITE: u16 = 8193;
+
+/// The slot that a change of definitions changes.
+const DEFINITIONS: u16 = 8194;
+
+/// All slots.
+const SLOTS_ALL: usize = 8195;
+
+const _: () = assert!(SLOTS == WRITTEN as usize && 2 * SLOTS == ANY_WRITE as usize, "slots are apart");
 
 /// What an answer depends on or a write changes: a list of slots, or everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,27 +54,58 @@ impl Scope {
         Self { slots: Vec::new(), is_all: true }
     }
 
-    /// Any write to any table: for answers that no write may make too old.
+    /// What a write changes of which the tables are not known: all that any write changes.
     #[must_use]
-    pub fn of_any_write() -> Self {
-        let mut scope = Self::new();
-        scope.add_any_write();
+    pub fn of_unknown_write() -> Self {
+        Self { slots: vec![ANY_WRITE, UNKNOWN_WRITE], is_all: false }
+    }
+
+    /// What a write to the tables with these hashes changes.
+    #[must_use]
+    pub fn of_write(tables: &[u64]) -> Self {
+        let mut scope = Self { slots: vec![ANY_WRITE], is_all: false };
+        for table in tables {
+            scope.push(WRITTEN + slot_of(*table));
+        }
         scope
     }
 
-    /// Adds it.
-    pub fn add_any_write(&mut self) {
-        self.slots.push(ANY_WRITE);
+    /// What a change of a definition changes.
+    #[must_use]
+    pub fn of_definitions() -> Self {
+        Self { slots: vec![DEFINITIONS], is_all: false }
     }
 
-    /// Adds what this 64-bit hash stands for: a table with its schema, a rule, a digest, a user.
+    /// Adds each write to any table: for an answer of which the tables are not known.
+    pub fn add_any_write(&mut self) {
+        self.push(ANY_WRITE);
+    }
+
+    /// Adds writes to the tables with these hashes, and those of which the tables are not known.
+    pub fn add_writes_to(&mut self, tables: &[u64]) {
+        self.push(UNKNOWN_WRITE);
+        for table in tables {
+            self.push(WRITTEN + slot_of(*table));
+        }
+    }
+
+    /// Adds what this 64-bit hash stands for: a table that is flushed, a rule, a digest, a user.
     pub fn add(&mut self, hash: u64) {
-        #[expect(clippy::cast_possible_truncation, reason = "the remainder is below 4,096")]
-        let slot = (hash % SLOTS as u64) as u16;
+        self.push(slot_of(hash));
+    }
+
+    fn push(&mut self, slot: u16) {
         if !self.slots.contains(&slot) {
             self.slots.push(slot);
         }
     }
+}
+
+/// The slot of a hash among as many as there are for names.
+fn slot_of(hash: u64) -> u16 {
+    #[expect(clippy::cast_possible_truncation, reason = "the remainder is below 4,096")]
+    let slot = (hash % SLOTS as u64) as u16;
+    slot
 }
 
 /// When the query of an answer was sent, counted in writes.
@@ -106,7 +150,7 @@ pub struct Versions {
 
 impl Default for Versions {
     fn default() -> Self {
-        let slots = std::iter::repeat_with(Slot::default).take(SLOTS + 1).collect();
+        let slots = std::iter::repeat_with(Slot::default).take(SLOTS_ALL).collect();
         Self { writes: AtomicU64::new(0), slots, all: Slot::default() }
     }
 }
@@ -217,6 +261,28 @@ mod tests {
         let moment = versions.moment(&all).unwrap();
         versions.flush(scope(&[7]));
         assert!(!versions.allows(&all, moment));
+    }
+
+    #[test]
+    fn c20_a_write_counts_against_its_tables_and_answers_of_unknown_tables() {
+        let versions = Arc::new(Versions::default());
+        let (mut of_t, mut of_u, mut of_unknown, flushed) =
+            (Scope::new(), Scope::new(), Scope::new(), scope(&[1]));
+        of_t.add_writes_to(&[1]);
+        of_u.add_writes_to(&[2]);
+        of_unknown.add_any_write();
+        let all = [&of_t, &of_u, &of_unknown, &flushed];
+        let invalidated = |write: Scope| {
+            let moment = versions.moment(&Scope::new()).unwrap();
+            versions.flush(write);
+            all.map(|scope| !versions.allows(scope, moment))
+        };
+        assert_eq!(invalidated(Scope::of_write(&[1])), [true, false, true, false]);
+        assert_eq!(invalidated(Scope::of_write(&[])), [false, false, true, false]);
+        assert_eq!(invalidated(Scope::of_unknown_write()), [true, true, true, false]);
+        assert_eq!(invalidated(scope(&[1])), [false, false, false, true]);
+        assert_eq!(invalidated(Scope::of_definitions()), [false; 4]);
+        assert_eq!(invalidated(Scope::all()), [true; 4]);
     }
 
     #[test]

@@ -21,16 +21,20 @@ const UNKNOWN_MAX: usize = 4096;
 enum What {
     Rows(Write),
     Privileges(PrivilegeChange),
-    Proofs(Proofs),
+    Definitions(Definitions),
 }
 
-/// Definitions that are being changed: who has proven something proves it again.
+/// Definitions that are being changed: accounts prove again what they have proven, and definitions
+/// are learnt again.
 #[derive(Debug)]
-struct Proofs(Arc<Proven>);
+struct Definitions {
+    proven: Arc<Proven>,
+    _write: Write,
+}
 
-impl Drop for Proofs {
+impl Drop for Definitions {
     fn drop(&mut self) {
-        self.0.forget_all();
+        self.proven.forget_all();
     }
 }
 
@@ -43,11 +47,10 @@ pub struct Writing {
 }
 
 impl Writing {
-    /// One that may change rows of any table: as long as it runs, no answer is given that no write
-    /// may make too old.
-    pub fn of_rows(cache: &Arc<Cache>) -> Self {
-        let write = cache.versions.begin_write(Scope::of_any_write());
-        Self::new(cache, What::Rows(write))
+    /// One that may change rows of tables: `scope` is what that changes. As long as it runs, no
+    /// answer is given that depends on these.
+    pub fn of_rows(cache: &Arc<Cache>, scope: Scope) -> Self {
+        Self::new(cache, What::Rows(cache.versions.begin_write(scope)))
     }
 
     /// One that may change what accounts may read: no answer is given as long as it runs.
@@ -55,11 +58,13 @@ impl Writing {
         Self::new(cache, What::Privileges(PrivilegeChange::begin(&cache.proven, &cache.versions)))
     }
 
-    /// One after which accounts have to run digests themselves again: a table has other columns,
-    /// say.
-    pub fn of_proofs(cache: &Arc<Cache>) -> Self {
+    /// One that may change definitions: a table has other columns or triggers, say. Accounts have
+    /// to run digests themselves again, and no definition that was learnt before it ends counts.
+    pub fn of_definitions(cache: &Arc<Cache>) -> Self {
+        let write = cache.versions.begin_write(Scope::of_definitions());
         cache.proven.forget_all();
-        Self::new(cache, What::Proofs(Proofs(Arc::clone(&cache.proven))))
+        let proven = Arc::clone(&cache.proven);
+        Self::new(cache, What::Definitions(Definitions { proven, _write: write }))
     }
 
     fn new(cache: &Arc<Cache>, what: What) -> Self {
@@ -111,10 +116,12 @@ mod tests {
     #[test]
     fn c20_a_write_whose_end_is_not_known_counts_for_a_while() {
         let cache = Arc::new(Cache::new([1, 2], 1 << 20));
-        let any = Scope::of_any_write();
-        Writing::of_rows(&cache).end();
+        let mut any = Scope::new();
+        any.add_any_write();
+        let begin = || Writing::of_rows(&cache, Scope::of_write(&[1]));
+        begin().end();
         assert!(cache.versions.moment(&any).is_some());
-        drop(Writing::of_rows(&cache));
+        drop(begin());
         for _ in 0..UNKNOWN_SWEEPS {
             assert_eq!(cache.versions.moment(&any), None);
             cache.sweep(0);
@@ -127,7 +134,7 @@ mod tests {
     fn c29_there_is_an_end_to_what_is_not_known() {
         let cache = Arc::new(Cache::new([1, 2], 1 << 20));
         for _ in 0..UNKNOWN_MAX + 9 {
-            drop(Writing::of_rows(&cache));
+            drop(Writing::of_rows(&cache, Scope::of_unknown_write()));
         }
         assert_eq!(cache.unknown.lock().len(), UNKNOWN_MAX);
     }

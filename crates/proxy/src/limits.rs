@@ -12,6 +12,9 @@ pub(crate) const CACHE_CLASSES_MAX: usize = 64;
 /// Texts that a worker remembers because they were answered from the query cache.
 pub(crate) const CACHE_KNOWN_MAX: usize = 1024;
 
+/// How long what was found out about a text holds, in milliseconds: definitions and proofs get old.
+pub(crate) const CACHE_KNOWN_AGE_MAX_MS: u64 = 10_000;
+
 /// Bytes of the longest of them: a worker has 1 MiB of them at most.
 pub(crate) const CACHE_KNOWN_BYTES_MAX: usize = 1024;
 

@@ -59,6 +59,7 @@ mod cached;
 mod cached_key;
 mod cached_known;
 mod cached_missed;
+mod cached_tables;
 mod cached_writes;
 mod catch_up;
 mod change_user;
@@ -256,7 +257,10 @@ impl Session {
     /// What comes behind a command that was answered, or needs no answer.
     #[inline]
     fn next_phase(&self) -> Phase {
-        let asks = self.control.running.is_warned() || self.flight.asks.is_some() || self.may_judge();
+        let asks = self.control.running.is_warned()
+            || self.flight.asks.is_some()
+            || self.may_judge()
+            || self.may_learn();
         match asks {
             true => Phase::FollowUp,
             false if self.flight.refused.is_some() => Phase::Retrying,
@@ -280,6 +284,9 @@ impl Session {
         }
         if self.may_judge() {
             self.judge_routines().await?;
+        }
+        if self.may_learn() {
+            self.learn_tables().await?;
         }
         Ok(if self.flight.refused.is_some() { Phase::Retrying } else { Phase::Over })
     }

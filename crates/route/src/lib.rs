@@ -50,7 +50,7 @@ pub use rule::{Extras, RuleError};
 pub use rules::{Options, Rules};
 pub use split::{Pairs, Reason, Side, Split, split};
 pub use sql::hint::{AccessMode, Hints};
-pub use tables::{KnownTables, Tables};
+pub use tables::{KnownTables, Tables, may_quote_names};
 pub use verdict::{Multiplex, Source, Verdict};
 pub use verdicts::{Decision, Verdicts};
 

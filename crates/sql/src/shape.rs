@@ -11,6 +11,7 @@
 //! Facts come from MySQL 9's and MariaDB 10.11's manuals: "SQL statements", "Functions and
 //! operators", "Statements that cause an implicit commit", "Locking functions".
 
+mod certain;
 pub(crate) mod functions;
 mod implied;
 mod kind;
@@ -18,6 +19,7 @@ pub(crate) mod pieces;
 mod query;
 mod walk;
 
+pub use self::certain::names_all_tables;
 pub use self::kind::StatementKind;
 pub(crate) use self::walk::statement as of_pieces;
 

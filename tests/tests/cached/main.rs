@@ -3,6 +3,7 @@
 
 mod operators;
 mod oracle;
+mod own;
 mod privileges;
 
 use std::sync::LazyLock;
@@ -13,6 +14,12 @@ use testkit::server::PASSWORD;
 use wire::Capabilities;
 
 use operators::{operators_are_advised_what_to_cache, operators_see_what_is_cached_and_flush_it};
+use own::{
+    c20_a_user_that_may_not_see_triggers_writes_to_all_tables,
+    c20_a_write_makes_answers_of_all_tables_that_it_changes_too_old,
+    c20_a_write_to_other_tables_leaves_answers_as_they_are,
+    c21_a_view_that_depends_on_the_account_is_not_shared, views_and_engines_are_judged_by_their_definitions,
+};
 use privileges::c21_no_answer_that_the_server_would_refuse;
 
 const USER: &str = "plain";
@@ -40,6 +47,11 @@ on_each_server! {
     c21_who_has_lost_a_privilege_gets_no_answer,
     c20_own_writes_are_seen,
     c21_no_answer_that_the_server_would_refuse,
+    c20_a_write_makes_answers_of_all_tables_that_it_changes_too_old,
+    c20_a_write_to_other_tables_leaves_answers_as_they_are,
+    views_and_engines_are_judged_by_their_definitions,
+    c20_a_user_that_may_not_see_triggers_writes_to_all_tables,
+    c21_a_view_that_depends_on_the_account_is_not_shared,
     operators_see_what_is_cached_and_flush_it,
     operators_are_advised_what_to_cache,
 }

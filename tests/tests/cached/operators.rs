@@ -35,7 +35,10 @@ pub(super) fn operators_see_what_is_cached_and_flush_it(server: &Backend) {
             server.sql(&format!("UPDATE test.kept SET a = '{next}' WHERE id = 9"));
             assert_eq!(value(&mut client, sql).await, content, "before {flush}");
             operator.query(flush).await.unwrap();
-            assert_eq!(value(&mut client, sql).await, next, "after {flush}");
+            // Definitions are learnt anew behind the first one.
+            for _ in 0..2 {
+                assert_eq!(value(&mut client, sql).await, next, "after {flush}");
+            }
             (content, flushed) = (next, flushed + 1);
         }
         let error = operator.query("FLUSH CACHE TABLE kept").await.unwrap_err().to_string();

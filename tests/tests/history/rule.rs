@@ -74,13 +74,17 @@ struct Missed {
     seen: u64,
 }
 
+/// The table, as the cache knows it.
+const TABLE: [u64; 1] = [7];
+
 const OLD: Write =
     Write { key: 0, version: 1, removes: false, span: Span { sent: 0, done: 0 }, fate: Fate::Done };
 
 impl World {
     fn new(rule: Rule, actors: &[Actor]) -> Self {
         let cache = Arc::new(Cache::new([1, 2], 1 << 20));
-        let scope = Scope::of_any_write();
+        let mut scope = Scope::new();
+        scope.add_writes_to(&TABLE);
         let kept = cache.versions.moment(&scope).map(|moment| (OLD.version, moment));
         let written =
             Write { version: 2, span: Span { sent: 0, done: u64::MAX }, fate: Fate::Unknown, ..OLD };
@@ -107,7 +111,8 @@ impl World {
         match (actor, step) {
             (Actor::Writer | Actor::Lost, 0) => {
                 self.written.span.sent = self.now;
-                self.writing = self.has_flight().then(|| Writing::of_rows(&self.cache));
+                self.writing =
+                    self.has_flight().then(|| Writing::of_rows(&self.cache, Scope::of_write(&TABLE)));
             }
             (Actor::Writer, 1) | (Actor::Lost, 2) => self.version = self.written.version,
             (Actor::Writer, 2) => {
@@ -143,7 +148,7 @@ impl World {
     fn end_write(&mut self) {
         let writing = self.writing.take();
         // Where it has not counted yet, it does now.
-        writing.unwrap_or_else(|| Writing::of_rows(&self.cache)).end();
+        writing.unwrap_or_else(|| Writing::of_rows(&self.cache, Scope::of_write(&TABLE))).end();
     }
 
     fn look(&self) -> u64 {

@@ -42,10 +42,10 @@ pub enum CacheMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum CacheScope {
     /// The account whose query it was.
-    #[default]
     User,
     /// Accounts that have run this digest themselves since privileges were last changed: for tables
     /// and views that show all accounts the same.
+    #[default]
     Proven,
     /// All accounts.
     Shared,

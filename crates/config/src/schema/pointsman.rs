@@ -192,7 +192,7 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
         "judge_tables",
         true,
         "behind the first statement with a table, ask its server whether a view or triggers are behind the name: where these leave something \
-         in a session, statements with it bind the session to its connection",
+         in a session, statements with it bind the session to its connection; the query cache asks for definitions, too",
     )
     .built(),
     int("cache_advise", 0, (0, 1), "1: follow one key in a hundred for `POINTSMAN CACHE ADVISE`").built()]],

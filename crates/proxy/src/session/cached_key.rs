@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use cache::stats::RowKey;
-use cache::{Key, KeyBuilder, Life, Name, Refusal, Scope};
+use cache::{Key, KeyBuilder, Life, Name, Reading as Reads, Refusal, Scope};
 use config::{CacheMode, CacheScope, ProxyProtocol};
-use route::{Cached, Source, Tables};
+use route::{Cached, Source, Tables, may_quote_names};
 use session::cached::trimmed;
 use session::unjudged::Unseen;
 use sql::Modes;
@@ -35,6 +35,8 @@ pub(super) struct Asked {
     /// What shows that the account may run it, where that has to be shown.
     pub(super) proof: Option<Key>,
     pub(super) is_proven: bool,
+    /// How often proofs were forgotten before all of this was found out.
+    pub(super) epoch: u64,
 }
 
 impl Session {
@@ -56,6 +58,7 @@ impl Session {
         }
         let (worker, state, policy) = (&*self.worker, &*self.state, &how.policy);
         let cache = &*worker.shared.cache;
+        let epoch = cache.proven.epoch();
         let class = worker.cached.class(
             cache,
             state.shared_settings(),
@@ -63,18 +66,28 @@ impl Session {
             &self.identity,
             state.was_reset(),
         )?;
-        let settings = worker.settings();
         // Reader and writer have the same data.
         let hostgroup = if target.is_split { state.account.default_hostgroup } else { target.hostgroup };
-        if policy.mode == CacheMode::Own {
+        let asked_at = if policy.mode == CacheMode::Own {
             self.sees_own_writes(hostgroup)?;
+            cache.watch_tables();
+            hostgroup
+        } else {
+            target.hostgroup
+        };
+        let text = self.text_of(kind, payload);
+        let reading = self.reading(asked_at, text, decided);
+        if let Some(refusal) = reading.as_ref().and_then(|reading| reading.refusal) {
+            return Err(refusal);
         }
-        // A server that gets the client's address may know the user as several accounts.
-        let is_by_address =
-            settings.config().server_options.iter().any(|one| one.proxy_protocol != ProxyProtocol::Off);
-        let address = if is_by_address { state.client_addr.as_bytes() } else { &[] };
-        let account = cache.keys.builder().part(state.caller.user()).part(address).finish();
-        let digest = self.telling_digest(decided).filter(|_| policy.scope == CacheScope::Proven);
+        if policy.mode == CacheMode::Own && reading.as_ref().is_some_and(|reading| reading.has_other_engines)
+        {
+            return Err(Refusal::Engine);
+        }
+        let account = self.cache_account();
+        // A view may depend on the account.
+        let may_share = reading.is_some() && policy.scope == CacheScope::Proven && !may_quote_names(text);
+        let digest = self.telling_digest(decided).filter(|_| may_share);
         let proof = digest.map(|digest| {
             let proof = cache.keys.builder().key(account).key(class);
             proof.number(hostgroup.into()).number(digest).finish()
@@ -91,11 +104,23 @@ impl Session {
             row: row(policy, decided),
             key,
             life: Life { ttl_ms: policy.ttl_ms, soft_ttl_ms: policy.soft_ttl_ms },
-            scope: self.scope_of(self.text_of(kind, payload), decided, how),
+            scope: self.scope_of(text, decided, how, reading),
             how,
-            is_proven: proof.is_none_or(|proof| cache.proven.has(proof)),
+            is_proven: proof.is_none_or(|proof| cache.proven.has(proof, worker.uptime_ms())),
+            epoch,
             proof,
         })
+    }
+
+    /// The account that the session has at servers.
+    pub(super) fn cache_account(&self) -> Key {
+        let (worker, state) = (&*self.worker, &*self.state);
+        let settings = worker.settings();
+        // A server that gets the client's address may know the user as several accounts.
+        let is_by_address =
+            settings.config().server_options.iter().any(|one| one.proxy_protocol != ProxyProtocol::Off);
+        let address = if is_by_address { state.client_addr.as_bytes() } else { &[] };
+        worker.shared.cache.keys.builder().part(state.caller.user()).part(address).finish()
     }
 
     /// Fails if an answer from this hostgroup may be older than a write that a client of this proxy
@@ -174,7 +199,7 @@ impl Session {
     }
 
     /// What the answer is invalidated by.
-    fn scope_of(&self, text: &[u8], decided: &Decided, how: Cached) -> Scope {
+    fn scope_of(&self, text: &[u8], decided: &Decided, how: Cached, reading: Option<Reads>) -> Scope {
         let mut scope = Scope::new();
         scope.add(Name::User(self.state.caller.user()).hash());
         if let Some(Source::Rule(id)) = how.policy.source {
@@ -188,7 +213,10 @@ impl Session {
             scope.add(Name::Table(schema, table.name.as_bytes()).hash());
         }
         if how.policy.mode == CacheMode::Own {
-            scope.add_any_write();
+            match reading {
+                Some(reading) if !reading.is_open => scope.add_writes_to(&reading.tables),
+                _ => scope.add_any_write(),
+            }
         }
         scope
     }

@@ -17,6 +17,7 @@ use super::cached_key::Asked;
 use super::decided::Decided;
 use super::phase::Phase;
 use crate::ending::Ending;
+use crate::limits::CACHE_KNOWN_AGE_MAX_MS;
 use crate::state::Settings;
 
 /// A text that was answered from the cache, and what was found out about it then.
@@ -33,8 +34,8 @@ pub(crate) struct Known {
     client_addr: Box<str>,
     flag_in: u32,
     status: StatusFlags,
-    /// How often proofs were forgotten before.
-    epoch: u64,
+    /// When it was found out, in milliseconds.
+    since_ms: u64,
     decided: Decided,
     asked: Asked,
 }
@@ -49,9 +50,11 @@ impl Session {
     ) -> Result<Option<Phase>, Ending> {
         let mut rest = input;
         self.worker.cached.begin_answers();
+        let now_ms = self.worker.uptime_ms();
         while let Some(payload) = whole_front(rest)
             && matches!(rest, [_, _, _, 0, query, ..] if *query == Kind::Query as u8)
             && let Some(known) = self.worker.cached.known(payload)
+            && now_ms.saturating_sub(known.since_ms) < CACHE_KNOWN_AGE_MAX_MS
             && self.is_as(&known)
             && let Some((rows, bytes)) = self.answer_near(&known.asked)
         {
@@ -86,7 +89,7 @@ impl Session {
             && self.links.away.others.is_empty()
             && self.flight.decided.is_none()
             && self.flight.paused.is_none()
-            && self.worker.shared.cache.proven.epoch() == known.epoch
+            && self.worker.shared.cache.proven.epoch() == known.asked.epoch
     }
 
     /// Remembers what was found out about a text that was answered from the cache.
@@ -111,7 +114,7 @@ impl Session {
             client_addr: state.client_addr.clone(),
             flag_in: state.flag_in,
             status: state.link.status & (STATUS | StatusFlags::IN_TRANSACTION),
-            epoch: self.worker.shared.cache.proven.epoch(),
+            since_ms: self.worker.uptime_ms(),
             decided,
             asked,
         });

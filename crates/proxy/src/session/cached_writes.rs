@@ -1,10 +1,12 @@
 //! Statements that make answers of the query cache too old.
 //!
-//! An answer in the mode `own` is from after the last write that a client of this proxy was told to
-//! have succeeded. Triggers and foreign keys change tables that no text names. So each write counts
-//! as one to all tables.
+//! An answer in the mode `own` is from after the last write to its tables that a client of this
+//! proxy was told to have succeeded. A write counts against the tables that it names, and those
+//! that triggers and views behind them change. In a transaction that set grows with each statement,
+//! and counts from before the `COMMIT` is sent. Where it is not known, the write is one to all
+//! tables.
 
-use cache::Writing;
+use cache::{Scope, Writing};
 use route::StatementPlan;
 use sql::StatementKind;
 use sql::shape::Effects;
@@ -16,6 +18,10 @@ use super::state::Past;
 
 /// What may change rows.
 const WRITES: Effects = Effects::WRITES.union(Effects::UNKNOWN).union(Effects::FUNCTION);
+
+/// Tables that a transaction is known to have written, at most. One with more counts as a write to
+/// all tables.
+const WRITTEN_MAX: usize = 64;
 
 /// Words of statements that change privileges, in texts of which no more is known.
 const OF_PRIVILEGES: [&[u8]; 6] = [b"grant", b"revoke", b"user", b"role", b"privileges", b"view"];
@@ -35,9 +41,10 @@ impl Session {
         // Transactions are known from their beginning, also if answers are cached from now on only.
         if self.links.pipelined.is_empty() && !self.state.link.in_transaction() {
             self.state.past.remove(Past::WROTE);
+            self.state.written = None;
         }
         if plan.effects.intersects(WRITES) || plan.kind == StatementKind::Xa {
-            self.state.past.insert(Past::WROTE);
+            self.note_written(kind, payload, decided);
         }
         if !self.worker.shared.cache.watches_writes() {
             return;
@@ -48,6 +55,27 @@ impl Session {
         if let Some(changes) = self.begin_definition(kind, payload, decided) {
             self.flight().taps.add_write(changes);
         }
+    }
+
+    /// Adds what a statement writes to what the open transaction has written.
+    fn note_written(&mut self, kind: Kind, payload: &[u8], decided: &Decided) {
+        let is_first = !self.state.past.contains(Past::WROTE);
+        let tables = self.worker.shared.cache.watches_tables().then(|| self.written(kind, payload, decided));
+        let tables = tables.flatten();
+        if decided.plan.kind.is_select() && tables.as_ref().is_some_and(Vec::is_empty) {
+            // Views that it reads call nothing.
+            return;
+        }
+        self.state.past.insert(Past::WROTE);
+        let before = if is_first { Some(Vec::new()) } else { self.state.written.take() };
+        self.state.written = before.zip(tables).and_then(|(mut before, tables)| {
+            for table in tables {
+                if !before.contains(&table) {
+                    before.push(table);
+                }
+            }
+            (before.len() <= WRITTEN_MAX).then_some(before)
+        });
     }
 
     /// What a statement does to definitions and privileges, if it may.
@@ -65,8 +93,8 @@ impl Session {
         let cache = &self.worker.shared.cache;
         let changes = if self.changes_privileges(plan, text, may_name, decided) {
             Some(Writing::of_privileges(cache))
-        } else if plan.effects.intersects(Effects::COMMITS | Effects::UNKNOWN) {
-            Some(Writing::of_proofs(cache))
+        } else if may_define(plan) {
+            Some(Writing::of_definitions(cache))
         } else {
             None
         };
@@ -84,7 +112,11 @@ impl Session {
     }
 
     fn add_write(&mut self) {
-        let write = Writing::of_rows(&self.worker.shared.cache);
+        let scope = match &self.state.written {
+            Some(tables) => Scope::of_write(tables),
+            None => Scope::of_unknown_write(),
+        };
+        let write = Writing::of_rows(&self.worker.shared.cache, scope);
         self.flight().taps.add_write(write);
     }
 
@@ -128,4 +160,13 @@ const fn may_write(plan: StatementPlan) -> bool {
     plan.several
         || !matches!(plan.kind, StatementKind::Select | StatementKind::Show)
         || plan.effects.intersects(WRITES)
+}
+
+/// Whether a statement may change a definition.
+const fn may_define(plan: StatementPlan) -> bool {
+    use StatementKind as Of;
+    // They commit, and define nothing.
+    let commits_only =
+        !plan.several && matches!(plan.kind, Of::Set | Of::LockTable | Of::UnlockTables | Of::TruncateTable);
+    plan.effects.intersects(Effects::UNKNOWN) || plan.effects.intersects(Effects::COMMITS) && !commits_only
 }

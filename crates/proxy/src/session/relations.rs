@@ -121,7 +121,7 @@ pub(super) fn relations_of(tables: impl Iterator<Item = sql::shape::Table>, sche
 }
 
 /// Whether a name can be put into a question as it is, and is not a server's own.
-fn can_be_asked_for(relation: &Relation) -> bool {
+pub(super) fn can_be_asked_for(relation: &Relation) -> bool {
     let Relation { schema, name } = relation;
     let is_plain = |text: &str| !text.is_empty() && !text.contains(['\'', '\\', char::REPLACEMENT_CHARACTER]);
     let is_of_servers = OF_SERVERS.iter().any(|own| own.eq_ignore_ascii_case(schema));

@@ -175,7 +175,7 @@ impl Session {
 
     /// Asks how many rows there were, which the other questions hide and the answer of a routine
     /// does not tell. False if their answers could not be read.
-    async fn ask_rows(&mut self) -> Result<bool, Ending> {
+    pub(super) async fn ask_rows(&mut self) -> Result<bool, Ending> {
         let unknown = self.links.unknown_here(&self.state);
         let question = (self.query(FIRST_QUESTION), Answer::Result);
         let replies = self.internal_query(&[question]).await?.unwrap_or_default();

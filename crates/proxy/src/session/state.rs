@@ -14,6 +14,7 @@ mod said;
 pub(super) mod settle;
 mod statements;
 
+use std::cell::RefCell;
 use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -34,6 +35,7 @@ use crate::state::{Mark, Pin, Pins, Setting, Settings};
 use session::identity::Identity;
 use upstream::{Candidate, Execution};
 
+use super::cached_tables::ToLearn;
 use super::decided::{Decided, Next, Reply};
 use super::kept_error::Errors;
 use super::trace::Trace;
@@ -83,6 +85,10 @@ pub(super) struct SessionState {
     pub(super) trace: Option<Box<Trace>>,
     /// Routines that bind the session as long as nobody has said what they leave.
     pub(super) unjudged: Option<Box<Unjudged>>,
+    /// Tables that the open transaction has written; nothing if not known.
+    pub(super) written: Option<Vec<u64>>,
+    /// Tables whose definitions the query cache needs.
+    pub(super) to_learn: RefCell<Option<Box<ToLearn>>>,
     /// What is known of errors that clients may ask about.
     pub(super) errors: Option<Box<Errors>>,
     /// The transactions that servers have told, where anybody wants to know.
@@ -183,6 +189,8 @@ impl SessionState {
             prepared: None,
             trace: None,
             unjudged: None,
+            written: None,
+            to_learn: RefCell::default(),
             errors: None,
             gtids: identity.tracking().by_default.then(|| Box::new(Gtids::new(identity.keeps(false)))),
         }

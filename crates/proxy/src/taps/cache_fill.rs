@@ -108,7 +108,7 @@ impl CacheFill {
         let Filling { key, life, scope, moment, form, has_columns, stores_empty, proof, .. } = &self.filling;
         let (cache, moment) = (&*self.cache, *moment);
         if let Some(proof) = proof.filter(|_| outcome.ends_rows) {
-            cache.proven.add(proof, &cache.versions, moment);
+            cache.proven.add(proof, &cache.versions, moment, now_ms);
         }
         check(outcome)?;
         if outcome.rows == 0 && !stores_empty {

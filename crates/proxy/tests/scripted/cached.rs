@@ -42,6 +42,16 @@ pub(super) async fn miss(client: &mut Client, server: &mut Database, sql: &str, 
     client.expect_rows(&[&[Some(answer)]]).await;
 }
 
+/// A server is asked for the definition of `db.t`, and tells of a plain table.
+async fn tells_of_table(server: &mut Database) {
+    server.expect_query("SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode").await;
+    let row = [Some("-1"), Some("1"), Some("utf8mb4"), Some("")];
+    server.rows(&["a", "b", "c", "d"], &[&row]).await;
+    server.expect_query(&cache::question("db", "t")).await;
+    let table = [Some("table"), Some("BASE TABLE"), Some("InnoDB")];
+    server.rows(&["a", "b", "c"], &[&table, &[Some("may"), Some("INSERT"), Some("")]]).await;
+}
+
 /// A query that no server sees.
 pub(super) async fn hit(client: &mut Client, sql: &str, answer: &str) {
     client.send_query(sql).await;
@@ -88,12 +98,19 @@ fn c03_c07_c21_settings_schema_and_account_have_answers_of_their_own() {
 #[test]
 fn c21_an_account_gets_others_answers_once_it_has_run_the_digest_itself() {
     play(async || {
-        let mut config = with_attributes(r#"{"cache": {"scope": "proven"}}"#);
+        let mut config = with_attributes("");
+        config.pointsman.judge_tables = true;
         config.users.push(user("other", "secret"));
         let (stage, mut servers, mut client, mut server) = session_in(config).await;
+        run(&mut client, &mut server, "USE db").await;
+        miss(&mut client, &mut server, "SELECT a FROM t WHERE b = 1", "1").await;
+        tells_of_table(&mut server).await;
         miss(&mut client, &mut server, "SELECT a FROM t WHERE b = 1", "1").await;
         let mut other = log_in_as(&stage, &options_for("other", "secret")).await;
         let mut its_server = first_query(&mut other, &mut servers).await;
+        run(&mut other, &mut its_server, "USE db").await;
+        miss(&mut other, &mut its_server, "SELECT a FROM t WHERE b = 2", "2").await;
+        tells_of_table(&mut its_server).await;
         miss(&mut other, &mut its_server, "SELECT a FROM t WHERE b = 2", "2").await;
         hit(&mut other, "SELECT a FROM t WHERE b = 1", "1").await;
         hit(&mut client, "SELECT a FROM t WHERE b = 2", "2").await;

@@ -1,0 +1,225 @@
+//! What the query cache has to know of the tables of a statement: their definitions.
+//!
+//! They are asked for over the session's connection, behind the reply to a statement that needs
+//! them, and hold for all sessions of the account. A statement whose tables are not known yet is
+//! sent, and its answer is not stored; a write to such tables counts as one to all.
+
+use cache::{Definition, Learnt, Reading, Scope, Sight, question};
+use route::Tables;
+use sql::StatementKind;
+use sql::shape::{Effects, Table};
+use wire::codec::Reader;
+use wire::command::Kind;
+use wire::reply::Answer;
+use wire::{StatusFlags, WireError};
+
+use super::Session;
+use super::decided::Decided;
+use super::relations::can_be_asked_for;
+use crate::ending::Ending;
+use crate::relations::Relation;
+use crate::state::Pin;
+use session::limits::TABLES_MAX;
+use session::unjudged::CODE;
+use upstream::Reply;
+
+/// Tables whose definitions the query cache needs.
+#[derive(Debug)]
+pub(super) struct ToLearn {
+    /// The hostgroup to ask.
+    hostgroup: u32,
+    /// The tables with their schemas, at most [`TABLES_MAX`].
+    tables: Vec<Table>,
+}
+
+impl Session {
+    /// What an answer from this hostgroup depends on, if it is judged by definitions.
+    pub(super) fn reading(&self, hostgroup: u32, text: &[u8], decided: &Decided) -> Option<Reading> {
+        if !self.worker.settings().judge_tables {
+            return None;
+        }
+        let tables = self.tables_of(text, decided);
+        let cache = &self.worker.shared.cache;
+        let reads = self.with_schemas(&tables.reads);
+        let mut reading = cache.catalog.reading(self.sight(hostgroup), &cache.versions, reads);
+        reading.is_open |= !self.names_all(text, &tables);
+        self.want(hostgroup, std::mem::take(&mut reading.to_ask));
+        Some(reading)
+    }
+
+    /// Hashes of the tables that a statement changes; nothing if that is not known.
+    pub(super) fn written(&self, kind: Kind, payload: &[u8], decided: &Decided) -> Option<Vec<u64>> {
+        use StatementKind as Of;
+        let plan = decided.plan;
+        let is_temporary = plan.effects.contains(Effects::TEMPORARY_TABLE)
+            && !plan.effects.intersects(Effects::COMMITS | Effects::UNKNOWN | Effects::FUNCTION);
+        let names_written = match plan.kind {
+            Of::Insert | Of::Replace | Of::Update | Of::Delete | Of::Load | Of::TruncateTable => true,
+            Of::CreateTemporary if is_temporary => false,
+            kind if kind.is_select() => false,
+            _ => return None,
+        };
+        if plan.several || plan.effects.contains(Effects::UNKNOWN) || !self.worker.settings().judge_tables {
+            return None;
+        }
+        let text = match kind {
+            Kind::Query => self.statement(payload),
+            _ => self.state.executed_text(payload)?,
+        };
+        let tables = self.tables_of(text, decided);
+        if !self.names_all(text, &tables) || names_written && tables.writes.is_empty() {
+            return None;
+        }
+        let writes = if names_written { self.with_schemas(&tables.writes) } else { Vec::new() };
+        let (cache, hostgroup) = (&self.worker.shared.cache, decided.target()?);
+        let reads = self.with_schemas(&tables.reads);
+        let written = cache.catalog.written(self.sight(hostgroup), &cache.versions, writes, &reads);
+        self.want(hostgroup, written.to_ask);
+        written.tables
+    }
+
+    /// Whether these are all tables of a text, with the schemas that they are in.
+    fn names_all(&self, text: &[u8], tables: &Tables) -> bool {
+        let reading = self.state.reading();
+        let is_doubtful = reading.no_backslash_escapes && text.contains(&b'\\')
+            || reading.two_byte_quotes && !text.is_ascii()
+            || self.state.pins.has_any(&[Pin::Schema, Pin::Setting]);
+        tables.are_all && !is_doubtful
+    }
+
+    fn with_schemas(&self, tables: &[Table]) -> Vec<Table> {
+        let here = || Some(String::from_utf8_lossy(self.state.caller.schema()).into_owned());
+        let named = |table: &Table| Table { schema: table.schema.clone().or_else(here), ..table.clone() };
+        tables.iter().map(named).collect()
+    }
+
+    /// For whom definitions are known.
+    fn sight(&self, hostgroup: u32) -> Sight {
+        let keys = &self.worker.shared.cache.keys;
+        let whose = keys.builder().key(self.cache_account()).number(hostgroup.into()).finish();
+        Sight { whose, now_ms: self.worker.uptime_ms() }
+    }
+
+    /// These definitions are to be asked for.
+    fn want(&self, hostgroup: u32, tables: Vec<Table>) {
+        if tables.is_empty() {
+            return;
+        }
+        let mut wanted = self.state.to_learn.borrow_mut();
+        let mut all = wanted.take().filter(|all| all.hostgroup == hostgroup);
+        let into = &mut all.get_or_insert_with(|| Box::new(ToLearn { hostgroup, tables: Vec::new() })).tables;
+        for table in tables {
+            if into.len() < TABLES_MAX && is_askable(&table) && !into.contains(&table) {
+                into.push(table);
+            }
+        }
+        *wanted = all.filter(|all| !all.tables.is_empty());
+    }
+
+    /// Whether definitions are to be asked for, and nothing is lost with that.
+    #[inline]
+    pub(super) fn may_learn(&self) -> bool {
+        let wanted = self.state.to_learn.borrow();
+        wanted.as_ref().is_some_and(|wanted| self.is_free_to_ask(wanted.hostgroup))
+    }
+
+    /// Whether the session's server can be asked something that leaves nothing.
+    fn is_free_to_ask(&self, hostgroup: u32) -> bool {
+        let link = self.state.link;
+        hostgroup == link.hostgroup
+            && link.status.contains(StatusFlags::AUTOCOMMIT)
+            && !link.status.contains(StatusFlags::IN_TRANSACTION)
+            && self.flight.decided.is_none()
+            && self.io.backlog.is_empty()
+            && self.links.in_use.is_some()
+            && self.links.pipelined.is_empty()
+            && (self.state.pins.is_empty() || self.state.pins.holds_only(&CODE, hostgroup))
+    }
+
+    /// Asks for definitions, and for those that these lead to.
+    pub(super) async fn learn_tables(&mut self) -> Result<(), Ending> {
+        let Some(wanted) = self.state.to_learn.take() else { return Ok(()) };
+        let ToLearn { hostgroup, tables: mut all } = *wanted;
+        // Where many sessions need a definition, one of them asks.
+        all.retain(|table| !self.is_learnt(hostgroup, table));
+        let mut asked = 0;
+        if !all.is_empty() {
+            self.links.note_ran(&mut self.state);
+            self.ask_rows().await?;
+        }
+        while let Some(batch) = all.get(asked..).filter(|batch| !batch.is_empty()) {
+            if self.links.in_use.is_none() {
+                return Ok(());
+            }
+            let more = self.learn(hostgroup, batch).await?;
+            asked = all.len();
+            for table in more {
+                let is_new = all.len() < TABLES_MAX && is_askable(&table) && !all.contains(&table);
+                if is_new && !self.is_learnt(hostgroup, &table) {
+                    all.push(table);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_learnt(&self, hostgroup: u32, table: &Table) -> bool {
+        let cache = &self.worker.shared.cache;
+        cache.catalog.knows(self.sight(hostgroup), &cache.versions, table)
+    }
+
+    /// Asks for these definitions. Returns the tables that they lead to.
+    async fn learn(&mut self, hostgroup: u32, batch: &[Table]) -> Result<Vec<Table>, Ending> {
+        let versions = &self.worker.shared.cache.versions;
+        // While a definition is being changed, what a server says is not certain.
+        let Some(moment) = versions.moment(&Scope::of_definitions()) else { return Ok(Vec::new()) };
+        let texts =
+            batch.iter().map(|table| question(table.schema.as_deref().unwrap_or_default(), &table.name));
+        let commands: Vec<_> = texts.map(|text| (self.query(text.as_bytes()), Answer::Result)).collect();
+        // If that fails, the client hears of it with its next statement.
+        let replies = self.internal_query(&commands).await?.unwrap_or_default();
+        self.links.note_ran(&mut self.state);
+        if replies.iter().any(|reply| reply.warns() || reply.error().is_some()) {
+            self.forget_warnings().await?;
+        }
+        let (Sight { whose, now_ms }, mut more) = (self.sight(hostgroup), Vec::new());
+        for (table, reply) in batch.iter().zip(&replies) {
+            let schema = table.schema.as_deref().unwrap_or_default();
+            let definition = definition(schema, reply).unwrap_or(Definition::unknown());
+            more.extend(definition.leads_to().cloned());
+            let learnt = Learnt { whose, table: table.clone(), definition, moment };
+            self.worker.shared.cache.learn(learnt, now_ms);
+        }
+        Ok(more)
+    }
+}
+
+/// Whether a server can be asked for a table by its name.
+fn is_askable(table: &Table) -> bool {
+    let schema = table.schema.clone().unwrap_or_default();
+    can_be_asked_for(&Relation { schema, name: table.name.clone() })
+}
+
+/// The definition that a reply tells of a table of `schema`.
+fn definition(schema: &str, reply: &Reply) -> Option<Definition> {
+    let rows = reply.rows()?;
+    let mut values = Vec::with_capacity(rows.len());
+    for row in rows {
+        let mut reader = Reader::new(row);
+        let mut next = || value(&mut reader).ok();
+        values.push([next()?, next()?, next()?]);
+    }
+    Definition::of(schema, &values)
+}
+
+/// The next value of a row; a NULL is nothing.
+fn value<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a [u8]>, WireError> {
+    if reader.peek() == Some(NULL) {
+        reader.u8("value")?;
+        return Ok(None);
+    }
+    reader.lenenc_bytes("value").map(Some)
+}
+
+/// The byte of a NULL in a row of text.
+const NULL: u8 = 0xFB;
