@@ -103,7 +103,7 @@ const LOSSES: [Loss; 11] = [
         only: Some(true),
     },
     Loss {
-        gives: "GRANT SELECT ON test.seen_secret TO loser@'127.0.0.1'; \
+        gives: "GRANT SELECT, SHOW VIEW ON test.seen_secret TO loser@'127.0.0.1'; \
                 GRANT SELECT ON test.secret TO loser@'127.0.0.1'",
         sql: "SELECT a FROM seen_secret WHERE id = 1",
         takes: &["ALTER SQL SECURITY INVOKER VIEW test.seen_secret AS SELECT id, a FROM test.hidden"],
