@@ -11,6 +11,18 @@ use upstream::{Backend, part};
 impl Session {
     /// The session waits for its client: what is not bound to it may be used by others.
     pub(super) fn lay_aside(&mut self) {
+        let goes_on = !self.io.backlog.is_empty() && !self.links.is_promised();
+        self.lay_aside_unless(goes_on);
+    }
+
+    /// The session waits for other sessions before its command is sent. They may need the
+    /// connection to come to their end.
+    pub(super) fn lay_aside_to_wait(&mut self) {
+        self.lay_aside_unless(false);
+    }
+
+    /// The same, unless the session `goes_on` at once.
+    fn lay_aside_unless(&mut self, goes_on: bool) {
         let is_awaited = |backend: &Backend| backend.connection().is_awaited();
         if self.links.in_use.as_ref().is_none_or(is_awaited) || self.flight.decided.is_some() {
             return;
@@ -28,7 +40,6 @@ impl Session {
         if pin == Some(Pin::Warnings) {
             self.worker.look_in(SWEEP_INTERVAL);
         }
-        let goes_on = !self.io.backlog.is_empty() && !self.links.is_promised();
         if pin.is_some() || goes_on || !self.links.is_as_it_seems(&self.state) {
             return self.break_promise();
         }

@@ -127,6 +127,7 @@ impl Session {
             };
             let deadline = begun + Duration::from_millis(asked.how.policy.timeout_ms.into());
             self.worker.counts.cache.borrow_mut().waited(asked.row);
+            self.lay_aside_to_wait();
             self.show_waiting();
             let landed = {
                 let waiting = pin!(tokio::time::timeout_at(deadline, poll_fn(|cx| waiter.poll(cx))));
@@ -134,6 +135,7 @@ impl Session {
                 while_waiting(&self.control, &mut self.io.sock, caps, waiting).await?
             };
             self.end_running();
+            self.take_back();
             match landed {
                 Some(Ok(_)) => {}
                 // It has taken too long: this session sends it as well.

@@ -63,6 +63,7 @@ impl Session {
         if delay.is_zero() && limits.is_empty() {
             return Ok(Vec::new());
         }
+        self.lay_aside_to_wait();
         self.show_waiting();
         self.control.delayed.set(true);
         let longest = settings.variables.connect_timeout_server_max;
@@ -74,6 +75,7 @@ impl Session {
         self.control.delayed.set(false);
         self.state.trace(|trace| trace.add(Part::Queue, begun.elapsed()));
         self.end_running();
+        self.take_back();
         match waited.unwrap_or_else(|| Err(ClientError::Interrupted)) {
             Ok(places) => Ok(places),
             Err(error) => Err(self.refuse_here(kind, &error).await.into()),

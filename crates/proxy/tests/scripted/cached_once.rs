@@ -3,7 +3,8 @@
 use config::{Config, QueryRule};
 
 use super::cached::{SQL, cached, hit, miss};
-use super::support::{log_in, ms, play, session_in, settle};
+use super::shared::let_in;
+use super::support::{log_in, messages, ms, play, session_in, settle};
 use tokio::time::sleep;
 
 /// The same rule, and connections that several sessions use.
@@ -31,6 +32,33 @@ fn equal_queries_run_once() {
             client.expect_rows(&[&[Some("1")]]).await;
         }
         assert!(servers.settled().await.is_none(), "no other connection is needed");
+    });
+}
+
+/// Two sessions and one connection: the first one that asks waits for it.
+#[test]
+fn c24_a_session_that_waits_for_an_answer_keeps_no_connection() {
+    play(async || {
+        let mut config = shared();
+        config.servers[0].max_connections = 1;
+        let (stage, _servers, mut client, mut server) = session_in(config).await;
+        let mut other = log_in(&stage).await;
+        let query = [&b"\x03"[..], SQL.as_bytes()].concat();
+        let commands: Vec<u8> =
+            [&b"\x03DO 1"[..], &query].iter().flat_map(|one| messages(0, &[one])).collect();
+        client.send_bytes(&commands).await;
+        server.expect_query("DO 1").await;
+        other.send_query(SQL).await;
+        settle().await;
+        server.ok().await;
+        client.packets().expect_seq(1);
+        client.expect_ok().await;
+        let_in(&mut server).await;
+        server.expect_query(SQL).await;
+        server.rows(&["a"], &[&[Some("1")]]).await;
+        client.packets().expect_seq(1);
+        other.expect_rows(&[&[Some("1")]]).await;
+        client.expect_rows(&[&[Some("1")]]).await;
     });
 }
 
@@ -92,7 +120,7 @@ fn a_reply_of_tables_that_were_not_known_is_counted() {
         server.expect_query("SELECT a FROM db.t").await;
         server.rows(&["a"], &[&[Some("1")]]).await;
         client.expect_rows(&[&[Some("1")]]).await;
-        assert_eq!(stage.cache().not_stored_text(), "its tables were not known yet=1");
+        assert_eq!(stage.cache().refused_text(), "its tables were not known yet=1");
     });
 }
 
