@@ -12,17 +12,17 @@ impl Session {
     /// The session waits for its client: what is not bound to it may be used by others.
     pub(super) fn lay_aside(&mut self) {
         let goes_on = !self.io.backlog.is_empty() && !self.links.is_promised();
-        self.lay_aside_unless(goes_on);
+        self.idle_unless(goes_on);
     }
 
     /// The session waits for other sessions before its command is sent. They may need the
     /// connection to come to their end.
-    pub(super) fn lay_aside_to_wait(&mut self) {
-        self.lay_aside_unless(false);
+    pub(super) fn release_to_wait(&mut self) {
+        self.idle_unless(false);
     }
 
     /// The same, unless the session `goes_on` at once.
-    fn lay_aside_unless(&mut self, goes_on: bool) {
+    fn idle_unless(&mut self, goes_on: bool) {
         let is_awaited = |backend: &Backend| backend.connection().is_awaited();
         if self.links.in_use.as_ref().is_none_or(is_awaited) || self.flight.decided.is_some() {
             return;

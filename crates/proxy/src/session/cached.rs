@@ -127,7 +127,7 @@ impl Session {
             };
             let deadline = begun + Duration::from_millis(asked.how.policy.timeout_ms.into());
             self.worker.counts.cache.borrow_mut().waited(asked.row);
-            self.lay_aside_to_wait();
+            self.release_to_wait();
             self.show_waiting();
             let landed = {
                 let waiting = pin!(tokio::time::timeout_at(deadline, poll_fn(|cx| waiter.poll(cx))));

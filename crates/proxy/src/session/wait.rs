@@ -63,7 +63,7 @@ impl Session {
         if delay.is_zero() && limits.is_empty() {
             return Ok(Vec::new());
         }
-        self.lay_aside_to_wait();
+        self.release_to_wait();
         self.show_waiting();
         self.control.delayed.set(true);
         let longest = settings.variables.connect_timeout_server_max;
