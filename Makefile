@@ -12,7 +12,7 @@ CARGO_LLVM_COV_VERSION = 0.9.1
 CARGO_MUTANTS_VERSION = 27.1.0
 CARGO_FUZZ_VERSION = 0.13.2
 
-.PHONY: help run build optimized test test-servers test-clients sim soak history chaos lint coverage mutants bench bench-cache fuzz packages check-packages tools-run tools-test tools-bench
+.PHONY: help run build optimized test test-servers test-clients test-page sim soak history chaos lint coverage mutants bench bench-cache fuzz packages check-packages tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -47,6 +47,10 @@ lint: ## Formatting, lengths and words, clippy, docs, and what may enter the dep
 	@command -v cargo-deny >/dev/null || $(CARGO) install --locked --version $(CARGO_DENY_VERSION) cargo-deny
 	$(CARGO) deny --locked --all-features check --hide-inclusion-graph bans licenses sources
 	$(CARGO) check --quiet --locked --no-default-features --manifest-path fuzz/Cargo.toml
+
+test-page: ## The page for operators in a real browser, against a mock: make test-page, or URL=http://127.0.0.1:6080 WEB_USER=admin WEB_PASSWORD=admin
+	@sh scripts/need node:nodejs npm:npm
+	node crates/web/page-tests/run.mjs $(URL) $(WEB_USER) $(WEB_PASSWORD)
 
 sim: ## Simulated clients, servers and faults, by seed: make sim SEEDS=10000, or one again: make sim SEED=17
 	POINTSMAN_SIM_SEEDS=$(or $(SEEDS),10000) POINTSMAN_SIM_SEED=$(SEED) $(CARGO) test --locked --package proxy --test sim
