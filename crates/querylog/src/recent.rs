@@ -22,7 +22,7 @@ struct Kept {
 }
 
 impl Recent {
-    /// Keeps at most `max` records from now on, and at most [`RECENT_BYTES_MAX`] bytes of them.
+    /// Keeps at most `max` records from now on, and at most 256 MiB of them.
     pub fn configure(&self, max: usize) {
         self.max.store(max, Ordering::Relaxed);
         self.lock().shrink(max);
