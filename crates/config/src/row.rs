@@ -367,6 +367,7 @@ mod tests {
         "restapi_port",
         "stats_mysql_connection_pool",
         "stats_mysql_connections",
+        "stats_mysql_eventslog_sync_buffer_to_disk",
         "stats_mysql_query_cache",
         "stats_mysql_query_digest_to_disk",
         "stats_system_cpu",

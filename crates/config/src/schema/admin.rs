@@ -54,7 +54,7 @@ const GENERAL: &[Field] = &[
         "stats_mysql_eventslog_sync_buffer_to_disk",
         0,
         (0, 86_400),
-        "period of DUMP EVENTSLOG FROM BUFFER TO DISK; 0: none",
+        "period of DUMP EVENTSLOG FROM BUFFER TO DISK; 0: none (ProxySQL 3)",
     )
     .built(),
     seconds("stats_mysql_query_digest_to_disk", 0, (0, 86_400), "period of digest dumps; 0: none").built(),

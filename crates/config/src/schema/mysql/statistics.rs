@@ -66,15 +66,15 @@ pub(super) const FIELDS: &[Field] = &[
         "eventslog_buffer_history_size",
         0,
         (0, 8_000_000),
-        "query log: newest statements that are kept in memory for DUMP EVENTSLOG; 0: none",
+        "query log: newest statements that are kept in memory for DUMP EVENTSLOG; 0: none (ProxySQL 3)",
     )
     .built(),
-    int("eventslog_table_memory_size", 10_000, (0, 8_000_000), "most rows of stats_mysql_query_events").built(),
+    int("eventslog_table_memory_size", 10_000, (0, 8_000_000), "most rows of stats_mysql_query_events (ProxySQL 3)").built(),
     bytes(
         "eventslog_buffer_max_query_length",
         32_768,
         (128, 33_554_432),
-        "query log: part of a statement that is kept in memory",
+        "query log: part of a statement that is kept in memory (ProxySQL 3)",
     )
     .built(),
     text("auditlog_filename", "", "audit log: start of the file names; empty: no log").built(),
