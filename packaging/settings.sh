@@ -18,15 +18,19 @@ fill() {
             program=pointsman
             config=/etc/pointsman/pointsman.toml
             command="pointsman serve --config $config"
+            tmp="PrivateTmp=yes"
             description="Pointsman, a MySQL proxy"
             ;;
         pointsman-proxysql)
             program=proxysql
             config=/etc/proxysql.cnf
-            command="proxysql -f -c $config -D /var/lib/proxysql"
+            command="proxysql -f -c $config"
+            # ProxySQL's usual sockets are in /tmp, where clients look for them.
+            tmp="ReadWritePaths=/tmp"
             description="Pointsman in place of ProxySQL"
             ;;
     esac
     sed -e "s|@PACKAGE@|$1|g" -e "s|@PROGRAM@|$program|g" -e "s|@UNIT@|$program.service|g" \
-        -e "s|@CONFIG@|$config|g" -e "s|@COMMAND@|$command|g" -e "s|@DESCRIPTION@|$description|g" "$2"
+        -e "s|@CONFIG@|$config|g" -e "s|@COMMAND@|$command|g" -e "s|@DESCRIPTION@|$description|g" \
+        -e "s|@TMP@|$tmp|g" "$2"
 }

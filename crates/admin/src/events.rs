@@ -3,6 +3,8 @@
 use querylog::Record;
 use rusqlite::{Connection, params};
 
+use crate::plane::DataPlane;
+
 /// Where events are written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sink {
@@ -17,8 +19,23 @@ pub(crate) enum Sink {
 /// What ProxySQL says of statements that no server got.
 const NO_HOSTGROUP: i64 = -1;
 
-/// Writes events, and returns how many there are. The table in memory keeps `max` rows, the newest.
-pub(crate) fn write<'a>(
+/// Moves the events that the data plane keeps into tables, and returns how many there were. If they
+/// cannot be written, they are kept. The table in memory keeps `max` rows, the newest.
+pub(crate) fn dump(
+    connection: &Connection,
+    plane: &dyn DataPlane,
+    sink: Sink,
+    max: i64,
+) -> rusqlite::Result<u64> {
+    let events = plane.take_events();
+    let written = write(connection, events.iter().map(|event| &**event), sink, max);
+    if written.is_err() {
+        plane.put_back_events(events);
+    }
+    written
+}
+
+fn write<'a>(
     connection: &Connection,
     events: impl Iterator<Item = &'a Record>,
     sink: Sink,

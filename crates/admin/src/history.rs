@@ -135,8 +135,7 @@ pub(crate) fn sample(
         save_digests(connection, now.cast_signed(), plane)?;
     }
     if due.contains(&EVENTS_TO_DISK) {
-        let events = plane.take_events();
-        events::write(connection, events.iter().map(|event| &**event), Sink::Disk, i64::MAX)?;
+        events::dump(connection, plane, Sink::Disk, i64::MAX)?;
     }
     Ok(())
 }

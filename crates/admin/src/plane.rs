@@ -118,6 +118,9 @@ pub trait DataPlane: Send + Sync + 'static {
         VecDeque::new()
     }
 
+    /// Gives back what could not be written of these.
+    fn put_back_events(&self, _events: VecDeque<Box<Record>>) {}
+
     /// What the query cache has done, by rule and digest; `reset` takes the rows away.
     fn cache(&self, _reset: bool) -> cache::stats::Stats {
         cache::stats::Stats::default()

@@ -180,6 +180,10 @@ impl DataPlane for Plane {
         self.remote.take_events()
     }
 
+    fn put_back_events(&self, events: VecDeque<Box<Record>>) {
+        self.remote.put_back_events(events);
+    }
+
     fn hostgroup_times(&self) -> Vec<HostgroupTimes> {
         self.remote.hostgroup_times()
     }

@@ -259,6 +259,11 @@ impl Remote {
         self.shared.logs.recent.take()
     }
 
+    /// Gives back what could not be written of these.
+    pub fn put_back_events(&self, events: VecDeque<Box<Record>>) {
+        self.shared.logs.recent.put_back(events);
+    }
+
     /// Times of statements and of waits, in the order of hostgroups.
     pub fn hostgroup_times(&self) -> Vec<HostgroupTimes> {
         hostgroups::sum(self.ask(|worker| worker.counts.hostgroups.times()))

@@ -41,6 +41,15 @@ impl Recent {
         std::mem::take(&mut *self.lock()).records
     }
 
+    /// Gives records back that could not be written, in front of those that came meanwhile.
+    pub fn put_back(&self, mut records: VecDeque<Box<Record>>) {
+        let mut kept = self.lock();
+        kept.bytes += records.iter().map(|record| record.weight()).sum::<usize>();
+        records.append(&mut kept.records);
+        kept.records = records;
+        kept.shrink(self.max.load(Ordering::Relaxed));
+    }
+
     /// Nothing in here is left half done by a panic.
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
@@ -79,6 +88,9 @@ mod tests {
         }
         assert_eq!(texts(&recent), [b"b", b"c"]);
         assert!(texts(&recent).is_empty());
+        recent.push(record(b"e"));
+        recent.put_back([record(b"c"), record(b"d")].into());
+        assert_eq!(texts(&recent), [b"d", b"e"]);
         recent.push(record(b"d"));
         recent.configure(0);
         assert!(texts(&recent).is_empty());

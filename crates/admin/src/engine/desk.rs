@@ -228,8 +228,7 @@ impl Desk {
     fn dump_events(&self, sink: Sink) -> Answer {
         let max = self.store.variable("mysql-eventslog_table_memory_size");
         let max = max.and_then(|max| max.parse().ok()).unwrap_or(i64::MAX);
-        let events = self.plane.take_events();
-        match events::write(self.store.connection(), events.iter().map(|event| &**event), sink, max) {
+        match events::dump(self.store.connection(), &*self.plane, sink, max) {
             Ok(affected) => Answer::Ok { affected, info: String::new() },
             Err(error) => AdminError::from(error).into(),
         }
