@@ -76,6 +76,11 @@ impl Scope {
         Self { slots: vec![DEFINITIONS], is_all: false }
     }
 
+    /// Adds changes of definitions.
+    pub fn add_definitions(&mut self) {
+        self.push(DEFINITIONS);
+    }
+
     /// Adds each write to any table: for an answer of which the tables are not known.
     pub fn add_any_write(&mut self) {
         self.push(ANY_WRITE);

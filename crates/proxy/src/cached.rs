@@ -2,6 +2,7 @@
 //! begin with.
 
 use std::cell::{Cell, Ref, RefCell, RefMut};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use route::Caller;
 use wire::Capabilities;
 
 use crate::limits::{CACHE_CLASSES_MAX, CACHE_KNOWN_BYTES_MAX, CACHE_KNOWN_MAX};
-use crate::session::Known;
+use crate::session::{Known, ToLearn};
 use crate::state::Settings;
 use session::cached::class;
 use session::identity::Identity;
@@ -28,6 +29,11 @@ pub(crate) struct Cached {
     /// Texts that were answered. A text has one place; another one with the same place takes it.
     known: RefCell<Vec<Option<Rc<Known>>>>,
     knows: Cell<bool>,
+    /// Hashes of the tables that open transactions have written, by session; those of which that is
+    /// not known are not there.
+    pub(crate) written: RefCell<HashMap<u32, Vec<u64>>>,
+    /// Definitions to be asked for, by the session that is to ask.
+    pub(crate) to_learn: RefCell<HashMap<u32, ToLearn>>,
 }
 
 /// An answer that was written into the buffer.
@@ -51,6 +57,12 @@ struct Class {
 }
 
 impl Cached {
+    /// Forgets what there is of a session, which has ended.
+    pub(crate) fn forget(&self, session: u32) {
+        self.written.borrow_mut().remove(&session);
+        self.to_learn.borrow_mut().remove(&session);
+    }
+
     /// What the keys of a session begin with that has set this, or why it gets no answers.
     pub(crate) fn class(
         &self,

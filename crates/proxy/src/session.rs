@@ -145,6 +145,7 @@ use phase::Phase;
 use state::SessionState;
 
 pub(crate) use cached_known::Known;
+pub(crate) use cached_tables::ToLearn;
 pub(crate) use flight::Flights;
 
 /// A phase that is rare.

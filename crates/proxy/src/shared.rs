@@ -111,7 +111,9 @@ impl Shared {
         if caches(config) {
             cache.watch_writes();
         }
-        cache.set_bypassed(bypasses(config));
+        if bypasses(config) {
+            cache.set_bypassed();
+        }
         Ok(Self {
             upstream: Arc::new(upstream),
             watching,
@@ -181,7 +183,9 @@ impl Shared {
         if caches(snapshot.config()) {
             self.cache.watch_writes();
         }
-        self.cache.set_bypassed(bypasses(snapshot.config()));
+        if bypasses(snapshot.config()) {
+            self.cache.set_bypassed();
+        }
         // Before workers log what it wants.
         self.logs.configure(&snapshot.logs);
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&snapshot);

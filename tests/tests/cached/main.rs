@@ -15,7 +15,7 @@ use wire::Capabilities;
 
 use operators::{operators_are_advised_what_to_cache, operators_see_what_is_cached_and_flush_it};
 use own::{
-    c20_a_user_that_may_not_see_triggers_writes_to_all_tables,
+    c20_a_user_that_may_not_see_triggers_writes_to_all_tables, c20_a_write_counts_where_it_goes,
     c20_a_write_makes_answers_of_all_tables_that_it_changes_too_old,
     c20_a_write_to_other_tables_leaves_answers_as_they_are,
     c21_a_view_that_depends_on_the_account_is_not_shared, views_and_engines_are_judged_by_their_definitions,
@@ -48,6 +48,7 @@ on_each_server! {
     c20_own_writes_are_seen,
     c21_no_answer_that_the_server_would_refuse,
     c20_a_write_makes_answers_of_all_tables_that_it_changes_too_old,
+    c20_a_write_counts_where_it_goes,
     c20_a_write_to_other_tables_leaves_answers_as_they_are,
     views_and_engines_are_judged_by_their_definitions,
     c20_a_user_that_may_not_see_triggers_writes_to_all_tables,
@@ -58,6 +59,10 @@ on_each_server! {
 
 /// A proxy with a rule that caches reads, with these attributes.
 fn proxy(server: &Backend, attributes: &str) -> Proxy {
+    setup(server, attributes).start()
+}
+
+fn setup(server: &Backend, attributes: &str) -> Setup {
     let rule = "rule_id = 1\nactive = true\nmatch_digest = \"^SELECT\"\ncache_ttl = 600000\napply = true";
     let mut setup = Setup::new(&server.sandbox)
         .admin("mysql_ifaces", "\"127.0.0.1:0\"")
@@ -66,7 +71,7 @@ fn proxy(server: &Backend, attributes: &str) -> Proxy {
     for user in [USER, "other", "loser", "boss"] {
         setup = setup.user(user, PASSWORD, "");
     }
-    setup.start()
+    setup
 }
 
 async fn connect(proxy: &Proxy, user: &str) -> Client {

@@ -234,3 +234,54 @@ pub(super) fn c21_a_view_that_depends_on_the_account_is_not_shared(server: &Back
         }
     });
 }
+
+/// A write by a prepared statement goes to the schema of its PREPARE, one that a rule rewrites to
+/// the other table, and one before an error may be in an open transaction.
+pub(super) fn c20_a_write_counts_where_it_goes(server: &Backend) {
+    prepare(server, "own_where");
+    server.sql(
+        "CREATE TABLE own_wheremore.other (n INT) ENGINE=InnoDB; CREATE TABLE own_where.eu (n INT) ENGINE=InnoDB",
+    );
+    server.sql(
+        "DELIMITER //\nCREATE PROCEDURE own_where.fails() BEGIN INSERT INTO other VALUES (1); \
+         SIGNAL SQLSTATE '45000'; END//",
+    );
+    let rewrite = "rule_id = 0\nactive = true\nmatch_pattern = \"other VALUES \\\\(7\"\n\
+                   replace_pattern = \"eu VALUES (7\"";
+    let proxy = super::setup(server, OWN).row("mysql_query_rules", rewrite).start();
+    run(async {
+        let mut reader = client(&proxy, USER, "own_where").await;
+        let mut writer = client(&proxy, USER, "own_where").await;
+        let (count, eu) = ("SELECT COUNT(*) FROM other", "SELECT COUNT(*) FROM eu");
+        warm(&mut reader, count).await;
+        // What is behind the tables is known from then on.
+        for schema in ["own_wheremore", "own_where"] {
+            writer.query(&format!("USE {schema}")).await.unwrap();
+            writer.query("INSERT INTO other VALUES (1)").await.unwrap();
+            writer.query("DELETE FROM other").await.unwrap();
+        }
+        let insert = writer.prepare("INSERT INTO other VALUES (1)").await.unwrap();
+        writer.query("USE own_wheremore").await.unwrap();
+        assert_eq!(warm(&mut reader, count).await, "0");
+        server.sql("INSERT INTO own_where.other VALUES (100)");
+        assert_eq!(value(&mut reader, count).await, "0", "it is cached");
+        writer.query("INSERT INTO other VALUES (1)").await.unwrap();
+        assert_eq!(value(&mut reader, count).await, "0", "that was another table");
+        server.sql("DELETE FROM own_where.other");
+        writer.execute(&insert, &[]).await.unwrap();
+        assert_eq!(value(&mut reader, count).await, "1", "prepared in another schema");
+
+        writer.query("USE own_where").await.unwrap();
+        assert_eq!((warm(&mut reader, count).await, warm(&mut reader, eu).await), ("1".into(), "0".into()));
+        writer.query("INSERT INTO other VALUES (2)").await.unwrap();
+        writer.query("INSERT INTO other VALUES (7)").await.unwrap();
+        assert_eq!(value(&mut reader, eu).await, "1", "rewritten");
+        assert_eq!(value(&mut reader, count).await, "2");
+
+        writer.query("SET autocommit = 0").await.unwrap();
+        writer.query("CALL fails()").await.unwrap_err();
+        assert_eq!(warm(&mut reader, count).await, "2");
+        writer.query("COMMIT").await.unwrap();
+        assert_eq!(value(&mut reader, count).await, "3", "committed behind an error");
+    });
+}

@@ -100,11 +100,16 @@ impl Session {
         // In the same scope under the same rule only: a rule may make less of an answer.
         let key = key.number(policy.scope as u64).number(policy.mode as u64);
         let key = self.with_text(key, kind, payload, decided)?.finish();
+        let mut scope = self.scope_of(text, decided, how, reading);
+        if proof.is_some() {
+            // An account that proves the digest after a change may not have read what was before.
+            scope.add_definitions();
+        }
         Ok(Asked {
             row: row(policy, decided),
             key,
             life: Life { ttl_ms: policy.ttl_ms, soft_ttl_ms: policy.soft_ttl_ms },
-            scope: self.scope_of(text, decided, how, reading),
+            scope,
             how,
             is_proven: proof.is_none_or(|proof| cache.proven.has(proof, worker.uptime_ms())),
             epoch,
@@ -137,8 +142,7 @@ impl Session {
     /// The digest of a statement, if it tells all that privileges are checked for. With
     /// `ANSI_QUOTES` it does not tell names.
     fn telling_digest(&self, decided: &Decided) -> Option<u64> {
-        let is_rewritten = decided.orders.as_ref().is_some_and(|orders| orders.text.is_some());
-        let has_names = !is_rewritten
+        let has_names = !decided.is_rewritten
             && !self.state.link.status.contains(StatusFlags::ANSI_QUOTES)
             && !self.worker.shared.cache.is_bypassed();
         let routing = self.worker.routing.borrow();
@@ -194,6 +198,8 @@ impl Session {
         let routing = self.worker.routing.borrow();
         match decided.orders.as_ref().and_then(|orders| orders.text.as_deref()) {
             Some(rewritten) => Arc::new(Tables::of(rewritten)),
+            // What is remembered by the digest is of the text as it came.
+            None if decided.is_rewritten => Arc::new(Tables::of(text)),
             None => routing.tables(decided.digest(), decided.screened.clear, text),
         }
     }

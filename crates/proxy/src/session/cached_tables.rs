@@ -15,6 +15,7 @@ use wire::{StatusFlags, WireError};
 
 use super::Session;
 use super::decided::Decided;
+use super::execute::id;
 use super::relations::can_be_asked_for;
 use crate::ending::Ending;
 use crate::relations::Relation;
@@ -25,7 +26,7 @@ use upstream::Reply;
 
 /// Tables whose definitions the query cache needs.
 #[derive(Debug)]
-pub(super) struct ToLearn {
+pub(crate) struct ToLearn {
     /// The hostgroup to ask.
     hostgroup: u32,
     /// The tables with their schemas, at most [`TABLES_MAX`].
@@ -62,9 +63,12 @@ impl Session {
         if plan.several || plan.effects.contains(Effects::UNKNOWN) || !self.worker.settings().judge_tables {
             return None;
         }
-        let text = match kind {
-            Kind::Query => self.statement(payload),
-            _ => self.state.executed_text(payload)?,
+        let text = if kind == Kind::Query {
+            self.statement(payload)
+        } else {
+            let what = self.state.prepared.as_ref()?.executed(id(payload)?, self.state.link.hostgroup)?;
+            // A server executes it in the schema in which it was prepared.
+            what.text.as_deref().filter(|_| what.modes == self.state.modes())?
         };
         let tables = self.tables_of(text, decided);
         if !self.names_all(text, &tables) || names_written && tables.writes.is_empty() {
@@ -105,22 +109,26 @@ impl Session {
         if tables.is_empty() {
             return;
         }
-        let mut wanted = self.state.to_learn.borrow_mut();
-        let mut all = wanted.take().filter(|all| all.hostgroup == hostgroup);
-        let into = &mut all.get_or_insert_with(|| Box::new(ToLearn { hostgroup, tables: Vec::new() })).tables;
+        let (mut wanted, id) = (self.worker.cached.to_learn.borrow_mut(), self.control.id());
+        let mut all = wanted.remove(&id).filter(|all| all.hostgroup == hostgroup);
+        let into = &mut all.get_or_insert_with(|| ToLearn { hostgroup, tables: Vec::new() }).tables;
         for table in tables {
             if into.len() < TABLES_MAX && is_askable(&table) && !into.contains(&table) {
                 into.push(table);
             }
         }
-        *wanted = all.filter(|all| !all.tables.is_empty());
+        if let Some(all) = all.filter(|all| !all.tables.is_empty()) {
+            wanted.insert(id, all);
+        }
     }
 
     /// Whether definitions are to be asked for, and nothing is lost with that.
     #[inline]
     pub(super) fn may_learn(&self) -> bool {
-        let wanted = self.state.to_learn.borrow();
-        wanted.as_ref().is_some_and(|wanted| self.is_free_to_ask(wanted.hostgroup))
+        let wanted = self.worker.cached.to_learn.borrow();
+        // Mostly no session is to ask for any.
+        !wanted.is_empty()
+            && wanted.get(&self.control.id()).is_some_and(|wanted| self.is_free_to_ask(wanted.hostgroup))
     }
 
     /// Whether the session's server can be asked something that leaves nothing.
@@ -138,8 +146,8 @@ impl Session {
 
     /// Asks for definitions, and for those that these lead to.
     pub(super) async fn learn_tables(&mut self) -> Result<(), Ending> {
-        let Some(wanted) = self.state.to_learn.take() else { return Ok(()) };
-        let ToLearn { hostgroup, tables: mut all } = *wanted;
+        let wanted = self.worker.cached.to_learn.borrow_mut().remove(&self.control.id());
+        let Some(ToLearn { hostgroup, tables: mut all }) = wanted else { return Ok(()) };
         // Where many sessions need a definition, one of them asks.
         all.retain(|table| !self.is_learnt(hostgroup, table));
         let mut asked = 0;

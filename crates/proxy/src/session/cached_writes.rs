@@ -39,9 +39,14 @@ impl Session {
     fn begin_write(&mut self, kind: Kind, payload: &[u8], decided: &Decided) {
         let plan = decided.plan;
         // Transactions are known from their beginning, also if answers are cached from now on only.
-        if self.links.pipelined.is_empty() && !self.state.link.in_transaction() {
+        let may_be_open = self.state.link.in_transaction()
+            || self.state.past.contains(Past::UNSURE)
+            || self.links.open_elsewhere().is_some();
+        if self.links.pipelined.is_empty() && !may_be_open {
+            if self.state.past.contains(Past::WROTE) {
+                self.worker.cached.written.borrow_mut().remove(&self.control.id());
+            }
             self.state.past.remove(Past::WROTE);
-            self.state.written = None;
         }
         if plan.effects.intersects(WRITES) || plan.kind == StatementKind::Xa {
             self.note_written(kind, payload, decided);
@@ -67,15 +72,18 @@ impl Session {
             return;
         }
         self.state.past.insert(Past::WROTE);
-        let before = if is_first { Some(Vec::new()) } else { self.state.written.take() };
-        self.state.written = before.zip(tables).and_then(|(mut before, tables)| {
+        let (mut written, id) = (self.worker.cached.written.borrow_mut(), self.control.id());
+        let before = written.remove(&id).or(is_first.then(Vec::new));
+        if let Some((mut all, tables)) = before.zip(tables) {
             for table in tables {
-                if !before.contains(&table) {
-                    before.push(table);
+                if !all.contains(&table) {
+                    all.push(table);
                 }
             }
-            (before.len() <= WRITTEN_MAX).then_some(before)
-        });
+            if all.len() <= WRITTEN_MAX {
+                written.insert(id, all);
+            }
+        }
     }
 
     /// What a statement does to definitions and privileges, if it may.
@@ -112,7 +120,7 @@ impl Session {
     }
 
     fn add_write(&mut self) {
-        let scope = match &self.state.written {
+        let scope = match self.worker.cached.written.borrow().get(&self.control.id()) {
             Some(tables) => Scope::of_write(tables),
             None => Scope::of_unknown_write(),
         };
@@ -147,6 +155,8 @@ impl Session {
             | Of::DropView
             | Of::Define
             | Of::Flush => true,
+            // `SET DEFAULT ROLE`, `SET GLOBAL mandatory_roles`.
+            Of::Set => may_name && plan.effects.contains(Effects::WRITES),
             Of::Execute => may_name || self.state.past.contains(Past::PREPARED_PRIVILEGES),
             _ if plan.several || plan.effects.contains(Effects::UNKNOWN) => may_name,
             _ => plan.effects.contains(Effects::WRITES) && writes_there(),

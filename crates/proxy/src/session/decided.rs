@@ -33,6 +33,8 @@ pub(super) struct Decided {
     pub(super) next: Next,
     /// It was counted as a command of the client.
     pub(super) is_counted: bool,
+    /// A rule has rewritten its text: its digest is that of another one.
+    pub(super) is_rewritten: bool,
     /// How often a connection was lost before it could be sent.
     pub(super) lost: u8,
     /// The number by which the client has named its prepared statement, if it is named otherwise in
@@ -70,6 +72,7 @@ impl Decided {
             change: None,
             next: Next::Turn,
             is_counted: false,
+            is_rewritten: false,
             lost: 0,
             renamed: None,
         }
@@ -166,12 +169,14 @@ impl Decided {
     /// The same for a statement that was prepared as this.
     pub(super) fn prepared_as(mut self, what: &Preparing) -> Self {
         (self.digest, self.plan) = (what.digest.and_then(NonZeroU64::new), what.plan);
+        self.is_rewritten = what.is_rewritten;
         self
     }
 
     /// The same with what is to be done with `other`.
     pub(super) fn with_orders_of(self, other: &mut Self) -> Self {
-        Self { digest: other.digest, next: other.next, orders: other.orders.take(), ..self }
+        let is_rewritten = self.is_rewritten || other.is_rewritten;
+        Self { digest: other.digest, next: other.next, orders: other.orders.take(), is_rewritten, ..self }
     }
 }
 

@@ -375,6 +375,7 @@ impl Session {
             entry,
             moves,
             digest,
+            is_rewritten: decided.is_rewritten,
             plan: decided.plan,
             modes: modes.unwrap_or(NO_MODES),
             meaning,

@@ -14,7 +14,6 @@ mod said;
 pub(super) mod settle;
 mod statements;
 
-use std::cell::RefCell;
 use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -35,7 +34,6 @@ use crate::state::{Mark, Pin, Pins, Setting, Settings};
 use session::identity::Identity;
 use upstream::{Candidate, Execution};
 
-use super::cached_tables::ToLearn;
 use super::decided::{Decided, Next, Reply};
 use super::kept_error::Errors;
 use super::trace::Trace;
@@ -85,10 +83,6 @@ pub(super) struct SessionState {
     pub(super) trace: Option<Box<Trace>>,
     /// Routines that bind the session as long as nobody has said what they leave.
     pub(super) unjudged: Option<Box<Unjudged>>,
-    /// Tables that the open transaction has written; nothing if not known.
-    pub(super) written: Option<Vec<u64>>,
-    /// Tables whose definitions the query cache needs.
-    pub(super) to_learn: RefCell<Option<Box<ToLearn>>>,
     /// What is known of errors that clients may ask about.
     pub(super) errors: Option<Box<Errors>>,
     /// The transactions that servers have told, where anybody wants to know.
@@ -137,6 +131,9 @@ bitflags! {
         const WROTE = 1 << 7;
         /// It may have prepared by name a statement that changes privileges.
         const PREPARED_PRIVILEGES = 1 << 8;
+        /// The last reply was an error, which tells nothing of the status: a transaction may be open
+        /// that the status does not have.
+        const UNSURE = 1 << 9;
     }
 }
 
@@ -189,8 +186,6 @@ impl SessionState {
             prepared: None,
             trace: None,
             unjudged: None,
-            written: None,
-            to_learn: RefCell::default(),
             errors: None,
             gtids: identity.tracking().by_default.then(|| Box::new(Gtids::new(identity.keeps(false)))),
         }
@@ -313,10 +308,12 @@ impl SessionState {
             && self.link.in_transaction()
             && self.link.hostgroup != self.account.hostgroup()
             && self.pins.locked_on().is_none();
+        let is_rewritten = orders.as_ref().is_some_and(|orders| orders.text.is_some());
         Decided {
             route: route.map_local(|answer| Box::new(Reply::from(answer))),
             plan,
             digest: digest.and_then(NonZeroU64::new),
+            is_rewritten,
             orders,
             screened,
             change,

@@ -125,6 +125,7 @@ impl Registered {
 impl Drop for Registered {
     fn drop(&mut self) {
         self.leave_directory();
+        self.worker.cached.forget(self.control.id());
         self.worker.controls.borrow_mut().remove(self.key);
         self.worker.sessions.fetch_sub(1, Ordering::Relaxed);
     }

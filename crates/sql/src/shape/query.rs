@@ -162,10 +162,11 @@ impl<'a> Walk<'a> {
         true
     }
 
-    /// Whether `name` here is one that the statement gives to a query.
+    /// Whether `name` here is one that the statement gives to a query. MySQL tells upper and lower
+    /// case apart; a name too many counts as that of a table.
     fn names_query(&self, name: &str) -> bool {
         let here = |named: &Named<'_>| named.from < self.at && self.at <= named.to;
-        self.named.iter().any(|named| here(named) && named.name.eq_ignore_ascii_case(name))
+        self.named.iter().any(|named| here(named) && named.name == name)
     }
 
     fn step(&mut self) -> bool {

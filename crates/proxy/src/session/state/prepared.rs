@@ -46,6 +46,8 @@ pub(in crate::session) struct Preparing {
     pub(in crate::session) moves: bool,
     /// The hash of its digest.
     pub(in crate::session) digest: Option<u64>,
+    /// A rule has rewritten the text: the digest is that of another one.
+    pub(in crate::session) is_rewritten: bool,
     /// What follows from its shape.
     pub(in crate::session) plan: StatementPlan,
     /// What the session's texts meant when it was prepared

@@ -127,6 +127,9 @@ impl SessionState {
             _ => outcome.status().unwrap_or(status) - StatusFlags::SESSION_STATE_CHANGED,
         };
         self.link.status = self.status(told);
+        let is_told =
+            outcome.status().is_some() || matches!(outcome.end, End::Err { code: ER_LOCK_DEADLOCK });
+        self.past.set(Past::UNSURE, !is_told);
     }
 
     /// The client has reset its connection: only where it is, and whom the servers know, stays.

@@ -14,6 +14,7 @@ fn what(text: &str) -> Preparing {
         entry: None,
         moves: true,
         digest: Some(1),
+        is_rewritten: false,
         plan: StatementPlan::COMMAND,
         modes: 0,
         meaning: None,
