@@ -49,7 +49,8 @@ impl HttpBody for Body {
 }
 
 /// What is in the head of every reply: nothing but the page's own files is loaded, nothing frames
-/// it, and no address of it leaves it.
+/// it, and no other site gets its address. The policy `no-referrer` would make browsers send
+/// `Origin: null` with the form of `/plain`.
 const HEADERS: [(HeaderName, HeaderValue); 5] = [
     (
         hyper::header::CONTENT_SECURITY_POLICY,
@@ -59,7 +60,7 @@ const HEADERS: [(HeaderName, HeaderValue); 5] = [
     ),
     (hyper::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (hyper::header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
-    (hyper::header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (hyper::header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
     (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
 ];
 
