@@ -59,7 +59,8 @@ interface User {
 interface Rule {
   id: string; rule_id: number; match: string | null; username: string | null;
   schemaname: string | null; destination_hostgroup: number | null; apply: boolean; hits: number;
-  comment: string;
+  /** Null for accounts that see neither `match` nor `comment`. */
+  comment: string | null;
 }
 interface ServerRow {
   id: string; hostgroup: number; configured_in: number | null; server: string; name: string; status: string;

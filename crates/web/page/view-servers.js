@@ -75,13 +75,14 @@ function ruleTable() {
     title: "Query rules", empty: "No query rules.", filter: "", step: 20, key: (row) => row.id,
     columns: [
       words("Rule", (row) => row.rule_id),
-      words("Match", (row) => row.match || "every statement", "code prose"),
+      words("Match", (row) => (row.comment === null ? "not shown" : row.match || "every statement"),
+        "code prose"),
       words("User", (row) => row.username ?? "any"),
       words("Schema", (row) => row.schemaname ?? "any", "minor"),
       words("Hostgroup", (row) => row.destination_hostgroup),
       figures("Hits", (row) => row.hits, compact),
       words("Then", (row) => (row.apply ? "stops" : "next rule"), "minor"),
-      words("Comment", (row) => row.comment, "prose minor"),
+      words("Comment", (row) => row.comment ?? "", "prose minor"),
     ],
   });
 }

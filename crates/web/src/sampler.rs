@@ -109,8 +109,7 @@ impl Sampler {
             }
             View::Servers => {
                 let slow = self.slow(scene.known);
-                let value = views::servers(scene, slow);
-                both([value.clone(), value])
+                both(views::servers(scene, slow))
             }
             View::Statements => self.statements(),
             View::Sessions => {

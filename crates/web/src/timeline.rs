@@ -7,6 +7,20 @@ use serde_json::{Value, json};
 
 use crate::reading::{Reading, ServerKey, address};
 
+/// Whether causes of events are shown: a cause may have the message of a server's error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Causes {
+    /// Whether they are.
+    pub(crate) shown: bool,
+}
+
+impl Causes {
+    /// The cause of an event; empty where causes are not shown.
+    pub(crate) fn of(self, event: &ServerEvent) -> &str {
+        if self.shown { &event.cause } else { "" }
+    }
+}
+
 /// A time in one state, in milliseconds of Unix time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Span {
@@ -36,6 +50,7 @@ fn spans(
     state: &'static str,
     reason: Option<&str>,
     changed_ms: Option<u64>,
+    causes: Causes,
 ) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for event in events {
@@ -44,7 +59,7 @@ fn spans(
         if spans.is_empty() {
             spans.push(Span { from_ms, state: before, cause: String::new() });
         }
-        let span = Span { from_ms: at_ms.max(from_ms), state: after, cause: event.cause.clone() };
+        let span = Span { from_ms: at_ms.max(from_ms), state: after, cause: causes.of(event).to_owned() };
         match spans.last_mut() {
             Some(last) if last.from_ms == span.from_ms => *last = span,
             Some(last) if last.state == span.state => {}
@@ -78,6 +93,7 @@ pub(crate) fn timeline(
     reading: &Reading,
     from_ms: u64,
     changed_ms: Option<u64>,
+    causes: Causes,
     name: impl Fn(&ServerKey) -> String,
 ) -> Value {
     let mut servers: BTreeMap<ServerKey, &'static str> = BTreeMap::new();
@@ -96,7 +112,7 @@ pub(crate) fn timeline(
         let (hostgroup, host, port) = &key;
         let all = events.get(&key).map(Vec::as_slice).unwrap_or_default();
         let reason = reading.reason(*hostgroup, host, *port);
-        let spans = spans(all, from_ms, state, reason, changed_ms);
+        let spans = spans(all, from_ms, state, reason, changed_ms, causes);
         let ends = spans.iter().skip(1).map(|span| span.from_ms).chain([reading.unix_ms]);
         let spans: Vec<Value> = spans
             .iter()
@@ -122,7 +138,8 @@ mod tests {
 
     fn told(events: &[ServerEvent], state: &'static str, changed: Option<u64>) -> Vec<(u64, &'static str)> {
         let events: Vec<_> = events.iter().collect();
-        spans(&events, 100, state, None, changed).into_iter().map(|span| (span.from_ms, span.state)).collect()
+        let spans = spans(&events, 100, state, None, changed, Causes { shown: true });
+        spans.into_iter().map(|span| (span.from_ms, span.state)).collect()
     }
 
     #[test]

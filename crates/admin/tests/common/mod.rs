@@ -10,8 +10,8 @@ use std::time::Duration;
 use admin::{DataPlane, Explained, NotApplied, Order, Question};
 use config::{Config, RowProblem};
 use observe::rows::{
-    ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, FreeConnection, ServerStats, SessionStats,
-    StatementStats, Times, UserConnections,
+    ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, FreeConnection, ServerEvent, ServerStats,
+    SessionStats, StatementStats, Times, UserConnections,
 };
 use rustls::ServerConfig;
 
@@ -37,6 +37,8 @@ pub(crate) struct FakePlane {
     paused: AtomicBool,
     /// How often counters were read.
     pub(crate) reads: AtomicUsize,
+    /// What happened to servers.
+    pub(crate) server_events: Mutex<Vec<ServerEvent>>,
 }
 
 impl FakePlane {
@@ -281,6 +283,10 @@ impl DataPlane for FakePlane {
 
     fn forget_digests(&self) {
         self.reset(true);
+    }
+
+    fn server_events(&self) -> Vec<ServerEvent> {
+        self.server_events.lock().unwrap().clone()
     }
 
     fn accepts(&self) -> bool {

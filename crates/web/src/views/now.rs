@@ -5,21 +5,20 @@ use serde_json::{Value, json};
 use super::{Errors, Scene};
 use crate::limits::ROWS_MAX;
 use crate::reading::address;
-use crate::timeline::timeline;
+use crate::timeline::{Causes, timeline};
 
 /// The view from `from_ms` on, for admins and for others. The points of the curves are not in it.
 pub(crate) fn now(scene: &Scene<'_>, errors: &Errors, from_ms: u64) -> [Value; 2] {
     let loaded = |version: &&crate::facts::Version| version.module == "MYSQL SERVERS";
     let changed_ms = scene.known.versions.iter().find(loaded).map(|version| version.applied_ms);
-    let timeline = timeline(scene.reading, from_ms, changed_ms, |key| scene.name(key));
     let hostgroups: Vec<Value> = hostgroups(scene);
-    let events = events(scene, from_ms);
     [true, false].map(|is_admin| {
+        let causes = Causes { shown: is_admin };
         json!({
-            "timeline": timeline,
+            "timeline": timeline(scene.reading, from_ms, changed_ms, causes, |key| scene.name(key)),
             "hostgroups": hostgroups,
             "errors": errors.rows(scene.reading, is_admin),
-            "events": events,
+            "events": events(scene, from_ms, causes),
         })
     })
 }
@@ -49,7 +48,7 @@ fn hostgroups(scene: &Scene<'_>) -> Vec<Value> {
 }
 
 /// What happened to servers and to the configuration, the oldest first.
-fn events(scene: &Scene<'_>, from_ms: u64) -> Vec<Value> {
+fn events(scene: &Scene<'_>, from_ms: u64, causes: Causes) -> Vec<Value> {
     let servers = scene.reading.events.iter().map(|event| {
         let value = json!({
             "time_ms": event.time_us / 1000,
@@ -57,7 +56,7 @@ fn events(scene: &Scene<'_>, from_ms: u64) -> Vec<Value> {
             "event": event.event,
             "hostgroup": event.hostgroup,
             "server": address(&event.host, event.port),
-            "cause": event.cause,
+            "cause": causes.of(event),
         });
         (event.time_us / 1000, value)
     });

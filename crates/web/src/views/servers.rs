@@ -4,12 +4,13 @@ use config::Role;
 use observe::rows::ServerStats;
 use serde_json::{Value, json};
 
+use super::slow::RuleNode;
 use super::{Scene, Slow};
 use crate::limits::EDGES_MAX;
 use crate::reading::address;
 
-/// The view.
-pub(crate) fn servers(scene: &Scene<'_>, slow: &Slow) -> Value {
+/// The view, for admins and for others, who see no pattern and no comment of a rule.
+pub(crate) fn servers(scene: &Scene<'_>, slow: &Slow) -> [Value; 2] {
     let (users, users_left_out) = &slow.users;
     let (rules, rules_left_out) = &slow.rules;
     let config = &scene.known.config;
@@ -34,7 +35,7 @@ pub(crate) fn servers(scene: &Scene<'_>, slow: &Slow) -> Value {
         })
     });
     let rows = scene.reading.pool.iter().enumerate();
-    json!({
+    let mut view = json!({
         "listeners": listeners.collect::<Vec<_>>(),
         "users": users.iter().enumerate().map(|(n, user)| json!({
             "id": format!("u{n}"),
@@ -44,20 +45,33 @@ pub(crate) fn servers(scene: &Scene<'_>, slow: &Slow) -> Value {
             "clients_max": user.clients_max,
             "fast_forward": user.fast_forward,
         })).collect::<Vec<_>>(),
-        "rules": rules.iter().map(|rule| {
-            let mut value = rule.value.clone();
-            if let Value::Object(members) = &mut value {
-                members.insert("id".to_owned(), format!("r{}", rule.id).into());
-                members.insert("rule_id".to_owned(), rule.id.into());
-                members.insert("hits".to_owned(), rule.hits.into());
-            }
-            value
-        }).collect::<Vec<_>>(),
         "hostgroups": hostgroups.collect::<Vec<_>>(),
         "servers": rows.map(|(n, server)| self::server(n, server, scene, slow)).collect::<Vec<_>>(),
         "edges": edges(scene, slow),
         "left_out": { "users": users_left_out, "rules": rules_left_out },
+    });
+    [true, false].map(|is_admin| {
+        if let Value::Object(members) = &mut view {
+            let rules = rules.iter().map(|node| rule(node, is_admin)).collect::<Vec<_>>();
+            members.insert("rules".to_owned(), rules.into());
+        }
+        view.clone()
     })
+}
+
+/// A rule; patterns and comments may have literals, and are for admins.
+fn rule(rule: &RuleNode, is_admin: bool) -> Value {
+    let mut value = rule.value.clone();
+    if let Value::Object(members) = &mut value {
+        members.insert("id".to_owned(), format!("r{}", rule.id).into());
+        members.insert("rule_id".to_owned(), rule.id.into());
+        members.insert("hits".to_owned(), rule.hits.into());
+        if !is_admin {
+            members.insert("match".to_owned(), Value::Null);
+            members.insert("comment".to_owned(), Value::Null);
+        }
+    }
+    value
 }
 
 const fn role(role: Role) -> &'static str {

@@ -1,6 +1,9 @@
 //! What is shown, and to whom.
 
+use std::time::SystemTime;
+
 use admin::Answer;
+use observe::rows::ServerEvent;
 use serde_json::{Value, json};
 
 use super::client::Request;
@@ -39,19 +42,48 @@ async fn the_state_is_what_the_proxy_counts() {
     assert_eq!(ticket.json()["views"].as_object().unwrap().len(), 5);
 }
 
+/// The cause of an event, with the message of a server's error.
+const CAUSE: &str = "connecting has failed too often: Access denied for user 'app'@'10.0.0.1'";
+
+/// A server that was shunned a moment ago, and is back, as no event tells.
+fn shunned() -> ServerEvent {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    ServerEvent {
+        time_us: u64::try_from(now.as_micros()).unwrap(),
+        hostgroup: 2,
+        host: "127.0.0.2".to_owned(),
+        port: 3306,
+        event: "SHUNNED",
+        cause: CAUSE.to_owned(),
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stats_account_sees_no_literals_and_no_values() {
     let site = Site::start().await;
     site.execute("SET mysql-monitor_username='somename'").await;
+    site.execute("INSERT INTO mysql_query_rules (rule_id, active, match_pattern, comment) VALUES (1, 1, 'pat-tern', 're-mark')").await;
+    site.execute("LOAD MYSQL QUERY RULES TO RUNTIME").await;
+    site.plane.server_events.lock().unwrap().push(shunned());
     let (admin, stats) = (state(&site, ADMIN, "").await, state(&site, STATS, "").await);
     let statement = |state: &Value| state["views"]["sessions"]["rows"][0]["statement"].clone();
     assert!(statement(&admin).as_str().unwrap().starts_with("SELECT 'xxx"));
     assert_eq!(statement(&stats), "SELECT ?");
     let shown = stats.to_string();
-    for secret in ["xxx", "shop.x", "somename", "secret"] {
+    for secret in ["xxx", "shop.x", "somename", "secret", "pat-tern", "re-mark", "Access denied"] {
         assert!(!shown.contains(secret), "{secret}");
     }
-    assert!(admin.to_string().contains("somename"));
+    for word in ["somename", "pat-tern", "re-mark"] {
+        assert!(admin.to_string().contains(word), "{word}");
+    }
+    let causes = |state: &Value| {
+        let now = &state["views"]["now"];
+        let events = now["events"].as_array().unwrap();
+        let event = events.iter().find(|event| event["kind"] == "server").unwrap();
+        [event["cause"].clone(), now["timeline"]["servers"][0]["spans"][1]["cause"].clone()]
+    };
+    assert_eq!(causes(&admin), [CAUSE; 2]);
+    assert_eq!(causes(&stats), [""; 2]);
     assert_eq!(stats["views"]["config"]["diff"], json!([]));
     assert_eq!(
         stats["views"]["config"]["diff_left_out"],
