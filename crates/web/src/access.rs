@@ -33,6 +33,13 @@ impl Viewer {
         self.login.who.rights == Rights::Admin
     }
 
+    /// The same account with the view of a statistics account.
+    pub(crate) fn as_stats(&self) -> Self {
+        let mut viewer = self.clone();
+        viewer.login.who.rights = Rights::Stats;
+        viewer
+    }
+
     /// What a client is told of its login.
     pub(crate) fn json(&self) -> Value {
         let (token, expires_ms) = self.cookie.as_ref().map_or((None, None), |(_, entry)| {

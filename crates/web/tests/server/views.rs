@@ -40,6 +40,9 @@ async fn the_state_is_what_the_proxy_counts() {
     let name = ticket.header("Content-Disposition").unwrap();
     assert!(name.starts_with("attachment; filename=\"pointsman-"), "{name}");
     assert_eq!(ticket.json()["views"].as_object().unwrap().len(), 5);
+    for literal in ["xxx", "shop.x", "3307"] {
+        assert!(!ticket.body.contains(literal), "a ticket is passed on: {literal}");
+    }
 }
 
 /// The cause of an event, with the message of a server's error.
@@ -103,11 +106,11 @@ async fn no_password_is_in_any_reply() {
         site.execute(sql).await;
     }
     for module in ["MYSQL USERS", "MYSQL VARIABLES", "ADMIN VARIABLES"] {
-        let reply = site.get("/api/ticket").await;
+        let reply = site.get("/api/state").await;
         assert!(!reply.body.contains("hunter2") && reply.body.contains("global_variables"), "{}", reply.body);
         site.execute(&format!("LOAD {module} TO RUNTIME")).await;
     }
-    let reply = site.get("/api/ticket").await;
+    let reply = site.get("/api/state").await;
     assert!(!reply.body.contains("hunter2"), "{}", reply.body);
 }
 
