@@ -14,6 +14,7 @@ use crate::connection::Origin;
 use crate::logins::{Entry, Key};
 use crate::reply::Refusal;
 use crate::site::Site;
+use crate::tries::Try;
 
 /// The header with the token that an action needs.
 pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
@@ -139,9 +140,9 @@ pub(crate) async fn check_password(
     password: Vec<u8>,
     origin: Origin,
 ) -> Result<Login, Refusal> {
-    site.tries().begin(origin.client, Instant::now()).map_err(|left| {
+    let one = Try::begin(site, origin.client).map_err(|left| {
         let seconds = left.as_secs().saturating_add(1);
-        let message = format!("too many wrong logins: try again in {seconds} s");
+        let message = format!("too many logins, or too many wrong ones: try again in {seconds} s");
         Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_logins", message).retry_after(seconds)
     })?;
     let settings = site.settings.borrow().clone();
@@ -150,7 +151,7 @@ pub(crate) async fn check_password(
     let checked = spawn_blocking(move || settings.log_in(&user, &password, origin.client)).await;
     let refused = match checked {
         Ok(Ok(login)) => {
-            site.tries().succeeded(origin.client);
+            one.succeeded();
             return Ok(login);
         }
         Ok(Err(refused)) => refused,

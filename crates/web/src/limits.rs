@@ -26,11 +26,18 @@ pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How long a login lasts.
 pub(crate) const LOGIN_TIME_MAX: Duration = Duration::from_hours(12);
 
-/// Logins at once.
+/// Logins at once; the oldest makes room.
 pub(crate) const LOGINS_MAX: usize = 256;
+
+/// Logins of one account at once; its oldest makes room.
+pub(crate) const ACCOUNT_LOGINS_MAX: usize = 16;
 
 /// Wrong logins of one address within [`TRIES_WINDOW`]; more are refused unread.
 pub(crate) const TRIES_MAX: u32 = 5;
+
+/// Logins of one address whose password is looked at; more are refused unread. So many may be wrong
+/// beyond [`TRIES_MAX`].
+pub(crate) const TRIES_AT_ONCE_MAX: u32 = 16;
 
 /// See [`TRIES_MAX`].
 pub(crate) const TRIES_WINDOW: Duration = Duration::from_mins(1);

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use admin::Login;
 
-use crate::limits::{LOGIN_TIME_MAX, LOGINS_MAX};
+use crate::limits::{ACCOUNT_LOGINS_MAX, LOGIN_TIME_MAX, LOGINS_MAX};
 
 /// A value that cannot be guessed, as hexadecimal digits.
 pub(crate) type Key = String;
@@ -26,15 +26,31 @@ pub(crate) struct Entry {
 }
 
 impl Logins {
-    /// Begins a login at `now`; nothing if there are too many. `cookie` and `token` are random.
-    pub(crate) fn begin(&mut self, login: Login, [cookie, token]: [Key; 2], now: Instant) -> Option<Entry> {
-        self.0.retain(|_, entry| now < entry.until);
-        if self.0.len() >= LOGINS_MAX {
-            return None;
-        }
+    /// Begins a login at `now`. `cookie` and `token` are random. Logins whose account is not current
+    /// end; where there are too many, so does the oldest, first of the same account.
+    pub(crate) fn begin(
+        &mut self,
+        login: Login,
+        [cookie, token]: [Key; 2],
+        now: Instant,
+        is_current: impl Fn(&Login) -> bool,
+    ) -> Entry {
+        self.0.retain(|_, entry| now < entry.until && is_current(&entry.login));
+        self.make_room(ACCOUNT_LOGINS_MAX, |other| other.who.user == login.who.user);
+        self.make_room(LOGINS_MAX, |_| true);
         let entry = Entry { login, token, until: now + LOGIN_TIME_MAX };
         self.0.insert(cookie, entry.clone());
-        Some(entry)
+        entry
+    }
+
+    /// Ends the oldest login of a `kind` that has `limit` of them.
+    fn make_room(&mut self, limit: usize, kind: impl Fn(&Login) -> bool) {
+        let of_kind = || self.0.iter().filter(|(_, entry)| kind(&entry.login));
+        if of_kind().count() < limit {
+            return;
+        }
+        let oldest = of_kind().min_by_key(|(_, entry)| entry.until).map(|(cookie, _)| cookie.clone());
+        oldest.map(|cookie| self.0.remove(&cookie));
     }
 
     /// The login with this cookie, if it goes on at `now` and `is_current` says so of its account.

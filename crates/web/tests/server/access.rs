@@ -81,6 +81,36 @@ async fn five_wrong_logins_of_an_address_are_enough_for_a_minute() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn right_logins_at_once_are_no_wrong_ones() {
+    let site = Site::start().await;
+    let all: Vec<_> = (0..12)
+        .map(|_| {
+            let request = Request::new("GET", "/api/session").header("Authorization", ADMIN);
+            let address = site.address;
+            tokio::spawn(async move { request.ask(address).await.code })
+        })
+        .collect();
+    for one in all {
+        assert_eq!(one.await.unwrap(), 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_logins_of_an_account_end_its_oldest_and_no_other() {
+    let site = Site::start().await;
+    let code = async |cookie: &str| {
+        Request::new("GET", "/api/session").header("Cookie", cookie).ask(site.address).await.code
+    };
+    let (other, _) = site.cookie("admin", "admin").await;
+    let (first, _) = site.cookie("stats", "stats").await;
+    let (second, _) = site.cookie("stats", "stats").await;
+    for _ in 0..15 {
+        site.cookie("stats", "stats").await;
+    }
+    assert_eq!([code(&other).await, code(&first).await, code(&second).await], [200, 401, 200]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn other_sites_can_send_nothing() {
     let site = Site::start().await;
     let foreign = login("admin", "admin").header("Origin", "http://evil.example");
