@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::Receiver;
@@ -98,17 +98,25 @@ pub(crate) struct Refusal {
     message: String,
     /// Seconds until another try makes sense.
     retry_after: Option<u64>,
+    /// Whether the connection ends, so that the client does not keep its place.
+    closes: bool,
 }
 
 impl Refusal {
     /// A refusal with the word for programs and a sentence for people.
     pub(crate) fn new(code: StatusCode, word: &'static str, message: impl Into<String>) -> Self {
-        Self { code, word, message: message.into(), retry_after: None }
+        Self { code, word, message: message.into(), retry_after: None, closes: false }
     }
 
     /// The same, and when another try makes sense, in seconds.
     pub(crate) const fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
+        self
+    }
+
+    /// The same, and the connection ends.
+    pub(crate) const fn closing(mut self) -> Self {
+        self.closes = true;
         self
     }
 
@@ -138,6 +146,9 @@ impl From<Refusal> for Reply {
         let mut reply = object(refusal.code, &refusal.json());
         if let Some(seconds) = refusal.retry_after {
             reply.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
+        if refusal.closes {
+            reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         reply
     }

@@ -24,6 +24,16 @@ use crate::{action, explain, plain, stream};
 
 /// The reply to `request`.
 pub(crate) async fn answer(site: &Arc<Site>, origin: Origin, request: Request<Incoming>) -> Reply {
+    if !site.is_served(origin.port) {
+        // Clients that are connected stay when the listener closes.
+        return Refusal::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "ending",
+            "the page is not served here any more",
+        )
+        .closing()
+        .into();
+    }
     if let Err(refusal) = access::check_origin(request.headers(), origin) {
         return refusal.into();
     }
@@ -75,7 +85,7 @@ async fn for_viewers(
         "/api/stream" => {
             let views = Views::parse(query.get("views"))?;
             let last = request.headers().get("last-event-id").and_then(|value| value.to_str().ok());
-            stream::open(site, viewer, views, last.or(query.get("last"))).await
+            stream::open(site, viewer, origin.port, views, last.or(query.get("last"))).await
         }
         "/api/explain" => explain::explain(site, &query).await,
         "/api/action" => {

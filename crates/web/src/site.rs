@@ -50,6 +50,12 @@ impl Site {
         })
     }
 
+    /// Whether the variables say that the page is served at this port.
+    pub(crate) fn is_served(&self, port: u16) -> bool {
+        // With port 0 the kernel has chosen one.
+        self.settings.borrow().web_addresses().iter().any(|address| [0, port].contains(&address.port()))
+    }
+
     /// The logins that go on. Held for no wait.
     pub(crate) fn logins(&self) -> MutexGuard<'_, Logins> {
         self.logins.lock().unwrap_or_else(PoisonError::into_inner)

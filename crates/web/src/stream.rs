@@ -19,10 +19,11 @@ use crate::site::Site;
 /// How long a browser waits before it connects again.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// Opens a stream of `views`. `last` is the id of the last event that the viewer has.
+/// Opens a stream of `views` at a `port` of the page. `last` is the id of the last event that the viewer has.
 pub(crate) async fn open(
     site: &Arc<Site>,
     viewer: Viewer,
+    port: u16,
     views: Views,
     last: Option<&str>,
 ) -> Result<Reply, Refusal> {
@@ -38,7 +39,7 @@ pub(crate) async fn open(
         Some(number) => (Seen::up_to(number), "changed"),
         None => (Seen::default(), "whole"),
     };
-    let stream = Stream { site: Arc::clone(site), viewer, views, seen, events, _viewing: viewing };
+    let stream = Stream { site: Arc::clone(site), viewer, port, views, seen, events, _viewing: viewing };
     tokio::spawn(stream.run(first, name, samples));
     Ok(reply::stream("text/event-stream", parts))
 }
@@ -56,6 +57,7 @@ fn resumed(sample: &Sample, last: &str) -> Option<u64> {
 struct Stream {
     site: Arc<Site>,
     viewer: Viewer,
+    port: u16,
     views: Views,
     seen: Seen,
     events: mpsc::Sender<Bytes>,
@@ -119,6 +121,9 @@ impl Stream {
         let next = timeout(HEARTBEAT, wait).await.unwrap_or(Next::Heartbeat);
         if !access::is_current(&self.site, &self.viewer) {
             return Next::End("login_required", "the login is over");
+        }
+        if !self.site.is_served(self.port) {
+            return Next::End("ending", "the page is not served here any more");
         }
         next
     }

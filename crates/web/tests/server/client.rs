@@ -118,6 +118,43 @@ async fn head(stream: &mut BufReader<TcpStream>) -> (u16, String) {
     (code, head)
 }
 
+/// A connection that is kept for further requests.
+#[derive(Debug)]
+pub(crate) struct Kept(BufReader<TcpStream>);
+
+impl Kept {
+    /// Connects.
+    pub(crate) async fn open(to: SocketAddr) -> Self {
+        Self(BufReader::new(TcpStream::connect(to).await.unwrap()))
+    }
+
+    /// Sends `GET`, and reads the reply.
+    pub(crate) async fn ask(&mut self, path: &str, authorization: &str) -> Reply {
+        let text =
+            format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {authorization}\r\n\r\n");
+        let talk = async {
+            self.0.write_all(text.as_bytes()).await.unwrap();
+            let (code, head) = head(&mut self.0).await;
+            let mut reply = Reply { code, head, body: String::new() };
+            let length = reply.header("Content-Length").unwrap().parse().unwrap();
+            let mut body = vec![0; length];
+            self.0.read_exact(&mut body).await.unwrap();
+            reply.body = String::from_utf8(body).unwrap();
+            reply
+        };
+        timeout(PATIENCE, talk).await.expect("a reply")
+    }
+
+    /// Whether the server ends the connection.
+    pub(crate) async fn is_over(&mut self) -> bool {
+        let mut byte = [0];
+        timeout(PATIENCE, self.0.read(&mut byte))
+            .await
+            .expect("the end of the connection")
+            .is_ok_and(|read| read == 0)
+    }
+}
+
 /// A stream of events.
 #[derive(Debug)]
 pub(crate) struct Events(BufReader<TcpStream>);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::client::{Events, Reply, Request};
+use super::client::{Events, Kept, Reply, Request};
 use super::{ADMIN, Site, until};
 
 async fn open(site: &Site, query: &str, last: Option<&str>) -> Result<Events, Reply> {
@@ -116,6 +116,21 @@ async fn a_stream_ends_with_its_login_and_with_the_proxy() {
     events.next().await.unwrap();
     drop(site.web.take());
     assert_eq!(last(&mut events).await, ("end".to_owned(), "ending".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_is_switched_off_ends_for_those_who_are_connected() {
+    let site = Site::start().await;
+    let mut kept = Kept::open(site.address).await;
+    assert_eq!(kept.ask("/api/session", ADMIN).await.code, 200);
+    let mut events = open(&site, "views=now", None).await.unwrap();
+    events.next().await.unwrap();
+    site.execute("SET admin-web_enabled='false'").await;
+    site.execute("LOAD ADMIN VARIABLES TO RUNTIME").await;
+    assert_eq!(last(&mut events).await, ("end".to_owned(), "ending".to_owned()));
+    let reply = kept.ask("/api/session", ADMIN).await;
+    assert_eq!(reply.refusal(), (503, "ending".to_owned()));
+    assert!(kept.is_over().await);
 }
 
 /// The name and the word of the last event.
