@@ -75,7 +75,7 @@ pub(crate) fn cookie_name(origin: Origin) -> String {
 /// elsewhere.
 pub(crate) fn check_origin(headers: &HeaderMap, origin: Origin) -> Result<(), Refusal> {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    let forbidden = |word, message: &str| Err(Refusal::new(StatusCode::FORBIDDEN, word, message));
+    let forbidden = |word, message: &str| Err(Refusal::new(StatusCode::FORBIDDEN, word, message).closing());
     if !origin.is_tls && !origin.is_local() {
         return forbidden("https_required", "only https:// is answered from other machines");
     }

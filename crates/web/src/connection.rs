@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use crate::limits::{BUFFER_BYTES_MAX, CLIENTS_MAX, REQUEST_TIME_MAX};
+use crate::places::Place;
 use crate::router;
 use crate::site::Site;
 use crate::timed::Timed;
@@ -60,6 +61,11 @@ impl Service for Page {
     }
 
     async fn serve(self, stream: TcpStream, peer: SocketAddr) {
+        let site = Arc::clone(&self.0);
+        let Some(_place) = Place::take(&site, peer.ip()) else {
+            tracing::debug!(client = %peer.ip(), "too many connections to the page");
+            return;
+        };
         let mut first = [0];
         let peeked = timeout(REQUEST_TIME_MAX, stream.peek(&mut first)).await;
         if !matches!(peeked, Ok(Ok(1))) {

@@ -18,6 +18,7 @@ mod hub;
 mod limits;
 mod logins;
 mod percentile;
+mod places;
 mod plain;
 mod rates;
 mod reading;

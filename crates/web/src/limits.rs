@@ -5,6 +5,10 @@ use std::time::Duration;
 /// Connections at once; more wait in the kernel's queue. Browsers open at most six.
 pub(crate) const CLIENTS_MAX: usize = 128;
 
+/// Connections at once of an address that is not on this machine; more are closed. A few browsers
+/// may share an address.
+pub(crate) const ADDRESS_CLIENTS_MAX: usize = 32;
+
 /// Viewers of the stream at once. Each has one event in memory.
 pub(crate) const VIEWERS_MAX: usize = 32;
 

@@ -105,7 +105,9 @@ pub(crate) struct Refusal {
 impl Refusal {
     /// A refusal with the word for programs and a sentence for people.
     pub(crate) fn new(code: StatusCode, word: &'static str, message: impl Into<String>) -> Self {
-        Self { code, word, message: message.into(), retry_after: None, closes: false }
+        // A client without a login does not keep its place.
+        let closes = matches!(code, StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS);
+        Self { code, word, message: message.into(), retry_after: None, closes }
     }
 
     /// The same, and when another try makes sense, in seconds.

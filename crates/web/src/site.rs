@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use crate::assets::Assets;
 use crate::hub::Hub;
 use crate::logins::Logins;
+use crate::places::Places;
 use crate::tries::Tries;
 
 /// The page.
@@ -28,6 +29,7 @@ pub(crate) struct Site {
     pub(crate) ending: watch::Receiver<bool>,
     logins: Mutex<Logins>,
     tries: Mutex<Tries>,
+    places: Mutex<Places>,
 }
 
 impl Site {
@@ -44,6 +46,7 @@ impl Site {
             assets: Assets::new(),
             logins: Mutex::default(),
             tries: Mutex::default(),
+            places: Mutex::default(),
             engine,
             plane,
             ending,
@@ -59,6 +62,11 @@ impl Site {
     /// The logins that go on. Held for no wait.
     pub(crate) fn logins(&self) -> MutexGuard<'_, Logins> {
         self.logins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connections by address. Held for no wait.
+    pub(crate) fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The wrong logins. Held for no wait.

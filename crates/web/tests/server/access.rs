@@ -1,6 +1,6 @@
 //! Accounts, cookies, headers.
 
-use super::client::Request;
+use super::client::{Kept, Request};
 use super::{ADMIN, Site, login, until};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,6 +78,20 @@ async fn five_wrong_logins_of_an_address_are_enough_for_a_minute() {
     assert_eq!(site.get("/api/session").await.code, 429, "with a password in each request as well");
     let elsewhere = login("admin", "admin").from("127.0.0.2:0").ask(site.address).await;
     assert_eq!(elsewhere.code, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_without_a_login_do_not_keep_their_connections() {
+    let site = Site::start().await;
+    for path in ["/api/session", "/api/state"] {
+        let mut kept = Kept::open(site.address).await;
+        assert_eq!(kept.ask(path, "Basic YWRtaW46eA==").await.code, 401);
+        assert!(kept.is_over().await, "{path}");
+    }
+    let mut kept = Kept::open(site.address).await;
+    for _ in 0..2 {
+        assert_eq!(kept.ask("/api/session", ADMIN).await.code, 200);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
