@@ -2,18 +2,24 @@
 
 use std::sync::Arc;
 
-use admin::{Answer, Module};
+use admin::{AdminDid, Answer, Module};
 use hyper::StatusCode;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::access::Viewer;
+use crate::access::{self, Viewer};
+use crate::connection::Origin;
 use crate::limits::ANSWER_TIME_MAX;
 use crate::reply::{Refusal, Reply, object};
 use crate::site::Site;
 
-/// Does what `body` asks for.
-pub(crate) async fn act(site: &Arc<Site>, viewer: &Viewer, body: &[u8]) -> Result<Reply, Refusal> {
+/// Does what `body` asks for. The client is at `origin`.
+pub(crate) async fn act(
+    site: &Arc<Site>,
+    viewer: &Viewer,
+    origin: Origin,
+    body: &[u8],
+) -> Result<Reply, Refusal> {
     if !viewer.is_admin() {
         let message = "accounts of admin-stats_credentials change nothing";
         return Err(Refusal::new(StatusCode::FORBIDDEN, "not_allowed", message));
@@ -25,7 +31,11 @@ pub(crate) async fn act(site: &Arc<Site>, viewer: &Viewer, body: &[u8]) -> Resul
         return Err(Refusal::new(StatusCode::CONFLICT, "bad_confirmation", message));
     }
     let who = &viewer.login.who;
-    tracing::info!(user = %who.user, statement, "an admin acts on the page");
+    tracing::info!(user = %who.user, client = %origin.client, statement, "an admin acts on the page");
+    if viewer.cookie.is_none() {
+        // No login of the form was told before.
+        access::audit(site, AdminDid::Connect, &who.user, origin, String::new());
+    }
     let mut asked = site.engine.ask(who, statement.clone());
     // A statement that changes something is finished, whether or not the client waits.
     let answer = timeout(ANSWER_TIME_MAX, asked.answer()).await.map_err(|_| Refusal::busy())?;

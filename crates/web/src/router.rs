@@ -91,7 +91,7 @@ async fn for_viewers(
         "/api/action" => {
             check_token(&viewer, request.headers())?;
             let body = body(request, "application/json").await?;
-            action::act(site, &viewer, &body).await
+            action::act(site, &viewer, origin, &body).await
         }
         _ => {
             check_token(&viewer, request.headers())?;
@@ -153,6 +153,7 @@ async fn log_in(site: &Arc<Site>, origin: Origin, fields: &Fields) -> Result<Vie
     let cookie = keys.first().cloned().unwrap_or_default();
     let settings = site.settings.borrow().clone();
     let entry = site.logins().begin(login.clone(), keys, Instant::now(), |login| settings.has(login));
+    tracing::info!(user = %login.who.user, client = %origin.client, "an account logs in to the page");
     access::audit(site, AdminDid::Connect, &login.who.user, origin, String::new());
     Ok(Viewer { login, cookie: Some((cookie, entry)) })
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use admin::{DataPlane, Explained, NotApplied, Order, Question};
+use admin::{AdminEvent, DataPlane, Explained, NotApplied, Order, Question};
 use config::{Config, RowProblem};
 use observe::rows::{
     ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, FreeConnection, ServerEvent, ServerStats,
@@ -37,6 +37,8 @@ pub(crate) struct FakePlane {
     paused: AtomicBool,
     /// How often counters were read.
     pub(crate) reads: AtomicUsize,
+    /// What clients of the admin port did.
+    pub(crate) audited: Mutex<Vec<AdminEvent>>,
     /// What happened to servers.
     pub(crate) server_events: Mutex<Vec<ServerEvent>>,
 }
@@ -77,6 +79,10 @@ impl DataPlane for FakePlane {
             steps: vec![step("asked", format!("{question:?}")), step("destination", String::new())],
             json: format!("{{\"statement\":\"{}\"}}", question.statement),
         })
+    }
+
+    fn audit(&self, event: &AdminEvent) {
+        self.audited.lock().unwrap().push(event.clone());
     }
 
     fn order(&self, order: Order) -> Result<(), String> {

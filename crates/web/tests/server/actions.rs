@@ -1,6 +1,6 @@
 //! What admins may do, and others may not.
 
-use admin::{Answer, Order};
+use admin::{AdminDid, Answer, Order};
 
 use super::client::{Reply, Request};
 use super::common::SESSION;
@@ -62,8 +62,15 @@ async fn an_action_needs_the_token_and_the_statement() {
     let done = with_cookie.header("X-CSRF-Token", &token).ask(site.address).await;
     assert_eq!((done.code, done.json()["statement"].as_str()), (200, Some("PROXYSQL PAUSE")));
     assert_eq!(*site.plane.orders.lock().unwrap(), [Order::Pause]);
+    let told = || {
+        let audited = site.plane.audited.lock().unwrap();
+        audited.iter().map(|event| (event.did, event.user.clone())).collect::<Vec<_>>()
+    };
+    let connected = |user: &str| (AdminDid::Connect, user.to_owned());
+    assert_eq!(told(), ["admin", "radmin"].map(connected), "logins with the form");
     let again = as_user(&site, ADMIN, pause).await;
     assert_eq!(again.refusal(), (409, "failed".to_owned()));
+    assert_eq!(told(), ["admin", "radmin", "admin"].map(connected), "an action with a password");
     let message = again.json()["message"].as_str().unwrap().to_owned();
     assert!(message.contains("already paused"), "{message}");
 }
