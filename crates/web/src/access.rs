@@ -85,8 +85,13 @@ pub(crate) fn check_origin(headers: &HeaderMap, origin: Origin) -> Result<(), Re
     if !origin.is_tls && !is_literal(host) {
         return forbidden("bad_origin", "plain HTTP is answered at an IP address or localhost only");
     }
-    let site = text(ORIGIN).map(|site| site.split_once("://").map_or(site, |(_, site)| site));
-    if site.is_some_and(|site| !site.eq_ignore_ascii_case(host)) {
+    let is_own = |site: &str| {
+        // Over TLS, a page of the same name over plain HTTP may come from an attacker on the way. On
+        // plain HTTP, a TLS tunnel on this machine makes the page https://.
+        let (scheme, site) = site.split_once("://").unwrap_or_default();
+        site.eq_ignore_ascii_case(host) && (scheme == "https" || scheme == "http" && !origin.is_tls)
+    };
+    if !text(ORIGIN).is_none_or(is_own) {
         return forbidden("bad_origin", "the request comes from another site");
     }
     Ok(())
@@ -205,6 +210,9 @@ mod tests {
         assert_eq!(check("evil.example:6080", None, HERE, false), Some("bad_origin"));
         assert_eq!(check("proxy.example:6080", None, HERE, true), None);
         assert_eq!(check("proxy.example", Some("https://evil.example"), THERE, true), Some("bad_origin"));
+        assert_eq!(check("proxy.example", Some("https://proxy.example"), THERE, true), None);
+        assert_eq!(check("proxy.example", Some("http://proxy.example"), THERE, true), Some("bad_origin"));
+        assert_eq!(check("localhost", Some("https://localhost"), HERE, false), None);
         assert_eq!(check("127.0.0.1", Some("null"), HERE, false), Some("bad_origin"));
         assert_eq!(check("10.0.0.2:6080", None, THERE, false), Some("https_required"));
     }
