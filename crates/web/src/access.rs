@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use admin::{AdminDid, AdminEvent, Login, LoginRefused, Rights};
+use admin::{AdminDid, AdminEvent, Login, Rights};
 use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, ORIGIN};
 use hyper::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
@@ -163,12 +163,9 @@ pub(crate) async fn check_password(
         Err(_) => return Err(Refusal::busy()),
     };
     audit(site, AdminDid::FailToConnect, &name, origin, refused.to_string());
-    Err(match refused {
-        LoginRefused::Wrong => {
-            Refusal::new(StatusCode::UNAUTHORIZED, "wrong_login", "wrong user or password")
-        }
-        LoginRefused::LocalOnly => Refusal::new(StatusCode::FORBIDDEN, "local_only", refused.to_string()),
-    })
+    // The same words for an account of this machine only: its password must not be told as right.
+    let message = "wrong user or password, or an account that logs in on the proxy's machine only";
+    Err(Refusal::new(StatusCode::UNAUTHORIZED, "wrong_login", message))
 }
 
 /// Tells the audit log what a client did.

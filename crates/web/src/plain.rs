@@ -64,8 +64,9 @@ fn html(body: &str, refreshes: bool) -> Reply {
 fn form(error: Option<&str>) -> String {
     let error = match error {
         None => "",
-        Some("wrong_login") => "<p role=\"alert\">Wrong user or password.</p>\n",
-        Some("local_only") => "<p role=\"alert\">This account can only connect locally.</p>\n",
+        Some("wrong_login") => {
+            "<p role=\"alert\">Wrong user or password, or an account of the proxy's machine only.</p>\n"
+        }
         Some("too_many_logins") => "<p role=\"alert\">Too many wrong logins: try again in a minute.</p>\n",
         Some(_) => "<p role=\"alert\">The login failed.</p>\n",
     };
