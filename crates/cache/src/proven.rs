@@ -38,7 +38,8 @@ impl Proven {
     /// An account has run a digest; the query was sent at `moment`, its answer has come now.
     pub fn add(&self, proof: Key, versions: &Versions, moment: Moment, now_ms: u64) {
         let mut proofs = self.lock();
-        // Behind the lock: a change of privileges or definitions forgets all, and then allows answers
+        // Behind the lock: a change of privileges or definitions forgets all, and then allows
+        // answers
         // again.
         if !versions.allows(&Scope::of_definitions(), moment) {
             return;

@@ -86,7 +86,8 @@ pub(crate) fn check_origin(headers: &HeaderMap, origin: Origin) -> Result<(), Re
         return forbidden("bad_origin", "plain HTTP is answered at an IP address or localhost only");
     }
     let is_own = |site: &str| {
-        // Over TLS, a page of the same name over plain HTTP may come from an attacker on the way. On
+        // Over TLS, a page of the same name over plain HTTP may come from an attacker on the way.
+        // On
         // plain HTTP, a TLS tunnel on this machine makes the page https://.
         let (scheme, site) = site.split_once("://").unwrap_or_default();
         site.eq_ignore_ascii_case(host) && (scheme == "https" || scheme == "http" && !origin.is_tls)

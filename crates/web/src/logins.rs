@@ -26,7 +26,8 @@ pub(crate) struct Entry {
 }
 
 impl Logins {
-    /// Begins a login at `now`. `cookie` and `token` are random. Logins whose account is not current
+    /// Begins a login at `now`. `cookie` and `token` are random. Logins whose account is not
+    /// current
     /// end; where there are too many, so does the oldest, first of the same account.
     pub(crate) fn begin(
         &mut self,

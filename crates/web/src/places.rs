@@ -56,11 +56,12 @@ impl Drop for Place<'_> {
 /// The address under which a client is counted: of IPv6 the network, as one machine may have all
 /// addresses of it. Nothing for a client on this machine.
 fn counted(client: IpAddr) -> Option<IpAddr> {
-    match client.to_canonical() {
-        client if client.is_loopback() => None,
-        IpAddr::V6(client) => Some(Ipv6Addr::from_bits(client.to_bits() >> 64 << 64).into()),
-        client => Some(client),
-    }
+    let client = client.to_canonical();
+    let counted = match client {
+        IpAddr::V4(_) => client,
+        IpAddr::V6(client) => Ipv6Addr::from_bits(client.to_bits() >> 64 << 64).into(),
+    };
+    (!client.is_loopback()).then_some(counted)
 }
 
 #[cfg(test)]

@@ -116,7 +116,8 @@ async fn state(site: &Arc<Site>, viewer: &Viewer, views: Views) -> Result<Reply,
     Ok(reply(StatusCode::OK, "application/json", sample.whole(views, viewer)))
 }
 
-/// The state as a file. A ticket is passed on: no literals and no messages are in it, for admins too.
+/// The state as a file. A ticket is passed on: no literals and no messages are in it, for admins
+/// too.
 async fn ticket(site: &Arc<Site>, viewer: &Viewer) -> Result<Reply, Refusal> {
     let mut reply = state(site, &viewer.as_stats(), Views::ALL).await?;
     let name = format!("attachment; filename=\"pointsman-{}-{}.json\"", site.hub.host(), access::unix_ms());

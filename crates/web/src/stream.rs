@@ -19,7 +19,8 @@ use crate::site::Site;
 /// How long a browser waits before it connects again.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// Opens a stream of `views` at a `port` of the page. `last` is the id of the last event that the viewer has.
+/// Opens a stream of `views` at a `port` of the page. `last` is the id of the last event that the
+/// viewer has.
 pub(crate) async fn open(
     site: &Arc<Site>,
     viewer: Viewer,

@@ -77,18 +77,11 @@ impl Session {
         };
         let text = self.text_of(kind, payload);
         let reading = self.reading(asked_at, text, decided);
-        if let Some(refusal) = reading.as_ref().and_then(|reading| reading.refusal) {
-            return Err(refusal);
-        }
-        if policy.mode == CacheMode::Own && reading.as_ref().is_some_and(|reading| reading.has_other_engines)
-        {
-            return Err(Refusal::Engine);
-        }
+        judge(reading.as_ref(), policy.mode)?;
         let account = self.cache_account();
         // A view may depend on the account.
         let may_share = reading.is_some() && policy.scope == CacheScope::Proven && !may_quote_names(text);
-        let digest = self.telling_digest(decided).filter(|_| may_share);
-        let proof = digest.map(|digest| {
+        let proof = self.telling_digest(decided).filter(|_| may_share).map(|digest| {
             let proof = cache.keys.builder().key(account).key(class);
             proof.number(hostgroup.into()).number(digest).finish()
         });
@@ -244,6 +237,16 @@ impl super::state::SessionState {
             .or(self.has_released_error().then_some(Refusal::Warnings))
             .or_else(|| because(&[Pin::Waited], Refusal::MustSee))
             .or_else(|| because(&[Pin::Function, Pin::Schema, Pin::Setting], Refusal::UnknownSession))
+    }
+}
+
+/// Why what was learnt of the tables of a statement keeps its answer from being cached.
+fn judge(reading: Option<&Reads>, mode: CacheMode) -> Result<(), Refusal> {
+    let Some(reading) = reading else { return Ok(()) };
+    match reading.refusal {
+        Some(refusal) => Err(refusal),
+        None if mode == CacheMode::Own && reading.has_other_engines => Err(Refusal::Engine),
+        None => Ok(()),
     }
 }
 

@@ -131,7 +131,8 @@ bitflags! {
         const WROTE = 1 << 7;
         /// It may have prepared by name a statement that changes privileges.
         const PREPARED_PRIVILEGES = 1 << 8;
-        /// The last reply was an error, which tells nothing of the status: a transaction may be open
+        /// The last reply was an error, which tells nothing of the status: a transaction may be
+        /// open
         /// that the status does not have.
         const UNSURE = 1 << 9;
     }
