@@ -224,7 +224,8 @@ fn c20_own_writes_are_seen(server: &Backend) {
                 writer.query("COMMIT").await.unwrap();
             }
         }
-        // The first one may come before the worker of the writer has noted the end of the write.
+        // The end of a write is noted before the next command of its session.
+        writer.query("SELECT 1").await.unwrap();
         for _ in 0..3 {
             assert_eq!(value(&mut reader, sql).await, "49");
         }
