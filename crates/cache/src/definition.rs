@@ -4,6 +4,7 @@
 //! answer tells besides whether that is all. At MariaDB, a user with `SELECT` alone sees no foreign
 //! keys; at both, triggers are shown to users with the privilege `TRIGGER`.
 
+use sql::routine::unhex;
 use sql::shape::{Effects, Table, names_all_tables};
 use sql::{Modes, Shape, routine};
 
@@ -245,13 +246,6 @@ fn of_triggers(triggers: &[(Vec<u8>, String)], schema: &str) -> Option<Vec<Table
         all.extend(uses.tables.into_iter().map(here));
     }
     Some(all)
-}
-
-/// Bytes of hexadecimal digits.
-fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
-    let value = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
-    let (pairs, []) = digits.as_chunks::<2>() else { return None };
-    pairs.iter().map(|[high, low]| Some(value(*high)? << 4 | value(*low)?)).collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 mod body;
 mod calls;
 mod head;
+mod hex;
 mod tables;
 
 use crate::lexer::{self, Lexer, Modes};
@@ -15,6 +16,7 @@ use crate::shape::pieces::{Piece, Pieces};
 use crate::shape::{Effects, Shape, Table};
 
 pub use self::calls::{Called, Kind};
+pub use self::hex::unhex;
 
 /// What stored code uses that may hide something as well.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

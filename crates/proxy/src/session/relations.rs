@@ -5,6 +5,7 @@
 //! session's server is asked what is there; what it says holds for all sessions of the worker.
 
 use route::AccessMode;
+use sql::routine::unhex;
 use sql::shape::Effects;
 use sql::{Modes, Options, Shape, StatementKind, routine};
 use wire::codec::Reader;
@@ -166,12 +167,6 @@ pub(super) fn uses(reply: &Reply) -> Option<routine::Uses> {
     Some(all)
 }
 
-fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
-    let value = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
-    let (pairs, []) = digits.as_chunks::<2>() else { return None };
-    pairs.iter().map(|[high, low]| Some(value(*high)? << 4 | value(*low)?)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,11 +188,5 @@ mod tests {
     fn a_text_that_may_define_something_is_known() {
         assert!(defines(b"CREATE OR REPLACE VIEW v AS SELECT 1") && defines(b"rename table a to b"));
         assert!(!defines(b"TRUNCATE t"));
-    }
-
-    #[test]
-    fn hexadecimal_digits_are_read() {
-        assert_eq!(unhex(b"4a6F"), Some(b"Jo".to_vec()));
-        assert_eq!((unhex(b"4"), unhex(b"4g"), unhex(b"")), (None, None, Some(Vec::new())));
     }
 }
