@@ -75,10 +75,9 @@ impl Session {
         } else {
             target.hostgroup
         };
-        let text = self.text_of(kind, payload);
-        let reading = self.reading(asked_at, text, decided);
+        let (account, text) = (self.cache_account(), self.text_of(kind, payload));
+        let reading = self.reading(account, asked_at, text, decided);
         judge(reading.as_ref(), policy.mode)?;
-        let account = self.cache_account();
         // A view may depend on the account.
         let may_share = reading.is_some() && policy.scope == CacheScope::Proven && !may_quote_names(text);
         let proof = self.telling_digest(decided).filter(|_| may_share).map(|digest| {

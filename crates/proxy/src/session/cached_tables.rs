@@ -4,7 +4,7 @@
 //! them, and hold for all sessions of the account. A statement whose tables are not known yet is
 //! sent, and its answer is not stored; a write to such tables counts as one to all.
 
-use cache::{Definition, Learnt, Reading, Scope, Sight, question};
+use cache::{Definition, Key, Learnt, Reading, Scope, Sight, question};
 use route::Tables;
 use sql::StatementKind;
 use sql::shape::{Effects, Table};
@@ -34,15 +34,22 @@ pub(crate) struct ToLearn {
 }
 
 impl Session {
-    /// What an answer from this hostgroup depends on, if it is judged by definitions.
-    pub(super) fn reading(&self, hostgroup: u32, text: &[u8], decided: &Decided) -> Option<Reading> {
+    /// What an answer from this hostgroup depends on for this account, if it is judged by
+    /// definitions.
+    pub(super) fn reading(
+        &self,
+        account: Key,
+        hostgroup: u32,
+        text: &[u8],
+        decided: &Decided,
+    ) -> Option<Reading> {
         if !self.worker.settings().judge_tables {
             return None;
         }
         let tables = self.tables_of(text, decided);
         let cache = &self.worker.shared.cache;
         let reads = self.with_schemas(&tables.reads);
-        let mut reading = cache.catalog.reading(self.sight(hostgroup), &cache.versions, reads);
+        let mut reading = cache.catalog.reading(self.sight_of(account, hostgroup), &cache.versions, reads);
         reading.is_open |= !self.names_all(text, &tables);
         self.want(hostgroup, std::mem::take(&mut reading.to_ask));
         Some(reading)
@@ -99,8 +106,12 @@ impl Session {
 
     /// For whom definitions are known.
     fn sight(&self, hostgroup: u32) -> Sight {
+        self.sight_of(self.cache_account(), hostgroup)
+    }
+
+    fn sight_of(&self, account: Key, hostgroup: u32) -> Sight {
         let keys = &self.worker.shared.cache.keys;
-        let whose = keys.builder().key(self.cache_account()).number(hostgroup.into()).finish();
+        let whose = keys.builder().key(account).number(hostgroup.into()).finish();
         Sight { whose, now_ms: self.worker.uptime_ms() }
     }
 
