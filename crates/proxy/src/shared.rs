@@ -20,6 +20,7 @@ use crate::keys::Keys;
 use crate::logs::LogWriters;
 use crate::names::{Keeping, Names};
 use crate::refusals::Refusals;
+use crate::relations::Definitions;
 use crate::remote::ApplyError;
 use crate::routing::routes::Routes;
 use crate::siblings::Siblings;
@@ -67,8 +68,8 @@ pub(crate) struct Shared {
     pub(crate) logs: LogWriters,
     /// How often the servers were configured.
     servers_version: AtomicU64,
-    /// How often sessions have defined what may be behind the name of a table.
-    pub(crate) definitions: AtomicU64,
+    /// What sessions have defined that may be behind the name of a table.
+    pub(crate) definitions: Arc<Definitions>,
     /// Clients that were refused because there were too many.
     clients_refused: AtomicU64,
     pub(crate) clients: Arc<Quota>,
@@ -126,7 +127,7 @@ impl Shared {
             logs: LogWriters::new(&snapshot.logs),
             snapshot: RwLock::new(Arc::new(snapshot)),
             servers_version: AtomicU64::new(1),
-            definitions: AtomicU64::new(0),
+            definitions: Arc::default(),
             clients_refused: AtomicU64::new(0),
             clients: Quota::new(config.variables.max_connections),
             addresses: Arc::default(),

@@ -23,6 +23,7 @@ pub(crate) mod withhold;
 use cache::Writing;
 use config::Endpoint;
 
+use crate::relations::Defining;
 use crate::worker::Worker;
 use cache_fill::CacheFill;
 use columns::Columns;
@@ -38,16 +39,18 @@ pub(crate) struct Taps {
     compare: Option<Box<Compare>>,
     columns: Option<Box<Columns>>,
     listing: Option<Box<Listing>>,
-    cache: Option<Box<ForCache>>,
+    others: Option<Box<ForOthers>>,
 }
 
-/// What the query cache is told of a command.
+/// What others are told of a command: the query cache, and who has looked behind tables.
 #[derive(Debug, Default)]
-struct ForCache {
+struct ForOthers {
     /// Copies the reply.
     fill: Option<Box<CacheFill>>,
     /// What the command, and those sent with it, may change, until all of that is over.
     writes: Vec<Writing>,
+    /// What it may define behind the names of tables, until its reply is known.
+    defining: Option<Defining>,
 }
 
 impl Taps {
@@ -58,7 +61,8 @@ impl Taps {
     const FILL: u8 = 1 << 4;
 
     /// None of them.
-    pub(crate) const NONE: Self = Self { there: 0, compare: None, columns: None, listing: None, cache: None };
+    pub(crate) const NONE: Self =
+        Self { there: 0, compare: None, columns: None, listing: None, others: None };
 
     /// Whether there is none.
     #[inline]
@@ -107,27 +111,33 @@ impl Taps {
     /// Copies the reply for the query cache.
     pub(crate) fn set_fill(&mut self, fill: CacheFill) {
         self.there |= Self::FILL;
-        self.cache.get_or_insert_default().fill = Some(Box::new(fill));
+        self.others.get_or_insert_default().fill = Some(Box::new(fill));
     }
 
     /// The command may change answers of the query cache.
     pub(crate) fn add_write(&mut self, write: Writing) {
-        self.cache.get_or_insert_default().writes.push(write);
+        self.others.get_or_insert_default().writes.push(write);
+    }
+
+    /// The command may define what is behind the name of a table.
+    pub(crate) fn set_defining(&mut self, defining: Defining) {
+        self.others.get_or_insert_default().defining = Some(defining);
     }
 
     /// The replies to the command, and to those sent with it, are known.
     pub(crate) fn end_writes(&mut self) {
-        let writes = self.cache.as_mut().map(|cache| cache.writes.drain(..));
-        writes.into_iter().flatten().for_each(Writing::end);
+        let Some(others) = self.others.as_mut() else { return };
+        others.writes.drain(..).for_each(Writing::end);
+        others.defining = None;
     }
 
     /// Shows a segment of the reply to the taps that change nothing.
     pub(crate) fn look(&mut self, worker: &Worker, segment: &Segment<'_>) {
-        if let Some(cache) = self.cache.as_mut()
-            && let Some(fill) = cache.fill.take()
+        if let Some(others) = self.others.as_mut()
+            && let Some(fill) = others.fill.take()
         {
-            cache.fill = fill.segment(segment.bytes, segment.event, || worker.uptime_ms());
-            if cache.fill.is_none() {
+            others.fill = fill.segment(segment.bytes, segment.event, || worker.uptime_ms());
+            if others.fill.is_none() {
                 self.there &= !Self::FILL;
             }
         }

@@ -105,7 +105,7 @@ pub(crate) struct Worker {
     /// What sessions begin with.
     pub(crate) alike: Alike,
     /// What is known of tables.
-    pub(crate) relations: Relations,
+    relations: Relations,
     /// What it has of the query cache.
     pub(crate) cached: Cached,
 }
@@ -287,7 +287,14 @@ impl Worker {
 
     /// Milliseconds since the start.
     pub(crate) fn uptime_ms(&self) -> u64 {
-        u64::try_from(self.shared.uptime().as_millis()).unwrap_or(u64::MAX)
+        millis(self.shared.uptime())
+    }
+
+    /// What is known of tables, with the time that goes with it.
+    pub(crate) fn relations(&self) -> (&Relations, u64) {
+        let about = millis(self.shared.upstream.uptime_at(self.now()));
+        let version = self.shared.definitions.version();
+        (&self.relations, self.relations.refresh(version, about, || self.uptime_ms()))
     }
 
     /// Looks at all sessions in this time at the latest.
@@ -339,4 +346,8 @@ impl Worker {
         }
         tokio::time::sleep(LOOK).await;
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -49,8 +49,8 @@ pub const ROUTINES_MAX: usize = 16;
 /// is asked whether they hide anything. Who has used more is bound by them.
 pub const TABLES_MAX: usize = 64;
 
-/// Seconds after which servers are asked again what is behind a table.
-pub const RELATION_AGE_MAX_S: u64 = 300;
+/// Milliseconds after which servers are asked again what is behind a table.
+pub const RELATION_AGE_MAX_MS: u64 = 300_000;
 
 /// Tables of which a worker knows what is behind them. With one more it forgets all.
 pub const RELATIONS_MAX: usize = 4096;

@@ -7,10 +7,43 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
 use route::Caller;
 
-use crate::limits::{RELATION_AGE_MAX_S, RELATIONS_MAX, SEEN_THROUGH_MAX};
+use crate::limits::{RELATION_AGE_MAX_MS, RELATIONS_MAX, SEEN_THROUGH_MAX};
+
+/// How often what may be behind the name of a table has begun to change, or has changed. Shared by
+/// all workers.
+#[derive(Debug, Default)]
+pub struct Definitions(AtomicU64);
+
+impl Definitions {
+    /// A statement that may define something is about to be sent. Its reply is known when the
+    /// returned value is dropped.
+    pub fn begin(self: &Arc<Self>) -> Defining {
+        self.0.fetch_add(1, Release);
+        Defining(Arc::clone(self))
+    }
+
+    /// Another number than before each change.
+    pub fn version(&self) -> u64 {
+        self.0.load(Acquire)
+    }
+}
+
+/// A statement in flight that may define something.
+#[derive(Debug)]
+#[must_use = "the statement ends when this is dropped"]
+pub struct Defining(Arc<Definitions>);
+
+impl Drop for Defining {
+    fn drop(&mut self) {
+        self.0.0.fetch_add(1, Release);
+    }
+}
 
 /// A table or a view.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -42,14 +75,15 @@ pub struct Whose<'a> {
 /// What one worker knows.
 #[derive(Debug)]
 pub struct Relations {
-    /// By the hash of whose they are and what they are called; until this second of Unix time.
+    /// By the hash of whose they are and what they are called; until this time in milliseconds.
     known: RefCell<HashMap<u64, (Behind, u64)>>,
     /// Statements with nothing behind their tables, at the places that their hashes have.
     seen_through: RefCell<Box<[(u64, u64)]>>,
     hasher: RandomState,
-    /// The number of the definitions that this is about, and since when they are the same.
+    /// The number of the definitions that this is about.
     version: Cell<u64>,
-    since: Cell<u64>,
+    /// Since when they are the same; nothing if that is longer than it matters.
+    since: Cell<Option<u64>>,
 }
 
 const _: () = assert!(SEEN_THROUGH_MAX.is_power_of_two(), "places are the lower bits of hashes");
@@ -61,19 +95,33 @@ impl Default for Relations {
             seen_through: RefCell::new(vec![(0, 0); SEEN_THROUGH_MAX].into()),
             hasher: RandomState::new(),
             version: Cell::new(0),
-            since: Cell::new(0),
+            since: Cell::new(None),
         }
     }
 }
 
 impl Relations {
-    /// Forgets everything if definitions have changed, of which this is the number in this second.
-    pub fn refresh(&self, version: u64, now: u64) {
+    /// Forgets everything if the [version](Definitions::version) of definitions is another one.
+    /// Returns the time in milliseconds that goes with what is found out now: `exactly` as long as
+    /// definitions are new, else `about` now.
+    pub fn refresh(&self, version: u64, about: u64, exactly: impl Fn() -> u64) -> u64 {
         if self.version.replace(version) != version {
-            self.since.set(now);
+            self.since.set(Some(exactly()));
             self.known.borrow_mut().clear();
             self.seen_through.borrow_mut().fill((0, 0));
         }
+        match self.since.get() {
+            Some(since) if about < since + RELATION_AGE_MAX_MS => exactly(),
+            _ => {
+                self.since.set(None);
+                about
+            }
+        }
+    }
+
+    /// The version of the definitions that this is about.
+    pub const fn version(&self) -> u64 {
+        self.version.get()
     }
 
     /// Whether nothing is behind the tables of statements with this digest.
@@ -110,8 +158,12 @@ impl Relations {
         self.known.borrow().get(&self.hash(whose, relation)).copied().filter(|(_, until)| now < *until)
     }
 
-    /// Takes note of what is behind this name.
-    pub fn note(&self, whose: Whose<'_>, relation: &Relation, behind: Behind, now: u64) {
+    /// Takes note of what is behind this name, if definitions are still of the version that they
+    /// had when that was asked for.
+    pub fn note(&self, whose: Whose<'_>, relation: &Relation, behind: Behind, (version, now): (u64, u64)) {
+        if version != self.version() {
+            return;
+        }
         let mut known = self.known.borrow_mut();
         if known.len() >= RELATIONS_MAX {
             known.clear();
@@ -119,10 +171,12 @@ impl Relations {
         known.insert(self.hash(whose, relation), (behind, self.until(now)));
     }
 
-    /// How long what is found out now may be counted on. A definition counts when it is sent, and
-    /// may come into force later: what has been the same for a short time is asked for again soon.
+    /// How long what is found out now may be counted on. A definition may come into force later
+    /// than it counts: at a replica, or because its connection was lost. What has been the same for
+    /// a short time is asked for again soon.
     fn until(&self, now: u64) -> u64 {
-        now + now.saturating_sub(self.since.get()).min(RELATION_AGE_MAX_S)
+        let unchanged = self.since.get().map_or(RELATION_AGE_MAX_MS, |since| now.saturating_sub(since));
+        now + unchanged.min(RELATION_AGE_MAX_MS)
     }
 
     fn hash(&self, whose: Whose<'_>, relation: &Relation) -> u64 {
@@ -155,14 +209,14 @@ mod tests {
         let (relations, caller) = (Relations::default(), Caller::new(b"u", b"a", "", 0));
         let whose = Whose { caller: &caller, hostgroup: 1 };
         let both = [relation("t"), relation("v")];
-        relations.note(whose, &both[0], Behind::Nothing, NOW);
+        relations.note(whose, &both[0], Behind::Nothing, (relations.version(), NOW));
         assert!(!relations.are_harmless(whose, &both, Some(7), NOW));
-        relations.note(whose, &both[1], Behind::Nothing, NOW);
+        relations.note(whose, &both[1], Behind::Nothing, (relations.version(), NOW));
         assert!(relations.are_harmless(whose, &both, Some(7), NOW) && relations.sees_through(whose, 7, NOW));
         let other = Caller::new(b"w", b"a", "", 0);
         assert!(!relations.sees_through(Whose { caller: &other, ..whose }, 7, NOW));
         assert!(!relations.sees_through(Whose { hostgroup: 2, ..whose }, 7, NOW));
-        relations.note(whose, &both[1], Behind::Something, NOW);
+        relations.note(whose, &both[1], Behind::Something, (relations.version(), NOW));
         assert_eq!(relations.behind(whose, &both[1], NOW), Some(Behind::Something));
         assert!(!relations.are_harmless(whose, &both, Some(8), NOW));
     }
@@ -172,15 +226,35 @@ mod tests {
         let (relations, caller) = (Relations::default(), Caller::new(b"u", b"a", "", 0));
         let whose = Whose { caller: &caller, hostgroup: 1 };
         let known = |now| relations.behind(whose, &relation("t"), now).is_some();
-        relations.note(whose, &relation("t"), Behind::Nothing, NOW);
-        assert!(known(NOW + RELATION_AGE_MAX_S - 1) && !known(NOW + RELATION_AGE_MAX_S));
-        relations.refresh(1, NOW);
+        relations.note(whose, &relation("t"), Behind::Nothing, (0, NOW));
+        assert!(known(NOW + RELATION_AGE_MAX_MS - 1) && !known(NOW + RELATION_AGE_MAX_MS));
+        assert_eq!(relations.refresh(1, NOW - 900, || NOW), NOW);
         assert!(!known(NOW));
         // Whether the definition was in force when it was asked for is not certain.
-        relations.note(whose, &relation("t"), Behind::Nothing, NOW);
+        relations.note(whose, &relation("t"), Behind::Nothing, (1, NOW));
         assert!(!known(NOW));
-        relations.note(whose, &relation("t"), Behind::Nothing, NOW + 5);
+        relations.note(whose, &relation("t"), Behind::Nothing, (1, NOW + 5));
         assert!(known(NOW + 9) && !known(NOW + 10));
+        assert_eq!(relations.refresh(1, NOW + RELATION_AGE_MAX_MS, || 7), NOW + RELATION_AGE_MAX_MS);
+    }
+
+    #[test]
+    fn what_was_asked_for_before_a_definition_is_not_known_after_it() {
+        let (relations, caller) = (Relations::default(), Caller::new(b"u", b"a", "", 0));
+        let (whose, definitions) = (Whose { caller: &caller, hostgroup: 1 }, Arc::<Definitions>::default());
+        let refresh = |now| relations.refresh(definitions.version(), now, || now);
+        let known = |now| relations.behind(whose, &relation("t"), now).is_some();
+        let defining = definitions.begin();
+        refresh(NOW);
+        let asked = relations.version();
+        relations.note(whose, &relation("t"), Behind::Nothing, (asked, NOW + 5));
+        drop(defining);
+        refresh(NOW + 6);
+        assert!(!known(NOW + 6), "the definition has ended since");
+        relations.note(whose, &relation("t"), Behind::Nothing, (asked, NOW + 8));
+        assert!(!known(NOW + 8), "it was asked for before the end");
+        relations.note(whose, &relation("t"), Behind::Nothing, (relations.version(), NOW + 8));
+        assert!(known(NOW + 9));
     }
 
     #[test]
@@ -188,7 +262,7 @@ mod tests {
         let (relations, caller) = (Relations::default(), Caller::new(b"u", b"a", "", 0));
         let whose = Whose { caller: &caller, hostgroup: 1 };
         for number in 0..=RELATIONS_MAX {
-            relations.note(whose, &relation(&number.to_string()), Behind::Nothing, NOW);
+            relations.note(whose, &relation(&number.to_string()), Behind::Nothing, (0, NOW));
         }
         assert_eq!(relations.known.borrow().len(), 1);
     }

@@ -81,7 +81,7 @@ impl Shared {
     }
 
     /// Time from the start to then.
-    pub(crate) fn uptime_at(&self, then: Instant) -> Duration {
+    pub fn uptime_at(&self, then: Instant) -> Duration {
         then.saturating_duration_since(self.started)
     }
 

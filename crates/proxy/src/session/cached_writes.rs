@@ -1,4 +1,4 @@
-//! Statements that make answers of the query cache too old.
+//! Statements that make answers of the query cache too old, or what is known of tables.
 //!
 //! An answer in the mode `own` is from after the last write to its tables that a client of this
 //! proxy was told to have succeeded. A write counts against the tables that it names, and those
@@ -14,6 +14,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::decided::Decided;
+use super::relations::defines;
 use super::state::Past;
 
 /// What may change rows.
@@ -50,6 +51,10 @@ impl Session {
         }
         if plan.effects.intersects(WRITES) || plan.kind == StatementKind::Xa {
             self.note_written(kind, payload, decided);
+        }
+        if plan.effects.intersects(Effects::COMMITS) && defines(self.sent_text(kind, payload)) {
+            let defining = self.worker.shared.definitions.begin();
+            self.flight().taps.set_defining(defining);
         }
         if !self.worker.shared.cache.watches_writes() {
             return;
@@ -89,10 +94,7 @@ impl Session {
     /// What a statement does to definitions and privileges, if it may.
     fn begin_definition(&mut self, kind: Kind, payload: &[u8], decided: &Decided) -> Option<Writing> {
         let plan = decided.plan;
-        let text = match kind {
-            Kind::Query => self.statement(payload),
-            _ => self.state.executed_text(payload).unwrap_or_default(),
-        };
+        let text = self.sent_text(kind, payload);
         let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
         // What comes from a variable may be anything; values of an EXECUTE are none of that.
         let is_text =
@@ -110,6 +112,14 @@ impl Session {
             self.state.past.insert(Past::PREPARED_PRIVILEGES);
         }
         changes
+    }
+
+    /// The text of a statement that is being sent.
+    fn sent_text<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
+        match kind {
+            Kind::Query => self.statement(payload),
+            _ => self.state.executed_text(payload).unwrap_or_default(),
+        }
     }
 
     /// The open transaction is being committed.

@@ -26,16 +26,10 @@ pub(super) const OF_SERVERS: [&str; 4] = ["information_schema", "performance_sch
 /// What is in a definition of what may be behind the name of a table.
 const DEFINITIONS: [&str; 5] = ["view", "trigger", "function", "procedure", "rename"];
 
-/// What has an effect that others have to hear of.
-const MAY_DEFINE: Effects = Effects::COMMITS;
-
 impl Session {
     /// The same decision about a statement with this text, or about an execution of it, with what
     /// may be behind its tables.
     pub(super) fn look_behind(&self, decided: Decided, text: &[u8], execute: bool) -> Decided {
-        if decided.plan.effects.intersects(MAY_DEFINE) && defines(text) {
-            self.worker.shared.definitions.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        }
         // Of what is prepared by name an execution does not tell its tables.
         let has_tables = decided.plan.tables || decided.plan.kind == StatementKind::Prepare;
         if !has_tables || decided.target().is_none() || decided.is_believed() {
@@ -59,9 +53,7 @@ impl Session {
 
     /// What is behind the tables of a statement, if that is not nothing.
     fn behind(&self, decided: &Decided, text: &[u8]) -> Option<Unseen> {
-        let (relations, now) = (&self.worker.relations, self.worker.unix_s());
-        let definitions = &self.worker.shared.definitions;
-        relations.refresh(definitions.load(std::sync::atomic::Ordering::Relaxed), now);
+        let (relations, now) = self.worker.relations();
         let whose = self.whose(decided.hostgroup());
         let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
         let digest = decided.digest().filter(|_| rewritten.is_none() && self.digest_has_tables(decided));
@@ -98,7 +90,7 @@ impl Session {
 }
 
 /// Whether a text that commits may define what is behind the name of a table.
-fn defines(text: &[u8]) -> bool {
+pub(super) fn defines(text: &[u8]) -> bool {
     let has = |word: &str| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
     DEFINITIONS.into_iter().any(has)
 }

@@ -69,6 +69,7 @@ impl Session {
     pub(super) async fn judge_routines(&mut self) -> Result<(), Ending> {
         let Some(unjudged) = self.state.unjudged.take() else { return Ok(()) };
         let hostgroup = unjudged.hostgroup;
+        let version = self.worker.relations().0.version();
         let (mut all, age) = unjudged.take(Instant::now().into_std());
         let age = age + UNALTERED_MIN;
         // Where many sessions use a table first, one of them asks.
@@ -95,7 +96,7 @@ impl Session {
                 self.forget_warnings().await?;
             }
             self.end_question().await?;
-            let Some(more) = self.used_by(batch, &replies) else { return Ok(()) };
+            let Some(more) = self.used_by(batch, &replies, version) else { return Ok(()) };
             asked = all.len();
             for code in more {
                 if !all.contains(&code) {
@@ -108,7 +109,7 @@ impl Session {
         }
         for code in &all {
             if let Code::Behind(relation) = code {
-                self.note_behind(relation, Behind::Nothing);
+                self.note_behind(relation, Behind::Nothing, version);
             }
         }
         // A server that has been in another schema and back knows the character set of this one
@@ -127,7 +128,8 @@ impl Session {
     /// Whether another session has found out that nothing is behind the name of this table.
     fn is_known_to_be_harmless(&self, code: &Code, hostgroup: u32) -> bool {
         let whose = self.whose(hostgroup);
-        let behind = |relation| self.worker.relations.behind(whose, relation, self.worker.unix_s());
+        let (relations, now) = self.worker.relations();
+        let behind = |relation| relations.behind(whose, relation, now);
         matches!(code, Code::Behind(relation) if behind(relation) == Some(Behind::Nothing))
     }
 
@@ -143,7 +145,8 @@ impl Session {
     }
 
     /// What these use by what their server has answered; nothing if one leaves something, or may.
-    fn used_by(&self, batch: &[Code], replies: &[Reply]) -> Option<Vec<Code>> {
+    /// Definitions had this version when it was asked.
+    fn used_by(&self, batch: &[Code], replies: &[Reply], version: u64) -> Option<Vec<Code>> {
         let mut replies = replies.iter();
         let mut all = Vec::new();
         for code in batch {
@@ -152,7 +155,7 @@ impl Session {
                 Code::Behind(relation) => {
                     let reply = replies.next()?;
                     let Some(uses) = relations::uses(reply) else {
-                        self.note_behind(relation, Behind::Something);
+                        self.note_behind(relation, Behind::Something, version);
                         return None;
                     };
                     (uses, &relation.schema)
@@ -168,9 +171,10 @@ impl Session {
         Some(all)
     }
 
-    fn note_behind(&self, relation: &Relation, behind: Behind) {
+    fn note_behind(&self, relation: &Relation, behind: Behind, version: u64) {
         let whose = self.whose(self.state.link.hostgroup);
-        self.worker.relations.note(whose, relation, behind, self.worker.unix_s());
+        let (relations, now) = self.worker.relations();
+        relations.note(whose, relation, behind, (version, now));
     }
 
     /// Asks how many rows there were, which the other questions hide and the answer of a routine

@@ -121,6 +121,31 @@ fn c21_an_account_gets_others_answers_once_it_has_run_the_digest_itself() {
     });
 }
 
+/// What is behind its tables is asked for again, and known from then on.
+#[test]
+fn an_answer_is_kept_again_right_behind_a_definition() {
+    play(async || {
+        let mut config = with_attributes("");
+        config.pointsman.judge_tables = true;
+        let (stage, mut servers, mut reader, mut server) = session_in(config).await;
+        run(&mut reader, &mut server, "USE db").await;
+        miss(&mut reader, &mut server, SQL, "1").await;
+        tells_of_table(&mut server).await;
+        miss(&mut reader, &mut server, SQL, "1").await;
+        hit(&mut reader, SQL, "1").await;
+        let mut writer = log_in(&stage).await;
+        let mut its_server = first_query(&mut writer, &mut servers).await;
+        run(&mut writer, &mut its_server, "CREATE PROCEDURE p() SELECT 1").await;
+        // So long the server may have needed to make it known to others.
+        sleep(ms(10)).await;
+        miss(&mut reader, &mut server, SQL, "2").await;
+        tells_of_table(&mut server).await;
+        miss(&mut reader, &mut server, SQL, "3").await;
+        sleep(ms(9)).await;
+        hit(&mut reader, SQL, "3").await;
+    });
+}
+
 /// A server shows each account its own rows there.
 #[test]
 fn c21_schemas_of_servers_are_not_cached_whatever_way_they_are_named() {
