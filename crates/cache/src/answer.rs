@@ -28,8 +28,14 @@ const OK: usize = HEADER + 7;
 /// The first byte of both.
 const END: u8 = 0xFE;
 
-/// What is kept behind the bytes: number of rows, length of what comes before the rows, form.
+/// What is kept behind the bytes: number of rows, length of what comes before the rows, flags.
 const TRAILER: usize = 8;
+/// The flag of [`Form::Ok`].
+const FORM_OK: u8 = 1;
+/// The flag of an answer that may be served stale: for how long is in front of the trailer.
+const MAY_BE_STALE: u8 = 1 << 1;
+/// Bytes of that time.
+const STALE: usize = 4;
 /// Columns are described by fewer bytes than this.
 const COLUMNS_MAX: usize = 1 << 24;
 
@@ -43,16 +49,18 @@ struct Trailer {
     rows: u32,
     columns: usize,
     form: Form,
+    may_be_stale: bool,
 }
 
 impl Answer {
     /// A reply with rows: all its packets, of which the columns (without the EOF packet behind
-    /// them) take the first `columns` bytes. `rows` is what `FOUND_ROWS()` gives.
+    /// them) take the first `columns` bytes. `rows` is what `FOUND_ROWS()` gives. For `stale_ms`
+    /// milliseconds behind its time to live it may be served if no server answers.
     ///
     /// Nothing if it does not end as its form says, has warnings or information of its session
     /// behind the status, or more columns than can be described here.
     #[must_use]
-    pub fn new(reply: &[u8], columns: usize, rows: u32, form: Form) -> Option<Self> {
+    pub fn new(reply: &[u8], columns: usize, rows: u32, form: Form, stale_ms: u32) -> Option<Self> {
         let end = reply.last_chunk::<EOF>()?;
         let is_whole = match (form, end) {
             (Form::Eof, [5, 0, 0, _, END, 0, 0, _, _]) => true,
@@ -66,11 +74,15 @@ impl Answer {
         if !is_whole || columns >= COLUMNS_MAX || columns > reply.len() {
             return None;
         }
-        let mut bytes = Vec::with_capacity(reply.len() + TRAILER);
+        let mut bytes = Vec::with_capacity(reply.len() + STALE + TRAILER);
         bytes.extend_from_slice(reply);
+        if stale_ms > 0 {
+            bytes.extend_from_slice(&stale_ms.to_le_bytes());
+        }
         bytes.extend_from_slice(&rows.to_le_bytes());
         bytes.extend(u32::try_from(columns).unwrap_or(0).to_le_bytes().iter().take(3));
-        bytes.push(u8::from(form == Form::Ok));
+        let flags = [(form == Form::Ok, FORM_OK), (stale_ms > 0, MAY_BE_STALE)];
+        bytes.push(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).sum());
         Some(Self(bytes.into()))
     }
 
@@ -91,15 +103,28 @@ impl Answer {
     /// The packets as they came.
     #[must_use]
     pub fn packets(&self) -> &[u8] {
-        self.0.split_last_chunk::<TRAILER>().map_or(&[], |(packets, _)| packets)
+        let stale = if self.trailer().may_be_stale { STALE } else { 0 };
+        let len = self.0.len().saturating_sub(TRAILER + stale);
+        self.0.get(..len).unwrap_or_default()
+    }
+
+    /// Milliseconds behind its time to live for which it may be served if no server answers.
+    #[must_use]
+    pub(crate) fn stale_ms(&self) -> u32 {
+        if !self.trailer().may_be_stale {
+            return 0;
+        }
+        let before = self.0.split_last_chunk::<TRAILER>().and_then(|(before, _)| before.last_chunk());
+        before.map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
     fn trailer(&self) -> Trailer {
-        let [r0, r1, r2, r3, c0, c1, c2, form] = self.0.last_chunk().copied().unwrap_or_default();
+        let [r0, r1, r2, r3, c0, c1, c2, flags] = self.0.last_chunk().copied().unwrap_or_default();
         Trailer {
             rows: u32::from_le_bytes([r0, r1, r2, r3]),
             columns: u32::from_le_bytes([c0, c1, c2, 0]) as usize,
-            form: if form == 0 { Form::Eof } else { Form::Ok },
+            form: if flags & FORM_OK == 0 { Form::Eof } else { Form::Ok },
+            may_be_stale: flags & MAY_BE_STALE != 0,
         }
     }
 
@@ -222,8 +247,9 @@ mod tests {
         for rows in [0, 1, 3, 253, 254, 600] {
             for stored in [Form::Eof, Form::Ok] {
                 let (bytes, columns) = reply(stored, rows, 2);
-                let answer = Answer::new(&bytes, columns, u32::try_from(rows).unwrap(), stored).unwrap();
-                assert_eq!(answer.packets(), bytes);
+                let stale_ms = u32::try_from(rows).unwrap();
+                let answer = Answer::new(&bytes, columns, stale_ms, stored, stale_ms).unwrap();
+                assert_eq!((answer.packets(), answer.stale_ms()), (&bytes[..], stale_ms));
                 assert_eq!(answer.rows() as usize, rows);
                 for wanted in [Form::Eof, Form::Ok] {
                     let mut out = b"before".to_vec();
@@ -238,12 +264,12 @@ mod tests {
     #[test]
     fn replies_with_warnings_or_another_end_are_not_stored() {
         let (mut bytes, columns) = reply(Form::Eof, 1, 2);
-        assert!(Answer::new(&bytes, columns, 1, Form::Ok).is_none());
+        assert!(Answer::new(&bytes, columns, 1, Form::Ok, 0).is_none());
         let at = bytes.len() - 4;
         bytes[at] = 1;
-        assert!(Answer::new(&bytes, columns, 1, Form::Eof).is_none(), "a warning");
+        assert!(Answer::new(&bytes, columns, 1, Form::Eof, 0).is_none(), "a warning");
         let (bytes, columns) = reply(Form::Ok, 1, 2);
-        assert!(Answer::new(&bytes[..bytes.len() - 1], columns, 1, Form::Ok).is_none(), "cut");
-        assert!(Answer::new(&[], 0, 0, Form::Eof).is_none());
+        assert!(Answer::new(&bytes[..bytes.len() - 1], columns, 1, Form::Ok, 0).is_none(), "cut");
+        assert!(Answer::new(&[], 0, 0, Form::Eof, 0).is_none());
     }
 }

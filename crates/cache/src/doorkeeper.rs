@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use crate::key::Keys;
 
-    const LIFE: Life = Life { ttl_ms: 1000, soft_ttl_ms: 0 };
+    const LIFE: Life = Life { ttl_ms: 1000, soft_ttl_ms: 0, stale_ms: 0 };
 
     fn key(number: u64) -> Key {
         Keys::new([1, 2]).builder().number(number).finish()

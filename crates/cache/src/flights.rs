@@ -5,6 +5,9 @@
 //! (an error, warnings, too large) leaves a mark: for [`MARK_MS`] no session waits for that key,
 //! since waiting would not help. If the leader ends without an answer, the sessions that wait look
 //! again, and one of them leads.
+//!
+//! If no server has answered a leader, and it was given a stale answer, the others get that as well
+//! without waiting: at most one session at a time waits for a server that is down.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,6 +18,8 @@ use crate::key::Key;
 
 /// So long no session waits for an answer that could not be stored.
 const MARK_MS: u64 = 1000;
+/// So long it is remembered behind the mark that no server has answered.
+const UNANSWERED_MS: u64 = 10_000;
 /// Keys with such a mark at most; those beyond have none.
 const MARKS_MAX: usize = 16_384;
 
@@ -25,6 +30,8 @@ pub enum Outcome {
     Stored,
     /// The answer cannot be stored: those who wait run their queries themselves.
     NotStored,
+    /// No server has answered: those who wait get a stale answer, as the leader did.
+    Unanswered,
     /// There is no answer: one of those who wait is to run the query.
     Gone,
 }
@@ -38,15 +45,21 @@ pub enum Joined {
     Waiter(Waiter),
     /// It runs the query for itself.
     Alone,
+    /// No server has answered lately: it is given a stale answer if there is one.
+    Unanswered,
 }
 
 #[derive(Debug)]
 enum Flight {
-    Running(Arc<Landing>),
-    /// The answer could not be stored; no session waits before this time.
-    Marked {
-        until_ms: u64,
+    Running {
+        landing: Arc<Landing>,
+        /// The query before has not been answered.
+        was_unanswered: bool,
     },
+    /// The answer could not be stored; no session waits before this time.
+    Marked { until_ms: u64 },
+    /// No server has answered; no session asks a server before this time.
+    Unanswered { until_ms: u64 },
 }
 
 /// Where those meet who wait for one query.
@@ -88,22 +101,26 @@ impl Flights {
         let mut flights = self.lock();
         match flights.entry(key) {
             Entry::Occupied(entry) => match entry.get() {
-                Flight::Running(landing) => return Joined::Waiter(Waiter::new(landing)),
+                Flight::Running { was_unanswered: true, .. } => return Joined::Unanswered,
+                Flight::Running { landing, .. } => return Joined::Waiter(Waiter::new(landing)),
                 Flight::Marked { until_ms } if now_ms < *until_ms => return Joined::Alone,
-                Flight::Marked { .. } => {}
+                Flight::Unanswered { until_ms } if now_ms < *until_ms => return Joined::Unanswered,
+                Flight::Marked { .. } | Flight::Unanswered { .. } => {}
             },
             Entry::Vacant(_) => {}
         }
+        let was_unanswered = matches!(flights.get(&key), Some(Flight::Unanswered { .. }));
         let landing = Arc::new(Landing::default());
-        flights.insert(key, Flight::Running(Arc::clone(&landing)));
+        flights.insert(key, Flight::Running { landing: Arc::clone(&landing), was_unanswered });
         Joined::Leader(Leader { flights: Arc::clone(self), key, landing: Some(landing) })
     }
 
     /// Forgets marks that are over. To be called regularly.
     pub fn sweep(&self, now_ms: u64) {
         self.lock().retain(|_, flight| match flight {
-            Flight::Running(_) => true,
+            Flight::Running { .. } => true,
             Flight::Marked { until_ms } => now_ms < *until_ms,
+            Flight::Unanswered { until_ms } => now_ms < *until_ms + UNANSWERED_MS,
         });
     }
 
@@ -141,11 +158,16 @@ impl Leader {
     fn finish(&mut self, outcome: Outcome, now_ms: u64) {
         let Some(landing) = self.landing.take() else { return };
         let mut flights = self.flights.lock();
-        if outcome == Outcome::NotStored && flights.len() < MARKS_MAX {
-            flights.insert(self.key, Flight::Marked { until_ms: now_ms + MARK_MS });
-        } else {
-            flights.remove(&self.key);
-        }
+        let until_ms = now_ms + MARK_MS;
+        let mark = match outcome {
+            Outcome::NotStored => Some(Flight::Marked { until_ms }),
+            Outcome::Unanswered => Some(Flight::Unanswered { until_ms }),
+            Outcome::Stored | Outcome::Gone => None,
+        };
+        match mark.filter(|_| flights.len() < MARKS_MAX) {
+            Some(mark) => flights.insert(self.key, mark),
+            None => flights.remove(&self.key),
+        };
         drop(flights);
         landing.end(outcome);
     }
@@ -259,6 +281,21 @@ mod tests {
         assert!(matches!(flights.join(key("a"), 10 + MARK_MS), Joined::Leader(_)));
         flights.sweep(10 + MARK_MS);
         assert!(flights.is_empty());
+    }
+
+    #[test]
+    fn one_session_at_a_time_waits_for_a_server_that_does_not_answer() {
+        let flights = Arc::new(Flights::default());
+        leader(flights.join(key("a"), 0)).end(Outcome::Unanswered, 0);
+        assert!(matches!(flights.join(key("a"), MARK_MS - 1), Joined::Unanswered), "no server is asked");
+        flights.sweep(MARK_MS);
+        let second = leader(flights.join(key("a"), MARK_MS));
+        assert!(matches!(flights.join(key("a"), MARK_MS), Joined::Unanswered), "the others do not wait");
+        second.end(Outcome::Stored, MARK_MS);
+        assert!(flights.is_empty(), "the server has answered");
+        leader(flights.join(key("a"), 0)).end(Outcome::Unanswered, 0);
+        flights.sweep(MARK_MS + UNANSWERED_MS);
+        assert!(flights.is_empty(), "it was not asked for again");
     }
 
     #[test]

@@ -60,6 +60,6 @@ pub use near::Near;
 pub use not_stored::NotStored;
 pub use proven::Proven;
 pub use refusal::Refusal;
-pub use store::{Hit, Life, Lookup, Miss, Store, Usage};
+pub use store::{Hit, Life, Lookup, Miss, Seen, Store, Usage};
 pub use versions::{Moment, Scope, Versions, Write};
 pub use writing::Writing;

@@ -93,7 +93,7 @@ mod tests {
     use crate::key::Keys;
     use crate::store::Store;
 
-    const LIFE: Life = Life { ttl_ms: 1000, soft_ttl_ms: 0 };
+    const LIFE: Life = Life { ttl_ms: 1000, soft_ttl_ms: 0, stale_ms: 0 };
 
     fn key(number: u64) -> Key {
         Keys::new([1, 2]).builder().number(number).finish()

@@ -52,6 +52,8 @@ pub struct Row {
     pub age_ms: u64,
     /// Bytes of these answers.
     pub bytes_out: u64,
+    /// Answers older than their time to live, given because no server answered. They are no hits.
+    pub stale: u64,
     /// Queries that waited for the answer to an equal one.
     pub waited: u64,
     /// Answers that were stored.
@@ -70,6 +72,7 @@ impl Default for Row {
         Self {
             hits: 0,
             near_hits: 0,
+            stale: 0,
             age_ms: 0,
             bytes_out: 0,
             waited: 0,
@@ -139,6 +142,7 @@ impl Row {
         for (sum, more) in [
             (&mut self.hits, other.hits),
             (&mut self.near_hits, other.near_hits),
+            (&mut self.stale, other.stale),
             (&mut self.age_ms, other.age_ms),
             (&mut self.bytes_out, other.bytes_out),
             (&mut self.waited, other.waited),
@@ -195,6 +199,11 @@ impl Stats {
         row.near_hits += u64::from(served.is_near);
         row.age_ms += u64::from(served.age_ms);
         row.bytes_out += served.bytes as u64;
+    }
+
+    /// No server answered, and a stale answer was given.
+    pub fn stale(&mut self, key: RowKey) {
+        self.row(key).stale += 1;
     }
 
     /// The cache had no answer.
@@ -302,11 +311,13 @@ mod tests {
         other.hit(key(1), SERVED);
         other.not_stored(key(1), NotStored::TooLarge);
         other.waited(key(1));
+        other.stale(key(1));
         one.add(&other);
         let rows: Vec<_> = one.rows().collect();
         assert_eq!(rows.iter().map(|(key, _)| *key).collect::<Vec<_>>(), [Some(key(1)), Some(key(2))]);
         let row = rows[0].1;
-        assert_eq!((row.hits, row.near_hits, row.age_ms, row.bytes_out, row.waited), (3, 2, 15, 300, 1));
+        assert_eq!((row.hits, row.near_hits, row.age_ms, row.bytes_out), (3, 2, 15, 300));
+        assert_eq!((row.waited, row.stale), (1, 1));
         assert_eq!((row.lookups(), row.missed(Miss::Absent), row.saved_us()), (4, 1, 2100));
         assert_eq!(row.not_stored_text(), "too large=1");
         assert_eq!(rows[1].1.refused_text(), "another answer each time=1");

@@ -34,6 +34,8 @@ pub struct Life {
     pub ttl_ms: u32,
     /// The age in milliseconds from which one client refreshes the answer; 0: none does.
     pub soft_ttl_ms: u32,
+    /// Milliseconds behind the time to live for which the answer is served if no server answers.
+    pub stale_ms: u32,
 }
 
 /// What an age means for an answer.
@@ -58,6 +60,25 @@ impl Life {
             Age::Fresh
         }
     }
+
+    /// Whether an answer of this age, with its own times `ttl_ms` and `stale_ms`, may be served if
+    /// no server answers.
+    fn bears(self, age_ms: u32, ttl_ms: u32, stale_ms: u32) -> bool {
+        age_ms < ttl_ms.min(self.ttl_ms).saturating_add(stale_ms.min(self.stale_ms))
+    }
+}
+
+/// A stored answer, seen without a trace in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Milliseconds since it was read from a server.
+    pub age_ms: u32,
+    /// The age in milliseconds up to which it is served.
+    pub ttl_ms: u32,
+    /// The age up to which it is served if no server answers; not more than `ttl_ms` if it is not.
+    pub stale_until_ms: u32,
+    /// Bytes of its packets.
+    pub bytes: usize,
 }
 
 /// A stored answer that may be served.
@@ -92,6 +113,17 @@ pub enum Miss {
 impl Miss {
     /// All reasons.
     pub const ALL: [Self; 4] = [Self::Absent, Self::Expired, Self::Invalidated, Self::Unproven];
+
+    /// What operators read.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Absent => "no answer is there",
+            Self::Expired => "the answer is older than its time to live",
+            Self::Invalidated => "a write or FLUSH came after the answer",
+            Self::Unproven => "the user has not run this digest lately",
+        }
+    }
 }
 
 /// What a look into the store finds.
@@ -132,6 +164,34 @@ impl Store {
     /// to live, and if `allows` says so of the moment at which it was read.
     pub fn get(&self, key: Key, now_ms: u64, life: Life, allows: impl FnOnce(Moment) -> bool) -> Lookup {
         self.shard(key).map_or(Err(Miss::Absent), |mut shard| shard.get(key, now_ms, life, allows))
+    }
+
+    /// The answer for `key` under the same conditions, as long as it may be served because no
+    /// server answers.
+    pub fn get_stale(
+        &self,
+        key: Key,
+        now_ms: u64,
+        life: Life,
+        allows: impl FnOnce(Moment) -> bool,
+    ) -> Option<Hit> {
+        self.shard(key)?.get_stale(key, now_ms, life, allows)
+    }
+
+    /// What [`get`](Self::get) or [`get_stale`](Self::get_stale) would find. Changes neither the
+    /// order of eviction nor what is stored.
+    ///
+    /// # Errors
+    ///
+    /// Neither of them would find anything.
+    pub fn peek(
+        &self,
+        key: Key,
+        now_ms: u64,
+        life: Life,
+        allows: impl FnOnce(Moment) -> bool,
+    ) -> Result<Seen, Miss> {
+        self.shard(key).map_or(Err(Miss::Absent), |shard| shard.peek(key, now_ms, life, allows))
     }
 
     /// Stores an answer that was read at `moment`, in place of the one that there is.

@@ -18,7 +18,7 @@ const POINTS: f64 = 1.5;
 fn answer() -> Answer {
     let mut reply = vec![1; PACKETS - 9];
     reply.extend([5, 0, 0, 7, 0xFE, 0, 0, 2, 0]);
-    Answer::new(&reply, 20, 1, Form::Eof).expect("a reply")
+    Answer::new(&reply, 20, 1, Form::Eof, 0).expect("a reply")
 }
 
 /// Hit rate of the store, in percent, and the answers that it holds at the end.
@@ -49,7 +49,7 @@ fn of_store(requests: &[u32], entries: usize) -> (f64, usize) {
     (percent(hits, requests.len()), usize::try_from(store.usage().entries).expect("few"))
 }
 
-const LIFE: Life = Life { ttl_ms: 1_000_000, soft_ttl_ms: 0 };
+const LIFE: Life = Life { ttl_ms: 1_000_000, soft_ttl_ms: 0, stale_ms: 0 };
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of requests")]
 fn percent(hits: usize, of: usize) -> f64 {

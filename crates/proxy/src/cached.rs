@@ -172,6 +172,13 @@ impl Cached {
         Ok(found(&hit.answer, hit.age_ms, false, hit.refresh))
     }
 
+    /// Writes this answer into the buffer.
+    pub(crate) fn write(&self, answer: &Answer, form: Form, status: u16) {
+        let mut out = self.out.borrow_mut();
+        out.clear();
+        answer.write(form, status, &mut out);
+    }
+
     /// The answer that was written last.
     pub(crate) fn written(&self) -> Ref<'_, [u8]> {
         Ref::map(self.out.borrow(), Vec::as_slice)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use config::{Address, Listener, Protocol, User};
-use route::{Account, Caller, Explanation, Pairs, Session, Verdict};
+use route::{Account, Caller, Explanation, Pairs, Peek, Session, Verdict};
 
 use crate::door::Door;
 use crate::fresh::must_see;
@@ -83,7 +83,10 @@ impl Remote {
             );
             Some(must_see(&self.shared, hostgroup, &wanted))
         };
-        explain(&snapshot.routes, text, true, &at, &candidates, &must_see).ok_or(ExplainError::NoStatement)
+        // What its client's protocol is, on which answers depend, is not assumed.
+        let peek = |_| Peek::Unseen;
+        let explanation = explain(&snapshot.routes, text, true, &at, &candidates, &must_see, &peek);
+        explanation.ok_or(ExplainError::NoStatement)
     }
 
     /// The address and port of a listener for MySQL clients, and what it says: the one with `port`,

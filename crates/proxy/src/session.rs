@@ -35,6 +35,8 @@
 //! - [`kill`]: killing and being killed; [`kill_forms`]: KILLs that are not one plain statement;
 //! - [`cached`](mod@cached): answers from the query cache; [`cached_key`]: what they depend on;
 //!   [`cached_known`]: texts that had one; [`cached_writes`]: what makes them too old;
+//!   [`cached_peek`]: what `EXPLAIN ROUTE` tells of them; [`cached_stale`]: what is given if no
+//!   server answers;
 //! - [`last_words`]: what a backend says out of turn; [`links`]: the connections of the session;
 //! - [`leave`]: what becomes of backends when the client leaves;
 //! - [`measure`](mod@measure): counting;
@@ -59,6 +61,8 @@ mod cached;
 mod cached_key;
 mod cached_known;
 mod cached_missed;
+mod cached_peek;
+mod cached_stale;
 mod cached_tables;
 mod cached_writes;
 mod catch_up;

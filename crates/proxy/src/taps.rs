@@ -114,6 +114,17 @@ impl Taps {
         self.others.get_or_insert_default().fill = Some(Box::new(fill));
     }
 
+    /// What copies the reply for the query cache.
+    pub(crate) fn fill(&self) -> Option<&CacheFill> {
+        self.cache.as_ref()?.fill.as_deref()
+    }
+
+    /// The same, which copies nothing any more.
+    pub(crate) fn take_fill(&mut self) -> Option<Box<CacheFill>> {
+        self.there &= !Self::FILL;
+        self.cache.as_mut()?.fill.take()
+    }
+
     /// The command may change answers of the query cache.
     pub(crate) fn add_write(&mut self, write: Writing) {
         self.others.get_or_insert_default().writes.push(write);

@@ -10,6 +10,8 @@ mod scripted {
     mod cached;
     mod cached_columns;
     mod cached_once;
+    mod cached_peek;
+    mod cached_stale;
     mod change_user;
     mod changes;
     mod check_logins;

@@ -18,6 +18,8 @@ pub struct CachePolicy {
     pub ttl_ms: u32,
     /// The age from which one client refreshes the answer, in milliseconds; 0: none does.
     pub soft_ttl_ms: u32,
+    /// How long behind that the answer is served if no server answers, in milliseconds.
+    pub stale_ms: u32,
     /// What is promised about its age.
     pub mode: CacheMode,
     /// Which accounts get it.
@@ -82,6 +84,7 @@ impl CacheDefaults {
             source: verdict.cache_source,
             ttl_ms,
             soft_ttl_ms,
+            stale_ms: settings.stale_if_error.map_or(0, millis),
             mode: settings.mode.unwrap_or_default(),
             scope: settings.scope.unwrap_or_default(),
             stores_empty: verdict.cache_empty_result.unwrap_or(self.stores_empty),
@@ -158,10 +161,15 @@ mod tests {
         let rule = Verdict {
             cache_empty_result: Some(true),
             cache_timeout: Some(Duration::ZERO),
-            cache: Some(Arc::new(CacheSettings { soft_ttl: Some(Duration::ZERO), ..Default::default() })),
+            cache: Some(Arc::new(CacheSettings {
+                soft_ttl: Some(Duration::ZERO),
+                stale_if_error: Some(SECOND),
+                ..Default::default()
+            })),
             ..verdict(Some(SECOND))
         };
         let policy = of(&config, rule);
-        assert_eq!((policy.soft_ttl_ms, policy.stores_empty, policy.timeout_ms), (0, true, 0));
+        assert_eq!((policy.soft_ttl_ms, policy.stale_ms), (0, 1000));
+        assert_eq!((policy.stores_empty, policy.timeout_ms), (true, 0));
     }
 }

@@ -1,6 +1,7 @@
 //! Why a statement goes where it goes: the steps of the decision, written down while it is made.
 
 mod json;
+mod peek;
 mod step;
 
 use std::borrow::Cow;
@@ -15,6 +16,7 @@ use crate::record::{Miss, Record};
 use crate::route::{Route, Session, Target, Ways, Why, route_with};
 use crate::rule::Rule;
 use crate::verdict::{Source, Verdict};
+pub use peek::{Lookup, Peek};
 pub use step::Step;
 
 /// What a decision depends on besides the statement.
@@ -28,6 +30,8 @@ pub struct Situation<'a> {
     pub must_see: &'a dyn Fn(&Verdict, u32) -> Option<MustSee>,
     /// What a text does that rules have put in the place of the statement's.
     pub plan_of: &'a dyn Fn(&[u8]) -> StatementPlan,
+    /// What the query cache has for the statement. Asked if its answer is to be cached.
+    pub peek: &'a dyn Fn(&Lookup<'_>) -> Peek,
     /// What about the statement would keep the session from giving its connection back.
     pub pins: &'a [&'a str],
 }
@@ -92,19 +96,21 @@ pub fn explain(query: &Query<'_>, situation: &Situation<'_>) -> Explanation {
     chain::finish(&mut verdict, query, &mut notes);
     let plan = walked.text.as_deref().map_or(statement.plan, situation.plan_of);
     let routed = route_with(query, plan, &verdict, verdict.flag_out, ways, &mut notes);
-    let route = routed.route;
-    if let Some(target) = route.target() {
+    if let Some(target) = routed.route.target() {
         notes.target(target, &verdict, situation);
     }
     if verdict.create_new_connection {
         notes.push(Step::NewConnection);
     }
-    notes.push(Step::Cache(routed.cached));
+    let lookup = Lookup { verdict: &verdict, text: walked.text.as_deref(), plan, routed: &routed };
+    let is_looked_up = routed.cached.is_some_and(|cached| cached.refused.is_none());
+    let peek = if is_looked_up { (situation.peek)(&lookup) } else { Peek::Unseen };
+    notes.push(Step::Cache(routed.cached, peek));
     for pin in situation.pins {
         notes.push(Step::Pin((*pin).to_owned()));
     }
     let Notes { steps, left_out, why } = notes;
-    Explanation { steps, left_out, verdict: verdict.into_owned(), route, why }
+    Explanation { steps, left_out, verdict: verdict.into_owned(), route: routed.route, why }
 }
 
 /// The first step: who asks, in which state.

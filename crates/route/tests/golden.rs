@@ -111,6 +111,7 @@ fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: boo
         candidates: &candidates,
         must_see: &|_, _| None,
         plan_of: &|_| StatementPlan::default(),
+        peek: &|_| route::Peek::Unseen,
         pins: &[],
     };
     let explanation = explain(&query, &situation);

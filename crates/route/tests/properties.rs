@@ -204,6 +204,7 @@ fn fast(verdicts: &mut Verdicts, asked: &Asked) -> (Verdict, Option<Vec<u8>>) {
         candidates: &|_| Vec::new(),
         must_see: &|_, _| None,
         plan_of: &|_| StatementPlan::default(),
+        peek: &|_| route::Peek::Unseen,
         pins: &[],
     };
     let explained = explain(&query, &situation);

@@ -325,6 +325,12 @@ impl ClientError {
         matches!(self, Self::ServerLost { .. })
     }
 
+    /// Whether it says that no server answers: none was reached, or it was lost before it answered
+    /// to something that changes nothing.
+    pub const fn is_no_answer(&self) -> bool {
+        matches!(self, Self::NoBackend(_) | Self::NothingDone { .. } | Self::ServerLost { .. })
+    }
+
     /// Whether it is about what servers lack: none is there in time, or none that does what the
     /// session needs. A server of another hostgroup may do instead.
     pub const fn is_lack_of_server(&self) -> bool {

@@ -22,6 +22,7 @@ fn counted(key: RowKey, row: &cache::stats::Row) -> Row {
         digest.map_or(Value::Null, |digest| text(format!("0x{digest:016X}"))),
         number(row.hits),
         number(row.near_hits),
+        number(row.stale),
         number(row.misses()),
         number(row.missed(Miss::Absent)),
         number(row.missed(Miss::Expired)),

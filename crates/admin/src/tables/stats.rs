@@ -174,6 +174,7 @@ const STATS_POINTSMAN_CACHE: Table = Table::new(
         "digest VARCHAR",
         "hits INT NOT NULL",
         "first_level_hits INT NOT NULL",
+        "stale INT NOT NULL",
         "misses INT NOT NULL",
         "misses_absent INT NOT NULL",
         "misses_expired INT NOT NULL",

@@ -6,7 +6,7 @@ use super::ghost::Ghost;
 use super::index::Index;
 use super::queue::{Link, Queue};
 use super::slots::{Number, SLOTS_MAX, Slot, Slots};
-use super::{ANSWER_SHARE, Age, Hit, Life, Lookup, Miss, NotStored, Usage, is_shared};
+use super::{ANSWER_SHARE, Age, Hit, Life, Lookup, Miss, NotStored, Seen, Usage, is_shared};
 use crate::answer::Answer;
 use crate::key::Key;
 use crate::size;
@@ -87,7 +87,7 @@ impl Shard {
         let age_ms = low(now_ms).wrapping_sub(slot.stored);
         let age = life.of(age_ms, slot.ttl_ms);
         if age == Age::Over {
-            if age_ms >= slot.ttl_ms {
+            if is_over(slot, age_ms) {
                 self.leave(number, Leaves::Otherwise);
             }
             return Err(Miss::Expired);
@@ -107,6 +107,43 @@ impl Shard {
             stored: slot.stored,
             ttl_ms: slot.ttl_ms,
         })
+    }
+
+    pub(super) fn get_stale(
+        &self,
+        key: Key,
+        now_ms: u64,
+        life: Life,
+        allows: impl FnOnce(Moment) -> bool,
+    ) -> Option<Hit> {
+        let slot = self.slots.get(self.find(key)?)?;
+        let age_ms = low(now_ms).wrapping_sub(slot.stored);
+        let answer = Answer::from_shared(Arc::clone(slot.bytes.as_ref()?));
+        let Slot { moment, stored, ttl_ms, .. } = *slot;
+        let is_good = life.bears(age_ms, ttl_ms, answer.stale_ms()) && allows(Moment(moment));
+        is_good.then_some(Hit { answer, age_ms, refresh: false, moment: Moment(moment), stored, ttl_ms })
+    }
+
+    pub(super) fn peek(
+        &self,
+        key: Key,
+        now_ms: u64,
+        life: Life,
+        allows: impl FnOnce(Moment) -> bool,
+    ) -> Result<Seen, Miss> {
+        let slot = self.find(key).and_then(|number| self.slots.get(number)).ok_or(Miss::Absent)?;
+        let bytes = slot.bytes.as_ref().ok_or(Miss::Absent)?;
+        let answer = Answer::from_shared(Arc::clone(bytes));
+        let age_ms = low(now_ms).wrapping_sub(slot.stored);
+        let (ttl_ms, stale_ms) = (slot.ttl_ms.min(life.ttl_ms), answer.stale_ms().min(life.stale_ms));
+        if age_ms >= ttl_ms && !life.bears(age_ms, slot.ttl_ms, stale_ms) {
+            return Err(Miss::Expired);
+        }
+        if !allows(Moment(slot.moment)) {
+            return Err(Miss::Invalidated);
+        }
+        let stale_until_ms = ttl_ms.saturating_add(stale_ms);
+        Ok(Seen { age_ms, ttl_ms, stale_until_ms, bytes: answer.packets().len() })
     }
 
     pub(super) fn put(
@@ -155,7 +192,7 @@ impl Shard {
     pub(super) fn sweep(&mut self, now_ms: u64) {
         self.look_at_lingering();
         let now = low(now_ms);
-        let is_old = |slot: &Slot| slot.bytes.is_some() && now.wrapping_sub(slot.stored) >= slot.ttl_ms;
+        let is_old = |slot: &Slot| slot.bytes.is_some() && is_over(slot, now.wrapping_sub(slot.stored));
         for place in self.swept..self.swept + SWEEP_SLOTS {
             let number = Number::try_from(place).unwrap_or(Number::MAX);
             match self.slots.get(number) {
@@ -343,6 +380,15 @@ impl Shard {
         assert_eq!(self.slots.numbers().count(), seen);
         let lingering = self.lingering.iter().map(|bytes| size::of_shared(bytes.len())).sum::<usize>();
         assert_eq!(lingering, self.lingering_bytes);
+    }
+}
+
+/// Whether an answer of this age is of no use any more, also if no server answers.
+fn is_over(slot: &Slot, age_ms: u32) -> bool {
+    // The answer's bytes are seldom looked at.
+    age_ms >= slot.ttl_ms && {
+        let stale_ms = slot.bytes.as_ref().map(|bytes| Answer::from_shared(Arc::clone(bytes)).stale_ms());
+        age_ms >= slot.ttl_ms.saturating_add(stale_ms.unwrap_or_default()).min(TTL_MAX_MS)
     }
 }
 

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::key::Keys;
 
-const LIFE: Life = Life { ttl_ms: 1_000_000, soft_ttl_ms: 0 };
+const LIFE: Life = Life { ttl_ms: 1_000_000, soft_ttl_ms: 0, stale_ms: 0 };
 const NOW: Moment = Moment(0);
 
 fn key(number: u64) -> Key {
@@ -21,7 +21,7 @@ fn always(_: Moment) -> bool {
 #[test]
 fn an_answer_is_given_until_its_time_is_over() {
     let store = Store::new(1 << 20);
-    let life = Life { ttl_ms: 1000, soft_ttl_ms: 0 };
+    let life = Life { ttl_ms: 1000, soft_ttl_ms: 0, stale_ms: 0 };
     store.put(key(1), answer(100), 50, life, NOW).unwrap();
     assert_eq!(store.get(key(1), 50, life, always).unwrap().age_ms, 0);
     assert_eq!(store.get(key(1), 949, life, always).unwrap().age_ms, 899, "jitter takes a tenth at most");
@@ -34,15 +34,59 @@ fn an_answer_is_given_until_its_time_is_over() {
 fn a_rule_with_a_shorter_time_to_live_holds_for_what_is_stored() {
     let store = Store::new(1 << 20);
     store.put(key(1), answer(100), 0, LIFE, NOW).unwrap();
-    let shorter = Life { ttl_ms: 10, soft_ttl_ms: 0 };
+    let shorter = Life { ttl_ms: 10, soft_ttl_ms: 0, stale_ms: 0 };
     assert_eq!(store.get(key(1), 10, shorter, always).unwrap_err(), Miss::Expired);
     assert!(store.get(key(1), 10, LIFE, always).is_ok(), "others may have it still");
+}
+
+/// An answer that may be served this long behind its time to live.
+fn answer_with_stale(stale_ms: u32) -> Answer {
+    let reply = [&b"\x01\0\0\x01\0"[..], b"\x05\0\0\x02\xfe\0\0\x02\0"].concat();
+    Answer::new(&reply, 5, 0, crate::Form::Eof, stale_ms).unwrap()
+}
+
+#[test]
+fn an_answer_is_kept_for_the_case_that_no_server_answers() {
+    let store = Store::new(1 << 20);
+    let life = Life { ttl_ms: 1000, soft_ttl_ms: 0, stale_ms: 5000 };
+    store.put(key(1), answer_with_stale(5000), 0, life, NOW).unwrap();
+    let ttl_ms = store.get(key(1), 0, life, always).unwrap().ttl_ms;
+    assert_eq!(store.get(key(1), 1000, life, always).unwrap_err(), Miss::Expired);
+    let stale = |now| store.get_stale(key(1), now, life, always).map(|hit| hit.age_ms);
+    assert_eq!(stale(u64::from(ttl_ms) + 4999), Some(ttl_ms + 4999));
+    assert_eq!(stale(u64::from(ttl_ms) + 5000), None);
+    assert!(store.get_stale(key(1), 1000, life, |_| false).is_none(), "a write has ended since");
+    let none = Life { stale_ms: 0, ..life };
+    assert!(store.get_stale(key(1), 1000, none, always).is_none(), "the rule allows none now");
+    for turn in 0..SHARDS {
+        store.sweep(5000, turn);
+    }
+    assert_eq!(store.usage().entries, 1);
+    for turn in 0..SHARDS {
+        store.sweep(6000, turn);
+    }
+    assert_eq!(store.usage().entries, 0);
+}
+
+#[test]
+fn a_peek_changes_nothing() {
+    let store = Store::new(1 << 20);
+    let life = Life { ttl_ms: 1000, soft_ttl_ms: 0, stale_ms: 5000 };
+    let peek = |now, allows: fn(Moment) -> bool| store.peek(key(1), now, life, allows);
+    assert_eq!(peek(0, always), Err(Miss::Absent));
+    store.put(key(1), answer_with_stale(5000), 0, life, NOW).unwrap();
+    let seen = peek(400, always).unwrap();
+    assert_eq!((seen.age_ms, seen.stale_until_ms, seen.bytes), (400, seen.ttl_ms + 5000, 14));
+    assert!(peek(1000, always).is_ok(), "for the case that no server answers");
+    assert_eq!(peek(400, |_| false), Err(Miss::Invalidated));
+    assert_eq!(peek(6000, always), Err(Miss::Expired));
+    assert_eq!(store.usage().entries, 1);
 }
 
 #[test]
 fn one_client_refreshes_an_answer_in_the_soft_part_of_its_life() {
     let store = Store::new(1 << 20);
-    let life = Life { ttl_ms: 10_000, soft_ttl_ms: 5_000 };
+    let life = Life { ttl_ms: 10_000, soft_ttl_ms: 5_000, stale_ms: 0 };
     store.put(key(1), answer(100), 0, life, NOW).unwrap();
     let refresh = |now| store.get(key(1), now, life, always).unwrap().refresh;
     assert!(!refresh(4000));
@@ -131,7 +175,7 @@ fn c29_what_slow_clients_have_counts_until_they_have_read_it() {
 #[test]
 fn what_has_expired_is_swept() {
     let store = Store::new(1 << 20);
-    let life = Life { ttl_ms: 1000, soft_ttl_ms: 0 };
+    let life = Life { ttl_ms: 1000, soft_ttl_ms: 0, stale_ms: 0 };
     (0..500).for_each(|number| store.put(key(number), answer(100), 0, life, NOW).unwrap());
     (0..SHARDS).for_each(|turn| store.sweep(1000, turn));
     assert_eq!(store.usage().entries, 0);
@@ -180,7 +224,7 @@ proptest! {
     fn it_gives_what_was_stored_last_and_stays_whole(steps in prop::collection::vec(step(), 1..600)) {
         let store = Store::new(400_000);
         let (mut now, mut model) = (0u64, std::collections::HashMap::new());
-        let life = Life { ttl_ms: 10_000, soft_ttl_ms: 0 };
+        let life = Life { ttl_ms: 10_000, soft_ttl_ms: 0, stale_ms: 0 };
         let mut held = Vec::new();
         for step in steps {
             match step {

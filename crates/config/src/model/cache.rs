@@ -10,7 +10,7 @@ use crate::nearest::suggestion;
 const TIME_MAX_MS: u64 = i32::MAX as u64;
 
 /// Members of the object.
-const MEMBERS: [&str; 5] = ["ttl_ms", "soft_ttl_ms", "mode", "scope", "max_answer"];
+const MEMBERS: [&str; 6] = ["ttl_ms", "soft_ttl_ms", "stale_if_error_ms", "mode", "scope", "max_answer"];
 
 /// Settings of `"cache": {...}` in the attributes of a rule, a user or a hostgroup. What is missing
 /// is `None`.
@@ -20,6 +20,9 @@ pub struct CacheSettings {
     pub ttl: Option<Duration>,
     /// The age from which one client refreshes the answer (`soft_ttl_ms`); zero: none does.
     pub soft_ttl: Option<Duration>,
+    /// How long behind its time to live an answer is served if no server answers
+    /// (`stale_if_error_ms`).
+    pub stale_if_error: Option<Duration>,
     /// What is promised about the age of an answer.
     pub mode: Option<CacheMode>,
     /// Which accounts get an answer.
@@ -102,6 +105,7 @@ impl CacheSettings {
         Ok(Some(Self {
             ttl: time("ttl_ms")?,
             soft_ttl: time("soft_ttl_ms")?,
+            stale_if_error: time("stale_if_error_ms")?,
             mode: word(json, "mode", &CacheMode::WORDS)?,
             scope: word(json, "scope", &CacheScope::WORDS)?,
             max_answer: number(json, "max_answer", 1, u64::MAX)?,
@@ -114,6 +118,7 @@ impl CacheSettings {
         Self {
             ttl: self.ttl.or(others.ttl),
             soft_ttl: self.soft_ttl.or(others.soft_ttl),
+            stale_if_error: self.stale_if_error.or(others.stale_if_error),
             mode: self.mode.or(others.mode),
             scope: self.scope.or(others.scope),
             max_answer: self.max_answer.or(others.max_answer),
@@ -128,6 +133,7 @@ impl fmt::Display for CacheSettings {
         let members = [
             ("ttl_ms", ms(self.ttl)),
             ("soft_ttl_ms", ms(self.soft_ttl)),
+            ("stale_if_error_ms", ms(self.stale_if_error)),
             ("mode", self.mode.map(|mode| format!("\"{}\"", mode.name()))),
             ("scope", self.scope.map(|scope| format!("\"{}\"", scope.name()))),
             ("max_answer", self.max_answer.map(|bytes| bytes.to_string())),
@@ -170,13 +176,14 @@ mod tests {
         assert_eq!(of(r#"{"max_qps": 3}"#), Ok(None));
         assert_eq!(of(r#"{"cache": null}"#), Ok(None));
         assert_eq!(of(r#"{"cache": {}}"#), Ok(Some(CacheSettings::default())));
-        let text = r#"{"cache": {"ttl_ms": 1000, "soft_ttl_ms": 500, "mode": "own", "scope": "user",
-                       "max_answer": 65536}}"#;
+        let text = r#"{"cache": {"ttl_ms": 1000, "soft_ttl_ms": 500, "stale_if_error_ms": 60000,
+                       "mode": "own", "scope": "user", "max_answer": 65536}}"#;
         let settings = of(text).unwrap().unwrap();
         assert_eq!(
             (settings.ttl, settings.soft_ttl),
             (Some(Duration::from_secs(1)), Some(Duration::from_millis(500)))
         );
+        assert_eq!(settings.stale_if_error, Some(Duration::from_mins(1)));
         assert_eq!((settings.mode, settings.scope), (Some(CacheMode::Own), Some(CacheScope::User)));
         assert_eq!(settings.max_answer, Some(65536));
         let other = of(r#"{"cache": {"ttl_ms": 7, "mode": null}}"#).unwrap().unwrap();

@@ -4,17 +4,17 @@
 use cache::Refusal;
 use route::limits::JUDGED_BYTES_MAX;
 use route::reader::{Reader, plan};
-use route::{Candidate, Explanation, MustSee, Query, Situation, Tables, Verdict, Ways};
+use route::{Candidate, Explanation, Lookup, MustSee, Peek, Query, Ruling, Situation, Tables, Verdict, Ways};
 use sql::StatementKind;
 use sql::shape::Effects;
 
-use super::Circumstances;
 use super::routes::Routes;
+use super::{Circumstances, Judged, Orders, Screened};
 use crate::clock::unix_ms;
 
 /// Decides about `text` and writes down how; nothing if it is no statement. Of one of which this is
 /// not all, `is_whole` is false. `candidates` are the servers of a hostgroup and whether each would
-/// be taken, `must_see` is what these must have executed.
+/// be taken, `must_see` is what these must have executed, `peek` what the query cache has.
 pub(crate) fn explain(
     routes: &Routes,
     text: &[u8],
@@ -22,6 +22,7 @@ pub(crate) fn explain(
     at: &Circumstances<'_>,
     candidates: &dyn Fn(u32) -> Vec<Candidate>,
     must_see: &dyn Fn(&Verdict, u32) -> Option<MustSee>,
+    peek: &dyn Fn(Judged) -> Peek,
 ) -> Option<Explanation> {
     let text = text.get(..JUDGED_BYTES_MAX).unwrap_or(text);
     let mut reader = Reader::default();
@@ -37,6 +38,28 @@ pub(crate) fn explain(
         let is_read = is_whole && !found.plan.effects.intersects(Effects::UNKNOWN);
         if is_read { tables.refusal } else { Some(Refusal::NotRead) }
     };
+    let peek = |lookup: &Lookup<'_>| {
+        let orders = Orders {
+            verdict: lookup.verdict.clone(),
+            text: lookup.text.map(<[u8]>::to_vec),
+            digest_text: None,
+            cached: lookup.routed.cached,
+            is_always: false,
+        };
+        let screened = Screened {
+            flag: lookup.verdict.flag_out,
+            clear: found.clear,
+            ruling: Ruling::Passes,
+            sighting: None,
+        };
+        peek(Judged {
+            digest: found.digest,
+            plan: lookup.plan,
+            route: lookup.routed.route.clone(),
+            screened,
+            orders: Some(Box::new(orders)),
+        })
+    };
     let situation = Situation {
         ways: Ways {
             firewall: routes.firewall.as_deref().map(|firewall| (firewall, found.clear)),
@@ -47,6 +70,7 @@ pub(crate) fn explain(
         candidates,
         must_see,
         plan_of: &|text| plan::of(text, is_whole, at.reading),
+        peek: &peek,
         pins: &pins,
     };
     Some(route::explain(&query, &situation))

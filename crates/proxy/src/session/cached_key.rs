@@ -100,7 +100,7 @@ impl Session {
         Ok(Asked {
             row: row(policy, decided),
             key,
-            life: Life { ttl_ms: policy.ttl_ms, soft_ttl_ms: policy.soft_ttl_ms },
+            life: Life { ttl_ms: policy.ttl_ms, soft_ttl_ms: policy.soft_ttl_ms, stale_ms: policy.stale_ms },
             scope,
             how,
             is_proven: proof.is_none_or(|proof| cache.proven.has(proof, worker.uptime_ms())),

@@ -46,6 +46,11 @@ impl Session {
             Joined::Waiter(waiter) if asked.how.policy.timeout_ms > 0 => Look::Wait(waiter),
             joined => {
                 stats.missed(asked.row, miss);
+                let is_unanswered = matches!(joined, Joined::Unanswered);
+                if let Some((rows, bytes)) = is_unanswered.then(|| self.look_stale(asked, now_ms)).flatten() {
+                    stats.stale(asked.row);
+                    return Look::Hit(rows, bytes);
+                }
                 Look::Miss(if let Joined::Leader(leader) = joined { Some(leader) } else { None })
             }
         }
@@ -70,7 +75,7 @@ impl Session {
         decided: &mut Decided,
     ) {
         self.send_to_target(&asked, decided);
-        let Asked { key, life, scope, how, row, proof, .. } = asked;
+        let Asked { key, life, scope, how, row, proof, is_proven, .. } = asked;
         if decided.unseen().is_some() {
             // What is behind its tables is asked for behind this reply, so the next one is kept. An
             // answer that is there is from a session that knew.
@@ -97,6 +102,7 @@ impl Session {
             max: how.policy.answer_bytes_max,
             stores_empty: how.policy.stores_empty,
             proof,
+            is_proven,
             row,
             sent: Instant::now(),
             leader,

@@ -11,6 +11,7 @@ use wire::frame::put_message;
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::cached_stale::Stale;
 use super::execute::{ID, id};
 use super::last_words::error_text;
 use super::state::{Loss, SessionState};
@@ -143,9 +144,19 @@ impl Session {
         if is_off {
             self.leave_nothing_running();
         }
+        let error = match unanswered {
+            Unanswered::Again | Unanswered::Nothing => ClientError::nothing_done(&server, gone),
+            Unanswered::RolledBack => ClientError::transaction_lost(&server, gone),
+            Unanswered::Unknown => ClientError::outcome_unknown(&server, gone),
+        };
+        let is_final = again.is_none() && refusal.is_none() && seq == 1;
+        let stale = if is_final { self.stale_instead_of(&error) } else { None };
         self.lose_backend();
         self.flight().forget_sent();
         self.state.last.ran = Ran::default();
+        if let Some(stale) = stale {
+            return self.reply_stale(stale).await;
+        }
         if let Some(command) = again {
             let counts = refusal.is_none() && !self.is_together();
             let flight = self.flight();
@@ -160,25 +171,36 @@ impl Session {
             self.answered_here(0);
             return Ok(());
         }
-        let error = match unanswered {
-            Unanswered::Again | Unanswered::Nothing => ClientError::nothing_done(&server, gone),
-            Unanswered::RolledBack => ClientError::transaction_lost(&server, gone),
-            Unanswered::Unknown => ClientError::outcome_unknown(&server, gone),
-        };
         let has_done_nothing = matches!(unanswered, Unanswered::Again | Unanswered::Nothing);
         let refusal = refusal.filter(|refusal| has_done_nothing && code(refusal).is_some());
-        let mut seq = seq;
+        self.refuse_lost(seq, refusal.as_deref(), &error).await
+    }
+
+    /// Answers the command that runs, and those that were sent behind it, with the server's
+    /// `refusal`, else with this error.
+    async fn refuse_lost(
+        &mut self,
+        mut seq: u8,
+        refusal: Option<&[u8]>,
+        error: &ClientError,
+    ) -> Result<(), Ending> {
         loop {
-            match &refusal {
+            match refusal {
                 Some(refusal) => self.reply(seq, refusal).await?,
-                None => self.reply_error(seq, &error).await?,
+                None => self.reply_error(seq, error).await?,
             }
-            self.answered_here(refusal.as_deref().and_then(code).unwrap_or_else(|| error.code()));
+            self.answered_here(refusal.and_then(code).unwrap_or_else(|| error.code()));
             seq = 1;
             if !self.go_on() {
                 return Ok(());
             }
         }
+    }
+
+    /// The stale answer that the client gets in place of this error, if there is one.
+    fn stale_instead_of(&mut self, error: &ClientError) -> Option<Stale> {
+        let is_alone = self.links.pipelined.is_empty() && !self.control.is_overdue();
+        if is_alone && error.is_no_answer() { self.take_stale(error) } else { None }
     }
 
     /// What was sent and not answered.

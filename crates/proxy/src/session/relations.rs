@@ -30,16 +30,7 @@ impl Session {
     /// The same decision about a statement with this text, or about an execution of it, with what
     /// may be behind its tables.
     pub(super) fn look_behind(&self, decided: Decided, text: &[u8], execute: bool) -> Decided {
-        // Of what is prepared by name an execution does not tell its tables.
-        let has_tables = decided.plan.tables || decided.plan.kind == StatementKind::Prepare;
-        if !has_tables || decided.target().is_none() || decided.is_believed() {
-            return decided;
-        }
-        let settings = self.worker.settings();
-        if !settings.judge_tables || !self.shares(decided.hostgroup()) {
-            return decided;
-        }
-        let Some(unseen) = self.behind(&decided, text) else { return decided };
+        let Some(unseen) = self.unseen_behind(&decided, text) else { return decided };
         let mut decided = decided;
         if decided.is_split() && matches!(unseen, Unseen::Known) {
             // Not at a reader: it may write.
@@ -49,6 +40,18 @@ impl Session {
         decided.plan.effects = decided.plan.effects.union(Effects::FUNCTION);
         decided.change.get_or_insert_default().unseen = Some(unseen);
         decided
+    }
+
+    /// What is behind the tables of a statement, if that is not nothing, and matters.
+    pub(super) fn unseen_behind(&self, decided: &Decided, text: &[u8]) -> Option<Unseen> {
+        // Of what is prepared by name an execution does not tell its tables.
+        let has_tables = decided.plan.tables || decided.plan.kind == StatementKind::Prepare;
+        let matters = has_tables
+            && decided.target().is_some()
+            && !decided.is_believed()
+            && self.worker.settings().judge_tables
+            && self.shares(decided.hostgroup());
+        if matters { self.behind(decided, text) } else { None }
     }
 
     /// What is behind the tables of a statement, if that is not nothing.

@@ -246,7 +246,13 @@ impl Session {
         error: &ClientError,
         decided: &mut Decided,
     ) -> Stop {
-        if self.tries_again(decided) { Stop::Elsewhere } else { self.refuse_here(kind, error).await.into() }
+        if self.tries_again(decided) {
+            return Stop::Elsewhere;
+        }
+        match self.answer_stale(error, decided).await {
+            Ok(false) => self.refuse_here(kind, error).await.into(),
+            answered => answered.map(drop).into(),
+        }
     }
 
     /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger

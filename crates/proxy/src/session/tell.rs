@@ -102,7 +102,8 @@ impl Session {
             );
             Some(must_see(shared, hostgroup, &wanted))
         };
-        explain(routing.routes(), text, is_whole, at, &candidates, &must_see)
+        let peek = |judged| self.peek(text, judged, at.execute);
+        explain(routing.routes(), text, is_whole, at, &candidates, &must_see, &peek)
     }
 
     /// The server of the connection in use, if something binds the session to it: no other one is

@@ -215,6 +215,15 @@ impl Session {
 
     /// The command in the backlog has found no server.
     pub(super) async fn unreached(&mut self, why: AcquireError, decided: &mut Decided) -> Stop {
-        if self.tries_again(decided) { Stop::Elsewhere } else { self.refuse_unserved(why).await.into() }
+        if self.tries_again(decided) {
+            return Stop::Elsewhere;
+        }
+        if let AcquireError::Proxy(error) = &why {
+            match self.answer_stale(error, decided).await {
+                Ok(false) => {}
+                answered => return answered.map(drop).into(),
+            }
+        }
+        self.refuse_unserved(why).await.into()
     }
 }

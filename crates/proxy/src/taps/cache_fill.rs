@@ -4,7 +4,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cache::stats::RowKey;
-use cache::{Answer, Cache, Captured, Form, Key, Leader, Life, Moment, NotStored, Outcome as Landing, Scope};
+use cache::{
+    Answer, Cache, Captured, Form, Hit, Key, Leader, Life, Moment, NotStored, Outcome as Landing, Scope,
+};
 use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::frame::{HEADER_LEN, Header};
@@ -31,6 +33,8 @@ pub(crate) struct Filling {
     pub(crate) stores_empty: bool,
     /// What the reply proves of the account, if it is no error.
     pub(crate) proof: Option<Key>,
+    /// Whether the account may have a stored answer, without such a proof.
+    pub(crate) is_proven: bool,
     /// Where it is counted.
     pub(crate) row: RowKey,
     /// When it was sent.
@@ -89,6 +93,22 @@ impl CacheFill {
         None
     }
 
+    /// The stale answer that the client may get if no server answers.
+    pub(crate) fn stale(&self, now_ms: u64) -> Option<Hit> {
+        let Filling { key, life, scope, is_proven, .. } = &self.filling;
+        let allows = |moment| self.cache.versions.allows(scope, moment);
+        is_proven.then(|| self.cache.store.get_stale(*key, now_ms, *life, allows)).flatten()
+    }
+
+    /// No server has answered, and the client was given a stale answer.
+    pub(crate) fn end_stale(mut self: Box<Self>, now_ms: u64) {
+        self.counts.cache.borrow_mut().stale(self.filling.row);
+        self.is_over = true;
+        if let Some(leader) = self.filling.leader.take() {
+            leader.end(Landing::Unanswered, now_ms);
+        }
+    }
+
     /// Counts what became of the reply.
     fn count(&mut self, stored: Result<(), NotStored>) {
         let Filling { row, sent, .. } = self.filling;
@@ -124,7 +144,8 @@ impl CacheFill {
         }
         let columns = head.columns_len(&self.bytes).ok_or(NotStored::NotRows)?;
         let rows = u32::try_from(outcome.rows).map_err(|_| NotStored::TooLarge)?;
-        let answer = Answer::new(&self.bytes, columns, rows, *form).ok_or(NotStored::NotRows)?;
+        let answer =
+            Answer::new(&self.bytes, columns, rows, *form, life.stale_ms).ok_or(NotStored::NotRows)?;
         // A write to its tables that has begun meanwhile may or may not be in it.
         if !cache.versions.allows(scope, moment) {
             return Err(NotStored::Written);
@@ -208,7 +229,7 @@ mod tests {
 
     use super::*;
 
-    const LIFE: Life = Life { ttl_ms: 1000, soft_ttl_ms: 0 };
+    const LIFE: Life = Life { ttl_ms: 1000, soft_ttl_ms: 0, stale_ms: 0 };
 
     /// A reply with one column and these rows, in EOF form.
     fn reply(rows: &[&[u8]]) -> Vec<u8> {
@@ -253,6 +274,7 @@ mod tests {
             max: 1000,
             stores_empty: false,
             proof: None,
+            is_proven: true,
             row: RowKey::default(),
             sent: Instant::now(),
             leader,

@@ -19,7 +19,7 @@ pub(super) fn cached() -> Config {
 }
 
 /// The same with attributes of the rule.
-fn with_attributes(attributes: &str) -> Config {
+pub(super) fn with_attributes(attributes: &str) -> Config {
     let mut config = config();
     let attributes = attributes.to_owned();
     let mut rule = QueryRule { cache_ttl: Some(ms(1000)), attributes, ..rule(1, "") };
@@ -43,7 +43,7 @@ pub(super) async fn miss(client: &mut Client, server: &mut Database, sql: &str, 
 }
 
 /// A server is asked for the definition of `db.t`, and tells of a plain table.
-async fn tells_of_table(server: &mut Database) {
+pub(super) async fn tells_of_table(server: &mut Database) {
     server.expect_query("SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode").await;
     let row = [Some("-1"), Some("1"), Some("utf8mb4"), Some("")];
     server.rows(&["a", "b", "c", "d"], &[&row]).await;

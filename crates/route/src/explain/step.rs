@@ -1,6 +1,6 @@
 //! One step of a decision.
 
-use super::Candidate;
+use super::{Candidate, Peek};
 use crate::firewall::Ruling;
 use crate::injection::Sighting;
 use crate::record::Miss;
@@ -122,8 +122,8 @@ pub enum Step {
         /// The writer.
         hostgroup: u32,
     },
-    /// How its answer is cached, if it is to be.
-    Cache(Option<Cached>),
+    /// How its answer is cached, if it is to be, and what the cache has.
+    Cache(Option<Cached>, Peek),
     /// What keeps the session from giving its connection back.
     Pin(String),
 }
@@ -193,14 +193,14 @@ impl Step {
             Self::Instead { hostgroup } => {
                 row("instead", &format!("hostgroup {hostgroup}"), "none of these can be taken".to_owned())
             }
-            Self::Cache(cached) => cache_row(cached.as_ref()),
+            Self::Cache(cached, peek) => cache_row(cached.as_ref(), *peek),
             Self::Pin(reason) => row("connection", "kept", reason.clone()),
         }
     }
 }
 
 /// Whether an answer is looked up and stored, and how, or why not.
-fn cache_row(cached: Option<&Cached>) -> [String; 3] {
+fn cache_row(cached: Option<&Cached>, peek: Peek) -> [String; 3] {
     let row = |result: &str, detail: String| ["cache".to_owned(), result.to_owned(), detail];
     let Some(Cached { policy, refused }) = cached else { return row("no", "no cache_ttl".to_owned()) };
     if let Some(refusal) = refused {
@@ -212,7 +212,8 @@ fn cache_row(cached: Option<&Cached>) -> [String; 3] {
         None => "by the user or the hostgroup".to_owned(),
     };
     let (ttl, mode, scope) = (policy.ttl_ms, policy.mode.name(), policy.scope.name());
-    row("yes", format!("looked up, else stored: {ttl} ms, mode {mode}, scope {scope}, {by}"))
+    let (result, detail) = peek.cells(&format!("{ttl} ms, mode {mode}, scope {scope}, {by}"));
+    row(result, detail)
 }
 
 fn session_row(user: &str, schema: &str, client: &str, listener: &str, state: &str) -> [String; 3] {

@@ -104,6 +104,7 @@ fn cache(plane: &dyn DataPlane, out: &mut Out) {
     }
     let plain = [
         ("pointsman_cache_hits_total", "answers from the query cache", totals.hits),
+        ("pointsman_cache_stale_total", "stale answers, as no server answered", totals.stale),
         ("pointsman_cache_waited_total", "queries that waited for an equal one", totals.waited),
         ("pointsman_cache_stored_total", "answers that were stored", totals.stored),
     ];

@@ -1,0 +1,64 @@
+//! What the query cache has for a statement that is only explained.
+
+use cache::{Miss, Moment, NotStored};
+use route::Peek;
+use session::unjudged::Unseen;
+use wire::command::Kind;
+use wire::frame::put_message;
+
+use super::Session;
+use super::cached_key::Asked;
+use crate::routing::Judged;
+
+impl Session {
+    /// What the cache would do with `text`, of which this was found out. Counts nothing, and asks
+    /// for no definitions. The values of an execution are not known here.
+    pub(super) fn peek(&self, text: &[u8], judged: Judged, execute: bool) -> Peek {
+        if execute {
+            return Peek::Unseen;
+        }
+        let mut decided = self.state.decide(judged, text);
+        let unseen = self.unseen_behind(&decided, text);
+        let is_unjudged = matches!(unseen, Some(Unseen::Unknown(_)));
+        if let Some(unseen) = unseen {
+            decided.change.get_or_insert_default().unseen = Some(unseen);
+        }
+        let mut command = Vec::new();
+        put_message(&mut command, 0, &self.query(text));
+        let asked = self.without_questions(|| self.cache_key(Kind::Query, &command, &decided));
+        match asked {
+            Err(refusal) => Peek::Refused(refusal),
+            Ok(asked) => match self.peek_at(&asked) {
+                Peek::Miss(_) if is_unjudged => Peek::NotStored(NotStored::Unjudged),
+                peek => peek,
+            },
+        }
+    }
+
+    fn peek_at(&self, asked: &Asked) -> Peek {
+        let (cache, now_ms) = (&self.worker.shared.cache, self.worker.uptime_ms());
+        let allows = |moment: Moment| cache.versions.allows(&asked.scope, moment);
+        let seen = match asked.proof {
+            Some(_) if !asked.is_proven => Err(Miss::Unproven),
+            _ => cache.store.peek(asked.key, now_ms, asked.life, allows),
+        };
+        match seen {
+            Ok(seen) => Peek::Stored(seen),
+            Err(_) if cache.versions.moment(&asked.scope).is_none() => Peek::NotStored(NotStored::Written),
+            Err(miss) => Peek::Miss(miss),
+        }
+    }
+
+    /// Does this, and forgets which definitions it has found to be missing.
+    fn without_questions<T>(&self, look: impl FnOnce() -> T) -> T {
+        let (to_learn, id) = (&self.worker.cached.to_learn, self.control.id());
+        let before = to_learn.borrow_mut().remove(&id);
+        let found = look();
+        let mut to_learn = to_learn.borrow_mut();
+        match before {
+            Some(before) => to_learn.insert(id, before),
+            None => to_learn.remove(&id),
+        };
+        found
+    }
+}

@@ -1,0 +1,76 @@
+//! Answers that are older than their time to live, for the case that no server answers
+//! (`stale_if_error_ms`).
+
+use cache::Hit;
+
+use super::Session;
+use super::cached::STATUS;
+use super::cached_key::Asked;
+use super::decided::Decided;
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::state::substitute::Counted;
+use crate::taps::observe::{Ended, note_time};
+
+/// A stale answer for the client.
+#[derive(Debug)]
+pub(super) struct Stale {
+    /// Its packets, as the client gets them.
+    packets: Vec<u8>,
+    rows: u64,
+}
+
+impl Session {
+    /// Writes the stale answer for a query that no server has answered lately into the worker's
+    /// buffer, if there is one. Returns the numbers of its rows and bytes.
+    pub(super) fn look_stale(&self, asked: &Asked, now_ms: u64) -> Option<(u64, usize)> {
+        let cache = &self.worker.shared.cache;
+        let allows = |moment| cache.versions.allows(&asked.scope, moment);
+        let hit = cache.store.get_stale(asked.key, now_ms, asked.life, allows)?;
+        self.worker.cached.write(&hit.answer, self.form(), (self.state.link.status & STATUS).bits());
+        Some((hit.answer.rows().into(), self.worker.cached.written().len()))
+    }
+
+    /// Answers the command in the backlog with a stale answer, since `error` says that no server
+    /// answers. False if there is none.
+    pub(super) async fn answer_stale(
+        &mut self,
+        error: &ClientError,
+        decided: &Decided,
+    ) -> Result<bool, Ending> {
+        let Some(kind) = self.io.kind_in_backlog().filter(|_| error.is_no_answer()) else { return Ok(false) };
+        let Some(Stale { packets, rows }) = self.take_stale(error) else { return Ok(false) };
+        let payload = self.io.front().to_vec();
+        self.begin_hit(kind, &payload, decided, rows, packets.len());
+        self.skip_command().await?;
+        self.write_to_client(&packets).await?;
+        self.end_hit();
+        Ok(true)
+    }
+
+    /// Answers the command that runs with a stale answer: its server was lost.
+    pub(super) async fn reply_stale(&mut self, stale: Stale) -> Result<(), Ending> {
+        let Stale { packets, rows } = stale;
+        self.control.running.add_answered(packets.len());
+        self.write_to_client(&packets).await?;
+        self.links.hide_last_result(&mut self.state);
+        self.state.last.counted = Counted { changed: -1, found: rows };
+        note_time(&self.worker, &self.control, Ended::FromCache { rows });
+        self.end_running();
+        Ok(())
+    }
+
+    /// The stale answer for the command whose reply was to be stored. Those that wait for the reply
+    /// get the same.
+    pub(super) fn take_stale(&mut self, error: &ClientError) -> Option<Stale> {
+        let now_ms = self.worker.uptime_ms();
+        let taps = &mut self.flight.as_mut()?.taps;
+        let Hit { answer, age_ms, .. } = taps.fill()?.stale(now_ms)?;
+        taps.take_fill()?.end_stale(now_ms);
+        let (connection, error) = (self.identity.connection_id, error.logged());
+        tracing::warn!(connection, %error, age_ms, "no server answers: the client gets a stale answer");
+        let mut packets = Vec::new();
+        answer.write(self.form(), (self.state.link.status & STATUS).bits(), &mut packets);
+        Some(Stale { packets, rows: answer.rows().into() })
+    }
+}
