@@ -26,11 +26,15 @@ pub enum NotStored {
     Rare,
     /// An execution has told the client other columns than the preparation.
     Columns,
+    /// It comes from the cache of a proxy in between, and as old as its time to live here.
+    TooOld,
+    /// It comes from the cache of a proxy in between, and own writes are to be seen.
+    Elsewhere,
 }
 
 impl NotStored {
     /// All reasons.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Error,
         Self::Warnings,
         Self::Empty,
@@ -42,6 +46,8 @@ impl NotStored {
         Self::Unjudged,
         Self::Rare,
         Self::Columns,
+        Self::TooOld,
+        Self::Elsewhere,
     ];
 
     /// What operators read.
@@ -59,6 +65,8 @@ impl NotStored {
             Self::Unjudged => "its tables were not known yet",
             Self::Rare => "asked for once",
             Self::Columns => "other columns than it was prepared with",
+            Self::TooOld => "as old as its time to live",
+            Self::Elsewhere => "own writes, and from another proxy's cache",
         }
     }
 }

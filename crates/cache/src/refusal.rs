@@ -87,11 +87,13 @@ pub enum Refusal {
     Hidden,
     /// Own writes are to be seen, and a table's engine has no transactions or is changed elsewhere.
     Engine,
+    /// The client is a proxy that caches answers, and cannot be told how old they are.
+    Untold,
 }
 
 impl Refusal {
     /// All reasons, in the order in which they are looked for.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::Several,
         Self::UnknownFunction,
         Self::Locks,
@@ -128,6 +130,7 @@ impl Refusal {
         Self::NotLearnt,
         Self::Hidden,
         Self::Engine,
+        Self::Untold,
     ];
 
     /// What operators read.
@@ -172,6 +175,7 @@ impl Refusal {
             Self::NotLearnt => "its tables were not known yet",
             Self::Hidden => "a view or table whose definition may not be seen",
             Self::Engine => "own writes, and a table's engine is not InnoDB or RocksDB",
+            Self::Untold => "a proxy that cannot be told how old answers are",
         }
     }
 

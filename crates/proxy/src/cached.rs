@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cache::stats::Served;
-use cache::{Answer, Cache, Form, HitRates, Key, Life, Miss, Moment, Near, Refusal};
+use cache::{Answer, Cache, Form, Hit, HitRates, Key, Life, Miss, Moment, Near, Refusal};
 use route::Caller;
 use wire::Capabilities;
 
@@ -17,6 +17,7 @@ use crate::session::{Known, ToLearn};
 use crate::state::Settings;
 use session::cached::class;
 use session::identity::Identity;
+use session::tier::tell;
 
 /// What a worker has of the query cache. Empty as long as no answer is cached.
 #[derive(Debug, Default)]
@@ -34,6 +35,26 @@ pub(crate) struct Cached {
     pub(crate) written: RefCell<HashMap<u32, Vec<u64>>>,
     /// Definitions to be asked for, by the session that is to ask.
     pub(crate) to_learn: RefCell<HashMap<u32, ToLearn>>,
+}
+
+/// How a client gets answers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wording {
+    pub(crate) form: Form,
+    /// The status flags of its session.
+    pub(crate) status: u16,
+    /// It is a proxy, and is told how old they are.
+    pub(crate) tells_age: bool,
+}
+
+impl Wording {
+    /// Writes an answer of this age behind `out`.
+    pub(crate) fn write(self, answer: &Answer, age_ms: u32, out: &mut Vec<u8>) {
+        answer.write(self.form, self.status, out);
+        if self.tells_age {
+            tell(out, age_ms);
+        }
+    }
 }
 
 /// An answer that was written into the buffer.
@@ -139,13 +160,13 @@ impl Cached {
         &self,
         (key, now_ms, life): (Key, u64, Life),
         allows: impl Fn(Moment) -> bool,
-        (form, status): (Form, u16),
+        wording: Wording,
     ) -> Option<Found> {
         let mut near = self.near.borrow_mut();
         let (answer, age_ms) = near.as_mut()?.get(key, now_ms, life, allows)?;
         let mut out = self.out.borrow_mut();
         let start = out.len();
-        answer.write(form, status, &mut out);
+        wording.write(answer, age_ms, &mut out);
         let served = Served { is_near: true, age_ms, bytes: out.len() - start };
         Some(Found { rows: answer.rows(), refresh: false, served })
     }
@@ -155,13 +176,13 @@ impl Cached {
         &self,
         (cache, key, now_ms, life): (&Cache, Key, u64, Life),
         allows: impl Fn(Moment) -> bool,
-        (form, status): (Form, u16),
+        wording: Wording,
     ) -> Result<Found, Miss> {
         let (mut near, mut out) = (self.near.borrow_mut(), self.out.borrow_mut());
         let near = near.get_or_insert_default();
         out.clear();
         let mut found = |answer: &Answer, age_ms, is_near, refresh| {
-            answer.write(form, status, &mut out);
+            wording.write(answer, age_ms, &mut out);
             Found { rows: answer.rows(), refresh, served: Served { is_near, age_ms, bytes: out.len() } }
         };
         if let Some((answer, age_ms)) = near.get(key, now_ms, life, &allows) {
@@ -173,10 +194,10 @@ impl Cached {
     }
 
     /// Writes this answer into the buffer.
-    pub(crate) fn write(&self, answer: &Answer, form: Form, status: u16) {
+    pub(crate) fn write(&self, hit: &Hit, wording: Wording) {
         let mut out = self.out.borrow_mut();
         out.clear();
-        answer.write(form, status, &mut out);
+        wording.write(&hit.answer, hit.age_ms, &mut out);
     }
 
     /// The answer that was written last.

@@ -185,6 +185,9 @@ impl Session {
         if let Some(status) = backend.as_ref().map(first_status) {
             state.link.status = status;
         }
+        if backend.as_ref().is_some_and(|backend| backend.connection().tells_ages()) {
+            state.take_out_ages(&identity);
+        }
         Self {
             worker,
             control,

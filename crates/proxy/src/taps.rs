@@ -114,6 +114,13 @@ impl Taps {
         self.others.get_or_insert_default().fill = Some(Box::new(fill));
     }
 
+    /// The reply, which ends with a packet of `len` bytes, is as old as its server says.
+    pub(crate) fn note_age(&mut self, age_ms: u32, len: usize) {
+        if let Some(fill) = self.cache.as_mut().and_then(|cache| cache.fill.as_mut()) {
+            fill.note_age(age_ms, len);
+        }
+    }
+
     /// What copies the reply for the query cache.
     pub(crate) fn fill(&self) -> Option<&CacheFill> {
         self.cache.as_ref()?.fill.as_deref()

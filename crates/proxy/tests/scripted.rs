@@ -12,6 +12,7 @@ mod scripted {
     mod cached_once;
     mod cached_peek;
     mod cached_stale;
+    mod cached_tiers;
     mod change_user;
     mod changes;
     mod check_logins;

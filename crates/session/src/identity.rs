@@ -12,6 +12,7 @@ use crate::addresses::Place;
 use crate::door::Door;
 use crate::state::gtids::Tracking;
 use crate::state::trackers::Keeps;
+use crate::tier::{self, Tier};
 use crate::turn::Turn;
 use crate::users::{Options, User};
 
@@ -34,6 +35,8 @@ pub struct Identity {
     pub max_packet: u32,
     /// Connection attributes as they came.
     pub attributes: Option<Box<[u8]>>,
+    /// Whether it is a proxy that caches answers.
+    pub tier: Tier,
     /// What it was to mix into its proof.
     pub nonce: [u8; NONCE_LEN],
     /// As whom it is logged in.
@@ -53,6 +56,22 @@ impl Identity {
     pub fn reads_two_frames(&self) -> bool {
         let attributes = self.attributes.as_deref().unwrap_or_default();
         attributes.windows(READS_TWO_FRAMES.len()).any(|name| name == READS_TWO_FRAMES)
+    }
+
+    /// Its attributes are these from now on.
+    pub fn set_attributes(&mut self, attributes: Option<Box<[u8]>>) {
+        self.tier = Tier::of(attributes.as_deref(), self.capabilities);
+        self.attributes = attributes;
+    }
+
+    /// The attributes of its logins to servers. Where the answers are only copied to the client, its
+    /// own ones.
+    pub fn announced(&self) -> Option<Vec<u8>> {
+        let attributes = self.attributes.as_deref();
+        match self.account.user.has(Options::FAST_FORWARD) {
+            true => attributes.map(<[u8]>::to_vec),
+            false => Some(tier::announced(attributes)),
+        }
     }
 
     /// Who wants to know of its transactions. Where nobody looks at what servers say, nobody could
@@ -135,6 +154,7 @@ impl Identity {
             collation: PLAIN_COLLATION,
             max_packet: PLAIN_PACKET_BYTES_MAX,
             attributes: None,
+            tier: Tier::Client,
             nonce,
             account: Account { user, secret, schema: None, slot: None },
             place: None,

@@ -16,6 +16,7 @@
 //! - [`state`]: what a session has set, left behind and is told;
 //! - [`statement`]: the statements that the proxy has to understand;
 //! - [`texts`]: texts of prepared statements;
+//! - [`tier`]: query caches one behind the other;
 //! - [`turn`]: whether a session comes before others that wait for a connection;
 //! - [`unanswered`]: what may have become of a statement whose server was lost;
 //! - [`unjudged`]: routines and tables that may hide something;
@@ -40,6 +41,7 @@ pub mod sites;
 pub mod state;
 pub mod statement;
 pub mod texts;
+pub mod tier;
 pub mod told_columns;
 pub mod turn;
 pub mod unanswered;

@@ -100,6 +100,8 @@ pub(crate) struct Greeted {
     pub(crate) nonce: [u8; 20],
     /// Which statements in comments it executes, as far as its version tells.
     pub(crate) dialect: Option<Dialect>,
+    /// The server is a proxy that tells the ages of answers from its cache.
+    pub(crate) tells_ages: bool,
 }
 
 impl Connection {
@@ -124,6 +126,11 @@ impl Connection {
     /// Which statements in comments its server executes, as far as its version tells.
     pub fn dialect(&self) -> Option<Dialect> {
         self.greeted().and_then(|greeted| greeted.dialect)
+    }
+
+    /// Whether its server is a proxy that tells the ages of answers from its cache.
+    pub fn tells_ages(&self) -> bool {
+        self.greeted().is_some_and(|greeted| greeted.tells_ages)
     }
 
     /// Whether its server is known to be MariaDB.

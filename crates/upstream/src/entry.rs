@@ -90,7 +90,9 @@ impl Entry {
     pub(crate) fn may_take_along(&self) -> bool {
         let link = self.backend.connection();
         let status = self.left.status;
+        // Sessions that take ages out do not go along.
         link.may_pipeline()
+            && !link.tells_ages()
             && status.contains(StatusFlags::AUTOCOMMIT)
             && !status.contains(StatusFlags::IN_TRANSACTION)
     }

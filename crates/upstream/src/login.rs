@@ -12,6 +12,7 @@ use net::sock::Sock;
 use net::sock::tls::HandshakeError;
 use observe::counts::Counter;
 use session::identity::Identity;
+use session::tier;
 use session::users::{Options, User};
 use sql::Dialect;
 use wire::auth::{Credential, Secret, as_client};
@@ -88,9 +89,10 @@ pub(crate) async fn log_in(
     let plugin = as_client::first_method(&secret, greeting.auth_plugin, transport);
     let begin = || as_client::begin(&secret, plugin, greeting.nonce, transport, random::bytes());
     let (login, answer) = begin();
-    let packet = login_packet(identity, capabilities, plugin, &answer);
+    let attributes = identity.announced();
+    let packet = login_packet(identity, capabilities, attributes.as_deref(), plugin, &answer);
     exchange.send(&packet.encode(capabilities)).await?;
-    converse(&mut exchange, login, user, &secret, capabilities).await?;
+    let tells_ages = converse(&mut exchange, login, user, &secret, capabilities).await?;
     finish(exchange)?;
     if let Ok(Some(method)) = Method::agreed(capabilities, packet.zstd_level) {
         sock.compress(&worker.net.compression, Peer::Server, method, Vec::new());
@@ -113,6 +115,7 @@ pub(crate) async fn log_in(
         plugin: greeting.auth_plugin.into(),
         nonce: greeting.nonce,
         dialect: Dialect::of(greeting.server_version),
+        tells_ages,
     };
     Ok((greeting.connection_id, greeted))
 }
@@ -134,13 +137,14 @@ pub(crate) async fn log_in_again(
     let (transport, secret) = (exchange.transport(), user.secret_for_servers(&identity.account.secret));
     let plugin = as_client::first_method(&secret, &greeted.plugin, transport);
     let (login, answer) = as_client::begin(&secret, plugin, greeted.nonce, transport, random::bytes());
+    let attributes = identity.announced();
     let packet = command::ChangeUser {
         username: &user.name,
         auth_answer: &answer,
         schema,
         collation: Some(identity.collation),
         auth_plugin: Some(plugin),
-        attributes: identity.attributes.as_deref(),
+        attributes: attributes.as_deref(),
     };
     worker.counts.note(Counter::ServerChangeUser);
     exchange.send(&packet.encode(capabilities)).await?;
@@ -160,10 +164,10 @@ fn finish(exchange: Exchange<'_>) -> Result<(), OpenError> {
 fn login_packet<'a>(
     identity: &'a Identity,
     capabilities: Capabilities,
+    attributes: Option<&'a [u8]>,
     plugin: &'a [u8],
     auth_answer: &'a [u8],
 ) -> packet::Login<'a> {
-    let attributes = identity.attributes.as_deref();
     packet::Login {
         capabilities,
         max_packet: identity.max_packet,
@@ -194,14 +198,14 @@ fn collation_changer<'a>(login: &packet::Login<'a>, identity: &Identity) -> Opti
 }
 
 /// Answers what the server asks until it accepts, or not; notes what that says about the user's
-/// password.
+/// password. Returns whether the server is a proxy that tells the ages of answers.
 async fn converse(
     exchange: &mut Exchange<'_>,
     mut login: as_client::ClientLogin,
     user: &User,
     secret: &Secret,
     capabilities: Capabilities,
-) -> Result<(), OpenError> {
+) -> Result<bool, OpenError> {
     loop {
         let payload = exchange.receive().await?;
         match login.message(&payload, capabilities).map_err(malformed)? {
@@ -223,7 +227,7 @@ async fn converse(
                 exchange.send(&payload).await?;
             }
             as_client::ClientStep::Read => {}
-            as_client::ClientStep::Done => return Ok(()),
+            as_client::ClientStep::Done => return Ok(tier::is_welcome(&payload, capabilities)),
             as_client::ClientStep::Refused => {
                 let error = refused(&payload, capabilities);
                 if matches!(error, OpenError::Refused { code: ACCESS_DENIED, .. }) {
@@ -284,7 +288,9 @@ fn agree(identity: &Identity, offered: Capabilities, target: &Target) -> Result<
             names.join(", ")
         )));
     }
-    let mut capabilities = (identity.server_capabilities() | OWN) & offered | compression(target, offered);
+    let mut wanted = identity.server_capabilities() | OWN;
+    wanted.set(Capabilities::CONNECT_ATTRS, identity.announced().is_some());
+    let mut capabilities = wanted & offered | compression(target, offered);
     capabilities.set(Capabilities::CONNECT_WITH_DB, identity.account.schema.is_some());
     Ok(capabilities)
 }

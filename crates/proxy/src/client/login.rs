@@ -33,6 +33,7 @@ use crate::users::User;
 use crate::worker::Worker;
 use ::session::turn::Turn;
 use session::identity::{Account, Identity};
+use session::tier::{self, Tier};
 use upstream::Backend;
 use upstream::servers::Offer;
 use wire::Peer;
@@ -184,7 +185,7 @@ async fn enter(
     let proven = Box::pin(dialogue.check(claim, hello.nonce)).await?;
     let place = dialogue.place_in_line(&proven.user, hello.deadline).await?;
     let account = dialogue.admit(proven, packet.schema, place)?;
-    let identity = Box::new(Identity {
+    let mut identity = Box::new(Identity {
         connection_id: hello.connection_id,
         peer: dialogue.peer,
         door: hello.door,
@@ -193,15 +194,17 @@ async fn enter(
         tracking: tracking(&worker.settings().variables),
         collation: packet.collation.into(),
         max_packet: packet.max_packet,
-        attributes: packet.attributes.map(Box::from),
+        attributes: None,
+        tier: Tier::Client,
         nonce: hello.nonce,
         account,
         place: None,
         turn: Rc::new(Turn::new(worker.shared.uptime())),
     });
+    identity.set_attributes(packet.attributes.map(Box::from));
     let checked = Box::pin(check_login(worker, &identity)).await;
     let backend = checked.map_err(|refusal| dialogue.pass_refusal(&refusal))?;
-    dialogue.send_ok().await?;
+    dialogue.send_ok(identity.tier).await?;
     let backlog = dialogue.exchange.into_unread();
     Ok((Box::new(LoggedIn { identity, backlog, backend }), method))
 }
@@ -293,9 +296,11 @@ impl<'a> Dialogue<'a> {
         Ok(Account { user, secret, schema, slot })
     }
 
-    /// Says that the client is in.
-    pub(crate) async fn send_ok(&mut self) -> Result<(), Ending> {
-        Ok(self.exchange.send(&ok(self.capabilities, StatusFlags::AUTOCOMMIT)).await?)
+    /// Says that the client is in; to a proxy, that ages of answers are told.
+    pub(crate) async fn send_ok(&mut self, tier: Tier) -> Result<(), Ending> {
+        let status = StatusFlags::AUTOCOMMIT;
+        let payload = if tier == Tier::Told { tier::welcome(status) } else { ok(self.capabilities, status) };
+        Ok(self.exchange.send(&payload).await?)
     }
 
     /// The client's next message.

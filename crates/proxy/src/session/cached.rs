@@ -23,10 +23,12 @@ use super::cached_key::Asked;
 use super::decided::Decided;
 use super::kill::while_waiting;
 use super::phase::Phase;
+use crate::cached::Wording;
 use crate::ending::Ending;
 use crate::state::substitute::Counted;
 use crate::taps::observe::{Ended, note_time};
 use observe::running::Measured;
+use session::tier::Tier;
 
 /// Flags of a hit that say something of the session, and not of the query.
 pub(super) const STATUS: StatusFlags =
@@ -161,10 +163,9 @@ impl Session {
             // Sessions of the same account wait for the one that proves it.
             return self.join(asked, (proof, now_ms), Miss::Unproven, &mut stats);
         }
-        let status = (self.state.link.status & STATUS).bits();
         let allows = |moment: Moment| cache.versions.allows(&asked.scope, moment);
         let what = (&**cache, asked.key, now_ms, asked.life);
-        match worker.cached.look_up(what, allows, (self.form(), status)) {
+        match worker.cached.look_up(what, allows, self.wording()) {
             Ok(found) => {
                 // While one session fetches it anew, the others get what there is.
                 let joined = found.refresh.then(|| cache.flights.join(asked.key, now_ms));
@@ -190,12 +191,20 @@ impl Session {
     /// the numbers of its rows and bytes.
     pub(super) fn answer_near(&self, asked: &Asked) -> Option<(u64, usize)> {
         let (worker, now_ms) = (&*self.worker, self.worker.uptime_ms());
-        let status = (self.state.link.status & STATUS).bits();
         let allows = |moment| worker.shared.cache.versions.allows(&asked.scope, moment);
         let what = (asked.key, now_ms, asked.life);
-        let found = worker.cached.look_near(what, allows, (self.form(), status))?;
+        let found = worker.cached.look_near(what, allows, self.wording())?;
         worker.counts.cache.borrow_mut().hit(asked.row, found.served);
         Some((found.rows.into(), found.served.bytes))
+    }
+
+    /// How the client gets answers.
+    pub(super) fn wording(&self) -> Wording {
+        Wording {
+            form: self.form(),
+            status: (self.state.link.status & STATUS).bits(),
+            tells_age: self.identity.tier == Tier::Told,
+        }
     }
 
     /// The form of replies to the client.

@@ -8,6 +8,7 @@ use cache::{Key, KeyBuilder, Life, Name, Reading as Reads, Refusal, Scope};
 use config::{CacheMode, CacheScope, ProxyProtocol};
 use route::{Cached, Source, Tables, may_quote_names};
 use session::cached::trimmed;
+use session::tier::Tier;
 use session::unjudged::Unseen;
 use sql::Modes;
 use sql::shape::Effects;
@@ -47,6 +48,9 @@ impl Session {
         let Some(target) = decided.route.target() else { return Err(Refusal::NotRead) };
         let payload = whole_front(input).ok_or(Refusal::NotRead)?;
         self.state.refusal().map_or(Ok(()), Err)?;
+        if self.identity.tier == Tier::Untold {
+            return Err(Refusal::Untold);
+        }
         if decided.plan.effects.intersects(Effects::UNKNOWN)
             || matches!(decided.unseen(), Some(Unseen::Known))
         {

@@ -103,6 +103,7 @@ impl Session {
             stores_empty: how.policy.stores_empty,
             proof,
             is_proven,
+            is_own: how.policy.mode == CacheMode::Own,
             row,
             sent: Instant::now(),
             leader,

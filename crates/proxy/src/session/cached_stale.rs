@@ -4,7 +4,6 @@
 use cache::Hit;
 
 use super::Session;
-use super::cached::STATUS;
 use super::cached_key::Asked;
 use super::decided::Decided;
 use crate::ending::Ending;
@@ -27,7 +26,7 @@ impl Session {
         let cache = &self.worker.shared.cache;
         let allows = |moment| cache.versions.allows(&asked.scope, moment);
         let hit = cache.store.get_stale(asked.key, now_ms, asked.life, allows)?;
-        self.worker.cached.write(&hit.answer, self.form(), (self.state.link.status & STATUS).bits());
+        self.worker.cached.write(&hit, self.wording());
         Some((hit.answer.rows().into(), self.worker.cached.written().len()))
     }
 
@@ -70,7 +69,7 @@ impl Session {
         let (connection, error) = (self.identity.connection_id, error.logged());
         tracing::warn!(connection, %error, age_ms, "no server answers: the client gets a stale answer");
         let mut packets = Vec::new();
-        answer.write(self.form(), (self.state.link.status & STATUS).bits(), &mut packets);
+        self.wording().write(&answer, age_ms, &mut packets);
         Some(Stale { packets, rows: answer.rows().into() })
     }
 }

@@ -88,7 +88,7 @@ impl Session {
         let before = std::mem::replace(&mut identity.account, account);
         identity.collation = packet.collation.unwrap_or(collation);
         if let Some(attributes) = packet.attributes {
-            identity.attributes = Some(attributes.into());
+            identity.set_attributes(Some(attributes.into()));
         }
         let announced = identity.capabilities;
         if self.worker.shared.says_mariadb().await {
@@ -109,8 +109,9 @@ impl Session {
                     return Err(Ending::Silent);
                 }
                 let identity = &mut *self.identity;
-                (identity.account, identity.collation, identity.attributes) = (before, collation, attributes);
+                (identity.account, identity.collation) = (before, collation);
                 identity.capabilities = announced;
+                identity.set_attributes(attributes);
                 self.begin_anew(None);
                 self.worker.seat(&self.control, &self.identity);
                 Ok(())
@@ -123,6 +124,9 @@ impl Session {
         self.state = state_of(&self.worker, &self.identity);
         if let Some(backend) = &backend {
             self.state.link.status = backend.connection().first_status();
+            if backend.connection().tells_ages() {
+                self.state.take_out_ages(&self.identity);
+            }
         }
         self.note_own_limit();
         self.links.begin_anew(self.worker.alike.passport(&self.identity), backend);

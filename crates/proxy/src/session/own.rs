@@ -149,6 +149,9 @@ impl Session {
     /// This is the backend in use from now on. Whether it was opened for that.
     pub(super) fn take_found(&mut self, Found { backend, lent }: Found) -> bool {
         self.control.about.set_backend(Some(&backend));
+        if backend.connection().tells_ages() {
+            self.state.take_out_ages(&self.identity);
+        }
         if lent.is_none() {
             self.state.link.status = backend.connection().first_status();
         }

@@ -32,6 +32,7 @@ use crate::taps::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
 use crate::taps::observe::answered;
 use crate::worker::Worker;
 use session::identity::Identity;
+use session::state::trackers::Told;
 use upstream::{Backend, Connection, Crossed, Owner, Progress, Segment};
 
 /// The parts of a session that a reply on its way concerns.
@@ -390,7 +391,13 @@ impl At<'_> {
         };
         let len = self.backend.connection().last_reply().and_then(ReplyScanner::last_len);
         let len = len.filter(|_| is_told);
-        if let Some(gtid) = len.and_then(|len| gtids.trackers.look(read, len)) {
+        let told = len.and_then(|len| Some((gtids.trackers.look(read, len)?, len)));
+        if let Some((Told { age_ms: Some(age_ms), .. }, len)) = told
+            && let Some(flight) = self.flight.as_mut()
+        {
+            flight.taps.note_age(age_ms, len);
+        }
+        if let Some(gtid) = told.and_then(|(told, _)| told.gtid) {
             gtids.note(self.state.link.hostgroup, gtid);
             self.worker.counts.note(Counter::GtidCollected);
             if self.worker.settings().logs.policy.is_any() {

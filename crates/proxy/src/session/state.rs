@@ -32,6 +32,7 @@ use crate::state::gtids::Gtids;
 use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, Pins, Setting, Settings};
 use session::identity::Identity;
+use session::tier::Tier;
 use upstream::{Candidate, Execution};
 
 use super::decided::{Decided, Next, Reply};
@@ -188,8 +189,14 @@ impl SessionState {
             trace: None,
             unjudged: None,
             errors: None,
-            gtids: identity.tracking().by_default.then(|| Box::new(Gtids::new(identity.keeps(false)))),
+            gtids: identity.tracking().by_default.then(|| gtids(identity)),
         }
+    }
+
+    /// The server of a connection tells the ages of answers.
+    #[cold]
+    pub(super) fn take_out_ages(&mut self, identity: &Identity) {
+        self.gtids.get_or_insert_with(|| gtids(identity));
     }
 
     /// An answer begins. Whether anybody wants to know which transactions it tells.
@@ -418,6 +425,11 @@ impl SessionState {
     pub(super) fn before_reset(&self) -> (Vec<Said>, u64) {
         (self.settings.before_reset().map(Said::of).collect(), self.settings.version_of_reset())
     }
+}
+
+/// What is told to a session that has asked for nothing.
+fn gtids(identity: &Identity) -> Box<Gtids> {
+    Box::new(Gtids::new(identity.keeps(false), identity.tier == Tier::Told))
 }
 
 #[cfg(test)]

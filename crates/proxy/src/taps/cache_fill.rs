@@ -7,6 +7,7 @@ use cache::stats::RowKey;
 use cache::{
     Answer, Cache, Captured, Form, Hit, Key, Leader, Life, Moment, NotStored, Outcome as Landing, Scope,
 };
+use session::tier::plain_end;
 use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::frame::{HEADER_LEN, Header};
@@ -35,12 +36,23 @@ pub(crate) struct Filling {
     pub(crate) proof: Option<Key>,
     /// Whether the account may have a stored answer, without such a proof.
     pub(crate) is_proven: bool,
+    /// It has to be from after the last write that the proxy has sent.
+    pub(crate) is_own: bool,
     /// Where it is counted.
     pub(crate) row: RowKey,
     /// When it was sent.
     pub(crate) sent: Instant,
     /// Others wait for the answer.
     pub(crate) leader: Option<Leader>,
+}
+
+/// What the proxy says from whose cache a reply comes.
+#[derive(Debug, Clone, Copy)]
+struct Elsewhere {
+    /// Its age in milliseconds.
+    age_ms: u32,
+    /// Bytes of the packet that says so, which is its last one, with the header.
+    len: usize,
 }
 
 /// The reply to a query that the cache has not had. Dropped before its end, it counts as cut.
@@ -51,6 +63,8 @@ pub(crate) struct CacheFill {
     filling: Filling,
     /// It is counted.
     is_over: bool,
+    /// The reply comes from the cache of another proxy.
+    told: Option<Elsewhere>,
     bytes: Vec<u8>,
     captured: Captured,
 }
@@ -62,6 +76,7 @@ impl CacheFill {
             counts: Rc::clone(counts),
             filling,
             is_over: false,
+            told: None,
             bytes: Vec::new(),
             captured: cache.capture(),
         }
@@ -91,6 +106,11 @@ impl CacheFill {
             leader.end(if stored.is_ok() { Landing::Stored } else { Landing::NotStored }, now_ms);
         }
         None
+    }
+
+    /// The reply is this old, says its last packet, which has `len` bytes.
+    pub(crate) const fn note_age(&mut self, age_ms: u32, len: usize) {
+        self.told = Some(Elsewhere { age_ms, len });
     }
 
     /// The stale answer that the client may get if no server answers.
@@ -125,12 +145,16 @@ impl CacheFill {
 
     /// Stores the reply, which ends like this with these bytes.
     fn store(&mut self, outcome: Outcome, bytes: &[u8], now_ms: u64) -> Result<(), NotStored> {
-        let Filling { key, life, scope, moment, form, has_columns, stores_empty, proof, .. } = &self.filling;
+        let Filling { key, life, scope, moment, form, has_columns, stores_empty, proof, is_own, .. } =
+            &self.filling;
         let (cache, moment) = (&*self.cache, *moment);
         if let Some(proof) = proof.filter(|_| outcome.ends_rows) {
             cache.proven.add(proof, &cache.versions, moment, now_ms);
         }
-        check(outcome)?;
+        check(outcome, self.told.is_some())?;
+        if self.told.is_some() && *is_own {
+            return Err(NotStored::Elsewhere);
+        }
         if outcome.rows == 0 && !stores_empty {
             return Err(NotStored::Empty);
         }
@@ -138,6 +162,13 @@ impl CacheFill {
             return Err(NotStored::TooLarge);
         }
         self.bytes.extend_from_slice(bytes);
+        let age_ms = match self.told {
+            Some(told) => take_out(&mut self.bytes, told, self.filling.sent).ok_or(NotStored::NotRows)?,
+            None => 0,
+        };
+        if age_ms >= life.ttl_ms {
+            return Err(NotStored::TooOld);
+        }
         let head = Head::of(&self.bytes).ok_or(NotStored::NotRows)?;
         if head.has_columns != *has_columns {
             return Err(NotStored::Columns);
@@ -150,7 +181,7 @@ impl CacheFill {
         if !cache.versions.allows(scope, moment) {
             return Err(NotStored::Written);
         }
-        cache.store.put(*key, answer, now_ms, *life, moment)
+        cache.store.put(*key, answer, now_ms.wrapping_sub(age_ms.into()), *life, moment)
     }
 }
 
@@ -162,19 +193,32 @@ impl Drop for CacheFill {
     }
 }
 
-/// Whether a reply is one result without warnings, outside a transaction.
-fn check(outcome: Outcome) -> Result<(), NotStored> {
+/// Makes the end of a reply from elsewhere what its server has sent. Returns its age, which counts
+/// from before it was asked for; nothing if its end tells more than the age.
+fn take_out(reply: &mut Vec<u8>, Elsewhere { age_ms, len }: Elsewhere, sent: Instant) -> Option<u32> {
+    let at = reply.len().checked_sub(len)?;
+    let end = plain_end(reply.get(at..)?)?;
+    reply.truncate(at);
+    reply.extend_from_slice(&end);
+    // Ages are cut to whole milliseconds.
+    let took_ms = u32::try_from(sent.elapsed().as_millis()).unwrap_or(u32::MAX).saturating_add(1);
+    Some(age_ms.saturating_add(took_ms))
+}
+
+/// Whether a reply is one result without warnings, outside a transaction. Of a change of the
+/// session it may tell if that is an age, `is_told`.
+fn check(outcome: Outcome, is_told: bool) -> Result<(), NotStored> {
     const OTHERS: StatusFlags = StatusFlags::IN_TRANSACTION
         .union(StatusFlags::MORE_RESULTS)
         .union(StatusFlags::CURSOR_EXISTS)
         .union(StatusFlags::METADATA_CHANGED)
-        .union(StatusFlags::PS_OUT_PARAMS)
-        .union(StatusFlags::SESSION_STATE_CHANGED);
+        .union(StatusFlags::PS_OUT_PARAMS);
+    let others = if is_told { OTHERS } else { OTHERS | StatusFlags::SESSION_STATE_CHANGED };
     match outcome.end {
         End::Err { .. } => Err(NotStored::Error),
         End::Ok { warnings: 1.., .. } | End::Eof { warnings: 1.., .. } => Err(NotStored::Warnings),
         End::Ok { status, .. } | End::Eof { status, .. }
-            if outcome.ends_rows && !status.intersects(OTHERS) =>
+            if outcome.ends_rows && !status.intersects(others) =>
         {
             Ok(())
         }
@@ -275,6 +319,7 @@ mod tests {
             stores_empty: false,
             proof: None,
             is_proven: true,
+            is_own: false,
             row: RowKey::default(),
             sent: Instant::now(),
             leader,

@@ -59,7 +59,8 @@ fn the_server_sees_the_client() {
         assert_eq!(login.schema.as_deref(), Some("shop"));
         assert_eq!(login.collation, 33);
         assert_eq!(login.max_packet, 1 << 30);
-        assert_eq!(login.attributes.as_deref(), Some(&b"\x04_pid\x0217\x0cprogram_name\x04test"[..]));
+        let attributes = b"\x04_pid\x0217\x0cprogram_name\x04test\x10_pointsman_cache\x011";
+        assert_eq!(login.attributes.as_deref(), Some(&attributes[..]));
         assert_eq!(login.auth_plugin.as_deref(), Some(native::NAME));
         assert_eq!(login.auth_answer, native::answer(b"secret", &NONCE));
         assert_eq!(login.capabilities, client.capabilities(), "both sides agreed on the same");

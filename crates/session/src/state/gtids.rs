@@ -96,9 +96,10 @@ pub struct Gtids {
 }
 
 impl Gtids {
-    /// Nothing yet; the client gets this of what servers tell.
-    pub const fn new(keeps: Keeps) -> Self {
-        Self { last: Vec::new(), trackers: Trackers::new(keeps) }
+    /// Nothing yet; the client gets this of what servers tell, and the ages of answers if it
+    /// `keeps_ages`.
+    pub const fn new(keeps: Keeps, keeps_ages: bool) -> Self {
+        Self { last: Vec::new(), trackers: Trackers::new(keeps, keeps_ages) }
     }
 
     /// A server of this hostgroup has told this.
@@ -159,7 +160,7 @@ mod tests {
         let tagged = format!("{UUID}:tag:5");
         assert_eq!(told(&tagged).map(|gtid| gtid.to_string()), Some(tagged));
         assert_eq!(told(""), None);
-        let mut gtids = Gtids::new(Keeps::All);
+        let mut gtids = Gtids::new(Keeps::All, false);
         for (hostgroup, number) in [(0, 1), (1, 5), (0, 2)] {
             gtids.note(hostgroup, gtid(number));
         }

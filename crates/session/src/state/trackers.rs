@@ -11,6 +11,7 @@ use wire::{Capabilities, Codec as _, StatusFlags};
 
 use super::gtids::last_of;
 use crate::limits::TRACKERS_BYTES_MAX;
+use crate::tier;
 
 /// What OK packets are read with: their server was asked for all of it.
 const TOLD: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::SESSION_TRACK);
@@ -26,10 +27,21 @@ pub enum Keeps {
     Nothing,
 }
 
+/// What an OK packet tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Told {
+    /// The last transaction.
+    pub gtid: Option<Gtid>,
+    /// The age of the answer, which comes from the query cache of another proxy, in milliseconds.
+    pub age_ms: Option<u32>,
+}
+
 /// The answer that passes.
 #[derive(Debug)]
 pub struct Trackers {
     keeps: Keeps,
+    /// The client gets the ages of answers.
+    keeps_ages: bool,
     /// The beginning of a packet that the last read has cut.
     held: Vec<u8>,
     /// What was held and read, up to where `passed` is, as the client gets it.
@@ -39,9 +51,9 @@ pub struct Trackers {
 }
 
 impl Trackers {
-    /// For a client that gets this.
-    pub const fn new(keeps: Keeps) -> Self {
-        Self { keeps, held: Vec::new(), told: Vec::new(), passed: 0 }
+    /// For a client that gets this, and the ages of answers if it `keeps_ages`.
+    pub const fn new(keeps: Keeps, keeps_ages: bool) -> Self {
+        Self { keeps, keeps_ages, held: Vec::new(), told: Vec::new(), passed: 0 }
     }
 
     /// What the client gets from now on.
@@ -57,8 +69,8 @@ impl Trackers {
     }
 
     /// The last `len` bytes of what has come, of which `read` is what the last read has brought,
-    /// are a packet that tells of changes: looks at it. Returns the last transaction that it tells.
-    pub fn look(&mut self, read: &[u8], len: usize) -> Option<Gtid> {
+    /// are a packet that tells of changes: looks at it. Returns what it tells.
+    pub fn look(&mut self, read: &[u8], len: usize) -> Option<Told> {
         let end = self.held.len() + read.len();
         // Its beginning may be told already.
         let begin = end.checked_sub(len).filter(|begin| *begin >= self.passed)?;
@@ -66,13 +78,31 @@ impl Trackers {
         let (header, payload) = packet.split_first_chunk::<HEADER_LEN>()?;
         let ok = packet::Ok::decode(payload, TOLD).ok()?;
         let state = ok.session_state?;
-        if self.keeps != Keeps::All {
+        let told = Told { gtid: told(state), age_ms: told_age(state) };
+        if self.keeps != Keeps::All || told.age_ms.is_some() && !self.keeps_ages {
             let before = self.take(read, begin);
             self.told.extend_from_slice(&before);
-            put_message(&mut self.told, Header::parse(*header).seq, &without(self.keeps, ok, state));
+            let rest = self.without(ok, state);
+            put_message(&mut self.told, Header::parse(*header).seq, &rest);
             self.passed = end;
         }
-        told(state)
+        Some(told)
+    }
+
+    /// The payload of an OK packet that has told these changes, with those that the client gets.
+    fn without(&self, ok: packet::Ok<'_>, state: SessionState<'_>) -> Vec<u8> {
+        let status = ok.status - StatusFlags::SESSION_STATE_CHANGED;
+        if self.keeps == Keeps::Nothing {
+            return packet::Ok { status, session_state: None, ..ok }.encode(Capabilities::PROTOCOL_41);
+        }
+        let is_kept = |change: &StateChange<'_>| match change {
+            StateChange::Gtids(_) => self.keeps == Keeps::All,
+            change => self.keeps_ages || tier::age(change).is_none(),
+        };
+        let kept: Vec<_> = state.iter().filter_map(Result::ok).filter(is_kept).collect();
+        let bytes = SessionState::encode(&kept);
+        let session_state = (!kept.is_empty()).then(|| SessionState::new(&bytes));
+        packet::Ok { status, session_state, ..ok }.encode(TOLD)
     }
 
     /// What the client gets of what was held and read; nothing if that is what was read. Of the
@@ -120,17 +150,9 @@ pub fn told_in(payload: &[u8]) -> Option<Gtid> {
     packet::Ok::decode(payload, TOLD).ok()?.session_state.and_then(told)
 }
 
-/// The payload of an OK packet that has told these changes, with those that the client gets.
-fn without(keeps: Keeps, ok: packet::Ok<'_>, state: SessionState<'_>) -> Vec<u8> {
-    let status = ok.status - StatusFlags::SESSION_STATE_CHANGED;
-    if keeps == Keeps::Nothing {
-        return packet::Ok { status, session_state: None, ..ok }.encode(Capabilities::PROTOCOL_41);
-    }
-    let is_kept = |change: &StateChange<'_>| !matches!(change, StateChange::Gtids(_));
-    let kept: Vec<_> = state.iter().filter_map(Result::ok).filter(is_kept).collect();
-    let bytes = SessionState::encode(&kept);
-    let session_state = (!kept.is_empty()).then(|| SessionState::new(&bytes));
-    packet::Ok { status, session_state, ..ok }.encode(TOLD)
+/// The age of the answer that is among these changes, in milliseconds.
+fn told_age(state: SessionState<'_>) -> Option<u32> {
+    state.iter().flatten().find_map(|change| tier::age(&change))
 }
 
 #[cfg(test)]
@@ -159,7 +181,7 @@ mod tests {
     fn pass(keeps: Keeps, pieces: &[&[u8]]) -> (Vec<u8>, Vec<Gtid>) {
         let caps = TOLD | Capabilities::DEPRECATE_EOF;
         let mut reply = ReplyScanner::new(Answer::Result, caps).stopping_at_changes(true);
-        let (mut trackers, mut out, mut gtids) = (Trackers::new(keeps), Vec::new(), Vec::new());
+        let (mut trackers, mut out, mut gtids) = (Trackers::new(keeps, false), Vec::new(), Vec::new());
         for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
             let mut scanned = 0;
             let event = loop {
@@ -171,7 +193,8 @@ mod tests {
                         if outcome.status().unwrap().contains(StatusFlags::SESSION_STATE_CHANGED) => {}
                     event => break event,
                 }
-                gtids.extend(trackers.look(&piece[..scanned], reply.last_len().unwrap()));
+                let told = trackers.look(&piece[..scanned], reply.last_len().unwrap());
+                gtids.extend(told.and_then(|told| told.gtid));
                 if scan.event != Event::Changed {
                     break scan.event;
                 }
@@ -222,8 +245,29 @@ mod tests {
     }
 
     #[test]
+    fn the_age_of_an_answer_is_taken_out_wherever_reads_cut_it() {
+        let column = packet::Column::text(b"a", 45).encode(TOLD);
+        let rows = [vec![1], column, b"\x017".to_vec()];
+        let mut plain = Vec::new();
+        let end = packet::Ok { header: OkHeader::Eof, ..packet::Ok::plain(StatusFlags::AUTOCOMMIT) };
+        rows.iter().chain([&end.encode(TOLD)]).fold(1, |seq, one| put_message(&mut plain, seq, one));
+        let mut told = plain.clone();
+        tier::tell(&mut told, 1234);
+        for keeps in [Keeps::All, Keeps::Others, Keeps::Nothing] {
+            for at in 0..=told.len() {
+                let (one, two) = told.split_at(at);
+                assert_eq!(pass(keeps, &[one, two]).0, plain, "{keeps:?}, cut at {at}");
+            }
+        }
+        let len = told.len() - plain.len() + HEADER_LEN + 7;
+        let mut trackers = Trackers::new(Keeps::All, true);
+        assert_eq!(trackers.look(&told, len).unwrap().age_ms, Some(1234));
+        assert_eq!(trackers.pass(&told, 0), None, "a proxy gets it");
+    }
+
+    #[test]
     fn rows_are_not_held_back() {
-        let mut trackers = Trackers::new(Keeps::Others);
+        let mut trackers = Trackers::new(Keeps::Others, false);
         let row = [b'x'; 100];
         assert_eq!(trackers.pass(&row, 0), None, "as it is");
         assert_eq!(trackers.pass(&row, 10).as_deref(), Some(&row[..90]));

@@ -1,0 +1,214 @@
+//! Query caches one behind the other: what a proxy and the proxy in front of it tell each other, so
+//! that times to live add up to no more than the outer one.
+//!
+//! - The outer proxy names itself by a connection attribute when it logs in to a server.
+//! - The inner proxy says in the OK of the login that it understands.
+//! - The OK at the end of an answer from the inner cache tells the age of the answer, as the value of
+//!   a system variable (`SESSION_TRACK_SYSTEM_VARIABLES`). The outer proxy takes that out.
+//!
+//! An OK packet can tell this if the client has `SESSION_TRACK`, and rows end with one if it has
+//! `DEPRECATE_EOF`. Both are agreed on by the outer proxy's client. Without them, the inner proxy
+//! gives the outer one no answers from its cache.
+
+use wire::codec::{Reader, put_lenenc_bytes};
+use wire::frame::{HEADER_LEN, Header, put_message};
+use wire::packet::{self, OkHeader, SessionState, StateChange};
+use wire::{Capabilities, Codec as _, StatusFlags};
+
+/// The connection attribute of a proxy that may cache answers.
+const ATTRIBUTE: &[u8] = b"_pointsman_cache";
+/// The version of what both tell each other: the value of the attribute, and of the answer to it.
+const VERSION: &[u8] = b"1";
+/// The variable by which the OK of a login says that ages are told.
+const TELLS: &[u8] = b"pointsman_cache";
+/// The variable whose value is the age of an answer in milliseconds.
+const AGE: &[u8] = b"pointsman_cache_age_ms";
+/// Bytes of the attributes of a login that servers take.
+const ATTRIBUTES_BYTES_MAX: usize = 65_535;
+/// Bytes of the OK packet at the end of an answer, with its header.
+const END: usize = HEADER_LEN + 7;
+
+/// What OK packets are read and written with that tell an age.
+const TOLD: Capabilities =
+    Capabilities::PROTOCOL_41.union(Capabilities::SESSION_TRACK).union(Capabilities::DEPRECATE_EOF);
+
+/// Whether a client is a proxy that may cache answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tier {
+    /// It is none.
+    #[default]
+    Client,
+    /// It is one, and is told the ages of answers.
+    Told,
+    /// It is one, or cannot name itself to servers as one, and cannot be told ages.
+    Untold,
+}
+
+impl Tier {
+    /// That of a client with these attributes and capabilities.
+    pub fn of(attributes: Option<&[u8]>, capabilities: Capabilities) -> Self {
+        let attributes = attributes.unwrap_or_default();
+        match named(attributes) {
+            None if attributes.len() + entry().len() > ATTRIBUTES_BYTES_MAX => Self::Untold,
+            None => Self::Client,
+            Some(VERSION) if capabilities.contains(TOLD) => Self::Told,
+            Some(_) => Self::Untold,
+        }
+    }
+}
+
+/// The attributes of a login to a server on behalf of a client with these.
+pub fn announced(attributes: Option<&[u8]>) -> Vec<u8> {
+    let attributes = attributes.unwrap_or_default();
+    let entry = entry();
+    if named(attributes).is_some() || attributes.len() + entry.len() > ATTRIBUTES_BYTES_MAX {
+        return attributes.to_vec();
+    }
+    [attributes, &entry].concat()
+}
+
+/// The attribute as it is on the wire.
+fn entry() -> Vec<u8> {
+    let mut entry = Vec::new();
+    put_lenenc_bytes(&mut entry, ATTRIBUTE);
+    put_lenenc_bytes(&mut entry, VERSION);
+    entry
+}
+
+/// The value of the attribute.
+fn named(attributes: &[u8]) -> Option<&[u8]> {
+    let mut reader = Reader::new(attributes);
+    while !reader.is_empty() {
+        let name = reader.lenenc_bytes("attribute").ok()?;
+        let value = reader.lenenc_bytes("attribute").ok()?;
+        if name == ATTRIBUTE {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// The payload of the OK of a login, which says that ages are told.
+pub fn welcome(status: StatusFlags) -> Vec<u8> {
+    let state = SessionState::encode(&[StateChange::SystemVariable { name: TELLS, value: VERSION }]);
+    packet::Ok { session_state: Some(SessionState::new(&state)), ..packet::Ok::plain(status) }.encode(TOLD)
+}
+
+/// Whether the OK of a login, given as its payload, says that ages are told.
+pub fn is_welcome(payload: &[u8], capabilities: Capabilities) -> bool {
+    let state = packet::Ok::decode(payload, capabilities).ok().and_then(|ok| ok.session_state);
+    let tells = StateChange::SystemVariable { name: TELLS, value: VERSION };
+    capabilities.contains(TOLD) && state.is_some_and(|state| state.iter().flatten().any(|one| one == tells))
+}
+
+/// Makes the OK packet at the end of an answer tell its age in milliseconds.
+pub fn tell(answer: &mut Vec<u8>, age_ms: u32) {
+    let Some(at) = answer.len().checked_sub(END) else { return };
+    let end = answer.split_off(at);
+    let Some((header, payload)) = end.split_first_chunk::<HEADER_LEN>() else { return };
+    let Ok(ok) = packet::Ok::decode(payload, TOLD) else {
+        answer.extend_from_slice(&end);
+        return;
+    };
+    let value = age_ms.to_string();
+    let state = SessionState::encode(&[StateChange::SystemVariable { name: AGE, value: value.as_bytes() }]);
+    let told = packet::Ok { header: OkHeader::Eof, session_state: Some(SessionState::new(&state)), ..ok };
+    put_message(answer, Header::parse(*header).seq, &told.encode(TOLD));
+}
+
+/// The age that a change tells, in milliseconds. One that is no number is as old as can be.
+pub fn age(change: &StateChange<'_>) -> Option<u32> {
+    let StateChange::SystemVariable { name: AGE, value } = change else { return None };
+    let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+    Some(number.unwrap_or(u32::MAX))
+}
+
+/// The OK packet at the end of an answer as its server would have sent it, with its header; nothing
+/// if it tells something else than an age.
+pub fn plain_end(end: &[u8]) -> Option<Vec<u8>> {
+    let (header, payload) = end.split_first_chunk::<HEADER_LEN>()?;
+    let ok = packet::Ok::decode(payload, TOLD).ok()?;
+    let is_age = |change: Result<StateChange<'_>, _>| change.is_ok_and(|change| age(&change).is_some());
+    if !ok.session_state?.iter().all(is_age) {
+        return None;
+    }
+    let status = ok.status - StatusFlags::SESSION_STATE_CHANGED;
+    let mut out = Vec::new();
+    let plain = packet::Ok { status, session_state: None, ..ok };
+    put_message(&mut out, Header::parse(*header).seq, &plain.encode(TOLD));
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The end of an answer: an OK packet.
+    const PLAIN: [u8; END] = [7, 0, 0, 9, 0xfe, 0, 0, 2, 0, 0, 0];
+
+    #[test]
+    fn a_proxy_is_known_by_its_attribute() {
+        let own = announced(None);
+        assert_eq!(own, b"\x10_pointsman_cache\x011");
+        assert_eq!(announced(Some(&own)), own, "once is enough");
+        let with = announced(Some(b"\x01a\x01b"));
+        assert_eq!(with, [&b"\x01a\x01b"[..], &own].concat());
+        assert_eq!(Tier::of(Some(b"\x01a\x01b"), TOLD), Tier::Client);
+        assert_eq!(Tier::of(Some(&with), TOLD), Tier::Told);
+        assert_eq!(Tier::of(Some(&with), TOLD - Capabilities::DEPRECATE_EOF), Tier::Untold);
+        assert_eq!(Tier::of(Some(&with), TOLD - Capabilities::SESSION_TRACK), Tier::Untold);
+        assert_eq!(Tier::of(Some(b"\x10_pointsman_cache\x012"), TOLD), Tier::Untold, "another version");
+        assert_eq!(Tier::of(Some(b"\x10_point"), TOLD), Tier::Client, "no attributes");
+    }
+
+    #[test]
+    fn a_client_with_no_room_for_the_attribute_gets_no_answers_from_caches() {
+        let full = vec![0; ATTRIBUTES_BYTES_MAX - 10];
+        assert_eq!(Tier::of(Some(&full), TOLD), Tier::Untold);
+        assert_eq!(announced(Some(&full)), full);
+    }
+
+    #[test]
+    fn a_login_is_answered_with_what_is_told() {
+        let payload = welcome(StatusFlags::AUTOCOMMIT);
+        assert!(is_welcome(&payload, TOLD));
+        assert!(!is_welcome(&payload, Capabilities::PROTOCOL_41));
+        assert!(!is_welcome(&packet::Ok::plain(StatusFlags::AUTOCOMMIT).encode(TOLD), TOLD));
+    }
+
+    proptest! {
+        #[test]
+        fn an_age_is_told_and_taken_out(before: Vec<u8>, age_ms: u32) {
+            let mut answer = [&before[..], &PLAIN].concat();
+            tell(&mut answer, age_ms);
+            let end = answer.get(before.len()..).unwrap();
+            let state = packet::Ok::decode(&end[HEADER_LEN..], TOLD).unwrap().session_state.unwrap();
+            let ages: Vec<_> = state.iter().map(|change| age(&change.unwrap())).collect();
+            prop_assert_eq!(ages, [Some(age_ms)]);
+            prop_assert_eq!(plain_end(end).unwrap(), PLAIN);
+        }
+
+        #[test]
+        fn any_bytes_are_taken(bytes: Vec<u8>, age_ms: u32) {
+            let _ = (plain_end(&bytes), is_welcome(&bytes, TOLD), named(&bytes));
+            let mut answer = bytes;
+            tell(&mut answer, age_ms);
+        }
+    }
+
+    #[test]
+    fn other_changes_are_not_lost() {
+        let changes = [StateChange::Schema(b"a"), StateChange::SystemVariable { name: AGE, value: b"7" }];
+        let state = SessionState::encode(&changes);
+        let ok = packet::Ok {
+            session_state: Some(SessionState::new(&state)),
+            ..packet::Ok::plain(StatusFlags::AUTOCOMMIT)
+        };
+        let mut end = Vec::new();
+        put_message(&mut end, 1, &ok.encode(TOLD));
+        assert_eq!(plain_end(&end), None);
+        assert_eq!(age(&StateChange::SystemVariable { name: AGE, value: b"x" }), Some(u32::MAX));
+    }
+}
