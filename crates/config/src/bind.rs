@@ -111,6 +111,7 @@ fn config(tables: &Tables, listeners: Listeners, before: Option<&Config>) -> Con
         hostgroup_attributes: rows(&MYSQL_HOSTGROUP_ATTRIBUTES).map(HostgroupAttributes::from_row).collect(),
         datadir: top("datadir"),
         errorlog: top("errorlog"),
+        log_format: group(&TOP_LEVEL).map_or_else(Default::default, |row| row.get("log_format")),
         pidfile: top("pidfile"),
     }
 }

@@ -32,7 +32,7 @@ pub use model::{
     Address, AdminVariables, AuroraHostgroups, AuthPlugin, Balance, BehindIn, CacheMode, CacheScope,
     CacheSettings, CheckLogins, ClusterHostgroups, Config, Credentials, Endpoint, FastRoute, FirewallMode,
     FirewallRule, FirewallUser, HostgroupAttributes, HostgroupSettings, InvalidAddress, InvalidCredentials,
-    InvalidNetworks, Isolation, Listener, MonitorVariables, MysqlVariables, Network, Networks,
+    InvalidNetworks, Isolation, Listener, LogFormat, MonitorVariables, MysqlVariables, Network, Networks,
     PointsmanVariables, Protocol, ProxyProtocol, QueryRule, ReplicationHostgroups, Role, Rows, Server,
     ServerOptions, ServerStatus, ServerTls, ServersDefaults, SpiffeId, SqliFingerprint, Strategy, TlsParams,
     TrackGtids, UNIX_PATH_MAX_BYTES, User, UserAttributes, WritersRead, digest_number, is_sqli_fingerprint,

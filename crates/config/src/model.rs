@@ -40,7 +40,7 @@ pub use spiffe::SpiffeId;
 pub use tls::{ServerTls, TlsParams};
 pub use user::User;
 pub use user_attributes::{Isolation, UserAttributes};
-pub use variables::{AuthPlugin, CheckLogins, MysqlVariables, PointsmanVariables, TrackGtids};
+pub use variables::{AuthPlugin, CheckLogins, LogFormat, MysqlVariables, PointsmanVariables, TrackGtids};
 
 use crate::turns::in_turns;
 
@@ -89,6 +89,8 @@ pub struct Config {
     pub datadir: String,
     /// The file of the process's own log; empty: standard error.
     pub errorlog: String,
+    /// The form of the process's own log.
+    pub log_format: LogFormat,
     /// The file that has the process's id; empty if there is none.
     pub pidfile: String,
 }
@@ -176,6 +178,7 @@ impl Default for Config {
             hostgroup_attributes: Vec::new(),
             datadir: String::new(),
             errorlog: String::new(),
+            log_format: LogFormat::default(),
             pidfile: String::new(),
         }
     }

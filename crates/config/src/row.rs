@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::{
-    Address, AuthPlugin, CheckLogins, Credentials, FirewallMode, Networks, Protocol, ProxyProtocol, Role,
-    ServerStatus, Strategy, TrackGtids, UserAttributes,
+    Address, AuthPlugin, CheckLogins, Credentials, FirewallMode, LogFormat, Networks, Protocol,
+    ProxyProtocol, Role, ServerStatus, Strategy, TrackGtids, UserAttributes,
 };
 use crate::schema::{Column, Field, Kind, Null, Preset, Scalar, Section, Unit, addresses};
 use crate::tree::Place;
@@ -310,6 +310,7 @@ words!(FirewallMode {
     "DETECTING" => Self::Detecting,
     "PROTECTING" => Self::Protecting,
 });
+words!(LogFormat { "text" => Self::Text, "json" => Self::Json, });
 words!(CheckLogins { "never" => Self::Never, "first" => Self::First, "always" => Self::Always, });
 words!(TrackGtids { "OFF" => Self::Off, "OWN_GTID" => Self::OwnGtid, });
 words!(AuthPlugin {
@@ -391,7 +392,7 @@ mod tests {
             (&MYSQL_FIREWALL_WHITELIST_RULES, FirewallRule::COLUMNS, &[]),
             (&MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS, SqliFingerprint::COLUMNS, &[]),
             (&MYSQL_SERVERS_SSL_PARAMS, ServerTls::COLUMNS, &[]),
-            (&TOP_LEVEL, &["datadir", "errorlog", "pidfile"], &[]),
+            (&TOP_LEVEL, &["datadir", "errorlog", "log_format", "pidfile"], &[]),
             (&LISTENERS, Listener::COLUMNS, &[]),
         ] {
             let mut held: Vec<_> = columns.iter().chain(elsewhere).copied().collect();

@@ -62,7 +62,7 @@ impl From<ServeArgs> for Launch {
             initial: args.initial,
             reload: args.reload,
             beside: args.reuse_port,
-            overrides: Overrides::default(),
+            overrides: Overrides { log_format: args.log_format.map(Into::into), ..Overrides::default() },
             usual_datadir: None,
             notices: Vec::new(),
         }
@@ -172,11 +172,12 @@ pub(crate) fn serve(mut launch: Launch) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     // While the tables of the admin port are made.
     proxy::gather_entropy();
-    let log = Log::begin();
+    let log = Log::begin(launch.overrides.log_format.unwrap_or_default());
     launch.notices.iter().for_each(|notice| tracing::info!("{notice}"));
     let loaded = launch.load()?;
     let Launch { file, initial, reload, beside, overrides, .. } = launch;
     let booted = admin::boot(admin::Start { file, loaded, initial, reload })?;
+    log.go_on_as(overrides.log_format.unwrap_or(booted.store.config().log_format));
     log.go_on_in(&booted.store.config().errorlog);
     raise_file_limit();
     if let Some(warning) = proxy::too_few_descriptors(booted.store.config()) {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use config::LogFormat;
 
 use crate::demo::DemoArgs;
 
@@ -61,6 +62,27 @@ pub(crate) struct ServeArgs {
     /// clients (`SO_REUSEPORT`).
     #[arg(long)]
     pub(crate) reuse_port: bool,
+    /// Form of the log, in place of `log_format` of the configuration.
+    #[arg(long, value_name = "FORM")]
+    pub(crate) log_format: Option<LogForm>,
+}
+
+/// A form of the log.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum LogForm {
+    /// Lines of text.
+    Text,
+    /// A JSON object in each line.
+    Json,
+}
+
+impl From<LogForm> for LogFormat {
+    fn from(form: LogForm) -> Self {
+        match form {
+            LogForm::Text => Self::Text,
+            LogForm::Json => Self::Json,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,6 +1,8 @@
 //! The process's own log: standard error, and from when the configuration is known the file that
 //! `errorlog` names.
 
+mod lines;
+
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write, stderr};
@@ -8,19 +10,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{panic, thread};
 
+use config::LogFormat;
 use tracing_subscriber::filter::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Registry, fmt, reload};
 
-/// The part of the log that makes lines.
-type Lines = fmt::Layer<Registry, fmt::format::DefaultFields, fmt::format::Format, Output>;
+use lines::Lines;
+
+/// The part of the log that makes and writes lines.
+type Layer = fmt::Layer<Registry, fmt::format::DefaultFields, Lines, Output>;
 
 /// Where the log goes, which may change.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
     output: Output,
-    lines: reload::Handle<Lines, Registry>,
+    lines: reload::Handle<Layer, Registry>,
 }
 
 /// Where lines go.
@@ -73,15 +78,19 @@ impl<'a> fmt::MakeWriter<'a> for Output {
 
 impl Log {
     /// Begins to log to standard error, one line each; `RUST_LOG` changes what is logged.
-    pub(crate) fn begin() -> Self {
+    pub(crate) fn begin(form: LogFormat) -> Self {
         let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
         let output = Output::default();
-        let lines = fmt::layer().with_target(false);
-        let lines = lines.with_writer(output.clone()).with_ansi(stderr().is_terminal());
-        let (layer, lines) = reload::Layer::new(lines);
+        let (layer, lines) = reload::Layer::new(layer(output.clone(), form));
         tracing_subscriber::registry().with(layer).with(filter).init();
         log_panics();
         Self { output, lines }
+    }
+
+    /// Goes on in this form, at standard error.
+    pub(crate) fn go_on_as(&self, form: LogFormat) {
+        // Fails only where there is no log any more.
+        let _ = self.lines.modify(|lines| *lines = layer(self.output.clone(), form));
     }
 
     /// Goes on in the file at `path`; an empty one names none. A proxy that cannot write there
@@ -115,6 +124,14 @@ impl Log {
     }
 }
 
+/// Lines of this form, coloured at a terminal.
+fn layer(output: Output, form: LogFormat) -> Layer {
+    fmt::layer()
+        .event_format(Lines::from(form))
+        .with_writer(output)
+        .with_ansi(stderr().is_terminal() && form == LogFormat::Text)
+}
+
 /// From now on bugs that end what a thread does are in the log, wherever that goes; with
 /// `RUST_BACKTRACE` and the way to them.
 fn log_panics() {
@@ -144,7 +161,7 @@ mod tests {
         output.write_all(b"one\n").unwrap();
         std::fs::rename(&path, &old).unwrap();
         output.write_all(b"two\n").unwrap();
-        let (_, lines) = reload::Layer::new(fmt::layer().with_writer(output.clone()));
+        let (_, lines) = reload::Layer::new(layer(output.clone(), LogFormat::Text));
         Log { output: output.clone(), lines }.reopen();
         output.write_all(b"three\n").unwrap();
         assert_eq!(std::fs::read_to_string(&old).unwrap(), "one\ntwo\n");

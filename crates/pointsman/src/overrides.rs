@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use config::schema::{Scalar, TOP_LEVEL};
-use config::{Address, Config, Loaded};
+use config::{Address, Config, Loaded, LogFormat};
 
 /// What the command line overrides. Nothing of it is saved, and admins still see what is
 /// configured.
@@ -11,6 +11,8 @@ use config::{Address, Config, Loaded};
 pub(crate) struct Overrides {
     /// `datadir`.
     pub(crate) datadir: Option<String>,
+    /// The form of the process's own log.
+    pub(crate) log_format: Option<LogFormat>,
     /// Where the admin port listens, in place of `admin-mysql_ifaces`.
     pub(crate) admin: Option<Vec<Address>>,
     /// Whether the monitor checks no servers, in place of `mysql-monitor_enabled`.

@@ -146,6 +146,7 @@ impl Cli {
             beside: self.reuseport,
             overrides: Overrides {
                 datadir: self.datadir,
+                log_format: None,
                 admin: self.admin_socket.map(Vec::from),
                 unmonitored: self.no_monitor,
                 admin_only: self.no_start,

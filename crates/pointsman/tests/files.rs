@@ -20,19 +20,47 @@ fn wait_for(path: &Path, part: &str) {
     }
 }
 
+/// A configuration of a proxy without servers; `top` are settings outside of its sections.
+fn configuration(top: &str) -> String {
+    format!(
+        "{top}[[listeners]]\naddress = \"127.0.0.1:0\"\n[mysql_variables]\nthreads = 1\n\
+         monitor_enabled = false\n[admin_variables]\nmysql_ifaces = \"\"\n"
+    )
+}
+
+/// The option counts from the first line on, the key from when the configuration is known.
+#[test]
+fn each_line_of_the_log_can_be_json() {
+    let home = Sandbox::new().unwrap();
+    let file = |name: &str| home.path().join(name);
+    let (log, config) = (file("error.log"), file("pointsman.toml"));
+    for (key, option) in [("json", None), ("text", Some("json")), ("json", Some("text"))] {
+        let top = format!("errorlog = \"{}\"\nlog_format = \"{key}\"\n", log.display());
+        write(&config, configuration(&top)).unwrap();
+        let mut command = home.command(env!("CARGO_BIN_EXE_pointsman")).unwrap();
+        command.arg("serve").arg("--config").arg(&config);
+        if let Some(option) = option {
+            command.arg("--log-format").arg(option);
+        }
+        let mut process = home.start(command).unwrap();
+        wait_for(&log, "ready");
+        process.signal(Signal::TERM).unwrap();
+        assert!(process.wait(WAIT_MAX).unwrap().is_some_and(|status| status.success()));
+        let text = read_to_string(&log).unwrap();
+        let is_json = |line: &str| serde_json::from_str::<serde_json::Value>(line).is_ok();
+        assert_eq!(text.lines().all(is_json), option.unwrap_or(key) == "json", "{key} {option:?}: {text}");
+        std::fs::remove_file(&log).unwrap();
+    }
+}
+
 #[test]
 fn the_log_and_the_id_are_in_the_files_that_are_named() {
     let home = Sandbox::new().unwrap();
     let file = |name: &str| home.path().join(name);
     let (log, old, pid, config) =
         (file("error.log"), file("error.log.1"), file("pid"), file("pointsman.toml"));
-    let text = format!(
-        "errorlog = \"{}\"\npidfile = \"{}\"\n[[listeners]]\naddress = \"127.0.0.1:0\"\n[mysql_variables]\nthreads = 1\n\
-         monitor_enabled = false\n[admin_variables]\nmysql_ifaces = \"\"\n",
-        log.display(),
-        pid.display()
-    );
-    write(&config, text).unwrap();
+    let top = format!("errorlog = \"{}\"\npidfile = \"{}\"\n", log.display(), pid.display());
+    write(&config, configuration(&top)).unwrap();
     let mut command = home.command(env!("CARGO_BIN_EXE_pointsman")).unwrap();
     command.arg("serve").arg("--config").arg(&config);
     let mut process = home.start(command).unwrap();

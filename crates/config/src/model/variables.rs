@@ -403,6 +403,16 @@ pub enum TrackGtids {
     OwnGtid,
 }
 
+/// The form of the process's own log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum LogFormat {
+    /// Lines of text.
+    #[default]
+    Text,
+    /// A JSON object in each line.
+    Json,
+}
+
 /// Whether clients hear at their login what a server has against their user or schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum CheckLogins {

@@ -1,6 +1,6 @@
 //! What else a `proxysql.cnf` may have at its top level.
 
-use super::{COUNT, Section, Shape, int, switch, text};
+use super::{COUNT, Section, Shape, choice, int, switch, text};
 
 /// The settings outside of every section.
 pub static TOP_LEVEL: Section = Section::new(
@@ -13,6 +13,13 @@ pub static TOP_LEVEL: Section = Section::new(
             "errorlog",
             "",
             "file of the process's own log, from when the configuration is read; empty: standard error",
+        )
+        .built(),
+        choice(
+            "log_format",
+            "text",
+            &["text", "json"],
+            "form of the process's own log, from when the configuration is read: lines of text, or a JSON object for each",
         )
         .built(),
         text("pidfile", "", "file that has the process's id while it serves").built(),
