@@ -4,9 +4,10 @@
 //! What is written where, and by whom, is in the crate [`querylog`].
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use config::Config;
+use otlp::Exporter;
 use querylog::{Format, LateError, LogFile, Logs, Policy, QueryLog, Recent, Settings};
 use sql::StatementKind;
 use wire::reply::{End, Outcome};
@@ -14,11 +15,24 @@ use wire::reply::{End, Outcome};
 use crate::limits::SHOWN_BYTES_MAX;
 use crate::running::Measured;
 
+/// Statements that become spans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Traces {
+    /// Of statements without a parent, one in so many; 0: none.
+    pub sample: u32,
+    /// Where spans are sent, `host:port`.
+    collectors: Vec<String>,
+}
+
 /// What the configuration says.
 #[derive(Debug)]
 pub struct LogSettings {
     /// Which statements are logged.
     pub policy: Policy,
+    /// Which are traced; nothing if there is no collector.
+    traces: Option<Traces>,
+    /// Whether any are logged or traced.
+    is_any: bool,
     /// Bytes of a statement that records keep.
     text_max: usize,
     /// Records that are kept in memory, and bytes of a statement that these keep.
@@ -59,7 +73,20 @@ impl LogSettings {
             slow_sample: pointsman.slow_log_sample,
         };
         let text_max = usize::try_from(pointsman.log_text_max).unwrap_or(usize::MAX);
-        Self { policy, text_max, recent, files, audit }
+        let collectors: Vec<_> = pointsman.otlp_address.iter().map(ToString::to_string).collect();
+        let traces = (!collectors.is_empty()).then_some(Traces { sample: pointsman.otlp_sample, collectors });
+        let is_any = policy.is_any() || traces.is_some();
+        Self { policy, traces, is_any, text_max, recent, files, audit }
+    }
+
+    /// Whether any statements are logged or traced: if not, nothing needs to be asked.
+    pub const fn is_any(&self) -> bool {
+        self.is_any
+    }
+
+    /// Which statements are traced; nothing if there is no collector.
+    pub const fn traces(&self) -> Option<&Traces> {
+        self.traces.as_ref()
     }
 
     /// Whether clients that come and go are logged.
@@ -85,7 +112,7 @@ impl LogSettings {
     /// Bytes of a running statement that are kept: as many as lists of sessions show, or as logs
     /// need.
     pub const fn text_kept(&self) -> usize {
-        if self.policy.is_any() && self.text_max > SHOWN_BYTES_MAX { self.text_max } else { SHOWN_BYTES_MAX }
+        if self.is_any && self.text_max > SHOWN_BYTES_MAX { self.text_max } else { SHOWN_BYTES_MAX }
     }
 }
 
@@ -103,13 +130,19 @@ pub struct LogWriters {
     pub recent: Recent,
     /// The audit log.
     pub audit: QueryLog,
+    /// Spans of statements.
+    pub spans: Exporter,
 }
 
 impl LogWriters {
     /// The logs of a proxy that starts.
     pub fn new(settings: &LogSettings) -> Self {
-        let logs =
-            Self { statements: QueryLog::default(), recent: Recent::default(), audit: QueryLog::for_audit() };
+        let logs = Self {
+            statements: QueryLog::default(),
+            recent: Recent::default(),
+            audit: QueryLog::for_audit(),
+            spans: Exporter::default(),
+        };
         logs.configure(settings);
         logs
     }
@@ -117,6 +150,10 @@ impl LogWriters {
     /// Writes to these files from now on.
     pub fn configure(&self, settings: &LogSettings) {
         self.recent.configure(settings.recent.0);
+        let collectors = settings.traces.as_ref().map_or(&[][..], |traces| &traces.collectors);
+        if let Err(error) = self.spans.configure(collectors) {
+            tracing::error!(%error, "the thread that sends spans cannot be started; there are none");
+        }
         for (log, name, files) in
             [(&self.statements, "query log", &settings.files), (&self.audit, "audit log", &settings.audit)]
         {
@@ -133,6 +170,11 @@ impl LogWriters {
 
     /// Writes what is left; for all of it there is so much time.
     pub fn end(&self, wait: Duration) {
+        let begun = Instant::now();
+        if !self.spans.flush(wait) {
+            tracing::warn!("spans that are left are lost: no collector takes them");
+        }
+        let wait = wait.saturating_sub(begun.elapsed());
         for error in QueryLog::end_all(&[&self.statements, &self.audit], wait) {
             tracing::warn!(%error, "what is left of a log is lost");
         }
@@ -146,6 +188,10 @@ pub struct Over {
     pub measured: Measured,
     /// How long it took.
     pub took: Duration,
+    /// When it was over.
+    pub at: tokio::time::Instant,
+    /// Whether the query cache has answered.
+    pub is_hit: bool,
     /// How the server has answered; nothing if the proxy has.
     pub outcome: Option<Outcome>,
     /// The number of the error that the proxy itself has answered; 0 if there is none.
@@ -196,7 +242,6 @@ const fn has_result(statement: StatementKind) -> bool {
 mod tests {
     use std::fs::File;
     use std::process::Command;
-    use std::time::Instant;
 
     use querylog::{AuditEvent, AuditRecord, Logs, Port, Record};
 

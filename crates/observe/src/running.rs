@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use monitor::Gtid;
+use otlp::Parent;
 use sql::StatementKind;
 use tokio::time::Instant;
 use wire::command::Kind;
@@ -92,6 +93,19 @@ struct Said {
     execution: Vec<u8>,
     /// The GTID that the server has told with the answer, for logs.
     gtid: Option<Box<str>>,
+    /// What its span has of the command, if statements are traced.
+    traced: Option<Box<Traced>>,
+}
+
+/// What the span of a statement has of the command and its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traced {
+    /// The parent in the attributes of the command.
+    pub parent: Option<Parent>,
+    /// The query rule that has chosen the hostgroup.
+    pub rule: Option<i64>,
+    /// Since when the statement waits for a connection, or has waited for one.
+    pub waiting_since: Option<Instant>,
 }
 
 /// What logs want of a statement that was sent with the one before; nothing without a log.
@@ -103,6 +117,8 @@ pub struct Also {
     pub text_len: usize,
     /// The client's number of the prepared statement.
     pub statement: u32,
+    /// What its span has of it.
+    pub traced: Option<Box<Traced>>,
 }
 
 /// Buffers of a worker that no statement uses.
@@ -137,8 +153,9 @@ impl Running {
         self.answered.set(0);
         self.limit.set(None);
         self.warned.set(None);
-        let Said { text, execution, gtid } = &mut *self.said.borrow_mut();
+        let Said { text, execution, gtid, traced } = &mut *self.said.borrow_mut();
         *gtid = None;
+        traced.clone_from(&also.traced);
         text.clear();
         text.extend_from_slice(&also.text);
         execution.clear();
@@ -223,6 +240,28 @@ impl Running {
     pub fn text(&self, max: usize) -> (Box<[u8]>, u64) {
         let text = &self.said.borrow().text;
         (text.get(..max).unwrap_or(text).into(), self.text_len.get().into())
+    }
+
+    /// Lets `read` see the text as far as it is kept.
+    pub fn read_text<T>(&self, read: impl FnOnce(&[u8]) -> T) -> T {
+        read(&self.said.borrow().text)
+    }
+
+    /// The span of the command that begins will have this; what is known already is kept where
+    /// `traced` has nothing, and so is the beginning of its wait.
+    pub fn trace(&self, traced: Traced) {
+        let mut said = self.said.borrow_mut();
+        let kept = said.traced.get_or_insert_default();
+        **kept = Traced {
+            parent: traced.parent.or(kept.parent),
+            rule: traced.rule.or(kept.rule),
+            waiting_since: kept.waiting_since.or(traced.waiting_since),
+        };
+    }
+
+    /// What the span of the statement that is over has of it.
+    pub fn take_traced(&self) -> Traced {
+        self.said.borrow_mut().traced.take().map_or_else(Traced::default, |traced| *traced)
     }
 
     /// The statement is over at `now`; what it was, and how long it took.
@@ -331,6 +370,29 @@ impl Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_span_has_is_gathered_until_its_statement_is_over() {
+        let (running, now) = (Running::default(), Instant::now());
+        let parent = Parent { trace: 1, span: 2, is_sampled: true };
+        let waiting = Traced { waiting_since: Some(now), ..Traced::default() };
+        running.trace(waiting);
+        // It has waited before, and the first wait counts.
+        let later = now + Duration::from_millis(1);
+        running.trace(Traced { parent: Some(parent), waiting_since: Some(later), ..Traced::default() });
+        running.trace(Traced { rule: Some(7), ..Traced::default() });
+        assert_eq!(running.take_traced(), Traced { parent: Some(parent), rule: Some(7), ..waiting });
+        assert_eq!(running.take_traced(), Traced::default());
+        // A statement that was sent with the one before it has its own.
+        running.trace(waiting);
+        let own = Traced { rule: Some(8), ..Traced::default() };
+        let also = Also { traced: Some(Box::new(own)), ..Also::default() };
+        running.go_on(Measured::plain(Kind::Query), &also, now);
+        assert_eq!(running.take_traced(), own);
+        running.trace(waiting);
+        running.go_on(Measured::plain(Kind::Query), &Also::default(), now);
+        assert_eq!(running.take_traced(), Traced::default());
+    }
 
     #[test]
     fn buffers_are_lent_and_come_back() {

@@ -69,6 +69,7 @@ impl Remote {
             asked: None,
             execute: false,
             mirror: None,
+            is_traced: false,
             random: u64::from_le_bytes(random::bytes()),
         };
         let candidates = |hostgroup| candidates(&self.shared.upstream.pool, hostgroup, self.shared.uptime());

@@ -39,6 +39,7 @@ mod session;
 mod shared;
 mod siblings;
 mod snapshot;
+mod spans;
 #[cfg(feature = "memory")]
 pub mod stage;
 mod taps;

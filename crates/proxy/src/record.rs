@@ -9,15 +9,27 @@ use wire::command::Kind;
 use crate::clock::unix_us;
 use crate::control::Control;
 use crate::logs::Over;
+use crate::spans;
+use crate::taps::observe::is_question;
 use crate::worker::Worker;
 use observe::running::Measured;
 
-/// Logs a statement that is over, if it is one of those that are wanted. Called only if there is a
-/// log.
+/// Logs and traces a statement that is over, if it is one of those that are wanted. Called only if
+/// there is a log or a collector, for commands without a statement as well.
 pub(crate) fn note(worker: &Worker, control: &Control, over: &Over) {
     let settings = worker.settings();
+    if let Some(traces) = settings.logs.traces() {
+        let traced = control.running.take_traced();
+        if is_question(over.measured.kind) {
+            spans::note(worker, control, over, traces, &traced);
+        }
+    }
+    if !settings.logs.policy.is_any() || !is_question(over.measured.kind) {
+        return;
+    }
+    let [events, slow, _] = &worker.samplers;
     let is_slow = over.took > settings.variables.long_query_time;
-    let logs = settings.logs.policy.logs(over.measured.log, is_slow, &worker.samplers, || worker.dice.roll());
+    let logs = settings.logs.policy.logs(over.measured.log, is_slow, [events, slow], || worker.dice.roll());
     if !logs.is_any() {
         return;
     }
@@ -37,11 +49,7 @@ fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Re
     let (Measured { kind, digest, .. }, id) = (over.measured, control.running.statement());
     let mut record = Record {
         logs,
-        event: match kind {
-            Kind::StmtPrepare => Event::Prepare(id),
-            Kind::StmtExecute | Kind::StmtBulkExecute => Event::Execute(id),
-            _ => Event::Query,
-        },
+        event: event(kind, id),
         thread_id: control.id(),
         user: Box::default(),
         schema: Box::default(),
@@ -60,4 +68,13 @@ fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Re
         record.target = None;
     }
     Box::new(record)
+}
+
+/// What a command is to logs; `id` is the client's number of its prepared statement.
+pub(crate) const fn event(kind: Kind, id: u32) -> Event {
+    match kind {
+        Kind::StmtPrepare => Event::Prepare(id),
+        Kind::StmtExecute | Kind::StmtBulkExecute => Event::Execute(id),
+        _ => Event::Query,
+    }
 }

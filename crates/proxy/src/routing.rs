@@ -15,7 +15,7 @@ use route::reader::{Found, Reader};
 pub(crate) use route::reader::{Reading, plan};
 use route::{
     AccessMode, Account, Cached, Caller, KnownTables, Mirror, Query, Route, Routed, Ruling, Session,
-    Sighting, Statement, StatementPlan, Tables, Verdict, Verdicts, Ways,
+    Sighting, Source, Statement, StatementPlan, Tables, Verdict, Verdicts, Ways,
 };
 use sql::shape::Effects;
 use sql::{Hints, hint};
@@ -58,6 +58,8 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) execute: bool,
     /// If this is a mirrored copy: what the rule or the hint said.
     pub(crate) mirror: Option<Mirror>,
+    /// Whether its span has the rule that has chosen the hostgroup.
+    pub(crate) is_traced: bool,
     /// A random number.
     pub(crate) random: u64,
 }
@@ -218,7 +220,8 @@ impl Routing {
         };
         let ways = Ways { uncached: &uncached, ..ways };
         let routed = route::route(&query, plan, &verdict, flag, &ways);
-        let says_more = verdict.says_more_than_where() || routed.cached.is_some();
+        let is_told = at.is_traced && matches!(verdict.source, Some(Source::Rule(_)));
+        let says_more = verdict.says_more_than_where() || routed.cached.is_some() || is_told;
         let orders = (rewritten.is_some() || says_more).then(|| {
             let digest_text = rewritten.as_ref().map(|_| query.statement.digest_text.into());
             // What depends on more than digest and account is not remembered.

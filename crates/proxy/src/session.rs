@@ -114,6 +114,7 @@ mod switch;
 mod tell;
 mod told;
 mod trace;
+mod traced;
 mod wait;
 mod warnings;
 mod without_writer;

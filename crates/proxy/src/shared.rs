@@ -243,6 +243,7 @@ impl Shared {
             paused: listeners_closed,
             logs: self.logs.statements.counts(),
             audit: self.logs.audit.counts(),
+            spans: self.logs.spans.counts(),
             monitor: self.watching.records.counts(),
             monitors: self.watching.is_running().into(),
             names: self.upstream.names.counts(),

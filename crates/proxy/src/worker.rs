@@ -75,12 +75,14 @@ pub(crate) struct Worker {
     pub(crate) dice: Rc<Dice>,
     /// Returns of sessions to their idle connections, up to [`RETURNS_MAX`].
     returns: Cell<u8>,
-    /// Which statements the query log and the slow log get.
-    pub(crate) samplers: [Sampler; 2],
+    /// Which statements the query log and the slow log get, and which become spans.
+    pub(crate) samplers: [Sampler; 3],
     /// Bounds what is logged of things that may happen often.
     pub(crate) logged: Logged,
     /// Bytes in a second that a client may get, if they are limited: looked at with each answer.
     rate_to_client: Cell<Option<NonZeroU32>>,
+    /// Whether statements are traced: looked at with each command.
+    is_tracing: Cell<bool>,
     /// The time of the last sweep, in seconds of Unix time.
     unix_s: Cell<u64>,
     controls: RefCell<Slab<Rc<Control>>>,
@@ -170,6 +172,7 @@ impl Worker {
                 samplers: Default::default(),
                 logged: Logged::default(),
                 rate_to_client: Cell::default(),
+                is_tracing: Cell::default(),
                 unix_s: Cell::new(unix_s()),
                 controls: RefCell::new(Slab::new()),
                 sessions,
@@ -189,7 +192,7 @@ impl Worker {
             }
         });
         worker.configure_digests();
-        worker.configure_rate();
+        worker.configure_commands();
         worker
     }
 

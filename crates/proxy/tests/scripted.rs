@@ -92,6 +92,7 @@ mod scripted {
     mod shared_state;
     mod shared_tables;
     mod shared_traces;
+    mod spans;
     mod split;
     mod split_prepared;
     mod statements;

@@ -59,21 +59,22 @@ impl Policy {
         &self,
         rule: Option<bool>,
         is_slow: bool,
-        samplers: &[Sampler; 2],
+        [events, slow]: [&Sampler; 2],
         mut random: impl FnMut() -> u64,
     ) -> Logs {
         match rule {
             Some(log) => Logs { events: self.events && log, slow: self.slow && log },
             None => Logs {
-                events: self.events && self.default_log && samplers[0].takes(self.events_sample, &mut random),
-                slow: self.slow && is_slow && samplers[1].takes(self.slow_sample, &mut random),
+                events: self.events && self.default_log && events.takes(self.events_sample, &mut random),
+                slow: self.slow && is_slow && slow.takes(self.slow_sample, &mut random),
             },
         }
     }
 }
 
 impl Sampler {
-    fn takes(&self, n: u32, mut random: impl FnMut() -> u64) -> bool {
+    /// Whether it takes the next one, as one in `n`; `random` makes a number.
+    pub fn takes(&self, n: u32, mut random: impl FnMut() -> u64) -> bool {
         if n <= 1 {
             return true;
         }
@@ -98,7 +99,7 @@ mod tests {
         Policy { events: true, default_log: true, events_sample: 1, slow: true, slow_sample: 1 };
 
     fn logs(policy: &Policy, rule: Option<bool>, is_slow: bool) -> (bool, bool) {
-        let logs = policy.logs(rule, is_slow, &Default::default(), || 7);
+        let logs = policy.logs(rule, is_slow, [&Sampler::default(), &Sampler::default()], || 7);
         (logs.events, logs.slow)
     }
 

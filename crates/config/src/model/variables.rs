@@ -336,6 +336,10 @@ pub struct PointsmanVariables {
     pub health_address: Vec<Address>,
     /// Where the page for operators is served: TCP addresses; empty: at `admin-web_port`.
     pub web_address: Vec<Address>,
+    /// Collectors of spans: TCP addresses, the best one first.
+    pub otlp_address: Vec<Address>,
+    /// Of the statements without a parent, one in so many becomes a span; 0: none.
+    pub otlp_sample: u32,
     /// Bytes of a statement that logs keep.
     pub log_text_max: u32,
     /// What looks like injected SQL passes all the same.
@@ -364,6 +368,8 @@ from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
     slow_log_sample,
     health_address,
     web_address,
+    otlp_address,
+    otlp_sample,
     log_text_max,
     sqli_detect_only,
     connection_turn = "connection_turn_ms",

@@ -157,6 +157,21 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
          or of 127.0.0.1 where `mysql-have_ssl` is off",
     )
     .built(),
+    Field::new(
+        "otlp_address",
+        Kind::Addresses,
+        Preset::Text(""),
+        "traces: collectors of OpenTelemetry, `ip:port` or `name:port` separated by `;`; spans go to the first that takes them, over plain HTTP; \
+         empty: no statement is traced",
+    )
+    .built(),
+    int(
+        "otlp_sample",
+        0,
+        (0, 1_000_000),
+        "traces: of the statements without a `traceparent`, one in so many is traced; 0: none",
+    )
+    .built(),
     bytes("log_text_max", 16_384, (256, 65_536), "query and slow log: longest text of a statement; what is longer is cut")
         .built(),
     switch(

@@ -76,6 +76,8 @@ pub struct Globals {
     pub logs: querylog::Counts,
     /// Records of the audit log.
     pub audit: querylog::Counts,
+    /// Statements that were traced.
+    pub spans: otlp::Counts,
     /// Checks of servers that went well, and those that did not, in the order of
     /// [`monitor::Check::ALL`].
     pub monitor: [[u64; 2]; monitor::Check::ALL.len()],
@@ -250,6 +252,9 @@ const ROWS: &[(&str, Source)] = &[
     ("Audit_log_written", From(|_, globals| globals.audit.written)),
     ("Audit_log_failed", From(|_, globals| globals.audit.failed)),
     ("Audit_log_dropped", From(|_, globals| globals.audit.dropped)),
+    ("Traces_sent", From(|_, globals| globals.spans.sent)),
+    ("Traces_failed", From(|_, globals| globals.spans.failed)),
+    ("Traces_dropped", From(|_, globals| globals.spans.dropped)),
     ("Query_digests", From(|report, _| report.digests.entries)),
     ("Query_digests_evicted", From(|report, _| report.digests.evicted)),
     ("Query_rules_given_up", From(|report, _| report.given_up)),

@@ -117,6 +117,7 @@ mod tests {
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
 
+    use tracing::field;
     use tracing::subscriber::with_default;
     use tracing_subscriber::fmt::layer;
     use tracing_subscriber::layer::SubscriberExt as _;
@@ -149,7 +150,7 @@ mod tests {
 
     fn log() {
         let error = io::Error::other("no \"disk\"");
-        tracing::warn!(ms = 5_u64, delta = -1, on = true, %error, user = ?"ann", "two\nlines {}", 7);
+        tracing::warn!(ms = 5_u64, delta = -1, on = true, %error, user = field::debug("ann"), "two\nlines {}", 7);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use querylog::{AuditRecord, Record};
 use crate::audit;
 use crate::counts::report::address;
 use crate::document::{self, Value};
+use crate::spans;
 use crate::users::User;
 use observe::rows::SessionStats;
 use session::identity::Account;
@@ -127,6 +128,19 @@ impl About {
             hostgroup: known.hostgroup,
             server: server.endpoint().to_string().into(),
         });
+    }
+
+    /// Puts what is known into a span.
+    pub(crate) fn describe_span(&self, span: &mut otlp::Span) {
+        let known = self.0.borrow();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        span.user = known.user.as_ref().map_or_else(String::new, |user| text(&user.name));
+        span.schema = text(known.schema.as_deref().unwrap_or_default());
+        if let Some(client) = known.peer.as_ref().and_then(|peer| peer.address()) {
+            span.client = parts(client).0.to_string();
+        }
+        let server = known.server.as_ref();
+        span.server = server.map(|server| spans::server(known.hostgroup, &server.endpoint().endpoint));
     }
 
     /// Puts what is known into a record of what the client did.

@@ -50,6 +50,7 @@ pub(super) async fn run(worker: &Rc<Worker>, copy: Copy) -> Result<(), String> {
         asked: None,
         execute: false,
         mirror: Some(mirror),
+        is_traced: false,
         random: worker.dice.roll(),
     };
     let judged = worker.routing.borrow_mut().judge(&text, true, &at);

@@ -225,6 +225,7 @@ impl Session {
             if runs.is_none() && upload.answer != Answer::None {
                 let missing = (announced_len(rest) as usize).saturating_sub(payload.len());
                 runs = Some((measured, payload, missing, upload.answer));
+                self.note_traced(kind, payload, Some(&decided));
             }
             let rest = input.get(sent..).unwrap_or_default();
             let next = self.next_of_pipeline(&upload, rest);
@@ -234,7 +235,7 @@ impl Session {
             }
             // Most are alone.
             if upload.answer != Answer::None && (next.is_some() || is_behind) {
-                let also = if is_behind { self.also(kind, payload) } else { Also::default() };
+                let also = if is_behind { self.also(kind, payload, &decided) } else { Also::default() };
                 self.links.pipelined.push(Step { measured, also, statement: Sent::of(kind, decided.plan) });
             }
             let Some(next) = next else { break upload };

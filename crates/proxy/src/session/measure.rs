@@ -145,19 +145,24 @@ impl Session {
         }
     }
 
-    /// Whether statements are logged, or some of them.
+    /// Whether statements are logged or traced, or some of them.
     pub(super) fn logs(&self) -> bool {
-        self.worker.settings().logs.policy.is_any()
+        self.worker.settings().logs.is_any()
     }
 
     /// What logs want of a command that is sent with the one before it.
-    pub(super) fn also(&self, kind: Kind, payload: &[u8]) -> Also {
+    pub(super) fn also(&self, kind: Kind, payload: &[u8], decided: &Decided) -> Also {
         if !self.logs() || !is_question(kind) {
             return Also::default();
         }
         let text = self.shown_sent(kind, payload);
         let kept = text.get(..self.worker.settings().logs.text_kept()).unwrap_or(text);
-        Also { text: kept.into(), text_len: text.len(), statement: statement_id(kind, payload) }
+        Also {
+            text: kept.into(),
+            text_len: text.len(),
+            statement: statement_id(kind, payload),
+            traced: self.also_traced(kind, payload, decided),
+        }
     }
 
     /// From now on `measured` runs, and `text` is shown.
@@ -199,6 +204,7 @@ impl Session {
     pub(super) fn show_waiting_since(&self, now: Instant) {
         if let Some((kind, payload)) = self.io.first_of_backlog() {
             self.begin_running_at(Measured::plain(kind), self.shown(kind, payload), now);
+            self.note_traced_wait(kind, payload, now);
         }
         if let Some(paused) = &self.flight.paused {
             self.control.running.resume(paused);
@@ -217,6 +223,7 @@ impl Session {
         let digest = self.flight.digest.map(NonZeroU64::get).or(measured.digest);
         let log = self.flight.log;
         self.begin_running(Measured { digest, log, place, ..measured }, self.text_for_logs());
+        self.note_traced(kind, self.io.front(), None);
         if let Some(paused) = paused {
             self.control.running.resume(paused);
         }

@@ -241,6 +241,7 @@ impl Session {
             asked,
             execute,
             mirror: None,
+            is_traced: self.worker.is_tracing(),
             random: self.worker.dice.roll(),
         }
     }

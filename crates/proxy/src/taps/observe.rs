@@ -95,9 +95,10 @@ pub(crate) fn note_time(worker: &Worker, control: &Control, ended: Ended) -> Opt
         if took > settings.variables.long_query_time {
             counts.note(Counter::SlowQueries);
         }
-        if settings.logs.policy.is_any() {
-            record::note(worker, control, &Over { measured, took, outcome, own_error });
-        }
+    }
+    if settings.logs.is_any() {
+        let is_hit = matches!(ended, Ended::FromCache { .. });
+        record::note(worker, control, &Over { measured, took, at: now, is_hit, outcome, own_error });
     }
     Some(measured)
 }

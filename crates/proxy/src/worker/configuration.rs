@@ -34,7 +34,7 @@ impl Worker {
         // They may be allowed less.
         self.due.set(self.now());
         self.configure_digests();
-        self.configure_rate();
+        self.configure_commands();
         let servers = self.upstream.configure(servers);
         if servers.iter().any(|server| server.is_off() && server.open() > 0) {
             self.recall();
@@ -56,9 +56,17 @@ impl Worker {
         self.rate_to_client.get()
     }
 
-    pub(super) fn configure_rate(&self) {
-        let rate = self.settings().variables.throttle_max_bytes_per_second_to_client;
+    /// Whether statements are traced.
+    pub(crate) const fn is_tracing(&self) -> bool {
+        self.is_tracing.get()
+    }
+
+    /// What is looked at with each command.
+    pub(super) fn configure_commands(&self) {
+        let settings = self.settings();
+        let rate = settings.variables.throttle_max_bytes_per_second_to_client;
         self.rate_to_client.set(NonZeroU32::new(rate));
+        self.is_tracing.set(settings.logs.traces().is_some());
     }
 
     /// How much memory its digests take.

@@ -15,13 +15,16 @@ use crate::store::Store;
 type Global = (&'static str, Option<&'static str>, &'static str);
 
 /// Rows of `stats_mysql_global` that ProxySQL does not have.
-const GLOBALS: [Global; 17] = [
+const GLOBALS: [Global; 20] = [
     ("pointsman_log_records_total", Some("query"), "Query_log_written"),
     ("pointsman_log_records_total", Some("audit"), "Audit_log_written"),
     ("pointsman_log_records_failed_total", Some("query"), "Query_log_failed"),
     ("pointsman_log_records_failed_total", Some("audit"), "Audit_log_failed"),
     ("pointsman_log_records_dropped_total", Some("query"), "Query_log_dropped"),
     ("pointsman_log_records_dropped_total", Some("audit"), "Audit_log_dropped"),
+    ("pointsman_traces_total", Some("sent"), "Traces_sent"),
+    ("pointsman_traces_total", Some("failed"), "Traces_failed"),
+    ("pointsman_traces_total", Some("dropped"), "Traces_dropped"),
     ("pointsman_query_rules_given_up_total", None, "Query_rules_given_up"),
     ("pointsman_mirrored_total", Some("done"), "Mirror_done"),
     ("pointsman_mirrored_total", Some("dropped"), "Mirror_dropped"),
