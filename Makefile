@@ -12,7 +12,7 @@ CARGO_LLVM_COV_VERSION = 0.9.1
 CARGO_MUTANTS_VERSION = 27.1.0
 CARGO_FUZZ_VERSION = 0.13.2
 
-.PHONY: help run build optimized test test-servers test-clients test-page sim soak history chaos lint coverage mutants bench bench-cache fuzz packages check-packages tools-run tools-test tools-bench
+.PHONY: help run build optimized test test-servers test-clients test-page docs sim soak history chaos lint coverage mutants bench bench-cache fuzz packages check-packages tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -52,6 +52,9 @@ test-page: ## The page for operators in a real browser, against a mock: make tes
 	@sh scripts/need node:nodejs npm:npm
 	node crates/web/page-tests/run.mjs $(URL) $(WEB_USER) $(WEB_PASSWORD)
 
+docs: ## Make the manual as a site, and check its links: target/docs/index.html.
+	@CARGO="$(CARGO)" sh scripts/docs $(BUILT)/docs
+
 sim: ## Simulated clients, servers and faults, by seed: make sim SEEDS=10000, or one again: make sim SEED=17
 	POINTSMAN_SIM_SEEDS=$(or $(SEEDS),10000) POINTSMAN_SIM_SEED=$(SEED) $(CARGO) test --locked --package proxy --test sim
 
@@ -90,7 +93,7 @@ mutants: ## Changes in the code that no test notices: make mutants CRATES=pool M
 	$(CARGO) mutants --output $(BUILT) $(addprefix --package ,$(or $(CRATES),pool)) $(MUTANTS_ARGS)
 
 packages: build ## Make deb, rpm, a container image and an SBOM: target/packages.
-	@sh packaging/build
+	@CARGO="$(CARGO)" sh packaging/build
 
 check-packages: ## Check them: units, lintian, a second build that must be equal, a trial installation (root).
 	@sh packaging/check

@@ -117,6 +117,17 @@ fn the_manual_lists_all_its_pages() {
     assert_eq!(listed, written);
 }
 
+/// The manual is a site of its own, too: what lies outside is not there.
+#[test]
+fn links_of_the_manual_stay_in_it() {
+    let leads_out = |page: &PathBuf| {
+        let links = links(&text(page)).into_iter().filter(|link| link.contains("../"));
+        links.map(|link| format!("{}: {link}", page.display())).collect::<Vec<_>>()
+    };
+    let out: Vec<String> = pages(&root().join("docs/src")).iter().flat_map(leads_out).collect();
+    assert!(out.is_empty(), "{}", out.join("\n"));
+}
+
 /// The codes of the rows in the first table of the manual's page, against those in the source.
 #[test]
 fn the_manual_has_every_error_of_the_proxy() {
