@@ -4,7 +4,8 @@ CARGO ?= cargo
 BUILT = $(or $(CARGO_TARGET_DIR),./target)
 # The demo, the tests and the benchmark need these programs; each is looked for before anything is installed.
 RUN_TOOLS   = mariadbd:mariadb-server-core mariadb:mariadb-client-core cc:gcc
-TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench haproxy:haproxy promtool:prometheus mariadb-binlog:mariadb-client \
+PAGE_TOOLS  = node:nodejs npm:npm chromium:chromium
+TEST_TOOLS  = $(RUN_TOOLS) $(PAGE_TOOLS) sysbench:sysbench haproxy:haproxy promtool:prometheus mariadb-binlog:mariadb-client \
 	/usr/lib/galera/libgalera_smm.so:galera-4 /usr/lib/mysql/plugin/auth_ed25519.so:mariadb-server
 BENCH_TOOLS = $(TEST_TOOLS) mariadb-dump:mariadb-client
 CARGO_DENY_VERSION = 0.20.2
@@ -49,7 +50,7 @@ lint: ## Formatting, lengths and words, clippy, docs, and what may enter the dep
 	$(CARGO) check --quiet --locked --no-default-features --manifest-path fuzz/Cargo.toml
 
 test-page: ## The page for operators in a real browser, against a mock: make test-page, or URL=http://127.0.0.1:6080 WEB_USER=admin WEB_PASSWORD=admin
-	@sh scripts/need node:nodejs npm:npm
+	@sh scripts/need $(PAGE_TOOLS)
 	node crates/web/page-tests/run.mjs $(URL) $(WEB_USER) $(WEB_PASSWORD)
 
 docs: ## Make the manual as a site, and check its links: target/docs/index.html.

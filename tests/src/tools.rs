@@ -73,14 +73,22 @@ impl Running {
     ///
     /// # Panics
     /// When it does not end within two minutes.
-    pub fn wait(mut self) -> Output {
-        let status = self.process.wait(RUN_TIME_MAX).unwrap_or_else(|error| panic!("{error}"));
+    pub fn wait(self) -> Output {
+        self.wait_within(RUN_TIME_MAX)
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// When it does not end within this time.
+    pub fn wait_within(mut self, time_max: Duration) -> Output {
+        let status = self.process.wait(time_max).unwrap_or_else(|error| panic!("{error}"));
         if status.is_none() {
             let _ = self.process.kill();
         }
         let [stdout, stderr] = [self.stdout, self.stderr].map(|reader| reader.join().unwrap_or_default());
         let output = Output { code: status.and_then(|status| status.code()), stdout, stderr };
-        assert!(status.is_some(), "has not ended after {} s: {output:#?}", RUN_TIME_MAX.as_secs());
+        assert!(status.is_some(), "has not ended after {} s: {output:#?}", time_max.as_secs());
         output
     }
 }

@@ -4,6 +4,7 @@
  *   node run.mjs                       against the mock, all tests
  *   node run.mjs URL USER PASSWORD     against a proxy: the tests that change nothing
  *
+ * SCENE=HOST:PORT adds tests that kill and restart: the program there does it, see real.mjs.
  * SHOTS=FOLDER saves pictures of all views. ONLY=WORD runs tests with that word in their names.
  */
 
@@ -11,6 +12,7 @@ import { readFileSync } from "node:fs";
 import { anywhere } from "./anywhere.mjs";
 import { mocked } from "./mocked.mjs";
 import { Mock } from "./mock.mjs";
+import { real, Scene } from "./real.mjs";
 import { browserPath, checkTypes, packages } from "./tools.mjs";
 
 /** Milliseconds that a step of a test may take. */
@@ -54,6 +56,11 @@ class Visit {
 
   async login(name = user, word = password) {
     await this.page.goto(this.address);
+    await this.enter(name, word);
+  }
+
+  /** Logs in with the form that is there. */
+  async enter(name = user, word = password) {
     await this.page.fill("#login [name=user]", name);
     await this.page.fill("#login [name=password]", word);
     await this.page.press("#login [name=password]", "Enter");
@@ -111,11 +118,13 @@ async function test(name, body) {
 if (!url) await test("types", async () => checkTypes());
 const mock = url ? null : new Mock();
 const address = url?.replace(/\/$/, "") ?? (await mock.start());
-for (const [name, body] of Object.entries(anywhere)) {
+const scene = process.env.SCENE ? new Scene(process.env.SCENE) : null;
+for (const [name, body] of Object.entries({ ...anywhere, ...(scene ? real : {}) })) {
   await test(name, () =>
-    body({ open: (options) => Visit.open(address, options), address, user, password }),
+    body({ open: (options) => Visit.open(address, options), address, user, password, scene }),
   );
 }
+scene?.end();
 await mock?.stop();
 for (const [name, body] of Object.entries(url ? {} : mocked)) {
   await test(name, () => body({ open: (at, options) => Visit.open(at, options), Mock }));

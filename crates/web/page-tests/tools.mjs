@@ -2,7 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +39,13 @@ export function packages() {
       cwd: fresh,
       stdio: "inherit",
     });
-    renameSync(fresh, folder);
+    try {
+      renameSync(fresh, folder);
+    } catch (error) {
+      // Another run was faster.
+      if (!existsSync(folder)) throw error;
+      rmSync(fresh, { recursive: true });
+    }
   }
   return { folder, require: createRequire(join(folder, "package.json")) };
 }
