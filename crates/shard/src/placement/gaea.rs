@@ -1,0 +1,64 @@
+//! Functions of Gaea that come from MyCat.
+//!
+//! Gaea takes integers of 64 bits where MyCat takes any, and runes where Java has UTF-16 units: the
+//! functions here do as Gaea does.
+
+mod murmur;
+mod padding;
+mod slots;
+
+pub use murmur::Murmur;
+pub use padding::{PadEnd, Padding};
+pub use slots::{Slice, Slots};
+
+use std::fmt::Write as _;
+
+use smallvec::SmallVec;
+
+use crate::key::Key;
+use crate::placement::modulo::wrapped;
+use crate::prune::Reason;
+
+/// Decimal text of an integer of 64 bits.
+#[derive(Default)]
+struct Decimal(SmallVec<[u8; 24]>);
+
+impl std::fmt::Write for Decimal {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
+
+impl Decimal {
+    fn of(value: impl std::fmt::Display) -> Self {
+        let mut text = Self::default();
+        let _ = write!(text, "{value}");
+        text
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+/// Calls `use_text` with the key as text: integers in decimal, unsigned ones as such.
+fn with_text<T>(key: Key<'_>, use_text: impl FnOnce(&str) -> T) -> Result<T, Reason> {
+    match key {
+        Key::Integer(key) => Ok(use_text(Decimal::of(key).as_str())),
+        Key::Bytes(text) => std::str::from_utf8(text).map(use_text).map_err(|_| Reason::Kind),
+        _ => Err(Reason::Kind),
+    }
+}
+
+/// The key as Go's `int64`. A text has to be one as a whole, with a sign in front or without.
+fn number(key: Key<'_>) -> Result<i64, Reason> {
+    match key {
+        Key::Integer(key) => Ok(wrapped(key)),
+        Key::Bytes(text) => {
+            let text = std::str::from_utf8(text).map_err(|_| Reason::OutOfRange)?;
+            text.parse().map_err(|_| Reason::OutOfRange)
+        }
+        _ => Err(Reason::Kind),
+    }
+}

@@ -1,0 +1,79 @@
+//! `MOD` with offsets: some digits of the key, modulo the number of shards.
+
+use std::fmt::Write as _;
+
+use smallvec::SmallVec;
+
+use crate::key::{Key, KeyKind};
+use crate::placement::count;
+use crate::prune::{Reason, Shard};
+
+/// The key as text, without `start` characters in front and `stop` behind, as an integer of any
+/// length modulo the number of shards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CutMod {
+    /// Number of shards, at least 1.
+    pub shards: u32,
+    /// `start-offset`.
+    pub start: usize,
+    /// `stop-offset`.
+    pub stop: usize,
+}
+
+impl CutMod {
+    pub(crate) const KINDS: &'static [KeyKind] = &[KeyKind::Integer, KeyKind::Bytes];
+
+    pub(crate) fn locate(&self, key: Key<'_>) -> Result<Shard, Reason> {
+        match key {
+            Key::Integer(key) => {
+                let mut text = Text::default();
+                let _ = write!(text, "{key}");
+                self.remainder(&text.0)
+            }
+            Key::Bytes(text) => self.remainder(text),
+            _ => Err(Reason::Kind),
+        }
+    }
+
+    fn remainder(&self, text: &[u8]) -> Result<Shard, Reason> {
+        let end = text.len().checked_sub(self.stop).ok_or(Reason::OutOfRange)?;
+        let digits = text.get(self.start..end).filter(|_| text.is_ascii()).ok_or(Reason::OutOfRange)?;
+        let (negative, digits) = match digits {
+            [b'-', digits @ ..] => (true, digits),
+            [b'+', digits @ ..] => (false, digits),
+            digits => (false, digits),
+        };
+        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+            return Err(Reason::OutOfRange);
+        }
+        let shards = i64::from(self.shards);
+        let remainder = digits.iter().fold(0, |rest, digit| (rest * 10 + i64::from(digit - b'0')) % shards);
+        count(if negative { (-remainder).rem_euclid(shards) } else { remainder })
+    }
+}
+
+/// Decimal text of a key.
+#[derive(Default)]
+struct Text(SmallVec<[u8; 24]>);
+
+impl std::fmt::Write for Text {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_has_to_be_a_number() {
+        let cut = CutMod { shards: 7, start: 1, stop: 2 };
+        assert_eq!(cut.locate(Key::Integer(123_456)), Ok(234 % 7));
+        assert_eq!(cut.locate(Key::Bytes(b"x16yz")), Ok(2));
+        assert_eq!(cut.locate(Key::Integer(-1_234)), Ok(12 % 7));
+        assert_eq!(cut.locate(Key::Integer(123)), Err(Reason::OutOfRange));
+        assert_eq!(cut.locate(Key::Bytes(b"abcdef")), Err(Reason::OutOfRange));
+    }
+}

@@ -1,0 +1,106 @@
+use std::ops::Bound;
+
+use super::*;
+use crate::condition::Test;
+use crate::groovy::Template;
+use crate::placement::sphere::Inline;
+
+const BIGINT: ColumnType = ColumnType::Integer { min: i64::MIN, max: i64::MAX.cast_unsigned() };
+
+fn level(column: usize, shards: u32, nodes: Option<Vec<Shards>>) -> Level {
+    Level { columns: vec![column], function: Function::Modulo(Modulo { shards, sign: Sign::Floor }), nodes }
+}
+
+/// Two databases with two tables each: nodes 0 and 1 are in the first.
+fn grid() -> Placement {
+    let set = |shards: &[Shard]| shards.iter().copied().collect::<Shards>();
+    let databases = level(0, 2, Some(vec![set(&[0, 1]), set(&[2, 3])]));
+    let tables = level(1, 2, Some(vec![set(&[0, 2]), set(&[1, 3])]));
+    Placement::new(4, vec![databases, tables])
+}
+
+fn condition(test: Test<'_>) -> Condition<'_> {
+    Condition { column: BIGINT, test }
+}
+
+fn equal(value: i64) -> Condition<'static> {
+    condition(Test::Equal(Value::Signed(value)))
+}
+
+fn some(shards: &[Shard]) -> Prune {
+    Prune::Some(shards.iter().copied().collect())
+}
+
+#[test]
+fn levels_narrow_each_other() {
+    let any = condition(Test::Any);
+    assert_eq!(grid().prune(&[equal(1), equal(0)]), Prune::One(2));
+    assert_eq!(grid().prune(&[equal(1), any]), some(&[2, 3]));
+    assert_eq!(grid().prune(&[any, equal(0)]), some(&[0, 2]));
+    assert_eq!(grid().prune(&[any, any]), Prune::All(Reason::NoCondition));
+    let both = [Value::Signed(0), Value::Signed(1)];
+    assert_eq!(grid().prune(&[condition(Test::In(&both)), any]), Prune::All(Reason::Covers));
+    assert_eq!(grid().place(&[(BIGINT, Value::Signed(1)), (BIGINT, Value::Signed(1))]), Ok(3));
+    assert_eq!(grid().place(&[(BIGINT, Value::Signed(1)), (BIGINT, Value::Null)]), Err(Reason::Null));
+}
+
+#[test]
+fn lists_and_ranges_need_the_shards_of_their_keys() {
+    let placement = Placement::new(8, vec![level(0, 8, None)]);
+    let list = [Value::Signed(9), Value::Null, Value::Signed(-1)];
+    assert_eq!(placement.prune(&[condition(Test::In(&list))]), some(&[1, 7]));
+    assert_eq!(placement.prune(&[condition(Test::In(&[Value::Null]))]), Prune::All(Reason::Null));
+    let inexact = [Value::Signed(9), Value::Text(b"5abc")];
+    assert_eq!(placement.prune(&[condition(Test::In(&inexact))]), Prune::All(Reason::Inexact));
+    let range = |lower, upper| condition(Test::Range(Bound::Included(Value::Signed(lower)), upper));
+    assert_eq!(placement.prune(&[range(7, Bound::Excluded(Value::Signed(9)))]), some(&[0, 7]));
+    assert_eq!(placement.prune(&[range(7, Bound::Excluded(Value::Signed(99)))]), Prune::All(Reason::Range));
+    assert_eq!(placement.prune(&[range(7, Bound::Unbounded)]), Prune::All(Reason::Range));
+}
+
+#[test]
+fn one_node_needs_no_condition() {
+    let placement = Placement::new(1, Vec::new());
+    assert_eq!(placement.prune(&[]), Prune::One(0));
+    assert_eq!(placement.place(&[]), Ok(0));
+    let spread = Placement::new(2, Vec::new());
+    assert_eq!(spread.prune(&[]), Prune::All(Reason::NoCondition));
+    assert_eq!(spread.place(&[]), Err(Reason::NoCondition));
+}
+
+fn inline(source: &str, columns: &[&str], hint: bool) -> Placement {
+    let names = ["t_0", "t_1", "t_2"].map(str::to_owned);
+    let function = Function::Inline(Inline::new(Template::parse(source, columns).unwrap(), &names));
+    let columns = if hint { Vec::new() } else { (0..columns.len()).collect() };
+    Placement::new(3, vec![Level { columns, function, nodes: None }])
+}
+
+#[test]
+fn expressions_of_several_columns_take_all_combinations() {
+    let placement = inline("t_${(a + b) % 3}", &["a", "b"], false);
+    let list = [Value::Signed(0), Value::Signed(1)];
+    assert_eq!(placement.prune(&[equal(1), equal(4)]), Prune::One(2));
+    assert_eq!(placement.prune(&[condition(Test::In(&list)), equal(1)]), some(&[1, 2]));
+    assert_eq!(placement.prune(&[equal(1), condition(Test::Any)]), Prune::All(Reason::NoCondition));
+    let long = vec![Value::Signed(0); 300];
+    assert_eq!(placement.prune(&[condition(Test::In(&long)), equal(1)]), Prune::All(Reason::Combinations));
+    assert_eq!(placement.prune(&[equal(-1), equal(-1)]), Prune::All(Reason::OutOfRange));
+    let text = Condition { column: ColumnType::Text, test: Test::Equal(Value::Text(b"x")) };
+    assert_eq!(placement.prune(&[text, equal(1)]), Prune::All(Reason::Collation));
+}
+
+#[test]
+fn integers_that_wrap_are_looked_for_as_both_types() {
+    let placement = inline("t_${Math.abs(a * 3 + 1) % 3}", &["a"], false);
+    assert_eq!(placement.prune(&[equal(5)]), Prune::One(1));
+    assert_eq!(placement.prune(&[equal(1_000_000_000)]), some(&[0, 1]));
+    assert_eq!(placement.place(&[(BIGINT, Value::Signed(1_000_000_000))]), Ok(0));
+}
+
+#[test]
+fn a_hint_names_the_shard_where_nothing_else_can() {
+    let placement = inline("t_${value % 3}", &["value"], true);
+    assert_eq!(placement.prune(&[equal(1)]), Prune::All(Reason::Hint));
+    assert_eq!(placement.hinted(Key::Integer(4)), Prune::One(1));
+    assert_eq!(placement.place(&[(BIGINT, Value::Signed(1))]), Err(Reason::Hint));
+}
