@@ -2,7 +2,8 @@
 //! Pure: no socket, no clock, no random source.
 //!
 //! A [`Placement`] says which shards have all rows that meet the [`Condition`]s of a statement. It
-//! names fewer than all only if the comparison is exact: [`Key::compared`] decides.
+//! names fewer than all only if the comparison is exact: [`Key::compared`] decides. Replies of several
+//! shards become one in [`merge`].
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
@@ -13,6 +14,7 @@ mod condition;
 pub mod groovy;
 mod key;
 pub mod limits;
+pub mod merge;
 pub mod placement;
 mod prune;
 mod value;

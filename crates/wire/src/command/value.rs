@@ -13,7 +13,7 @@ const WHOLE_BELOW: f64 = 9_007_199_254_740_992.0;
 /// with the length that some types have in front.
 ///
 /// Source: "Binary Protocol Value" in MySQL's protocol documentation.
-pub(super) fn take<'a>(reader: &mut Reader<'a>, kind: u16) -> Result<&'a [u8], WireError> {
+pub fn take<'a>(reader: &mut Reader<'a>, kind: u16) -> Result<&'a [u8], WireError> {
     const FIELD: &str = "value";
     let mut ahead = reader.clone();
     let len = match kind & !UNSIGNED {
