@@ -116,20 +116,20 @@ impl Taps {
 
     /// The reply, which ends with a packet of `len` bytes, is as old as its server says.
     pub(crate) fn note_age(&mut self, age_ms: u32, len: usize) {
-        if let Some(fill) = self.cache.as_mut().and_then(|cache| cache.fill.as_mut()) {
+        if let Some(fill) = self.others.as_mut().and_then(|others| others.fill.as_mut()) {
             fill.note_age(age_ms, len);
         }
     }
 
     /// What copies the reply for the query cache.
     pub(crate) fn fill(&self) -> Option<&CacheFill> {
-        self.cache.as_ref()?.fill.as_deref()
+        self.others.as_ref()?.fill.as_deref()
     }
 
     /// The same, which copies nothing any more.
     pub(crate) fn take_fill(&mut self) -> Option<Box<CacheFill>> {
         self.there &= !Self::FILL;
-        self.cache.as_mut()?.fill.take()
+        self.others.as_mut()?.fill.take()
     }
 
     /// The command may change answers of the query cache.
