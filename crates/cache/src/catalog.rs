@@ -18,7 +18,7 @@ use crate::definition::{Definition, Kind};
 use crate::key::Key;
 use crate::name::Name;
 use crate::refusal::Refusal;
-use crate::versions::{Moment, Scope, Versions};
+use crate::versions::{Moment, Versions};
 
 /// How long a definition counts, in milliseconds: a change elsewhere is noticed after it.
 const AGE_MAX_MS: u64 = 300_000;
@@ -42,7 +42,7 @@ pub struct Sight {
 }
 
 /// What an answer depends on.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
     /// Hashes of the tables of which a write changes the answer.
     pub tables: Vec<u64>,
@@ -54,6 +54,21 @@ pub struct Reading {
     pub has_other_engines: bool,
     /// Tables whose definitions are to be asked for.
     pub to_ask: Vec<Table>,
+    /// When definitions are to be asked for again at the earliest, in milliseconds.
+    pub until_ms: u64,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self {
+            tables: Vec::new(),
+            is_open: false,
+            refusal: None,
+            has_other_engines: false,
+            to_ask: Vec::new(),
+            until_ms: u64::MAX,
+        }
+    }
 }
 
 /// What a write changes.
@@ -106,16 +121,16 @@ impl Catalog {
     /// Whether a definition is known, and needs not be asked for again now.
     #[must_use]
     pub fn knows(&self, sight: Sight, versions: &Versions, table: &Table) -> bool {
-        self.get(sight, versions, table).is_some_and(|(_, is_old)| !is_old)
+        self.get(sight, versions, table).is_some_and(|(_, until_ms)| sight.now_ms < until_ms)
     }
 
-    /// A definition, and whether it is to be asked for again.
-    fn get(&self, sight: Sight, versions: &Versions, table: &Table) -> Option<(Arc<Definition>, bool)> {
+    /// A definition, and when it is to be asked for again.
+    fn get(&self, sight: Sight, versions: &Versions, table: &Table) -> Option<(Arc<Definition>, u64)> {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let entry = all.get(&(sight.whose, key_of(table)))?;
         let age_ms = sight.now_ms.saturating_sub(entry.at_ms);
-        let counts = age_ms < AGE_MAX_MS && versions.allows(&Scope::of_definitions(), entry.moment);
-        counts.then(|| (Arc::clone(&entry.definition), age_ms >= REFRESH_MS))
+        let counts = age_ms < AGE_MAX_MS && versions.have_same_definitions(entry.moment);
+        counts.then(|| (Arc::clone(&entry.definition), entry.at_ms + REFRESH_MS))
     }
 
     /// What an answer depends on that reads these tables.
@@ -124,7 +139,7 @@ impl Catalog {
         let mut reading = Reading::default();
         let mut walk = Walk::of(tables, Via::Statement);
         while let Some((table, via)) = walk.next() {
-            let Some((definition, is_old)) = self.get(sight, versions, &table) else {
+            let Some((definition, until_ms)) = self.get(sight, versions, &table) else {
                 reading.refusal = reading.refusal.or(Some(Refusal::NotLearnt));
                 reading.to_ask.push(table);
                 continue;
@@ -136,7 +151,8 @@ impl Catalog {
                 Some(parents) => walk.add(parents, Via::Key),
                 None => reading.is_open = true,
             }
-            if is_old {
+            reading.until_ms = reading.until_ms.min(until_ms);
+            if sight.now_ms >= until_ms {
                 reading.to_ask.push(table);
             }
         }
@@ -156,12 +172,12 @@ impl Catalog {
         // A view that is read may call code that writes.
         walk.add(reads, Via::View);
         while let Some((table, via)) = walk.next() {
-            let Some((definition, is_old)) = self.get(sight, versions, &table) else {
+            let Some((definition, until_ms)) = self.get(sight, versions, &table) else {
                 is_known = false;
                 to_ask.push(table);
                 continue;
             };
-            if is_old {
+            if sight.now_ms >= until_ms {
                 to_ask.push(table.clone());
             }
             let is_read = via == Via::View;
@@ -265,6 +281,7 @@ mod tests {
     use super::*;
     use crate::definition::tests::of;
     use crate::key::Keys;
+    use crate::versions::Scope;
 
     const TABLE: [&str; 3] = ["table", "BASE TABLE", "InnoDB"];
     const ALL: [&str; 3] = ["may", "TRIGGER", ""];

@@ -29,19 +29,19 @@ pub struct Proven {
 }
 
 impl Proven {
-    /// Whether this was proven not long ago, and since privileges were changed last.
+    /// Until when this counts as proven, in milliseconds; nothing if it was not proven lately, or
+    /// not since privileges were changed last.
     #[must_use]
-    pub fn has(&self, proof: Key, now_ms: u64) -> bool {
-        self.lock().get(&proof).is_some_and(|since| now_ms.saturating_sub(*since) < PROOF_AGE_MAX_MS)
+    pub fn until(&self, proof: Key, now_ms: u64) -> Option<u64> {
+        self.lock().get(&proof).map(|since| since + PROOF_AGE_MAX_MS).filter(|until| now_ms < *until)
     }
 
     /// An account has run a digest; the query was sent at `moment`, its answer has come now.
     pub fn add(&self, proof: Key, versions: &Versions, moment: Moment, now_ms: u64) {
         let mut proofs = self.lock();
         // Behind the lock: a change of privileges or definitions forgets all, and then allows
-        // answers
-        // again.
-        if !versions.allows(&Scope::of_definitions(), moment) {
+        // answers again.
+        if !versions.have_same_definitions(moment) {
             return;
         }
         if proofs.len() >= PROOFS_MAX {
@@ -99,15 +99,16 @@ mod tests {
     fn proofs_end_with_a_change_of_privileges() {
         let (proven, versions) = (Arc::<Proven>::default(), Arc::<Versions>::default());
         let proof = Keys::new([1, 2]).builder().finish();
+        let has = |now_ms| proven.until(proof, now_ms).is_some();
         let moment = versions.moment(&Scope::new()).unwrap();
         proven.add(proof, &versions, moment, 7);
-        assert!(proven.has(proof, 7) && proven.has(proof, 6 + PROOF_AGE_MAX_MS));
-        assert!(!proven.has(proof, 7 + PROOF_AGE_MAX_MS), "privileges may have been changed elsewhere");
+        assert!(has(7) && has(6 + PROOF_AGE_MAX_MS));
+        assert!(!has(7 + PROOF_AGE_MAX_MS), "privileges may have been changed elsewhere");
         let change = PrivilegeChange::begin(&proven, &versions);
         assert_eq!(versions.moment(&Scope::new()), None, "nothing is served meanwhile");
         drop(change);
-        assert!(!proven.has(proof, 7));
+        assert!(!has(7));
         proven.add(proof, &versions, moment, 7);
-        assert!(!proven.has(proof, 7), "it was sent before the change");
+        assert!(!has(7), "it was sent before the change");
     }
 }

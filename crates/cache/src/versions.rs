@@ -99,6 +99,11 @@ impl Scope {
         self.push(slot_of(hash));
     }
 
+    /// How many slots it has.
+    pub(crate) const fn len(&self) -> usize {
+        self.slots.len()
+    }
+
     fn push(&mut self, slot: u16) {
         if !self.slots.contains(&slot) {
             self.slots.push(slot);
@@ -177,6 +182,14 @@ impl Versions {
             return self.slots.iter().chain([&self.all]).all(|slot| slot.allows(moment));
         }
         self.all.allows(moment) && self.slots_of(scope).all(|slot| slot.allows(moment))
+    }
+
+    /// Whether definitions and privileges are what they were at this moment.
+    #[must_use]
+    #[inline]
+    pub fn have_same_definitions(&self, moment: Moment) -> bool {
+        let definitions = self.slots.get(usize::from(DEFINITIONS));
+        self.all.allows(moment) && definitions.is_some_and(|slot| slot.allows(moment))
     }
 
     /// A write begins; it ends when the returned value is dropped. To be called before the write is

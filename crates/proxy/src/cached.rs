@@ -8,8 +8,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cache::stats::Served;
-use cache::{Answer, Cache, Form, Hit, HitRates, Key, Life, Miss, Moment, Near, Refusal};
-use route::Caller;
+use cache::{Answer, Cache, Form, Hit, HitRates, Key, Life, Memo, Miss, Moment, Near, Refusal};
+use config::{CacheMode, CacheScope};
+use route::{Caller, Source};
 use wire::Capabilities;
 
 use crate::limits::{CACHE_CLASSES_MAX, CACHE_KNOWN_BYTES_MAX, CACHE_KNOWN_MAX};
@@ -35,6 +36,16 @@ pub(crate) struct Cached {
     pub(crate) written: RefCell<HashMap<u32, Vec<u64>>>,
     /// Definitions to be asked for, by the session that is to ask.
     pub(crate) to_learn: RefCell<HashMap<u32, ToLearn>>,
+    /// What definitions say about statements.
+    pub(crate) memo: RefCell<Memo<Policy>>,
+}
+
+/// What of a rule's wishes decides about what an answer depends on, and who gets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Policy {
+    pub(crate) mode: CacheMode,
+    pub(crate) scope: CacheScope,
+    pub(crate) source: Option<Source>,
 }
 
 /// How a client gets answers.
@@ -75,6 +86,8 @@ struct Class {
     collation: u16,
     was_reset: bool,
     key: Result<Key, Refusal>,
+    /// The user, unless servers get addresses of clients as well.
+    account: Key,
 }
 
 impl Cached {
@@ -84,7 +97,8 @@ impl Cached {
         self.to_learn.borrow_mut().remove(&session);
     }
 
-    /// What the keys of a session begin with that has set this, or why it gets no answers.
+    /// What the keys of a session begin with that has set this, and its user; or why it gets no
+    /// answers.
     pub(crate) fn class(
         &self,
         cache: &Cache,
@@ -92,7 +106,7 @@ impl Cached {
         caller: &Arc<Caller>,
         identity: &Identity,
         was_reset: bool,
-    ) -> Result<Key, Refusal> {
+    ) -> Result<(Key, Key), Refusal> {
         let (capabilities, collation) = (identity.capabilities, identity.collation);
         let mut classes = self.classes.borrow_mut();
         if classes.is_empty() {
@@ -106,15 +120,16 @@ impl Cached {
             && Arc::ptr_eq(&known.caller, caller)
             && (known.capabilities, known.collation, known.was_reset) == (capabilities, collation, was_reset)
         {
-            return known.key;
+            return known.key.map(|key| (key, known.account));
         }
+        let account = account_of(cache, caller, &[]);
         let begun = cache.keys.builder().number(was_reset.into());
         let key = class(begun, settings, caller.schema(), capabilities, collation);
         if let Some(place) = place {
             let (settings, caller) = (Rc::clone(settings), Arc::clone(caller));
-            *place = Some(Class { settings, caller, capabilities, collation, was_reset, key });
+            *place = Some(Class { settings, caller, capabilities, collation, was_reset, key, account });
         }
-        key
+        key.map(|key| (key, account))
     }
 
     /// How many of the last lookups hit.
@@ -208,9 +223,15 @@ impl Cached {
     /// Sessions may get other answers: the configuration is another one.
     pub(crate) fn clear(&self) {
         self.classes.borrow_mut().clear();
+        self.memo.borrow_mut().clear();
         self.known.borrow_mut().clear();
         self.knows.set(false);
     }
+}
+
+/// The account that a session has at servers, which may depend on its client's address.
+pub(crate) fn account_of(cache: &Cache, caller: &Caller, address: &[u8]) -> Key {
+    cache.keys.builder().part(caller.user()).part(address).finish()
 }
 
 /// Where a text is remembered.

@@ -62,6 +62,7 @@ mod cached_key;
 mod cached_known;
 mod cached_missed;
 mod cached_peek;
+mod cached_said;
 mod cached_stale;
 mod cached_tables;
 mod cached_writes;

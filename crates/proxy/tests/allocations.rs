@@ -202,58 +202,139 @@ fn a_warm_query_allocates_nothing() {
 const COLUMN: &[u8] = b"\x03def\0\0\0\x01c\0\x0c?\0\x01\0\0\0\xfd\0\0\0\0\0";
 const REPLY: [&[u8]; 4] = [b"\x01", COLUMN, b"\x0242", b"\xfe\0\0\x02\0\0\0"];
 
-/// Has a client send its query so many times, and read so many bytes for each.
-async fn ask(client: &mut Client, count: u64, len: usize) {
+/// Has a client send its statement so many times, and read so many bytes for each.
+async fn ask(client: &mut Client, count: u64, len: usize, by: By) {
     for _ in 0..count {
-        client.send_query(QUERY).await;
+        match by {
+            By::Text => client.send_query(QUERY).await,
+            By::Execution => client.send_command(Kind::StmtExecute, &EXECUTION).await,
+        }
         client.read_bytes(len).await;
     }
 }
 
-/// An answer from a worker's first level of the query cache allocates nothing: neither digest nor
-/// rules are asked again. One hit in 33 asks the store, as what it counts decides about eviction.
-#[test]
-fn a_warm_hit_allocates_nothing() {
-    let len = REPLY.iter().map(|packet| HEADER_LEN + packet.len()).sum();
-    let runtime = runtime();
-    // A client that finds its replies.
+/// Bytes of a reply.
+fn reply_len() -> usize {
+    REPLY.iter().map(|packet| HEADER_LEN + packet.len()).sum()
+}
+
+/// A server's reply.
+async fn reply(server: &mut Database) {
+    for packet in REPLY {
+        server.send(packet).await;
+    }
+}
+
+/// Allocations of a client that finds its replies, without a proxy.
+fn of_client(runtime: &LocalRuntime, by: By) -> u64 {
     let alone = runtime.block_on(async {
         let (ours, theirs) = pair(1 << 20);
         let options = options();
         let (client, (mut server, _)) =
             tokio::join!(ScriptedClient::connect(ours, &options), ScriptedServer::accept(theirs));
         for _ in 0..COUNTED {
-            server.send_bytes(&vec![0; len]).await;
+            server.send_bytes(&vec![0; reply_len()]).await;
         }
         (client, server)
     });
     let alone = RefCell::new(alone);
     let own = allocation_counter::measure(|| {
-        runtime.block_on(ask(&mut alone.borrow_mut().0, COUNTED, len));
+        runtime.block_on(ask(&mut alone.borrow_mut().0, COUNTED, reply_len(), by));
     });
+    own.count_total
+}
+
+/// Allocations of the proxy alone for a hit, in hundredths: a client that is warm asks.
+fn of_hit(runtime: &LocalRuntime, client: Client, by: By) -> u64 {
+    let client = RefCell::new(client);
+    let all = allocation_counter::measure(|| {
+        runtime.block_on(ask(&mut client.borrow_mut(), COUNTED, reply_len(), by));
+    });
+    all.count_total.saturating_sub(of_client(runtime, by)) * 100 / COUNTED
+}
+
+/// A proxy with a rule that caches answers, with these attributes.
+fn caching(attributes: &str) -> Config {
     let mut config = config(true);
-    let hour = Some(std::time::Duration::from_hours(1));
-    let pattern = Some("^SELECT".to_owned());
-    let rule =
-        QueryRule { rule_id: 1, active: true, match_digest: pattern, cache_ttl: hour, ..Default::default() };
+    let rule = QueryRule {
+        rule_id: 1,
+        active: true,
+        match_digest: Some("^SELECT".to_owned()),
+        cache_ttl: Some(std::time::Duration::from_hours(1)),
+        attributes: attributes.to_owned(),
+        ..Default::default()
+    };
     config.query_rules = vec![rule].into();
-    let proxied = runtime.block_on(async {
-        let (stage, mut servers) = stage(config);
+    config
+}
+
+/// An answer from a worker's first level of the query cache allocates nothing: neither digest nor
+/// rules are asked again. One hit in 33 asks the store, as what it counts decides about eviction.
+#[test]
+fn a_warm_hit_allocates_nothing() {
+    let runtime = runtime();
+    let (client, _proxy) = runtime.block_on(async {
+        let (stage, mut servers) = stage(caching(""));
         let mut client = log_in(&stage).await;
         client.send_query(QUERY).await;
         let (mut server, _) = ScriptedServer::accept(servers.recv().await.unwrap()).await;
         server.expect_query(QUERY).await;
-        for packet in REPLY {
-            server.send(packet).await;
-        }
-        client.read_bytes(len).await;
-        ask(&mut client, WARM, len).await;
-        (client, stage, server)
+        reply(&mut server).await;
+        client.read_bytes(reply_len()).await;
+        ask(&mut client, WARM, reply_len(), By::Text).await;
+        (client, (stage, server))
     });
-    let proxied = RefCell::new(proxied);
-    let all = allocation_counter::measure(|| {
-        runtime.block_on(ask(&mut proxied.borrow_mut().0, COUNTED, len));
-    });
-    let hundredths = all.count_total.saturating_sub(own.count_total) * 100 / COUNTED;
+    let hundredths = of_hit(&runtime, client, By::Text);
     assert!(hundredths <= 25, "{hundredths} hundredths of an allocation per hit");
+}
+
+/// Answers the proxy's questions about the table of a statement, until the statement comes.
+async fn tell_of_table(server: &mut Database) {
+    loop {
+        let command = server.read_command().await;
+        let text = String::from_utf8_lossy(&command).into_owned();
+        match text.as_str() {
+            text if text.contains("ROW_COUNT()") => {
+                let row = [Some("-1"), Some("1"), Some("utf8mb4"), Some("")];
+                server.rows(&["a", "b", "c", "d"], &[&row]).await;
+            }
+            text if text.contains("TABLE_TYPE") => {
+                let table = [Some("table"), Some("BASE TABLE"), Some("InnoDB")];
+                let may = |privilege| [Some("may"), Some(privilege), Some("")];
+                server.rows(&["a", "b", "c"], &[&table, &may("TRIGGER"), &may("SELECT")]).await;
+            }
+            text if text.contains("information_schema") => server.rows(&["a", "b", "c"], &[]).await,
+            _ => return,
+        }
+    }
+}
+
+/// No text is remembered of an execution of a prepared statement. What definitions and proofs say
+/// about it in the mode `own` is remembered by its digest. What rules say has a box and a list.
+#[test]
+fn a_warm_hit_of_an_execution_asks_no_definitions() {
+    let runtime = runtime();
+    let (client, _proxy) = runtime.block_on(async {
+        let mut config = caching(r#"{"cache": {"mode": "own"}}"#);
+        config.pointsman.judge_tables = true;
+        let (stage, mut servers) = stage(config);
+        let mut client = log_in(&stage).await;
+        client.send_command(Kind::StmtPrepare, QUERY.as_bytes()).await;
+        let (mut server, _) = ScriptedServer::accept(servers.recv().await.unwrap()).await;
+        server.expect_command(Kind::StmtPrepare, QUERY.as_bytes()).await;
+        server.send(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).await;
+        client.read().await;
+        // What is behind the table is asked for behind the first one, its definition behind the
+        // second.
+        for _ in 0..3 {
+            client.send_command(Kind::StmtExecute, &EXECUTION).await;
+            tell_of_table(&mut server).await;
+            reply(&mut server).await;
+            client.read_bytes(reply_len()).await;
+        }
+        ask(&mut client, WARM, reply_len(), By::Execution).await;
+        (client, (stage, server))
+    });
+    let hundredths = of_hit(&runtime, client, By::Execution);
+    assert!(hundredths <= 200, "{hundredths} hundredths of an allocation per hit");
 }

@@ -159,11 +159,11 @@ impl Session {
         let (worker, now_ms) = (&*self.worker, self.worker.uptime_ms());
         let cache = &worker.shared.cache;
         let mut stats = worker.counts.cache.borrow_mut();
-        if let Some(proof) = asked.proof.filter(|_| !asked.is_proven) {
+        if let Some(proof) = asked.said.proof.filter(|_| !asked.is_proven) {
             // Sessions of the same account wait for the one that proves it.
             return self.join(asked, (proof, now_ms), Miss::Unproven, &mut stats);
         }
-        let allows = |moment: Moment| cache.versions.allows(&asked.scope, moment);
+        let allows = |moment: Moment| cache.versions.allows(&asked.said.scope, moment);
         let what = (&**cache, asked.key, now_ms, asked.life);
         match worker.cached.look_up(what, allows, self.wording()) {
             Ok(found) => {
@@ -191,7 +191,7 @@ impl Session {
     /// the numbers of its rows and bytes.
     pub(super) fn answer_near(&self, asked: &Asked) -> Option<(u64, usize)> {
         let (worker, now_ms) = (&*self.worker, self.worker.uptime_ms());
-        let allows = |moment| worker.shared.cache.versions.allows(&asked.scope, moment);
+        let allows = |moment| worker.shared.cache.versions.allows(&asked.said.scope, moment);
         let what = (asked.key, now_ms, asked.life);
         let found = worker.cached.look_near(what, allows, self.wording())?;
         worker.counts.cache.borrow_mut().hit(asked.row, found.served);

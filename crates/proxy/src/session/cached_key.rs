@@ -1,26 +1,28 @@
 //! What is looked for in the query cache for a command: the key of its answer, and what makes the
 //! answer too old.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use cache::stats::RowKey;
-use cache::{Key, KeyBuilder, Life, Name, Reading as Reads, Refusal, Scope};
+use cache::{Key, KeyBuilder, Life, Refusal, Said};
 use config::{CacheMode, CacheScope, ProxyProtocol};
-use route::{Cached, Source, Tables, may_quote_names};
+use route::Cached;
 use session::cached::trimmed;
 use session::tier::Tier;
 use session::unjudged::Unseen;
 use sql::Modes;
 use sql::shape::Effects;
 use wire::command::{Kind, StmtExecute};
-use wire::{Capabilities, Codec as _, StatusFlags};
+use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::backlog::whole_front;
 use super::cached::row;
+use super::cached_said::Who;
 use super::decided::Decided;
 use super::execute::{keeps_definitions, opens_cursor};
 use super::relations::OF_SERVERS;
+use crate::cached::account_of;
 use crate::routing::Reading;
 use crate::state::Pin;
 
@@ -29,12 +31,11 @@ use crate::state::Pin;
 pub(super) struct Asked {
     pub(super) key: Key,
     pub(super) life: Life,
-    pub(super) scope: Scope,
+    /// What the answer depends on, and who may have it.
+    pub(super) said: Rc<Said>,
     pub(super) how: Cached,
     /// Where it is counted.
     pub(super) row: RowKey,
-    /// What shows that the account may run it, where that has to be shown.
-    pub(super) proof: Option<Key>,
     pub(super) is_proven: bool,
     /// How often proofs were forgotten before all of this was found out.
     pub(super) epoch: u64,
@@ -63,13 +64,8 @@ impl Session {
         let (worker, state, policy) = (&*self.worker, &*self.state, &how.policy);
         let cache = &*worker.shared.cache;
         let epoch = cache.proven.epoch();
-        let class = worker.cached.class(
-            cache,
-            state.shared_settings(),
-            &state.caller,
-            &self.identity,
-            state.was_reset(),
-        )?;
+        let (settings, was_reset) = (state.shared_settings(), state.was_reset());
+        let (class, user) = worker.cached.class(cache, settings, &state.caller, &self.identity, was_reset)?;
         // Reader and writer have the same data.
         let hostgroup = if target.is_split { state.account.default_hostgroup } else { target.hostgroup };
         let asked_at = if policy.mode == CacheMode::Own {
@@ -79,49 +75,38 @@ impl Session {
         } else {
             target.hostgroup
         };
-        let (account, text) = (self.cache_account(), self.text_of(kind, payload));
-        let reading = self.reading(account, asked_at, text, decided);
-        judge(reading.as_ref(), policy.mode)?;
-        // A view may depend on the account.
-        let may_share = reading.is_some() && policy.scope == CacheScope::Proven && !may_quote_names(text);
-        let proof = self.telling_digest(decided).filter(|_| may_share).map(|digest| {
-            let proof = cache.keys.builder().key(account).key(class);
-            proof.number(hostgroup.into()).number(digest).finish()
-        });
-        let is_own = proof.is_none() && policy.scope != CacheScope::Shared;
+        let (account, text) = (self.cache_account(Some(user)), self.text_of(kind, payload));
+        let who = Who { account, class, hostgroups: [hostgroup, asked_at] };
+        let said = self.said(&who, text, decided, &how, epoch);
+        said.refusal.map_or(Ok(()), Err)?;
         let mut key = cache.keys.builder().key(class).number(hostgroup.into());
-        if is_own {
+        if said.proof.is_none() && policy.scope != CacheScope::Shared {
             key = key.key(account);
         }
         // In the same scope under the same rule only: a rule may make less of an answer.
         let key = key.number(policy.scope as u64).number(policy.mode as u64);
-        let key = self.with_text(key, kind, payload, decided)?.finish();
-        let mut scope = self.scope_of(text, decided, how, reading);
-        if proof.is_some() {
-            // An account that proves the digest after a change may not have read what was before.
-            scope.add_definitions();
-        }
         Ok(Asked {
             row: row(policy, decided),
-            key,
+            key: self.with_text(key, kind, payload, decided)?.finish(),
             life: Life { ttl_ms: policy.ttl_ms, soft_ttl_ms: policy.soft_ttl_ms, stale_ms: policy.stale_ms },
-            scope,
             how,
-            is_proven: proof.is_none_or(|proof| cache.proven.has(proof, worker.uptime_ms())),
+            is_proven: said.is_proven(&cache.proven, worker.uptime_ms()),
             epoch,
-            proof,
+            said,
         })
     }
 
-    /// The account that the session has at servers.
-    pub(super) fn cache_account(&self) -> Key {
+    /// The account that the session has at servers. `user` is that of its user alone, if it is
+    /// known.
+    pub(super) fn cache_account(&self, user: Option<Key>) -> Key {
         let (worker, state) = (&*self.worker, &*self.state);
         let settings = worker.settings();
         // A server that gets the client's address may know the user as several accounts.
         let is_by_address =
             settings.config().server_options.iter().any(|one| one.proxy_protocol != ProxyProtocol::Off);
         let address = if is_by_address { state.client_addr.as_bytes() } else { &[] };
-        worker.shared.cache.keys.builder().part(state.caller.user()).part(address).finish()
+        user.filter(|_| !is_by_address)
+            .unwrap_or_else(|| account_of(&worker.shared.cache, &state.caller, address))
     }
 
     /// Fails if an answer from this hostgroup may be older than a write that a client of this proxy
@@ -133,16 +118,6 @@ impl Session {
             return Err(Refusal::Replica);
         }
         if shared.cache.is_bypassed() { Err(Refusal::FastForward) } else { Ok(()) }
-    }
-
-    /// The digest of a statement, if it tells all that privileges are checked for. With
-    /// `ANSI_QUOTES` it does not tell names.
-    fn telling_digest(&self, decided: &Decided) -> Option<u64> {
-        let has_names = !decided.is_rewritten
-            && !self.state.link.status.contains(StatusFlags::ANSI_QUOTES)
-            && !self.worker.shared.cache.is_bypassed();
-        let routing = self.worker.routing.borrow();
-        routing.routes().sound(decided.digest(), decided.screened.clear).filter(|_| has_names)
     }
 
     /// The key with the text that is sent, and the values with their types if it is prepared.
@@ -189,40 +164,6 @@ impl Session {
         Ok(key.number(prepared.definitions().ok_or(Refusal::KeepsColumns)?))
     }
 
-    /// The tables of a statement that comes with this text, unless rules have rewritten it.
-    pub(super) fn tables_of(&self, text: &[u8], decided: &Decided) -> Arc<Tables> {
-        let routing = self.worker.routing.borrow();
-        match decided.orders.as_ref().and_then(|orders| orders.text.as_deref()) {
-            Some(rewritten) => Arc::new(Tables::of(rewritten)),
-            // What is remembered by the digest is of the text as it came.
-            None if decided.is_rewritten => Arc::new(Tables::of(text)),
-            None => routing.tables(decided.digest(), decided.screened.clear, text),
-        }
-    }
-
-    /// What the answer is invalidated by.
-    fn scope_of(&self, text: &[u8], decided: &Decided, how: Cached, reading: Option<Reads>) -> Scope {
-        let mut scope = Scope::new();
-        scope.add(Name::User(self.state.caller.user()).hash());
-        if let Some(Source::Rule(id)) = how.policy.source {
-            scope.add(Name::Rule(id).hash());
-        }
-        if let Some(digest) = decided.digest() {
-            scope.add(Name::Digest(digest).hash());
-        }
-        for table in &self.tables_of(text, decided).reads {
-            let schema = table.schema.as_deref().map_or(self.state.caller.schema(), str::as_bytes);
-            scope.add(Name::Table(schema, table.name.as_bytes()).hash());
-        }
-        if how.policy.mode == CacheMode::Own {
-            match reading {
-                Some(reading) if !reading.is_open => scope.add_writes_to(&reading.tables),
-                _ => scope.add_any_write(),
-            }
-        }
-        scope
-    }
-
     /// The text of a command, without what rules make of it.
     fn text_of<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
         match kind {
@@ -240,16 +181,6 @@ impl super::state::SessionState {
             .or(self.has_released_error().then_some(Refusal::Warnings))
             .or_else(|| because(&[Pin::Waited], Refusal::MustSee))
             .or_else(|| because(&[Pin::Function, Pin::Schema, Pin::Setting], Refusal::UnknownSession))
-    }
-}
-
-/// Why what was learnt of the tables of a statement keeps its answer from being cached.
-fn judge(reading: Option<&Reads>, mode: CacheMode) -> Result<(), Refusal> {
-    let Some(reading) = reading else { return Ok(()) };
-    match reading.refusal {
-        Some(refusal) => Err(refusal),
-        None if mode == CacheMode::Own && reading.has_other_engines => Err(Refusal::Engine),
-        None => Ok(()),
     }
 }
 

@@ -24,8 +24,8 @@ impl Session {
         if !rates.are_rare(asked.row, stats.so_far(asked.row)) || !Doorkeeper::is_within(cache.budget()) {
             return None;
         }
-        let Some(moment) = cache.versions.moment(&asked.scope) else { return Some(NotStored::Written) };
-        let allows = |moment| cache.versions.allows(&asked.scope, moment);
+        let Some(moment) = cache.versions.moment(&asked.said.scope) else { return Some(NotStored::Written) };
+        let allows = |moment| cache.versions.allows(&asked.said.scope, moment);
         if cache.doorkeeper.has_seen(asked.key, now_ms, asked.life, moment, allows) {
             rates.note_second(asked.row);
             return None;
@@ -75,7 +75,7 @@ impl Session {
         decided: &mut Decided,
     ) {
         self.send_to_target(&asked, decided);
-        let Asked { key, life, scope, how, row, proof, is_proven, .. } = asked;
+        let Asked { key, life, said, how, row, is_proven, .. } = asked;
         if decided.unseen().is_some() {
             // What is behind its tables is asked for behind this reply, so the next one is kept. An
             // answer that is there is from a session that knew.
@@ -84,7 +84,7 @@ impl Session {
         }
         let cache = &self.worker.shared.cache;
         cache.watch_writes();
-        let Some(moment) = cache.versions.moment(&scope) else {
+        let Some(moment) = cache.versions.moment(&said.scope) else {
             // Those who wait would meet the same write.
             self.worker.counts.cache.borrow_mut().not_stored(row, NotStored::Written);
             if let Some(leader) = leader {
@@ -95,13 +95,13 @@ impl Session {
         let filling = Filling {
             key,
             life,
-            scope,
+            scope: said.scope.clone(),
             moment,
             form: self.form(),
             has_columns: !(kind == Kind::StmtExecute && keeps_definitions(self.capabilities())),
             max: how.policy.answer_bytes_max,
             stores_empty: how.policy.stores_empty,
-            proof,
+            proof: said.proof,
             is_proven,
             is_own: how.policy.mode == CacheMode::Own,
             row,

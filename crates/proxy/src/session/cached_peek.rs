@@ -37,14 +37,14 @@ impl Session {
 
     fn peek_at(&self, asked: &Asked) -> Peek {
         let (cache, now_ms) = (&self.worker.shared.cache, self.worker.uptime_ms());
-        let allows = |moment: Moment| cache.versions.allows(&asked.scope, moment);
-        let seen = match asked.proof {
+        let allows = |moment: Moment| cache.versions.allows(&asked.said.scope, moment);
+        let seen = match asked.said.proof {
             Some(_) if !asked.is_proven => Err(Miss::Unproven),
             _ => cache.store.peek(asked.key, now_ms, asked.life, allows),
         };
         match seen {
             Ok(seen) => Peek::Stored(seen),
-            Err(_) if cache.versions.moment(&asked.scope).is_none() => Peek::NotStored(NotStored::Written),
+            Err(_) if cache.versions.moment(&asked.said.scope).is_none() => Peek::NotStored(NotStored::Written),
             Err(miss) => Peek::Miss(miss),
         }
     }

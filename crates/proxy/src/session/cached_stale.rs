@@ -24,7 +24,7 @@ impl Session {
     /// buffer, if there is one. Returns the numbers of its rows and bytes.
     pub(super) fn look_stale(&self, asked: &Asked, now_ms: u64) -> Option<(u64, usize)> {
         let cache = &self.worker.shared.cache;
-        let allows = |moment| cache.versions.allows(&asked.scope, moment);
+        let allows = |moment| cache.versions.allows(&asked.said.scope, moment);
         let hit = cache.store.get_stale(asked.key, now_ms, asked.life, allows)?;
         self.worker.cached.write(&hit, self.wording());
         Some((hit.answer.rows().into(), self.worker.cached.written().len()))

@@ -106,7 +106,7 @@ impl Session {
 
     /// For whom definitions are known.
     fn sight(&self, hostgroup: u32) -> Sight {
-        self.sight_of(self.cache_account(), hostgroup)
+        self.sight_of(self.cache_account(None), hostgroup)
     }
 
     fn sight_of(&self, account: Key, hostgroup: u32) -> Sight {

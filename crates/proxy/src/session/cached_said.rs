@@ -1,0 +1,166 @@
+//! What definitions and proofs say about a statement that the query cache is asked for. That is
+//! worked out once for a digest, and [remembered](Memo) by the worker.
+//!
+//! [Memo]: cache::Memo
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cache::{About, Key, Name, Reading as Reads, Refusal, Said, Scope, Validity};
+use config::{CacheMode, CacheScope};
+use route::{Cached, Source, Tables, may_quote_names};
+use wire::StatusFlags;
+
+use super::Session;
+use super::decided::Decided;
+use crate::cached::Policy;
+use crate::routing::Reading;
+
+/// Who asks for an answer, and where.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Who {
+    pub(super) account: Key,
+    /// What the session has set, with its schema.
+    pub(super) class: Key,
+    /// The hostgroup of the answer, and the one that is asked for definitions.
+    pub(super) hostgroups: [u32; 2],
+}
+
+impl Session {
+    /// What is said about a statement with this text in this epoch of proofs.
+    pub(super) fn said(
+        &self,
+        who: &Who,
+        text: &[u8],
+        decided: &Decided,
+        how: &Cached,
+        epoch: u64,
+    ) -> Rc<Said> {
+        let (worker, cache) = (&*self.worker, &*self.worker.shared.cache);
+        let about = self.about(who, text, decided, how);
+        let now = (epoch, worker.uptime_ms());
+        if let Some(about) = &about
+            && let Some(said) = worker.cached.memo.borrow().get(about, now, &cache.versions)
+        {
+            return Rc::clone(said);
+        }
+        // Before definitions are looked at: one that changes meanwhile makes this too old.
+        let moment = cache.versions.moment(&Scope::of_definitions());
+        let reading = self.reading(who.account, who.hostgroups[1], text, decided);
+        let until_ms = reading.as_ref().map_or(u64::MAX, |reading| reading.until_ms);
+        let said = Rc::new(self.find_out(who, text, decided, how, reading));
+        let is_certain = said.refusal != Some(Refusal::NotLearnt);
+        if let Some((about, moment)) = about.zip(moment).filter(|_| is_certain) {
+            let validity = Validity { epoch, moment, until_ms };
+            worker.cached.memo.borrow_mut().put(about, validity, Rc::clone(&said));
+        }
+        said
+    }
+
+    /// What all depends on that is said about a statement, if its digest tells its tables.
+    fn about(&self, who: &Who, text: &[u8], decided: &Decided, how: &Cached) -> Option<About<Policy>> {
+        let Reading { no_backslash_escapes, two_byte_quotes } = self.state.reading();
+        if no_backslash_escapes || two_byte_quotes || may_quote_names(text) || is_rewritten(decided) {
+            return None;
+        }
+        let Cached { policy, .. } = how;
+        let &Who { account, class, hostgroups } = who;
+        Some(About {
+            digest: self.worker.routing.borrow().routes().sound(decided.digest(), decided.screened.clear)?,
+            account,
+            class,
+            hostgroups,
+            policy: Policy { mode: policy.mode, scope: policy.scope, source: policy.source },
+            tells_names: self.digest_tells_names(decided),
+        })
+    }
+
+    fn find_out(
+        &self,
+        who: &Who,
+        text: &[u8],
+        decided: &Decided,
+        how: &Cached,
+        reading: Option<Reads>,
+    ) -> Said {
+        let (cache, policy) = (&*self.worker.shared.cache, &how.policy);
+        if let Err(refusal) = judge(reading.as_ref(), policy.mode) {
+            return Said::refused(refusal);
+        }
+        // A view may depend on the account.
+        let may_share = reading.is_some() && policy.scope == CacheScope::Proven && !may_quote_names(text);
+        let proof = self.telling_digest(decided).filter(|_| may_share).map(|digest| {
+            let proof = cache.keys.builder().key(who.account).key(who.class);
+            proof.number(who.hostgroups[0].into()).number(digest).finish()
+        });
+        let mut scope = self.scope_of(text, decided, how, reading);
+        if proof.is_some() {
+            // An account that proves the digest after a change may not have read what was before.
+            scope.add_definitions();
+        }
+        Said::new(scope, proof)
+    }
+
+    /// The digest of a statement, if it tells all that privileges are checked for.
+    fn telling_digest(&self, decided: &Decided) -> Option<u64> {
+        let routing = self.worker.routing.borrow();
+        let digest = routing.routes().sound(decided.digest(), decided.screened.clear);
+        digest.filter(|_| self.digest_tells_names(decided))
+    }
+
+    /// Whether a digest tells names. With `ANSI_QUOTES` it does not.
+    fn digest_tells_names(&self, decided: &Decided) -> bool {
+        !decided.is_rewritten
+            && !self.state.link.status.contains(StatusFlags::ANSI_QUOTES)
+            && !self.worker.shared.cache.is_bypassed()
+    }
+
+    /// The tables of a statement that comes with this text, unless rules have rewritten it.
+    pub(super) fn tables_of(&self, text: &[u8], decided: &Decided) -> Arc<Tables> {
+        let routing = self.worker.routing.borrow();
+        match decided.orders.as_ref().and_then(|orders| orders.text.as_deref()) {
+            Some(rewritten) => Arc::new(Tables::of(rewritten)),
+            // What is remembered by the digest is of the text as it came.
+            None if decided.is_rewritten => Arc::new(Tables::of(text)),
+            None => routing.tables(decided.digest(), decided.screened.clear, text),
+        }
+    }
+
+    /// What the answer is invalidated by.
+    fn scope_of(&self, text: &[u8], decided: &Decided, how: &Cached, reading: Option<Reads>) -> Scope {
+        let mut scope = Scope::new();
+        scope.add(Name::User(self.state.caller.user()).hash());
+        if let Some(Source::Rule(id)) = how.policy.source {
+            scope.add(Name::Rule(id).hash());
+        }
+        if let Some(digest) = decided.digest() {
+            scope.add(Name::Digest(digest).hash());
+        }
+        for table in &self.tables_of(text, decided).reads {
+            let schema = table.schema.as_deref().map_or(self.state.caller.schema(), str::as_bytes);
+            scope.add(Name::Table(schema, table.name.as_bytes()).hash());
+        }
+        if how.policy.mode == CacheMode::Own {
+            match reading {
+                Some(reading) if !reading.is_open => scope.add_writes_to(&reading.tables),
+                _ => scope.add_any_write(),
+            }
+        }
+        scope
+    }
+}
+
+/// Whether rules have made another text of a statement.
+fn is_rewritten(decided: &Decided) -> bool {
+    decided.is_rewritten || decided.orders.as_ref().is_some_and(|orders| orders.text.is_some())
+}
+
+/// Why what was learnt of the tables of a statement keeps its answer from being cached.
+fn judge(reading: Option<&Reads>, mode: CacheMode) -> Result<(), Refusal> {
+    let Some(reading) = reading else { return Ok(()) };
+    match reading.refusal {
+        Some(refusal) => Err(refusal),
+        None if mode == CacheMode::Own && reading.has_other_engines => Err(Refusal::Engine),
+        None => Ok(()),
+    }
+}
