@@ -17,6 +17,12 @@ use crate::writing::Unknown;
 /// The part of the budget that replies may take which are being copied: 1 in this.
 const CAPTURE_SHARE: usize = 20;
 
+/// The part of the budget that definitions may take: 1 in this.
+const CATALOG_SHARE: usize = 32;
+
+/// Sweeps between two that forget definitions which are too old.
+const CATALOG_SWEEPS: usize = 64;
+
 /// The query cache of a process.
 #[derive(Debug)]
 pub struct Cache {
@@ -71,7 +77,7 @@ impl Cache {
             versions: Arc::default(),
             adviser: Adviser::default(),
             proven: Arc::default(),
-            catalog: Catalog::default(),
+            catalog: Catalog::new(budget / CATALOG_SHARE),
             unknown: Unknown::default(),
             watches: AtomicBool::new(false),
             watches_tables: AtomicBool::new(false),
@@ -86,6 +92,7 @@ impl Cache {
     pub fn set_budget(&self, budget: usize) {
         if self.budget.swap(budget, Relaxed) != budget {
             self.store.set_budget(for_store(budget, &self.doorkeeper));
+            self.catalog.set_limit(budget / CATALOG_SHARE);
         }
     }
 
@@ -154,6 +161,9 @@ impl Cache {
         let turn = self.turn.fetch_add(1, Relaxed);
         self.store.sweep(now_ms, turn);
         self.unknown.sweep(turn);
+        if turn % CATALOG_SWEEPS == 0 {
+            self.catalog.sweep(now_ms);
+        }
     }
 
     /// How often it was swept.
@@ -165,14 +175,15 @@ impl Cache {
     #[must_use]
     pub fn usage(&self) -> Usage {
         let usage = self.store.usage();
-        let besides = self.captured.load(Relaxed) + self.doorkeeper.bytes();
+        let besides = self.captured.load(Relaxed) + self.doorkeeper.bytes() + self.catalog.bytes();
         Usage { bytes: usage.bytes + besides as u64, ..usage }
     }
 }
 
 /// The part of a budget that stored answers get.
 fn for_store(budget: usize, doorkeeper: &Doorkeeper) -> usize {
-    budget.saturating_sub(budget / CAPTURE_SHARE + doorkeeper.bytes_max(budget))
+    let besides = budget / CAPTURE_SHARE + budget / CATALOG_SHARE + doorkeeper.bytes_max(budget);
+    budget.saturating_sub(besides)
 }
 
 impl Captured {

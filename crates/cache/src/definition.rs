@@ -9,9 +9,14 @@ use sql::shape::{Effects, Table, names_all_tables};
 use sql::{Modes, Shape, routine};
 
 use crate::refusal::Refusal;
+use crate::size;
 
 /// Rows of an answer at most, and one that is not looked at.
 const ROWS_MAX: usize = 128;
+
+/// Tables that one statement leads to, at most; also by one definition. What leads to more is not
+/// followed.
+pub(crate) const TABLES_MAX: usize = 32;
 
 /// Bytes of a definition that is looked at.
 const DEFINITION_BYTES_MAX: usize = 64 * 1024;
@@ -114,6 +119,15 @@ impl Definition {
         }
     }
 
+    /// Bytes of memory besides the definition itself.
+    pub(crate) fn bytes(&self) -> usize {
+        let bytes = |table: &Table| {
+            let schema = table.schema.as_deref().map_or(0, str::len);
+            size_of::<Table>() + size::block(schema) + size::block(table.name.len())
+        };
+        self.leads_to().map(bytes).sum()
+    }
+
     /// The tables that its view, its foreign keys and its triggers lead to.
     pub fn leads_to(&self) -> impl Iterator<Item = &Table> {
         let parents = self.parents.iter().chain(&self.triggers).flatten();
@@ -171,7 +185,8 @@ impl Seen {
         let may = |privilege: &str| self.may.iter().any(|may| may == privilege);
         let shows_keys = ["INSERT", "UPDATE", "DELETE", "TRIGGER", "MYSQL"].into_iter().any(may);
         let triggers = may("TRIGGER").then(|| of_triggers(&self.triggers, schema)).flatten();
-        let (is_whole, parents) = (may("SELECT"), shows_keys.then(|| self.parents.clone()));
+        let parents = shows_keys.then(|| few(self.parents.iter().cloned())).flatten();
+        let is_whole = may("SELECT");
         let kind = match *self.kinds.as_slice() {
             [] => Kind::Unseen,
             [kind] => kind,
@@ -219,10 +234,11 @@ fn of_view(text: &[u8], table: Definition) -> Definition {
     let shape = Shape::of(text, modes);
     let refusal = Refusal::of(text, modes, &shape).filter(|refusal| *refusal != Refusal::NoTable);
     let calls = shape.effects.intersects(Effects::UNKNOWN | Effects::FUNCTION);
-    if shape.reads.iter().any(|table| table.schema.is_none()) {
+    let has_schemas = shape.reads.iter().all(|table| table.schema.is_some());
+    let Some(tables) = few(shape.reads.into_iter()).filter(|_| has_schemas) else {
         return Definition { kind: Kind::Other, ..table };
-    }
-    Definition { refusal: table.refusal.or(refusal), tables: shape.reads, calls, ..table }
+    };
+    Definition { refusal: table.refusal.or(refusal), tables, calls, ..table }
 }
 
 /// The tables that triggers use; nothing if that does not follow from their texts.
@@ -245,6 +261,21 @@ fn of_triggers(triggers: &[(Vec<u8>, String)], schema: &str) -> Option<Vec<Table
         let here = |table: Table| Table { schema: table.schema.or_else(|| Some(schema.to_owned())), ..table };
         all.extend(uses.tables.into_iter().map(here));
     }
+    few(all.into_iter())
+}
+
+/// These tables, each once; nothing if there are too many.
+fn few(tables: impl Iterator<Item = Table>) -> Option<Vec<Table>> {
+    let mut all = Vec::new();
+    for table in tables {
+        if !all.contains(&table) {
+            all.push(table);
+        }
+        if all.len() > TABLES_MAX {
+            return None;
+        }
+    }
+    all.shrink_to_fit();
     Some(all)
 }
 
@@ -306,6 +337,27 @@ pub(crate) mod tests {
         for unclear in ["CALL p()", "SET @a = 1", "INSERT INTO log SELECT f(1)", "DELETE FROM quick", ""] {
             assert_eq!(triggers(unclear), None, "{unclear}");
         }
+    }
+
+    #[test]
+    fn what_leads_to_many_tables_is_not_known() {
+        let of_tables = |count: usize| {
+            let list: Vec<String> = (0..count).map(|n| format!("`s`.`t{n}`")).collect();
+            let text = format!("select 1 from {}", list.join(" join "));
+            let view = of(&[["table", "VIEW", ""], ["view", &text, ""]]).unwrap();
+            let action = |n| format!("INSERT INTO t{n} VALUES (1)");
+            let actions: Vec<String> = (0..count).map(action).collect();
+            let mut rows = vec![TABLE, ["may", "TRIGGER", ""]];
+            rows.extend(actions.iter().map(|action| ["trigger", action, ""]));
+            let names: Vec<String> = (0..count).map(|n| n.to_string()).collect();
+            rows.extend(names.iter().map(|name| ["parent", "s", name]));
+            let table = of(&rows).unwrap();
+            (view.kind, table.triggers.map(|all| all.len()), table.parents.map(|all| all.len()))
+        };
+        assert_eq!(of_tables(TABLES_MAX), (Kind::View, Some(TABLES_MAX), Some(TABLES_MAX)));
+        assert_eq!(of_tables(TABLES_MAX + 1), (Kind::Other, None, None));
+        let twice = of(&[TABLE, ["may", "MYSQL", ""], ["parent", "s", "p"], ["parent", "s", "p"]]).unwrap();
+        assert_eq!(twice.parents.map(|all| all.len()), Some(1));
     }
 
     #[test]

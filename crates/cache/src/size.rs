@@ -13,7 +13,7 @@ pub(crate) const fn of_shared(len: usize) -> usize {
 
 /// The block that jemalloc takes for `len` bytes: multiples of 16 up to 128, then four sizes for
 /// each doubling (jemalloc(3), "size classes").
-const fn block(len: usize) -> usize {
+pub(crate) const fn block(len: usize) -> usize {
     if len <= 128 {
         return len.next_multiple_of(16);
     }

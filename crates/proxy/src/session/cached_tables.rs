@@ -213,8 +213,14 @@ impl Session {
     }
 }
 
+/// The longest name of a table, 64 letters.
+const NAME_BYTES_MAX: usize = 256;
+
 /// Whether a server can be asked for a table by its name.
 fn is_askable(table: &Table) -> bool {
+    if table.name.len() > NAME_BYTES_MAX {
+        return false;
+    }
     let schema = table.schema.clone().unwrap_or_default();
     can_be_asked_for(&Relation { schema, name: table.name.clone() })
 }
