@@ -368,7 +368,9 @@ fn definition(pieces: &[Piece]) -> StatementKind {
 
 /// `CREATE`, `ALTER`, `DROP`, `RENAME`, `TRUNCATE`.
 fn define(pieces: &[Piece]) -> Shape {
-    let temporary = pieces.iter().take(5).any(|piece| piece.text == "temporary");
+    let replaces = word(pieces, 1) == "or" && word(pieces, 2) == "replace";
+    let temporary = matches!(word(pieces, 0), "create" | "drop")
+        && word(pieces, if replaces { 3 } else { 1 }) == "temporary";
     let ends = if temporary { Effects::TEMPORARY_TABLE } else { Effects::COMMITS };
     let head = pieces.get(..pieces.len().min(HEAD)).unwrap_or_default();
     let code = defines_code(pieces);
