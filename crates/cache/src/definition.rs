@@ -330,6 +330,8 @@ pub(crate) mod tests {
             names(definition.triggers.as_ref())
         };
         assert_eq!(triggers("INSERT INTO log VALUES (NEW.a)"), Some(vec!["s.log".to_owned()]));
+        let counts = "INSERT INTO sums VALUES (NEW.a, 1) ON DUPLICATE KEY UPDATE n = n + VALUES(n)";
+        assert_eq!(triggers(counts), Some(vec!["s.sums".to_owned()]));
         assert_eq!(
             triggers("INSERT INTO x.log SELECT b FROM u"),
             Some(vec!["s.u".to_owned(), "x.log".to_owned()])

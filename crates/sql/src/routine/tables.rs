@@ -13,7 +13,11 @@ pub(super) fn all(body: &[Piece]) -> Vec<Table> {
     for statement in body.split(|piece| piece.kind == Kind::Sign(b';')) {
         // What is behind `IF a THEN` or `DECLARE c CURSOR FOR` begins a statement as well.
         for (at, piece) in statement.iter().enumerate() {
-            if BEGINNINGS.contains(&piece.text.as_str()) {
+            let before = at.checked_sub(1).and_then(|before| statement.get(before));
+            // `ON DUPLICATE KEY UPDATE a = 1`, `FOR UPDATE`.
+            let goes_on = piece.text == "update"
+                && before.is_some_and(|before| matches!(before.text.as_str(), "key" | "for"));
+            if BEGINNINGS.contains(&piece.text.as_str()) && !goes_on {
                 let shape = of_pieces(statement.get(at..).unwrap_or_default());
                 found.extend(shape.reads.into_iter().chain(shape.writes));
             }
@@ -45,6 +49,8 @@ mod tests {
             ("INSERT INTO log (a) VALUES (NEW.a)", &["log"]),
             ("BEGIN INSERT INTO a.log VALUES (1); UPDATE t SET b = NEW.b; END", &["t", "a.log"]),
             ("BEGIN IF NEW.a > 1 THEN DELETE FROM b WHERE c = OLD.c; END IF; END", &["b"]),
+            ("INSERT INTO sums VALUES (NEW.a, 1) ON DUPLICATE KEY UPDATE n = n + 1", &["sums"]),
+            ("INSERT INTO log SELECT a FROM t FOR UPDATE", &["log", "t"]),
             ("SET NEW.a = (SELECT MAX(a) FROM t), NEW.b = 2", &["t"]),
         ] {
             let found = tables(action).unwrap_or_default();
