@@ -148,7 +148,7 @@ use flight::{Flight, InFlight};
 use io::Io;
 use links::Links;
 use phase::Phase;
-use state::SessionState;
+use state::{Past, SessionState};
 
 pub(crate) use cached_known::Known;
 pub(crate) use cached_tables::ToLearn;
@@ -320,6 +320,9 @@ impl Session {
     /// nothing binds to the session become idle.
     fn finish(&mut self) -> Phase {
         self.note_arrival();
+        if self.state.past.contains(Past::UNWATCHED) {
+            self.end_unwatched();
+        }
         self.flight.end_try(&self.worker.flights);
         self.control.set_idle(self.worker.now(), self.is_in_transaction());
         self.lay_aside();

@@ -57,6 +57,7 @@ impl Session {
             self.flight().taps.set_defining(defining);
         }
         if !self.worker.shared.cache.watches_writes() {
+            self.state.past.insert(Past::UNWATCHED);
             return;
         }
         if self.state.past.contains(Past::WROTE) {
@@ -119,6 +120,18 @@ impl Session {
         match kind {
             Kind::Query => self.statement(payload),
             _ => self.state.executed_text(payload).unwrap_or_default(),
+        }
+    }
+
+    /// A command is over that may have been a write, and that the cache was not told of. Answers
+    /// that were stored while it ran may be from before it.
+    #[cold]
+    pub(super) fn end_unwatched(&mut self) {
+        self.state.past.remove(Past::UNWATCHED);
+        let cache = &self.worker.shared.cache;
+        if cache.watches_writes() {
+            // It may have changed a definition or a privilege as well.
+            Writing::of_privileges(cache).end();
         }
     }
 

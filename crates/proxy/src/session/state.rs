@@ -133,9 +133,10 @@ bitflags! {
         /// It may have prepared by name a statement that changes privileges.
         const PREPARED_PRIVILEGES = 1 << 8;
         /// The last reply was an error, which tells nothing of the status: a transaction may be
-        /// open
-        /// that the status does not have.
+        /// open that the status does not have.
         const UNSURE = 1 << 9;
+        /// A write runs that the query cache has not been told of, as there were no answers.
+        const UNWATCHED = 1 << 10;
     }
 }
 

@@ -402,6 +402,27 @@ fn c20_no_answer_is_older_than_a_write_through_the_proxy() {
     });
 }
 
+/// The cache is told of no writes as long as nothing is cached.
+#[test]
+fn c20_a_write_that_runs_when_the_first_rule_is_loaded_counts() {
+    play(async || {
+        let (stage, mut servers, mut client, mut server) = session_in(config()).await;
+        let mut writer = log_in(&stage).await;
+        let mut its_server = first_query(&mut writer, &mut servers).await;
+        writer.send_query("UPDATE t SET a = 2").await;
+        its_server.expect_query("UPDATE t SET a = 2").await;
+        stage.apply(with_attributes(r#"{"cache": {"mode": "own"}}"#)).unwrap();
+        settle().await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        hit(&mut client, SQL, "1").await;
+        its_server.ok().await;
+        writer.expect_ok().await;
+        settle().await;
+        miss(&mut client, &mut server, SQL, "2").await;
+        hit(&mut client, SQL, "2").await;
+    });
+}
+
 /// Its kind is that of the SELECT in front.
 #[test]
 fn c20_a_commit_behind_another_statement_is_a_write() {
