@@ -17,6 +17,7 @@
 //! - [`Doorkeeper`]: keys that come for the second time, where few lookups hit;
 //! - [`Refusal`]: why a statement's answer is not cached;
 //! - [`NotStored`]: why a reply was not stored;
+//! - [`Cause`]: why an answer became too old;
 //! - [`stats`]: counters by rule and digest;
 //! - [`advice`]: what a cache would be good for.
 //!
@@ -30,6 +31,7 @@ pub mod advice;
 mod answer;
 mod cache;
 mod catalog;
+mod cause;
 mod definition;
 mod doorkeeper;
 mod flights;
@@ -51,6 +53,7 @@ mod writing;
 pub use answer::{Answer, Form};
 pub use cache::{Cache, Captured};
 pub use catalog::{Catalog, Learnt, Reading, Sight, Written};
+pub use cause::Cause;
 pub use definition::{Definition, Row, question};
 pub use doorkeeper::Doorkeeper;
 pub use flights::{Flights, Joined, Leader, Outcome, Waiter};

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
+use crate::cause::Cause;
 use crate::not_stored::NotStored;
 use crate::refusal::Refusal;
 use crate::store::Miss;
@@ -63,6 +64,7 @@ pub struct Row {
     /// Microseconds that servers took for them.
     pub run_us: u64,
     misses: [u64; Miss::ALL.len()],
+    invalidated: [u64; Cause::ALL.len()],
     refused: [u64; Refusal::ALL.len()],
     not_stored: [u64; NotStored::ALL.len()],
 }
@@ -80,6 +82,7 @@ impl Default for Row {
             bytes_in: 0,
             run_us: 0,
             misses: [0; Miss::ALL.len()],
+            invalidated: [0; Cause::ALL.len()],
             refused: [0; Refusal::ALL.len()],
             not_stored: [0; NotStored::ALL.len()],
         }
@@ -91,6 +94,12 @@ impl Row {
     #[must_use]
     pub fn missed(&self, miss: Miss) -> u64 {
         at(&self.misses, miss as usize)
+    }
+
+    /// Answers that were asked for and were too old, because of this.
+    #[must_use]
+    pub fn invalidated(&self, cause: Cause) -> u64 {
+        at(&self.invalidated, cause as usize)
     }
 
     /// Queries that were not looked up, for this reason.
@@ -131,6 +140,12 @@ impl Row {
         listed(NotStored::ALL.map(|reason| (reason.text(), self.not_stored(reason))).to_vec())
     }
 
+    /// The same of what has made answers too old.
+    #[must_use]
+    pub fn invalidated_text(&self) -> String {
+        listed(Cause::ALL.map(|cause| (cause.text(), self.invalidated(cause))).to_vec())
+    }
+
     /// The same of refusals.
     #[must_use]
     pub fn refused_text(&self) -> String {
@@ -156,6 +171,7 @@ impl Row {
             sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
         };
         add(&mut self.misses, &other.misses);
+        add(&mut self.invalidated, &other.invalidated);
         add(&mut self.refused, &other.refused);
         add(&mut self.not_stored, &other.not_stored);
     }
@@ -209,6 +225,11 @@ impl Stats {
     /// The cache had no answer.
     pub fn missed(&mut self, key: RowKey, miss: Miss) {
         note(&mut self.row(key).misses, miss as usize);
+    }
+
+    /// The answer that there was is too old, because of this.
+    pub fn invalidated(&mut self, key: RowKey, cause: Cause) {
+        note(&mut self.row(key).invalidated, cause as usize);
     }
 
     /// Lookups of this row so far.
@@ -312,6 +333,9 @@ mod tests {
         other.not_stored(key(1), NotStored::TooLarge);
         other.waited(key(1));
         other.stale(key(1));
+        other.invalidated(key(1), Cause::Write);
+        one.invalidated(key(1), Cause::Write);
+        one.invalidated(key(1), Cause::Flush);
         one.add(&other);
         let rows: Vec<_> = one.rows().collect();
         assert_eq!(rows.iter().map(|(key, _)| *key).collect::<Vec<_>>(), [Some(key(1)), Some(key(2))]);
@@ -320,6 +344,7 @@ mod tests {
         assert_eq!((row.waited, row.stale), (1, 1));
         assert_eq!((row.lookups(), row.missed(Miss::Absent), row.saved_us()), (4, 1, 2100));
         assert_eq!(row.not_stored_text(), "too large=1");
+        assert_eq!(row.invalidated_text(), "own_write=2, flush=1");
         assert_eq!(rows[1].1.refused_text(), "another answer each time=1");
     }
 

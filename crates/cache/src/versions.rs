@@ -13,6 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+use crate::cause::Cause;
+
 /// Slots for what is flushed by name. A power of two, so that a part of a hash is an index.
 const SLOTS: usize = 4096;
 
@@ -118,6 +120,15 @@ fn slot_of(hash: u64) -> u16 {
     slot
 }
 
+/// What changes a slot.
+const fn cause_of(slot: u16) -> Cause {
+    match slot {
+        DEFINITIONS => Cause::Definition,
+        WRITTEN.. => Cause::Write,
+        _ => Cause::Flush,
+    }
+}
+
 /// When the query of an answer was sent, counted in writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(pub(crate) u64);
@@ -138,6 +149,11 @@ impl Slot {
         self.in_flight.load(Acquire) == 0 && self.changed.load(Acquire) <= moment.0
     }
 
+    /// Whether a write is in flight, and the number of the last one that has ended.
+    fn last_change(&self) -> (bool, u64) {
+        (self.in_flight.load(Acquire) > 0, self.changed.load(Acquire))
+    }
+
     fn begin(&self) {
         self.in_flight.fetch_add(1, Release);
     }
@@ -156,12 +172,14 @@ pub struct Versions {
     slots: Box<[Slot]>,
     /// Writes to everything.
     all: Slot,
+    /// How many writes there were when everything was flushed last.
+    flushed: AtomicU64,
 }
 
 impl Default for Versions {
     fn default() -> Self {
         let slots = std::iter::repeat_with(Slot::default).take(SLOTS_ALL).collect();
-        Self { writes: AtomicU64::new(0), slots, all: Slot::default() }
+        Self { writes: AtomicU64::new(0), slots, all: Slot::default(), flushed: AtomicU64::new(0) }
     }
 }
 
@@ -199,9 +217,30 @@ impl Versions {
         Write { versions: Arc::clone(self), scope }
     }
 
-    /// Everything of this scope is too old from now on: FLUSH, a change of privileges.
+    /// Everything of this scope is too old from now on.
     pub fn flush(self: &Arc<Self>, scope: Scope) {
+        let is_all = scope.is_all;
         drop(self.begin_write(scope));
+        if is_all {
+            self.flushed.fetch_max(self.writes.load(Acquire), Release);
+        }
+    }
+
+    /// What has changed last of what this scope depends on: it has made an answer too old, if
+    /// anything has.
+    #[must_use]
+    pub fn last_cause(&self, scope: &Scope) -> Cause {
+        let of_slot = |slot: &u16| {
+            let changed = self.slots.get(usize::from(*slot)).map_or((false, 0), Slot::last_change);
+            (changed, cause_of(*slot))
+        };
+        let of_all = match self.all.last_change() {
+            (false, number) if number <= self.flushed.load(Acquire) => Cause::Flush,
+            _ => Cause::Privileges,
+        };
+        let all = std::iter::once((self.all.last_change(), of_all));
+        let last = scope.slots.iter().map(of_slot).chain(all).max_by_key(|(changed, _)| *changed);
+        last.map_or(of_all, |(_, cause)| cause)
     }
 
     fn slots_of<'a>(&'a self, scope: &'a Scope) -> impl Iterator<Item = &'a Slot> {
@@ -301,6 +340,33 @@ mod tests {
         assert_eq!(invalidated(scope(&[1])), [false, false, false, true]);
         assert_eq!(invalidated(Scope::of_definitions()), [false; 4]);
         assert_eq!(invalidated(Scope::all()), [true; 4]);
+    }
+
+    #[test]
+    fn the_last_change_is_what_makes_an_answer_too_old() {
+        let versions = Arc::new(Versions::default());
+        let mut t = scope(&[1]);
+        t.add_writes_to(&[1]);
+        t.add_definitions();
+        let changes = [
+            (Scope::of_write(&[1]), Cause::Write),
+            (Scope::of_definitions(), Cause::Definition),
+            (scope(&[1]), Cause::Flush),
+            (Scope::of_unknown_write(), Cause::Write),
+        ];
+        for (change, cause) in changes {
+            versions.flush(change.clone());
+            versions.flush(scope(&[7]));
+            assert_eq!(versions.last_cause(&t), cause, "{change:?}");
+        }
+        versions.flush(Scope::all());
+        assert_eq!(versions.last_cause(&t), Cause::Flush);
+        drop(versions.begin_write(Scope::all()));
+        assert_eq!(versions.last_cause(&t), Cause::Privileges);
+        let write = versions.begin_write(Scope::of_write(&[1]));
+        versions.flush(Scope::of_definitions());
+        assert_eq!(versions.last_cause(&t), Cause::Write, "it is in flight");
+        drop(write);
     }
 
     #[test]

@@ -30,6 +30,7 @@ fn counted(key: RowKey, row: &cache::stats::Row) -> Row {
         number(row.missed(Miss::Unproven)),
         number(row.waited),
         number(row.stored),
+        text(row.invalidated_text()),
         text(row.not_stored_text()),
         text(row.refused_text()),
         number(row.bytes_in),

@@ -182,6 +182,7 @@ const STATS_POINTSMAN_CACHE: Table = Table::new(
         "misses_unproven INT NOT NULL",
         "waited INT NOT NULL",
         "stored INT NOT NULL",
+        "invalidated VARCHAR NOT NULL",
         "not_stored VARCHAR NOT NULL",
         "refused VARCHAR NOT NULL",
         "bytes_in INT NOT NULL",

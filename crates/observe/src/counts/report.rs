@@ -256,6 +256,7 @@ const ROWS: &[(&str, Source)] = &[
     ("Traces_failed", From(|_, globals| globals.spans.failed)),
     ("Traces_dropped", From(|_, globals| globals.spans.dropped)),
     ("Query_digests", From(|report, _| report.digests.entries)),
+    ("Query_Cache_Evicted", From(|_, globals| globals.cache.evicted)),
     ("Query_digests_evicted", From(|report, _| report.digests.evicted)),
     ("Query_rules_given_up", From(|report, _| report.given_up)),
     ("Mirror_done", Counted(Counter::Copies)),

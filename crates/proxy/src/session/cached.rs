@@ -176,14 +176,19 @@ impl Session {
                 stats.hit(asked.row, found.served);
                 Look::Hit(found.rows.into(), found.served.bytes)
             }
-            Err(miss) => match self.passes(asked, now_ms, &mut stats) {
-                Some(reason) => {
-                    stats.missed(asked.row, miss);
-                    stats.not_stored(asked.row, reason);
-                    Look::Pass
+            Err(miss) => {
+                if miss == Miss::Invalidated {
+                    stats.invalidated(asked.row, cache.versions.last_cause(&asked.said.scope));
                 }
-                None => self.join(asked, (asked.key, now_ms), miss, &mut stats),
-            },
+                match self.passes(asked, now_ms, &mut stats) {
+                    Some(reason) => {
+                        stats.missed(asked.row, miss);
+                        stats.not_stored(asked.row, reason);
+                        Look::Pass
+                    }
+                    None => self.join(asked, (asked.key, now_ms), miss, &mut stats),
+                }
+            }
         }
     }
 

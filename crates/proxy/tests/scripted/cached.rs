@@ -399,6 +399,8 @@ fn c20_no_answer_is_older_than_a_write_through_the_proxy() {
         }
         miss(&mut client, &mut server, SQL, "6").await;
         hit(&mut client, SQL, "6").await;
+        let invalidated = stage.cache().invalidated_text();
+        assert!(invalidated.starts_with("own_write=") && !invalidated.contains(','), "{invalidated}");
     });
 }
 
@@ -420,6 +422,7 @@ fn c20_a_write_that_runs_when_the_first_rule_is_loaded_counts() {
         settle().await;
         miss(&mut client, &mut server, SQL, "2").await;
         hit(&mut client, SQL, "2").await;
+        assert_eq!(stage.cache().invalidated_text(), "privileges=1");
     });
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cache::Miss;
+use cache::{Cause, Miss};
 use observe::counts::histogram::BUCKETS_US;
 use observe::rows::{ServerEvent, Times};
 
@@ -49,7 +49,7 @@ pub(super) fn put(plane: &dyn DataPlane, store: &Store, globals: &[(&str, u64)],
     times(plane, out);
     sessions(plane, out);
     servers(plane, out);
-    cache(plane, out);
+    cache(plane, globals, out);
     configuration(store, out);
 }
 
@@ -98,12 +98,21 @@ fn servers(plane: &dyn DataPlane, out: &mut Out) {
 }
 
 /// What the query cache did, of all rules and digests.
-fn cache(plane: &dyn DataPlane, out: &mut Out) {
+fn cache(plane: &dyn DataPlane, globals: &[(&str, u64)], out: &mut Out) {
     let totals = plane.cache(false).totals();
     let about = "look-ups in the query cache that found nothing, by reason";
     for miss in Miss::ALL {
         let labels = [("reason", reason(miss))];
         out.put_plain("pointsman_cache_misses_total", Counter, about, &labels, totals.missed(miss));
+    }
+    let evicted =
+        globals.iter().find(|(name, _)| *name == "Query_Cache_Evicted").map_or(0, |(_, value)| *value);
+    let by_age = [("ttl", totals.missed(Miss::Expired)), ("evicted", evicted)];
+    for (cause, count) in
+        Cause::ALL.map(|cause| (cause.text(), totals.invalidated(cause))).into_iter().chain(by_age)
+    {
+        let about = "answers that were asked for and too old, or left for others, by cause";
+        out.put_plain("pointsman_cache_invalidations_total", Counter, about, &[("cause", cause)], count);
     }
     let plain = [
         ("pointsman_cache_hits_total", "answers from the query cache", totals.hits),
