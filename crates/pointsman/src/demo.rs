@@ -4,8 +4,11 @@
 //! The proxy is this same program as a child process, with a configuration file as an operator
 //! would write it, so that the demo shows what `pointsman serve` does.
 
+mod cache;
 mod display;
 mod failover;
+mod near;
+mod proxy;
 mod stage;
 mod table;
 
@@ -54,6 +57,10 @@ pub(crate) struct DemoArgs {
     /// long nothing was written
     #[arg(long)]
     failover: bool,
+    /// Cache point selects in two proxies, one near the clients and one near the servers; show their
+    /// hits, what reaches the servers, and clients without a cache beside that
+    #[arg(long, conflicts_with = "failover")]
+    cache: bool,
     /// Where the proxy listens on 127.0.0.1; a free port is taken if another process has this one
     #[arg(long, default_value_t = 6033, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
@@ -70,10 +77,11 @@ pub(crate) fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
         let sandbox = Sandbox::new()?;
         let start = spawn_blocking({
             let sandbox = sandbox.clone();
-            move || Stage::start(&binaries, &sandbox, args.port, args.failover)
+            move || Stage::start(&binaries, &sandbox, args)
         });
         let outcome = tokio::select! {
             stage = start => match stage {
+                Ok(Ok(stage)) if args.cache => cache::play(args, stage, &sandbox, &mut signals).await,
                 Ok(Ok(stage)) => play(args, stage, &sandbox, &mut signals).await,
                 Ok(Err(error)) => Err(error),
                 Err(error) => Err(error.into()),

@@ -186,6 +186,21 @@ fn sigkill_leaves_nothing() {
 }
 
 #[test]
+fn two_caches_keep_statements_from_the_servers() {
+    let mut demo = Demo::on_free_port(&["--cache", "--seconds", "4"]);
+    demo.wait_for_line("The proxy near the clients");
+    demo.wait_for_line("reach servers");
+    let total = demo.wait_for_line("with caches");
+    let queries: u64 = total.split_whitespace().find_map(|word| word.parse().ok()).unwrap();
+    assert!(queries > 100, "{total}");
+    let line = demo.wait_for_line("statements with caches");
+    let parts: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    assert!(parts[1] > 0.0, "the near cache has answered: {line}");
+    assert!((parts[1] + parts[2] + parts[3] - 100.0).abs() < 0.2, "{line}");
+    assert_eq!(demo.end().code(), Some(0), "{}", demo.errors());
+}
+
+#[test]
 fn a_failover_shows_what_it_costs() {
     let mut demo = Demo::on_free_port(&["--failover"]);
     demo.wait_for_line("is the primary now");

@@ -30,14 +30,18 @@ impl Display {
     pub(super) fn show(&mut self, snapshot: &Snapshot) {
         let now = Instant::now();
         let total = snapshot.total();
-        let line = self.line(&total, snapshot.connections, now);
+        self.put(&self.line(&total, snapshot.connections, now));
+        (self.last, self.before) = (now, total);
+    }
+
+    /// Shows this in place of the last line.
+    pub(super) fn put(&self, line: &str) {
         if self.in_place {
             let mut out = std::io::stdout().lock();
             let _ = write!(out, "\r{line}\x1b[K").and_then(|()| out.flush());
         } else {
             say!("{line}");
         }
-        (self.last, self.before) = (now, total);
     }
 
     /// Shows what is left of the last second.

@@ -1,20 +1,19 @@
 //! What the demo starts: the servers, the configuration, the proxy.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use testkit::client::{Client, Options};
-use testkit::guard::{Process, Sandbox};
+use testkit::guard::Sandbox;
 use testkit::load::{SCHEMA, create_schema};
 use testkit::mariadb::{Binaries, Topology};
 use testkit::net::free_port;
 use tokio::runtime::Handle;
 
-use super::say;
+use super::proxy::Proxy;
+use super::{DemoArgs, say};
 
 /// Number of replicas.
 const REPLICAS: usize = 2;
@@ -24,19 +23,15 @@ const WRITERS: u32 = 0;
 const READERS: u32 = 1;
 /// The user that writes to the primary, and whose plain reads go to the replicas; the password is
 /// the same.
-const WRITER: &str = "demo";
+pub(super) const WRITER: &str = "demo";
 /// The user whose queries all go to the replicas; the password is the same.
 const READER: &str = "report";
 /// The user of the monitor, and of the admin port, with their passwords: the defaults.
 const MONITOR: &str = "monitor";
 /// See there.
-const ADMIN: &str = "admin";
-/// Longest time until the proxy serves.
-const SERVE_TIME_MAX: Duration = Duration::from_secs(20);
-/// How often the start looks whether the proxy serves.
-const POLL_INTERVAL: Duration = Duration::from_millis(5);
-/// Lines of the proxy's log shown when it has died.
-const LOG_LINES: usize = 10;
+pub(super) const ADMIN: &str = "admin";
+/// How long caches serve an answer, in milliseconds, where there are some.
+const TTL_MS: u32 = 10_000;
 /// Old binary logs go soon, so that a long demo does not fill the disk.
 const SERVER_OPTIONS: [&str; 2] = ["--max-binlog-size=16M", "--binlog-expire-logs-seconds=60"];
 
@@ -48,8 +43,8 @@ const FAILOVER_OPTIONS: [&str; 4] =
 #[derive(Debug)]
 pub(super) struct Stage {
     topology: Topology,
-    proxy: Process,
-    log: PathBuf,
+    version: String,
+    proxy: Proxy,
     addresses: Addresses,
 }
 
@@ -65,19 +60,14 @@ struct Addresses {
 impl Stage {
     /// Starts servers and proxy, creates a schema through it, and says so line by line. Blocks; to
     /// be called on a thread of a tokio runtime that may.
-    pub(super) fn start(
-        binaries: &Binaries,
-        sandbox: &Sandbox,
-        port: u16,
-        failover: bool,
-    ) -> anyhow::Result<Self> {
+    pub(super) fn start(binaries: &Binaries, sandbox: &Sandbox, args: DemoArgs) -> anyhow::Result<Self> {
         let started = Instant::now();
         say!("Starting MariaDB {}: a primary and {REPLICAS} replicas ...", binaries.version);
         let topology = Topology::start(
             binaries,
             sandbox,
             REPLICAS,
-            if failover { &FAILOVER_OPTIONS } else { &SERVER_OPTIONS },
+            if args.failover { &FAILOVER_OPTIONS } else { &SERVER_OPTIONS },
         )?;
         topology.primary.sql(&format!(
             "CREATE USER {WRITER}@'%' IDENTIFIED BY '{WRITER}'; GRANT ALL ON *.* TO {WRITER}@'%'; \
@@ -91,13 +81,14 @@ impl Stage {
         }
 
         let free = || free_port().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-        let addresses = Addresses { mysql: address(port)?, tcp: free()?, admin: free()?, web: free()? };
-        let config = sandbox.path().join("pointsman.toml");
-        std::fs::write(&config, configuration(binaries, &topology, addresses))?;
-        let log = sandbox.path().join("pointsman.log");
-        let proxy = start_proxy(sandbox, &config, &log)?;
-        let mut stage = Self { topology, proxy, log, addresses };
-        stage.wait_for_proxy()?;
+        let addresses = Addresses { mysql: address(args.port)?, tcp: free()?, admin: free()?, web: free()? };
+        let mut toml = configuration(binaries, &topology, addresses);
+        if args.cache {
+            toml.push_str(&caching_rule());
+        }
+        let mut proxy = Proxy::start(sandbox, ("the proxy", "pointsman"), &toml)?;
+        proxy.wait(addresses.mysql, addresses.admin)?;
+        let stage = Self { topology, version: binaries.version.clone(), proxy, addresses };
         Handle::current().block_on(stage.create_schema())?;
         stage.topology.catch_up()?;
         Ok(stage)
@@ -111,6 +102,21 @@ impl Stage {
     /// How clients that only read connect.
     pub(super) fn reader(&self) -> Options {
         Options::tcp(self.addresses.mysql, READER, READER)
+    }
+
+    /// Where clients connect to.
+    pub(super) const fn address(&self) -> SocketAddr {
+        self.addresses.mysql
+    }
+
+    /// The version of its servers.
+    pub(super) fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// How operators connect.
+    pub(super) fn admin(&self) -> Options {
+        Options::tcp(self.addresses.admin, ADMIN, ADMIN)
     }
 
     /// Says where to connect.
@@ -147,9 +153,7 @@ impl Stage {
 
     /// Fails if something has died.
     pub(super) fn check(&mut self) -> anyhow::Result<()> {
-        if let Some(status) = self.proxy.exited()? {
-            bail!("the proxy has died ({status}); the end of its log:\n{}", self.log_end());
-        }
+        self.proxy.check()?;
         for server in std::iter::once(&mut self.topology.primary).chain(&mut self.topology.replicas) {
             if server.is_dead()? {
                 bail!("the server `{}` has died", server.name());
@@ -158,30 +162,10 @@ impl Stage {
         Ok(())
     }
 
-    fn wait_for_proxy(&mut self) -> anyhow::Result<()> {
-        let started = Instant::now();
-        // Whether it accepts is enough here: the first login shows the rest.
-        while std::net::TcpStream::connect(self.addresses.mysql).is_err() {
-            self.check()?;
-            if started.elapsed() > SERVE_TIME_MAX {
-                bail!("the proxy does not serve; the end of its log:\n{}", self.log_end());
-            }
-            std::thread::sleep(POLL_INTERVAL);
-        }
-        say!("Pointsman serves on {}, {}", self.addresses.mysql, started.elapsed().show());
-        Ok(())
-    }
-
     async fn create_schema(&self) -> anyhow::Result<()> {
         let mut client = Client::connect(&self.writer()).await.context("cannot log in through the proxy")?;
         create_schema(&mut client).await.context("cannot create the schema through the proxy")?;
         client.quit().await.context("cannot leave the proxy")
-    }
-
-    fn log_end(&self) -> String {
-        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().collect();
-        lines.get(lines.len().saturating_sub(LOG_LINES)..).unwrap_or_default().join("\n")
     }
 }
 
@@ -194,14 +178,6 @@ fn address(port: u16) -> anyhow::Result<SocketAddr> {
     let other = free_port().context("no free port")?;
     say!("Port {port} is taken; using {other}.");
     Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, other)))
-}
-
-fn start_proxy(sandbox: &Sandbox, config: &PathBuf, log: &PathBuf) -> anyhow::Result<Process> {
-    let program = std::env::current_exe().context("cannot find this program's file")?;
-    let log = File::create(log)?;
-    let mut command = sandbox.command(program)?;
-    command.arg("serve").arg("--config").arg(config).stdout(log.try_clone()?).stderr(log);
-    sandbox.start(command)
 }
 
 /// The `pointsman.toml` of the demo.
@@ -236,8 +212,16 @@ fn configuration(binaries: &Binaries, topology: &Topology, addresses: Addresses)
     toml
 }
 
+/// A rule that has point selects cached.
+pub(super) fn caching_rule() -> String {
+    format!(
+        "\n[[mysql_query_rules]]\nrule_id = 10\nactive = true\nusername = \"{WRITER}\"\n\
+         match_digest = \"^SELECT name, ?price FROM item WHERE id\"\ncache_ttl = {TTL_MS}\n"
+    )
+}
+
 /// Durations for people.
-trait Show {
+pub(super) trait Show {
     fn show(&self) -> String;
 }
 

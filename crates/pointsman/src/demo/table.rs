@@ -6,8 +6,8 @@ use testkit::load::{Operation, Snapshot, Stats};
 
 use super::say;
 
-/// Prints what was done in this time, one row per kind of operation.
-pub(super) fn print(snapshot: &Snapshot, time: Duration) {
+/// Prints the names of the columns.
+pub(super) fn print_head() {
     say!(
         "\n{:<16} {:>9} {:>7} {:>8} {:>8} {:>8} {:>8} {:>9}",
         "",
@@ -19,6 +19,11 @@ pub(super) fn print(snapshot: &Snapshot, time: Duration) {
         "p99 ms",
         "max ms"
     );
+}
+
+/// Prints what was done in this time, one row per kind of operation.
+pub(super) fn print(snapshot: &Snapshot, time: Duration) {
+    print_head();
     for operation in Operation::ALL {
         print_row(operation.name(), snapshot.operation(operation), time);
     }
@@ -28,7 +33,8 @@ pub(super) fn print(snapshot: &Snapshot, time: Duration) {
     print_row("total", &snapshot.total(), time);
 }
 
-fn print_row(name: &str, stats: &Stats, time: Duration) {
+/// Prints one row.
+pub(super) fn print_row(name: &str, stats: &Stats, time: Duration) {
     // Far below 2^52.
     #[expect(clippy::cast_precision_loss)]
     let rate = stats.queries as f64 / time.as_secs_f64().max(f64::MIN_POSITIVE);

@@ -58,6 +58,8 @@ pub enum Mix {
     Reads,
     /// Reads and writes.
     ReadsAndWrites,
+    /// One row by its key, in text.
+    PointSelects,
 }
 
 impl Mix {
@@ -78,6 +80,7 @@ impl Mix {
                 (Operation::Insert, 10),
                 (Operation::Transaction, 5),
             ],
+            Self::PointSelects => &[(Operation::PointSelect, 100)],
         }
     }
 
@@ -100,7 +103,7 @@ mod tests {
 
     #[test]
     fn weights_are_percents_and_numbers_are_places() {
-        for mix in [Mix::Reads, Mix::ReadsAndWrites] {
+        for mix in [Mix::Reads, Mix::ReadsAndWrites, Mix::PointSelects] {
             assert_eq!(mix.weights().iter().map(|(_, weight)| weight).sum::<u64>(), 100);
         }
         for (place, operation) in Operation::ALL.into_iter().enumerate() {
