@@ -5,6 +5,7 @@ mod operators;
 mod oracle;
 mod own;
 mod privileges;
+mod tiers;
 
 use std::sync::LazyLock;
 
@@ -21,6 +22,7 @@ use own::{
     c21_a_view_that_depends_on_the_account_is_not_shared, views_and_engines_are_judged_by_their_definitions,
 };
 use privileges::c21_no_answer_that_the_server_would_refuse;
+use tiers::{an_answer_keeps_its_age_in_the_outer_cache, executions_pass_both_caches};
 
 const USER: &str = "plain";
 
@@ -55,6 +57,8 @@ on_each_server! {
     c21_a_view_that_depends_on_the_account_is_not_shared,
     operators_see_what_is_cached_and_flush_it,
     operators_are_advised_what_to_cache,
+    an_answer_keeps_its_age_in_the_outer_cache,
+    executions_pass_both_caches,
 }
 
 /// A proxy with a rule that caches reads, with these attributes.
@@ -63,15 +67,22 @@ fn proxy(server: &Backend, attributes: &str) -> Proxy {
 }
 
 fn setup(server: &Backend, attributes: &str) -> Setup {
-    let rule = "rule_id = 1\nactive = true\nmatch_digest = \"^SELECT\"\ncache_ttl = 600000\napply = true";
     let mut setup = Setup::new(&server.sandbox)
         .admin("mysql_ifaces", "\"127.0.0.1:0\"")
         .server(&server.server, "")
-        .row("mysql_query_rules", &format!("{rule}\nattributes = '{attributes}'"));
+        .row("mysql_query_rules", &rule(600_000, attributes));
     for user in [USER, "other", "loser", "boss"] {
         setup = setup.user(user, PASSWORD, "");
     }
     setup
+}
+
+/// A rule that has reads cached for this long, in milliseconds, with these attributes.
+fn rule(ttl_ms: u32, attributes: &str) -> String {
+    format!(
+        "rule_id = 1\nactive = true\nmatch_digest = \"^SELECT\"\ncache_ttl = {ttl_ms}\napply = true\n\
+         attributes = '{attributes}'"
+    )
 }
 
 async fn connect(proxy: &Proxy, user: &str) -> Client {

@@ -23,6 +23,9 @@ pub(super) fn operators_see_what_is_cached_and_flush_it(server: &Backend) {
             operator.query(&format!("POINTSMAN EXPLAIN ROUTE {sql}")).await.unwrap().text().unwrap();
         let step = explained.iter().find(|row| row[0].as_deref() == Some("cache")).unwrap();
         assert_eq!(step[1].as_deref(), Some("yes"), "{step:?}");
+        let explained = client.query(&format!("EXPLAIN ROUTE {sql}")).await.unwrap().text().unwrap();
+        let step = explained.iter().find(|row| row[0].as_deref() == Some("cache")).unwrap();
+        assert_eq!(step[1].as_deref(), Some("hit"), "{step:?}");
         let (mut content, mut flushed) = ("one", 0);
         for flush in [
             "FLUSH CACHE",
