@@ -57,8 +57,8 @@ pub(crate) struct DemoArgs {
     /// long nothing was written
     #[arg(long)]
     failover: bool,
-    /// Cache point selects in two proxies, one near the clients and one near the servers; show their
-    /// hits, what reaches the servers, and clients without a cache beside that
+    /// Cache point selects in two proxies, one near the clients and one near the servers; show
+    /// their hits, what reaches the servers, and clients without a cache beside that
     #[arg(long, conflicts_with = "failover")]
     cache: bool,
     /// Where the proxy listens on 127.0.0.1; a free port is taken if another process has this one

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cache::stats::Served;
-use cache::{Answer, Cache, Form, Hit, HitRates, Key, Life, Memo, Miss, Moment, Near, Refusal};
+use cache::{Answer, Cache, Form, Hit, HitRates, Key, Life, Memo, Miss, Moment, Near, Refusal, Seen};
 use config::{CacheMode, CacheScope};
 use route::{Caller, Source};
 use wire::Capabilities;
@@ -19,6 +19,7 @@ use crate::state::Settings;
 use session::cached::class;
 use session::identity::Identity;
 use session::tier::tell;
+use upstream::query;
 
 /// What a worker has of the query cache. Empty as long as no answer is cached.
 #[derive(Debug, Default)]
@@ -50,7 +51,7 @@ pub(crate) struct Policy {
 
 /// How a client gets answers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wording {
+pub(crate) struct Style {
     pub(crate) form: Form,
     /// The status flags of its session.
     pub(crate) status: u16,
@@ -58,7 +59,7 @@ pub(crate) struct Wording {
     pub(crate) tells_age: bool,
 }
 
-impl Wording {
+impl Style {
     /// Writes an answer of this age behind `out`.
     pub(crate) fn write(self, answer: &Answer, age_ms: u32, out: &mut Vec<u8>) {
         answer.write(self.form, self.status, out);
@@ -66,6 +67,14 @@ impl Wording {
             tell(out, age_ms);
         }
     }
+}
+
+/// A text in a session that is only assumed.
+#[derive(Debug)]
+pub(crate) struct Assumed {
+    pub(crate) text: Vec<u8>,
+    pub(crate) user: Vec<u8>,
+    pub(crate) schema: Vec<u8>,
 }
 
 /// An answer that was written into the buffer.
@@ -150,6 +159,15 @@ impl Cached {
         found.filter(|known| *known.payload == *payload).map(Rc::clone)
     }
 
+    /// What the cache has for a text, if it has answered it to a session of this user in this
+    /// schema.
+    pub(crate) fn peek(&self, cache: &Cache, text: &Assumed, now_ms: u64) -> Option<Seen> {
+        let payloads = [Capabilities::empty(), Capabilities::QUERY_ATTRIBUTES]
+            .map(|capabilities| query(capabilities, &text.text));
+        let mut known = payloads.iter().filter_map(|payload| self.known(payload));
+        known.find_map(|known| known.peek(cache, &text.user, &text.schema, now_ms))
+    }
+
     /// Remembers a text, unless it is long.
     pub(crate) fn learn(&self, known: Known) {
         if known.payload.len() > CACHE_KNOWN_BYTES_MAX {
@@ -175,13 +193,13 @@ impl Cached {
         &self,
         (key, now_ms, life): (Key, u64, Life),
         allows: impl Fn(Moment) -> bool,
-        wording: Wording,
+        style: Style,
     ) -> Option<Found> {
         let mut near = self.near.borrow_mut();
         let (answer, age_ms) = near.as_mut()?.get(key, now_ms, life, allows)?;
         let mut out = self.out.borrow_mut();
         let start = out.len();
-        wording.write(answer, age_ms, &mut out);
+        style.write(answer, age_ms, &mut out);
         let served = Served { is_near: true, age_ms, bytes: out.len() - start };
         Some(Found { rows: answer.rows(), refresh: false, served })
     }
@@ -191,13 +209,13 @@ impl Cached {
         &self,
         (cache, key, now_ms, life): (&Cache, Key, u64, Life),
         allows: impl Fn(Moment) -> bool,
-        wording: Wording,
+        style: Style,
     ) -> Result<Found, Miss> {
         let (mut near, mut out) = (self.near.borrow_mut(), self.out.borrow_mut());
         let near = near.get_or_insert_default();
         out.clear();
         let mut found = |answer: &Answer, age_ms, is_near, refresh| {
-            wording.write(answer, age_ms, &mut out);
+            style.write(answer, age_ms, &mut out);
             Found { rows: answer.rows(), refresh, served: Served { is_near, age_ms, bytes: out.len() } }
         };
         if let Some((answer, age_ms)) = near.get(key, now_ms, life, &allows) {
@@ -209,10 +227,10 @@ impl Cached {
     }
 
     /// Writes this answer into the buffer.
-    pub(crate) fn write(&self, hit: &Hit, wording: Wording) {
+    pub(crate) fn write(&self, hit: &Hit, style: Style) {
         let mut out = self.out.borrow_mut();
         out.clear();
-        wording.write(&hit.answer, hit.age_ms, &mut out);
+        style.write(&hit.answer, hit.age_ms, &mut out);
     }
 
     /// The answer that was written last.

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use cache::Seen;
 use config::{Address, Listener, Protocol, User};
 use route::{Account, Caller, Explanation, Pairs, Peek, Session, Verdict};
 
+use crate::cached;
 use crate::door::Door;
 use crate::fresh::must_see;
 use crate::fresh::{Fresh, Wanted};
@@ -84,10 +86,20 @@ impl Remote {
             );
             Some(must_see(&self.shared, hostgroup, &wanted))
         };
-        // What its client's protocol is, on which answers depend, is not assumed.
-        let peek = |_| Peek::Unseen;
+        let peek = |_| self.peek(text, user.username.as_bytes(), schema).map_or(Peek::Unseen, Peek::Stored);
         let explanation = explain(&snapshot.routes, text, true, &at, &candidates, &must_see, &peek);
         explanation.ok_or(ExplainError::NoStatement)
+    }
+
+    /// What the query cache has for a text that it has answered to a session of this user in this
+    /// schema. Of others it is not known what the client's protocol is, and what it has set.
+    fn peek(&self, text: &[u8], user: &[u8], schema: &[u8]) -> Option<Seen> {
+        let cache = Arc::clone(&self.shared.cache);
+        let now_ms = u64::try_from(self.shared.uptime().as_millis()).unwrap_or(u64::MAX);
+        let known = cached::Assumed { text: text.to_vec(), user: user.to_vec(), schema: schema.to_vec() };
+        let known = Arc::new(known);
+        let found = self.ask(move |worker| worker.cached.peek(&cache, &known, now_ms));
+        found.into_iter().flatten().next()
     }
 
     /// The address and port of a listener for MySQL clients, and what it says: the one with `port`,

@@ -64,14 +64,13 @@ impl Identity {
         self.attributes = attributes;
     }
 
-    /// The attributes of its logins to servers. Where the answers are only copied to the client, its
-    /// own ones.
+    /// The attributes of its logins to servers: its own ones only, where answers are just copied.
     pub fn announced(&self) -> Option<Vec<u8>> {
         let attributes = self.attributes.as_deref();
-        match self.account.user.has(Options::FAST_FORWARD) {
-            true => attributes.map(<[u8]>::to_vec),
-            false => Some(tier::announced(attributes)),
+        if self.account.user.has(Options::FAST_FORWARD) {
+            return attributes.map(<[u8]>::to_vec);
         }
+        Some(tier::announced(attributes))
     }
 
     /// Who wants to know of its transactions. Where nobody looks at what servers say, nobody could

@@ -3,8 +3,8 @@
 //!
 //! - The outer proxy names itself by a connection attribute when it logs in to a server.
 //! - The inner proxy says in the OK of the login that it understands.
-//! - The OK at the end of an answer from the inner cache tells the age of the answer, as the value of
-//!   a system variable (`SESSION_TRACK_SYSTEM_VARIABLES`). The outer proxy takes that out.
+//! - The OK at the end of an answer from the inner cache tells the age of the answer, as the value
+//!   of a system variable (`SESSION_TRACK_SYSTEM_VARIABLES`). The outer proxy takes that out.
 //!
 //! An OK packet can tell this if the client has `SESSION_TRACK`, and rows end with one if it has
 //! `DEPRECATE_EOF`. Both are agreed on by the outer proxy's client. Without them, the inner proxy

@@ -22,7 +22,11 @@ pub(super) fn operators_see_what_is_cached_and_flush_it(server: &Backend) {
         let explained =
             operator.query(&format!("POINTSMAN EXPLAIN ROUTE {sql}")).await.unwrap().text().unwrap();
         let step = explained.iter().find(|row| row[0].as_deref() == Some("cache")).unwrap();
-        assert_eq!(step[1].as_deref(), Some("yes"), "{step:?}");
+        assert_eq!(step[1].as_deref(), Some("yes"), "it is of another user, in no schema: {step:?}");
+        let asked = format!("POINTSMAN EXPLAIN ROUTE USER {USER} SCHEMA test {sql}");
+        let explained = operator.query(&asked).await.unwrap().text().unwrap();
+        let step = explained.iter().find(|row| row[0].as_deref() == Some("cache")).unwrap();
+        assert_eq!(step[1].as_deref(), Some("hit"), "{step:?}");
         let explained = client.query(&format!("EXPLAIN ROUTE {sql}")).await.unwrap().text().unwrap();
         let step = explained.iter().find(|row| row[0].as_deref() == Some("cache")).unwrap();
         assert_eq!(step[1].as_deref(), Some("hit"), "{step:?}");

@@ -44,8 +44,8 @@ impl Proxy {
         Ok(Self { process: sandbox.start(command)?, log: path, name })
     }
 
-    /// Waits until it accepts clients and operators at these addresses, and says so. The first login
-    /// shows the rest.
+    /// Waits until it accepts clients and operators at these addresses, and says so. The first
+    /// login shows the rest.
     pub(super) fn wait(&mut self, mysql: SocketAddr, admin: SocketAddr) -> anyhow::Result<()> {
         let started = Instant::now();
         for address in [mysql, admin] {

@@ -23,7 +23,7 @@ use super::cached_key::Asked;
 use super::decided::Decided;
 use super::kill::while_waiting;
 use super::phase::Phase;
-use crate::cached::Wording;
+use crate::cached::Style;
 use crate::ending::Ending;
 use crate::state::substitute::Counted;
 use crate::taps::observe::{Ended, note_time};
@@ -165,7 +165,7 @@ impl Session {
         }
         let allows = |moment: Moment| cache.versions.allows(&asked.said.scope, moment);
         let what = (&**cache, asked.key, now_ms, asked.life);
-        match worker.cached.look_up(what, allows, self.wording()) {
+        match worker.cached.look_up(what, allows, self.style()) {
             Ok(found) => {
                 // While one session fetches it anew, the others get what there is.
                 let joined = found.refresh.then(|| cache.flights.join(asked.key, now_ms));
@@ -198,14 +198,14 @@ impl Session {
         let (worker, now_ms) = (&*self.worker, self.worker.uptime_ms());
         let allows = |moment| worker.shared.cache.versions.allows(&asked.said.scope, moment);
         let what = (asked.key, now_ms, asked.life);
-        let found = worker.cached.look_near(what, allows, self.wording())?;
+        let found = worker.cached.look_near(what, allows, self.style())?;
         worker.counts.cache.borrow_mut().hit(asked.row, found.served);
         Some((found.rows.into(), found.served.bytes))
     }
 
     /// How the client gets answers.
-    pub(super) fn wording(&self) -> Wording {
-        Wording {
+    pub(super) fn style(&self) -> Style {
+        Style {
             form: self.form(),
             status: (self.state.link.status & STATUS).bits(),
             tells_age: self.identity.tier == Tier::Told,

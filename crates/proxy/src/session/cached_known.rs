@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Context;
 
+use cache::{Cache, Seen};
 use route::{Account, Caller};
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
@@ -39,6 +40,16 @@ pub(crate) struct Known {
     since_ms: u64,
     decided: Decided,
     asked: Asked,
+}
+
+impl Known {
+    /// What the cache has for it, if it was asked for by a session of this user in this schema.
+    pub(crate) fn peek(&self, cache: &Cache, user: &[u8], schema: &[u8], now_ms: u64) -> Option<Seen> {
+        let Asked { key, life, scope, .. } = &self.asked;
+        let is_theirs = self.caller.user() == user && self.caller.schema() == schema;
+        let allows = |moment| cache.versions.allows(scope, moment);
+        if is_theirs { cache.store.peek(*key, now_ms, *life, allows).ok() } else { None }
+    }
 }
 
 impl Session {

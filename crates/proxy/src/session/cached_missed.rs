@@ -103,7 +103,7 @@ impl Session {
             stores_empty: how.policy.stores_empty,
             proof: said.proof,
             is_proven,
-            is_own: how.policy.mode == CacheMode::Own,
+            mode: how.policy.mode,
             row,
             sent: Instant::now(),
             leader,

@@ -26,7 +26,7 @@ impl Session {
         let cache = &self.worker.shared.cache;
         let allows = |moment| cache.versions.allows(&asked.said.scope, moment);
         let hit = cache.store.get_stale(asked.key, now_ms, asked.life, allows)?;
-        self.worker.cached.write(&hit, self.wording());
+        self.worker.cached.write(&hit, self.style());
         Some((hit.answer.rows().into(), self.worker.cached.written().len()))
     }
 
@@ -69,7 +69,7 @@ impl Session {
         let (connection, error) = (self.identity.connection_id, error.logged());
         tracing::warn!(connection, %error, age_ms, "no server answers: the client gets a stale answer");
         let mut packets = Vec::new();
-        self.wording().write(&answer, age_ms, &mut packets);
+        self.style().write(&answer, age_ms, &mut packets);
         Some(Stale { packets, rows: answer.rows().into() })
     }
 }

@@ -190,14 +190,14 @@ impl SessionState {
             trace: None,
             unjudged: None,
             errors: None,
-            gtids: identity.tracking().by_default.then(|| gtids(identity)),
+            gtids: identity.tracking().by_default.then(|| Box::new(gtids(identity))),
         }
     }
 
     /// The server of a connection tells the ages of answers.
     #[cold]
     pub(super) fn take_out_ages(&mut self, identity: &Identity) {
-        self.gtids.get_or_insert_with(|| gtids(identity));
+        self.gtids.get_or_insert_with(|| Box::new(gtids(identity)));
     }
 
     /// An answer begins. Whether anybody wants to know which transactions it tells.
@@ -429,8 +429,8 @@ impl SessionState {
 }
 
 /// What is told to a session that has asked for nothing.
-fn gtids(identity: &Identity) -> Box<Gtids> {
-    Box::new(Gtids::new(identity.keeps(false), identity.tier == Tier::Told))
+fn gtids(identity: &Identity) -> Gtids {
+    Gtids::new(identity.keeps(false), identity.tier == Tier::Told)
 }
 
 #[cfg(test)]

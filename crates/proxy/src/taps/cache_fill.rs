@@ -7,6 +7,7 @@ use cache::stats::RowKey;
 use cache::{
     Answer, Cache, Captured, Form, Hit, Key, Leader, Life, Moment, NotStored, Outcome as Landing, Scope,
 };
+use config::CacheMode;
 use session::tier::plain_end;
 use tokio::time::Instant;
 use wire::StatusFlags;
@@ -36,8 +37,8 @@ pub(crate) struct Filling {
     pub(crate) proof: Option<Key>,
     /// Whether the account may have a stored answer, without such a proof.
     pub(crate) is_proven: bool,
-    /// It has to be from after the last write that the proxy has sent.
-    pub(crate) is_own: bool,
+    /// What is promised of its age.
+    pub(crate) mode: CacheMode,
     /// Where it is counted.
     pub(crate) row: RowKey,
     /// When it was sent.
@@ -145,14 +146,14 @@ impl CacheFill {
 
     /// Stores the reply, which ends like this with these bytes.
     fn store(&mut self, outcome: Outcome, bytes: &[u8], now_ms: u64) -> Result<(), NotStored> {
-        let Filling { key, life, scope, moment, form, has_columns, stores_empty, proof, is_own, .. } =
+        let Filling { key, life, scope, moment, form, has_columns, stores_empty, proof, mode, .. } =
             &self.filling;
         let (cache, moment) = (&*self.cache, *moment);
         if let Some(proof) = proof.filter(|_| outcome.ends_rows) {
             cache.proven.add(proof, &cache.versions, moment, now_ms);
         }
         check(outcome, self.told.is_some())?;
-        if self.told.is_some() && *is_own {
+        if self.told.is_some() && *mode == CacheMode::Own {
             return Err(NotStored::Elsewhere);
         }
         if outcome.rows == 0 && !stores_empty {
@@ -319,7 +320,7 @@ mod tests {
             stores_empty: false,
             proof: None,
             is_proven: true,
-            is_own: false,
+            mode: CacheMode::Ttl,
             row: RowKey::default(),
             sent: Instant::now(),
             leader,

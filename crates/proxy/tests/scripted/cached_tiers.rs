@@ -1,5 +1,5 @@
-//! Query caches one behind the other: times to live add up to no more than the outer one, and clients
-//! see no trace of that.
+//! Query caches one behind the other: times to live add up to no more than the outer one, and
+//! clients see no trace of that.
 
 use std::io::ErrorKind;
 use std::rc::Rc;
