@@ -190,6 +190,7 @@ fn two_caches_keep_statements_from_the_servers() {
     let mut demo = Demo::on_free_port(&["--cache", "--seconds", "4"]);
     demo.wait_for_line("The proxy near the clients");
     demo.wait_for_line("reach servers");
+    demo.wait_for_line("max ms");
     let total = demo.wait_for_line("with caches");
     let queries: u64 = total.split_whitespace().find_map(|word| word.parse().ok()).unwrap();
     assert!(queries > 100, "{total}");
