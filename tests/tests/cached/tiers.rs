@@ -22,10 +22,11 @@ async fn age(client: &mut Client, sql: &str) -> f64 {
     age.and_then(|age| age.parse().ok()).unwrap_or_else(|| panic!("no age in {detail}"))
 }
 
-/// A proxy in front of another one, with a rule that caches reads this long.
-fn before(server: &Backend, inner: &Proxy, ttl_ms: u32) -> Proxy {
+/// A proxy in front of another one, with a rule that caches reads this long. `more` is what else
+/// the row of its server has.
+fn before(server: &Backend, inner: &Proxy, ttl_ms: u32, more: &str) -> Proxy {
     let address = inner.tcp();
-    let at = format!("hostname = \"{}\"\nport = {}", address.ip(), address.port());
+    let at = format!("hostname = \"{}\"\nport = {}\n{more}", address.ip(), address.port());
     Setup::new(&server.sandbox)
         .admin("mysql_ifaces", "\"127.0.0.1:0\"")
         .one_thread()
@@ -38,7 +39,7 @@ fn before(server: &Backend, inner: &Proxy, ttl_ms: u32) -> Proxy {
 pub(super) fn an_answer_keeps_its_age_in_the_outer_cache(server: &Backend) {
     server.sql("REPLACE INTO test.kept VALUES (20, 'one', now()), (21, 'two', now())");
     let inner = setup(server, "").one_thread().start();
-    let (outer, strict) = (before(server, &inner, 600_000), before(server, &inner, 1000));
+    let (outer, strict) = (before(server, &inner, 600_000, ""), before(server, &inner, 1000, ""));
     run(async {
         let mut near = connect(&inner, USER).await;
         let mut far = connect(&outer, USER).await;
@@ -67,9 +68,15 @@ pub(super) fn an_answer_keeps_its_age_in_the_outer_cache(server: &Backend) {
 }
 
 pub(super) fn executions_pass_both_caches(server: &Backend) {
+    for compression in ["", "compression = 1"] {
+        execute_through_both(server, compression);
+    }
+}
+
+fn execute_through_both(server: &Backend, compression: &str) {
     server.sql("REPLACE INTO test.kept VALUES (22, 'one', now())");
     let inner = setup(server, "").one_thread().start();
-    let outer = before(server, &inner, 600_000);
+    let outer = before(server, &inner, 600_000, compression);
     run(async {
         let (mut near, mut far) = (connect(&inner, USER).await, connect(&outer, USER).await);
         let mut rows = Vec::new();
