@@ -146,7 +146,7 @@ pub(crate) async fn check_password(
     password: Vec<u8>,
     origin: Origin,
 ) -> Result<Login, Refusal> {
-    let one = Try::begin(site, origin.client).map_err(|left| {
+    let one = Try::begin(site, origin.client).await.map_err(|left| {
         let seconds = left.as_secs().saturating_add(1);
         let message = format!("too many logins, or too many wrong ones: try again in {seconds} s");
         Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_logins", message).retry_after(seconds)

@@ -39,8 +39,7 @@ pub(crate) const ACCOUNT_LOGINS_MAX: usize = 16;
 /// Wrong logins of one address within [`TRIES_WINDOW`]; more are refused unread.
 pub(crate) const TRIES_MAX: u32 = 5;
 
-/// Logins of one address whose password is looked at; more are refused unread. So many may be wrong
-/// beyond [`TRIES_MAX`].
+/// Logins of one address whose password is looked at or waits for that; more are refused unread.
 pub(crate) const TRIES_AT_ONCE_MAX: u32 = 16;
 
 /// See [`TRIES_MAX`].
@@ -57,6 +56,24 @@ pub(crate) const POINTS_MAX: usize = 900;
 
 /// How far the timeline of servers reaches back, in milliseconds: as far as the points.
 pub(crate) const TIMELINE_MS: u64 = 900_000;
+
+/// How far the records reach back, in milliseconds: 24 hours.
+pub(crate) const RECORD_TIME_MS: u64 = 86_400_000;
+
+/// Bytes of all records.
+pub(crate) const RECORD_BYTES_MAX: usize = 64 << 20;
+
+/// Records that are one second apart: 15 minutes.
+pub(crate) const RECORD_FINE_MAX: usize = 900;
+
+/// Milliseconds between two records before that.
+pub(crate) const RECORD_STEP_MS: u64 = 10_000;
+
+/// Samples for the record alone take one part in so many of a processor.
+pub(crate) const RECORD_SHARE: u32 = 200;
+
+/// How much longer the layers of the configuration are not looked at while there is no viewer.
+pub(crate) const FACTS_UNSEEN: Duration = Duration::from_mins(1);
 
 /// Time between two looks at what is costly to read: digests, users, prepared statements.
 pub(crate) const SLOW_INTERVAL: Duration = Duration::from_secs(5);

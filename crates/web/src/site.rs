@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admin::{DataPlane, Engine, Settings};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::assets::Assets;
 use crate::hub::Hub;
@@ -29,6 +29,8 @@ pub(crate) struct Site {
     pub(crate) ending: watch::Receiver<bool>,
     logins: Mutex<Logins>,
     tries: Mutex<Tries>,
+    /// Told when the password of a login was looked at.
+    pub(crate) try_over: Notify,
     places: Mutex<Places>,
 }
 
@@ -46,6 +48,7 @@ impl Site {
             assets: Assets::new(),
             logins: Mutex::default(),
             tries: Mutex::default(),
+            try_over: Notify::new(),
             places: Mutex::default(),
             engine,
             plane,

@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use crate::limits::{TRIES_ADDRESSES_MAX, TRIES_AT_ONCE_MAX, TRIES_MAX, TRIES_WINDOW};
+use tokio::time::timeout_at;
+
+use crate::limits::{ANSWER_TIME_MAX, TRIES_ADDRESSES_MAX, TRIES_AT_ONCE_MAX, TRIES_MAX, TRIES_WINDOW};
 use crate::site::Site;
 
 /// The wrong logins of the last minute.
@@ -16,8 +19,19 @@ pub(crate) struct Tries(HashMap<IpAddr, Window>);
 struct Window {
     began: Instant,
     wrong: u32,
-    /// Logins whose password is being looked at.
+    /// Logins whose password is being looked at: each may be wrong.
     open: u32,
+    /// Logins that wait for the outcome of others.
+    waiting: u32,
+}
+
+/// What is to be done with a login.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Its password is looked at.
+    Now,
+    /// It would be one too many if those under way are all wrong.
+    Later,
 }
 
 impl Tries {
@@ -26,7 +40,7 @@ impl Tries {
     /// # Errors
     ///
     /// Too many were wrong, or are looked at: the time until the next one is read.
-    fn begin(&mut self, client: IpAddr, now: Instant) -> Result<(), Duration> {
+    fn begin(&mut self, client: IpAddr, now: Instant) -> Result<Turn, Duration> {
         let over = |window: &Window| now.saturating_duration_since(window.began) >= TRIES_WINDOW;
         if !self.0.contains_key(&client) && self.0.len() >= TRIES_ADDRESSES_MAX {
             self.0.retain(|_, window| !over(window));
@@ -36,18 +50,29 @@ impl Tries {
                 self.0.remove(&oldest);
             }
         }
-        let window = self.0.entry(client).or_insert(Window { began: now, wrong: 0, open: 0 });
+        let window = self.0.entry(client).or_insert(Window { began: now, wrong: 0, open: 0, waiting: 0 });
         if over(window) {
             (window.began, window.wrong) = (now, 0);
         }
         if window.wrong >= TRIES_MAX {
             return Err(TRIES_WINDOW.saturating_sub(now.saturating_duration_since(window.began)));
         }
-        if window.open >= TRIES_AT_ONCE_MAX {
+        if window.wrong + window.open < TRIES_MAX {
+            window.open += 1;
+            return Ok(Turn::Now);
+        }
+        if window.open + window.waiting >= TRIES_AT_ONCE_MAX {
             return Err(Duration::ZERO);
         }
-        window.open += 1;
-        Ok(())
+        window.waiting += 1;
+        Ok(Turn::Later)
+    }
+
+    /// A login that waits does so no more.
+    fn leave(&mut self, client: IpAddr) {
+        if let Some(window) = self.0.get_mut(&client) {
+            window.waiting = window.waiting.saturating_sub(1);
+        }
     }
 
     /// The password of a login that was counted was looked at.
@@ -67,15 +92,26 @@ pub(crate) struct Try<'a> {
 }
 
 impl<'a> Try<'a> {
-    /// Counts a login of `client`, before its password is looked at.
+    /// Counts a login of `client`, before its password is looked at. Waits while so many are looked
+    /// at that they could all be wrong.
     ///
     /// # Errors
     ///
     /// Too many were wrong, or are looked at: the time until the next one is read.
-    pub(crate) fn begin(site: &'a Site, client: IpAddr) -> Result<Self, Duration> {
+    pub(crate) async fn begin(site: &'a Site, client: IpAddr) -> Result<Self, Duration> {
         let client = client.to_canonical();
-        site.tries().begin(client, Instant::now())?;
-        Ok(Self { site, client, is_right: false })
+        let deadline = tokio::time::Instant::now() + ANSWER_TIME_MAX;
+        loop {
+            // Before the look, so that no outcome is missed.
+            let mut outcome = pin!(site.try_over.notified());
+            outcome.as_mut().enable();
+            let turn = site.tries().begin(client, Instant::now())?;
+            if turn == Turn::Now {
+                return Ok(Self { site, client, is_right: false });
+            }
+            let _waiting = Waits { site, client };
+            timeout_at(deadline, outcome).await.map_err(|_| Duration::ZERO)?;
+        }
     }
 
     /// The login is right.
@@ -87,6 +123,19 @@ impl<'a> Try<'a> {
 impl Drop for Try<'_> {
     fn drop(&mut self) {
         self.site.tries().end(self.client, self.is_right);
+        self.site.try_over.notify_waiters();
+    }
+}
+
+/// A login that waits. Dropped, it does so no more, also where its client has gone.
+struct Waits<'a> {
+    site: &'a Site,
+    client: IpAddr,
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.site.tries().leave(self.client);
     }
 }
 
@@ -102,42 +151,51 @@ mod tests {
     fn five_wrong_logins_in_a_minute_are_enough() {
         let (mut tries, begun) = (Tries::default(), Instant::now());
         for second in 0..5 {
-            assert_eq!(tries.begin(address(1), begun + Duration::from_secs(second)), Ok(()));
+            assert_eq!(tries.begin(address(1), begun + Duration::from_secs(second)), Ok(Turn::Now));
             tries.end(address(1), false);
         }
         let later = begun + Duration::from_secs(40);
         assert_eq!(tries.begin(address(1), later), Err(Duration::from_secs(20)));
-        assert_eq!(tries.begin(address(2), later), Ok(()), "another address");
-        assert_eq!(tries.begin(address(1), begun + TRIES_WINDOW), Ok(()));
+        assert_eq!(tries.begin(address(2), later), Ok(Turn::Now), "another address");
+        assert_eq!(tries.begin(address(1), begun + TRIES_WINDOW), Ok(Turn::Now));
     }
 
     #[test]
     fn right_logins_do_not_count() {
         let (mut tries, now) = (Tries::default(), Instant::now());
         for _ in 0..100 {
-            assert_eq!(tries.begin(address(1), now), Ok(()));
+            assert_eq!(tries.begin(address(1), now), Ok(Turn::Now));
             tries.end(address(1), true);
         }
     }
 
     #[test]
-    fn logins_at_once_are_bounded_and_not_wrong() {
+    fn logins_under_way_may_all_be_wrong() {
         let (mut tries, now) = (Tries::default(), Instant::now());
-        for _ in 0..TRIES_AT_ONCE_MAX {
-            assert_eq!(tries.begin(address(1), now), Ok(()));
+        for _ in 0..TRIES_MAX {
+            assert_eq!(tries.begin(address(1), now), Ok(Turn::Now));
         }
-        assert_eq!(tries.begin(address(1), now), Err(Duration::ZERO));
-        for _ in 0..TRIES_AT_ONCE_MAX {
-            tries.end(address(1), true);
+        for _ in TRIES_MAX..TRIES_AT_ONCE_MAX {
+            assert_eq!(tries.begin(address(1), now), Ok(Turn::Later));
         }
-        assert_eq!(tries.begin(address(1), now), Ok(()));
+        assert_eq!(tries.begin(address(1), now), Err(Duration::ZERO), "too many wait");
+        // One was right: another may be looked at.
+        tries.end(address(1), true);
+        tries.leave(address(1));
+        assert_eq!(tries.begin(address(1), now), Ok(Turn::Now));
+        // The others are wrong, and so are those that wait for them.
+        for _ in 0..TRIES_MAX {
+            tries.end(address(1), false);
+        }
+        tries.leave(address(1));
+        assert_eq!(tries.begin(address(1), now), Err(TRIES_WINDOW));
     }
 
     #[test]
     fn the_number_of_addresses_is_bounded() {
         let (mut tries, now) = (Tries::default(), Instant::now());
         for n in 0..10_000 {
-            assert_eq!(tries.begin(address(n), now + Duration::from_micros(n.into())), Ok(()));
+            assert_eq!(tries.begin(address(n), now + Duration::from_micros(n.into())), Ok(Turn::Now));
         }
         assert_eq!(tries.0.len(), TRIES_ADDRESSES_MAX);
     }

@@ -81,6 +81,24 @@ async fn five_wrong_logins_of_an_address_are_enough_for_a_minute() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn five_wrong_logins_are_enough_also_when_they_come_at_once() {
+    let site = Site::start().await;
+    let all: Vec<_> = (0..20)
+        .map(|_| {
+            let (request, address) = (login("admin", "wrong"), site.address);
+            tokio::spawn(async move { request.ask(address).await.code })
+        })
+        .collect();
+    let mut codes = Vec::new();
+    for one in all {
+        codes.push(one.await.unwrap());
+    }
+    codes.sort_unstable();
+    assert_eq!(codes, [[401; 5].as_slice(), &[429; 15]].concat());
+    assert_eq!(site.log_in("admin", "admin").await.code, 429);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn clients_without_a_login_do_not_keep_their_connections() {
     let site = Site::start().await;
     for path in ["/api/session", "/api/state"] {
