@@ -23,6 +23,13 @@ export class Stream {
     this.timer = 0;
     /** Number of the current try: answers to earlier ones are dropped. */
     this.round = 0;
+    document.addEventListener("visibilitychange", () => this.seen());
+  }
+
+  /** A tab that no viewer sees has no stream; shown again, it goes on where it was. */
+  seen() {
+    if (document.hidden) this.stop();
+    else this.retryNow();
   }
 
   /**
@@ -56,6 +63,7 @@ export class Stream {
 
   connect() {
     this.stop();
+    if (document.hidden) return;
     const round = this.round;
     const last = this.lastId ? `&last=${encodeURIComponent(this.lastId)}` : "";
     const source = new EventSource(`/api/stream?views=${this.views.join(",")}${last}`);
