@@ -100,6 +100,7 @@ export class Mock {
     if (route === "GET /api/state") return reply(200, this.model.envelope(views, viewer));
     if (route === "GET /api/stream")
       return this.stream(url, request, response, views, viewer, reply);
+    if (route === "GET /api/record") return this.record(url.searchParams.get("at"), viewer, reply);
     if (route === "GET /api/explain") return this.explain(url.searchParams, reply);
     if (request.headers["x-csrf-token"] !== account.csrf) {
       return reply(403, {
@@ -164,7 +165,20 @@ export class Mock {
     const missed = this.model.number - Number(number);
     this.send(viewer, known ? "changed" : "whole", known ? this.model.points.at(-1).t - missed : 0);
     this.viewers.add(viewer);
-    request.on("close", () => this.viewers.delete(viewer));
+    response.on("close", () => this.viewers.delete(viewer));
+  }
+
+  /** The points that are there are the record. */
+  record(at, viewer, reply) {
+    const from = this.model.points[0].t;
+    const to = this.model.points.at(-1).t;
+    if (at === null) return reply(200, { from_ms: from * 1000, to_ms: to * 1000 });
+    const second = Math.max(from, Math.min(to, Math.floor(Number(at) / 1000)));
+    const state = this.model.envelope(["now"], viewer);
+    state.time_ms = second * 1000;
+    state.views.now.points = state.views.now.points.filter((point) => point.t <= second);
+    state.head.qps = state.views.now.points.at(-1).qps;
+    return reply(200, state);
   }
 
   /** Tells all viewers to go. */

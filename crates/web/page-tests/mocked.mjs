@@ -161,6 +161,61 @@ export const mocked = {
     });
   },
 
+  async "a hidden tab has no stream, and resumes when it is shown"(tools) {
+    await withMock(tools, { period: 100 }, async (mock, page) => {
+      await page.waitForSelector(".now tbody tr:visible");
+      const turn = (hidden) =>
+        page.evaluate((value) => {
+          Object.defineProperty(document, "hidden", { value, configurable: true });
+          document.dispatchEvent(new Event("visibilitychange"));
+        }, hidden);
+      assert.equal(mock.viewers.size, 1);
+      await turn(true);
+      for (let tries = 0; tries < 50 && mock.viewers.size > 0; tries += 1) await states(mock, 1);
+      // No try to connect follows from the loss.
+      await states(mock, 20);
+      assert.equal(mock.viewers.size, 0);
+      const resumed = page.waitForRequest((request) =>
+        request.url().includes(`last=${mock.model.boot}-`),
+      );
+      await turn(false);
+      await resumed;
+      assert.equal(await page.locator("#banners .bad").count(), 0);
+    });
+  },
+
+  async "a moment of the record is shown until the page goes live again"(tools) {
+    await withMock(tools, { period: 100 }, async (mock, page, visit) => {
+      await page.waitForSelector(".now tbody tr:visible");
+      assert.equal(await page.textContent("#when-text"), "live");
+      await visit.view("servers");
+      // By keyboard: one step is ten seconds.
+      await page.focus("#when");
+      await page.waitForFunction(() => Number(document.getElementById("when").min) < -600);
+      for (let step = 0; step < 3; step += 1) await page.keyboard.press("ArrowLeft");
+      await page.waitForSelector("#banners .news");
+      assert.match(await page.textContent("#banners"), /This is .* ago/);
+      assert.match(await page.getAttribute("#when", "aria-valuetext"), /\d\d:\d\d:\d\d/);
+      await page.waitForSelector(".view.now tbody tr:visible");
+      const figures = await page.textContent("#figures");
+      await states(mock, 10);
+      assert.equal(await page.textContent("#figures"), figures, "the past stands still");
+      assert.deepEqual(await visit.violations(), []);
+      await page.click("#banners button");
+      assert.equal(await page.textContent("#when-text"), "live");
+      await page.waitForFunction(
+        (text) => document.querySelector("#figures").textContent !== text,
+        figures,
+      );
+      await page.focus("#when");
+      await page.keyboard.press("Home");
+      await page.waitForSelector("#banners .news");
+      await visit.view("statements");
+      assert.equal(await page.inputValue("#when"), "0", "the other views are live");
+      assert.equal(await page.locator("#banners .news").count(), 0);
+    });
+  },
+
   async "a view that is opened while frozen is painted"(tools) {
     await withMock(tools, { period: 100 }, async (_mock, page, visit) => {
       await page.waitForSelector(".now tbody tr:visible");

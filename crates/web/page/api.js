@@ -51,6 +51,15 @@ export const readSession = () => request("/api/session");
  */
 export const readState = (views) => request(`/api/state?views=${views.join(",")}`);
 
+/** @returns {Promise<{ from_ms: number | null, to_ms: number | null }>} how far the record reaches */
+export const readRecord = () => request("/api/record");
+
+/**
+ * @param {number} at Unix ms
+ * @returns {Promise<Envelope>} the view `now` of that moment
+ */
+export const readRecorded = (at) => request(`/api/record?at=${at}`);
+
 /**
  * @param {string} user
  * @param {string} password

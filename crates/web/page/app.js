@@ -3,11 +3,12 @@
 import { startConfirm } from "./confirm.js";
 import { arrange, byId, h, setAttribute, setText } from "./dom.js";
 import { startExplain } from "./explain.js";
-import { clock } from "./format.js";
+import { ago, clock, day } from "./format.js";
 import { shape } from "./glyphs.js";
 import { linkBanner, markOld, showHead, startHead } from "./head.js";
 import { announce } from "./live.js";
 import { csrf, resume, showLogin, startLogin } from "./login.js";
+import { resetRecorder, startRecorder } from "./recorder.js";
 import { Store } from "./store.js";
 import { Stream } from "./stream.js";
 import { startTheme } from "./theme.js";
@@ -24,6 +25,8 @@ const VIEWS = {
 };
 
 const store = new Store();
+/** A moment of the record that is shown in place of the live state. @type {Store | null} */
+let past = null;
 /** @type {View | null} */
 let view = null;
 let viewName = "";
@@ -51,13 +54,14 @@ function take(whole, envelope) {
   const changed = version !== envelope.proxy.version;
   version = envelope.proxy.version;
   if (changed) showBanners();
+  if (past) return;
   if (!frozen) showHead(envelope, store.trace);
   if (!frozen || blank) frame ||= requestAnimationFrame(paint);
 }
 
 function paint() {
   frame = 0;
-  const state = store.state;
+  const { state } = past ?? store;
   const content = state?.views[viewName];
   if (!state || !view || !content) return;
   blank = false;
@@ -82,6 +86,12 @@ function showLink(next) {
 function showBanners() {
   const banners = [];
   if (link.kind !== "live") banners.push(linkBanner(link, () => stream.retryNow()));
+  if (past?.state) {
+    const at = past.state.time_ms;
+    banners.push(h("p", { class: "banner news" }, shape("news"),
+      `This is ${day(at)} ${clock(at)}, ${ago(at, Date.now())}.`,
+      h("button", { type: "button", onclick: goLive }, "Live")));
+  }
   if (failure) {
     banners.push(h("p", { class: "banner warn" }, shape("warn"),
       `The proxy could not read this view: ${failure}`));
@@ -97,7 +107,30 @@ function showBanners() {
   if (focused) box.querySelector("button")?.focus();
 }
 
+/**
+ * Shows a moment of the record, in the view that is recorded.
+ * @param {Envelope} envelope
+ */
+function goBack(envelope) {
+  past = new Store();
+  past.apply(true, envelope);
+  showHead(envelope, past.trace);
+  showBanners();
+  if (viewName === "now") paint();
+  else location.hash = "#now";
+}
+
+function goLive() {
+  resetRecorder();
+  if (!past) return;
+  past = null;
+  if (store.state) showHead(store.state, store.trace);
+  showBanners();
+  paint();
+}
+
 function loginAgain() {
+  goLive();
   stream.close();
   showLogin("The login has expired.");
 }
@@ -111,6 +144,7 @@ function navigate() {
     return;
   }
   const wanted = name in VIEWS ? name : "now";
+  if (wanted !== "now") goLive();
   viewName = wanted;
   blank = true;
   view?.destroy?.();
@@ -128,7 +162,7 @@ function freeze() {
   const button = byId("freeze");
   button.setAttribute("aria-pressed", String(frozen));
   setText(button, frozen ? `Frozen ${clock(Date.now())}` : "Freeze");
-  if (!frozen && store.state) {
+  if (!frozen && !past && store.state) {
     showHead(store.state, store.trace);
     paint();
   }
@@ -138,6 +172,7 @@ startTheme();
 startHead();
 startExplain();
 startConfirm(csrf);
+startRecorder(goBack, goLive, (error) => announce(error.message));
 startLogin(navigate, () => stream.close());
 byId("freeze").addEventListener("click", freeze);
 addEventListener("hashchange", () => {

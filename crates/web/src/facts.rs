@@ -11,7 +11,9 @@ use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
 use crate::access::unix_ms;
-use crate::limits::{ANSWER_TIME_MAX, FACTS_INTERVAL, FACTS_SHARE, FACTS_WAIT_MAX, ROWS_MAX, VERSIONS_MAX};
+use crate::limits::{
+    ANSWER_TIME_MAX, FACTS_INTERVAL, FACTS_SHARE, FACTS_UNSEEN, FACTS_WAIT_MAX, ROWS_MAX, VERSIONS_MAX,
+};
 use crate::reply::Refusal;
 
 /// What was found at one look.
@@ -40,6 +42,11 @@ pub(crate) struct Known {
 }
 
 impl Known {
+    /// Whether it is good at `now` for samples that no viewer sees.
+    fn is_good_unseen(&self, now: Instant) -> bool {
+        self.again.is_some_and(|again| now < again + FACTS_UNSEEN)
+    }
+
     /// Whether it is good at `now`, when so many changes were told.
     fn is_fresh(&self, changes: u64, now: Instant) -> bool {
         self.changes >= changes && self.again.is_some_and(|again| now < again)
@@ -121,7 +128,7 @@ impl Facts {
     /// Returns how many changes are in them.
     pub(crate) async fn wait(&self) -> Result<u64, Refusal> {
         let mut latest = self.0.latest.clone();
-        let old = self.0.known();
+        let old = self.0.known(true);
         let is_fresh = |known: &Arc<Known>| known.is_fresh(self.0.told(), Instant::now());
         let patience = if old.again.is_some() { FACTS_WAIT_MAX } else { ANSWER_TIME_MAX };
         match timeout(patience, latest.wait_for(is_fresh)).await {
@@ -144,13 +151,18 @@ impl Facts {
 }
 
 impl Watch {
-    /// The latest; if they are old, they are read again meanwhile.
-    pub(crate) fn known(&self) -> Arc<Known> {
-        let known = self.latest.borrow().clone();
-        if !known.is_fresh(self.told(), Instant::now()) {
+    /// The latest; if they are old, they are read again meanwhile. `is_seen`: for a viewer.
+    pub(crate) fn known(&self, is_seen: bool) -> Arc<Known> {
+        let (known, now) = (self.latest.borrow().clone(), Instant::now());
+        if !known.is_fresh(self.told(), now) && (is_seen || !known.is_good_unseen(now)) {
             self.again.notify_one();
         }
         known
+    }
+
+    /// Whether they were read once.
+    pub(crate) fn is_read(&self) -> bool {
+        self.latest.borrow().again.is_some()
     }
 
     /// How many changes were told.
@@ -260,6 +272,9 @@ mod tests {
         let read = Known { changes: 3, again: Some(now + FACTS_INTERVAL), ..Known::default() };
         assert!(read.is_fresh(3, now) && !read.is_fresh(4, now) && !read.is_fresh(3, now + FACTS_INTERVAL));
         assert!(!Known::default().is_fresh(0, now), "never read");
+        let (end, first) = (now + FACTS_INTERVAL + FACTS_UNSEEN, Known::default());
+        assert!(!first.is_good_unseen(now) && read.is_good_unseen(now + FACTS_INTERVAL));
+        assert!(!read.is_good_unseen(end));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The statistics for all viewers: one thread reads them, once a second, while there are viewers.
+//! The statistics for all viewers: one thread reads them once a second, while there are viewers or
+//! the page is served and so recorded.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -12,10 +13,11 @@ use tokio::time::timeout;
 
 use crate::facts::Facts;
 use crate::limits::{ANSWER_TIME_MAX, VIEWERS_MAX};
+use crate::recorder::Recorder;
 use crate::reply::Refusal;
 use crate::sample::{Sample, VIEWS, Views};
 use crate::sampler::Sampler;
-use crate::work::{Request, work};
+use crate::work::{Order, Request, work};
 
 /// The samples, for those who ask.
 pub(crate) struct Hub {
@@ -24,7 +26,8 @@ pub(crate) struct Hub {
     host: Arc<str>,
     latest: watch::Sender<Option<Arc<Sample>>>,
     viewers: Arc<Viewers>,
-    thread: OnceLock<Option<mpsc::SyncSender<Request>>>,
+    recorder: Arc<Recorder>,
+    thread: OnceLock<Option<mpsc::SyncSender<Order>>>,
 }
 
 impl Hub {
@@ -37,6 +40,7 @@ impl Hub {
             host: host.into(),
             latest: watch::Sender::new(None),
             viewers: Arc::default(),
+            recorder: Arc::default(),
             thread: OnceLock::new(),
         }
     }
@@ -52,8 +56,9 @@ impl Hub {
         let changes = self.facts.wait().await?;
         // The thread is asked also where the latest one would do: it begins to sample for viewers.
         let (reply, sample) = oneshot::channel();
-        let thread = self.thread.get_or_init(|| self.start()).as_ref().ok_or_else(Refusal::busy)?;
-        thread.try_send(Request { views, changes, reply }).map_err(|_| Refusal::busy())?;
+        let thread = self.thread().ok_or_else(Refusal::busy)?;
+        let order = Order::Sample(Request { views, changes, reply });
+        thread.try_send(order).map_err(|_| Refusal::busy())?;
         match timeout(ANSWER_TIME_MAX, sample).await {
             Ok(Ok(sample)) => Ok(sample),
             Ok(Err(_)) | Err(_) => Err(Refusal::busy()),
@@ -76,18 +81,39 @@ impl Hub {
         Some(Viewing { viewers: Arc::clone(&self.viewers), views })
     }
 
+    /// Records samples from now on, or no longer.
+    pub(crate) fn record(&self, on: bool) {
+        if self.recorder.switch(on)
+            && on
+            && let Some(thread) = self.thread()
+        {
+            // Where the queue is full, the thread looks anyway.
+            let _ = thread.try_send(Order::Record);
+        }
+    }
+
+    /// What was recorded.
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
     /// The configuration may have changed.
     pub(crate) fn look_again(&self) {
         self.facts.look_again();
     }
 
-    fn start(&self) -> Option<mpsc::SyncSender<Request>> {
-        let (sender, requests) = mpsc::sync_channel(crate::limits::CLIENTS_MAX);
+    fn thread(&self) -> Option<&mpsc::SyncSender<Order>> {
+        self.thread.get_or_init(|| self.start()).as_ref()
+    }
+
+    fn start(&self) -> Option<mpsc::SyncSender<Order>> {
+        let (sender, orders) = mpsc::sync_channel(crate::limits::CLIENTS_MAX);
         let sampler = Sampler::new(Arc::clone(&self.plane), self.facts.watch(), Arc::clone(&self.host));
         let (latest, viewers) = (self.latest.clone(), Arc::clone(&self.viewers));
+        let recorder = Arc::clone(&self.recorder);
         let begun = std::thread::Builder::new()
             .name("web".to_owned())
-            .spawn(move || work(sampler, &requests, &viewers, &latest));
+            .spawn(move || work(sampler, &orders, &viewers, &recorder, &latest));
         match begun {
             Ok(_) => Some(sender),
             Err(error) => {

@@ -1,7 +1,8 @@
 //! The page for operators: what is up, what loads the servers, where a statement goes and why.
 //!
-//! One sampler reads the statistics of the proxy once a second for all viewers, and not at all
-//! without viewers. Viewers get them as JSON: whole, or as a stream of events.
+//! One sampler reads the statistics of the proxy once a second for all viewers. Without viewers it
+//! reads the counters only, for the record of the last 24 hours, and nothing where the page is not
+//! served. Viewers get them as JSON: whole, or as a stream of events.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
@@ -22,6 +23,7 @@ mod places;
 mod plain;
 mod rates;
 mod reading;
+mod recorder;
 mod reply;
 mod router;
 mod sample;
@@ -57,8 +59,23 @@ impl Web {
     pub fn start(engine: &Engine, plane: &Arc<dyn DataPlane>, runtime: &Handle) -> Self {
         let (ending, is_ending) = watch::channel(false);
         let site = Site::new(engine.clone(), Arc::clone(plane), is_ending, runtime);
-        let task = runtime.spawn(admin::http::run(Page::new(site), engine.settings()));
+        let (page, settings) = (Page::new(Arc::clone(&site)), engine.settings());
+        let task = runtime.spawn(async move {
+            tokio::join!(admin::http::run(page, settings), record(&site));
+        });
         Self { task, ending }
+    }
+}
+
+/// Records samples while the page is served.
+async fn record(site: &Site) {
+    let mut settings = site.settings.clone();
+    loop {
+        let is_served = !settings.borrow_and_update().web_addresses().is_empty();
+        site.hub.record(is_served);
+        if settings.changed().await.is_err() {
+            return;
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use hyper::header::{
     ALLOW, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE,
 };
 use hyper::{Method, Request, StatusCode};
+use serde_json::json;
 use tokio::time::timeout;
 
 use crate::access::{self, TOKEN, Viewer};
@@ -64,11 +65,12 @@ async fn for_viewers(
     path: &str,
     request: Request<Incoming>,
 ) -> Result<Reply, Refusal> {
-    const PATHS: [&str; 7] = [
+    const PATHS: [&str; 8] = [
         "/api/session",
         "/api/state",
         "/api/ticket",
         "/api/stream",
+        "/api/record",
         "/api/explain",
         "/api/action",
         "/logout",
@@ -87,6 +89,7 @@ async fn for_viewers(
             let last = request.headers().get("last-event-id").and_then(|value| value.to_str().ok());
             stream::open(site, viewer, origin.port, views, last.or(query.get("last"))).await
         }
+        "/api/record" => record(site, &viewer, query.get("at")),
         "/api/explain" => explain::explain(site, &query).await,
         "/api/action" => {
             check_token(&viewer, request.headers())?;
@@ -114,6 +117,20 @@ fn bad_method(wanted: &Method) -> Reply {
 async fn state(site: &Arc<Site>, viewer: &Viewer, views: Views) -> Result<Reply, Refusal> {
     let sample = site.hub.sample(views).await?;
     Ok(reply(StatusCode::OK, "application/json", sample.whole(views, viewer)))
+}
+
+/// The view `now` of a moment of the last 24 hours; without one, from when to when there are some.
+fn record(site: &Site, viewer: &Viewer, at: Option<&str>) -> Result<Reply, Refusal> {
+    let recorder = site.hub.recorder();
+    let Some(at) = at else {
+        let [from_ms, to_ms] = recorder.range().map_or([None; 2], |range| range.map(Some));
+        return Ok(object(StatusCode::OK, &json!({ "from_ms": from_ms, "to_ms": to_ms })));
+    };
+    let at = at.parse().map_err(|_| Refusal::bad("`at` must be milliseconds of Unix time"))?;
+    let sample = recorder
+        .sample(at)
+        .ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, "not_recorded", "nothing is recorded yet"))?;
+    Ok(reply(StatusCode::OK, "application/json", sample.whole(Views::NOW, viewer)))
 }
 
 /// The state as a file. A ticket is passed on: no literals and no messages are in it, for admins

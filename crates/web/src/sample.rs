@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::access::Viewer;
 use crate::reply::Refusal;
@@ -20,6 +20,9 @@ pub(crate) struct Views(pub(crate) [bool; VIEWS]);
 impl Views {
     /// All of them.
     pub(crate) const ALL: Self = Self([true; VIEWS]);
+
+    /// The view `now`.
+    pub(crate) const NOW: Self = Self([true, false, false, false, false]);
 
     /// The set that a request names, separated by commas; all if it names none.
     pub(crate) fn parse(list: Option<&str>) -> Result<Self, Refusal> {
@@ -105,6 +108,10 @@ pub(crate) struct Sample {
     pub(crate) id: Id,
     /// When it was made.
     pub(crate) at: Instant,
+    /// The same in milliseconds of Unix time.
+    pub(crate) at_ms: u64,
+    /// How long it took, without the wait for its moment.
+    pub(crate) cost: Duration,
     /// How many changes of the configuration were told before it was read for this sample.
     pub(crate) changes: u64,
     /// The members `time_ms`, `proxy` and `head` of the envelope, as JSON.

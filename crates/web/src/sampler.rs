@@ -50,13 +50,14 @@ impl Sampler {
     }
 
     /// A sample with these views, a second after the last one at the earliest. Takes a second where
-    /// the last one is long ago.
-    pub(crate) fn sample(&mut self, views: Views) -> Sample {
-        let known = self.facts.known();
+    /// the last one is long ago. `is_seen`: a viewer gets it.
+    pub(crate) fn sample(&mut self, views: Views, is_seen: bool) -> Sample {
+        let known = self.facts.known(is_seen);
         let before = self.before.take().filter(|before| before.at.elapsed() < SLOW_INTERVAL);
         let before = before.unwrap_or_else(|| Reading::take(&*self.plane));
         // Rates over less than a second would be noise.
         std::thread::sleep(SAMPLE_INTERVAL.saturating_sub(before.at.elapsed()));
+        let begun = Instant::now();
         let reading = Reading::take(&*self.plane);
         let rates = Rates::between(&before, &reading);
         self.id.number += 1;
@@ -70,6 +71,8 @@ impl Sampler {
         let sample = Sample {
             id: self.id.clone(),
             at: reading.at,
+            at_ms: reading.unix_ms,
+            cost: begun.elapsed(),
             changes: known.changes,
             about,
             texts,
@@ -77,6 +80,11 @@ impl Sampler {
         };
         self.before = Some(reading);
         sample
+    }
+
+    /// Whether the configuration was read.
+    pub(crate) fn is_known(&self) -> bool {
+        self.facts.is_read()
     }
 
     fn add_point(&mut self, rates: &Rates, reading: &Reading) {

@@ -37,6 +37,8 @@ pub(crate) struct FakePlane {
     paused: AtomicBool,
     /// How often counters were read.
     pub(crate) reads: AtomicUsize,
+    /// How often digests or sessions were listed.
+    pub(crate) lists: AtomicUsize,
     /// What clients of the admin port did.
     pub(crate) audited: Mutex<Vec<AdminEvent>>,
     /// What happened to servers.
@@ -126,6 +128,7 @@ impl DataPlane for FakePlane {
     }
 
     fn processes(&self) -> Vec<SessionStats> {
+        self.lists.fetch_add(1, Ordering::Relaxed);
         vec![SessionStats {
             worker: 1,
             id: SESSION,
@@ -244,6 +247,7 @@ impl DataPlane for FakePlane {
     }
 
     fn digests(&self, reset: bool, latency: bool) -> Vec<DigestStats> {
+        self.lists.fetch_add(1, Ordering::Relaxed);
         self.reset(reset);
         let reads = DigestStats {
             hostgroup: 2,

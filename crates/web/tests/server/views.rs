@@ -7,7 +7,7 @@ use observe::rows::ServerEvent;
 use serde_json::{Value, json};
 
 use super::client::Request;
-use super::{ADMIN, STATS, Site};
+use super::{ADMIN, STATS, Site, until};
 
 async fn state(site: &Site, authorization: &str, query: &str) -> Value {
     let request = Request::new("GET", &format!("/api/state{query}")).header("Authorization", authorization);
@@ -135,4 +135,36 @@ async fn explain_is_that_of_the_admin_port() {
     for bad in ["", "statement=", "statement=x&port=x", "statement=x&client=host"] {
         assert_eq!(site.get(&format!("/api/explain?{bad}")).await.code, 400, "{bad}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_moment_of_the_record_is_shown_as_it_was() {
+    let site = Site::start().await;
+    site.plane.server_events.lock().unwrap().push(shunned());
+    let range = async || site.get("/api/record").await.json();
+    until("three records", async || {
+        let range = range().await;
+        let [from, to] = ["from_ms", "to_ms"].map(|name| range[name].as_u64().unwrap_or(0));
+        to >= from + 2_000
+    })
+    .await;
+    let from = range().await["from_ms"].as_u64().unwrap();
+    let at = async |at: u64, authorization: &str| {
+        let path = format!("/api/record?at={at}");
+        Request::new("GET", &path).header("Authorization", authorization).ask(site.address).await
+    };
+    let first = at(0, ADMIN).await.json();
+    assert_eq!(first["time_ms"].as_u64(), Some(from));
+    let points = |state: &Value| state["views"]["now"]["points"].as_array().unwrap().len();
+    assert_eq!(points(&first), 1);
+    assert!(first["head"]["verdict"].is_object() && first["views"]["now"]["hostgroups"].is_array());
+    let last = at(u64::MAX, ADMIN).await.json();
+    assert!(points(&last) >= 3 && last["time_ms"].as_u64().unwrap() >= from + 2_000);
+    assert_eq!(last["views"].as_object().unwrap().len(), 1);
+    // Causes are for admins.
+    let seen_by_stats = at(u64::MAX, STATS).await.json();
+    let has_cause = |state: &Value| state["views"]["now"].to_string().contains(CAUSE);
+    assert!(has_cause(&last) && !has_cause(&seen_by_stats));
+    assert_eq!(at(0, "Basic eDp5").await.code, 401);
+    assert_eq!(site.get("/api/record?at=yesterday").await.refusal(), (400, "bad_request".to_owned()));
 }
