@@ -109,19 +109,7 @@ async fn apply(admin: &mut Client, port: u16) {
     )
     .await;
     load_and_save(admin, &["MYSQL USERS"]).await;
-    // Empty texts of a rule are no conditions.
-    execute(
-        admin,
-        &[
-            "DELETE FROM mysql_query_rules",
-            "INSERT INTO mysql_query_rules (rule_id,active,username,schemaname,flagIN,match_pattern,\
-             match_digest,flagOUT,replace_pattern,destination_hostgroup,cache_ttl,cache_empty_result,timeout,\
-             delay,mirror_hostgroup,error_msg,log,apply,comment) VALUES \
-             (1,1,'','',0,'','^SELECT',NULL,NULL,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1,'')",
-        ],
-    )
-    .await;
-    load_and_save(admin, &["MYSQL QUERY RULES"]).await;
+    apply_rules(admin).await;
     for (table, module) in [
         ("pgsql_servers", "PGSQL SERVERS"),
         ("pgsql_users", "PGSQL USERS"),
@@ -151,6 +139,22 @@ async fn apply(admin: &mut Client, port: u16) {
         load_and_save(admin, &[module]).await;
     }
     execute(admin, &["PROXYSQL RELOAD TLS"]).await;
+}
+
+/// Empty texts of a rule are no conditions.
+async fn apply_rules(admin: &mut Client) {
+    execute(
+        admin,
+        &[
+            "DELETE FROM mysql_query_rules",
+            "INSERT INTO mysql_query_rules (rule_id,active,username,schemaname,flagIN,match_pattern,\
+             match_digest,flagOUT,replace_pattern,destination_hostgroup,cache_ttl,cache_empty_result,timeout,\
+             delay,mirror_hostgroup,error_msg,log,apply,comment) VALUES \
+             (1,1,'','',0,'','^SELECT',NULL,NULL,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1,'')",
+        ],
+    )
+    .await;
+    load_and_save(admin, &["MYSQL QUERY RULES"]).await;
 }
 
 async fn check(admin: &mut Client, port: u16) {

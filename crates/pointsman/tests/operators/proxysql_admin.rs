@@ -35,8 +35,8 @@ pub(crate) async fn hold_cluster_updates_back(admin: &mut Client) {
     .await;
 }
 
-/// `proxysql-admin --enable`, in the mode `singlewrite` with readers that write if they must.
-pub(crate) async fn enable(admin: &mut Client, nodes: &[Server]) {
+/// The hostgroups are free, and nothing else moves servers.
+async fn check_that_nothing_is_there(admin: &mut Client) {
     for sql in [
         format!(
             "SELECT COUNT(*) FROM mysql_galera_hostgroups WHERE writer_hostgroup IN ({ALL_HOSTGROUPS}) OR \
@@ -50,6 +50,11 @@ pub(crate) async fn enable(admin: &mut Client, nodes: &[Server]) {
     ] {
         assert_eq!(rows(admin, &sql).await, ["0"], "{sql}");
     }
+}
+
+/// `proxysql-admin --enable`, in the mode `singlewrite` with readers that write if they must.
+pub(crate) async fn enable(admin: &mut Client, nodes: &[Server]) {
+    check_that_nothing_is_there(admin).await;
     execute(
         admin,
         &[
