@@ -7,7 +7,7 @@ use testkit::mariadb::{self, Galera};
 
 use super::pod::{Pod, execute, load_and_save, rows, run};
 use super::proxysql_admin::{
-    disable, enable, hold_cluster_updates_back, schedule, sync_users, update_version,
+    disable, enable, handle, hold_cluster_updates_back, schedule, sync_users, update_version,
 };
 
 const COMMAND: &str = "-f -c CNF --reload";
@@ -97,6 +97,7 @@ fn a_cluster_is_set_up_used_changed_and_removed() {
         change_passwords(&mut pod.admin("proxyadmin", "first").await).await;
         let mut admin = pod.admin("proxyadmin", "second").await;
         schedule(&mut admin).await;
+        handle(&mut admin, &cluster.nodes[0]).await;
         disable(&mut admin).await;
     });
 }

@@ -180,6 +180,46 @@ pub(crate) async fn schedule(admin: &mut Client) {
     assert!(rows(admin, &format!("SELECT active {entry}")).await.is_empty());
 }
 
+/// A round of the program that `percona-scheduler-admin` has the scheduler run: it takes the writer
+/// out, and back in, with transactions that the admin port accepts and ignores.
+pub(crate) async fn handle(admin: &mut Client, writer: &Server) {
+    let nodes = " select b.*, c.ConnUsed from stats_mysql_connection_pool c left JOIN runtime_mysql_servers b ON  \
+                 c.hostgroup=b.hostgroup_id and c.srv_host=b.hostname and c.srv_port = b.port \
+                 where hostgroup_id in (10,11,8010,8011)  order by hostgroup,srv_host desc;";
+    assert!(rows(admin, nodes).await.iter().any(|row| row.starts_with("11,127.0.0.1,")));
+    assert!(rows(admin, "SHOW GLOBAL VARIABLES").await.contains(&"mysql-threads,2".to_owned()));
+    let row = format!("hostname='127.0.0.1' AND port={}", writer.port());
+    let backup = format!(
+        "INSERT INTO mysql_servers (hostgroup_id, hostname,port,gtid_port,status,weight,compression,\
+         max_connections,max_replication_lag,use_ssl,max_latency_ms,comment) \
+         VALUES (8011,'127.0.0.1',{},0,'ONLINE',1000,0,1000,0,0,0,'')",
+        writer.port()
+    );
+    for changes in [
+        [&backup, &format!(" UPDATE mysql_servers SET hostgroup_id=9011 WHERE hostgroup_id=11 AND {row}")],
+        [
+            &format!(" UPDATE mysql_servers SET hostgroup_id=11 WHERE hostgroup_id=9011 AND {row}"),
+            &format!(" Delete from mysql_servers WHERE hostgroup_id=8011 AND {row}"),
+        ],
+    ] {
+        let [first, second] = changes;
+        execute(
+            admin,
+            &[
+                "START TRANSACTION",
+                first,
+                second,
+                "COMMIT",
+                "LOAD mysql servers to RUN ",
+                "SAVE mysql servers to DISK ",
+            ],
+        )
+        .await;
+    }
+    let proxies = "select weight,hostname,port,comment from runtime_proxysql_servers order by weight desc";
+    assert_eq!(rows(admin, proxies).await.len(), 2);
+}
+
 /// `proxysql-admin --disable`.
 pub(crate) async fn disable(admin: &mut Client) {
     let statements = [
