@@ -1,5 +1,5 @@
 //! What operators of Kubernetes do with ProxySQL, with their command lines, configurations and
-//! statements: Percona's for XtraDB Cluster, and ProxySQL's own.
+//! statements: Percona's for `XtraDB` Cluster, and ProxySQL's own.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

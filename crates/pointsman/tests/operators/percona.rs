@@ -1,4 +1,4 @@
-//! Percona's operator for XtraDB Cluster, here with MariaDB's Galera: its entrypoint's
+//! Percona's operator for `XtraDB` Cluster, here with MariaDB's Galera: its entrypoint's
 //! configuration, and the statements of its sidecars and of its own.
 
 use testkit::client::Client;
