@@ -59,6 +59,11 @@ impl Dialect {
         self.is_mariadb
     }
 
+    /// Whether MySQL 9 or later reserves more words than MySQL 8 does.
+    pub(crate) const fn reserves_more(self) -> bool {
+        !self.is_mariadb && self.version >= 9_00_00
+    }
+
     /// Whether every statement clears the diagnostics area, unless it reads that. MariaDB, and
     /// MySQL before 5.7.2, clear it for statements with tables only.
     pub const fn clears_diagnostics(self) -> bool {
@@ -110,7 +115,7 @@ impl Condition {
     }
 
     /// What `head` ends with: the mark, a version perhaps, and blanks.
-    fn at_end_of(head: &[u8]) -> Option<Self> {
+    pub(crate) fn at_end_of(head: &[u8]) -> Option<Self> {
         let at = head.windows(2).rposition(|two| two == b"/*")?;
         let behind = head.get(at + 2..)?;
         let (for_mariadb, behind) = match behind {

@@ -7,6 +7,7 @@
 //! - [`injection`]: whether it looks like injected SQL;
 //! - [`lexer`]: its tokens as a server sees them, in all modes of a session;
 //! - [`outline`]: how to tell without reading it that one has the digest of another;
+//! - [`parse`]: a tree of spans: its tables, clauses and expressions, and rewrites of them;
 //! - [`routine`]: whether what stored code does outlives its call;
 //! - [`shape`]: what it does: its kind, the tables it reads and writes, its effects;
 //! - [`spooky`]: the hash of digests and of configuration tables.
@@ -25,6 +26,7 @@ pub mod hint;
 pub mod injection;
 pub mod lexer;
 pub mod outline;
+pub mod parse;
 pub mod routine;
 pub mod shape;
 pub mod spooky;

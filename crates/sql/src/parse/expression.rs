@@ -1,0 +1,154 @@
+//! Expressions, by operator precedence: [`binding`] has the operators, the other modules what
+//! stands between them.
+
+mod binding;
+mod call;
+mod literal;
+mod primary;
+mod window;
+
+use super::cursor::{Cursor, Mark};
+use super::kind::{Kind, Operator, Test};
+use super::refusal::Parsed;
+
+use self::binding::{Infix, Level, What};
+
+impl Cursor<'_> {
+    /// An expression.
+    pub(super) fn expression(&mut self) -> Parsed {
+        self.operand(Level::Lowest)
+    }
+
+    /// Expressions with commas between them.
+    pub(super) fn expressions(&mut self) -> Parsed {
+        self.list(Self::expression)
+    }
+
+    /// An expression without comparisons and logical operators.
+    pub(super) fn bit_expression(&mut self) -> Parsed {
+        self.operand(Level::BitOr)
+    }
+
+    /// An expression whose operators bind at least as tightly as `level` says.
+    fn operand(&mut self, level: Level) -> Parsed {
+        self.nested(|cursor| {
+            let mark = cursor.open();
+            cursor.prefixed()?;
+            cursor.operators(mark, level)
+        })
+    }
+
+    /// The operators behind the operand that begins at `mark`.
+    fn operators(&mut self, mark: Mark, level: Level) -> Parsed {
+        while let Some(infix) = self.infix()
+            && infix.level >= level
+        {
+            self.bump_many(infix.tokens);
+            self.right_of(mark, infix)?;
+        }
+        Ok(())
+    }
+
+    /// What stands right of an operator.
+    fn right_of(&mut self, mark: Mark, Infix { what, level, not, .. }: Infix) -> Parsed {
+        match what {
+            What::Binary(operator) => {
+                if level == Level::Comparison && self.at_quantified() {
+                    self.quantified()?;
+                } else if level == Level::Sum && self.at("INTERVAL") {
+                    self.interval(false)?;
+                    self.operators(self.open_before_last(), level.above())?;
+                } else {
+                    self.operand(level.above())?;
+                }
+                self.close(mark, Kind::Binary(operator))
+            }
+            What::Is => {
+                let (test, tokens) = self.tested();
+                self.bump_many(tokens);
+                self.close(mark, Kind::Is { not, test })
+            }
+            What::In => {
+                self.in_list()?;
+                self.close(mark, Kind::In { not })
+            }
+            What::Like => {
+                // MySQL takes `||` there in the mode `PIPES_AS_CONCAT`, and no other operator.
+                let level = if self.is_mariadb() { Level::BitOr } else { Level::Concat };
+                self.operand(level)?;
+                if self.eat("ESCAPE") {
+                    self.operand(level)?;
+                }
+                self.close(mark, Kind::Like { not })
+            }
+            What::Between => {
+                self.operand(if self.is_mariadb() { Level::Between } else { Level::BitOr })?;
+                self.expect("AND")?;
+                self.operand(Level::Between)?;
+                self.close(mark, Kind::Between { not })
+            }
+            What::Regexp => {
+                self.operand(Level::BitOr)?;
+                self.close(mark, Kind::Regexp { not })
+            }
+            What::MemberOf => {
+                self.parentheses()?;
+                self.close(mark, Kind::Binary(Operator::MemberOf))
+            }
+            What::Collate => {
+                self.bump();
+                self.close(mark, Kind::Collate)
+            }
+            What::Path(operator) => {
+                self.literal_text()?;
+                self.close(mark, Kind::Binary(operator))
+            }
+        }
+    }
+
+    /// What comes behind `IS` or `IS NOT`.
+    fn tested(&self) -> (Test, usize) {
+        match &*self.upper(0) {
+            "TRUE" => (Test::True, 1),
+            "FALSE" => (Test::False, 1),
+            "UNKNOWN" => (Test::Unknown, 1),
+            _ => (Test::Null, 1),
+        }
+    }
+
+    /// A list or a subquery in parentheses.
+    fn in_list(&mut self) -> Parsed {
+        if !self.at_sign(b'(') {
+            // MySQL 9 and MariaDB want parentheses; what else may come is one value.
+            return Err(self.expected("a list or a subquery"));
+        }
+        self.parentheses()?;
+        if matches!(self.last_kind(), Some(Kind::Paren | Kind::Tuple)) {
+            self.set_last_kind(Kind::List);
+        }
+        Ok(())
+    }
+
+    fn at_quantified(&self) -> bool {
+        self.at_any(&["ANY", "SOME", "ALL"]) && self.sign_is(1, b'(')
+    }
+
+    fn quantified(&mut self) -> Parsed {
+        let mark = self.open();
+        self.bump();
+        self.parentheses()?;
+        self.close(mark, Kind::Quantified)
+    }
+
+    /// An operand with the operators in front of it.
+    fn prefixed(&mut self) -> Parsed {
+        let (operator, level) = match self.prefix() {
+            Some(prefix) => prefix,
+            None => return self.primary(),
+        };
+        let mark = self.open();
+        self.bump();
+        self.operand(level)?;
+        self.close(mark, Kind::Unary(operator))
+    }
+}

@@ -1,0 +1,110 @@
+//! Rewrites: new texts for some spans of a statement, every other byte as it was.
+
+use crate::digest::Span;
+
+/// New texts for spans of one statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Splices {
+    /// Sorted by where they begin; those that begin at one place in the order of their addition.
+    all: Vec<(Span, Vec<u8>)>,
+}
+
+/// Two splices share bytes, or one names bytes that the statement does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overlap {
+    /// The span that does not fit.
+    pub span: Span,
+}
+
+impl std::fmt::Display for Overlap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the splice of bytes {} to {} overlaps another one", self.span.start, self.span.end)
+    }
+}
+
+impl std::error::Error for Overlap {}
+
+impl Splices {
+    /// Puts `text` in the place of a span; in front of a byte if the span is empty.
+    ///
+    /// # Errors
+    /// If the span shares bytes with one that is there, or ends before it begins. Nothing is added
+    /// then.
+    pub fn add(&mut self, span: Span, text: impl Into<Vec<u8>>) -> Result<(), Overlap> {
+        let at = self.all.partition_point(|(other, _)| (other.start, other.end) <= (span.start, span.end));
+        let before = at.checked_sub(1).and_then(|before| self.all.get(before));
+        let overlaps = before.is_some_and(|(before, _)| before.end > span.start)
+            || self.all.get(at).is_some_and(|(next, _)| next.start < span.end);
+        if overlaps || span.end < span.start {
+            return Err(Overlap { span });
+        }
+        self.all.insert(at, (span, text.into()));
+        Ok(())
+    }
+
+    /// Whether the statement stays as it is.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Appends the rewritten statement to `out`.
+    ///
+    /// # Errors
+    /// If a splice names bytes that `sql` does not have. Nothing is appended then.
+    pub fn apply(&self, sql: &[u8], out: &mut Vec<u8>) -> Result<(), Overlap> {
+        if let Some((last, _)) = self.all.last()
+            && last.end > sql.len()
+        {
+            return Err(Overlap { span: *last });
+        }
+        let mut copied = 0;
+        for (span, text) in &self.all {
+            out.extend_from_slice(sql.get(copied..span.start).unwrap_or_default());
+            out.extend_from_slice(text);
+            copied = span.end;
+        }
+        out.extend_from_slice(sql.get(copied..).unwrap_or_default());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SQL: &[u8] = b"SELECT a FROM t";
+
+    fn span(start: usize, end: usize) -> Span {
+        Span { start, end }
+    }
+
+    fn applied(splices: &Splices) -> String {
+        let mut out = Vec::new();
+        splices.apply(SQL, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn all_else_stays() {
+        let mut splices = Splices::default();
+        assert_eq!(applied(&splices), "SELECT a FROM t");
+        splices.add(span(14, 15), "s.t_01").unwrap();
+        splices.add(span(8, 8), ", b").unwrap();
+        splices.add(span(8, 8), ", c").unwrap();
+        splices.add(span(7, 8), "aa").unwrap();
+        splices.add(span(15, 15), " LIMIT 1").unwrap();
+        assert_eq!(applied(&splices), "SELECT aa, b, c FROM s.t_01 LIMIT 1");
+    }
+
+    #[test]
+    fn bytes_are_replaced_once() {
+        let mut splices = Splices::default();
+        splices.add(span(7, 13), "x").unwrap();
+        for (start, end) in [(7, 13), (6, 8), (12, 14), (8, 8), (0, 15), (9, 8)] {
+            let refused = Err(Overlap { span: span(start, end) });
+            assert_eq!(splices.add(span(start, end), "y"), refused, "{start}..{end}");
+        }
+        splices.add(span(13, 99), "z").unwrap();
+        assert_eq!(splices.apply(SQL, &mut Vec::new()), Err(Overlap { span: span(13, 99) }));
+    }
+}
