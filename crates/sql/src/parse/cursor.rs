@@ -114,9 +114,17 @@ impl<'a> Cursor<'a> {
     pub(super) fn is_name(&self, ahead: usize) -> bool {
         match self.kind(ahead) {
             Some(TokenKind::Name) => true,
-            Some(TokenKind::Word) => !words::is_reserved(&self.upper(ahead), self.settings.dialect),
+            Some(TokenKind::Word) => {
+                !words::is_reserved(&self.upper(ahead), self.settings.dialect) || self.is_qualifier(ahead)
+            }
             _ => false,
         }
+    }
+
+    /// Whether a point and another name follow without blanks: then no word is reserved.
+    fn is_qualifier(&self, ahead: usize) -> bool {
+        let is_point = self.is_glued(ahead) && self.sign_is(ahead + 1, b'.') && self.is_glued(ahead + 1);
+        is_point && matches!(self.kind(ahead + 2), Some(TokenKind::Word | TokenKind::Name | TokenKind::Number))
     }
 
     /// Whether the statement or its innermost parenthesis ends here.

@@ -80,7 +80,10 @@ impl Cursor<'_> {
             cursor.expect("AS")?;
             cursor.subquery()?;
             if cursor.at("CYCLE") {
-                cursor.opaque(&["SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"], true)?;
+                let cycle = cursor.open();
+                cursor.skip_to(&["RESTRICT"], false)?;
+                cursor.bump();
+                cursor.close(cycle, Kind::Opaque)?;
             }
             cursor.close(table, Kind::CommonTable)
         })?;

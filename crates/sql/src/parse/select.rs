@@ -7,7 +7,7 @@ use super::kind::Kind;
 use super::refusal::Parsed;
 
 /// Words between `SELECT` and the select list.
-const OPTIONS: [&str; 11] = [
+const OPTIONS: [&str; 12] = [
     "ALL",
     "DISTINCT",
     "DISTINCTROW",
@@ -19,6 +19,7 @@ const OPTIONS: [&str; 11] = [
     "SQL_NO_CACHE",
     "SQL_SMALL_RESULT",
     "STRAIGHT_JOIN",
+    "UNIQUE",
 ];
 
 /// Words that begin a clause of a query block, or end the block.

@@ -64,8 +64,8 @@ impl Cursor<'_> {
                 break;
             }
         }
-        if self.at_any(&["FOR"]) {
-            self.opaque(&[], false)?;
+        if self.eat_all(&["FOR", "CONNECTION"]) {
+            self.expression()?;
         } else if self.at_sign(b'(') || !self.is_name(0) && !self.at_sign(b'.') || self.at("DO") {
             self.any_statement()?;
         } else {

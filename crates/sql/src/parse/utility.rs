@@ -85,6 +85,12 @@ impl Cursor<'_> {
                 self.bump();
                 self.if_exists();
                 self.list(Self::table_name)?;
+                let is_template = self.at("LIKE") || self.at_sign(b'(') && self.word_is(1, "LIKE");
+                if is_template {
+                    self.eat_sign(b'(');
+                    self.bump();
+                    self.table_name()?;
+                }
                 self.more_tables()
             }
             "INDEX" => {
@@ -108,17 +114,17 @@ impl Cursor<'_> {
         Ok(())
     }
 
-    /// Further tables of a definition: templates, referenced tables, queries, new names.
+    /// Further tables of a definition: referenced tables, queries, new names.
     fn more_tables(&mut self) -> Parsed {
         while self.kind(0).is_some() && !(self.at_sign(b';') && self.kind(1).is_none()) {
             let is_rename = self.at("RENAME") && !["COLUMN", "INDEX", "KEY"].iter().any(|word| self.word_is(1, word));
-            if self.eat_any(&["LIKE", "REFERENCES"]) || self.eat_all(&["WITH", "TABLE"]) {
+            if self.eat("REFERENCES") || self.eat_all(&["WITH", "TABLE"]) {
                 self.table_name()?;
             } else if is_rename {
                 self.bump();
                 self.eat_any(&["TO", "AS"]);
                 self.table_name()?;
-            } else if self.at("UNION") && (self.sign_is(1, b'=') || self.sign_is(1, b'(')) {
+            } else if self.at("UNION") && (self.sign_is(1, b'=') || self.sign_is(1, b'(') && self.is_name(2)) {
                 self.merged()?;
             } else if self.at("SELECT") || self.at("WITH") && (self.word_is(1, "RECURSIVE") || self.word_is(2, "AS")) {
                 self.query()?;

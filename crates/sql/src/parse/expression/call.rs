@@ -133,7 +133,14 @@ impl Cursor<'_> {
     fn argument(&mut self) -> Parsed {
         self.expression()?;
         if self.eat("AS") {
-            return self.alias_name();
+            let is_alias = self.sign_is(1, b',') || self.sign_is(1, b')');
+            if is_alias && (self.is_name(0) || self.kind(0) == Some(TokenKind::Text)) {
+                return self.alias_name();
+            }
+            // MariaDB's dynamic columns.
+            let named = self.open();
+            self.skip_to(&[], true)?;
+            return self.close(named, Kind::Type);
         }
         if self.kind(0) == Some(TokenKind::Name) || self.kind(0) == Some(TokenKind::Text) {
             return self.alias_name();
