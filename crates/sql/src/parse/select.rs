@@ -23,7 +23,7 @@ const OPTIONS: [&str; 12] = [
 ];
 
 /// Words that begin a clause of a query block, or end the block.
-const CLAUSES: [&str; 18] = [
+const CLAUSES: [&str; 19] = [
     "FROM",
     "WHERE",
     "GROUP",
@@ -33,6 +33,7 @@ const CLAUSES: [&str; 18] = [
     "ORDER",
     "LIMIT",
     "FETCH",
+    "OFFSET",
     "PROCEDURE",
     "INTO",
     "FOR",

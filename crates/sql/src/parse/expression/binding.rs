@@ -21,6 +21,9 @@ pub(super) enum Level {
     Between,
     /// `LIKE`, `IN`, `REGEXP`, `SOUNDS LIKE`, `MEMBER OF`.
     Predicate,
+    /// `NOT LIKE` and the like in MariaDB, where `NOT` binds tighter than what it negates:
+    /// `a LIKE b NOT LIKE c` is `a LIKE (b NOT LIKE c)`.
+    Negated,
     BitOr,
     BitAnd,
     Shift,
@@ -46,7 +49,8 @@ impl Level {
             Self::Not => Self::Comparison,
             Self::Comparison => Self::Between,
             Self::Between => Self::Predicate,
-            Self::Predicate => Self::BitOr,
+            Self::Predicate => Self::Negated,
+            Self::Negated => Self::BitOr,
             Self::BitOr => Self::BitAnd,
             Self::BitAnd => Self::Shift,
             Self::Shift => Self::Sum,
@@ -108,6 +112,16 @@ impl Cursor<'_> {
                 Some((Operator::Not, level))
             }
             _ => None,
+        }
+    }
+
+    /// How tightly the operand left of an operator must bind.
+    pub(super) fn left_of(&self, infix: Infix) -> Level {
+        match infix.level {
+            Level::Between | Level::Predicate | Level::Negated if self.is_mariadb() => Level::Between,
+            Level::Between | Level::Predicate => Level::BitOr,
+            Level::Postfix => Level::Concat,
+            level => level,
         }
     }
 
@@ -194,6 +208,7 @@ impl Cursor<'_> {
             "MEMBER" if self.sign_is(1, b'(') && !self.is_mariadb() => (What::MemberOf, Level::Predicate, 1),
             _ => return None,
         };
+        let level = if not > 0 && self.is_mariadb() { Level::Negated } else { level };
         Some(Infix { what, level, tokens: tokens + not, not: not > 0 })
     }
 }

@@ -142,10 +142,9 @@ impl Cursor<'_> {
             self.skip_to(&[], true)?;
             return self.close(named, Kind::Type);
         }
-        if self.kind(0) == Some(TokenKind::Name) || self.kind(0) == Some(TokenKind::Text) {
-            return self.alias_name();
-        }
-        Ok(())
+        let is_alias = self.kind(0) == Some(TokenKind::Text)
+            || self.is_name(0) && (self.sign_is(1, b',') || self.sign_is(1, b')'));
+        if is_alias { self.alias_name() } else { Ok(()) }
     }
 
     /// What some functions have behind their arguments.
@@ -183,7 +182,10 @@ impl Cursor<'_> {
         while self.eat_sign(b',') {
             self.expression()?;
         }
-        self.opaque(&[], false)
+        if self.at("LEVEL") {
+            self.skip_to(&[], false)?;
+        }
+        Ok(())
     }
 
     /// What stands between the parentheses and `OVER`.

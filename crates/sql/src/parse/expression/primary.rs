@@ -54,7 +54,7 @@ impl Cursor<'_> {
         let word = self.upper(0);
         match &*word {
             "CASE" => self.case(),
-            "INTERVAL" => self.interval(true),
+            "INTERVAL" => self.interval(true).map(drop),
             "MATCH" => self.match_against(),
             "DEFAULT" => self.default(),
             "CAST" | "CONVERT" if self.sign_is(1, b'(') => self.cast(),
@@ -190,18 +190,20 @@ impl Cursor<'_> {
         self.close(mark, Kind::Case)
     }
 
-    /// `INTERVAL x unit`, or the function `INTERVAL(x, y)`. If `leads`, `+` and another operand may
-    /// follow: MySQL and MariaDB take all but AND, OR and XOR for that operand.
-    pub(super) fn interval(&mut self, leads: bool) -> Parsed {
+    /// `INTERVAL x unit`, or the function `INTERVAL(x, y)`; returns whether it is the former. If
+    /// `leads`, `+` and another operand may follow: servers take all but AND, OR and XOR for that
+    /// operand.
+    pub(super) fn interval(&mut self, leads: bool) -> Parsed<bool> {
         let mark = self.open();
         if self.sign_is(1, b'(') {
             self.bump();
             let value = self.open();
             self.parentheses()?;
             if self.last_kind() == Some(Kind::Tuple) {
-                return self.close(mark, Kind::Call);
+                self.close(mark, Kind::Call)?;
+                return Ok(false);
             }
-            self.operators(value, Level::Lowest)?;
+            self.operators(value, Level::Lowest, Level::Postfix)?;
         } else {
             self.bump();
             self.expression()?;
@@ -212,7 +214,7 @@ impl Cursor<'_> {
             self.operand(Level::Not)?;
             self.close(mark, Kind::Binary(Operator::Plus))?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// A unit of time.

@@ -1,0 +1,87 @@
+//! What servers take, the parser takes.
+
+use std::path::PathBuf;
+
+use e2e::{Backend, run};
+use sql::parse::{Refusal, Settings, Tree};
+use testkit::client::Client;
+
+use super::{connected, settings};
+
+/// The code of a statement that the server cannot parse.
+const SYNTAX_ERROR: u16 = 1064;
+
+/// Statements of which one server takes each.
+const STATEMENTS: &str = include_str!("statements.sql");
+
+/// Statements of the list that are neither one server's nor the other's are a mistake of the list.
+pub(super) fn servers_and_parser_take_the_same_statements(db: &'static Backend) {
+    let settings = settings(db);
+    run(async {
+        let mut client = connected(db).await;
+        let statements = STATEMENTS.split(";\n").map(str::trim).filter(|sql| !sql.is_empty());
+        let mut taken = 0;
+        let mut wrong = Vec::new();
+        for sql in statements {
+            if takes(&mut client, sql).await {
+                taken += 1;
+                wrong.extend(refused(sql, &settings));
+            }
+        }
+        assert!(taken > 200, "the server takes {taken} statements only");
+        assert!(wrong.is_empty(), "{} of {taken}:\n{}", wrong.len(), wrong.join("\n"));
+    });
+}
+
+/// Whether the server can parse the statement, whatever else is wrong with it.
+async fn takes(client: &mut Client, sql: &str) -> bool {
+    match client.prepare(sql).await {
+        Ok(statement) => {
+            client.close(statement).await.unwrap();
+            true
+        }
+        Err(error) => error.code() != Some(SYNTAX_ERROR),
+    }
+}
+
+/// The parser's refusal of a statement, for people.
+fn refused(sql: &str, settings: &Settings) -> Option<String> {
+    let Refusal { at, reason } = Tree::default().read(sql.as_bytes(), settings).err()?;
+    let (before, behind) = sql.as_bytes().split_at(at.min(sql.len()));
+    let [before, behind] = [before, behind].map(String::from_utf8_lossy);
+    Some(format!("{reason:?}: {before} >>> {behind}"))
+}
+
+/// The share of a list of statements that the parser takes of those that the server takes.
+fn measured(db: &'static Backend) {
+    let Ok(list) = std::env::var("POINTSMAN_SPANS_LIST").map(PathBuf::from) else { return };
+    let text = std::fs::read_to_string(&list).unwrap();
+    let settings = settings(db);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut client = connected(db).await;
+        let (mut taken, mut wrong) = (Vec::new(), Vec::new());
+        for sql in text.split('\0') {
+            if takes(&mut client, sql).await {
+                taken.push(sql);
+                wrong.extend(refused(sql, &settings));
+            }
+        }
+        println!("{:?}: the server takes {}, the parser refuses {}", db.make, taken.len(), wrong.len());
+        let make = if db.is_mysql() { "mysql" } else { "mariadb" };
+        std::fs::write(list.with_extension(format!("{make}.taken")), taken.join("\0")).unwrap();
+        std::fs::write(list.with_extension(format!("{make}.refused")), wrong.join("\n---\n")).unwrap();
+    });
+}
+
+#[test]
+#[ignore = "needs a list of statements, and minutes"]
+fn measured_on_mariadb() {
+    measured(&super::DB);
+}
+
+#[test]
+#[ignore = "needs a list of statements, and minutes"]
+fn measured_on_mysql() {
+    measured(super::MYSQL.as_ref().unwrap());
+}
