@@ -15,6 +15,7 @@ pub mod groovy;
 mod key;
 pub mod limits;
 pub mod merge;
+pub mod pattern;
 pub mod placement;
 mod prune;
 mod value;

@@ -45,7 +45,7 @@ impl Padding {
         let text = text.as_str().as_bytes();
         let missing = self.length.saturating_sub(text.len());
         let zeros_in_front = match self.pad {
-            PadEnd::Left if value < 0 && missing > 0 => return Err(Reason::OutOfRange),
+            PadEnd::Left if value < 0 && text.len() <= self.length => return Err(Reason::OutOfRange),
             PadEnd::Left => missing,
             PadEnd::Right => 0,
         };

@@ -35,20 +35,25 @@ impl CutMod {
         }
     }
 
+    /// Offsets count UTF-16 units.
     fn remainder(&self, text: &[u8]) -> Result<Shard, Reason> {
-        let end = text.len().checked_sub(self.stop).ok_or(Reason::OutOfRange)?;
-        let digits = text.get(self.start..end).filter(|_| text.is_ascii()).ok_or(Reason::OutOfRange)?;
-        let (negative, digits) = match digits {
-            [b'-', digits @ ..] => (true, digits),
-            [b'+', digits @ ..] => (false, digits),
+        let text = std::str::from_utf8(text).map_err(|_| Reason::OutOfRange)?;
+        let units: SmallVec<[u16; 24]> = text.encode_utf16().collect();
+        let end = units.len().checked_sub(self.stop).ok_or(Reason::OutOfRange)?;
+        let number = units.get(self.start..end).ok_or(Reason::OutOfRange)?;
+        let (negative, digits) = match number {
+            [sign, digits @ ..] if *sign == u16::from(b'-') => (true, digits),
+            [sign, digits @ ..] if *sign == u16::from(b'+') => (false, digits),
             digits => (false, digits),
         };
-        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-            return Err(Reason::OutOfRange);
-        }
         let shards = i64::from(self.shards);
-        let remainder = digits.iter().fold(0, |rest, digit| (rest * 10 + i64::from(digit - b'0')) % shards);
-        count(if negative { (-remainder).rem_euclid(shards) } else { remainder })
+        let digit = |unit: u16| char::from_u32(unit.into()).and_then(|c| c.to_digit(10)).map(i64::from);
+        let remainder = digits.iter().try_fold(0, |rest, unit| Some((rest * 10 + digit(*unit)?) % shards));
+        match remainder.filter(|_| !digits.is_empty()) {
+            Some(remainder) if negative => count((-remainder).rem_euclid(shards)),
+            Some(remainder) => count(remainder),
+            None => Err(Reason::OutOfRange),
+        }
     }
 }
 
