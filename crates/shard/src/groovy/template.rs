@@ -56,6 +56,22 @@ impl Template {
         &self.source
     }
 
+    /// The text in front of the first expression.
+    pub(crate) fn prefix(&self) -> &str {
+        match self.parts.first() {
+            Some(Part::Text(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// Whether two templates differ at most in the text in front of the first expression.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let behind = |parts: &[Part]| match parts {
+            [Part::Text(_), rest @ ..] | rest => rest.to_vec(),
+        };
+        behind(&self.parts) == behind(&other.parts)
+    }
+
     /// Whether an `Integer` may give another name than a `Long` of the same value.
     pub(crate) fn depends_on_type(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Expr(expr) if expr.depends_on_type()))

@@ -52,7 +52,7 @@ fn with_text<T>(key: Key<'_>, use_text: impl FnOnce(&str) -> T) -> Result<T, Rea
 }
 
 /// The key as Go's `int64`. A text has to be one as a whole, with a sign in front or without.
-fn number(key: Key<'_>) -> Result<i64, Reason> {
+pub(super) fn number(key: Key<'_>) -> Result<i64, Reason> {
     match key {
         Key::Integer(key) => Ok(wrapped(key)),
         Key::Bytes(text) => {

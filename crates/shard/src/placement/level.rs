@@ -112,6 +112,15 @@ impl Level {
         }
     }
 
+    /// Whether two levels put equal keys into nodes of equal numbers.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let same_function = match (&self.function, &other.function) {
+            (Function::Inline(one), Function::Inline(other)) => one.is_like(other),
+            (one, other) => one == other,
+        };
+        same_function && self.columns == other.columns && self.nodes == other.nodes
+    }
+
     fn nodes_of(&self, numbers: &Shards) -> Result<Shards, Reason> {
         if numbers.as_slice().is_empty() {
             return Err(Reason::Null);

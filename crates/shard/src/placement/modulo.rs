@@ -1,8 +1,10 @@
-//! Integers modulo the number of shards.
+//! Integers modulo the number of shards. Texts that are integers count as such.
 
 use crate::condition::KeyRange;
 use crate::key::{Key, KeyKind};
 use crate::placement::count;
+use crate::placement::gaea::number;
+use crate::placement::sphere::CutMod;
 use crate::prune::{Reason, Shard, Shards};
 
 /// What a negative integer counts as.
@@ -24,16 +26,14 @@ pub struct Modulo {
 }
 
 impl Modulo {
-    pub(super) const KINDS: &'static [KeyKind] = &[KeyKind::Integer];
+    pub(super) const KINDS: &'static [KeyKind] = &[KeyKind::Integer, KeyKind::Bytes];
 
     pub(super) fn locate(&self, key: Key<'_>) -> Result<Shard, Reason> {
-        let Key::Integer(key) = key else { return Err(Reason::Kind) };
-        let shards = i128::from(self.shards);
-        let number = match self.sign {
-            Sign::Floor => key.rem_euclid(shards),
-            Sign::Absolute => i128::from(wrapped(key).wrapping_abs()) % shards,
-        };
-        count(number)
+        match (self.sign, key) {
+            (Sign::Floor, Key::Integer(key)) => count(key.rem_euclid(i128::from(self.shards))),
+            (Sign::Floor, text) => CutMod { shards: self.shards, start: 0, stop: 0 }.locate(text),
+            (Sign::Absolute, key) => count(number(key)?.wrapping_abs() % i64::from(self.shards)),
+        }
     }
 
     /// A range narrower than the number of shards needs the shards of its keys.

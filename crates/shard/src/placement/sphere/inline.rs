@@ -35,6 +35,19 @@ impl Inline {
         self.names.len()
     }
 
+    /// Whether two expressions put equal keys into shards of equal numbers. The names that they
+    /// compute may begin differently.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let behind = |inline: &Self| {
+            let name = |(name, shard): &(String, Shard)| {
+                Some((name.strip_prefix(inline.template.prefix())?.to_owned(), *shard))
+            };
+            inline.names.iter().map(name).collect::<Option<Vec<_>>>()
+        };
+        self.template.is_like(&other.template)
+            && behind(self).is_some_and(|names| Some(names) == behind(other))
+    }
+
     /// The shard of keys as literals.
     pub(crate) fn place(&self, keys: &[Key<'_>]) -> Result<Shard, Reason> {
         self.evaluate(keys, 0)

@@ -1,0 +1,101 @@
+//! Which tables are sharded, and where their parts are.
+
+mod check;
+mod table;
+
+pub use check::{Invalid, Subject};
+pub use table::{Node, Table, TableKind};
+
+/// Group of tables whose equal keys are in shards with the same servers and schemas: joins over the
+/// key stay within a shard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// Logical schema of all of them.
+    pub schema: String,
+    /// Names of the tables.
+    pub tables: Vec<String>,
+}
+
+/// Where tables are that the layout does not name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    /// Logical schema; all schemas if there is none.
+    pub schema: Option<String>,
+    /// Hostgroup of the servers.
+    pub hostgroup: u32,
+    /// Schema there; the logical one if there is none.
+    pub physical_schema: Option<String>,
+}
+
+/// What a [`Layout`] is made of, as a file says it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// Hostgroups that exist.
+    pub hostgroups: Vec<u32>,
+    /// Tables, in any order.
+    pub tables: Vec<Table>,
+    /// Colocated tables.
+    pub groups: Vec<Group>,
+    /// Homes of all other tables: the first is for new tables, any of them may have others.
+    pub homes: Vec<Home>,
+}
+
+/// Tables with their places. All of it has been checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// By schema and name.
+    tables: Vec<Table>,
+    groups: Vec<Group>,
+    homes: Vec<Home>,
+}
+
+impl Layout {
+    /// The layout, or everything that is wrong with the draft.
+    pub fn new(draft: Draft) -> Result<Self, Vec<Invalid>> {
+        let found = check::check(&draft);
+        if !found.is_empty() {
+            return Err(found);
+        }
+        let Draft { mut tables, groups, homes, .. } = draft;
+        tables.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
+        Ok(Self { tables, groups, homes })
+    }
+
+    /// The table with a logical name. Names are compared by their bytes: with
+    /// `lower_case_table_names` they have to come in lower case, here and in the file.
+    pub fn table(&self, schema: &str, name: &str) -> Option<&Table> {
+        let found = self
+            .tables
+            .binary_search_by(|table| (table.schema.as_str(), table.name.as_str()).cmp(&(schema, name)));
+        found.ok().and_then(|at| self.tables.get(at))
+    }
+
+    /// All tables, by schema and name.
+    pub fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// Groups of colocated tables.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// Homes of tables that the layout does not name.
+    pub fn homes(&self) -> &[Home] {
+        &self.homes
+    }
+
+    /// Homes of such a table of a logical schema.
+    pub fn homes_of<'a>(&'a self, schema: &'a str) -> impl Iterator<Item = &'a Home> {
+        self.homes.iter().filter(move |home| home.schema.as_deref().is_none_or(|own| own == schema))
+    }
+
+    /// Whether equal keys of two tables of a schema are on the same servers.
+    pub fn is_colocated(&self, schema: &str, [one, other]: [&str; 2]) -> bool {
+        let has = |group: &Group, name: &str| group.tables.iter().any(|table| table == name);
+        self.groups.iter().any(|group| group.schema == schema && has(group, one) && has(group, other))
+    }
+}
+
+#[cfg(test)]
+mod tests;
