@@ -27,8 +27,8 @@ pub enum ColumnType {
     DateTime,
     /// TIMESTAMP: what is stored depends on the session's time zone.
     Timestamp,
-    /// VARBINARY, or text under a collation that compares bytes and pads nothing
-    /// (`utf8mb4_0900_bin`, `utf8mb4_nopad_bin`).
+    /// VARBINARY, or VARCHAR under a collation that compares bytes and pads nothing
+    /// (`utf8mb4_0900_bin`, `utf8mb4_nopad_bin`). CHAR is none: it drops spaces at the end.
     Bytes {
         /// Characters that the column holds; a text of as many bytes always fits.
         length_max: u32,

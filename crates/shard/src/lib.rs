@@ -11,6 +11,7 @@
 
 mod calendar;
 mod condition;
+mod dump;
 pub mod groovy;
 mod key;
 mod layout;
@@ -19,6 +20,7 @@ pub mod merge;
 pub mod pattern;
 pub mod placement;
 mod prune;
+pub mod read;
 mod value;
 
 pub use calendar::{Date, DateTime};
@@ -28,3 +30,8 @@ pub use layout::{Draft, Group, Home, Invalid, Layout, Node, Subject, Table, Tabl
 pub use placement::Placement;
 pub use prune::{Prune, Reason, Shard, Shards};
 pub use value::Value;
+
+/// The example of the README, which is tested with the others.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

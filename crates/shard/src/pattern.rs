@@ -25,9 +25,9 @@ enum Field {
 }
 
 impl Pattern {
-    /// Reads a pattern of `yyyy` or `uuuu`, `yy`, `MM`, `dd`, `HH`, `mm`, `ss` (the latter five with
-    /// one letter for numbers without zeros in front), signs, and text in quotes. Fails with the
-    /// letters that are something else.
+    /// Reads a pattern of `yyyy` or `uuuu`, `yy`, `MM`, `dd`, `HH`, `mm`, `ss`, signs, and text in
+    /// quotes. The latter five may have one letter, for numbers without zeros in front. Fails with
+    /// the letters that are something else.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text.chars().peekable();

@@ -13,7 +13,8 @@ pub enum Value<'a> {
     Unsigned(u64),
     /// Text in the character set of the column, without quotes and escapes.
     Text(&'a [u8]),
-    /// Sort key of a text under the collation of its column.
+    /// Sort key of a text under the collation of its column. If the collation pads with spaces,
+    /// weights of spaces at the end have to be cut: texts that differ in them are equal.
     Weight(&'a [u8]),
     /// Date, as a typed literal or a parameter.
     Date(Date),

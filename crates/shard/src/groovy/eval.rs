@@ -61,7 +61,7 @@ pub(super) fn evaluate<'a>(expr: &'a Expr, columns: &'a [Datum<'a>]) -> Option<D
             Datum::Long(value) => Some(Datum::Long(value.wrapping_neg())),
             Datum::Text(_) => None,
         },
-        Expr::Binary(op, left, right) => binary(*op, evaluate(left, columns)?, evaluate(right, columns)?),
+        Expr::Binary(op, left, right) => binary(*op, &evaluate(left, columns)?, &evaluate(right, columns)?),
         Expr::Call(method, receiver, arguments) => {
             let mut arguments = arguments.iter().map(|argument| evaluate(argument, columns));
             let receiver = evaluate(receiver, columns)?;
@@ -74,12 +74,12 @@ pub(super) fn evaluate<'a>(expr: &'a Expr, columns: &'a [Datum<'a>]) -> Option<D
     }
 }
 
-fn binary<'a>(op: Op, left: Datum<'a>, right: Datum<'a>) -> Option<Datum<'a>> {
-    if matches!((&left, &right), (Datum::Text(_), _) | (_, Datum::Text(_))) {
+fn binary<'a>(op: Op, left: &Datum<'a>, right: &Datum<'a>) -> Option<Datum<'a>> {
+    if matches!((left, right), (Datum::Text(_), _) | (_, Datum::Text(_))) {
         let text = (op == Op::Add).then(|| format!("{left}{right}"))?;
         return (text.len() <= NAME_BYTES_MAX).then_some(Datum::Text(Cow::Owned(text)));
     }
-    if let (Datum::Int(left), Datum::Int(right)) = (&left, &right) {
+    if let (Datum::Int(left), Datum::Int(right)) = (left, right) {
         return Some(Datum::Int(match op {
             Op::Add => left.wrapping_add(*right),
             Op::Subtract => left.wrapping_sub(*right),

@@ -75,8 +75,9 @@ impl Expr {
     pub(super) fn depends_on_type(&self) -> bool {
         match self {
             Self::Int(_) | Self::Long(_) | Self::Text(_) | Self::Column(_) => false,
-            Self::Negate(_) | Self::Binary(Op::Add | Op::Subtract | Op::Multiply, ..) => self.has_column(),
-            Self::Call(Method::HashCode | Method::Abs | Method::IntDiv, ..) => self.has_column(),
+            Self::Negate(_)
+            | Self::Binary(Op::Add | Op::Subtract | Op::Multiply, ..)
+            | Self::Call(Method::HashCode | Method::Abs | Method::IntDiv, ..) => self.has_column(),
             Self::Binary(Op::Remainder, left, right) => left.depends_on_type() || right.depends_on_type(),
             Self::Call(_, receiver, arguments) => {
                 receiver.depends_on_type() || arguments.iter().any(Self::depends_on_type)

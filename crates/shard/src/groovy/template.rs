@@ -141,12 +141,11 @@ pub(super) fn pieces(text: &str, column: usize) -> Result<Vec<Piece<'_>>, Refuse
 fn closing(code: &str) -> Option<usize> {
     let mut quote = None;
     for (at, c) in code.char_indices() {
-        match quote {
-            Some(open) if open == c => quote = None,
-            Some(_) => {}
-            None if c == '}' => return Some(at),
-            None if c == '\'' || c == '"' => quote = Some(c),
-            None => {}
+        match (quote, c) {
+            (Some(open), c) if open == c => quote = None,
+            (None, '}') => return Some(at),
+            (None, '\'' | '"') => quote = Some(c),
+            _ => {}
         }
     }
     None

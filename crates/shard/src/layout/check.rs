@@ -68,7 +68,9 @@ pub(super) fn check(draft: &Draft) -> Vec<Invalid> {
             }
         }
         if let TableKind::Sharded { key_columns, placement, .. } = &table.kind {
-            key(key_columns, placement).into_iter().for_each(|message| add("key", message));
+            for message in key(key_columns, placement) {
+                add("key", message);
+            }
             for message in placement.levels().iter().flat_map(|level| yields(level, placement.nodes())) {
                 add("placement", message);
             }

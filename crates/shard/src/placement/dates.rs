@@ -20,6 +20,15 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Year => "year",
+            Self::Month => "month",
+            Self::Day => "day",
+        }
+    }
+
     /// The number of the year, month or day that has `date`.
     pub fn number(self, date: Date) -> u32 {
         let year = u32::from(date.year());
@@ -107,16 +116,17 @@ impl Dates {
 
     /// The digits at the places where `YYYY-MM-DD` has them, whatever stands between and behind.
     fn by_position(&self, text: &[u8]) -> Option<u32> {
-        let places: &[std::ops::Range<usize>] = match self.unit {
-            Unit::Year => &[0..4],
-            Unit::Month => &[0..4, 5..7],
-            Unit::Day => &[0..4, 5..7, 8..10],
+        // First byte and number of bytes of each part.
+        let places: &[(usize, usize)] = match self.unit {
+            Unit::Year => &[(0, 4)],
+            Unit::Month => &[(0, 4), (5, 2)],
+            Unit::Day => &[(0, 4), (5, 2), (8, 2)],
         };
         if self.unit != Unit::Year && text.len() < 10 {
             return None;
         }
-        places.iter().try_fold(0, |number: u32, place| {
-            text.get(place.clone())?.iter().try_fold(number, |number, byte| {
+        places.iter().try_fold(0, |number: u32, &(first, length)| {
+            text.get(first..first + length)?.iter().try_fold(number, |number, byte| {
                 byte.is_ascii_digit().then(|| number * 10 + u32::from(byte - b'0'))
             })
         })

@@ -1,0 +1,139 @@
+//! Our own form: the tables `shards` of a TOML document.
+
+mod function;
+mod tree;
+
+use std::path::Path;
+
+use super::fields::{Field, Fields};
+use super::problem::{self, Places, Problems, Report};
+use crate::groovy::expand;
+use crate::layout::{Draft, Group, Home, Layout, Node, Table, TableKind};
+use crate::placement::Level;
+
+/// Reads `[[shards.table]]`, `[[shards.group]]` and `[[shards.home]]` of a TOML document, whose
+/// other keys are not looked at. `hostgroups` are those that exist.
+pub fn own(file: &Path, text: &str, hostgroups: &[u32]) -> Result<Layout, Problems> {
+    let mut report = Report::new(file);
+    let layout = match tree::parse(text) {
+        Ok(root) => read(&Field { path: "shards".to_owned(), node: &root }, hostgroups, &mut report),
+        Err((line, message)) => {
+            report.refuse(line, "", message);
+            None
+        }
+    };
+    report.finish()?;
+    layout.ok_or_else(|| Problems(Vec::new()))
+}
+
+fn read(root: &Field<'_>, hostgroups: &[u32], report: &mut Report<'_>) -> Option<Layout> {
+    let mut fields = Fields::of(root, report);
+    let mut draft = Draft { hostgroups: hostgroups.to_vec(), ..Draft::default() };
+    let mut places = Places::default();
+    for item in fields.take("table").iter().flat_map(Field::items) {
+        if let Some(table) = table(&item, report) {
+            draft.tables.push(table);
+            places.tables.push((item.node.line, item.path.clone()));
+        }
+    }
+    for item in fields.take("group").iter().flat_map(Field::items) {
+        let mut group = Fields::of(&item, report);
+        let schema = group.need_text("schema", report).unwrap_or_default().to_owned();
+        let tables = group.need("tables", report).map(|field| field.texts(report)).unwrap_or_default();
+        group.finish(report);
+        places.groups.push((item.node.line, item.path.clone()));
+        draft.groups.push(Group { schema, tables: tables.into_iter().map(str::to_owned).collect() });
+    }
+    for item in fields.take("home").iter().flat_map(Field::items) {
+        let mut home = Fields::of(&item, report);
+        let hostgroup = home.need("hostgroup", report).and_then(|field| field.integer(report));
+        let schema = home.text("schema", report).map(str::to_owned);
+        let physical_schema = home.text("physical_schema", report).map(str::to_owned);
+        home.finish(report);
+        draft.homes.push(Home { schema, hostgroup: hostgroup?, physical_schema });
+    }
+    let line = fields.line;
+    fields.finish(report);
+    if report.is_clean() { problem::layout(draft, &places, (line, "shards"), report) } else { None }
+}
+
+fn table(item: &Field<'_>, report: &mut Report<'_>) -> Option<Table> {
+    let mut fields = Fields::of(item, report);
+    let schema = fields.need_text("schema", report);
+    let name = fields.need_text("table", report);
+    let nodes = fields.need("nodes", report).and_then(|field| nodes(&field, report));
+    let kind = fields.take("kind");
+    let kind = match kind.as_ref().map_or(Some("sharded"), |field| field.text(report)) {
+        Some("sharded") => {
+            sharded(&mut fields, nodes.as_ref().map_or(0, Vec::len), report).map(Kind::Sharded)
+        }
+        Some("reference") => Some(Kind::Reference),
+        Some("single") => Some(Kind::Single),
+        _ => {
+            report.refuse(
+                item.node.line,
+                &format!("{}.kind", item.path),
+                "must be `sharded`, `reference` or `single`",
+            );
+            None
+        }
+    };
+    fields.finish(report);
+    let (schema, name, nodes) = (schema?, name?, nodes?);
+    let kind = match kind? {
+        Kind::Sharded((columns, level)) => {
+            return Some(Table::sharded([schema, name], nodes, columns, vec![level]));
+        }
+        Kind::Reference => TableKind::Reference { nodes },
+        Kind::Single => {
+            let Ok([node]) = <[Node; 1]>::try_from(nodes) else {
+                report.refuse(item.node.line, &format!("{}.nodes", item.path), "must be one node");
+                return None;
+            };
+            TableKind::Single { node }
+        }
+    };
+    Some(Table { schema: schema.to_owned(), name: name.to_owned(), kind })
+}
+
+/// Kind of a table, before its nodes are known.
+enum Kind {
+    Sharded((Vec<String>, Level)),
+    Reference,
+    Single,
+}
+
+fn sharded(fields: &mut Fields<'_>, nodes: usize, report: &mut Report<'_>) -> Option<(Vec<String>, Level)> {
+    let key = fields.need("key", report);
+    let function = function::function(fields, nodes, report);
+    let columns: Vec<String> = key?.texts(report).into_iter().map(str::to_owned).collect();
+    Some((columns, Level { columns: vec![0], function: function?, nodes: None }))
+}
+
+/// Nodes as `hostgroup/schema.table`, with lists as in `orders_${0..3}`.
+fn nodes(field: &Field<'_>, report: &mut Report<'_>) -> Option<Vec<Node>> {
+    let mut found = Vec::new();
+    for item in field.items() {
+        let names = match expand(item.text(report)?) {
+            Ok(names) => names,
+            Err(refused) => {
+                report.refuse(item.node.line, &item.path, refused.to_string());
+                return None;
+            }
+        };
+        for name in names {
+            let Some(node) = node(&name) else {
+                report.refuse(item.node.line, &item.path, format!("{name} is not `hostgroup/schema.table`"));
+                return None;
+            };
+            found.push(node);
+        }
+    }
+    Some(found)
+}
+
+fn node(name: &str) -> Option<Node> {
+    let (hostgroup, name) = name.split_once('/')?;
+    let (schema, table) = name.split_once('.')?;
+    Some(Node { hostgroup: hostgroup.parse().ok()?, schema: schema.to_owned(), table: table.to_owned() })
+}

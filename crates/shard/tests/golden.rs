@@ -1,0 +1,61 @@
+//! Files of other proxies and their dumps, or what is wrong with them: `golden/NAME.yaml` and
+//! `golden/NAME.dump`. `POINTSMAN_WRITE_GOLDEN=1` writes the dumps anew.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use shard::read::{Options, kingshard, own, sphere};
+
+const OPTIONS: Options = Options { first_hostgroup: 10, utc_offset_seconds: 0 };
+
+fn folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden"))
+}
+
+fn text(file: &str) -> String {
+    std::fs::read_to_string(folder().join(file)).unwrap()
+}
+
+fn check(name: &str, read: Result<impl Display, impl Display>) {
+    let dump = match read {
+        Ok(model) => format!("{model}"),
+        Err(problems) => format!("refused\n{problems}\n"),
+    };
+    assert!(!dump.contains("secret"), "a password is in the dump of {name}");
+    let path = folder().join(format!("{name}.dump"));
+    if std::env::var_os("POINTSMAN_WRITE_GOLDEN").is_some() {
+        std::fs::write(&path, &dump).unwrap();
+    }
+    assert_eq!(dump, std::fs::read_to_string(&path).unwrap(), "{name}");
+}
+
+#[test]
+fn kingshard_files() {
+    for name in ["kingshard", "kingshard-broken", "kingshard-twice"] {
+        let file = format!("{name}.yaml");
+        check(name, kingshard(Path::new(&file), &text(&file), OPTIONS));
+    }
+}
+
+#[test]
+fn sphere_files() {
+    for (name, files) in [
+        ("sphere-5", vec!["sphere-5.yaml", "sphere-5.global.yaml", "sphere-empty.yaml"]),
+        ("sphere-4", vec!["sphere-4.yaml", "sphere-4.server.yaml"]),
+        ("sphere-broken", vec!["sphere-broken.yaml", "sphere-broken.global.yaml"]),
+        ("sphere-apart", vec!["sphere-apart.yaml"]),
+    ] {
+        let texts: Vec<String> = files.iter().map(|file| text(file)).collect();
+        let files: Vec<_> =
+            files.iter().zip(&texts).map(|(file, text)| (Path::new(*file), text.as_str())).collect();
+        check(name, sphere(&files, OPTIONS));
+    }
+}
+
+#[test]
+fn own_files() {
+    for name in ["own", "own-broken", "own-nodes"] {
+        let file = format!("{name}.toml");
+        check(name, own(Path::new(&file), &text(&file), &[1, 2]));
+    }
+}
