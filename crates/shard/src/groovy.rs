@@ -7,6 +7,7 @@
 mod eval;
 mod expand;
 mod expr;
+mod interval;
 mod lexer;
 mod template;
 

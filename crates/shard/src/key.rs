@@ -23,8 +23,11 @@ pub enum ColumnType {
     },
     /// DATE.
     Date,
-    /// DATETIME.
-    DateTime,
+    /// DATETIME, with as many digits of a second.
+    DateTime {
+        /// 0 to 6.
+        fraction_digits: u8,
+    },
     /// TIMESTAMP: what is stored depends on the session's time zone.
     Timestamp,
     /// VARBINARY, or VARCHAR under a collation that compares bytes and pads nothing
@@ -39,6 +42,20 @@ pub enum ColumnType {
     Other,
     /// The definition of the table is not known.
     Unknown,
+}
+
+impl ColumnType {
+    /// Kind of keys that are equal for equal rows of the column, if it has any.
+    pub(crate) fn kind(self) -> Option<KeyKind> {
+        match self {
+            Self::Integer { .. } => Some(KeyKind::Integer),
+            Self::Date => Some(KeyKind::Date),
+            Self::DateTime { .. } => Some(KeyKind::DateTime),
+            Self::Bytes { .. } => Some(KeyKind::Bytes),
+            Self::Text => Some(KeyKind::Weight),
+            Self::Timestamp | Self::Other | Self::Unknown => None,
+        }
+    }
 }
 
 /// Kind of a [`Key`]: placement functions say on which kinds they are exact.
@@ -87,8 +104,8 @@ impl<'a> Key<'a> {
     /// The key of a row whose `column` is set to `value`. Fails where the server may store
     /// something else: what does not fit, or is rounded.
     pub fn stored(column: ColumnType, value: Value<'a>) -> Result<Self, Reason> {
-        if let (ColumnType::Text, Value::Text(text)) = (column, value) {
-            return Ok(Self::Bytes(text));
+        if let ColumnType::Text | ColumnType::Timestamp | ColumnType::Other = column {
+            return Self::said(column, value);
         }
         let key = Self::compared(column, value)?;
         let fits = match (column, key) {
@@ -98,10 +115,30 @@ impl<'a> Key<'a> {
             (ColumnType::Bytes { length_max }, Self::Bytes(text)) => {
                 u32::try_from(text.len()).is_ok_and(|length| length <= length_max)
             }
-            (ColumnType::DateTime, Self::DateTime(time)) => time.micro() == 0,
+            (ColumnType::DateTime { fraction_digits }, Self::DateTime(time)) => {
+                let dropped = 6_u32.saturating_sub(fraction_digits.into());
+                time.micro().is_multiple_of(10_u32.pow(dropped))
+            }
             _ => true,
         };
         if fits { Ok(key) } else { Err(Reason::Inexact) }
+    }
+
+    /// The key of `value` as it is said. Where every look-up needs all shards, any shard is right
+    /// for a row, and this is the one in which another proxy puts it.
+    fn said(column: ColumnType, value: Value<'a>) -> Result<Self, Reason> {
+        match value {
+            Value::Null => Err(Reason::Null),
+            Value::Signed(value) => Ok(Self::Integer(value.into())),
+            Value::Unsigned(value) => Ok(Self::Integer(value.into())),
+            Value::Text(text) if column == ColumnType::Timestamp => {
+                DateTime::parse(text).map(Self::DateTime).ok_or(Reason::Inexact)
+            }
+            Value::Text(text) => Ok(Self::Bytes(text)),
+            Value::Weight(weight) => Ok(Self::Weight(weight)),
+            Value::Date(date) => Ok(Self::DateTime(date.into())),
+            Value::DateTime(time) => Ok(Self::DateTime(time)),
+        }
     }
 
     /// The key that both types have for `value`.
@@ -112,9 +149,9 @@ impl<'a> Key<'a> {
             (ColumnType::Integer { .. }, Value::Text(text)) => integer(text).map(Self::Integer),
             (ColumnType::Date, Value::Date(date)) => Some(Self::Date(date)),
             (ColumnType::Date, Value::Text(text)) => Date::parse(text).map(Self::Date),
-            (ColumnType::DateTime, Value::Date(date)) => Some(Self::DateTime(date.into())),
-            (ColumnType::DateTime, Value::DateTime(time)) => Some(Self::DateTime(time)),
-            (ColumnType::DateTime, Value::Text(text)) => DateTime::parse(text).map(Self::DateTime),
+            (ColumnType::DateTime { .. }, Value::Date(date)) => Some(Self::DateTime(date.into())),
+            (ColumnType::DateTime { .. }, Value::DateTime(time)) => Some(Self::DateTime(time)),
+            (ColumnType::DateTime { .. }, Value::Text(text)) => DateTime::parse(text).map(Self::DateTime),
             (ColumnType::Bytes { .. }, Value::Text(text)) => Some(Self::Bytes(text)),
             (ColumnType::Text, Value::Weight(weight)) => Some(Self::Weight(weight)),
             _ => None,
@@ -155,6 +192,7 @@ mod tests {
     use super::*;
 
     const BIGINT: ColumnType = ColumnType::Integer { min: i64::MIN, max: i64::MAX.cast_unsigned() };
+    const DATETIME: ColumnType = ColumnType::DateTime { fraction_digits: 0 };
     const BYTES: ColumnType = ColumnType::Bytes { length_max: 3 };
 
     #[test]
@@ -176,7 +214,7 @@ mod tests {
         let noon = DateTime::new(date, [12, 0, 0], 0).unwrap();
         assert_eq!(compared(ColumnType::Date, Value::Text(b"2024-01-02")), Ok(Key::Date(date)));
         assert_eq!(compared(ColumnType::Date, Value::DateTime(noon)), Err(Reason::Inexact));
-        assert_eq!(compared(ColumnType::DateTime, Value::Date(date)), Ok(Key::DateTime(date.into())));
+        assert_eq!(compared(DATETIME, Value::Date(date)), Ok(Key::DateTime(date.into())));
         assert_eq!(compared(ColumnType::Timestamp, Value::DateTime(noon)), Err(Reason::TimeZone));
         assert_eq!(compared(BIGINT, Value::Date(date)), Err(Reason::Inexact));
         assert_eq!(compared(BYTES, Value::Signed(5)), Err(Reason::Inexact));
@@ -186,11 +224,16 @@ mod tests {
     }
 
     #[test]
-    fn text_under_a_collation_is_stored_but_not_compared() {
+    fn what_is_never_compared_is_stored_as_it_is_said() {
         assert_eq!(Key::compared(ColumnType::Text, Value::Text(b"a")), Err(Reason::Collation));
         assert_eq!(Key::stored(ColumnType::Text, Value::Text(b"a")), Ok(Key::Bytes(b"a")));
         assert_eq!(Key::compared(ColumnType::Text, Value::Weight(b"a")), Ok(Key::Weight(b"a")));
         assert_eq!(Key::compared(BYTES, Value::Text(b"a")), Ok(Key::Bytes(b"a")));
+        let time = Value::Text(b"2024-01-02 03:04:05");
+        assert!(matches!(Key::stored(ColumnType::Timestamp, time), Ok(Key::DateTime(_))));
+        assert_eq!(Key::stored(ColumnType::Other, Value::Signed(5)), Ok(Key::Integer(5)));
+        assert_eq!(Key::stored(ColumnType::Other, Value::Null), Err(Reason::Null));
+        assert_eq!(Key::stored(ColumnType::Unknown, Value::Signed(5)), Err(Reason::ColumnUnknown));
     }
 
     #[test]
@@ -201,7 +244,8 @@ mod tests {
         assert_eq!(Key::compared(tiny, Value::Signed(128)), Ok(Key::Integer(128)));
         assert_eq!(Key::stored(BYTES, Value::Text(b"abcd")), Err(Reason::Inexact));
         let late = Value::Text(b"2024-12-31 23:59:59.9");
-        assert_eq!(Key::stored(ColumnType::DateTime, late), Err(Reason::Inexact));
-        assert!(Key::compared(ColumnType::DateTime, late).is_ok());
+        assert_eq!(Key::stored(DATETIME, late), Err(Reason::Inexact));
+        assert!(Key::compared(DATETIME, late).is_ok());
+        assert!(Key::stored(ColumnType::DateTime { fraction_digits: 1 }, late).is_ok());
     }
 }

@@ -1,6 +1,7 @@
 //! From the conditions of a statement to the shards that it needs.
 
 mod dates;
+mod decimal;
 mod function;
 pub mod gaea;
 mod hash;
@@ -56,6 +57,22 @@ impl Placement {
     /// the order of [`Table::key_columns`](crate::Table::key_columns).
     pub fn prune(&self, conditions: &[Condition<'_>]) -> Prune {
         self.narrow(|level| level.prune(conditions))
+    }
+
+    /// Whether rows whose key columns compare as equal are always in one shard, for columns of
+    /// these types: then a join over the keys of colocated tables stays within a shard.
+    pub fn keeps_equal_together(&self, columns: &[ColumnType]) -> bool {
+        let is_exact = |level: &Level, at: &usize| {
+            let kind = columns.get(*at).and_then(|column| column.kind());
+            kind.is_some_and(|kind| level.function.kinds().contains(&kind))
+        };
+        let holds = |level: &Level| {
+            let has_columns = !level.columns.is_empty();
+            has_columns
+                && level.function.is_single_valued()
+                && level.columns.iter().all(|at| is_exact(level, at))
+        };
+        self.nodes == 1 || !self.levels.is_empty() && self.levels.iter().all(holds)
     }
 
     /// Shards that a hint names, where only a hint can.

@@ -1,44 +1,64 @@
 //! Lists of names: `ds_${0..1}.t_order_${['a', 'b']}`.
 
-use super::Refused;
 use super::lexer::{Lexeme, Token, tokens};
 use super::template::{Piece, pieces};
+use super::{Refused, interval};
 use crate::limits::SHARDS_MAX;
+
+/// Language of an expression.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Language {
+    /// Text with `${}` in it.
+    Groovy,
+    /// Plain names.
+    Literal,
+    /// Names of intervals.
+    Interval,
+}
 
 /// Expression without the name of its language.
 pub(super) struct Source<'a> {
     pub(super) text: &'a str,
     /// Column of its first character.
     pub(super) column: usize,
-    /// Whether it is a list of plain names.
-    pub(super) literal: bool,
+    pub(super) language: Language,
 }
 
-/// Takes `<GROOVY>` or `<LITERAL>` off an expression. Fails for other languages.
+/// Takes `<GROOVY>`, `<LITERAL>` or `<INTERVAL>` off an expression. Fails for other languages.
 pub(super) fn without_prefix(source: &str) -> Result<Source<'_>, Refused> {
     let column = source.chars().take_while(|c| c.is_whitespace()).count() + 1;
     let text = source.trim();
     let Some((language, rest)) = text.strip_prefix('<').and_then(|rest| rest.split_once('>')) else {
-        return Ok(Source { text, column, literal: false });
+        return Ok(Source { text, column, language: Language::Groovy });
     };
     let column = column + language.chars().count() + 2;
-    match language {
-        "GROOVY" => Ok(Source { text: rest, column, literal: false }),
-        "LITERAL" => Ok(Source { text: rest, column, literal: true }),
-        _ => Err(Refused::new(1, format!("expressions in <{language}> are not supported"))),
-    }
+    let language = match language {
+        "GROOVY" => Language::Groovy,
+        "LITERAL" => Language::Literal,
+        "INTERVAL" => Language::Interval,
+        _ => return Err(Refused::new(1, format!("expressions in <{language}> are not supported"))),
+    };
+    Ok(Source { text: rest, column, language })
 }
 
 /// The names that an expression lists, in its order. Commas separate segments; the lists of one
 /// segment multiply, the left one slowest.
 pub fn expand(source: &str) -> Result<Vec<String>, Refused> {
     let source = without_prefix(source)?;
-    let mut names = Vec::new();
-    if source.literal {
-        names
-            .extend(source.text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned));
-        return Ok(names);
+    match source.language {
+        Language::Groovy => groovy(&source),
+        Language::Literal => Ok(split(source.text)),
+        Language::Interval => interval::names(source.text, source.column),
     }
+}
+
+/// Names between commas.
+fn split(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn groovy(source: &Source<'_>) -> Result<Vec<String>, Refused> {
+    let mut names = Vec::new();
     let mut segment = vec![String::new()];
     for piece in pieces(source.text, source.column)? {
         match piece {
@@ -141,6 +161,11 @@ mod tests {
         assert_eq!(refused("t_${0..999999}"), "column 5: more than 16384 values");
         assert_eq!(refused("t_${0..999}${0..999}"), "column 14: more than 16384 names");
         assert_eq!(refused("t_${'a'..'c'}"), "column 5: expected an integer");
+        let unit = refused("<INTERVAL>P=t_;SP=yyyy;DIA=1;DIU=YEARS;DL=2020;DU=2021");
+        assert_eq!(unit, "column 11: `DIU=YEARS` is not supported");
+        assert_eq!(refused("<INTERVAL>SP=yyyy"), "column 11: `DIA` is missing");
+        let endless = refused("<INTERVAL>P=t_;SP=yyyy;DIA=0;DIU=Years;DL=2020;DU=2021");
+        assert_eq!(endless, "column 11: more than 16384 names");
         assert_eq!(refused("<CUSTOM>t"), "column 1: expressions in <CUSTOM> are not supported");
     }
 }

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use smallvec::SmallVec;
 
+use super::Refused;
 use super::eval::{Datum, evaluate};
+use super::expand::{Language, without_prefix};
 use super::expr::{Expr, parse};
-use super::{Refused, expand};
 use crate::limits::{EXPRESSION_BYTES_MAX, NAME_BYTES_MAX};
 
 /// Name that an expression computes.
@@ -37,9 +38,9 @@ pub(super) enum Piece<'a> {
 impl Template {
     /// Reads `source`, in which names are those of `columns`.
     pub fn parse(source: &str, columns: &[&str]) -> Result<Self, Refused> {
-        let source = expand::without_prefix(source)?;
-        if source.literal {
-            return Err(Refused::new(1, "an expression in <LITERAL> names no shard"));
+        let source = without_prefix(source)?;
+        if source.language != Language::Groovy {
+            return Err(Refused::new(1, "only an expression in <GROOVY> can name a shard"));
         }
         let mut parts = Vec::new();
         for piece in pieces(source.text, source.column)? {

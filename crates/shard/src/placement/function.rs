@@ -98,6 +98,16 @@ impl Function {
         }
     }
 
+    /// Whether keys of one value are always in one shard. ShardingSphere puts some elsewhere as
+    /// parameters than as literals.
+    pub fn is_single_valued(&self) -> bool {
+        match self {
+            Self::HashMod(hash) => hash.normalized,
+            Self::Inline(inline) => !inline.template().depends_on_type(),
+            _ => true,
+        }
+    }
+
     /// The shard in which a new row with these keys is stored.
     pub fn place(&self, keys: &[Key<'_>]) -> Result<Shard, Reason> {
         if let Self::Inline(inline) = self {

@@ -11,36 +11,10 @@ pub use murmur::Murmur;
 pub use padding::{PadEnd, Padding};
 pub use slots::{Slice, Slots};
 
-use std::fmt::Write as _;
-
-use smallvec::SmallVec;
-
 use crate::key::Key;
+use crate::placement::decimal::Decimal;
 use crate::placement::modulo::wrapped;
 use crate::prune::Reason;
-
-/// Decimal text of an integer of 64 bits.
-#[derive(Default)]
-struct Decimal(SmallVec<[u8; 24]>);
-
-impl std::fmt::Write for Decimal {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.0.extend_from_slice(text.as_bytes());
-        Ok(())
-    }
-}
-
-impl Decimal {
-    fn of(value: impl std::fmt::Display) -> Self {
-        let mut text = Self::default();
-        let _ = write!(text, "{value}");
-        text
-    }
-
-    fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or_default()
-    }
-}
 
 /// Calls `use_text` with the key as text: integers in decimal, unsigned ones as such.
 fn with_text<T>(key: Key<'_>, use_text: impl FnOnce(&str) -> T) -> Result<T, Reason> {

@@ -104,3 +104,24 @@ fn a_hint_names_the_shard_where_nothing_else_can() {
     assert_eq!(placement.hinted(Key::Integer(4)), Prune::One(1));
     assert_eq!(placement.place(&[(BIGINT, Value::Signed(1))]), Err(Reason::Hint));
 }
+
+#[test]
+fn equal_keys_are_together_only_where_the_function_sees_them_as_equal() {
+    let of = |function| {
+        let level = Level { columns: vec![0], function, nodes: None };
+        Placement::new(2, vec![level])
+    };
+    let hash = |weights| of(Function::Hash(Hash { shards: 2, weights }));
+    assert!(hash(false).keeps_equal_together(&[BIGINT]));
+    assert!(hash(true).keeps_equal_together(&[ColumnType::Text]));
+    assert!(!hash(false).keeps_equal_together(&[ColumnType::Text]));
+    assert!(hash(false).keeps_equal_together(&[ColumnType::Bytes { length_max: 9 }]));
+    assert!(!hash(false).keeps_equal_together(&[ColumnType::Unknown]));
+    let java = |normalized| of(Function::HashMod(sphere::HashMod { shards: 2, normalized }));
+    assert!(!java(false).keeps_equal_together(&[BIGINT]));
+    assert!(java(true).keeps_equal_together(&[BIGINT]));
+    assert!(grid().keeps_equal_together(&[BIGINT, BIGINT]));
+    assert!(!grid().keeps_equal_together(&[BIGINT]));
+    assert!(!inline("t_${value % 3}", &["value"], true).keeps_equal_together(&[BIGINT]));
+    assert!(Placement::new(1, Vec::new()).keeps_equal_together(&[]));
+}

@@ -3,7 +3,7 @@
 use super::with_text;
 use crate::key::{Key, KeyKind};
 use crate::limits::RING_POINTS_MAX;
-use crate::placement::gaea::Decimal;
+use crate::placement::decimal::Decimal;
 use crate::prune::{Reason, Shard};
 
 /// Ring of points, each of which belongs to a shard.

@@ -1,8 +1,9 @@
 //! Some digits of a padded number: `mycat_padding_mod`.
 
-use super::{Decimal, number};
+use super::number;
 use crate::key::{Key, KeyKind};
 use crate::placement::count;
+use crate::placement::decimal::Decimal;
 use crate::prune::{Reason, Shard};
 
 /// End of a number at which zeros are added.

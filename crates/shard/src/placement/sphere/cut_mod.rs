@@ -1,11 +1,10 @@
 //! `MOD` with offsets: some digits of the key, modulo the number of shards.
 
-use std::fmt::Write as _;
-
 use smallvec::SmallVec;
 
 use crate::key::{Key, KeyKind};
 use crate::placement::count;
+use crate::placement::decimal::Decimal;
 use crate::prune::{Reason, Shard};
 
 /// The key as text, without `start` characters in front and `stop` behind, as an integer of any
@@ -25,11 +24,7 @@ impl CutMod {
 
     pub(crate) fn locate(&self, key: Key<'_>) -> Result<Shard, Reason> {
         match key {
-            Key::Integer(key) => {
-                let mut text = Text::default();
-                let _ = write!(text, "{key}");
-                self.remainder(&text.0)
-            }
+            Key::Integer(key) => self.remainder(Decimal::of(key).as_str().as_bytes()),
             Key::Bytes(text) => self.remainder(text),
             _ => Err(Reason::Kind),
         }
@@ -54,17 +49,6 @@ impl CutMod {
             Some(remainder) => count(remainder),
             None => Err(Reason::OutOfRange),
         }
-    }
-}
-
-/// Decimal text of a key.
-#[derive(Default)]
-struct Text(SmallVec<[u8; 24]>);
-
-impl std::fmt::Write for Text {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.0.extend_from_slice(text.as_bytes());
-        Ok(())
     }
 }
 
