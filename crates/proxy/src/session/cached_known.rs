@@ -45,9 +45,9 @@ pub(crate) struct Known {
 impl Known {
     /// What the cache has for it, if it was asked for by a session of this user in this schema.
     pub(crate) fn peek(&self, cache: &Cache, user: &[u8], schema: &[u8], now_ms: u64) -> Option<Seen> {
-        let Asked { key, life, scope, .. } = &self.asked;
+        let Asked { key, life, said, .. } = &self.asked;
         let is_theirs = self.caller.user() == user && self.caller.schema() == schema;
-        let allows = |moment| cache.versions.allows(scope, moment);
+        let allows = |moment| cache.versions.allows(&said.scope, moment);
         if is_theirs { cache.store.peek(*key, now_ms, *life, allows).ok() } else { None }
     }
 }
