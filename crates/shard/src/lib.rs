@@ -3,7 +3,7 @@
 //!
 //! A [`Placement`] says which shards have all rows that meet the [`Condition`]s of a statement. It
 //! names fewer than all only if the comparison is exact: [`Key::compared`] decides. Replies of several
-//! shards become one in [`merge`].
+//! shards become one in [`merge`]. Where a whole statement goes, [`plan`](mod@plan) says.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
@@ -19,6 +19,7 @@ pub mod limits;
 pub mod merge;
 pub mod pattern;
 pub mod placement;
+pub mod plan;
 mod prune;
 pub mod read;
 mod value;

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_not_alike_are_not_added() {
+    fn texts_that_differ_otherwise_are_not_added() {
         for (one, other) in [("Records: 2", "Rows matched: 1"), ("Records: 2", "Records"), ("x", "")] {
             assert_eq!(add_numbers(one.as_bytes(), other.as_bytes()), one.as_bytes());
         }

@@ -1,0 +1,146 @@
+//! Where a statement over sharded tables goes, and why.
+//!
+//! Ways are tried in this order; the first whose proof succeeds is taken:
+//!
+//! 1. *route*: all rows that the statement concerns are on one server;
+//! 2. *merge*: each shard executes the whole statement, and its rows are put together.
+//!
+//! What neither can do is [refused](Refusal). A proof uses conditions of the text only where a
+//! [comparison is exact](crate::Key::compared).
+//!
+//! - `uses`: the tables that a statement names, each with what the layout says of it;
+//! - `columns`: which table a column is of;
+//! - `facts`: conditions and equalities that hold for all rows that matter;
+//! - `targets`: what a statement changes;
+//! - `bind`: the shards of each table, by these facts;
+//! - `merging`: whether shards can execute a statement each for itself, and the order of its rows;
+//! - `rewrite`: the text for one shard.
+
+mod bind;
+mod columns;
+mod facts;
+mod merging;
+mod refusal;
+mod rewrite;
+mod targets;
+mod text;
+mod uses;
+
+use sql::parse::Tree;
+
+use crate::layout::Layout;
+use crate::merge::{Order, Window};
+use crate::value::Value;
+use crate::{ColumnType, Reason};
+
+pub use refusal::{Cause, Refusal};
+
+use bind::Bound;
+use uses::Uses;
+
+/// What is known of the columns of logical tables.
+pub trait Definitions {
+    /// The columns of a table in their order; none if its definition is not known.
+    fn columns(&self, schema: &str, table: &str) -> Option<&[ColumnInfo]>;
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnInfo {
+    /// Its name.
+    pub name: String,
+    /// How its values compare with those of a statement.
+    pub compares: ColumnType,
+    /// How rows are merged by it.
+    pub sorts: Sorting,
+}
+
+/// How rows of several shards can be merged in the order of a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sorting {
+    /// By the values themselves.
+    Value,
+    /// By `column + 0`: ENUM, SET, FLOAT.
+    Number,
+    /// By `WEIGHT_STRING(column)`, padded with this weight of a space, if any.
+    Weight(Option<Box<[u8]>>),
+    /// Not at all: JSON, geometry, collations whose weights do not sort.
+    None,
+}
+
+/// A statement to be planned.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The text.
+    pub sql: &'a [u8],
+    /// The text's tree.
+    pub tree: &'a Tree,
+    /// The session's default schema.
+    pub schema: &'a str,
+    /// Where tables are.
+    pub layout: &'a Layout,
+    /// What their columns are.
+    pub definitions: &'a dyn Definitions,
+    /// The values of an execution, by the numbers of placeholders.
+    pub parameters: &'a [Value<'a>],
+}
+
+/// Where a statement goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// It names no table of the layout: the home of other tables has it.
+    Home,
+    /// All that it concerns is on one server.
+    One(Branch),
+    /// Each of several servers executes it.
+    Many(Scatter),
+    /// It cannot be executed.
+    Refused(Refusal),
+}
+
+/// A statement for one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Branch {
+    /// The servers.
+    pub hostgroup: u32,
+    /// The text; none if it is that of the client.
+    pub text: Option<Vec<u8>>,
+}
+
+/// A statement for several servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scatter {
+    /// One for each shard, in the order of the shards.
+    pub branches: Vec<Branch>,
+    /// The hidden keys at the end of the select list.
+    pub order: Order,
+    /// LIMIT and OFFSET of the client's statement.
+    pub window: Window,
+    /// Why it does not concern one server only.
+    pub why: Reason,
+}
+
+/// Plans a statement.
+pub fn plan(request: &Request<'_>) -> Plan {
+    match attempt(request) {
+        Ok(plan) => plan,
+        Err(refusal) => Plan::Refused(refusal),
+    }
+}
+
+fn attempt(request: &Request<'_>) -> Result<Plan, Refusal> {
+    let uses = Uses::of(request)?;
+    if uses.all().iter().all(|table| table.table.is_none()) {
+        return Ok(Plan::Home);
+    }
+    targets::check(request, &uses)?;
+    let facts = facts::of(request, &uses);
+    let bound = Bound::of(request, &uses, &facts);
+    if let Some(places) = bound.one_server(&uses) {
+        return rewrite::one(request, &uses, &places).map(Plan::One);
+    }
+    merging::scatter(request, &uses, &bound).map(Plan::Many)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! The shards of each table of a statement, by the facts.
+
+use std::ops::Bound as End;
+
+use sql::parse::NodeId;
+
+use crate::condition::{self, Condition};
+use crate::key::ColumnType;
+use crate::layout::{Node, Table};
+use crate::prune::{Prune, Reason, Shard, Shards};
+
+use super::columns::{self, ColumnOf};
+use super::facts::{Equality, Facts, Test};
+use super::refusal::Cause;
+use super::uses::{Use, Uses};
+use super::{Refusal, Request};
+
+/// What was found out about the tables.
+#[derive(Debug)]
+pub(super) struct Bound {
+    /// By the numbers of the uses; nothing for tables that are not sharded.
+    prunes: Vec<Option<Prune>>,
+    /// Equalities over which conditions may be handed on: the types of both columns allow it.
+    equalities: Vec<Equality>,
+}
+
+/// Where each table of a statement is that goes to one server.
+pub(super) struct Places<'a> {
+    /// The servers.
+    pub(super) hostgroup: u32,
+    /// By the numbers of the uses; nothing for tables that the layout does not name.
+    pub(super) nodes: Vec<Option<&'a Node>>,
+}
+
+impl Bound {
+    /// Binds the tables of a statement to their shards.
+    pub(super) fn of(request: &Request<'_>, uses: &Uses<'_>, facts: &Facts<'_>) -> Self {
+        let is_exact = |equality: &Equality| {
+            let types = [&equality.from, &equality.to].map(|column| columns::compares(request, uses, column));
+            have_equal_constants(types)
+        };
+        let equalities: Vec<_> =
+            facts.equalities.iter().filter(|equality| is_exact(equality)).cloned().collect();
+        let tests = handed_on(&facts.tests, &equalities);
+        let prune_of = |(number, table): (usize, &Use<'_>)| {
+            let placement = table.table?.placement()?;
+            let keys: Vec<_> = keys_of(table.table?, number).collect();
+            let tested: Vec<_> = keys.iter().map(|key| tightest(&tests, key)).collect();
+            let conditions: Vec<_> = keys
+                .iter()
+                .zip(&tested)
+                .map(|(key, test)| Condition {
+                    column: columns::compares(request, uses, key),
+                    test: test.as_ref().map_or(condition::Test::Any, Test::as_condition),
+                })
+                .collect();
+            Some(placement.prune(&conditions))
+        };
+        let prunes: Vec<_> = uses.all().iter().enumerate().map(prune_of).collect();
+        Self { prunes, equalities }
+    }
+
+    /// The one server that has all rows that matter, if there is one.
+    pub(super) fn one_server<'a>(&self, uses: &Uses<'a>) -> Option<Places<'a>> {
+        let mut candidates: Option<Vec<u32>> = None;
+        for (table, prune) in uses.all().iter().zip(&self.prunes) {
+            let hostgroups = match (table.table, prune) {
+                // Tables that the layout does not name have a home of their own.
+                (None, _) | (Some(_), Some(Prune::Some(_) | Prune::All(_))) => return None,
+                (Some(table), Some(Prune::One(shard))) => {
+                    vec![table.nodes().get(usize::try_from(*shard).ok()?)?.hostgroup]
+                }
+                (Some(table), None) => table.nodes().iter().map(|node| node.hostgroup).collect(),
+            };
+            candidates = Some(match candidates {
+                None => hostgroups,
+                Some(mut so_far) => {
+                    so_far.retain(|hostgroup| hostgroups.contains(hostgroup));
+                    so_far
+                }
+            });
+        }
+        let hostgroup = *candidates?.first()?;
+        let node_of = |(table, prune): (&Use<'a>, &Option<Prune>)| {
+            let nodes = table.table?.nodes();
+            match prune {
+                Some(Prune::One(shard)) => nodes.get(usize::try_from(*shard).ok()?),
+                _ => nodes.iter().find(|node| node.hostgroup == hostgroup),
+            }
+        };
+        Some(Places { hostgroup, nodes: uses.all().iter().zip(&self.prunes).map(node_of).collect() })
+    }
+
+    /// The shards that a statement needs whose sharded tables are joined by their keys, and why it
+    /// needs more than one.
+    pub(super) fn shards(&self, request: &Request<'_>, uses: &Uses<'_>) -> Result<(Shards, Reason), Refusal> {
+        let sharded: Vec<_> = uses.sharded().collect();
+        self.check_connected(request, uses, &sharded)?;
+        let mut all = Shards::default();
+        let mut why = Reason::Covers;
+        for number in sharded {
+            let nodes = uses.get(number).and_then(|table| table.table).map_or(0, |table| table.nodes().len());
+            match self.prunes.get(number) {
+                Some(Some(Prune::One(shard))) => all.insert(*shard),
+                Some(Some(Prune::Some(shards))) => all.extend(shards),
+                Some(Some(Prune::All(reason))) => {
+                    why = *reason;
+                    all.extend(&(0..Shard::try_from(nodes).unwrap_or(Shard::MAX)).collect());
+                }
+                _ => {}
+            }
+        }
+        Ok((all, why))
+    }
+
+    /// Checks that all sharded tables hang together by equalities of their whole keys, and that
+    /// equal keys are on the same servers.
+    fn check_connected(
+        &self,
+        request: &Request<'_>,
+        uses: &Uses<'_>,
+        sharded: &[usize],
+    ) -> Result<(), Refusal> {
+        let Some((first, rest)) = sharded.split_first() else { return Ok(()) };
+        let (mut inside, mut outside) = (vec![*first], rest.to_vec());
+        while !outside.is_empty() {
+            let next = outside
+                .iter()
+                .position(|outer| inside.iter().any(|inner| self.is_joined(request, uses, [*inner, *outer])));
+            let Some(next) = next else {
+                let lone = outside.first().and_then(|number| uses.get(*number));
+                let span = lone.map_or(sql::digest::Span { start: 0, end: 0 }, |table| table.reference.name);
+                return Err(Cause::NotColocated.at(span));
+            };
+            inside.push(outside.swap_remove(next));
+        }
+        Ok(())
+    }
+
+    fn is_joined(&self, request: &Request<'_>, uses: &Uses<'_>, pair: [usize; 2]) -> bool {
+        let [Some(one), Some(other)] = pair.map(|number| uses.get(number)) else { return false };
+        let [Some(one_table), Some(other_table)] = [one.table, other.table] else { return false };
+        let names = [one.name.as_str(), other.name.as_str()];
+        let is_same = one.schema == other.schema
+            && (names[0] == names[1] || request.layout.is_colocated(&one.schema, names));
+        let [one, other] = pair;
+        let mut keys = keys_of(one_table, one).zip(keys_of(other_table, other));
+        is_same
+            && one_table.key_columns().len() == other_table.key_columns().len()
+            && keys.all(|(one, other)| {
+                self.equalities.iter().any(|equality| {
+                    (equality.from == one && equality.to == other)
+                        || (equality.from == other && equality.to == one)
+                })
+            })
+    }
+}
+
+/// Whether the key columns of a table of this query block are among these columns.
+pub(super) fn has_key(uses: &Uses<'_>, block: NodeId, among: &[ColumnOf]) -> bool {
+    uses.of_block(block).any(|(number, table)| {
+        table.is_sharded()
+            && table.table.is_some_and(|table| keys_of(table, number).all(|key| among.contains(&key)))
+    })
+}
+
+/// The key columns of a table.
+fn keys_of(table: &Table, number: usize) -> impl Iterator<Item = ColumnOf> + '_ {
+    table.key_columns().iter().map(move |name| ColumnOf { table: number, name: name.to_lowercase() })
+}
+
+/// Whether equal values of both columns are equal to the same constants.
+const fn have_equal_constants(types: [ColumnType; 2]) -> bool {
+    matches!(
+        types,
+        [ColumnType::Integer { .. }, ColumnType::Integer { .. }]
+            | [ColumnType::Date, ColumnType::Date]
+            | [ColumnType::DateTime { .. }, ColumnType::DateTime { .. }]
+            | [ColumnType::Bytes { .. }, ColumnType::Bytes { .. }]
+    )
+}
+
+/// The tests, and those that follow from them by the equalities.
+fn handed_on<'a>(tests: &[(ColumnOf, Test<'a>)], equalities: &[Equality]) -> Vec<(ColumnOf, Test<'a>)> {
+    let mut all = tests.to_vec();
+    let mut done = 0;
+    while let Some((column, test)) = all.get(done).cloned() {
+        done += 1;
+        for equality in equalities.iter().filter(|equality| equality.from == column) {
+            let new = (equality.to.clone(), test.clone());
+            if !all.contains(&new) {
+                all.push(new);
+            }
+        }
+    }
+    all
+}
+
+/// The test of a column that leaves the fewest values.
+fn tightest<'a>(tests: &[(ColumnOf, Test<'a>)], column: &ColumnOf) -> Option<Test<'a>> {
+    let own = || tests.iter().filter(|(of, _)| of == column).map(|(_, test)| test);
+    if let Some(equal) = own().find(|test| matches!(test, Test::Equal(_))) {
+        return Some(equal.clone());
+    }
+    if let Some(list) = own().find(|test| matches!(test, Test::In(_))) {
+        return Some(list.clone());
+    }
+    own().fold(None, |range, test| match (range, test) {
+        (Some(Test::Range(lower, upper)), Test::Range(other_lower, other_upper)) => {
+            // Of two lower ends any one is true; the second is only taken if there was none.
+            let lower = if lower == End::Unbounded { *other_lower } else { lower };
+            let upper = if upper == End::Unbounded { *other_upper } else { upper };
+            Some(Test::Range(lower, upper))
+        }
+        (None, test) => Some(test.clone()),
+        (range, _) => range,
+    })
+}
+
+impl Test<'_> {
+    fn as_condition(&self) -> condition::Test<'_> {
+        match self {
+            Test::Equal(value) => condition::Test::Equal(*value),
+            Test::In(values) => condition::Test::In(values),
+            Test::Range(lower, upper) => condition::Test::Range(*lower, *upper),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Which table a column of a statement is of.
+
+use sql::parse::{Kind, NodeId, Step, Tree};
+
+use crate::key::ColumnType;
+
+use super::uses::{Use, Uses};
+use super::{ColumnInfo, Request, text};
+
+/// A column of a table of the statement.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ColumnOf {
+    /// The number of the table among the [`Uses`].
+    pub(super) table: usize,
+    /// The column's name in lower case: names of columns have no case.
+    pub(super) name: String,
+}
+
+/// The column that a node is; nothing if it is none, or its table is not certain.
+pub(super) fn of(request: &Request<'_>, uses: &Uses<'_>, id: NodeId) -> Option<ColumnOf> {
+    let tree = request.tree;
+    let id = text::without_parens(tree, id);
+    if tree.kind(id) != Kind::Column {
+        return None;
+    }
+    let names: Vec<_> = tree.children(id).map(|name| text::name(request.sql, tree.span(name))).collect();
+    let (schema, table, name) = match names.as_slice() {
+        [name] => (None, None, name),
+        [table, name] => (None, Some(table), name),
+        [schema, table, name] => (Some(schema), Some(table), name),
+        _ => return None,
+    };
+    let name = name.to_lowercase();
+    let mut block = block_of(tree, id)?;
+    loop {
+        let found = match table {
+            Some(table) => qualified(request, uses, block, schema.map(String::as_str), table),
+            None => unqualified(request, uses, block, &name),
+        };
+        match found {
+            Found::Table(table) => return Some(ColumnOf { table, name }),
+            Found::Unclear => return None,
+            Found::Outside => block = around(tree, block)?,
+        }
+    }
+}
+
+/// The query block whose columns a node can name. `ORDER BY` stands behind the block that it is of;
+/// behind a set operation it is of none.
+pub(super) fn block_of(tree: &Tree, id: NodeId) -> Option<NodeId> {
+    let block = tree.block(id)?;
+    let behind = tree.ancestors(id).take_while(|id| *id != block).find(|id| tree.kind(*id) == Kind::Query);
+    behind.map_or(Some(block), |query| tree.child(query, Kind::Select))
+}
+
+/// The block around a block.
+fn around(tree: &Tree, block: NodeId) -> Option<NodeId> {
+    let query = tree.ancestors(block).find(|id| tree.kind(*id) == Kind::Query);
+    block_of(tree, query.unwrap_or(block))
+}
+
+/// Where a column was looked for.
+enum Found {
+    Table(usize),
+    /// It may be of several, or of one whose columns are not known.
+    Unclear,
+    /// Not in this block: it is of one around it.
+    Outside,
+}
+
+fn qualified(
+    request: &Request<'_>,
+    uses: &Uses<'_>,
+    block: NodeId,
+    schema: Option<&str>,
+    shown: &str,
+) -> Found {
+    let is_meant = |table: &Use<'_>| {
+        table.shown.eq_ignore_ascii_case(shown) && schema.is_none_or(|schema| schema == table.schema)
+    };
+    let mut meant = uses.of_block(block).filter(|(_, table)| is_meant(table));
+    match (meant.next(), meant.next()) {
+        (Some((number, _)), None) => Found::Table(number),
+        (Some(_), Some(_)) => Found::Unclear,
+        (None, _) if has_derived(request, block, Some(shown)) => Found::Unclear,
+        (None, _) => Found::Outside,
+    }
+}
+
+/// Whether a block has a table that is derived, a common one, or a `JSON_TABLE`: with this alias, or
+/// with any.
+fn has_derived(request: &Request<'_>, block: NodeId, shown: Option<&str>) -> bool {
+    let tree = request.tree;
+    let is_shown = |id: NodeId| {
+        let alias = tree.child(id, Kind::Alias).or_else(|| tree.child(id, Kind::TableName));
+        let name = alias.map(|alias| text::name(request.sql, tree.span(alias)));
+        shown.is_none_or(|shown| name.is_some_and(|name| name.eq_ignore_ascii_case(shown)))
+    };
+    tree.walk(block).any(|step| match step {
+        Step::Enter(id) if matches!(tree.kind(id), Kind::Derived { .. } | Kind::JsonTable) => {
+            tree.block(id) == Some(block) && is_shown(id)
+        }
+        _ => false,
+    })
+}
+
+fn unqualified(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, name: &str) -> Found {
+    let tables: Vec<_> = uses.of_block(block).collect();
+    let named = request.tree.tables().filter(|reference| reference.block == block).count();
+    // Columns of common tables and derived ones are not known here.
+    if tables.len() != named || has_derived(request, block, None) {
+        return Found::Unclear;
+    }
+    match tables.as_slice() {
+        [] => return Found::Outside,
+        &[(number, _)] if is_outermost(request, uses, block) => return Found::Table(number),
+        _ => {}
+    }
+    let has_it = |table: &Use<'_>| Some(columns(request, table)?.iter().any(|info| is(info, name)));
+    let mut having = Vec::new();
+    for (number, table) in tables {
+        match has_it(table) {
+            Some(true) => having.push(number),
+            Some(false) => {}
+            None => return Found::Unclear,
+        }
+    }
+    match having.as_slice() {
+        [number] => Found::Table(*number),
+        [] => Found::Outside,
+        _ => Found::Unclear,
+    }
+}
+
+/// Whether no block around this one has tables.
+fn is_outermost(request: &Request<'_>, uses: &Uses<'_>, block: NodeId) -> bool {
+    let tree = request.tree;
+    let mut all = std::iter::successors(around(tree, block), |block| around(tree, *block));
+    all.all(|block| uses.of_block(block).next().is_none() && !has_derived(request, block, None))
+}
+
+fn is(info: &ColumnInfo, name: &str) -> bool {
+    info.name.eq_ignore_ascii_case(name)
+}
+
+/// The columns of a table, if they are known.
+fn columns<'a>(request: &Request<'a>, table: &Use<'_>) -> Option<&'a [ColumnInfo]> {
+    request.definitions.columns(&table.schema, &table.name)
+}
+
+/// What is known of a column.
+pub(super) fn info<'a>(request: &Request<'a>, uses: &Uses<'_>, column: &ColumnOf) -> Option<&'a ColumnInfo> {
+    columns(request, uses.get(column.table)?)?.iter().find(|info| is(info, &column.name))
+}
+
+/// How a column compares.
+pub(super) fn compares(request: &Request<'_>, uses: &Uses<'_>, column: &ColumnOf) -> ColumnType {
+    info(request, uses, column).map_or(ColumnType::Unknown, |info| info.compares)
+}

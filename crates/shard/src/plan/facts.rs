@@ -1,0 +1,246 @@
+//! What holds for all rows of a statement's tables that matter for its result.
+
+use std::ops::Bound;
+
+use sql::parse::{Join, Kind, NodeId, Operator, Step};
+
+use crate::value::Value;
+
+use super::columns::{self, ColumnOf};
+use super::uses::Uses;
+use super::{Request, text};
+
+/// Conditions and equalities, in any order.
+#[derive(Debug, Default)]
+pub(super) struct Facts<'a> {
+    pub(super) tests: Vec<(ColumnOf, Test<'a>)>,
+    pub(super) equalities: Vec<Equality>,
+}
+
+/// A comparison of a column with constants.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Test<'a> {
+    Equal(Value<'a>),
+    In(Vec<Value<'a>>),
+    Range(Bound<Value<'a>>, Bound<Value<'a>>),
+}
+
+/// A row of the table of `from` matters for a row of that of `to` only if both columns are equal:
+/// what holds for `from` holds for `to`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Equality {
+    pub(super) from: ColumnOf,
+    pub(super) to: ColumnOf,
+}
+
+/// Which tables a condition says something about.
+#[derive(Clone, Copy)]
+enum Within {
+    /// Those of this query block: a condition of a subquery says nothing about rows around it.
+    Block(NodeId),
+    /// Those below this node: the side of an outer join that may be missing.
+    Side(NodeId),
+}
+
+/// The facts of a statement: of its `WHERE` clauses and of its joins.
+pub(super) fn of<'a>(request: &Request<'a>, uses: &Uses<'a>) -> Facts<'a> {
+    let mut facts = Facts::default();
+    let tree = request.tree;
+    let Some(root) = tree.root() else { return facts };
+    for step in tree.walk(root) {
+        let Step::Enter(id) = step else { continue };
+        match tree.kind(id) {
+            Kind::Where => {
+                if let Some((condition, block)) = tree.children(id).next().zip(tree.block(id)) {
+                    facts.add(request, uses, condition, Within::Block(block));
+                }
+            }
+            Kind::Join(join) => facts.add_join(request, uses, id, join),
+            _ => {}
+        }
+    }
+    facts
+}
+
+impl<'a> Facts<'a> {
+    fn add_join(&mut self, request: &Request<'a>, uses: &Uses<'a>, id: NodeId, join: Join) {
+        let tree = request.tree;
+        let mut children = tree.children(id);
+        let (left, right) = (children.next(), children.next());
+        let within = match join {
+            // An outer join around an inner one makes its rows missing as a whole.
+            Join::Inner | Join::Straight | Join::Natural => tree.block(id).map(Within::Block),
+            Join::Left | Join::NaturalLeft => right.map(Within::Side),
+            Join::Right | Join::NaturalRight => left.map(Within::Side),
+        };
+        let condition = tree.child(id, Kind::On).and_then(|on| tree.children(on).next());
+        if let Some((condition, within)) = condition.zip(within) {
+            self.add(request, uses, condition, within);
+        }
+        let using = tree.child(id, Kind::Using);
+        if let Some((using, (left, right))) = using.zip(left.zip(right)) {
+            self.add_using(request, uses, using, [left, right], join);
+        }
+    }
+
+    /// `USING` of two plain tables.
+    fn add_using(
+        &mut self,
+        request: &Request<'a>,
+        uses: &Uses<'a>,
+        using: NodeId,
+        sides: [NodeId; 2],
+        join: Join,
+    ) {
+        let tree = request.tree;
+        let [Some(left), Some(right)] = sides.map(|side| {
+            let name = tree.child(side, Kind::TableName).filter(|_| tree.kind(side) == Kind::Table)?;
+            uses.all().iter().position(|table| table.reference.id == name)
+        }) else {
+            return;
+        };
+        for name in tree.children(using) {
+            let name = text::name(request.sql, tree.span(name)).to_lowercase();
+            let left = ColumnOf { table: left, name: name.clone() };
+            let right = ColumnOf { table: right, name };
+            if !matches!(join, Join::Right) {
+                self.equalities.push(Equality { from: left.clone(), to: right.clone() });
+            }
+            if !matches!(join, Join::Left) {
+                self.equalities.push(Equality { from: right, to: left });
+            }
+        }
+    }
+
+    /// A condition that is met by every row that matters.
+    fn add(&mut self, request: &Request<'a>, uses: &Uses<'a>, id: NodeId, within: Within) {
+        let tree = request.tree;
+        // Long chains of AND are flat: no recursion.
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            let id = text::without_parens(tree, id);
+            match tree.kind(id) {
+                Kind::Binary(Operator::And) => open.extend(tree.children(id)),
+                Kind::Binary(operator) => self.add_comparison(request, uses, id, operator, within),
+                Kind::In { not: false } => self.add_list(request, uses, id, within),
+                Kind::Between { not: false } => self.add_between(request, uses, id, within),
+                _ => {}
+            }
+        }
+    }
+
+    fn add_comparison(
+        &mut self,
+        request: &Request<'a>,
+        uses: &Uses<'a>,
+        id: NodeId,
+        operator: Operator,
+        within: Within,
+    ) {
+        let mut operands = request.tree.children(id);
+        let (Some(left), Some(right)) = (operands.next(), operands.next()) else { return };
+        let columns = [left, right].map(|id| columns::of(request, uses, id));
+        match columns {
+            [Some(left), Some(right)] if operator == Operator::Equal => {
+                self.add_equality(request, uses, left, right, within);
+            }
+            [Some(column), None] => {
+                let value = text::constant(request, right);
+                let test = value.and_then(|value| test(operator, value));
+                self.add_test(request, uses, column, test, within);
+            }
+            [None, Some(column)] => {
+                let value = text::constant(request, left);
+                let test = value.and_then(|value| test(mirrored(operator), value));
+                self.add_test(request, uses, column, test, within);
+            }
+            _ => {}
+        }
+    }
+
+    fn add_list(&mut self, request: &Request<'a>, uses: &Uses<'a>, id: NodeId, within: Within) {
+        let tree = request.tree;
+        let mut operands = tree.children(id);
+        let column = operands.next().and_then(|id| columns::of(request, uses, id));
+        let list = operands.next().filter(|id| tree.kind(*id) == Kind::List);
+        let Some((column, list)) = column.zip(list) else { return };
+        let values: Option<Vec<_>> = tree.children(list).map(|id| text::constant(request, id)).collect();
+        self.add_test(request, uses, column, values.map(Test::In), within);
+    }
+
+    fn add_between(&mut self, request: &Request<'a>, uses: &Uses<'a>, id: NodeId, within: Within) {
+        let mut operands = request.tree.children(id);
+        let column = operands.next().and_then(|id| columns::of(request, uses, id));
+        let mut end = || operands.next().and_then(|id| text::constant(request, id));
+        let (lower, upper) = (end(), end());
+        let Some(column) = column else { return };
+        let test = lower.zip(upper);
+        let test = test.map(|(lower, upper)| Test::Range(Bound::Included(lower), Bound::Included(upper)));
+        self.add_test(request, uses, column, test, within);
+    }
+
+    fn add_test(
+        &mut self,
+        request: &Request<'a>,
+        uses: &Uses<'a>,
+        column: ColumnOf,
+        test: Option<Test<'a>>,
+        within: Within,
+    ) {
+        if let Some(test) = test
+            && within.has(request, uses, &column)
+        {
+            self.tests.push((column, test));
+        }
+    }
+
+    fn add_equality(
+        &mut self,
+        request: &Request<'a>,
+        uses: &Uses<'a>,
+        left: ColumnOf,
+        right: ColumnOf,
+        within: Within,
+    ) {
+        if within.has(request, uses, &right) {
+            self.equalities.push(Equality { from: left.clone(), to: right.clone() });
+        }
+        if within.has(request, uses, &left) {
+            self.equalities.push(Equality { from: right, to: left });
+        }
+    }
+}
+
+impl Within {
+    /// Whether rows of the column's table do not matter if they do not meet the condition.
+    fn has(self, request: &Request<'_>, uses: &Uses<'_>, column: &ColumnOf) -> bool {
+        let Some(table) = uses.get(column.table) else { return false };
+        match self {
+            Self::Block(block) => table.reference.block == block,
+            Self::Side(side) => request.tree.ancestors(table.reference.id).any(|around| around == side),
+        }
+    }
+}
+
+fn test(operator: Operator, value: Value<'_>) -> Option<Test<'_>> {
+    Some(match operator {
+        Operator::Equal => Test::Equal(value),
+        Operator::NullSafeEqual if value != Value::Null => Test::Equal(value),
+        Operator::Less => Test::Range(Bound::Unbounded, Bound::Excluded(value)),
+        Operator::LessEqual => Test::Range(Bound::Unbounded, Bound::Included(value)),
+        Operator::Greater => Test::Range(Bound::Excluded(value), Bound::Unbounded),
+        Operator::GreaterEqual => Test::Range(Bound::Included(value), Bound::Unbounded),
+        _ => return None,
+    })
+}
+
+/// The operator with its operands exchanged.
+const fn mirrored(operator: Operator) -> Operator {
+    match operator {
+        Operator::Less => Operator::Greater,
+        Operator::LessEqual => Operator::GreaterEqual,
+        Operator::Greater => Operator::Less,
+        Operator::GreaterEqual => Operator::LessEqual,
+        other => other,
+    }
+}

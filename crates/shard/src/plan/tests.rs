@@ -1,0 +1,83 @@
+//! Statements over a shop of four shards, and where they go.
+
+use sql::conditional::Dialect;
+use sql::parse::Settings;
+
+use super::*;
+use crate::layout::{Draft, Group, Node, Table, TableKind};
+use crate::placement::{Function, Level, Modulo, Sign};
+
+mod refused;
+mod routed;
+mod scattered;
+
+/// Columns that all tables of these tests have.
+struct SameColumns(Vec<ColumnInfo>);
+
+impl Definitions for SameColumns {
+    fn columns(&self, _schema: &str, table: &str) -> Option<&[ColumnInfo]> {
+        (table != "unknown").then_some(&self.0)
+    }
+}
+
+fn columns() -> SameColumns {
+    let integer = ColumnType::Integer { min: i64::MIN, max: i64::MAX.unsigned_abs() };
+    let column = |name: &str, compares, sorts| ColumnInfo { name: name.to_owned(), compares, sorts };
+    SameColumns(vec![
+        column("id", integer, Sorting::Value),
+        column("user_id", integer, Sorting::Value),
+        column("name", ColumnType::Text, Sorting::Weight(Some(b"\0 ".as_slice().into()))),
+        column("state", ColumnType::Other, Sorting::Number),
+        column("data", ColumnType::Other, Sorting::None),
+    ])
+}
+
+fn nodes(table: impl Fn(u32) -> String) -> Vec<Node> {
+    (0..4).map(|n| Node { hostgroup: 10 + n, schema: "shop".to_owned(), table: table(n) }).collect()
+}
+
+fn sharded(name: &str, key: &str, nodes: Vec<Node>) -> Table {
+    let function = Function::Modulo(Modulo { shards: 4, sign: Sign::Floor });
+    let level = Level { columns: vec![0], function, nodes: None };
+    Table::sharded(["shop", name], nodes, vec![key.to_owned()], vec![level])
+}
+
+/// `users` by `id` and `orders` by `user_id` are colocated; the parts of `events` have numbers;
+/// every server has `countries`; `prices` is on one.
+fn layout() -> Layout {
+    let named = |name: &'static str| nodes(move |_| name.to_owned());
+    let table = |name: &str, kind| Table { schema: "shop".to_owned(), name: name.to_owned(), kind };
+    let price = Node { hostgroup: 11, schema: "shop".to_owned(), table: "prices".to_owned() };
+    let draft = Draft {
+        hostgroups: vec![10, 11, 12, 13],
+        tables: vec![
+            sharded("users", "id", named("users")),
+            sharded("orders", "user_id", named("orders")),
+            sharded("events", "user_id", nodes(|n| format!("events_{n}"))),
+            table("countries", TableKind::Reference { nodes: named("countries") }),
+            table("prices", TableKind::Single { node: price }),
+        ],
+        groups: vec![Group { schema: "shop".into(), tables: vec!["users".into(), "orders".into()] }],
+        homes: Vec::new(),
+    };
+    Layout::new(draft).unwrap()
+}
+
+fn planned(sql: &str, parameters: &[Value<'_>]) -> Plan {
+    let mut tree = Tree::default();
+    tree.read(sql.as_bytes(), &Settings::of(Dialect::of(b"8.4.3").unwrap())).unwrap();
+    let (layout, definitions) = (layout(), columns());
+    let request = Request {
+        sql: sql.as_bytes(),
+        tree: &tree,
+        schema: "shop",
+        layout: &layout,
+        definitions: &definitions,
+        parameters,
+    };
+    plan(&request)
+}
+
+fn text(branch: &Branch) -> Option<&str> {
+    branch.text.as_deref().map(|text| std::str::from_utf8(text).unwrap())
+}

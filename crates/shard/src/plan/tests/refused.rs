@@ -1,0 +1,68 @@
+//! Statements that neither way executes, and the part of each that is the reason.
+
+use super::*;
+
+fn is_refused(sql: &str, cause: Cause, part: &str) {
+    match planned(sql, &[]) {
+        Plan::Refused(refusal) => {
+            let named = &sql[refusal.span.start..refusal.span.end];
+            assert_eq!((refusal.cause, named), (cause, part), "{sql}");
+        }
+        other => panic!("{sql}: {other:?}"),
+    }
+}
+
+#[test]
+fn groups_over_several_shards_are_refused() {
+    is_refused("SELECT COUNT(*) FROM users", Cause::Aggregate, "COUNT(*)");
+    is_refused("SELECT MAX(id) + 1 FROM users WHERE id > 5", Cause::Aggregate, "MAX(id)");
+    is_refused("SELECT state FROM orders GROUP BY state", Cause::Group, "GROUP BY state");
+    is_refused("SELECT DISTINCT state FROM orders", Cause::Distinct, "DISTINCT");
+    is_refused("SELECT RANK() OVER (ORDER BY id) FROM orders", Cause::Window, "RANK() OVER (ORDER BY id)");
+    is_refused(
+        "SELECT user_id FROM orders GROUP BY user_id WITH ROLLUP",
+        Cause::Clause,
+        "GROUP BY user_id WITH ROLLUP",
+    );
+}
+
+#[test]
+fn tables_that_are_not_joined_by_their_keys_are_refused() {
+    is_refused("SELECT * FROM users u JOIN orders o ON u.id = o.id", Cause::NotColocated, "orders");
+    is_refused("SELECT * FROM users u JOIN events e ON u.id = e.user_id", Cause::NotColocated, "events");
+    is_refused("SELECT * FROM users WHERE id IN (SELECT user_id FROM orders)", Cause::NotColocated, "orders");
+    is_refused(
+        "SELECT c FROM (SELECT COUNT(*) c FROM orders) d",
+        Cause::NotColocated,
+        "SELECT c FROM (SELECT COUNT(*) c FROM orders) d",
+    );
+    is_refused("SELECT * FROM users JOIN settings", Cause::ServersDiffer, "settings");
+    is_refused("SELECT * FROM users JOIN prices", Cause::ServersDiffer, "prices");
+}
+
+#[test]
+fn orders_that_cannot_be_merged_are_refused() {
+    is_refused("SELECT id FROM users ORDER BY data", Cause::Order, "data");
+    is_refused("SELECT id FROM users ORDER BY id + 1", Cause::Order, "id + 1");
+    is_refused("SELECT *, name FROM users ORDER BY 2", Cause::Order, "2");
+    is_refused(
+        "SELECT id FROM users UNION SELECT id FROM users",
+        Cause::SetOperation,
+        "SELECT id FROM users UNION SELECT id FROM users",
+    );
+    is_refused("SELECT id FROM users INTO @a", Cause::Clause, "INTO @a");
+    is_refused("SELECT id FROM users LIMIT ?", Cause::Limit, "?");
+}
+
+#[test]
+fn changes_of_several_shards_and_of_keys_are_refused() {
+    is_refused("DELETE FROM users", Cause::Write, "DELETE FROM users");
+    is_refused("UPDATE users SET ID = 7 WHERE id = 5", Cause::Key, "ID");
+    is_refused("UPDATE countries SET name = 'x'", Cause::Reference, "countries");
+    is_refused("ALTER TABLE users ADD x INT", Cause::Statement, "ALTER TABLE users ADD x INT");
+    is_refused(
+        "WITH RECURSIVE users AS (SELECT * FROM users) SELECT * FROM users",
+        Cause::AmbiguousName,
+        "users",
+    );
+}
