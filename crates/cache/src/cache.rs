@@ -161,7 +161,7 @@ impl Cache {
         let turn = self.turn.fetch_add(1, Relaxed);
         self.store.sweep(now_ms, turn);
         self.unknown.sweep(turn);
-        if turn % CATALOG_SWEEPS == 0 {
+        if turn.is_multiple_of(CATALOG_SWEEPS) {
             self.catalog.sweep(now_ms);
         }
     }
