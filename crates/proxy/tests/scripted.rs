@@ -10,6 +10,7 @@ mod scripted {
     mod cached;
     mod cached_columns;
     mod cached_once;
+    mod cached_own;
     mod cached_peek;
     mod cached_stale;
     mod cached_tiers;

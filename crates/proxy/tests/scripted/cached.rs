@@ -8,7 +8,7 @@ use wire::{Capabilities, StatusFlags};
 
 use super::support::{
     CLASSIC, Client, Database, begin, commit, config, first_query, log_in, log_in_as, messages, ms, options,
-    options_for, play, rule, run, secs, session_in, settle, user,
+    options_for, play, rule, run, session_in, settle, user,
 };
 
 pub(super) const SQL: &str = "SELECT a FROM t";
@@ -343,109 +343,6 @@ fn executions_are_told_apart_by_their_values() {
         its_server.expect_command(Kind::StmtExecute, &execute(9, true)).await;
         binary(&mut its_server, 90).await;
         expect_binary(&mut other, 90).await;
-    });
-}
-
-#[test]
-fn c20_no_answer_is_older_than_a_write_through_the_proxy() {
-    play(async || {
-        let (stage, mut servers, mut client, mut server) =
-            session_in(with_attributes(r#"{"cache": {"mode": "own"}}"#)).await;
-        miss(&mut client, &mut server, SQL, "1").await;
-        hit(&mut client, SQL, "1").await;
-        let mut writer = log_in(&stage).await;
-        let mut its_server = first_query(&mut writer, &mut servers).await;
-        writer.send_query("UPDATE t SET a = 2").await;
-        its_server.expect_query("UPDATE t SET a = 2").await;
-        // It may be visible already.
-        miss(&mut client, &mut server, SQL, "1").await;
-        miss(&mut client, &mut server, SQL, "2").await;
-        its_server.ok().await;
-        writer.expect_ok().await;
-        settle().await;
-        miss(&mut client, &mut server, SQL, "2").await;
-        hit(&mut client, SQL, "2").await;
-        begin(&mut writer, &mut its_server).await;
-        run(&mut writer, &mut its_server, "UPDATE t SET a = 3").await;
-        miss(&mut client, &mut server, SQL, "2").await;
-        hit(&mut client, SQL, "2").await;
-        writer.send_query("COMMIT").await;
-        its_server.expect_query("COMMIT").await;
-        miss(&mut client, &mut server, SQL, "3").await;
-        its_server.status = StatusFlags::AUTOCOMMIT;
-        its_server.ok().await;
-        writer.expect_ok().await;
-        settle().await;
-        miss(&mut client, &mut server, SQL, "3").await;
-        hit(&mut client, SQL, "3").await;
-        // A read that began before a write is not kept.
-        client.send_query("SELECT b FROM t").await;
-        server.expect_query("SELECT b FROM t").await;
-        run(&mut writer, &mut its_server, "UPDATE t SET b = 4").await;
-        server.rows(&["b"], &[&[Some("0")]]).await;
-        client.expect_rows(&[&[Some("0")]]).await;
-        settle().await;
-        miss(&mut client, &mut server, "SELECT b FROM t", "4").await;
-        hit(&mut client, "SELECT b FROM t", "4").await;
-        // Its outcome is not known.
-        writer.send_query("DELETE FROM t").await;
-        its_server.expect_query("DELETE FROM t").await;
-        drop(its_server);
-        writer.expect_err(9009).await;
-        settle().await;
-        for _ in 0..2 {
-            miss(&mut client, &mut server, SQL, "5").await;
-            sleep(secs(55)).await;
-        }
-        miss(&mut client, &mut server, SQL, "6").await;
-        hit(&mut client, SQL, "6").await;
-        let invalidated = stage.cache().invalidated_text();
-        assert!(invalidated.starts_with("own_write=") && !invalidated.contains(','), "{invalidated}");
-    });
-}
-
-/// The cache is told of no writes as long as nothing is cached.
-#[test]
-fn c20_a_write_that_runs_when_the_first_rule_is_loaded_counts() {
-    play(async || {
-        let (stage, mut servers, mut client, mut server) = session_in(config()).await;
-        let mut writer = log_in(&stage).await;
-        let mut its_server = first_query(&mut writer, &mut servers).await;
-        writer.send_query("UPDATE t SET a = 2").await;
-        its_server.expect_query("UPDATE t SET a = 2").await;
-        stage.apply(with_attributes(r#"{"cache": {"mode": "own"}}"#)).unwrap();
-        settle().await;
-        miss(&mut client, &mut server, SQL, "1").await;
-        hit(&mut client, SQL, "1").await;
-        its_server.ok().await;
-        writer.expect_ok().await;
-        settle().await;
-        miss(&mut client, &mut server, SQL, "2").await;
-        hit(&mut client, SQL, "2").await;
-        assert_eq!(stage.cache().invalidated_text(), "privileges=1");
-    });
-}
-
-/// Its kind is that of the SELECT in front.
-#[test]
-fn c20_a_commit_behind_another_statement_is_a_write() {
-    play(async || {
-        let (stage, mut servers, mut client, mut server) =
-            session_in(with_attributes(r#"{"cache": {"mode": "own"}}"#)).await;
-        let mut writer = log_in(&stage).await;
-        let mut its_server = first_query(&mut writer, &mut servers).await;
-        begin(&mut writer, &mut its_server).await;
-        run(&mut writer, &mut its_server, "UPDATE t SET a = 2").await;
-        settle().await;
-        miss(&mut client, &mut server, SQL, "1").await;
-        hit(&mut client, SQL, "1").await;
-        writer.send_query("SELECT 1; COMMIT").await;
-        its_server.expect_query("SELECT 1; COMMIT").await;
-        its_server.status = StatusFlags::AUTOCOMMIT;
-        its_server.ok().await;
-        writer.expect_ok().await;
-        settle().await;
-        miss(&mut client, &mut server, SQL, "2").await;
     });
 }
 
