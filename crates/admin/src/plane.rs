@@ -45,6 +45,12 @@ pub trait DataPlane: Send + Sync + 'static {
     /// TLS as clients of the proxy are offered it now; nothing if it is switched off.
     fn tls(&self) -> Option<Arc<ServerConfig>>;
 
+    /// Until when the certificate is valid that clients are shown, in seconds of Unix time; nothing
+    /// if they are shown none.
+    fn certificate_end(&self) -> Option<u64> {
+        None
+    }
+
     /// The rows of `stats_mysql_global`.
     fn globals(&self) -> Vec<(&'static str, u64)>;
 

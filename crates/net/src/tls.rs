@@ -10,6 +10,7 @@
 //! - `generate`: a certificate of our own, where there is none;
 //! - `to_clients`, `to_servers`: what a handshake needs;
 //! - `any_server`: the verifier that accepts every server;
+//! - `validity`: until when a certificate is valid;
 //! - `ciphers`: OpenSSL's names of cipher suites.
 
 mod any_server;
@@ -19,6 +20,7 @@ mod generate;
 mod own;
 mod to_clients;
 mod to_servers;
+mod validity;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -150,6 +152,13 @@ impl Tls {
     /// offered no TLS.
     pub fn server_config(&self) -> Option<Arc<ServerConfig>> {
         self.current().to_clients.map(|(_, config)| config)
+    }
+
+    /// Until when the certificate is valid that clients are shown, in seconds of Unix time; `None` if
+    /// clients are offered no TLS.
+    pub fn certificate_end(&self) -> Option<u64> {
+        let (own, _) = self.current().to_clients?;
+        validity::not_after(own.chain.first()?)
     }
 
     /// The proxy's side of a handshake with a client; `None` if clients are offered no TLS.

@@ -120,6 +120,10 @@ impl DataPlane for Plane {
         self.remote.tls()
     }
 
+    fn certificate_end(&self) -> Option<u64> {
+        self.remote.certificate_end()
+    }
+
     fn globals(&self) -> Vec<(&'static str, u64)> {
         self.remote.globals()
     }

@@ -150,6 +150,12 @@ impl Remote {
         self.shared.upstream.tls.server_config()
     }
 
+    /// Until when the certificate is valid that clients are shown, in seconds of Unix time; `None` if
+    /// they are offered no TLS.
+    pub fn certificate_end(&self) -> Option<u64> {
+        self.shared.upstream.tls.certificate_end()
+    }
+
     /// Closes all listeners, and returns when nobody can connect any more; clients that are there
     /// go on. Returns false if they were closed already.
     pub fn pause(&self) -> bool {

@@ -29,6 +29,12 @@ fn the_dashboard_and_the_alerts_find_their_metrics() {
         client.query("SELECT nothing").await.unwrap_err();
         client.query("BEGIN").await.unwrap();
         let mut admin = Client::connect(&Options::tcp(proxy.admin(), "admin", "admin")).await.unwrap();
+        // A pair without a server.
+        let pair =
+            "INSERT INTO mysql_replication_hostgroups (writer_hostgroup, reader_hostgroup) VALUES (7, 8)";
+        for statement in [pair, "LOAD MYSQL SERVERS TO RUNTIME"] {
+            admin.query(statement).await.unwrap();
+        }
         let scrape = admin.query("SHOW PROMETHEUS METRICS").await.unwrap().first().unwrap();
         let samples: BTreeSet<&str> = scrape
             .lines()
@@ -45,6 +51,11 @@ fn the_dashboard_and_the_alerts_find_their_metrics() {
             r#"pointsman_sessions{state="Sleep"} 1"#,
             r#"pointsman_pins{reason="transaction"} 1"#,
             r#"pointsman_server_events_total{kind="SHUNNED"} 0"#,
+            r#"pointsman_hostgroup_usable_servers{hostgroup="0"} 1"#,
+            r#"pointsman_hostgroup_connections_used{hostgroup="0"} 1"#,
+            r#"pointsman_hostgroup_usable_servers{hostgroup="7",role="writer"} 0"#,
+            r#"pointsman_hostgroup_usable_servers{hostgroup="8",role="reader"} 0"#,
+            r#"pointsman_traces_total{kind="sent"} 0"#,
         ] {
             assert!(scrape.lines().any(|other| other == line), "{line}\n{scrape}");
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cache::{Cause, Miss};
 use observe::counts::histogram::BUCKETS_US;
-use observe::rows::{ServerEvent, Times};
+use observe::rows::{HostgroupStats, ServerEvent, Times};
 
 use super::metrics::Kind::{Counter, Gauge};
 use super::{Out, shifted};
@@ -49,6 +49,11 @@ pub(super) fn put(plane: &dyn DataPlane, store: &Store, globals: &[(&str, u64)],
     times(plane, out);
     sessions(plane, out);
     servers(plane, out);
+    hostgroups(plane, store, out);
+    if let Some(end) = plane.certificate_end() {
+        let about = "when the certificate that clients are shown expires, in Unix time";
+        out.put_plain("pointsman_certificate_expires_seconds", Gauge, about, &[], end);
+    }
     cache(plane, globals, out);
     configuration(store, out);
 }
@@ -94,6 +99,43 @@ fn servers(plane: &dyn DataPlane, out: &mut Out) {
     for (kind, count) in counts {
         let about = "changes of servers in hostgroups";
         out.put_plain("pointsman_server_events_total", Counter, about, &[("kind", kind)], count);
+    }
+}
+
+/// What hostgroups have for sessions: those of the pool, and those of replication pairs that have no
+/// server.
+fn hostgroups(plane: &dyn DataPlane, store: &Store, out: &mut Out) {
+    let mut all: BTreeMap<u32, (&str, HostgroupStats)> = BTreeMap::new();
+    for (writer, reader) in store.config().pairs() {
+        all.entry(reader).or_default().0 = "reader";
+        all.entry(writer).or_default().0 = "writer";
+    }
+    for stats in plane.hostgroups() {
+        let entry = all.entry(stats.hostgroup).or_default();
+        entry.1 = stats;
+    }
+    let mut used: BTreeMap<u32, u64> = BTreeMap::new();
+    for server in plane.pool(false) {
+        *used.entry(server.hostgroup).or_default() += u64::from(server.used);
+    }
+    let metrics: [(&str, &str, fn(&HostgroupStats, u64) -> u64); 4] = [
+        ("pointsman_hostgroup_usable_servers", "servers that sessions get", |stats, _| {
+            stats.servers.iter().filter(|server| server.reason.is_none()).count() as u64
+        }),
+        ("pointsman_hostgroup_connections_limit", "connections that its servers may have", |stats, _| {
+            stats.limit
+        }),
+        ("pointsman_hostgroup_connections_used", "connections that sessions have", |_, used| used),
+        ("pointsman_hostgroup_waiting", "sessions that wait for a connection", |stats, _| stats.waiting),
+    ];
+    for (name, about, value) in metrics {
+        for (hostgroup, (role, stats)) in &all {
+            let used = used.get(hostgroup).copied().unwrap_or(0);
+            let hostgroup = hostgroup.to_string();
+            let mut labels = vec![("hostgroup", hostgroup.as_str())];
+            labels.extend((!role.is_empty()).then_some(("role", *role)));
+            out.put_plain(name, Gauge, about, &labels, value(stats, used));
+        }
     }
 }
 
