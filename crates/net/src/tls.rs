@@ -154,8 +154,8 @@ impl Tls {
         self.current().to_clients.map(|(_, config)| config)
     }
 
-    /// Until when the certificate is valid that clients are shown, in seconds of Unix time; `None` if
-    /// clients are offered no TLS.
+    /// Until when the certificate is valid that clients are shown, in seconds of Unix time; `None`
+    /// if clients are offered no TLS.
     pub fn certificate_end(&self) -> Option<u64> {
         let (own, _) = self.current().to_clients?;
         validity::not_after(own.chain.first()?)

@@ -109,13 +109,13 @@ fn send(queue: &Receiver<Message>, shared: &Shared) {
 }
 
 /// A batch: `first` and what comes within a second, up to the limit or an order to flush.
-fn gather(first: Message, queue: &Receiver<Message>) -> (Vec<Box<Span>>, Option<SyncSender<()>>) {
+fn gather(first: Message, queue: &Receiver<Message>) -> (Vec<Span>, Option<SyncSender<()>>) {
     let deadline = Instant::now() + BATCH_WAIT;
     let mut batch = Vec::new();
     let mut next = Ok(first);
     loop {
         match next {
-            Ok(Message::Span(span)) => batch.push(span),
+            Ok(Message::Span(span)) => batch.push(*span),
             Ok(Message::Flush(done)) => return (batch, Some(done)),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return (batch, None),
         }
@@ -127,7 +127,7 @@ fn gather(first: Message, queue: &Receiver<Message>) -> (Vec<Box<Span>>, Option<
 }
 
 /// Sends a batch to the first collector that takes it.
-fn deliver(batch: &[Box<Span>], shared: &Shared, complained: &mut Option<Instant>) {
+fn deliver(batch: &[Span], shared: &Shared, complained: &mut Option<Instant>) {
     let body = json::request(batch);
     let collectors = Arc::clone(&shared.collectors.lock().unwrap_or_else(PoisonError::into_inner));
     let mut last: Option<(&str, PostError)> = None;

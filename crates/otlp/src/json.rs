@@ -20,9 +20,9 @@ const CLIENT: u8 = 3;
 const ERROR: u8 = 2;
 
 /// The body of a request with these spans.
-pub(crate) fn request(spans: &[Box<Span>]) -> String {
+pub(crate) fn request(spans: &[Span]) -> String {
     let version = env!("CARGO_PKG_VERSION");
-    let spans: Vec<Value> = spans.iter().flat_map(|span| of(span)).collect();
+    let spans: Vec<Value> = spans.iter().flat_map(of).collect();
     let resource = [text("service.name", "pointsman"), text("service.version", version)];
     json!({
         "resourceSpans": [{
@@ -119,7 +119,8 @@ fn text(key: &str, value: &str) -> Value {
     json!({ "key": key, "value": { "stringValue": value } })
 }
 
-fn number(key: &str, value: impl ToString) -> Value {
+fn number(key: &str, value: impl Into<i128>) -> Value {
+    let value: i128 = value.into();
     json!({ "key": key, "value": { "intValue": value.to_string() } })
 }
 
@@ -178,7 +179,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_statement_is_a_span_with_its_parts() {
-        let spans = spans(&request(&[span()]));
+        let spans = spans(&request(&[*span()]));
         let [whole, wait, there] = spans.as_slice() else { panic!("{spans:?}") };
         for span in [whole, wait, there] {
             assert_eq!(span["traceId"], format!("{:032x}", 0xabc));
@@ -226,7 +227,7 @@ pub(crate) mod tests {
             error: 1146,
             ..*span()
         };
-        let spans = spans(&request(&[Box::new(own)]));
+        let spans = spans(&request(&[own]));
         let [whole] = spans.as_slice() else { panic!("{spans:?}") };
         assert_eq!((&whole["name"], &whole["traceId"]), (&json!("COM_QUERY"), &json!(format!("{:032x}", 1))));
         assert_eq!(whole.get("parentSpanId"), None);

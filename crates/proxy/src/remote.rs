@@ -150,8 +150,8 @@ impl Remote {
         self.shared.upstream.tls.server_config()
     }
 
-    /// Until when the certificate is valid that clients are shown, in seconds of Unix time; `None` if
-    /// they are offered no TLS.
+    /// Until when the certificate is valid that clients are shown, in seconds of Unix time; `None`
+    /// if they are offered no TLS.
     pub fn certificate_end(&self) -> Option<u64> {
         self.shared.upstream.tls.certificate_end()
     }

@@ -25,7 +25,7 @@ pub(super) fn not_after(der: &[u8]) -> Option<u64> {
     }
     let (validity, _) = take(rest, SEQUENCE)?;
     let (_, end) = time(validity)?;
-    time(end)?.0
+    u64::try_from(time(end)?.0).ok()
 }
 
 /// The content of the element with this tag that `bytes` begins with, and what is behind it.
@@ -43,8 +43,8 @@ fn take(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(len)
 }
 
-/// The time that `bytes` begin with, if it is not before 1970, and what is behind it.
-fn time(bytes: &[u8]) -> Option<(Option<u64>, &[u8])> {
+/// The time that `bytes` begin with, in seconds of Unix time, and what is behind it.
+fn time(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let (text, rest, digits) = if let Some((text, rest)) = take(bytes, UTC_TIME) {
         (text, rest, 2)
     } else {
@@ -60,36 +60,34 @@ fn time(bytes: &[u8]) -> Option<(Option<u64>, &[u8])> {
     let mut fields = text.strip_suffix(b"Z")?.chunks(2).map(number);
     let mut next = || fields.next().flatten();
     let (month, day, hour, minute, second) = (next()?, next()?, next()?, next()?, next()?);
-    let days = days(year, month, day)?;
-    Some((days.map(|days| ((days * 24 + hour) * 60 + minute) * 60 + second), rest))
+    Some((((days(year, month, day)? * 24 + hour) * 60 + minute) * 60 + second, rest))
 }
 
 /// A number in decimal digits.
-fn number(text: &[u8]) -> Option<u64> {
+fn number(text: &[u8]) -> Option<i64> {
     let digits = text.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(text).ok().filter(|_| digits)?.parse().ok()
 }
 
-/// Days from the beginning of 1970 to this one, if that was not before; nothing if there is no such
-/// month or day.
-fn days(year: u64, month: u64, day: u64) -> Option<Option<u64>> {
+/// Days from the beginning of 1970 to this one; nothing if there is no such month or day.
+fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
     // Years that begin in March have the day that some lack at their end.
-    let (year, month) = if month < 3 { (year.checked_sub(1)?, month + 9) } else { (year, month - 3) };
+    let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
     let of_year = (month * 153 + 2) / 5 + day - 1;
     let of_years = year * 365 + year / 4 - year / 100 + year / 400;
     // Those from 1 March of the year 0 to the beginning of 1970.
-    Some((of_years + of_year).checked_sub(719_468))
+    Some(of_years + of_year - 719_468)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seconds(year: u64, month: u64, day: u64) -> Option<u64> {
-        days(year, month, day).flatten().map(|days| days * 86_400)
+    fn seconds(year: i64, month: i64, day: i64) -> Option<i64> {
+        days(year, month, day).map(|days| days * 86_400)
     }
 
     #[test]
@@ -98,17 +96,18 @@ mod tests {
         assert_eq!(seconds(2000, 2, 29), Some(951_782_400));
         assert_eq!(seconds(2026, 11, 27), Some(1_795_737_600));
         assert_eq!(seconds(9999, 12, 31), Some(253_402_214_400));
-        assert_eq!((seconds(1969, 12, 31), days(2026, 13, 1), days(2026, 1, 0)), (None, None, None));
+        assert_eq!(seconds(1969, 12, 31), Some(-86_400));
+        assert_eq!((days(2026, 13, 1), days(2026, 1, 0)), (None, None));
     }
 
     #[test]
     fn both_forms_of_a_time_are_read() {
         let utc = [&[UTC_TIME, 13][..], b"261127010203Z"].concat();
-        assert_eq!(time(&utc).unwrap().0, Some(1_795_737_600 + 3_723));
+        assert_eq!(time(&utc).unwrap().0, 1_795_737_600 + 3_723);
         let old = [&[UTC_TIME, 13][..], b"500101000000Z"].concat();
-        assert_eq!(time(&old).unwrap().0, None);
+        assert_eq!(time(&old).unwrap().0, -631_152_000);
         let long = [&[GENERALIZED_TIME, 15][..], b"20261127010203Z!"].concat();
-        assert_eq!(time(&long), Some((Some(1_795_737_600 + 3_723), &b"!"[..])));
+        assert_eq!(time(&long), Some((1_795_737_600 + 3_723, &b"!"[..])));
         for text in [&b"261127010203"[..], b"2611270102Z", b"26112x010203Z", b"Z", b""] {
             let bytes = [&[UTC_TIME, u8::try_from(text.len()).unwrap()][..], text].concat();
             assert_eq!(time(&bytes), None);

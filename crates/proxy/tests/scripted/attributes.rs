@@ -41,7 +41,7 @@ async fn scene() -> Scene {
 }
 
 /// An execution with the value 5 for a number, and with attributes of type `VARCHAR`.
-fn execution(id: [u8; 4], attributes: &[(&[u8], &[u8])]) -> Vec<u8> {
+pub(super) fn execution(id: [u8; 4], attributes: &[(&[u8], &[u8])]) -> Vec<u8> {
     let text = |text: &[u8]| [&[u8::try_from(text.len()).unwrap()], text].concat();
     let count = u8::try_from(attributes.len() + 1).unwrap();
     let mut body = [&id[..], &[StmtExecute::PARAM_COUNT, 1, 0, 0, 0, count, 0, 1], b"\x03\0\0"].concat();

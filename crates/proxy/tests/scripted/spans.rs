@@ -12,8 +12,11 @@ use testkit::client::CAPABILITIES;
 use wire::Capabilities;
 use wire::command::Kind;
 
+use super::attributes::execution;
+use super::cached::{cached, hit, miss};
 use super::pipeline::accept_with;
-use super::support::{config, log_in, log_in_as, ms, options, play, rule, stage};
+use super::split_prepared::prepare;
+use super::support::{config, log_in, log_in_as, ms, options, play, rule, session_in, stage};
 
 const ANNOUNCED: Capabilities = CAPABILITIES.union(Capabilities::QUERY_ATTRIBUTES);
 /// Nothing here takes that long.
@@ -64,7 +67,10 @@ impl Collector {
 
     /// A proxy that sends its spans here.
     fn traced(&self, sample: u32) -> Config {
-        let mut config = config();
+        self.trace(sample, config())
+    }
+
+    fn trace(&self, sample: u32, mut config: Config) -> Config {
         config.pointsman.otlp_address = vec![self.address.clone()];
         config.pointsman.otlp_sample = sample;
         config
@@ -74,7 +80,7 @@ impl Collector {
         self.spans.recv_timeout(WAIT).expect("a span comes")
     }
 
-    /// The spans until the first of another statement than that of `span`.
+    /// So many spans.
     fn parts(&self, count: usize) -> Vec<Value> {
         (0..count).map(|_| self.next()).collect()
     }
@@ -129,9 +135,19 @@ fn an_attribute_or_a_comment_makes_a_statement_part_of_its_trace() {
             database.ok().await;
             client.expect_ok().await;
         }
-        let spans = collector.parts(4);
-        let [by_attribute, there, by_comment, _] = spans.as_slice() else { panic!("{spans:?}") };
-        for span in [by_attribute, by_comment] {
+        let id = prepare(&mut client, &mut database, b"SELECT c FROM v WHERE b = ?", 7).await;
+        let body = execution(id, &[(b"traceparent", value.as_bytes())]);
+        for body in [body, execution(id, &[])] {
+            client.send_command(Kind::StmtExecute, &body).await;
+            database.expect_command(Kind::StmtExecute, &body).await;
+            database.ok().await;
+            client.expect_ok().await;
+        }
+        let spans = collector.parts(6);
+        let [by_attribute, there, by_comment, _, executed, _] = spans.as_slice() else { panic!("{spans:?}") };
+        assert_eq!(executed["name"], "SELECT v");
+        assert_eq!(attribute(executed, "pointsman.command"), Some(&"COM_STMT_EXECUTE".into()));
+        for span in [by_attribute, by_comment, executed] {
             assert_eq!((&span["traceId"], &span["parentSpanId"]), (&TRACE.into(), &PARENT.into()));
         }
         assert_eq!(by_attribute["name"], "SELECT t");
@@ -174,5 +190,26 @@ fn one_in_so_many_is_traced_with_its_wait_and_its_error() {
         client.expect_ok().await;
         let next = collector.parts(2);
         assert_eq!((&next[0]["name"], &next[1]["kind"]), (&"DO".into(), &3.into()));
+    });
+}
+
+#[test]
+fn an_answer_from_the_cache_has_no_server() {
+    play(async || {
+        let collector = Collector::start();
+        let (_stage, _, mut client, mut database) = session_in(collector.trace(1, cached())).await;
+        let sql = "SELECT a FROM t";
+        miss(&mut client, &mut database, sql, "1").await;
+        hit(&mut client, sql, "1").await;
+        let is_hit = |span: &Value| attribute(span, "pointsman.cache_hit") == Some(&true.into());
+        let spans: Vec<Value> = std::iter::repeat_with(|| collector.next())
+            .filter(|span| span["kind"] == 2 && span["name"] == "SELECT t")
+            .take(2)
+            .collect();
+        let [missed, hit] = spans.as_slice() else { panic!("{spans:?}") };
+        assert!(!is_hit(missed) && is_hit(hit));
+        assert_eq!(attribute(missed, "server.address"), Some(&"db".into()));
+        assert_eq!(attribute(hit, "server.address"), None);
+        assert_eq!(attribute(hit, "pointsman.rule"), None, "the rule has chosen no hostgroup");
     });
 }

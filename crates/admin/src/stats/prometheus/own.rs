@@ -102,7 +102,7 @@ fn servers(plane: &dyn DataPlane, out: &mut Out) {
     }
 }
 
-/// What hostgroups have for sessions: those of the pool, and those of replication pairs that have no
+/// What hostgroups have for sessions: those of the pool, and those of replication pairs without a
 /// server.
 fn hostgroups(plane: &dyn DataPlane, store: &Store, out: &mut Out) {
     let mut all: BTreeMap<u32, (&str, HostgroupStats)> = BTreeMap::new();
