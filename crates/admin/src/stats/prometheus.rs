@@ -128,18 +128,15 @@ fn of_servers(plane: &dyn DataPlane, out: &mut Out) {
         let server = (error.hostgroup, error.host, error.port);
         *errors.entry((server, error.code)).or_default() += error.count;
     }
-    // ProxySQL has it under two names.
-    for name in ["mysql_error_total", "proxysql_mysql_error_total"] {
-        for (((hostgroup, host, port), code), count) in &errors {
-            let [hostgroup, port, code] = [hostgroup.to_string(), port.to_string(), code.to_string()];
-            let labels = [
-                ("hostgroup", hostgroup.as_str()),
-                ("address", host.as_str()),
-                ("port", port.as_str()),
-                ("code", code.as_str()),
-            ];
-            out.put_plain(name, Counter, "of stats_mysql_errors", &labels, *count);
-        }
+    for (((hostgroup, host, port), code), count) in errors {
+        let [hostgroup, port, code] = [hostgroup.to_string(), port.to_string(), code.to_string()];
+        let labels = [
+            ("hostgroup", hostgroup.as_str()),
+            ("address", host.as_str()),
+            ("port", port.as_str()),
+            ("code", code.as_str()),
+        ];
+        out.put_plain("mysql_error_total", Counter, "of stats_mysql_errors", &labels, count);
     }
 }
 
