@@ -8,6 +8,7 @@ use crate::digest::{Digest, LITERALS_MAX, Options};
 use crate::injection::{self, Look};
 use crate::lexer::{Charset, Lexer, Modes};
 use crate::outline::{self, Outline};
+use crate::parse::{Kind, Settings, Splices, Step, Tree};
 use crate::{Condition, Dialect, Shape, hint, routine};
 
 /// Takes one byte of choices from the front of `data`.
@@ -127,6 +128,87 @@ pub fn shape(data: &[u8]) {
     if shape.is_plain_read() {
         assert!(shape.writes.is_empty());
     }
+}
+
+/// A statement's tree for any session and server: children in order within their parents, a walk
+/// that enters and leaves each node once, placeholders numbered in order, the same tree in a buffer
+/// that was used before. Splices that change nothing leave every byte as it was.
+pub fn spans(data: &[u8]) {
+    const VERSIONS: [&[u8]; 4] = [b"8.0.36", b"9.7.4", b"10.11.19-MariaDB", b"11.8.2-MariaDB"];
+    let (choice, sql) = split(data);
+    let version = VERSIONS.get(usize::from(choice >> 6)).copied().unwrap_or_default();
+    let Some(dialect) = Dialect::of(version) else { return };
+    let settings = Settings {
+        modes: Modes {
+            ansi_quotes: choice & 1 != 0,
+            no_backslash_escapes: choice & 2 != 0,
+            charset: if choice & 4 == 0 { Charset::Plain } else { Charset::Gbk },
+        },
+        dialect,
+        pipes_as_concat: choice & 8 != 0,
+        high_not_precedence: choice & 16 != 0,
+    };
+    let mut tree = Tree::default();
+    let outcome = tree.read(sql, &settings);
+    let mut other = Tree::default();
+    assert!(other.read(b"SELECT (a), ? FROM t JOIN u ON 1", &settings).is_ok());
+    assert!(other.read(sql, &settings) == outcome);
+    let root = match outcome {
+        Ok(root) => root,
+        Err(refusal) => return assert!(refusal.at <= sql.len() && tree.root().is_none()),
+    };
+    assert!(tree.kind(root) == Kind::Statement && tree.root() == Some(root) && tree.parent(root).is_none());
+    assert!(tree.walk(root).map(|step| at(&tree, step)).eq(other.walk(root).map(|step| at(&other, step))));
+    nested(&tree, sql.len());
+    for table in tree.tables() {
+        let (around, name) = (tree.span(table.id), table.name);
+        assert!(around.start <= name.start && name.start < name.end && name.end <= around.end);
+    }
+    let mut splices = Splices::default();
+    for step in tree.walk(root) {
+        if let Step::Enter(id) = step
+            && tree.kind(id) == Kind::Name
+        {
+            let span = tree.span(id);
+            assert!(splices.add(span, span.of(sql)).is_ok());
+        }
+    }
+    let mut out = Vec::new();
+    assert!(splices.apply(sql, &mut out).is_ok() && out == sql);
+}
+
+/// What a step meets.
+fn at(tree: &Tree, step: Step) -> (Step, Kind, usize, usize) {
+    let (Step::Enter(id) | Step::Leave(id)) = step;
+    let span = tree.span(id);
+    (step, tree.kind(id), span.start, span.end)
+}
+
+/// Asserts that nodes are within each other and in order.
+fn nested(tree: &Tree, len: usize) {
+    let Some(root) = tree.root() else { return };
+    let mut open = Vec::new();
+    let mut placeholders = 0;
+    let mut last = 0;
+    for step in tree.walk(root) {
+        let (_, kind, start, end) = at(tree, step);
+        match step {
+            Step::Enter(id) => {
+                assert!(last <= start && start < end && end <= len && tree.parent(id) == open.last().copied());
+                if let Kind::Placeholder(number) = kind {
+                    assert!(number >= placeholders);
+                    placeholders = number + 1;
+                }
+                open.push(id);
+                last = start;
+            }
+            Step::Leave(id) => {
+                assert!(last <= end && open.pop() == Some(id));
+                last = end;
+            }
+        }
+    }
+    assert!(open.is_empty() && placeholders <= tree.placeholders());
 }
 
 /// Whether a statement looks like injected SQL: the library does not fail, and tells a fingerprint

@@ -39,8 +39,8 @@ use crate::conditional::Dialect;
 use crate::lexer::Modes;
 
 /// Nesting of parentheses, subqueries, prefix operators and nested joins that is followed. A level
-/// takes up to 4 KiB of stack in a debug build.
-pub const DEPTH_MAX: usize = 150;
+/// takes up to 5 KiB of stack in a debug build.
+pub const DEPTH_MAX: usize = 200;
 
 /// Nodes of one tree, 32 bytes each.
 pub const NODES_MAX: usize = 1 << 20;

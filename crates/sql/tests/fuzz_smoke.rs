@@ -11,7 +11,8 @@ const CASES: u32 = 5_000;
 const LEN_MAX: usize = 300;
 
 fn statements() -> Vec<&'static str> {
-    include_str!("shapes.txt").lines().filter(|line| !line.starts_with("    ")).collect()
+    let shapes = include_str!("shapes.txt").lines().filter(|line| !line.starts_with("    "));
+    shapes.chain(include_str!("statements.sql").split(";\n")).collect()
 }
 
 /// A statement, behind two bytes of choices, with some bytes changed.
@@ -52,6 +53,27 @@ proptest! {
     #[test]
     fn outline_of_changed_statements(data in changed()) {
         fuzzing::outline(&data);
+    }
+
+    #[test]
+    fn spans_of_any_bytes(data in vec(any::<u8>(), 0..LEN_MAX)) {
+        fuzzing::spans(&data);
+    }
+
+    #[test]
+    fn spans_of_changed_statements(data in changed()) {
+        fuzzing::spans(&data);
+    }
+
+    #[test]
+    fn spans_of_shuffled_words(which in vec(any::<Index>(), 1..40), choice: u8) {
+        let words: Vec<&str> = include_str!("statements.sql").split([' ', '\n']).collect();
+        let mut bytes = vec![choice];
+        for which in which {
+            bytes.extend(words[which.index(words.len())].bytes());
+            bytes.push(b' ');
+        }
+        fuzzing::spans(&bytes);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{connected, settings};
 const SYNTAX_ERROR: u16 = 1064;
 
 /// Statements of which one server takes each.
-const STATEMENTS: &str = include_str!("statements.sql");
+const STATEMENTS: &str = include_str!("../../../crates/sql/tests/statements.sql");
 
 /// Statements of the list that are neither one server's nor the other's are a mistake of the list.
 pub(super) fn servers_and_parser_take_the_same_statements(db: &'static Backend) {

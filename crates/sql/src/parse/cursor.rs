@@ -188,14 +188,21 @@ impl<'a> Cursor<'a> {
         Mark { pending: self.tree.pending.len(), start: self.start() }
     }
 
-    /// Makes a node of everything since `mark`.
+    /// Makes a node of everything since `mark`; a node has at least one token.
     pub(super) fn close(&mut self, mark: Mark, kind: Kind) -> Parsed {
         let end = self.at.checked_sub(1).and_then(|last| self.tokens.get(last)).map_or(0, |last| last.end);
+        if end <= mark.start {
+            return Err(self.expected("more"));
+        }
+        self.node(mark, kind, end)
+    }
+
+    fn node(&mut self, mark: Mark, kind: Kind, end: u32) -> Parsed {
         let id = match u32::try_from(self.tree.nodes.len()) {
             Ok(id) if self.tree.nodes.len() < NODES_MAX => NodeId(id),
             _ => return Err(self.refusal(Reason::TooLarge)),
         };
-        self.tree.nodes.push(Node::new(kind, mark.start, end.max(mark.start)));
+        self.tree.nodes.push(Node::new(kind, mark.start, end));
         self.tree.link(id, mark.pending);
         self.tree.pending.push(id);
         Ok(())
@@ -213,12 +220,7 @@ impl<'a> Cursor<'a> {
         let (Ok(start), Ok(end)) = (u32::try_from(start), u32::try_from(end)) else {
             return Err(self.refusal(Reason::TooLarge));
         };
-        let mark = Mark { pending: self.tree.pending.len(), start };
-        self.close(mark, Kind::Hint)?;
-        if let Some(node) = self.last().and_then(|id| self.tree.node_mut(id)) {
-            *node = Node::new(Kind::Hint, start, end);
-        }
-        Ok(())
+        self.node(Mark { pending: self.tree.pending.len(), start }, Kind::Hint, end)
     }
 
     /// The bytes between the last token and the next, and their offset.

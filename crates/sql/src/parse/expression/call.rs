@@ -80,8 +80,10 @@ impl Cursor<'_> {
         if is_qualified {
             let function = self.open();
             self.leaf(Kind::Name)?;
-            self.bump();
-            self.name_behind_point("a function")?;
+            // MariaDB's packages have a schema in front.
+            while self.eat_sign(b'.') {
+                self.name_behind_point("a function")?;
+            }
             self.close(function, Kind::Function)?;
         } else {
             self.leaf(Kind::Function)?;

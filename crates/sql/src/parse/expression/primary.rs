@@ -108,7 +108,8 @@ impl Cursor<'_> {
         if self.sign_is(1, b'(') && (self.is_name(0) || self.is_reserved_function()) {
             return self.call();
         }
-        if self.sign_is(1, b'.') && self.sign_is(3, b'(') && self.is_name(0) {
+        let is_qualified_call = self.sign_is(3, b'(') || self.sign_is(3, b'.') && self.sign_is(5, b'(');
+        if self.is_name(0) && self.sign_is(1, b'.') && is_qualified_call {
             return self.call();
         }
         self.column()
