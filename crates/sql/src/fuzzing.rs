@@ -194,7 +194,9 @@ fn nested(tree: &Tree, len: usize) {
         let (_, kind, start, end) = at(tree, step);
         match step {
             Step::Enter(id) => {
-                assert!(last <= start && start < end && end <= len && tree.parent(id) == open.last().copied());
+                assert!(
+                    last <= start && start < end && end <= len && tree.parent(id) == open.last().copied()
+                );
                 if let Kind::Placeholder(number) = kind {
                     assert!(number >= placeholders);
                     placeholders = number + 1;

@@ -6,15 +6,11 @@ use e2e::{Backend, run};
 use sql::parse::{Refusal, Settings, Tree};
 use testkit::client::Client;
 
-use super::{connected, settings};
+use super::{SYNTAX_ERROR, connected, settings};
 
-/// The code of a statement that the server cannot parse.
-const SYNTAX_ERROR: u16 = 1064;
-
-/// Statements of which one server takes each.
+/// Statements of one server or both.
 const STATEMENTS: &str = include_str!("../../../crates/sql/tests/statements.sql");
 
-/// Statements of the list that are neither one server's nor the other's are a mistake of the list.
 pub(super) fn servers_and_parser_take_the_same_statements(db: &'static Backend) {
     let settings = settings(db);
     run(async {
@@ -30,6 +26,28 @@ pub(super) fn servers_and_parser_take_the_same_statements(db: &'static Backend) 
         }
         assert!(taken > 200, "the server takes {taken} statements only");
         assert!(wrong.is_empty(), "{} of {taken}:\n{}", wrong.len(), wrong.join("\n"));
+    });
+}
+
+/// Options that servers take for options where the parser takes them for a column.
+const OPTIONS: [&str; 3] = ["SQL_BUFFER_RESULT", "SQL_CACHE", "SQL_NO_CACHE"];
+
+pub(super) fn words_are_reserved_that_servers_reserve(db: &'static Backend) {
+    let settings = settings(db);
+    let words = db.sql("SELECT word FROM information_schema.keywords");
+    let words =
+        words.lines().filter(|word| word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'));
+    run(async {
+        let mut client = connected(db).await;
+        let mut apart = Vec::new();
+        for word in words {
+            let sql = format!("SELECT {word} FROM (SELECT 1 AS {word}) AS d");
+            let is_taken = refused(&sql, &settings).is_none();
+            if takes(&mut client, &sql).await != is_taken && !OPTIONS.contains(&word) {
+                apart.push(word);
+            }
+        }
+        assert!(apart.is_empty(), "{apart:?}");
     });
 }
 

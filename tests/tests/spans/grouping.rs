@@ -3,14 +3,9 @@
 
 use e2e::dice::Dice;
 use e2e::{Backend, run};
-use sql::digest::Span;
-use sql::parse::{Kind, Settings, Splices, Step, Tree};
-use testkit::client::{Client, ClientError};
+use sql::parse::{Kind, Settings};
 
-use super::{connected, settings};
-
-/// The code of a statement that the server cannot parse.
-const SYNTAX_ERROR: u16 = 1064;
+use super::{SYNTAX_ERROR, answer, connected, parenthesised, settings};
 
 /// Expressions for each mode, if the environment does not say how many.
 const CASES: usize = 330;
@@ -26,22 +21,81 @@ const MODES: [&str; 6] = [
 ];
 
 const OPERANDS: [&str; 19] = [
-    "0", "1", "2", "3", "5", "7", "10", "0.5", "2e0", "'a'", "'b'", "'1'", "'3'", "'%'", "NULL", "TRUE", "(2)",
-    "IF(1, 2, 3)", "'2026-01-31'",
+    "0",
+    "1",
+    "2",
+    "3",
+    "5",
+    "7",
+    "10",
+    "0.5",
+    "2e0",
+    "'a'",
+    "'b'",
+    "'1'",
+    "'3'",
+    "'%'",
+    "NULL",
+    "TRUE",
+    "(2)",
+    "IF(1, 2, 3)",
+    "'2026-01-31'",
 ];
 
 const PREFIXES: [&str; 6] = ["NOT ", "! ", "- ", "~ ", "BINARY ", "+ "];
 
 const OPERATORS: [&str; 34] = [
-    "OR", "||", "XOR", "AND", "&&", "=", "<=>", "<>", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "DIV", "%",
-    "MOD", "^", "|", "&", "<<", ">>", "LIKE", "NOT LIKE", "REGEXP", "NOT REGEXP", "SOUNDS LIKE", "+ INTERVAL 1 DAY +",
-    "OR NOT", "AND NOT", "RLIKE",
+    "OR",
+    "||",
+    "XOR",
+    "AND",
+    "&&",
+    "=",
+    "<=>",
+    "<>",
+    "!=",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "+",
+    "-",
+    "*",
+    "/",
+    "DIV",
+    "%",
+    "MOD",
+    "^",
+    "|",
+    "&",
+    "<<",
+    ">>",
+    "LIKE",
+    "NOT LIKE",
+    "REGEXP",
+    "NOT REGEXP",
+    "SOUNDS LIKE",
+    "+ INTERVAL 1 DAY +",
+    "OR NOT",
+    "AND NOT",
+    "RLIKE",
 ];
 
 const POSTFIXES: [&str; 14] = [
-    "IS NULL", "IS NOT NULL", "IS TRUE", "IS NOT FALSE", "IS UNKNOWN", "IN (1, 2)", "NOT IN (0, NULL)",
-    "COLLATE utf8mb4_bin", "+ INTERVAL 1 MONTH", "- INTERVAL 2 DAY", "IN (SELECT 1)", "= ANY (SELECT 1)",
-    "< ALL (SELECT 2)", "LIKE 'a' ESCAPE 'b'",
+    "IS NULL",
+    "IS NOT NULL",
+    "IS TRUE",
+    "IS NOT FALSE",
+    "IS UNKNOWN",
+    "IN (1, 2)",
+    "NOT IN (0, NULL)",
+    "COLLATE utf8mb4_bin",
+    "+ INTERVAL 1 MONTH",
+    "- INTERVAL 2 DAY",
+    "IN (SELECT 1)",
+    "= ANY (SELECT 1)",
+    "< ALL (SELECT 2)",
+    "LIKE 'a' ESCAPE 'b'",
 ];
 
 /// A random expression without parentheses around its parts.
@@ -88,48 +142,19 @@ fn operand(dice: &mut Dice, depth: usize) -> String {
     text
 }
 
-/// The expression behind `SELECT `, with parentheses around all that its tree says is a part.
-fn parenthesised(sql: &str, settings: &Settings) -> Result<String, String> {
-    let mut tree = Tree::default();
-    let root = tree.read(sql.as_bytes(), settings).map_err(|refusal| refusal.to_string())?;
-    let mut splices = Splices::default();
-    for step in tree.walk(root) {
-        let (id, text) = match step {
-            Step::Enter(id) => (id, "("),
-            Step::Leave(id) => (id, ")"),
-        };
-        let is_operation = matches!(
-            tree.kind(id),
-            Kind::Binary(_)
-                | Kind::Unary(_)
-                | Kind::Between { .. }
-                | Kind::In { .. }
-                | Kind::Like { .. }
-                | Kind::Regexp { .. }
-                | Kind::Is { .. }
-                | Kind::Collate
-        );
-        if tree.kind(id) == Kind::Opaque {
-            return Err(format!("opaque at {}", tree.span(id).start));
-        }
-        if is_operation {
-            let span = tree.span(id);
-            let at = if text == "(" { span.start } else { span.end };
-            splices.add(Span { start: at, end: at }, text).map_err(|overlap| overlap.to_string())?;
-        }
-    }
-    let mut out = Vec::new();
-    splices.apply(sql.as_bytes(), &mut out).map_err(|overlap| overlap.to_string())?;
-    String::from_utf8(out).map_err(|error| error.to_string())
-}
-
-/// What a `SELECT` answers: its row or the code of its error.
-async fn answer(client: &mut Client, sql: &str) -> Result<Vec<Option<String>>, u16> {
-    match client.query(sql).await {
-        Ok(result) => Ok(result.text().unwrap().concat()),
-        Err(ClientError::Server(error)) => Err(error.code),
-        Err(error) => panic!("{sql}: {error}"),
-    }
+/// What gets parentheses.
+const fn is_operation(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Binary(_)
+            | Kind::Unary(_)
+            | Kind::Between { .. }
+            | Kind::In { .. }
+            | Kind::Like { .. }
+            | Kind::Regexp { .. }
+            | Kind::Is { .. }
+            | Kind::Collate
+    )
 }
 
 pub(super) fn operators_are_grouped_as_servers_group_them(db: &'static Backend) {
@@ -139,8 +164,11 @@ pub(super) fn operators_are_grouped_as_servers_group_them(db: &'static Backend) 
 fn grouped(db: &'static Backend, cases: usize, seed: u64) {
     let default = settings(db);
     for (number, modes) in MODES.into_iter().enumerate() {
-        let mut settings =
-            Settings { pipes_as_concat: modes.contains("PIPES"), high_not_precedence: modes.contains("HIGH"), ..default };
+        let mut settings = Settings {
+            pipes_as_concat: modes.contains("PIPES"),
+            high_not_precedence: modes.contains("HIGH"),
+            ..default
+        };
         settings.modes.ansi_quotes = modes.contains("ANSI");
         settings.modes.no_backslash_escapes = modes.contains("BACKSLASH");
         let mut dice = Dice::new(seed, number);
@@ -157,7 +185,7 @@ fn grouped(db: &'static Backend, cases: usize, seed: u64) {
                     continue;
                 }
                 taken += 1;
-                match parenthesised(&sql, &settings) {
+                match parenthesised(&sql, &settings, is_operation) {
                     Ok(text) => {
                         let found = answer(&mut client, &text).await;
                         if found == expected {

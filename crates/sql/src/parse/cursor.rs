@@ -124,7 +124,8 @@ impl<'a> Cursor<'a> {
     /// Whether a point and another name follow without blanks: then no word is reserved.
     fn is_qualifier(&self, ahead: usize) -> bool {
         let is_point = self.is_glued(ahead) && self.sign_is(ahead + 1, b'.') && self.is_glued(ahead + 1);
-        is_point && matches!(self.kind(ahead + 2), Some(TokenKind::Word | TokenKind::Name | TokenKind::Number))
+        is_point
+            && matches!(self.kind(ahead + 2), Some(TokenKind::Word | TokenKind::Name | TokenKind::Number))
     }
 
     /// Whether the statement or its innermost parenthesis ends here.
@@ -262,9 +263,8 @@ impl<'a> Cursor<'a> {
     /// Makes a name of the next token behind a point, where no word is reserved.
     pub(super) fn name_behind_point(&mut self, what: &'static str) -> Parsed {
         match self.kind(0) {
-            Some(TokenKind::Name | TokenKind::Word) => self.leaf(Kind::Name),
-            // `t.1a` is the name `1a`.
-            Some(TokenKind::Number) => self.leaf(Kind::Name),
+            // `t.1` has the name `1`.
+            Some(TokenKind::Name | TokenKind::Word | TokenKind::Number) => self.leaf(Kind::Name),
             _ => Err(self.expected(what)),
         }
     }

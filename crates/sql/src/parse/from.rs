@@ -278,7 +278,8 @@ impl Cursor<'_> {
 
     /// `USE INDEX (a, b)` and the like, any number of them.
     fn index_hints(&mut self) -> Parsed {
-        while self.at_any(&["USE", "FORCE", "IGNORE"]) && (self.word_is(1, "INDEX") || self.word_is(1, "KEY")) {
+        while self.at_any(&["USE", "FORCE", "IGNORE"]) && (self.word_is(1, "INDEX") || self.word_is(1, "KEY"))
+        {
             let mark = self.open();
             self.bump_many(2);
             if self.eat("FOR") {

@@ -232,8 +232,8 @@ pub enum Kind {
     Column,
     /// A function's call: `Function`, arguments. `INTERVAL(a, b)` has a `Tuple` alone.
     Call,
-    /// The call of an aggregate function: `Function`, `Distinct`, arguments, `OrderBy`, `Separator`,
-    /// `Limit`.
+    /// The call of an aggregate function: `Function`, `Distinct`, arguments, `OrderBy`,
+    /// `Separator`, `Limit`.
     Aggregate,
     /// `Call` or `Aggregate`, then `Over`.
     WindowCall,

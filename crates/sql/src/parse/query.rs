@@ -13,12 +13,11 @@ impl Cursor<'_> {
     /// Whether a query begins here without a parenthesis.
     pub(super) fn at_query(&self) -> bool {
         match &*self.upper(0) {
-            "SELECT" | "WITH" => true,
+            "SELECT" | "WITH" | "TABLE" => true,
             "VALUES" => {
                 // `VALUES(a)` is a function.
                 self.word_is(1, "ROW") || self.sign_is(1, b'(') && !self.is_name(2)
             }
-            "TABLE" => true,
             _ => false,
         }
     }
@@ -30,12 +29,15 @@ impl Cursor<'_> {
             ahead += 1;
         }
         ["SELECT", "WITH", "TABLE"].iter().any(|word| self.word_is(ahead, word))
-            || self.word_is(ahead, "VALUES") && (ahead == 0 || self.word_is(ahead + 1, "ROW") || self.is_mariadb())
+            || self.word_is(ahead, "VALUES")
+                && (ahead == 0 || self.word_is(ahead + 1, "ROW") || self.is_mariadb())
     }
 
     /// Whether a subquery that was read is the first part of a query in the same parentheses.
     pub(super) fn at_rest_of_query(&self) -> bool {
-        self.at_sign(b')') || self.set_operator().is_some() || self.at_any(&["ORDER", "LIMIT", "FETCH", "FOR", "LOCK"])
+        self.at_sign(b')')
+            || self.set_operator().is_some()
+            || self.at_any(&["ORDER", "LIMIT", "FETCH", "FOR", "LOCK"])
     }
 
     /// A query expression without parentheses around all of it.
@@ -242,7 +244,7 @@ impl Cursor<'_> {
             {
                 self.locking()?;
             } else if self.at("INTO") {
-                self.into_clause()?;
+                self.variables_or_file()?;
             } else if self.at("PROCEDURE") {
                 self.procedure()?;
             } else {
@@ -270,7 +272,7 @@ impl Cursor<'_> {
     }
 
     /// `INTO` with a file or variables.
-    pub(super) fn into_clause(&mut self) -> Parsed {
+    pub(super) fn variables_or_file(&mut self) -> Parsed {
         const ENDS: [&str; 17] = [
             "FROM",
             "WHERE",

@@ -56,7 +56,7 @@ impl Cursor<'_> {
         self.list(Self::item)?;
         self.close(items, Kind::Items)?;
         if self.at("INTO") {
-            self.into_clause()?;
+            self.variables_or_file()?;
         }
         if self.at("FROM") {
             let from = self.open();
@@ -120,9 +120,8 @@ impl Cursor<'_> {
             return self.close(mark, Kind::Star);
         }
         self.expression()?;
-        if self.eat("AS") {
-            self.alias_name()?;
-        } else if self.kind(0) == Some(TokenKind::Text) || self.is_name(0) && !self.at_window() {
+        let is_alias = self.kind(0) == Some(TokenKind::Text) || self.is_name(0) && !self.at_window();
+        if self.eat("AS") || is_alias {
             self.alias_name()?;
         }
         self.close(mark, Kind::Item)

@@ -142,7 +142,10 @@ impl Cursor<'_> {
         }
         self.eat_sign(b':');
         self.expect_sign(b'=', "=")?;
-        let is_last = self.sign_is(1, b',') || self.sign_is(1, b';') || self.kind(1).is_none() || self.word_is(1, "FOR");
+        let is_last = self.sign_is(1, b',')
+            || self.sign_is(1, b';')
+            || self.kind(1).is_none()
+            || self.word_is(1, "FOR");
         if self.at_any(&WORDS) && is_last {
             self.leaf(Kind::Name)?;
         } else {

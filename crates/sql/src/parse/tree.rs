@@ -211,9 +211,7 @@ impl Walk<'_> {
 
     fn behind(&self, step: Step) -> Option<Step> {
         match step {
-            Step::Enter(id) => {
-                Some(self.tree.node(id)?.first.some().map_or(Step::Leave(id), Step::Enter))
-            }
+            Step::Enter(id) => Some(self.tree.node(id)?.first.some().map_or(Step::Leave(id), Step::Enter)),
             Step::Leave(id) if id == self.top => None,
             Step::Leave(id) => {
                 let node = self.tree.node(id)?;

@@ -8,8 +8,18 @@ use super::refusal::Parsed;
 
 /// Words between a verb and the kind of object.
 const BEFORE_OBJECT: [&str; 12] = [
-    "OR", "REPLACE", "TEMPORARY", "UNIQUE", "FULLTEXT", "SPATIAL", "ONLINE", "OFFLINE", "IGNORE", "LOCAL",
-    "NO_WRITE_TO_BINLOG", "AGGREGATE",
+    "OR",
+    "REPLACE",
+    "TEMPORARY",
+    "UNIQUE",
+    "FULLTEXT",
+    "SPATIAL",
+    "ONLINE",
+    "OFFLINE",
+    "IGNORE",
+    "LOCAL",
+    "NO_WRITE_TO_BINLOG",
+    "AGGREGATE",
 ];
 
 impl Cursor<'_> {
@@ -71,7 +81,8 @@ impl Cursor<'_> {
                 // `DEFINER = a@b`, `ALGORITHM = MERGE`, `SQL SECURITY INVOKER`.
                 _ if is_value => {
                     self.bump_many(3);
-                    while matches!(self.kind(0), Some(TokenKind::UserVariable | TokenKind::Sign(b'(' | b')'))) {
+                    while matches!(self.kind(0), Some(TokenKind::UserVariable | TokenKind::Sign(b'(' | b')')))
+                    {
                         self.bump();
                     }
                 }
@@ -117,16 +128,20 @@ impl Cursor<'_> {
     /// Further tables of a definition: referenced tables, queries, new names.
     fn more_tables(&mut self) -> Parsed {
         while self.kind(0).is_some() && !(self.at_sign(b';') && self.kind(1).is_none()) {
-            let is_rename = self.at("RENAME") && !["COLUMN", "INDEX", "KEY"].iter().any(|word| self.word_is(1, word));
+            let is_rename =
+                self.at("RENAME") && !["COLUMN", "INDEX", "KEY"].iter().any(|word| self.word_is(1, word));
             if self.eat("REFERENCES") || self.eat_all(&["WITH", "TABLE"]) {
                 self.table_name()?;
             } else if is_rename {
                 self.bump();
                 self.eat_any(&["TO", "AS"]);
                 self.table_name()?;
-            } else if self.at("UNION") && (self.sign_is(1, b'=') || self.sign_is(1, b'(') && self.is_name(2)) {
+            } else if self.at("UNION") && (self.sign_is(1, b'=') || self.sign_is(1, b'(') && self.is_name(2))
+            {
                 self.merged()?;
-            } else if self.at("SELECT") || self.at("WITH") && (self.word_is(1, "RECURSIVE") || self.word_is(2, "AS")) {
+            } else if self.at("SELECT")
+                || self.at("WITH") && (self.word_is(1, "RECURSIVE") || self.word_is(2, "AS"))
+            {
                 self.query()?;
             } else {
                 self.bump();
@@ -194,7 +209,9 @@ impl Cursor<'_> {
             if self.eat_any(&["TABLE", "VIEW", "SEQUENCE"]) {
                 self.table_name()?;
             }
-        } else if self.eat_any(&["COLUMNS", "FIELDS", "INDEX", "INDEXES", "KEYS"]) && self.eat_any(&["FROM", "IN"]) {
+        } else if self.eat_any(&["COLUMNS", "FIELDS", "INDEX", "INDEXES", "KEYS"])
+            && self.eat_any(&["FROM", "IN"])
+        {
             self.table_name()?;
             // The schema, if it stands behind the table.
             if self.eat_any(&["FROM", "IN"]) {

@@ -89,11 +89,11 @@ pub(super) struct Infix {
 }
 
 impl Infix {
-    const fn new(what: What, level: Level, tokens: usize) -> Option<Self> {
-        Some(Self { what, level, tokens, not: false })
+    const fn new(what: What, level: Level, tokens: usize) -> Self {
+        Self { what, level, tokens, not: false }
     }
 
-    const fn binary(operator: Operator, level: Level, tokens: usize) -> Option<Self> {
+    const fn binary(operator: Operator, level: Level, tokens: usize) -> Self {
         Self::new(What::Binary(operator), level, tokens)
     }
 }
@@ -136,7 +136,7 @@ impl Cursor<'_> {
 
     fn infix_sign(&self, sign: u8) -> Option<Infix> {
         let comparison = |operator, tokens| Infix::binary(operator, Level::Comparison, tokens);
-        match sign {
+        Some(match sign {
             b'<' if self.at_signs(b"<=>") => comparison(Operator::NullSafeEqual, 3),
             b'<' if self.at_signs(b"<=") => comparison(Operator::LessEqual, 2),
             b'<' if self.at_signs(b"<>") => comparison(Operator::NotEqual, 2),
@@ -154,15 +154,15 @@ impl Cursor<'_> {
             b'|' => Infix::binary(Operator::BitOr, Level::BitOr, 1),
             b'&' if self.at_signs(b"&&") => Infix::binary(Operator::And, Level::And, 2),
             b'&' => Infix::binary(Operator::BitAnd, Level::BitAnd, 1),
-            b'-' if self.at_signs(b"->") => self.infix_path(),
+            b'-' if self.at_signs(b"->") => return self.infix_path(),
             b'-' => Infix::binary(Operator::Minus, Level::Sum, 1),
             b'+' => Infix::binary(Operator::Plus, Level::Sum, 1),
             b'*' => Infix::binary(Operator::Multiply, Level::Product, 1),
             b'/' => Infix::binary(Operator::Divide, Level::Product, 1),
             b'%' => Infix::binary(Operator::Modulo, Level::Product, 1),
             b'^' => Infix::binary(Operator::BitXor, Level::BitXor, 1),
-            _ => None,
-        }
+            _ => return None,
+        })
     }
 
     /// `->` and `->>`, which MariaDB has not.
@@ -170,11 +170,9 @@ impl Cursor<'_> {
         if self.is_mariadb() || self.last_kind() != Some(Kind::Column) {
             return None;
         }
-        if self.at_signs(b"->>") {
-            Infix::new(What::Path(Operator::ExtractText), Level::Postfix, 3)
-        } else {
-            Infix::new(What::Path(Operator::Extract), Level::Postfix, 2)
-        }
+        let (operator, tokens) =
+            if self.at_signs(b"->>") { (Operator::ExtractText, 3) } else { (Operator::Extract, 2) };
+        Some(Infix::new(What::Path(operator), Level::Postfix, tokens))
     }
 
     fn infix_word(&self) -> Option<Infix> {
@@ -199,9 +197,7 @@ impl Cursor<'_> {
             "DIV" => (What::Binary(Operator::IntegerDivide), Level::Product, 1),
             "MOD" => (What::Binary(Operator::Modulo), Level::Product, 1),
             "COLLATE" => (What::Collate, Level::Postfix, 1),
-            "SOUNDS" if self.word_is(1, "LIKE") => {
-                (What::Binary(Operator::SoundsLike), Level::Predicate, 2)
-            }
+            "SOUNDS" if self.word_is(1, "LIKE") => (What::Binary(Operator::SoundsLike), Level::Predicate, 2),
             "MEMBER" if self.word_is(1, "OF") && self.sign_is(2, b'(') => {
                 (What::MemberOf, Level::Predicate, 2)
             }

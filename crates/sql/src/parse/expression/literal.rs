@@ -51,8 +51,8 @@ impl Cursor<'_> {
             "X" | "B" if is_text && self.is_glued(0) => Some(Literal::Bits),
             word => match word.as_bytes() {
                 [b'0', b'B', digits @ ..] if !digits.is_empty() => {
-                    let is_bits =
-                        self.text(0).get(1) == Some(&b'b') && digits.iter().all(|one| matches!(one, b'0' | b'1'));
+                    let is_bits = self.text(0).get(1) == Some(&b'b')
+                        && digits.iter().all(|one| matches!(one, b'0' | b'1'));
                     is_bits.then_some(Literal::Bits)
                 }
                 [b'_', ..] if self.is_introduced() && word.get(1..).is_some_and(words::is_charset) => {

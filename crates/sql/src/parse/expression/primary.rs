@@ -79,7 +79,10 @@ impl Cursor<'_> {
                 self.close(mark, Kind::Sequence)
             }
             "NEXTVAL" | "LASTVAL" | "SETVAL" if self.sign_is(1, b'(') && self.is_mariadb() => self.sequence(),
-            name if WITHOUT_PARENTHESES.contains(&name) && !self.sign_is(1, b'(') && !self.sign_is(1, b'.') => {
+            name if WITHOUT_PARENTHESES.contains(&name)
+                && !self.sign_is(1, b'(')
+                && !self.sign_is(1, b'.') =>
+            {
                 if name == "CURRENT_ROLE" && !self.is_mariadb() {
                     return self.column();
                 }
