@@ -1,6 +1,8 @@
 //! Operators are grouped as servers group them: an expression means the same with the parentheses
 //! that its tree gives it.
 
+use std::fmt::Write as _;
+
 use e2e::dice::Dice;
 use e2e::{Backend, run};
 use sql::parse::{Kind, Settings};
@@ -110,7 +112,7 @@ fn expression(dice: &mut Dice, depth: usize) -> String {
             text.push(' ');
             if dice.chance(8) {
                 let not = if dice.chance(30) { "NOT BETWEEN" } else { "BETWEEN" };
-                text.push_str(&format!("{not} {} AND", operand(dice, depth)));
+                write!(text, "{not} {} AND", operand(dice, depth)).unwrap();
             } else {
                 text += *dice.pick(&OPERATORS);
             }
@@ -131,12 +133,12 @@ fn operand(dice: &mut Dice, depth: usize) -> String {
         text += *dice.pick(&PREFIXES);
     }
     match dice.below(30) {
-        0 if depth < 2 => text.push_str(&format!("({})", expression(dice, depth + 1))),
+        0 if depth < 2 => write!(text, "({})", expression(dice, depth + 1)).unwrap(),
         1 if depth < 2 => {
             let [when, then] = [(); 2].map(|()| expression(dice, depth + 1));
-            text.push_str(&format!("CASE WHEN {when} THEN {then} ELSE 4 END"));
+            write!(text, "CASE WHEN {when} THEN {then} ELSE 4 END").unwrap();
         }
-        2 if depth < 2 => text.push_str(&format!("@v := {}", expression(dice, depth + 1))),
+        2 if depth < 2 => write!(text, "@v := {}", expression(dice, depth + 1)).unwrap(),
         _ => text += *dice.pick(&OPERANDS),
     }
     text

@@ -86,8 +86,8 @@ fn is_part_of_name(tokens: &[Token], at: usize) -> bool {
     before.is_some_and(|token| token.kind == Kind::Sign(b'.'))
 }
 
-/// Whether the `JOIN` at `at` is an operator that a condition may follow. That of `USE INDEX FOR JOIN
-/// (i)` is none, nor is that of `NATURAL LEFT OUTER JOIN`.
+/// Whether a condition may follow the `JOIN` at `at`: not behind `NATURAL LEFT OUTER`, and not in
+/// `USE INDEX FOR JOIN (i)`.
 fn takes_condition(sql: &[u8], tokens: &[Token], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).map(|at| upper(sql, tokens, at)).unwrap_or_default();
     &*before(1) != "FOR" && (1..=3).all(|back| &*before(back) != "NATURAL")
