@@ -88,6 +88,98 @@ fn tables_have_their_names_aliases_and_blocks() {
 }
 
 #[test]
+fn every_statement_tells_its_tables() {
+    for (sql, expected) in [
+        (
+            "CREATE TABLE IF NOT EXISTS a (x INT, FOREIGN KEY (x) REFERENCES s.b (y)) SELECT * FROM c",
+            "a s.b c",
+        ),
+        ("CREATE TABLE a LIKE b", "a b"),
+        ("CREATE TABLE a (x INT DEFAULT (y LIKE 'z')) TABLE b", "a b"),
+        ("CREATE TABLE a (x INT) AS WITH b (y) AS (SELECT 1) SELECT * FROM b, c", "a b c"),
+        (
+            "CREATE OR REPLACE ALGORITHM = MERGE DEFINER = r@h VIEW a AS SELECT * FROM b WITH CHECK OPTION",
+            "a b",
+        ),
+        ("CREATE UNIQUE INDEX i ON a (x)", "a"),
+        ("CREATE TRIGGER r AFTER INSERT ON a FOR EACH ROW BEGIN DELETE FROM b; END", "a"),
+        ("CREATE PROCEDURE p() BEGIN SELECT 1; END", ""),
+        ("ALTER TABLE a RENAME TO b, RENAME COLUMN x TO y", "a b"),
+        ("ALTER TABLE a EXCHANGE PARTITION p WITH TABLE b", "a b"),
+        ("ALTER TABLE a ENGINE = MERGE UNION = (b, s.c)", "a b s.c"),
+        ("DROP TABLE IF EXISTS a, s.b", "a s.b"),
+        ("TRUNCATE a", "a"),
+        ("RENAME TABLE a TO b, c TO s.d", "a b c s.d"),
+        ("LOCK TABLES a AS x READ, b WRITE", "a b"),
+        ("ANALYZE LOCAL TABLE a, b", "a b"),
+        ("FLUSH TABLES a, b WITH READ LOCK", "a b"),
+        ("FLUSH TABLES WITH READ LOCK", ""),
+        ("SHOW CREATE TABLE s.a", "s.a"),
+        ("SHOW FULL COLUMNS FROM a FROM s WHERE Field IN (SELECT x FROM b)", "a b"),
+        ("SHOW TABLES", ""),
+        ("DESC a x", "a"),
+        ("EXPLAIN FORMAT = JSON DELETE a FROM a JOIN b", "a b"),
+        ("HANDLER a OPEN", "a"),
+        ("LOAD DATA INFILE 'f' INTO TABLE a (x) SET y = (SELECT z FROM b)", "a b"),
+        ("LOAD INDEX INTO CACHE a, b IGNORE LEAVES", "a b"),
+        ("GRANT SELECT ON s.a TO u", "s.a"),
+        ("GRANT ALL ON s.* TO u", ""),
+        ("DO (SELECT x FROM a)", "a"),
+        ("CALL p((SELECT x FROM a))", "a"),
+        ("SET @x = (SELECT x FROM a), autocommit = 1", "a"),
+        ("COMMIT", ""),
+    ] {
+        let tree = read(sql, &mysql());
+        let found: Vec<_> = tree.tables().map(|table| text(&tree, table.id, sql)).collect();
+        assert_eq!(found.join(" "), expected, "{sql}");
+    }
+}
+
+#[test]
+fn nodes_belong_to_blocks() {
+    let sql = "SELECT a FROM t WHERE b IN (SELECT c FROM u ORDER BY d) UNION SELECT e ORDER BY f";
+    let tree = read(sql, &mysql());
+    for (column, block) in [
+        ("a", "SELECT a FROM t WHERE b IN (SELECT c FROM u ORDER BY d)"),
+        ("b", "SELECT a FROM t WHERE b IN (SELECT c FROM u ORDER BY d)"),
+        ("c", "SELECT c FROM u"),
+        ("d", "SELECT c FROM u"),
+        ("e", "SELECT e"),
+        ("f", "SELECT a FROM t WHERE b IN (SELECT c FROM u ORDER BY d) UNION SELECT e"),
+    ] {
+        let mut walk = tree.walk(tree.root().unwrap());
+        let found = walk.find_map(|step| match step {
+            Step::Enter(id) if tree.kind(id) == Kind::Column && text(&tree, id, sql) == column => {
+                tree.block(id)
+            }
+            _ => None,
+        });
+        assert_eq!(found.map(|id| text(&tree, id, sql)), Some(block), "{column}");
+    }
+}
+
+#[test]
+fn a_walk_passes_by() {
+    let sql = "SELECT (SELECT a FROM t) + b";
+    let tree = read(sql, &mysql());
+    let mut walk = tree.walk(tree.root().unwrap());
+    let (mut columns, mut open) = (0, 0);
+    while let Some(step) = walk.next() {
+        match step {
+            Step::Enter(id) => {
+                open += 1;
+                columns += u32::from(tree.kind(id) == Kind::Column);
+                if matches!(tree.kind(id), Kind::Subquery | Kind::Column) {
+                    walk.skip_children();
+                }
+            }
+            Step::Leave(_) => open -= 1,
+        }
+    }
+    assert_eq!((columns, open), (1, 0));
+}
+
+#[test]
 fn a_rewrite_changes_nothing_else() {
     let sql = "SELECT /* a */ t.a,t . b FROM  s.t -- c\nWHERE t.a IN (1,  2)";
     let tree = read(sql, &mysql());

@@ -2,6 +2,7 @@
 
 use crate::lexer::Kind as TokenKind;
 
+use super::DEPTH_MAX;
 use super::cursor::{Cursor, Mark};
 use super::kind::{Kind, SetOperator};
 use super::refusal::Parsed;
@@ -25,7 +26,7 @@ impl Cursor<'_> {
     /// Whether a query begins here or in the parentheses that open here.
     pub(super) fn at_query_in_parentheses(&self) -> bool {
         let mut ahead = 0;
-        while self.sign_is(ahead, b'(') {
+        while ahead <= DEPTH_MAX && self.sign_is(ahead, b'(') {
             ahead += 1;
         }
         ["SELECT", "WITH", "TABLE"].iter().any(|word| self.word_is(ahead, word))

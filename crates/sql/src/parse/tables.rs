@@ -16,8 +16,7 @@ pub struct TableReference {
     pub name: Span,
     /// The alias, quotes included.
     pub alias: Option<Span>,
-    /// The query block: a `Select`, `TableQuery`, `Insert`, `Replace`, `Update`, `Delete`, or a
-    /// statement without blocks.
+    /// The query block: see [`Tree::block`].
     pub block: NodeId,
 }
 
@@ -49,21 +48,31 @@ impl Tree {
         })
     }
 
-    /// The innermost query block around a node.
+    /// The query block that a node belongs to. What stands in a query's `ORDER BY` belongs to the
+    /// query's body.
     pub fn block(&self, id: NodeId) -> Option<NodeId> {
-        self.ancestors(id).find(|id| {
+        self.ancestors(id).find_map(|around| match self.kind(around) {
+            Kind::Select
+            | Kind::TableQuery
+            | Kind::Insert
+            | Kind::Replace
+            | Kind::Update
+            | Kind::Delete
+            | Kind::Explain
+            | Kind::Command
+            | Kind::Utility
+            | Kind::Statement => Some(around),
+            Kind::Query => self.body(around),
+            _ => None,
+        })
+    }
+
+    /// The body of a query: a block, or what combines some.
+    pub fn body(&self, query: NodeId) -> Option<NodeId> {
+        self.children(query).find(|child| {
             matches!(
-                self.kind(*id),
-                Kind::Select
-                    | Kind::TableQuery
-                    | Kind::Insert
-                    | Kind::Replace
-                    | Kind::Update
-                    | Kind::Delete
-                    | Kind::Explain
-                    | Kind::Command
-                    | Kind::Utility
-                    | Kind::Statement
+                self.kind(*child),
+                Kind::Select | Kind::TableQuery | Kind::SetOperation { .. } | Kind::Rows | Kind::Subquery
             )
         })
     }

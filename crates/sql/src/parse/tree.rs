@@ -201,8 +201,8 @@ pub struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Passes by the children of the node that was entered last. Its `Leave` still comes.
-    pub fn skip(&mut self) {
+    /// Passes by the children of the node that the last step entered. Its `Leave` still comes.
+    pub fn skip_children(&mut self) {
         self.step = match self.step {
             Some(Step::Enter(child)) => self.tree.parent(child).map(Step::Leave),
             step => step,

@@ -139,15 +139,21 @@ impl Cursor<'_> {
             } else if self.at("UNION") && (self.sign_is(1, b'=') || self.sign_is(1, b'(') && self.is_name(2))
             {
                 self.merged()?;
-            } else if self.at("SELECT")
-                || self.at("WITH") && (self.word_is(1, "RECURSIVE") || self.word_is(2, "AS"))
-            {
+            } else if self.begins_query() {
                 self.query()?;
             } else {
                 self.bump();
             }
         }
         Ok(())
+    }
+
+    /// Whether a query begins here, and no other clause of a definition.
+    fn begins_query(&self) -> bool {
+        let is_named = self.word_is(2, "AS") || self.sign_is(2, b'(');
+        self.at("SELECT")
+            || self.at("TABLE") && self.is_name(1)
+            || self.at("WITH") && (self.word_is(1, "RECURSIVE") || self.is_name(1) && is_named)
     }
 
     /// The tables of a `MERGE` table.
@@ -218,7 +224,10 @@ impl Cursor<'_> {
                 self.name("a schema")?;
             }
         }
-        Ok(())
+        while !(self.at_end() || self.at("WHERE")) {
+            self.bump();
+        }
+        self.condition("WHERE", Kind::Where)
     }
 
     /// `LOAD DATA .. INTO TABLE t`, `LOAD INDEX INTO CACHE t`, `CACHE INDEX t IN c`.
