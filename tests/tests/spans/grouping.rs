@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use e2e::dice::Dice;
 use e2e::{Backend, run};
-use sql::parse::{Kind, Settings};
+use sql::parse::Settings;
 
-use super::{SYNTAX_ERROR, answer, connected, parenthesised, settings};
+use super::{SYNTAX_ERROR, answer, connected, is_operation, parenthesised, settings};
 
 /// Expressions for each mode, if the environment does not say how many.
 const CASES: usize = 330;
@@ -142,21 +142,6 @@ fn operand(dice: &mut Dice, depth: usize) -> String {
         _ => text += *dice.pick(&OPERANDS),
     }
     text
-}
-
-/// What gets parentheses.
-const fn is_operation(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Binary(_)
-            | Kind::Unary(_)
-            | Kind::Between { .. }
-            | Kind::In { .. }
-            | Kind::Like { .. }
-            | Kind::Regexp { .. }
-            | Kind::Is { .. }
-            | Kind::Collate
-    )
 }
 
 pub(super) fn operators_are_grouped_as_servers_group_them(db: &'static Backend) {

@@ -57,6 +57,21 @@ async fn answer(client: &mut Client, sql: &str) -> Result<Vec<Option<String>>, u
     }
 }
 
+/// Whether a node is an operator with its operands.
+const fn is_operation(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Binary(_)
+            | Kind::Unary(_)
+            | Kind::Between { .. }
+            | Kind::In { .. }
+            | Kind::Like { .. }
+            | Kind::Regexp { .. }
+            | Kind::Is { .. }
+            | Kind::Collate
+    )
+}
+
 /// The statement with parentheses around all nodes of its tree that are `parts`.
 fn parenthesised(sql: &str, settings: &Settings, parts: fn(Kind) -> bool) -> Result<String, String> {
     let mut tree = Tree::default();
