@@ -30,7 +30,11 @@ impl Modulo {
 
     pub(super) fn locate(&self, key: Key<'_>) -> Result<Shard, Reason> {
         match (self.sign, key) {
-            (Sign::Floor, Key::Integer(key)) => count(key.rem_euclid(i128::from(self.shards))),
+            (Sign::Floor, Key::Integer(key)) => match i64::try_from(key) {
+                // Divisions of 128 bits are slow.
+                Ok(key) => count(key.rem_euclid(i64::from(self.shards))),
+                Err(_) => count(key.rem_euclid(i128::from(self.shards))),
+            },
             (Sign::Floor, text) => CutMod { shards: self.shards, start: 0, stop: 0 }.locate(text),
             (Sign::Absolute, key) => count(number(key)?.wrapping_abs() % i64::from(self.shards)),
         }

@@ -7,6 +7,7 @@ mod generate;
 mod legacy;
 mod rules;
 mod sources;
+mod splitting;
 mod strategy;
 mod tables;
 mod users;
@@ -71,7 +72,6 @@ fn read(root: &Field<'_>, options: Options, imported: &mut Imported, report: &mu
         let hostgroup = options.first_hostgroup.saturating_add(number.saturating_mul(2));
         imported.sources.extend(sources::source(name, &field, hostgroup, report));
     }
-    let of_database = imported.sources.get(first..).unwrap_or_default().to_vec();
     let mut rules = rules::Rules::default();
     if let Some(list) = fields.take("rules") {
         rules::read(&list, &mut rules, report);
@@ -81,6 +81,8 @@ fn read(root: &Field<'_>, options: Options, imported: &mut Imported, report: &mu
     }
     fields.leave_out(&["props"], report);
     fields.finish(report);
+    let of_database = splitting::apply(&rules, imported.sources.split_off(first), report);
+    imported.sources.extend(of_database.iter().cloned());
     let context = tables::Context { database, sources: &of_database };
     let (draft, places) = tables::draft(&rules, &context, report);
     generate::read(&rules, database, imported, report);

@@ -14,6 +14,7 @@ pub(super) fn read<'a>(rule: &Field<'a>, rules: &mut Rules<'a>, report: &mut Rep
     }
     rules.binding.extend(fields.take("bindingTables").iter().flat_map(Field::items));
     rules.broadcast.extend(fields.take("broadcastTables"));
+    rules.splitting.extend(fields.named("masterSlaveRules", report));
     rules.default_source = fields.take("defaultDataSourceName");
     if let Some(field) = fields.take("defaultDatabaseStrategy") {
         rules.database_strategy = strategy(&field, report);

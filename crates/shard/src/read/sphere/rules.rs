@@ -12,6 +12,9 @@ pub(super) struct Rules<'a> {
     pub(super) tables: Vec<TableRule<'a>>,
     /// Lists of tables, separated by commas.
     pub(super) binding: Vec<Field<'a>>,
+    /// Data sources that are made of a primary and replicas.
+    pub(super) splitting: Vec<(&'a str, Field<'a>)>,
+    pub(super) balancers: Vec<(&'a str, Field<'a>)>,
     pub(super) broadcast: Vec<Field<'a>>,
     pub(super) single: Vec<Field<'a>>,
     pub(super) default_source: Option<Field<'a>>,
@@ -49,6 +52,13 @@ pub(super) fn read<'a>(list: &Field<'a>, rules: &mut Rules<'a>, report: &mut Rep
         match tag {
             "SHARDING" => sharding(&mut fields, rules, report),
             "BROADCAST" => rules.broadcast.extend(fields.need("tables", report)),
+            "READWRITE_SPLITTING" => {
+                // Versions before 5.5 have the shorter key.
+                for key in ["dataSourceGroups", "dataSources"] {
+                    rules.splitting.extend(fields.named(key, report));
+                }
+                rules.balancers.extend(fields.named("loadBalancers", report));
+            }
             "SINGLE" => {
                 rules.single.extend(fields.take("tables"));
                 rules.default_source = fields.take("defaultDataSource");
