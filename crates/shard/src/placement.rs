@@ -56,6 +56,11 @@ impl Placement {
     /// Shards that have all rows which meet `conditions`: one for each key column of the table, in
     /// the order of [`Table::key_columns`](crate::Table::key_columns).
     pub fn prune(&self, conditions: &[Condition<'_>]) -> Prune {
+        if let [level] = self.levels.as_slice()
+            && let Some(shard) = level.only_node(conditions)
+        {
+            return Prune::One(shard);
+        }
         self.narrow(|level| level.prune(conditions))
     }
 

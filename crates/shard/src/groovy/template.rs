@@ -18,6 +18,7 @@ pub(crate) type Name = SmallVec<[u8; 64]>;
 pub struct Template {
     parts: Vec<Part>,
     source: String,
+    depends_on_type: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +50,9 @@ impl Template {
                 Piece::Code(code, column) => Part::Expr(parse(code, column, columns)?),
             });
         }
-        Ok(Self { parts, source: source.text.to_owned() })
+        let depends_on_type =
+            parts.iter().any(|part| matches!(part, Part::Expr(expr) if expr.depends_on_type()));
+        Ok(Self { parts, source: source.text.to_owned(), depends_on_type })
     }
 
     /// The text as it was written.
@@ -75,7 +78,7 @@ impl Template {
 
     /// Whether an `Integer` may give another name than a `Long` of the same value.
     pub(crate) fn depends_on_type(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Expr(expr) if expr.depends_on_type()))
+        self.depends_on_type
     }
 
     /// The name for the values of the columns; nothing where an expression has no value.

@@ -34,6 +34,17 @@ impl Level {
         }
     }
 
+    /// The one node that has a key, if nothing has to be narrowed: the way of most statements.
+    pub(super) fn only_node(&self, conditions: &[Condition<'_>]) -> Option<Shard> {
+        let &[column] = self.columns.as_slice() else { return None };
+        let Condition { column, test: Test::Equal(value) } = *conditions.get(column)? else { return None };
+        if self.nodes.is_some() || !self.function.is_single_valued() {
+            return None;
+        }
+        let key = Key::compared(column, value).ok()?;
+        self.function.place(&[key]).ok()
+    }
+
     fn prune_one(&self, condition: &Condition<'_>) -> Result<Shards, Reason> {
         match condition.test {
             Test::Any => Err(Reason::NoCondition),

@@ -145,23 +145,18 @@ fn form(unit: Unit) -> &'static str {
     }
 }
 
-/// The numbers of `A-B`, whichever is first, or of `A`.
+/// The numbers of `A-B`, whichever is first, or of `A`; of too many only the first.
 fn numbers(text: &str, unit: Unit) -> Option<Vec<u32>> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let (first, last) = (begin(first, unit)?, begin(last, unit)?);
     let (first, last) = (first.min(last), first.max(last));
-    let dates: Vec<Date> = match unit {
-        Unit::Day => (first.days()..=last.days()).filter_map(Date::from_days).collect(),
-        Unit::Month => steps(first, last, 1),
-        Unit::Year => steps(first, last, 12),
+    let next = |date: &Date| match unit {
+        Unit::Day => Date::from_days(date.days() + 1),
+        Unit::Month => date.plus_months(1),
+        Unit::Year => date.plus_months(12),
     };
-    Some(dates.into_iter().map(|date| unit.number(date)).collect())
-}
-
-fn steps(first: Date, last: Date, months: i64) -> Vec<Date> {
-    std::iter::successors(Some(first), |date| date.plus_months(months))
-        .take_while(|date| *date <= last)
-        .collect()
+    let dates = std::iter::successors(Some(first), next).take_while(|date| *date <= last);
+    Some(dates.take(SHARDS_MAX + 1).map(|date| unit.number(date)).collect())
 }
 
 /// The first day of a year, month or day.
