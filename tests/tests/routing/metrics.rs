@@ -21,8 +21,8 @@ fn named(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// What ProxySQL's dashboards for Grafana, `KubeDB`'s, and its alerts ask Prometheus for: a metric, and
-/// the labels that do not depend on the installation.
+/// What dashboards of ProxySQL and `KubeDB`, and alerts of `KubeDB`, ask Prometheus for: a metric,
+/// and the labels that do not depend on the installation.
 const SELECTED: &str = include_str!("dashboards.txt");
 
 /// Whether a sample has the selector's metric and all of its labels.

@@ -1,5 +1,5 @@
-//! ProxySQL's own operator: it writes each table anew, also those of `PostgreSQL`, and reads back what
-//! runs.
+//! ProxySQL's own operator: it writes each table anew, also those of `PostgreSQL`, and reads back
+//! what runs.
 
 use testkit::client::Client;
 use testkit::guard::Sandbox;
