@@ -21,6 +21,10 @@ const SCHEMA: &str = "\
     CREATE TABLE {db}.isam (n INT) ENGINE=MyISAM; \
     CREATE TRIGGER {db}.into_trail AFTER INSERT ON {db}.source FOR EACH ROW \
       INSERT INTO trail VALUES (NEW.id); \
+    CREATE TABLE {db}.counted (n INT) ENGINE=InnoDB; \
+    CREATE TABLE {db}.sums (n INT PRIMARY KEY, times INT) ENGINE=InnoDB; \
+    CREATE TRIGGER {db}.into_sums AFTER INSERT ON {db}.counted FOR EACH ROW \
+      INSERT INTO sums VALUES (NEW.n, 1) ON DUPLICATE KEY UPDATE times = times + 1; \
     CREATE VIEW {db}.seen AS SELECT id, a FROM {db}.source; \
     CREATE VIEW {db}.late AS SELECT n, NOW(6) AS at FROM {db}.other; \
     INSERT INTO {db}.parent VALUES (1), (2), (3), (4), (5), (6); \
@@ -148,6 +152,7 @@ pub(super) fn c20_a_write_to_other_tables_leaves_answers_as_they_are(server: &Ba
             warm(&mut reader, read).await;
             for _ in 0..2 {
                 writer.query("INSERT INTO other VALUES (1)").await.unwrap();
+                writer.query("INSERT INTO counted VALUES (1)").await.unwrap();
             }
             server.sql("UPDATE own_leaves.source SET a = 1");
             writer.query("UPDATE source SET a = 1").await.unwrap();
@@ -155,8 +160,14 @@ pub(super) fn c20_a_write_to_other_tables_leaves_answers_as_they_are(server: &Ba
             writer.query("SELECT 1").await.unwrap();
             assert_eq!(warm(&mut reader, read).await, "1");
             server.sql("UPDATE own_leaves.source SET a = 2");
-            let kept =
-                ["INSERT INTO other VALUES (1)", "BEGIN", "DELETE FROM other", "COMMIT", "TRUNCATE other"];
+            let kept = [
+                "INSERT INTO other VALUES (1)",
+                "INSERT INTO counted VALUES (1)",
+                "BEGIN",
+                "DELETE FROM other",
+                "COMMIT",
+                "TRUNCATE other",
+            ];
             for write in kept {
                 writer.query(write).await.unwrap();
                 assert_eq!(value(&mut reader, read).await, "1", "{read}, after {write}");
