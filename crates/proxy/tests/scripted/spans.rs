@@ -59,7 +59,9 @@ impl Collector {
                 stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
                 let body: Value = body;
                 let spans = body["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
-                spans.iter().for_each(|span| _ = sender.send(span.clone()));
+                for span in spans {
+                    let _ = sender.send(span.clone());
+                }
             }
         });
         Self { address, spans }

@@ -102,6 +102,9 @@ fn servers(plane: &dyn DataPlane, out: &mut Out) {
     }
 }
 
+/// A metric of hostgroups: its name, what it is, and its value, given the used connections.
+type OfHostgroup = (&'static str, &'static str, fn(&HostgroupStats, u64) -> u64);
+
 /// What hostgroups have for sessions: those of the pool, and those of replication pairs without a
 /// server.
 fn hostgroups(plane: &dyn DataPlane, store: &Store, out: &mut Out) {
@@ -118,7 +121,7 @@ fn hostgroups(plane: &dyn DataPlane, store: &Store, out: &mut Out) {
     for server in plane.pool(false) {
         *used.entry(server.hostgroup).or_default() += u64::from(server.used);
     }
-    let metrics: [(&str, &str, fn(&HostgroupStats, u64) -> u64); 4] = [
+    let metrics: [OfHostgroup; 4] = [
         ("pointsman_hostgroup_usable_servers", "servers that sessions get", |stats, _| {
             stats.servers.iter().filter(|server| server.reason.is_none()).count() as u64
         }),
