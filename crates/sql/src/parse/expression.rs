@@ -8,7 +8,8 @@ mod primary;
 mod window;
 
 use super::cursor::{Cursor, Mark};
-use super::kind::{Kind, Operator, Test};
+use super::kind::Kind;
+use super::operator::{Operator, Test};
 use super::refusal::Parsed;
 
 use self::binding::{Infix, Level, What};

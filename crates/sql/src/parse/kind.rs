@@ -1,5 +1,7 @@
 //! What the nodes of a tree are. Each kind says which children it has, in the text's order.
 
+use super::operator::{Join, Operator, SetOperator, Test};
+
 /// What a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -261,36 +263,6 @@ pub enum Kind {
     Inserted,
 }
 
-/// Operators of set operations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SetOperator {
-    /// `UNION`.
-    Union,
-    /// `INTERSECT`, which binds tighter than the others.
-    Intersect,
-    /// `EXCEPT`.
-    Except,
-}
-
-/// Kinds of joins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Join {
-    /// `JOIN`, `INNER JOIN`, `CROSS JOIN`.
-    Inner,
-    /// `STRAIGHT_JOIN`.
-    Straight,
-    /// `LEFT JOIN`.
-    Left,
-    /// `RIGHT JOIN`.
-    Right,
-    /// `NATURAL JOIN`.
-    Natural,
-    /// `NATURAL LEFT JOIN`.
-    NaturalLeft,
-    /// `NATURAL RIGHT JOIN`.
-    NaturalRight,
-}
-
 /// Constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Literal {
@@ -310,82 +282,4 @@ pub enum Literal {
     False,
     /// `DATE '...'`, `TIME '...'`, `TIMESTAMP '...'`.
     Temporal,
-}
-
-/// What `IS` asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Test {
-    /// `NULL`.
-    Null,
-    /// `TRUE`.
-    True,
-    /// `FALSE`.
-    False,
-    /// `UNKNOWN`.
-    Unknown,
-}
-
-/// Operators with one or two operands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operator {
-    /// `:=`.
-    Assign,
-    /// `OR`, `||`.
-    Or,
-    /// `XOR`.
-    Xor,
-    /// `AND`, `&&`.
-    And,
-    /// `NOT`, `!`.
-    Not,
-    /// `=`.
-    Equal,
-    /// `<=>`.
-    NullSafeEqual,
-    /// `<>`, `!=`.
-    NotEqual,
-    /// `<`.
-    Less,
-    /// `<=`.
-    LessEqual,
-    /// `>`.
-    Greater,
-    /// `>=`.
-    GreaterEqual,
-    /// `SOUNDS LIKE`.
-    SoundsLike,
-    /// `MEMBER OF`.
-    MemberOf,
-    /// `|`.
-    BitOr,
-    /// `&`.
-    BitAnd,
-    /// `<<`.
-    ShiftLeft,
-    /// `>>`.
-    ShiftRight,
-    /// `+`, with one operand or two.
-    Plus,
-    /// `-`, with one operand or two.
-    Minus,
-    /// `*`.
-    Multiply,
-    /// `/`.
-    Divide,
-    /// `DIV`.
-    IntegerDivide,
-    /// `%`, `MOD`.
-    Modulo,
-    /// `^`.
-    BitXor,
-    /// `||` in the mode `PIPES_AS_CONCAT`.
-    Concat,
-    /// `~`.
-    BitNot,
-    /// `BINARY`.
-    Binary,
-    /// `->`: a column, a path.
-    Extract,
-    /// `->>`: a column, a path.
-    ExtractText,
 }

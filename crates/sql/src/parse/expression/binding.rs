@@ -5,7 +5,8 @@
 
 use crate::lexer::Kind as TokenKind;
 use crate::parse::cursor::Cursor;
-use crate::parse::kind::{Kind, Operator};
+use crate::parse::kind::Kind;
+use crate::parse::operator::Operator;
 
 /// How tightly operators bind, the loosest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

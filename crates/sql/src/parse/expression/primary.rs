@@ -2,7 +2,8 @@
 
 use crate::lexer::Kind as TokenKind;
 use crate::parse::cursor::Cursor;
-use crate::parse::kind::{Kind, Literal, Operator};
+use crate::parse::kind::{Kind, Literal};
+use crate::parse::operator::Operator;
 use crate::parse::refusal::Parsed;
 
 use super::binding::Level;
