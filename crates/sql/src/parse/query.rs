@@ -194,8 +194,7 @@ impl Cursor<'_> {
 
     fn locking(&mut self) -> Parsed {
         let mark = self.open();
-        if self.eat_all(&["LOCK", "IN", "SHARE", "MODE"]) {
-        } else {
+        if !self.eat_all(&["LOCK", "IN", "SHARE", "MODE"]) {
             self.bump_many(2);
             if self.eat("OF") {
                 self.list(Self::table_name)?;

@@ -28,8 +28,9 @@ impl Cursor<'_> {
         let mark = self.open();
         let verb = self.upper(0);
         self.bump();
+        let mut has_body = &*verb == "BEGIN" && self.at("NOT");
         match &*verb {
-            "CREATE" | "ALTER" | "DROP" => self.definition()?,
+            "CREATE" | "ALTER" | "DROP" => has_body = self.definition()?,
             "RENAME" => self.renamed()?,
             "TRUNCATE" => {
                 self.eat("TABLE");
@@ -49,7 +50,9 @@ impl Cursor<'_> {
             "GRANT" | "REVOKE" => self.granted()?,
             _ => {}
         }
-        self.bump_all();
+        while self.kind(0).is_some() && (has_body || !self.at_sign(b';')) {
+            self.bump();
+        }
         self.close(mark, Kind::Utility)
     }
 
@@ -59,13 +62,6 @@ impl Cursor<'_> {
         self.word_is(at, "TABLE") || self.word_is(at, "TABLES")
     }
 
-    /// Passes by everything, bodies of stored code and their semicolons included.
-    fn bump_all(&mut self) {
-        while self.kind(0).is_some() && !(self.at_sign(b';') && self.kind(1).is_none()) {
-            self.bump();
-        }
-    }
-
     fn if_exists(&mut self) {
         if self.eat("IF") {
             self.eat("NOT");
@@ -73,8 +69,9 @@ impl Cursor<'_> {
         }
     }
 
-    /// What comes behind `CREATE`, `ALTER` and `DROP`.
-    fn definition(&mut self) -> Parsed {
+    /// What comes behind `CREATE`, `ALTER` and `DROP`. Returns whether that is stored code, whose
+    /// semicolons end no statement.
+    fn definition(&mut self) -> Parsed<bool> {
         loop {
             let is_value = self.sign_is(1, b'=');
             match &*self.upper(0) {
@@ -102,23 +99,21 @@ impl Cursor<'_> {
                     self.bump();
                     self.table_name()?;
                 }
-                self.more_tables()
+                self.more_tables()?;
+                Ok(false)
             }
-            "INDEX" => {
-                self.table_behind(&["ON"])?;
-                Ok(())
-            }
-            "TRIGGER" => self.table_behind(&["ON"]),
-            _ => Ok(()),
+            "INDEX" => self.table_behind("ON").map(|()| false),
+            "TRIGGER" => self.table_behind("ON").map(|()| true),
+            word => Ok(["PROCEDURE", "FUNCTION", "EVENT", "PACKAGE"].contains(&word)),
         }
     }
 
-    /// The table behind the first of these words.
-    fn table_behind(&mut self, words: &[&str]) -> Parsed {
-        while self.kind(0).is_some() && !self.at_any(words) {
+    /// The table behind the first `word`.
+    fn table_behind(&mut self, word: &str) -> Parsed {
+        while !(self.kind(0).is_none() || self.at_sign(b';') || self.at(word)) {
             self.bump();
         }
-        if self.kind(0).is_some() {
+        if self.at(word) {
             self.bump();
             self.table_name()?;
         }
@@ -127,7 +122,7 @@ impl Cursor<'_> {
 
     /// Further tables of a definition: referenced tables, queries, new names.
     fn more_tables(&mut self) -> Parsed {
-        while self.kind(0).is_some() && !(self.at_sign(b';') && self.kind(1).is_none()) {
+        while self.kind(0).is_some() && !self.at_sign(b';') {
             let is_rename =
                 self.at("RENAME") && !["COLUMN", "INDEX", "KEY"].iter().any(|word| self.word_is(1, word));
             if self.eat("REFERENCES") || self.eat_all(&["WITH", "TABLE"]) {
@@ -242,7 +237,7 @@ impl Cursor<'_> {
                 Ok(())
             });
         }
-        self.table_behind(&["TABLE"])?;
+        self.table_behind("TABLE")?;
         while !self.at_end() || self.at_sign(b')') {
             if self.at("SELECT") {
                 self.query()?;
@@ -255,7 +250,8 @@ impl Cursor<'_> {
 
     /// `GRANT a (b) ON TABLE t TO u`.
     fn granted(&mut self) -> Parsed {
-        while self.kind(0).is_some() && !self.at_any(&["ON", "TO", "FROM"]) {
+        let ends = |cursor: &Self| cursor.kind(0).is_none() || cursor.at_sign(b';');
+        while !(ends(self) || self.at_any(&["ON", "TO", "FROM"])) {
             self.bump();
         }
         if !self.eat("ON") || self.at_any(&["FUNCTION", "PROCEDURE", "PACKAGE"]) {
