@@ -41,7 +41,7 @@ pub struct Draft {
 }
 
 /// Tables with their places. All of it has been checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     /// By schema and name.
     tables: Vec<Table>,

@@ -31,7 +31,7 @@ fn check(name: &str, read: Result<impl Display, impl Display>) {
 
 #[test]
 fn kingshard_files() {
-    for name in ["kingshard", "kingshard-broken", "kingshard-twice"] {
+    for name in ["kingshard", "kingshard-broken", "kingshard-twice", "kingshard-userless"] {
         let file = format!("{name}.yaml");
         check(name, kingshard(Path::new(&file), &text(&file), OPTIONS));
     }

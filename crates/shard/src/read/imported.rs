@@ -6,7 +6,7 @@ use super::problem::Problem;
 use crate::layout::Layout;
 
 /// Everything that a file says about sharding, and what it leaves to other settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Groups of servers, in the order of the file.
     pub sources: Vec<Source>,

@@ -33,24 +33,19 @@ const GUARDS: &[&str] = &["allow_ips", "blacklist_sql_file"];
 /// Each entry of `schema_list` becomes the layout of its user.
 pub fn kingshard(file: &Path, text: &str, options: Options) -> Result<Imported, Problems> {
     let mut report = Report::new(file);
+    let mut imported = Imported::default();
     match yaml::parse(text) {
-        Err((line, message)) => report.refuse(line, "", message),
         Ok(root) => {
             let root = Field { path: String::new(), node: &root };
-            let imported = read(&root, options, &mut report);
-            if report.is_clean() {
-                let left_out = report.finish()?;
-                return Ok(Imported { left_out, ..imported });
-            }
+            read(&root, options, &mut imported, &mut report);
         }
+        Err((line, message)) => report.refuse(line, "", message),
     }
-    Err(match report.finish() {
-        Err(problems) => problems,
-        Ok(_) => Problems(Vec::new()),
-    })
+    imported.left_out = report.finish()?;
+    Ok(imported)
 }
 
-fn read(root: &Field<'_>, options: Options, report: &mut Report<'_>) -> Imported {
+fn read(root: &Field<'_>, options: Options, imported: &mut Imported, report: &mut Report<'_>) {
     let mut fields = Fields::of(root, report);
     fields.leave_out(LEFT_OUT, report);
     for guard in GUARDS {
@@ -60,14 +55,8 @@ fn read(root: &Field<'_>, options: Options, report: &mut Report<'_>) -> Imported
             report.refuse(field.node.line, &field.path, "keeps out what would be allowed without it");
         }
     }
-    let mut imported = Imported {
-        sources: Vec::new(),
-        users: fields.take("user_list").map(|list| users(&list, report)).unwrap_or_default(),
-        scopes: Vec::new(),
-        generated_keys: Vec::new(),
-        audits: Vec::new(),
-        left_out: Vec::new(),
-    };
+    let list = fields.take("user_list");
+    imported.users = list.as_ref().map(|list| users(list, report)).unwrap_or_default();
     for item in fields.need("nodes", report).iter().flat_map(Field::items) {
         let number = u32::try_from(imported.sources.len()).unwrap_or(u32::MAX);
         let hostgroup = options.first_hostgroup.saturating_add(number.saturating_mul(2));
@@ -79,12 +68,17 @@ fn read(root: &Field<'_>, options: Options, report: &mut Report<'_>) -> Imported
         }
     }
     for item in fields.need("schema_list", report).iter().flat_map(Field::items) {
-        if let Some(scope) = schema(&item, &imported, options, report) {
+        if let Some(scope) = schema(&item, imported, options, report) {
             imported.scopes.push(scope);
         }
     }
+    for user in &imported.users {
+        let has_schema = imported.scopes.iter().any(|scope| scope.users.contains(&user.name));
+        if let Some(list) = list.as_ref().filter(|_| !has_schema && report.is_clean()) {
+            report.refuse(list.node.line, &list.path, format!("user {} has no schema", user.name));
+        }
+    }
     fields.finish(report);
-    imported
 }
 
 fn users(list: &Field<'_>, report: &mut Report<'_>) -> Vec<User> {
@@ -94,10 +88,11 @@ fn users(list: &Field<'_>, report: &mut Report<'_>) -> Vec<User> {
         let name = fields.need_text("user", report).unwrap_or_default().to_owned();
         let password = Secret::new(fields.text("password", report).unwrap_or_default());
         fields.finish(report);
-        if users.iter().any(|known| known.name == name) {
-            report.refuse(item.node.line, &item.path, format!("user {name} is there twice"));
+        match users.iter().find(|known| known.name == name) {
+            None => users.push(User { name, password, schemas: Vec::new() }),
+            Some(known) if known.password == password => {}
+            Some(_) => report.refuse(item.node.line, &item.path, format!("user {name} has two passwords")),
         }
-        users.push(User { name, password, schemas: Vec::new() });
     }
     users
 }
@@ -108,7 +103,8 @@ fn schema(item: &Field<'_>, imported: &Imported, options: Options, report: &mut 
     let user = fields.need("user", report)?;
     let name = user.text(report).unwrap_or_default();
     if !imported.users.iter().any(|known| known.name == name) {
-        report.refuse(user.node.line, &user.path, format!("there is no user {name} in `user_list`"));
+        report.leave_out(user.node.line, &user.path, format!("there is no user {name} in `user_list`"));
+        return None;
     }
     if imported.scopes.iter().any(|scope| scope.users.iter().any(|known| known == name)) {
         report.refuse(user.node.line, &user.path, format!("user {name} has two schemas"));

@@ -23,7 +23,8 @@ pub fn own(file: &Path, text: &str, hostgroups: &[u32]) -> Result<Layout, Proble
         }
     };
     report.finish()?;
-    layout.ok_or_else(|| Problems(Vec::new()))
+    // Without a problem there is a layout.
+    Ok(layout.unwrap_or_default())
 }
 
 fn read(root: &Field<'_>, hostgroups: &[u32], report: &mut Report<'_>) -> Option<Layout> {
@@ -136,4 +137,28 @@ fn node(name: &str) -> Option<Node> {
     let (hostgroup, name) = name.split_once('/')?;
     let (schema, table) = name.split_once('.')?;
     Some(Node { hostgroup: hostgroup.parse().ok()?, schema: schema.to_owned(), table: table.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::condition::{Condition, Test};
+    use crate::key::ColumnType;
+    use crate::prune::{Prune, Reason};
+    use crate::value::Value;
+
+    #[test]
+    fn a_listed_number_is_found_as_an_integer_and_as_a_text() {
+        let text = "[[shards.table]]\nschema = 's'\ntable = 't'\nkey = 'k'\nfunction = 'list'\n\
+                    values = [[7, 'x'], ['007']]\nnodes = '${1..2}/s.t'\n";
+        let layout = own(Path::new("x"), text, &[1, 2]).unwrap();
+        let placement = layout.table("s", "t").unwrap().placement().unwrap();
+        let prune = |column, value| placement.prune(&[Condition { column, test: Test::Equal(value) }]);
+        let integer = ColumnType::Integer { min: i64::MIN, max: u64::MAX };
+        let bytes = ColumnType::Bytes { length_max: 9 };
+        assert_eq!(prune(integer, Value::Signed(7)), Prune::One(0));
+        assert_eq!(prune(bytes, Value::Text(b"7")), Prune::One(0));
+        assert_eq!(prune(bytes, Value::Text(b"007")), Prune::One(1));
+        assert_eq!(prune(integer, Value::Signed(8)), Prune::All(Reason::OutOfRange));
+    }
 }

@@ -78,13 +78,18 @@ impl<'a> Report<'a> {
     /// Notes that a key cannot be kept.
     pub(super) fn refuse(&mut self, line: usize, key: &str, message: impl Into<String>) {
         let problem = self.problem(line, key, message);
-        self.found.push(problem);
+        // What several tables refer to is read for each of them.
+        if !self.found.contains(&problem) {
+            self.found.push(problem);
+        }
     }
 
     /// Notes that a key is not needed.
     pub(super) fn leave_out(&mut self, line: usize, key: &str, message: impl Into<String>) {
         let problem = self.problem(line, key, message);
-        self.left_out.push(problem);
+        if !self.left_out.contains(&problem) {
+            self.left_out.push(problem);
+        }
     }
 
     fn problem(&self, line: usize, key: &str, message: impl Into<String>) -> Problem {

@@ -27,14 +27,7 @@ const LEFT_OUT: &[&str] = &["mode", "props", "transaction", "sqlParser", "loggin
 /// Each database becomes a layout of its own, for all users. Data sources get hostgroups in the
 /// order of the files.
 pub fn sphere(files: &[(&Path, &str)], options: Options) -> Result<Imported, Problems> {
-    let mut imported = Imported {
-        sources: Vec::new(),
-        users: Vec::new(),
-        scopes: Vec::new(),
-        generated_keys: Vec::new(),
-        audits: Vec::new(),
-        left_out: Vec::new(),
-    };
+    let mut imported = Imported::default();
     let mut problems = Vec::new();
     for (file, text) in files {
         let mut report = Report::new(file);

@@ -56,8 +56,10 @@ fn list(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Made {
     let mut items = Vec::new();
     for (of_shard, shard) in values.items().iter().zip(0..) {
         for text in of_shard.texts(report) {
-            let item = text.parse().map_or_else(|_| Item::Text(text.to_owned()), Item::Integer);
-            items.push((item, shard));
+            // A column has integers or texts, so a number may stand for both.
+            let integer = text.parse::<i64>().ok().filter(|value| value.to_string() == text);
+            items.extend(integer.map(|value| (Item::Integer(value), shard)));
+            items.push((Item::Text(text.to_owned()), shard));
         }
     }
     Some(List::new(items, default).map(Function::List).map_err(|_| "a value of `values` is there twice"))
