@@ -68,15 +68,16 @@ impl Placement {
     /// these types: then a join over the keys of colocated tables stays within a shard.
     pub fn keeps_equal_together(&self, columns: &[ColumnType]) -> bool {
         let is_exact = |level: &Level, at: &usize| {
-            let kind = columns.get(*at).and_then(|column| column.kind());
-            kind.is_some_and(|kind| level.function.kinds().contains(&kind))
+            let Some(column) = columns.get(*at) else { return false };
+            let integers = match *column {
+                ColumnType::Integer { min, max } => Some((min.into(), max.into())),
+                _ => None,
+            };
+            let is_known = column.kind().is_some_and(|kind| level.function.kinds().contains(&kind));
+            is_known && level.function.is_certain(integers)
         };
-        let holds = |level: &Level| {
-            let has_columns = !level.columns.is_empty();
-            has_columns
-                && level.function.is_single_valued()
-                && level.columns.iter().all(|at| is_exact(level, at))
-        };
+        let holds =
+            |level: &Level| !level.columns.is_empty() && level.columns.iter().all(|at| is_exact(level, at));
         self.nodes == 1 || !self.levels.is_empty() && self.levels.iter().all(holds)
     }
 

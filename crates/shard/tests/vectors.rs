@@ -180,7 +180,7 @@ fn gaea() {
 
 #[test]
 fn sphere_modulo_and_hash() {
-    let modulo = Function::Modulo(Modulo { shards: 7, sign: Sign::Floor });
+    let modulo = Function::Modulo(Modulo { shards: 7, sign: Sign::Java });
     literal("sphere_mod", Keys::Integers, &modulo);
     let cut = Function::CutMod(CutMod { shards: 7, start: 1, stop: 2 });
     literal("sphere_mod_offsets", Keys::Integers, &cut);

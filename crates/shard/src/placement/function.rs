@@ -3,8 +3,9 @@
 use crate::condition::KeyRange;
 use crate::key::{Key, KeyKind};
 use crate::placement::gaea::{Murmur, Padding, Slots};
+use crate::placement::modulo::wrapped;
 use crate::placement::sphere::{AutoInterval, CutMod, HashMod, Inline};
-use crate::placement::{Dates, Hash, Intervals, List, Modulo, Ranges};
+use crate::placement::{Dates, Hash, Intervals, List, Modulo, Ranges, Sign};
 use crate::prune::{Reason, Shard, Shards};
 
 /// Function from the value of a key column (or several) to the number of a shard.
@@ -98,11 +99,16 @@ impl Function {
         }
     }
 
-    /// Whether keys of one value are always in one shard. ShardingSphere puts some elsewhere as
-    /// parameters than as literals.
-    pub fn is_single_valued(&self) -> bool {
+    /// Whether all rows with a key are in one shard. ShardingSphere puts some integers
+    /// elsewhere as parameters than as literals. `integers` are the least and the largest integer
+    /// that there may be; nothing for keys of other kinds.
+    pub fn is_certain(&self, integers: Option<(i128, i128)>) -> bool {
+        let Some((least, largest)) = integers else { return true };
+        let fits = largest <= i128::from(i64::MAX);
         match self {
-            Self::HashMod(hash) => hash.normalized,
+            Self::HashMod(hash) => hash.normalized || fits && least >= 0,
+            Self::Modulo(modulo) => modulo.sign != Sign::Java || fits,
+            Self::CutMod(_) => fits,
             Self::Inline(inline) => !inline.template().depends_on_type(),
             _ => true,
         }
@@ -137,6 +143,12 @@ impl Function {
         match (self, keys) {
             (Self::HashMod(hash), &[key]) => hash.locate(key),
             (Self::Inline(inline), _) => inline.locate(keys),
+            (_, &[Key::Integer(key)]) if !self.is_certain(Some((key, key))) => {
+                // As a parameter the key was read as a negative one.
+                let mut shards = Shards::one(self.place(keys)?);
+                shards.insert(self.place(&[Key::Integer(wrapped(key).into())])?);
+                Ok(shards)
+            }
             _ => self.place(keys).map(Shards::one),
         }
     }

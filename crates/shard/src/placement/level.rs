@@ -38,11 +38,13 @@ impl Level {
     pub(super) fn only_node(&self, conditions: &[Condition<'_>]) -> Option<Shard> {
         let &[column] = self.columns.as_slice() else { return None };
         let Condition { column, test: Test::Equal(value) } = *conditions.get(column)? else { return None };
-        if self.nodes.is_some() || !self.function.is_single_valued() {
-            return None;
-        }
         let key = Key::compared(column, value).ok()?;
-        self.function.place(&[key]).ok()
+        let integer = match key {
+            Key::Integer(key) => Some((key, key)),
+            _ => None,
+        };
+        let is_plain = self.nodes.is_none() && self.function.is_certain(integer);
+        if is_plain { self.function.place(&[key]).ok() } else { None }
     }
 
     fn prune_one(&self, condition: &Condition<'_>) -> Result<Shards, Reason> {

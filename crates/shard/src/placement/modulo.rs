@@ -10,8 +10,10 @@ use crate::prune::{Reason, Shard, Shards};
 /// What a negative integer counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
-    /// -1 is in the last shard: `mod`, and `MOD` of ShardingSphere.
+    /// -1 is in the last shard.
     Floor,
+    /// The same; ShardingSphere's `MOD`. Integers above `i64::MAX` may have come as negative ones.
+    Java,
     /// -1 is where 1 is: `mod` and `mycat_mod` of Gaea. Integers of 64 bits: larger ones wrap.
     Absolute,
 }
@@ -30,12 +32,14 @@ impl Modulo {
 
     pub(super) fn locate(&self, key: Key<'_>) -> Result<Shard, Reason> {
         match (self.sign, key) {
-            (Sign::Floor, Key::Integer(key)) => match i64::try_from(key) {
+            (Sign::Floor | Sign::Java, Key::Integer(key)) => match i64::try_from(key) {
                 // Divisions of 128 bits are slow.
                 Ok(key) => count(key.rem_euclid(i64::from(self.shards))),
                 Err(_) => count(key.rem_euclid(i128::from(self.shards))),
             },
-            (Sign::Floor, text) => CutMod { shards: self.shards, start: 0, stop: 0 }.locate(text),
+            (Sign::Floor | Sign::Java, text) => {
+                CutMod { shards: self.shards, start: 0, stop: 0 }.locate(text)
+            }
             (Sign::Absolute, key) => count(number(key)?.wrapping_abs() % i64::from(self.shards)),
         }
     }
@@ -43,7 +47,8 @@ impl Modulo {
     /// A range narrower than the number of shards needs the shards of its keys.
     pub(super) fn range(&self, range: &KeyRange<'_>) -> Result<Shards, Reason> {
         let (Some(lower), Some(upper)) = range.integers()? else { return Err(Reason::Range) };
-        if upper - lower >= i128::from(self.shards) {
+        let may_have_come_as_negative = self.sign == Sign::Java && upper > i128::from(i64::MAX);
+        if may_have_come_as_negative || upper - lower >= i128::from(self.shards) {
             return Err(Reason::Range);
         }
         (lower..=upper).map(|key| self.locate(Key::Integer(key))).collect()

@@ -120,8 +120,33 @@ fn equal_keys_are_together_only_where_the_function_sees_them_as_equal() {
     let java = |normalized| of(Function::HashMod(sphere::HashMod { shards: 2, normalized }));
     assert!(!java(false).keeps_equal_together(&[BIGINT]));
     assert!(java(true).keeps_equal_together(&[BIGINT]));
+    let unsigned = |max| ColumnType::Integer { min: 0, max };
+    assert!(java(false).keeps_equal_together(&[unsigned(u32::MAX.into())]));
+    assert!(!java(false).keeps_equal_together(&[unsigned(u64::MAX)]));
     assert!(grid().keeps_equal_together(&[BIGINT, BIGINT]));
     assert!(!grid().keeps_equal_together(&[BIGINT]));
     assert!(!inline("t_${value % 3}", &["value"], true).keeps_equal_together(&[BIGINT]));
     assert!(Placement::new(1, Vec::new()).keeps_equal_together(&[]));
+}
+
+#[test]
+fn integers_that_came_as_negative_ones_are_looked_for_in_both_places() {
+    let modulo = |sign| {
+        let level =
+            Level { columns: vec![0], function: Function::Modulo(Modulo { shards: 7, sign }), nodes: None };
+        Placement::new(7, vec![level])
+    };
+    let column = ColumnType::Integer { min: 0, max: u64::MAX };
+    let prune =
+        |sign, value| modulo(sign).prune(&[Condition { column, test: Test::Equal(Value::Unsigned(value)) }]);
+    // 2^64 - 1 is 1 modulo 7, and -1 is 6.
+    assert_eq!(prune(Sign::Floor, u64::MAX), Prune::One(1));
+    assert_eq!(prune(Sign::Java, u64::MAX), some(&[1, 6]));
+    assert_eq!(prune(Sign::Java, 8), Prune::One(1));
+    let at = Bound::Included(Value::Unsigned(u64::MAX));
+    let range = Condition { column, test: Test::Range(at, at) };
+    assert_eq!(modulo(Sign::Floor).prune(&[range]), Prune::One(1));
+    assert_eq!(modulo(Sign::Java).prune(&[range]), Prune::All(Reason::Range));
+    assert!(!modulo(Sign::Java).keeps_equal_together(&[column]));
+    assert!(modulo(Sign::Java).keeps_equal_together(&[BIGINT]));
 }

@@ -121,7 +121,7 @@ impl Props<'_, '_, '_> {
         let padded = self.flag("zero-padding");
         let shards = shards?;
         let function = match (start, stop) {
-            (0, 0) => Function::Modulo(Modulo { shards, sign: Sign::Floor }),
+            (0, 0) => Function::Modulo(Modulo { shards, sign: Sign::Java }),
             (start, stop) => Function::CutMod(CutMod { shards, start, stop }),
         };
         let digits = if padded { (shards - 1).to_string().len() } else { 1 };
