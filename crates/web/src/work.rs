@@ -78,7 +78,8 @@ pub(crate) fn work(
             last = Some((Instant::now(), Duration::ZERO));
             continue;
         };
-        last = Some((sample.at, sample.cost));
+        // The first ones, which read all for the first time, say nothing of the cost of others.
+        last = Some((sample.at, if is_known { sample.cost } else { Duration::ZERO }));
         if is_known {
             recorder.add(&sample);
         }
