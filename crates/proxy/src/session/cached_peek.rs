@@ -44,7 +44,9 @@ impl Session {
         };
         match seen {
             Ok(seen) => Peek::Stored(seen),
-            Err(_) if cache.versions.moment(&asked.said.scope).is_none() => Peek::NotStored(NotStored::Written),
+            Err(_) if cache.versions.moment(&asked.said.scope).is_none() => {
+                Peek::NotStored(NotStored::Written)
+            }
             Err(miss) => Peek::Miss(miss),
         }
     }
