@@ -286,6 +286,11 @@ impl Session {
 
     /// Asks the server what the client has not asked for.
     async fn follow_up(&mut self) -> Result<Phase, Ending> {
+        let is_known = self.flight.refused.is_none() && self.links.pipelined.is_empty();
+        if let Some(flight) = self.flight.as_mut().filter(|_| is_known) {
+            // What is asked now takes its time, and others need not wait for that.
+            flight.taps.end_writes();
+        }
         if let Some(warned) = self.control.running.take_warned() {
             self.log_warnings(warned).await?;
         }
