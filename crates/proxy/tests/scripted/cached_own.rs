@@ -3,7 +3,7 @@
 use tokio::time::sleep;
 use wire::StatusFlags;
 
-use super::cached::{SQL, hit, miss, with_attributes};
+use super::cached::{SQL, hit, miss, tells_of_table, with_attributes};
 use super::support::{begin, config, first_query, log_in, play, run, secs, session_in, settle};
 
 #[test]
@@ -106,5 +106,28 @@ fn c20_a_commit_behind_another_statement_is_a_write() {
         writer.expect_ok().await;
         settle().await;
         miss(&mut client, &mut server, SQL, "2").await;
+    });
+}
+
+/// What the proxy asks behind a write is none of the write.
+#[test]
+fn a_write_ends_with_its_reply() {
+    play(async || {
+        let mut config = with_attributes(r#"{"cache": {"mode": "own"}}"#);
+        config.pointsman.judge_tables = true;
+        let (stage, mut servers, mut client, mut server) = session_in(config).await;
+        run(&mut client, &mut server, "USE db").await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        tells_of_table(&mut server).await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        hit(&mut client, SQL, "1").await;
+        let mut writer = log_in(&stage).await;
+        let mut its_server = first_query(&mut writer, &mut servers).await;
+        run(&mut writer, &mut its_server, "USE db").await;
+        run(&mut writer, &mut its_server, "UPDATE u SET a = 2").await;
+        // The server is asked what `u` is, and takes its time.
+        settle().await;
+        miss(&mut client, &mut server, SQL, "2").await;
+        hit(&mut client, SQL, "2").await;
     });
 }
