@@ -2,8 +2,8 @@
 //! Pure: no socket, no clock, no random source.
 //!
 //! A [`Placement`] says which shards have all rows that meet the [`Condition`]s of a statement. It
-//! names fewer than all only if the comparison is exact: [`Key::compared`] decides. Replies of several
-//! shards become one in [`merge`]. Where a whole statement goes, [`plan`](mod@plan) says.
+//! names fewer than all only if the comparison is exact: [`Key::compared`] decides. Where a whole
+//! statement goes, [`plan`](mod@plan) says. Replies of several shards become one in [`merge`].
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]

@@ -6,8 +6,8 @@ use super::{Key, Order};
 
 /// A k-way merge: one head row for each shard, the smallest goes first.
 ///
-/// The caller keeps the rows. It tells the merge the key of each shard's next row, or that the shard
-/// has no more, and asks for the next [`Step`].
+/// The caller keeps the rows. It tells the merge the key of each shard's next row, or that the
+/// shard has no more, and asks for the next [`Step`].
 ///
 /// Rows with equal keys come in the order of the shards. A server orders them in no particular way.
 #[derive(Debug)]

@@ -87,8 +87,8 @@ fn qualified(
     }
 }
 
-/// Whether a block has a table that is derived, a common one, or a `JSON_TABLE`: with this alias, or
-/// with any.
+/// Whether a block has a table that is derived, a common one, or a `JSON_TABLE`: with this alias,
+/// or with any.
 fn has_derived(request: &Request<'_>, block: NodeId, shown: Option<&str>) -> bool {
     let tree = request.tree;
     let is_shown = |id: NodeId| {

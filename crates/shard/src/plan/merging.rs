@@ -1,8 +1,8 @@
 //! Whether each shard can execute a query for itself, and in which order its rows are merged.
 //!
 //! The rows of the shards together are the rows of one server if no group, duplicate or window has
-//! rows of several shards: where the keys of a sharded table of the block are among the columns that
-//! make groups.
+//! rows of several shards: where the keys of a sharded table of the block are among the columns
+//! that make groups.
 
 use sql::digest::Span;
 use sql::parse::{Kind, Literal, NodeId, Step};
@@ -76,8 +76,8 @@ impl<'r, 'a> Query<'r, 'a> {
         refused(Cause::Statement, statement)
     }
 
-    /// Every table has to be on the servers of the shards, and the block itself has to read a sharded
-    /// table: else each shard would answer for all.
+    /// Every table has to be on the servers of the shards, and the block itself has to read a
+    /// sharded table: else each shard would answer for all.
     fn check_tables(&self) -> Result<(), Refusal> {
         let is_sharded = self.uses.of_block(self.block).any(|(_, table)| table.is_sharded());
         if !is_sharded {
