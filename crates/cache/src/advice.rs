@@ -4,6 +4,10 @@
 //! 2015): every query of such a key is seen, so that its hits at several times to live are those
 //! that a cache would have. How much memory they take is the reuse distance: the bytes of the other
 //! keys of the digest that were asked for in between.
+//!
+//! A few keys may have most of the queries, and be in the sample or not. All queries of a digest
+//! are counted; of the difference to what the sample makes of them as many are hits as among the
+//! queries of the keys that are asked for most (regression estimate: keys weigh by their queries).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,13 +19,15 @@ use crate::key::Key;
 use crate::refusal::Refusal;
 
 /// One key in so many is followed.
-pub const RATE: u64 = 100;
+pub const RATE: u64 = 25;
 /// Times to live that are looked at, in milliseconds.
 pub const TTLS_MS: [u64; 2] = [1_000, 60_000];
-/// Keys that are followed at most: 800 KiB. New ones beyond are not followed.
-const KEYS_MAX: usize = 8_192;
+/// Keys that are followed at most: 2 MiB. New ones beyond are not followed.
+const KEYS_MAX: usize = 16_384;
 /// Digests at most; new ones beyond are left out.
 const DIGESTS_MAX: usize = 256;
+/// Digests whose queries are counted, at most.
+const TOTALS_MAX: usize = 4_096;
 /// Memory of an answer besides its bytes: slot, index, rounding.
 const ANSWER_OVERHEAD: u64 = 100;
 /// Steps of a reuse distance for each doubling: 9 % wide.
@@ -34,6 +40,8 @@ const DISTANCES: usize = 48 * STEPS as usize;
 struct Followed {
     digest: u64,
     bytes: u64,
+    queries: u32,
+    hits: [u32; TTLS_MS.len()],
     /// When it was asked for last, counted in queries.
     last: u64,
     /// When a cache with each time to live would have stored the answer.
@@ -58,6 +66,8 @@ struct Seen {
 struct Sampler {
     keys: HashMap<u64, Followed>,
     digests: HashMap<u64, Seen>,
+    /// All queries of a digest, of followed keys or not.
+    totals: HashMap<u64, u64>,
     queries: u64,
     since_ms: Option<u64>,
 }
@@ -114,6 +124,16 @@ impl Adviser {
         }
     }
 
+    /// A query has come, of a key that is followed or not.
+    pub fn count(&self, digest: u64) {
+        let mut sampler = self.lock();
+        if let Some(total) = sampler.totals.get_mut(&digest) {
+            *total += 1;
+        } else if sampler.totals.len() < TOTALS_MAX {
+            sampler.totals.insert(digest, 1);
+        }
+    }
+
     /// A query of a key that is followed is over; a server has answered it with so many bytes in so
     /// many microseconds, or the cache has.
     pub fn note(&self, asked: Asked, now_ms: u64, server: Option<(u64, u64)>) {
@@ -165,7 +185,17 @@ impl Sampler {
             seen.keys += 1;
             if self.keys.len() < KEYS_MAX {
                 let stored_ms = [now_ms; TTLS_MS.len()];
-                self.keys.insert(hash, Followed { digest, bytes: 0, last: self.queries, stored_ms });
+                self.keys.insert(
+                    hash,
+                    Followed {
+                        digest,
+                        bytes: 0,
+                        queries: 1,
+                        hits: [0; TTLS_MS.len()],
+                        last: self.queries,
+                        stored_ms,
+                    },
+                );
             }
             return;
         };
@@ -173,11 +203,14 @@ impl Sampler {
         let distance: u64 = between.map(|key| key.bytes + ANSWER_OVERHEAD).sum();
         let Some(key) = self.keys.get_mut(&hash) else { return };
         key.last = self.queries;
+        key.queries = key.queries.saturating_add(1);
         let mut is_hit = false;
-        for ((stored, ttl), hits) in key.stored_ms.iter_mut().zip(TTLS_MS).zip(&mut seen.hits) {
+        let counts = seen.hits.iter_mut().zip(&mut key.hits);
+        for ((stored, ttl), (hits, own)) in key.stored_ms.iter_mut().zip(TTLS_MS).zip(counts) {
             is_hit = now_ms.saturating_sub(*stored) < ttl;
             if is_hit {
                 *hits += 1;
+                *own = own.saturating_add(1);
             } else {
                 *stored = now_ms;
             }
@@ -197,11 +230,26 @@ impl Sampler {
         }
     }
 
+    /// For each time to live how many hits a query more means, by the keys of a digest.
+    fn slopes(&self, digest: u64) -> [f64; TTLS_MS.len()] {
+        let keys = || self.keys.values().filter(|key| key.digest == digest);
+        let squares: f64 = keys().map(|key| f64::from(key.queries).powi(2)).sum();
+        std::array::from_fn(|ttl| {
+            let hits = |key: &Followed| f64::from(key.hits.get(ttl).copied().unwrap_or_default());
+            let products: f64 = keys().map(|key| hits(key) * f64::from(key.queries)).sum();
+            if squares > 0.0 { products / squares } else { 0.0 }
+        })
+    }
+
     /// What to cache, that which saves most first.
     fn advice(&self, now_ms: u64) -> Vec<Advice> {
         let seconds = ratio(now_ms.saturating_sub(self.since_ms.unwrap_or(now_ms)).max(1), 1000);
-        let mut all: Vec<_> =
-            self.digests.iter().map(|(digest, seen)| seen.advice(*digest, seconds)).collect();
+        let total = |digest, seen: &Seen| self.totals.get(digest).map_or(seen.queries * RATE, |total| *total);
+        let mut all: Vec<_> = self
+            .digests
+            .iter()
+            .map(|(digest, seen)| seen.advice(*digest, total(digest, seen), self.slopes(*digest), seconds))
+            .collect();
         all.sort_by(|a, b| {
             b.saved_us_per_second.total_cmp(&a.saved_us_per_second).then(a.digest.cmp(&b.digest))
         });
@@ -224,27 +272,38 @@ impl Default for Seen {
 }
 
 impl Seen {
-    fn advice(&self, digest: u64, seconds: f64) -> Advice {
-        let hits = self.hits.last().copied().unwrap_or_default();
+    /// `total` is the number of all its queries; a query more means `slopes` hits more.
+    fn advice(&self, digest: u64, total: u64, slopes: [f64; TTLS_MS.len()], seconds: f64) -> Advice {
         let refused = |refusal: &Refusal| self.refused.get(*refusal as usize).copied().unwrap_or_default();
         let refusal = Refusal::ALL.into_iter().max_by_key(refused).filter(|refusal| refused(refusal) > 0);
+        // Of queries that cannot be cached none is a hit.
+        let all_refused: u64 = self.refused.iter().map(|count| u64::from(*count)).sum();
+        let missing = ratio(total, RATE) - ratio(self.queries, 1);
+        let missing = missing * (1.0 - ratio(all_refused, self.queries));
+        let hits: [f64; TTLS_MS.len()] = std::array::from_fn(|ttl| {
+            let (hits, slope) = (self.hits.get(ttl), slopes.get(ttl));
+            let hits = ratio(hits.copied().unwrap_or_default(), 1);
+            (hits + slope.copied().unwrap_or_default() * missing).max(0.0)
+        });
+        let longest = hits.last().copied().unwrap_or_default();
+        let unseen = longest - ratio(self.hits.last().copied().unwrap_or_default(), 1);
         Advice {
             digest,
-            queries_per_second: ratio(self.queries * RATE, 1) / seconds,
+            queries_per_second: ratio(total, 1) / seconds,
             keys: self.keys * RATE,
-            hit_rates: self.hits.map(|hits| ratio(hits, self.queries)),
-            bytes: self.bytes_for(hits * 9 / 10),
-            saved_us_per_second: ratio(hits * RATE, 1) * ratio(self.run_us, self.runs) / seconds,
+            hit_rates: hits.map(|hits| (hits * ratio(RATE, total)).min(1.0)),
+            bytes: self.bytes_for(longest * 0.9 - unseen),
+            saved_us_per_second: longest * ratio(RATE, 1) * ratio(self.run_us, self.runs) / seconds,
             refusal,
         }
     }
 
-    /// Bytes with which so many of the hits would be there.
-    fn bytes_for(&self, hits: u64) -> u64 {
+    /// Bytes with which so many of the hits of the sample would be there.
+    fn bytes_for(&self, hits: f64) -> u64 {
         let mut sum = 0;
         let place = self.distances.iter().position(|count| {
             sum += u64::from(*count);
-            sum >= hits.max(1)
+            sum > 0 && ratio(sum, 1) >= hits
         });
         place.map_or(0, upper)
     }
@@ -302,10 +361,12 @@ mod tests {
         let percent = one.hit_rates.map(|rate| (rate * 100.0).round() as i64);
         // Each key is stored twice in 100 seconds.
         assert_eq!(percent, [0, 90]);
-        assert!((one.queries_per_second - 200.0).abs() < 1e-6);
-        // 10 keys of 1,000 bytes, of one in a hundred.
-        assert!((1_000_000..1_150_000).contains(&one.bytes), "{}", one.bytes);
-        assert!((one.saved_us_per_second - 180.0 * 200.0).abs() < 1e-6);
+        let queries_per_second = 2.0 * f64::from(u32::try_from(RATE).unwrap());
+        assert!((one.queries_per_second - queries_per_second).abs() < 1e-6);
+        // 10 keys of 1,000 bytes stand for RATE times as many.
+        assert!((10_000 * RATE..11_500 * RATE).contains(&one.bytes), "{}", one.bytes);
+        let hits_per_second = 1.8 * f64::from(u32::try_from(RATE).unwrap());
+        assert!((one.saved_us_per_second - hits_per_second * 200.0).abs() < 1e-6);
     }
 
     #[test]

@@ -22,6 +22,7 @@ impl Followed {
         if !cache.adviser.is_on() {
             return;
         }
+        cache.adviser.count(digest);
         let key = cache.keys.builder().part(caller.schema()).part(text).finish();
         let mut running = self.0.borrow_mut();
         if key.is_followed() && running.len() < FOLLOWED_MAX {

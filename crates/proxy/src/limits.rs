@@ -183,6 +183,6 @@ pub(crate) const SESSIONS_LOOK: Duration = Duration::from_mins(1);
 /// Flights that a worker keeps for the next commands: as many commands at once allocate none.
 pub(crate) const FLIGHTS_KEPT_MAX: usize = 128;
 
-/// Queries that are followed at a time for advice about caching, in one worker: one in a hundred of
+/// Queries that are followed at a time for advice about caching, in one worker: one in 25 of
 /// those that run.
 pub(crate) const FOLLOWED_MAX: usize = 64;
