@@ -13,9 +13,11 @@
 //! - `facts`: conditions and equalities that hold for all rows that matter;
 //! - `targets`: what a statement changes;
 //! - `bind`: the shards of each table, by these facts;
-//! - `merging`: whether shards can execute a statement each for itself, and the order of its rows;
+//! - `apart`: whether shards can execute a statement each for itself;
+//! - `merging`: the order and the limit of their rows;
 //! - `rewrite`: the text for one shard.
 
+mod apart;
 mod bind;
 mod columns;
 mod facts;
@@ -26,6 +28,8 @@ mod targets;
 mod text;
 mod uses;
 
+use sql::Modes;
+use sql::digest::Span;
 use sql::parse::Tree;
 
 use crate::layout::Layout;
@@ -37,6 +41,12 @@ pub use refusal::{Cause, Refusal};
 
 use bind::Bound;
 use uses::Uses;
+
+/// Conditions of a statement that are looked at. What is not looked at prunes nothing.
+const FACTS_MAX: usize = 256;
+
+/// Nodes of a statement that is planned; each condition may look at all of them.
+const NODES_MAX: usize = 50_000;
 
 /// What is known of the columns of logical tables.
 pub trait Definitions {
@@ -62,19 +72,25 @@ pub enum Sorting {
     Value,
     /// By `column + 0`: ENUM, SET, FLOAT.
     Number,
-    /// By `WEIGHT_STRING(column)`, padded with this weight of a space, if any.
+    /// By `UNIX_TIMESTAMP(column)`: TIMESTAMP, whose text an hour of the year has twice.
+    Instant,
+    /// By `WEIGHT_STRING(column)`, padded with this weight of a space, if any. For columns whose
+    /// weights are within the servers' `max_sort_length`: longer ones are equal to servers.
     Weight(Option<Box<[u8]>>),
     /// Not at all: JSON, geometry, collations whose weights do not sort.
     None,
 }
 
-/// A statement to be planned.
+/// A statement to be planned. Names compare as with `lower_case_table_names = 0`. What the session
+/// has set besides (`sql_select_limit`) is the caller's.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// The text.
     pub sql: &'a [u8],
     /// The text's tree.
     pub tree: &'a Tree,
+    /// The modes that the text was read in.
+    pub modes: Modes,
     /// The session's default schema.
     pub schema: &'a str,
     /// Where tables are.
@@ -132,6 +148,9 @@ fn attempt(request: &Request<'_>) -> Result<Plan, Refusal> {
     let uses = Uses::of(request)?;
     if uses.all().iter().all(|table| table.table.is_none()) {
         return Ok(Plan::Home);
+    }
+    if request.tree.len() > NODES_MAX {
+        return Err(Cause::Size.at(Span { start: 0, end: request.sql.len() }));
     }
     targets::check(request, &uses)?;
     let facts = facts::of(request, &uses);

@@ -35,7 +35,8 @@ impl Form {
             0x01..=0x03 | 0x08 | 0x09 | 0x0d => Self::Integer { is_unsigned: column.flags & UNSIGNED != 0 },
             0x05 => Self::Double,
             0x00 | 0xf6 => Self::Decimal,
-            0x07 | 0x0a | 0x0c => Self::Moment,
+            // A TIMESTAMP shows local time, which an hour of the year has twice.
+            0x0a | 0x0c => Self::Moment,
             0x0b => Self::Time,
             // BIT, texts, blobs.
             0x0f | 0x10 | 0xf9..=0xfe if column.collation == BINARY => Self::Bytes,

@@ -13,7 +13,7 @@ use super::columns::{self, ColumnOf};
 use super::facts::{Equality, Facts, Test};
 use super::refusal::Cause;
 use super::uses::{Use, Uses};
-use super::{Refusal, Request};
+use super::{FACTS_MAX, Refusal, Request};
 
 /// What was found out about the tables.
 #[derive(Debug)]
@@ -146,6 +146,8 @@ impl Bound {
         let [one, other] = pair;
         let mut keys = keys_of(one_table, one).zip(keys_of(other_table, other));
         is_same
+            && keeps_together(request, uses, one)
+            && keeps_together(request, uses, other)
             && one_table.key_columns().len() == other_table.key_columns().len()
             && keys.all(|(one, other)| {
                 self.equalities.iter().any(|equality| {
@@ -156,12 +158,21 @@ impl Bound {
     }
 }
 
-/// Whether the key columns of a table of this query block are among these columns.
-pub(super) fn has_key(uses: &Uses<'_>, block: NodeId, among: &[ColumnOf]) -> bool {
+/// Whether the rows of a group by these columns are in one shard: the whole key of a table of this
+/// query block is among them, equal keys are together, and no row lacks the table.
+pub(super) fn has_key(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, among: &[ColumnOf]) -> bool {
     uses.of_block(block).any(|(number, table)| {
-        table.is_sharded()
+        keeps_together(request, uses, number)
+            && !table.is_nullable(request.tree)
             && table.table.is_some_and(|table| keys_of(table, number).all(|key| among.contains(&key)))
     })
+}
+
+/// Whether rows of a sharded table whose keys are equal for the server are in one shard.
+fn keeps_together(request: &Request<'_>, uses: &Uses<'_>, number: usize) -> bool {
+    let Some(table) = uses.get(number).and_then(|table| table.table) else { return false };
+    let types: Vec<_> = keys_of(table, number).map(|key| columns::compares(request, uses, &key)).collect();
+    !types.is_empty() && table.placement().is_some_and(|placement| placement.keeps_equal_together(&types))
 }
 
 /// The key columns of a table.
@@ -176,7 +187,6 @@ const fn have_equal_constants(types: [ColumnType; 2]) -> bool {
         [ColumnType::Integer { .. }, ColumnType::Integer { .. }]
             | [ColumnType::Date, ColumnType::Date]
             | [ColumnType::DateTime { .. }, ColumnType::DateTime { .. }]
-            | [ColumnType::Bytes { .. }, ColumnType::Bytes { .. }]
     )
 }
 
@@ -188,7 +198,8 @@ fn handed_on<'a>(tests: &[(ColumnOf, Test<'a>)], equalities: &[Equality]) -> Vec
         done += 1;
         for equality in equalities.iter().filter(|equality| equality.from == column) {
             let new = (equality.to.clone(), test.clone());
-            if !all.contains(&new) {
+            // Fewer facts prune less, and are as true.
+            if all.len() < FACTS_MAX && !all.contains(&new) {
                 all.push(new);
             }
         }

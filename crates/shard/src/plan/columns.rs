@@ -53,10 +53,15 @@ pub(super) fn block_of(tree: &Tree, id: NodeId) -> Option<NodeId> {
     behind.map_or(Some(block), |query| tree.child(query, Kind::Select))
 }
 
-/// The block around a block.
+/// The block around a block, whose columns can be named in it too.
 fn around(tree: &Tree, block: NodeId) -> Option<NodeId> {
     let query = tree.ancestors(block).find(|id| tree.kind(*id) == Kind::Query);
-    block_of(tree, query.unwrap_or(block))
+    let around = block_of(tree, query.unwrap_or(block))?;
+    // A derived table and a common one do not see the tables beside them.
+    let mut between = tree.ancestors(block).take_while(|id| *id != around);
+    let is_apart =
+        between.any(|id| matches!(tree.kind(id), Kind::Derived { lateral: false } | Kind::CommonTable));
+    (!is_apart).then_some(around)
 }
 
 /// Where a column was looked for.
@@ -80,27 +85,38 @@ fn qualified(
     };
     let mut meant = uses.of_block(block).filter(|(_, table)| is_meant(table));
     match (meant.next(), meant.next()) {
+        // Whether aliases have a case depends on the server.
+        (Some((_, table)), None) if table.shown != shown => Found::Unclear,
         (Some((number, _)), None) => Found::Table(number),
         (Some(_), Some(_)) => Found::Unclear,
-        (None, _) if has_derived(request, block, Some(shown)) => Found::Unclear,
+        (None, _) if has_derived(request, uses, block, Some(shown)) => Found::Unclear,
         (None, _) => Found::Outside,
     }
 }
 
 /// Whether a block has a table that is derived, a common one, or a `JSON_TABLE`: with this alias,
 /// or with any.
-fn has_derived(request: &Request<'_>, block: NodeId, shown: Option<&str>) -> bool {
+fn has_derived(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, shown: Option<&str>) -> bool {
     let tree = request.tree;
     let is_shown = |id: NodeId| {
         let alias = tree.child(id, Kind::Alias).or_else(|| tree.child(id, Kind::TableName));
         let name = alias.map(|alias| text::name(request.sql, tree.span(alias)));
         shown.is_none_or(|shown| name.is_some_and(|name| name.eq_ignore_ascii_case(shown)))
     };
+    let is_common = |id: NodeId| {
+        let name = tree.child(id, Kind::TableName);
+        name.is_some_and(|name| uses.all().iter().all(|table| table.reference.id != name))
+    };
     tree.walk(block).any(|step| match step {
-        Step::Enter(id) if matches!(tree.kind(id), Kind::Derived { .. } | Kind::JsonTable) => {
-            tree.block(id) == Some(block) && is_shown(id)
+        Step::Enter(id) => {
+            let is_derived = match tree.kind(id) {
+                Kind::Derived { .. } | Kind::JsonTable => true,
+                Kind::Table => is_common(id),
+                _ => false,
+            };
+            is_derived && tree.block(id) == Some(block) && is_shown(id)
         }
-        _ => false,
+        Step::Leave(_) => false,
     })
 }
 
@@ -108,7 +124,7 @@ fn unqualified(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, name: &str
     let tables: Vec<_> = uses.of_block(block).collect();
     let named = request.tree.tables().filter(|reference| reference.block == block).count();
     // Columns of common tables and derived ones are not known here.
-    if tables.len() != named || has_derived(request, block, None) {
+    if tables.len() != named || has_derived(request, uses, block, None) {
         return Found::Unclear;
     }
     match tables.as_slice() {
@@ -136,7 +152,7 @@ fn unqualified(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, name: &str
 fn is_outermost(request: &Request<'_>, uses: &Uses<'_>, block: NodeId) -> bool {
     let tree = request.tree;
     let mut all = std::iter::successors(around(tree, block), |block| around(tree, *block));
-    all.all(|block| uses.of_block(block).next().is_none() && !has_derived(request, block, None))
+    all.all(|block| uses.of_block(block).next().is_none() && !has_derived(request, uses, block, None))
 }
 
 fn is(info: &ColumnInfo, name: &str) -> bool {

@@ -8,13 +8,15 @@ use crate::value::Value;
 
 use super::columns::{self, ColumnOf};
 use super::uses::Uses;
-use super::{Request, text};
+use super::{FACTS_MAX, Request, text};
 
 /// Conditions and equalities, in any order.
 #[derive(Debug, Default)]
 pub(super) struct Facts<'a> {
     pub(super) tests: Vec<(ColumnOf, Test<'a>)>,
     pub(super) equalities: Vec<Equality>,
+    /// Conditions that were looked at.
+    looked: usize,
 }
 
 /// A comparison of a column with constants.
@@ -117,15 +119,21 @@ impl<'a> Facts<'a> {
         let tree = request.tree;
         // Long chains of AND are flat: no recursion.
         let mut open = vec![id];
-        while let Some(id) = open.pop() {
+        while let Some(id) = open.pop()
+            && self.looked < FACTS_MAX
+        {
             let id = text::without_parens(tree, id);
             match tree.kind(id) {
-                Kind::Binary(Operator::And) => open.extend(tree.children(id)),
+                Kind::Binary(Operator::And) => {
+                    open.extend(tree.children(id));
+                    continue;
+                }
                 Kind::Binary(operator) => self.add_comparison(request, uses, id, operator, within),
                 Kind::In { not: false } => self.add_list(request, uses, id, within),
                 Kind::Between { not: false } => self.add_between(request, uses, id, within),
                 _ => {}
             }
+            self.looked += 1;
         }
     }
 

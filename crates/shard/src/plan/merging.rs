@@ -1,28 +1,24 @@
-//! Whether each shard can execute a query for itself, and in which order its rows are merged.
-//!
-//! The rows of the shards together are the rows of one server if no group, duplicate or window has
-//! rows of several shards: where the keys of a sharded table of the block are among the columns
-//! that make groups.
+//! A query that each shard executes for itself, and the order in which its rows are merged.
 
 use sql::digest::Span;
-use sql::parse::{Kind, Literal, NodeId, Step};
+use sql::parse::{Kind, Literal, NodeId};
 
 use crate::merge::{Direction, Order, Part, Window};
 
-use super::bind::{self, Bound};
+use super::bind::Bound;
 use super::columns::{self, ColumnOf};
 use super::refusal::Cause;
 use super::uses::Uses;
 use super::{Refusal, Request, Scatter, Sorting, rewrite, text};
 
 /// The parts of a query whose shards' rows are merged.
-struct Query<'r, 'a> {
-    request: &'r Request<'a>,
-    uses: &'r Uses<'a>,
+pub(super) struct Query<'r, 'a> {
+    pub(super) request: &'r Request<'a>,
+    pub(super) uses: &'r Uses<'a>,
     /// The `Query`.
-    whole: NodeId,
+    pub(super) whole: NodeId,
     /// Its `Select`.
-    block: NodeId,
+    pub(super) block: NodeId,
 }
 
 /// What is put into the text for the shards.
@@ -42,6 +38,7 @@ pub(super) fn scatter(request: &Request<'_>, uses: &Uses<'_>, bound: &Bound) -> 
     query.check_tables()?;
     let (shards, why) = bound.shards(request, uses)?;
     query.check_clauses()?;
+    query.check_functions()?;
     query.check_groups()?;
     let mut additions = Additions { at: query.end_of_items()?, ..Additions::default() };
     let order = query.order(&mut additions)?;
@@ -76,107 +73,6 @@ impl<'r, 'a> Query<'r, 'a> {
         refused(Cause::Statement, statement)
     }
 
-    /// Every table has to be on the servers of the shards, and the block itself has to read a
-    /// sharded table: else each shard would answer for all.
-    fn check_tables(&self) -> Result<(), Refusal> {
-        let is_sharded = self.uses.of_block(self.block).any(|(_, table)| table.is_sharded());
-        if !is_sharded {
-            return Err(Cause::NotColocated.at(self.request.tree.span(self.block)));
-        }
-        match self.uses.all().iter().find(|table| table.table.is_none()) {
-            Some(table) => Err(Cause::ServersDiffer.at(table.reference.name)),
-            None => Ok(()),
-        }
-    }
-
-    /// Refuses clauses that concern all rows together, and subqueries that do: those stand in no
-    /// relation to the shard that executes them.
-    fn check_clauses(&self) -> Result<(), Refusal> {
-        let tree = self.request.tree;
-        let own = tree.children(self.whole).chain(tree.children(self.block));
-        for id in own {
-            let is_refused = match tree.kind(id) {
-                Kind::Into | Kind::Procedure | Kind::Qualify | Kind::Opaque => true,
-                Kind::Limit { ties } => ties,
-                Kind::GroupBy { rollup } => rollup,
-                Kind::Option => {
-                    tree.span(id).of(self.request.sql).eq_ignore_ascii_case(b"SQL_CALC_FOUND_ROWS")
-                }
-                _ => false,
-            };
-            if is_refused {
-                return Err(Cause::Clause.at(tree.span(id)));
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses groups, duplicates and windows that may have rows of several shards.
-    fn check_groups(&self) -> Result<(), Refusal> {
-        let tree = self.request.tree;
-        let groups = tree.child(self.block, Kind::GroupBy { rollup: false });
-        if let Some(id) = groups {
-            let among = self.columns_of(id);
-            if !bind::has_key(self.uses, self.block, &among) {
-                return Err(Cause::Group.at(tree.span(id)));
-            }
-        }
-        let distinct = tree.children(self.block).find(|id| {
-            let word = tree.span(*id).of(self.request.sql);
-            tree.kind(*id) == Kind::Option
-                && (word.eq_ignore_ascii_case(b"DISTINCT") || word.eq_ignore_ascii_case(b"DISTINCTROW"))
-        });
-        if let Some(id) = distinct {
-            let among = tree.child(self.block, Kind::Items).map_or_else(Vec::new, |id| self.columns_of(id));
-            if groups.is_some() || !bind::has_key(self.uses, self.block, &among) {
-                return Err(Cause::Distinct.at(tree.span(id)));
-            }
-        }
-        let having = tree.child(self.block, Kind::Having).filter(|_| groups.is_none());
-        having.map_or(Ok(()), |id| Err(Cause::Aggregate.at(tree.span(id))))?;
-        self.check_calls(groups.is_some())
-    }
-
-    /// Refuses aggregates without groups, and windows over rows of several shards.
-    fn check_calls(&self, has_groups: bool) -> Result<(), Refusal> {
-        let tree = self.request.tree;
-        for step in tree.walk(self.whole) {
-            let Step::Enter(id) = step else { continue };
-            let is_own = columns::block_of(tree, id) == Some(self.block);
-            match tree.kind(id) {
-                Kind::WindowCall if is_own => {
-                    let partition = tree
-                        .child(id, Kind::Over)
-                        .and_then(|over| tree.child(over, Kind::PartitionBy))
-                        .map_or_else(Vec::new, |id| self.columns_of(id));
-                    if !bind::has_key(self.uses, self.block, &partition) {
-                        return Err(Cause::Window.at(tree.span(id)));
-                    }
-                }
-                Kind::Aggregate if is_own && !has_groups && !self.is_windowed(id) => {
-                    return Err(Cause::Aggregate.at(tree.span(id)));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn is_windowed(&self, id: NodeId) -> bool {
-        self.request.tree.parent(id).is_some_and(|around| self.request.tree.kind(around) == Kind::WindowCall)
-    }
-
-    /// The plain columns among the children of a clause, or of their items.
-    fn columns_of(&self, clause: NodeId) -> Vec<ColumnOf> {
-        let tree = self.request.tree;
-        let expression = |id: NodeId| match tree.kind(id) {
-            Kind::Item | Kind::Ordering { .. } => tree.children(id).next().unwrap_or(id),
-            _ => id,
-        };
-        let ids = tree.children(clause).map(expression);
-        ids.filter_map(|id| columns::of(self.request, self.uses, id)).collect()
-    }
-
     fn end_of_items(&self) -> Result<usize, Refusal> {
         let tree = self.request.tree;
         let items = tree.child(self.block, Kind::Items);
@@ -188,12 +84,20 @@ impl<'r, 'a> Query<'r, 'a> {
         let tree = self.request.tree;
         let Some(clause) = tree.child(self.whole, Kind::OrderBy) else { return Ok(Order::default()) };
         let mut parts = Vec::new();
+        // A hidden column must not make rows differ that DISTINCT takes for one.
+        let shown = self.is_distinct().then(|| {
+            tree.child(self.block, Kind::Items).map_or_else(Vec::new, |items| self.columns_of(items))
+        });
         for id in tree.children(clause) {
             let Kind::Ordering { descending } = tree.kind(id) else { continue };
             let expression = tree.children(id).next().unwrap_or(id);
             let column = self.column_meant(expression).ok_or(Cause::Order.at(tree.span(id)))?;
             let (hidden, pad) = self.hidden(&column).ok_or(Cause::Order.at(tree.span(id)))?;
-            additions.hidden.push(hidden);
+            let is_same = |shown: &Vec<ColumnOf>| shown.contains(&column) && pad.is_none();
+            if !shown.as_ref().is_none_or(is_same) {
+                return Err(Cause::Order.at(tree.span(id)));
+            }
+            additions.hidden.push(format!("{hidden} AS `pointsman_key_{}`", parts.len()));
             let direction = if descending { Direction::Descending } else { Direction::Ascending };
             parts.push(Part { direction, pad });
         }
@@ -240,6 +144,7 @@ impl<'r, 'a> Query<'r, 'a> {
         match &info.sorts {
             Sorting::Value => Some((name, None)),
             Sorting::Number => Some((format!("{name} + 0e0"), None)),
+            Sorting::Instant => Some((format!("UNIX_TIMESTAMP({name})"), None)),
             Sorting::Weight(pad) => Some((format!("WEIGHT_STRING({name})"), pad.clone())),
             Sorting::None => None,
         }

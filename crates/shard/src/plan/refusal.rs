@@ -16,8 +16,12 @@ pub struct Refusal {
 /// Reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// The same name may be that of a common table or of a sharded one.
+    /// Whether a name is that of a table of the layout depends on the server's rules for names.
     AmbiguousName,
+    /// The statement has too many parts to be looked at.
+    Size,
+    /// A function or variable whose value is not that of one server.
+    Function,
     /// Tables are on different servers.
     ServersDiffer,
     /// Sharded tables are not joined by their keys.
@@ -54,7 +58,9 @@ impl Cause {
     /// The reason as a clause.
     pub const fn text(self) -> &'static str {
         match self {
-            Self::AmbiguousName => "this name may be that of a common table or of a sharded table",
+            Self::AmbiguousName => "this name may be that of a sharded table or of another one",
+            Self::Size => "the statement has too many parts",
+            Self::Function => "over several shards this has another value than on one server",
             Self::ServersDiffer => "these tables are on different servers",
             Self::NotColocated => "sharded tables are not joined by their keys",
             Self::Aggregate => "an aggregate over rows of several shards is not supported",

@@ -62,6 +62,7 @@ fn rewritten(
     let mut renamed = Vec::new();
     for (table, node) in uses.all().iter().zip(nodes) {
         if let Some(node) = node.filter(|node| node.schema != table.schema || node.table != table.name) {
+            check_rename(request, uses, table)?;
             rename(request, table, node, &mut splices).map_err(refused)?;
             renamed.push(table);
         }
@@ -87,13 +88,42 @@ fn rewritten(
     Ok(Some(out))
 }
 
+/// Whether an alias may stand behind the table's name, on all servers.
+fn takes_alias(request: &Request<'_>, table: &Use<'_>) -> bool {
+    let tree = request.tree;
+    let is_table = tree.parent(table.reference.id).is_some_and(|around| tree.kind(around) == Kind::Table);
+    is_table && matches!(tree.kind(table.reference.block), Kind::Select | Kind::Update)
+}
+
+/// Refuses a new name where others than the one of the table's place would have to change.
+fn check_rename(request: &Request<'_>, uses: &Uses<'_>, table: &Use<'_>) -> Result<(), Refusal> {
+    let tree = request.tree;
+    let block = table.reference.block;
+    let is_twin = |other: &Use<'_>| other.shown.eq_ignore_ascii_case(&table.shown);
+    let has_twin = uses.of_block(block).filter(|(_, other)| is_twin(other)).count() > 1;
+    let has_targets = tree.child(block, Kind::Targets).is_some();
+    // Without an alias the physical name is what columns are qualified with.
+    let needs_alias = table.reference.alias.is_none() && !takes_alias(request, table);
+    let is_qualified = needs_alias
+        && tree.walk(block).any(|step| match step {
+            Step::Enter(id) if matches!(tree.kind(id), Kind::Column | Kind::Star) => {
+                tree.children(id).filter(|name| tree.kind(*name) == Kind::Name).count() > 1
+            }
+            _ => false,
+        });
+    if has_twin || has_targets || is_qualified {
+        return Err(Cause::Statement.at(table.reference.name));
+    }
+    Ok(())
+}
+
 /// The physical name in place of the logical one, which becomes the alias where there is none: what
 /// the client is told of columns does not change.
 fn rename(request: &Request<'_>, table: &Use<'_>, node: &Node, splices: &mut Splices) -> Result<(), Overlap> {
     let name = format!("{}.{}", text::quoted(&node.schema), text::quoted(&node.table));
     let tree = request.tree;
     splices.add(tree.span(table.reference.id), name)?;
-    if table.reference.alias.is_none() {
+    if table.reference.alias.is_none() && takes_alias(request, table) {
         // The alias stands behind PARTITION and FOR SYSTEM_TIME, in front of index hints.
         let around = tree.parent(table.reference.id).unwrap_or(table.reference.id);
         let ahead = tree

@@ -70,6 +70,7 @@ fn planned(sql: &str, parameters: &[Value<'_>]) -> Plan {
     let request = Request {
         sql: sql.as_bytes(),
         tree: &tree,
+        modes: Modes::default(),
         schema: "shop",
         layout: &layout,
         definitions: &definitions,

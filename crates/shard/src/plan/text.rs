@@ -36,9 +36,12 @@ pub(super) fn quoted(name: &str) -> String {
 pub(super) fn constant<'a>(request: &Request<'a>, id: NodeId) -> Option<Value<'a>> {
     let tree = request.tree;
     match tree.kind(id) {
-        Kind::Paren => constant(request, tree.children(id).next()?),
+        // In braces, `{d '2026-11-27'}`, a text is a date.
+        Kind::Paren if tree.span(id).of(request.sql).starts_with(b"(") => {
+            constant(request, tree.children(id).next()?)
+        }
         Kind::Unary(Operator::Minus) => match constant(request, tree.children(id).next()?)? {
-            Value::Signed(number) => Some(Value::Signed(-number)),
+            Value::Signed(number) => number.checked_neg().map(Value::Signed),
             Value::Unsigned(number) if number == 1 << 63 => Some(Value::Signed(i64::MIN)),
             _ => None,
         },

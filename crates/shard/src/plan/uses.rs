@@ -1,6 +1,7 @@
 //! The tables that a statement names.
 
-use sql::parse::{Kind, NodeId, TableReference, Tree};
+use sql::digest::Span;
+use sql::parse::{Join, Kind, NodeId, TableReference, Tree};
 
 use crate::layout::{Table, TableKind};
 
@@ -23,6 +24,29 @@ pub(super) struct Use<'a> {
 }
 
 impl Use<'_> {
+    /// Whether an outer join may give a row without a row of this table.
+    pub(super) fn is_nullable(&self, tree: &Tree) -> bool {
+        let mut inside = self.reference.id;
+        for around in tree.ancestors(self.reference.id) {
+            if around == self.reference.block {
+                break;
+            }
+            if let Kind::Join(join) = tree.kind(around) {
+                let is_left = tree.children(around).next() == Some(inside);
+                let missing = match join {
+                    Join::Left | Join::NaturalLeft => !is_left,
+                    Join::Right | Join::NaturalRight => is_left,
+                    Join::Inner | Join::Straight | Join::Natural => false,
+                };
+                if missing {
+                    return true;
+                }
+            }
+            inside = around;
+        }
+        false
+    }
+
     /// Whether each row is on one node of several.
     pub(super) fn is_sharded(&self) -> bool {
         self.table.is_some_and(|table| matches!(table.kind, TableKind::Sharded { .. }))
@@ -38,6 +62,10 @@ impl<'a> Uses<'a> {
     pub(super) fn of(request: &Request<'a>) -> Result<Self, Refusal> {
         let mut uses = Vec::new();
         for reference in request.tree.tables() {
+            let is_utf8 = |span: Span| std::str::from_utf8(span.of(request.sql)).is_ok();
+            if !is_utf8(reference.name) || !reference.schema.is_none_or(is_utf8) {
+                return Err(Cause::AmbiguousName.at(reference.name));
+            }
             let name = text::name(request.sql, reference.name);
             let schema = reference.schema.map(|span| text::name(request.sql, span));
             let is_common = match schema {
@@ -49,6 +77,9 @@ impl<'a> Uses<'a> {
             match (is_common, table) {
                 (Some(true), _) => continue,
                 (None, Some(_)) => return Err(Cause::AmbiguousName.at(reference.name)),
+                _ if is_unsure(request, &reference, &name, table) => {
+                    return Err(Cause::AmbiguousName.at(reference.name));
+                }
                 _ => {}
             }
             let shown = reference.alias.map_or_else(|| name.clone(), |alias| text::name(request.sql, alias));
@@ -78,6 +109,25 @@ impl<'a> Uses<'a> {
     }
 }
 
+/// Whether the name is that of a table of the layout but for its case, or the statement names the
+/// table's schema elsewhere (`SHOW COLUMNS FROM t FROM s`).
+fn is_unsure(request: &Request<'_>, reference: &TableReference, name: &str, table: Option<&Table>) -> bool {
+    let tree = request.tree;
+    let is_like = || request.layout.tables().iter().any(|other| other.name.eq_ignore_ascii_case(name));
+    let around = tree.parent(reference.id).filter(|around| tree.kind(*around) == Kind::Utility);
+    let has_other_schema = around.is_some_and(|around| tree.child(around, Kind::Name).is_some());
+    (table.is_none() && is_like() && !is_of_other_schema(request, reference, name))
+        || has_other_schema && is_like()
+}
+
+/// Whether the layout has a table of just this name, in another schema only.
+fn is_of_other_schema(request: &Request<'_>, reference: &TableReference, name: &str) -> bool {
+    let schema = reference.schema.map(|span| text::name(request.sql, span));
+    let schema = schema.as_deref().unwrap_or(request.schema);
+    let mut like = request.layout.tables().iter().filter(|table| table.name.eq_ignore_ascii_case(name));
+    like.all(|table| !table.schema.eq_ignore_ascii_case(schema))
+}
+
 /// Whether a name without schema is that of a common table; nothing if that is not certain.
 fn is_common_table(request: &Request<'_>, id: NodeId, name: &str) -> Option<bool> {
     let tree = request.tree;
@@ -86,15 +136,15 @@ fn is_common_table(request: &Request<'_>, id: NodeId, name: &str) -> Option<bool
         if let Some(with) = tree.child(around, Kind::With { recursive: false }) {
             // A common table sees those in front of it.
             for table in tree.children(with).take_while(|table| *table != inside_of(tree, with, id)) {
-                if is_named(request, table, name) {
-                    return Some(true);
+                if let Some(is_same) = is_named(request, table, name) {
+                    return is_same.then_some(true);
                 }
             }
         }
         // Which of them one sees that is recursive differs between servers.
         let recursive = tree.child(around, Kind::With { recursive: true });
         if let Some(with) = recursive
-            && tree.children(with).any(|table| is_named(request, table, name))
+            && tree.children(with).any(|table| is_named(request, table, name).is_some())
         {
             return if inside == with { None } else { Some(true) };
         }
@@ -115,8 +165,10 @@ fn inside_of(tree: &Tree, with: NodeId, id: NodeId) -> NodeId {
     with
 }
 
-fn is_named(request: &Request<'_>, table: NodeId, name: &str) -> bool {
+/// Whether a common table has this name in the same case, on which servers differ; nothing if it
+/// has another one.
+fn is_named(request: &Request<'_>, table: NodeId, name: &str) -> Option<bool> {
     let tree = request.tree;
-    let own = tree.child(table, Kind::Name).map(|id| text::name(request.sql, tree.span(id)));
-    own.is_some_and(|own| own.eq_ignore_ascii_case(name))
+    let own = tree.child(table, Kind::Name).map(|id| text::name(request.sql, tree.span(id)))?;
+    own.eq_ignore_ascii_case(name).then(|| own == name)
 }

@@ -96,6 +96,16 @@ impl Tree {
         Ok(root)
     }
 
+    /// Number of nodes.
+    pub const fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether no statement was read.
+    pub const fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
     /// Number of `?`.
     pub const fn placeholders(&self) -> u32 {
         self.placeholders

@@ -66,3 +66,57 @@ fn changes_of_several_shards_and_of_keys_are_refused() {
         "users",
     );
 }
+
+#[test]
+fn each_row_needs_a_row_of_a_sharded_table() {
+    let sql = "SELECT * FROM countries c LEFT JOIN users u ON u.state = c.id";
+    is_refused(sql, Cause::NotColocated, sql);
+    // Of users without an order each shard has a group NULL.
+    is_refused(
+        "SELECT o.user_id, COUNT(*) FROM users u LEFT JOIN orders o ON u.id = o.user_id GROUP BY o.user_id",
+        Cause::Group,
+        "GROUP BY o.user_id",
+    );
+}
+
+#[test]
+fn aggregates_of_a_block_around_are_found() {
+    is_refused(
+        "SELECT (SELECT SUM(u.id) FROM countries LIMIT 1) FROM users u",
+        Cause::Aggregate,
+        "SUM(u.id)",
+    );
+}
+
+#[test]
+fn a_hidden_column_must_not_undo_distinct() {
+    is_refused("SELECT DISTINCT user_id FROM orders ORDER BY id", Cause::Order, "id");
+    is_refused("SELECT DISTINCT user_id, name FROM orders ORDER BY name", Cause::Order, "name");
+}
+
+#[test]
+fn what_has_another_value_at_each_shard_is_refused() {
+    is_refused("SELECT RAND(3) FROM users", Cause::Function, "RAND");
+    is_refused("SELECT DATABASE() FROM users", Cause::Function, "DATABASE");
+    for sql in [
+        "SELECT @n := @n + 1 FROM users",
+        "SELECT my_own(id) FROM users",
+        "SELECT GET_LOCK('a', 1) FROM users",
+        "SELECT * FROM users FOR UPDATE",
+    ] {
+        is_refused(sql, Cause::Function, sql);
+    }
+}
+
+#[test]
+fn names_whose_meaning_depends_on_the_server_are_refused() {
+    is_refused("SELECT * FROM USERS WHERE id = 5", Cause::AmbiguousName, "USERS");
+    is_refused("WITH Users AS (SELECT 1) SELECT * FROM users WHERE id = 5", Cause::AmbiguousName, "users");
+    is_refused("SHOW COLUMNS FROM prices FROM other", Cause::AmbiguousName, "prices");
+}
+
+#[test]
+fn names_that_cannot_be_replaced_are_refused() {
+    is_refused("DELETE FROM events WHERE events.user_id = 5", Cause::Statement, "events");
+    is_refused("DELETE shop.events FROM events WHERE user_id = 5", Cause::Statement, "events");
+}

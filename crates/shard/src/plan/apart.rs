@@ -1,0 +1,191 @@
+//! Whether each shard can execute a query for itself: no group, duplicate or window has rows of
+//! several shards, and no value is one shard's.
+//!
+//! The keys of a sharded table of the block are among the columns that make groups.
+
+use sql::Shape;
+use sql::parse::{Kind, NodeId, Step};
+
+use super::columns::{self, ColumnOf};
+use super::merging::Query;
+use super::refusal::Cause;
+use super::{Refusal, bind};
+
+/// Words that leave out duplicates; the last one is MariaDB's.
+const DISTINCT: [&[u8]; 3] = [b"DISTINCT", b"DISTINCTROW", b"UNIQUE"];
+
+/// Functions whose value is one server's, or one session's there.
+const OF_A_SERVER: [&str; 12] = [
+    "CONNECTION_ID",
+    "DATABASE",
+    "FOUND_ROWS",
+    "LAST_INSERT_ID",
+    "LOAD_FILE",
+    "NAME_CONST",
+    "RAND",
+    "ROWNUM",
+    "ROW_COUNT",
+    "SCHEMA",
+    "SLEEP",
+    "UUID_SHORT",
+];
+
+impl Query<'_, '_> {
+    /// Every table has to be on the servers of the shards, and each row needs a row of a sharded
+    /// table of the block itself: else each shard would answer for all.
+    pub(super) fn check_tables(&self) -> Result<(), Refusal> {
+        let is_sharded = self
+            .uses
+            .of_block(self.block)
+            .any(|(_, table)| table.is_sharded() && !table.is_nullable(self.request.tree));
+        if !is_sharded {
+            return Err(Cause::NotColocated.at(self.request.tree.span(self.block)));
+        }
+        match self.uses.all().iter().find(|table| table.table.is_none()) {
+            Some(table) => Err(Cause::ServersDiffer.at(table.reference.name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses clauses that concern all rows together, and subqueries that do: those stand in no
+    /// relation to the shard that executes them.
+    pub(super) fn check_clauses(&self) -> Result<(), Refusal> {
+        let tree = self.request.tree;
+        let own = tree.children(self.whole).chain(tree.children(self.block));
+        for id in own {
+            let is_refused = match tree.kind(id) {
+                Kind::Into | Kind::Procedure | Kind::Qualify | Kind::Opaque => true,
+                // FETCH FIRST ROW has no number.
+                Kind::Limit { ties } => ties || tree.child(id, Kind::Count).is_none(),
+                // MariaDB sorts groups, if the direction is written.
+                Kind::GroupBy { rollup } => {
+                    rollup || tree.child(id, Kind::Ordering { descending: true }).is_some()
+                }
+                Kind::Option => {
+                    tree.span(id).of(self.request.sql).eq_ignore_ascii_case(b"SQL_CALC_FOUND_ROWS")
+                }
+                _ => false,
+            };
+            if is_refused {
+                return Err(Cause::Clause.at(tree.span(id)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what has another value at each shard, or leaves something behind: only plain reads
+    /// of functions that all servers have.
+    pub(super) fn check_functions(&self) -> Result<(), Refusal> {
+        let (tree, sql) = (self.request.tree, self.request.sql);
+        let whole = tree.span(self.whole);
+        if !Shape::of(sql, self.request.modes).is_plain_read() {
+            return Err(Cause::Function.at(whole));
+        }
+        for step in tree.walk(self.whole) {
+            let Step::Enter(id) = step else { continue };
+            let bytes = tree.span(id).of(sql);
+            let is_refused = match tree.kind(id) {
+                Kind::Match | Kind::UserVariable | Kind::Sequence => true,
+                Kind::Hint => bytes.to_ascii_lowercase().windows(16).any(|part| part == b"sql_select_limit"),
+                Kind::Function => OF_A_SERVER.iter().any(|name| bytes.eq_ignore_ascii_case(name.as_bytes())),
+                _ => false,
+            };
+            if is_refused {
+                return Err(Cause::Function.at(tree.span(id)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses groups, duplicates and windows that may have rows of several shards.
+    pub(super) fn check_groups(&self) -> Result<(), Refusal> {
+        let tree = self.request.tree;
+        let groups = tree.child(self.block, Kind::GroupBy { rollup: false });
+        if let Some(id) = groups {
+            let among = self.columns_of(id);
+            if !bind::has_key(self.request, self.uses, self.block, &among) {
+                return Err(Cause::Group.at(tree.span(id)));
+            }
+        }
+        if let Some(id) = self.distinct() {
+            let among = tree.child(self.block, Kind::Items).map_or_else(Vec::new, |id| self.columns_of(id));
+            if groups.is_some() || !bind::has_key(self.request, self.uses, self.block, &among) {
+                return Err(Cause::Distinct.at(tree.span(id)));
+            }
+        }
+        let having = tree.child(self.block, Kind::Having).filter(|_| groups.is_none());
+        having.map_or(Ok(()), |id| Err(Cause::Aggregate.at(tree.span(id))))?;
+        self.check_calls(groups.is_some())
+    }
+
+    /// The word DISTINCT of the block, if it is there.
+    fn distinct(&self) -> Option<NodeId> {
+        let tree = self.request.tree;
+        tree.children(self.block).find(|id| {
+            let word = tree.span(*id).of(self.request.sql);
+            tree.kind(*id) == Kind::Option && DISTINCT.iter().any(|name| word.eq_ignore_ascii_case(name))
+        })
+    }
+
+    pub(super) fn is_distinct(&self) -> bool {
+        self.distinct().is_some()
+    }
+
+    /// Refuses aggregates without groups, and windows over rows of several shards.
+    fn check_calls(&self, has_groups: bool) -> Result<(), Refusal> {
+        let tree = self.request.tree;
+        for step in tree.walk(self.whole) {
+            let Step::Enter(id) = step else { continue };
+            let is_own = columns::block_of(tree, id) == Some(self.block);
+            match tree.kind(id) {
+                Kind::WindowCall if is_own => {
+                    let partition = tree
+                        .child(id, Kind::Over)
+                        .and_then(|over| tree.child(over, Kind::PartitionBy))
+                        .map_or_else(Vec::new, |id| self.columns_of(id));
+                    if !bind::has_key(self.request, self.uses, self.block, &partition) {
+                        return Err(Cause::Window.at(tree.span(id)));
+                    }
+                }
+                Kind::Aggregate if is_own && !has_groups && !self.is_windowed(id) => {
+                    return Err(Cause::Aggregate.at(tree.span(id)));
+                }
+                // Of columns of a block around, it is that block's.
+                Kind::Aggregate if !is_own && !self.is_of_its_block(id) => {
+                    return Err(Cause::Aggregate.at(tree.span(id)));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all columns of an aggregate are of tables of the block that it stands in.
+    fn is_of_its_block(&self, id: NodeId) -> bool {
+        let tree = self.request.tree;
+        let block = columns::block_of(tree, id);
+        tree.walk(id).all(|step| match step {
+            Step::Enter(inner) if tree.kind(inner) == Kind::Column => {
+                let column = columns::of(self.request, self.uses, inner);
+                let table = column.and_then(|column| self.uses.get(column.table));
+                table.is_some_and(|table| Some(table.reference.block) == block)
+            }
+            _ => true,
+        })
+    }
+
+    fn is_windowed(&self, id: NodeId) -> bool {
+        self.request.tree.parent(id).is_some_and(|around| self.request.tree.kind(around) == Kind::WindowCall)
+    }
+
+    /// The plain columns among the children of a clause, or of their items.
+    pub(super) fn columns_of(&self, clause: NodeId) -> Vec<ColumnOf> {
+        let tree = self.request.tree;
+        let expression = |id: NodeId| match tree.kind(id) {
+            Kind::Item | Kind::Ordering { .. } => tree.children(id).next().unwrap_or(id),
+            _ => id,
+        };
+        let ids = tree.children(clause).map(expression);
+        ids.filter_map(|id| columns::of(self.request, self.uses, id)).collect()
+    }
+}
