@@ -6,15 +6,19 @@
 //! and counts from before the `COMMIT` is sent. Where it is not known, the write is one to all
 //! tables.
 
-use cache::{Scope, Writing};
+use std::sync::Arc;
+
+use cache::{Cache, Scope, Writing};
 use route::StatementPlan;
 use sql::StatementKind;
 use sql::shape::Effects;
 use wire::command::Kind;
+use wire::reply::Event;
 
 use super::Session;
 use super::decided::Decided;
 use super::relations::defines;
+use super::segments::At;
 use super::state::Past;
 
 /// What may change rows.
@@ -123,16 +127,12 @@ impl Session {
         }
     }
 
-    /// A command is over that may have been a write, and that the cache was not told of. Answers
-    /// that were stored while it ran may be from before it.
+    /// A command without a reply is over that may have been a write, and that the cache was not
+    /// told of.
     #[cold]
     pub(super) fn end_unwatched(&mut self) {
         self.state.past.remove(Past::UNWATCHED);
-        let cache = &self.worker.shared.cache;
-        if cache.watches_writes() {
-            // It may have changed a definition or a privilege as well.
-            Writing::of_privileges(cache).end();
-        }
+        forget_before(&self.worker.shared.cache);
     }
 
     /// The open transaction is being committed.
@@ -184,6 +184,26 @@ impl Session {
             _ if plan.several || plan.effects.contains(Effects::UNKNOWN) => may_name,
             _ => plan.effects.contains(Effects::WRITES) && writes_there(),
         }
+    }
+}
+
+impl At<'_> {
+    /// The client is about to get a part of a reply, with `event` behind it. The command may have
+    /// been a write, and the cache was not told of it.
+    #[cold]
+    pub(super) fn end_unwatched(&mut self, event: Event) {
+        let is_over = matches!(event, Event::Done(_)) && self.pipelined.is_empty();
+        self.state.past.set(Past::UNWATCHED, !is_over);
+        forget_before(&self.worker.shared.cache);
+    }
+}
+
+/// A write of which the cache was not told may be done. Answers that were stored while it ran may
+/// be from before it.
+fn forget_before(cache: &Arc<Cache>) {
+    if cache.watches_writes() {
+        // It may have changed a definition or a privilege as well.
+        Writing::of_privileges(cache).end();
     }
 }
 

@@ -24,8 +24,8 @@ use super::execute::keeps_definitions;
 use super::flight::Flight;
 use super::io::Io;
 use super::pipelined::{Pipelined, Step};
-use super::state::SessionState;
 use super::state::settle::{RanAt, Settled};
+use super::state::{Past, SessionState};
 use crate::control::Control;
 use crate::counts::Counter;
 use crate::taps::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
@@ -103,6 +103,9 @@ impl At<'_> {
         let output = self.rewrite(&part, before.is_between_packets);
         if let Event::Done(Outcome { end: End::Err { .. }, .. }) = part.event {
             self.state.note_failed(part.is_whole.then_some(&*output));
+        }
+        if self.state.past.contains(Past::UNWATCHED) {
+            self.end_unwatched(part.event);
         }
         self.io.send(cx, &output).map_err(|_| Wrong::ClientLeft)?;
         match part.event {

@@ -86,6 +86,33 @@ fn c20_a_write_that_runs_when_the_first_rule_is_loaded_counts() {
     });
 }
 
+/// The client has the OK of the first statement before the server has answered the second one.
+#[test]
+fn c20_a_write_that_the_cache_was_not_told_of_counts_before_its_client_has_the_ok() {
+    play(async || {
+        let (stage, mut servers, mut client, mut server) = session_in(config()).await;
+        let mut writer = log_in(&stage).await;
+        let mut its_server = first_query(&mut writer, &mut servers).await;
+        let both = "UPDATE t SET a = 2; SELECT SLEEP(10)";
+        writer.send_query(both).await;
+        its_server.expect_query(both).await;
+        stage.apply(with_attributes(r#"{"cache": {"mode": "own"}}"#)).unwrap();
+        settle().await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        hit(&mut client, SQL, "1").await;
+        its_server.status = StatusFlags::AUTOCOMMIT | StatusFlags::MORE_RESULTS;
+        its_server.ok().await;
+        writer.expect_ok().await;
+        miss(&mut client, &mut server, SQL, "2").await;
+        its_server.status = StatusFlags::AUTOCOMMIT;
+        its_server.rows(&["SLEEP(10)"], &[&[Some("0")]]).await;
+        writer.expect_rows(&[&[Some("0")]]).await;
+        settle().await;
+        miss(&mut client, &mut server, SQL, "2").await;
+        hit(&mut client, SQL, "2").await;
+    });
+}
+
 /// Its kind is that of the SELECT in front.
 #[test]
 fn c20_a_commit_behind_another_statement_is_a_write() {
