@@ -75,7 +75,7 @@ impl Session {
         decided: &mut Decided,
     ) {
         self.send_to_target(&asked, decided);
-        let Asked { key, life, said, how, row, is_proven, .. } = asked;
+        let Asked { key, life, said, how, row, is_proven, epoch } = asked;
         if decided.unseen().is_some() {
             // What is behind its tables is asked for behind this reply, so the next one is kept. An
             // answer that is there is from a session that knew.
@@ -103,6 +103,7 @@ impl Session {
             stores_empty: how.policy.stores_empty,
             proof: said.proof,
             is_proven,
+            epoch,
             mode: how.policy.mode,
             row,
             sent: Instant::now(),

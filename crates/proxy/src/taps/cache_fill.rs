@@ -37,6 +37,8 @@ pub(crate) struct Filling {
     pub(crate) proof: Option<Key>,
     /// Whether the account may have a stored answer, without such a proof.
     pub(crate) is_proven: bool,
+    /// How often proofs were forgotten before that was found out.
+    pub(crate) epoch: u64,
     /// What is promised of its age.
     pub(crate) mode: CacheMode,
     /// Where it is counted.
@@ -116,9 +118,12 @@ impl CacheFill {
 
     /// The stale answer that the client may get if no server answers.
     pub(crate) fn stale(&self, now_ms: u64) -> Option<Hit> {
-        let Filling { key, life, scope, is_proven, .. } = &self.filling;
+        let Filling { key, life, scope, proof, is_proven, epoch, .. } = &self.filling;
         let allows = |moment| self.cache.versions.allows(scope, moment);
-        is_proven.then(|| self.cache.store.get_stale(*key, now_ms, *life, allows)).flatten()
+        let hit = self.cache.store.get_stale(*key, now_ms, *life, allows)?;
+        // Behind the look: another account may have stored it since the proof was forgotten.
+        let holds = || proof.is_none() || self.cache.proven.epoch() == *epoch;
+        (*is_proven && holds()).then_some(hit)
     }
 
     /// No server has answered, and the client was given a stale answer.
@@ -320,6 +325,7 @@ mod tests {
             stores_empty: false,
             proof: None,
             is_proven: true,
+            epoch: 0,
             mode: CacheMode::Ttl,
             row: RowKey::default(),
             sent: Instant::now(),

@@ -7,9 +7,10 @@ use config::Config;
 use proxy::stage::Stage;
 use tokio::time::{Instant, sleep};
 
-use super::cached::{SQL, hit, miss, with_attributes};
+use super::cached::{SQL, hit, miss, tells_of_table, with_attributes};
 use super::support::{
-    CAPACITY, Client, Database, Servers, first_query, log_in, ms, play, run, secs, settle, stage_with,
+    CAPACITY, Client, Database, Servers, first_query, log_in, log_in_as, ms, options_for, play, run, secs,
+    settle, stage_with, user,
 };
 
 /// A second of time to live, and a minute behind it.
@@ -158,4 +159,37 @@ fn c20_no_stale_answer_is_from_before_a_write_or_a_change_of_privileges() {
             scene.client.expect_err(9001).await;
         });
     }
+}
+
+/// The answer that is there when the wait is over is from another account, and from behind the
+/// REVOKE.
+#[test]
+fn c21_no_stale_answer_is_given_to_an_account_that_has_lost_its_privileges_meanwhile() {
+    play(async || {
+        let mut config = stale("");
+        config.variables.query_retries_on_failure = 0;
+        config.pointsman.judge_tables = true;
+        config.users.push(user("other", "secret"));
+        let (mut scene, mut server) = scene(config).await;
+        let mut other = log_in_as(&scene.stage, &options_for("other", "secret")).await;
+        let mut its_server = first_query(&mut other, &mut scene.servers).await;
+        run(&mut scene.client, &mut server, "USE db").await;
+        run(&mut other, &mut its_server, "USE db").await;
+        miss(&mut scene.client, &mut server, SQL, "1").await;
+        tells_of_table(&mut server).await;
+        miss(&mut scene.client, &mut server, SQL, "1").await;
+        sleep(secs(1)).await;
+        scene.client.send_query(SQL).await;
+        server.expect_query(SQL).await;
+        run(&mut other, &mut its_server, "REVOKE SELECT ON t FROM app").await;
+        // So long the server may have needed to make it known to others.
+        sleep(ms(10)).await;
+        miss(&mut other, &mut its_server, SQL, "2").await;
+        tells_of_table(&mut its_server).await;
+        miss(&mut other, &mut its_server, SQL, "2").await;
+        hit(&mut other, SQL, "2").await;
+        drop(server);
+        scene.client.expect_err(1213).await;
+        assert_eq!(scene.stage.cache().stale, 0);
+    });
 }
