@@ -73,6 +73,11 @@ impl Identity {
         Some(tier::announced(attributes))
     }
 
+    /// What the attributes of its logins make of this proxy at an inner one.
+    pub fn announced_tier(&self) -> Tier {
+        Tier::at_inner(self.attributes.as_deref(), !self.account.user.has(Options::FAST_FORWARD))
+    }
+
     /// Who wants to know of its transactions. Where nobody looks at what servers say, nobody could
     /// take out what they tell.
     pub fn tracking(&self) -> Tracking {

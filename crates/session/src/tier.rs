@@ -33,7 +33,7 @@ const TOLD: Capabilities =
     Capabilities::PROTOCOL_41.union(Capabilities::SESSION_TRACK).union(Capabilities::DEPRECATE_EOF);
 
 /// Whether a client is a proxy that may cache answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Tier {
     /// It is none.
     #[default]
@@ -55,6 +55,15 @@ impl Tier {
             Some(_) => Self::Untold,
         }
     }
+
+    /// That of the outer proxy at the inner one, as far as attributes tell it. Those of its login
+    /// are these, or what [`announced`] makes of them if it names itself.
+    pub fn at_inner(attributes: Option<&[u8]>, names_itself: bool) -> Self {
+        match Self::of(attributes, TOLD) {
+            Self::Client if names_itself => Self::Told,
+            tier => tier,
+        }
+    }
 }
 
 /// The attributes of a login to a server on behalf of a client with these.
@@ -64,7 +73,8 @@ pub fn announced(attributes: Option<&[u8]>) -> Vec<u8> {
     if named(attributes).is_some() || attributes.len() + entry.len() > ATTRIBUTES_BYTES_MAX {
         return attributes.to_vec();
     }
-    [attributes, &entry].concat()
+    // In front: the client's bytes may be no attributes.
+    [&entry, attributes].concat()
 }
 
 /// The attribute as it is on the wire.
@@ -154,7 +164,7 @@ mod tests {
         assert_eq!(own, b"\x10_pointsman_cache\x011");
         assert_eq!(announced(Some(&own)), own, "once is enough");
         let with = announced(Some(b"\x01a\x01b"));
-        assert_eq!(with, [&b"\x01a\x01b"[..], &own].concat());
+        assert_eq!(with, [&own[..], b"\x01a\x01b"].concat());
         assert_eq!(Tier::of(Some(b"\x01a\x01b"), TOLD), Tier::Client);
         assert_eq!(Tier::of(Some(&with), TOLD), Tier::Told);
         assert_eq!(Tier::of(Some(&with), TOLD - Capabilities::DEPRECATE_EOF), Tier::Untold);
@@ -168,6 +178,17 @@ mod tests {
         let full = vec![0; ATTRIBUTES_BYTES_MAX - 10];
         assert_eq!(Tier::of(Some(&full), TOLD), Tier::Untold);
         assert_eq!(announced(Some(&full)), full);
+    }
+
+    #[test]
+    fn a_proxy_is_taken_for_what_its_logins_say() {
+        let full = vec![0; ATTRIBUTES_BYTES_MAX - 10];
+        let others = [&b"\x01a\x01b"[..], b"\x10_point", b"\x10_pointsman_cache\x012", &full];
+        for attributes in others.into_iter().map(Some).chain([None]) {
+            let own = announced(attributes);
+            assert_eq!(Tier::at_inner(attributes, true), Tier::of(Some(&own), TOLD), "{attributes:?}");
+            assert_eq!(Tier::at_inner(attributes, false), Tier::of(attributes, TOLD), "{attributes:?}");
+        }
     }
 
     #[test]

@@ -133,6 +133,13 @@ impl Connection {
         self.greeted().is_some_and(|greeted| greeted.tells_ages)
     }
 
+    /// Its server has said that it is such a proxy.
+    pub(crate) fn set_tells_ages(&mut self) {
+        if let Some(greeted) = &mut self.known.greeted {
+            greeted.tells_ages = true;
+        }
+    }
+
     /// Whether its server is known to be MariaDB.
     pub fn is_mariadb(&self) -> bool {
         self.dialect().is_some_and(Dialect::is_mariadb)

@@ -92,7 +92,7 @@ pub(crate) async fn log_in(
     let attributes = identity.announced();
     let packet = login_packet(identity, capabilities, attributes.as_deref(), plugin, &answer);
     exchange.send(&packet.encode(capabilities)).await?;
-    let tells_ages = converse(&mut exchange, login, user, &secret, capabilities).await?;
+    let mut tells_ages = converse(&mut exchange, login, user, &secret, capabilities).await?;
     finish(exchange)?;
     if let Ok(Some(method)) = Method::agreed(capabilities, packet.zstd_level) {
         sock.compress(&worker.net.compression, Peer::Server, method, Vec::new());
@@ -104,7 +104,7 @@ pub(crate) async fn log_in(
         exchange
             .send(&command::ChangeUser { auth_answer: &answer, ..change_user }.encode(capabilities))
             .await?;
-        converse(&mut exchange, login, user, &secret, capabilities).await?;
+        tells_ages |= converse(&mut exchange, login, user, &secret, capabilities).await?;
         finish(exchange)?;
     }
     if !user.is_of_monitor() {
@@ -148,8 +148,13 @@ pub(crate) async fn log_in_again(
     };
     worker.counts.note(Counter::ServerChangeUser);
     exchange.send(&packet.encode(capabilities)).await?;
-    converse(&mut exchange, login, user, &secret, capabilities).await?;
-    finish(exchange)
+    let tells_ages = converse(&mut exchange, login, user, &secret, capabilities).await?;
+    finish(exchange)?;
+    if tells_ages {
+        // What it was told once stays: all logins over a connection announce the same.
+        link.set_tells_ages();
+    }
+    Ok(())
 }
 
 /// Behind a login nothing may come that nobody has asked for.

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use session::identity::Identity;
+use session::tier::Tier;
 use session::users::User;
 use wire::Capabilities;
 use wire::command::Kind;
@@ -17,6 +18,8 @@ pub struct Passport {
     user: Arc<User>,
     collation: u16,
     capabilities: Capabilities,
+    /// What an inner proxy takes this one for: the next login may not change that.
+    tier: Tier,
     hash: u64,
 }
 
@@ -27,6 +30,7 @@ impl PartialEq for Passport {
         Arc::ptr_eq(&self.user, &other.user)
             && self.collation == other.collation
             && self.capabilities == other.capabilities
+            && self.tier == other.tier
     }
 }
 
@@ -36,9 +40,10 @@ impl Passport {
         let user = Arc::clone(&identity.account.user);
         // That there was a schema in a login matters only there.
         let capabilities = identity.server_capabilities() - Capabilities::CONNECT_WITH_DB;
+        let (collation, tier) = (identity.collation, identity.announced_tier());
         let mut hasher = DefaultHasher::new();
-        (Arc::as_ptr(&user), identity.collation, capabilities.bits()).hash(&mut hasher);
-        Self { user, collation: identity.collation, capabilities, hash: hasher.finish() }
+        (Arc::as_ptr(&user), collation, capabilities.bits(), tier).hash(&mut hasher);
+        Self { user, collation, capabilities, tier, hash: hasher.finish() }
     }
 
     /// Whether its user is still what the configuration says. Only sessions of before can use the

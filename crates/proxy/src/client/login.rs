@@ -299,8 +299,7 @@ impl<'a> Dialogue<'a> {
     /// Says that the client is in; to a proxy, that ages of answers are told.
     pub(crate) async fn send_ok(&mut self, tier: Tier) -> Result<(), Ending> {
         let status = StatusFlags::AUTOCOMMIT;
-        let payload = if tier == Tier::Told { tier::welcome(status) } else { ok(self.capabilities, status) };
-        Ok(self.exchange.send(&payload).await?)
+        Ok(self.exchange.send(&welcome(tier, self.capabilities, status)).await?)
     }
 
     /// The client's next message.
@@ -334,6 +333,14 @@ impl<'a> Dialogue<'a> {
     pub(super) fn refuse(&self, error: &ClientError) -> Ending {
         self.worker.counts.note(Counter::OwnErrors);
         Ending::tell(error, self.exchange.next_seq(), self.capabilities)
+    }
+}
+
+/// The payload of the OK of a login, which tells a proxy that it is told ages of answers.
+pub(crate) fn welcome(tier: Tier, capabilities: Capabilities, status: StatusFlags) -> Vec<u8> {
+    match tier {
+        Tier::Told => tier::welcome(status.of_connection()),
+        Tier::Client | Tier::Untold => ok(capabilities, status),
     }
 }
 

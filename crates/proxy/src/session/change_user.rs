@@ -11,7 +11,7 @@ use wire::{Codec as _, StatusFlags};
 use super::{Session, state_of};
 use crate::audit;
 use crate::client::check::check_login;
-use crate::client::login::{Dialogue, ok};
+use crate::client::login::{Dialogue, welcome};
 use crate::client::proof::Claim;
 use crate::control::Signal;
 use crate::ending::Ending;
@@ -100,7 +100,8 @@ impl Session {
                 self.control.about.set_backend(backend.as_ref());
                 self.begin_anew(backend);
                 audit::note(&self.worker, &self.control, AuditEvent::ChangeUserOk(Port::Traffic));
-                self.reply(seq, &ok(announced, self.state.link.status)).await
+                let (tier, status) = (self.identity.tier, self.state.link.status);
+                self.reply(seq, &welcome(tier, announced, status)).await
             }
             Err(refusal) => {
                 self.note_refused_change(packet.username, packet.schema, || audit::refusal_in(&refusal));

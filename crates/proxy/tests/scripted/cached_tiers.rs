@@ -11,9 +11,10 @@ use tokio::time::sleep;
 use wire::{Capabilities, StatusFlags};
 
 use super::cached::{SQL, cached, hit, miss, with_attributes};
+use super::change_user::{change, client};
 use super::support::{
     CAPACITY, CLASSIC, Client, Database, SCRATCH, Servers, config, first_query, log_in, log_in_as, ms,
-    options, play, run, stage,
+    options, play, run, settle, stage,
 };
 
 /// A proxy whose server is the proxy `inner`.
@@ -183,5 +184,63 @@ fn a_session_before_another_proxy_works() {
         run(&mut far, &mut its_own, "SET NAMES latin1").await;
         miss(&mut far, &mut its_own, SQL, "2").await;
         plain_hit(&mut far, "2").await;
+    });
+}
+
+/// The outer proxy, whose clients share connections.
+fn sharing(mut config: Config) -> Config {
+    config.variables.multiplexing = true;
+    config
+}
+
+/// The inner proxy is told of the outer one only where there is room for that.
+#[test]
+fn who_cannot_name_the_outer_proxy_shares_no_connection_with_who_can() {
+    play(async || {
+        let full = "x".repeat(65_520);
+        let options = options().attributes(&[("a", &full)]);
+        let Tiers { outer, mut near, mut far, mut server, mut servers, .. } =
+            tiers(sharing(config()), &options).await;
+        miss(&mut near, &mut server, SQL, "1").await;
+        drop((first_query(&mut far, &mut servers).await, far));
+        settle().await;
+        plain_hit(&mut log_in(&outer).await, "1").await;
+    });
+}
+
+/// A proxy with a later version of what both tell each other.
+#[test]
+fn a_proxy_that_cannot_be_told_ages_shares_no_connection_with_who_can() {
+    play(async || {
+        let Tiers { outer, mut near, mut far, mut server, mut servers, .. } =
+            tiers(sharing(config()), &options()).await;
+        miss(&mut near, &mut server, SQL, "1").await;
+        plain_hit(&mut far, "1").await;
+        drop(far);
+        settle().await;
+        let mut later = log_in_as(&outer, &options().attributes(&[("_pointsman_cache", "2")])).await;
+        later.send_query(SQL).await;
+        let mut fresh = servers.accept().await;
+        fresh.expect_query(SQL).await;
+        fresh.rows(&["a"], &[&[Some("2")]]).await;
+        later.expect_rows(&[&[Some("2")]]).await;
+    });
+}
+
+/// As at its first login.
+#[test]
+fn a_proxy_that_logs_in_anew_hears_that_it_is_told_ages() {
+    play(async || {
+        let (stage, _servers) = stage(cached());
+        let (mut client, nonce) = client(&stage, &options()).await;
+        let mut payload = change(&nonce, "app", "secret", "");
+        let len = b"\x05\x01a\x02bc".len();
+        payload.truncate(payload.len() - len);
+        for (attributes, is_told) in
+            [(&b"\x05\x01a\x02bc"[..], false), (b"\x13\x10_pointsman_cache\x011", true)]
+        {
+            client.send_at(0, &[&payload, attributes].concat()).await;
+            assert_eq!(client.expect_ok().await.session_state.is_empty(), !is_told);
+        }
     });
 }
