@@ -38,7 +38,7 @@ pub struct Served {
 pub struct Lookups {
     /// All of them.
     pub lookups: u64,
-    /// Those that found an answer.
+    /// Those that found an answer, stale ones with the others.
     pub hits: u64,
 }
 
@@ -235,7 +235,7 @@ impl Stats {
     /// Lookups of this row so far.
     pub fn so_far(&mut self, key: RowKey) -> Lookups {
         let row = self.row(key);
-        Lookups { lookups: row.lookups(), hits: row.hits }
+        Lookups { lookups: row.lookups(), hits: row.hits + row.stale }
     }
 
     /// The query was not looked up.
@@ -333,6 +333,7 @@ mod tests {
         other.not_stored(key(1), NotStored::TooLarge);
         other.waited(key(1));
         other.stale(key(1));
+        assert_eq!(other.so_far(key(1)).hits, 2, "a stale answer is of use as well");
         other.invalidated(key(1), Cause::Write);
         one.invalidated(key(1), Cause::Write);
         one.invalidated(key(1), Cause::Flush);

@@ -181,6 +181,10 @@ impl Session {
                     stats.invalidated(asked.row, cache.versions.last_cause(&asked.said.scope));
                 }
                 match self.passes(asked, now_ms, &mut stats) {
+                    // If no server answers, it is needed.
+                    Some(_) if self.has_stale(asked, now_ms) => {
+                        self.join(asked, (asked.key, now_ms), miss, &mut stats)
+                    }
                     Some(reason) => {
                         stats.missed(asked.row, miss);
                         stats.not_stored(asked.row, reason);

@@ -20,12 +20,21 @@ pub(super) struct Stale {
 }
 
 impl Session {
+    /// Whether there is a stale answer for a query that no server answers.
+    pub(super) fn has_stale(&self, asked: &Asked, now_ms: u64) -> bool {
+        asked.life.stale_ms > 0 && self.find_stale(asked, now_ms).is_some()
+    }
+
+    fn find_stale(&self, asked: &Asked, now_ms: u64) -> Option<Hit> {
+        let cache = &self.worker.shared.cache;
+        let allows = |moment| cache.versions.allows(&asked.said.scope, moment);
+        cache.store.get_stale(asked.key, now_ms, asked.life, allows)
+    }
+
     /// Writes the stale answer for a query that no server has answered lately into the worker's
     /// buffer, if there is one. Returns the numbers of its rows and bytes.
     pub(super) fn look_stale(&self, asked: &Asked, now_ms: u64) -> Option<(u64, usize)> {
-        let cache = &self.worker.shared.cache;
-        let allows = |moment| cache.versions.allows(&asked.said.scope, moment);
-        let hit = cache.store.get_stale(asked.key, now_ms, asked.life, allows)?;
+        let hit = self.find_stale(asked, now_ms)?;
         self.worker.cached.write(&hit, self.style());
         Some((hit.answer.rows().into(), self.worker.cached.written().len()))
     }

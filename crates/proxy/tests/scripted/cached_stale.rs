@@ -193,3 +193,22 @@ fn c21_no_stale_answer_is_given_to_an_account_that_has_lost_its_privileges_meanw
         assert_eq!(scene.stage.cache().stale, 0);
     });
 }
+
+/// Such answers are stored only when they are asked for twice.
+#[test]
+fn a_stale_answer_is_given_where_few_lookups_hit() {
+    play(async || {
+        let (mut scene, mut server) = scene(stale("")).await;
+        let text = |b: u32| format!("SELECT a FROM t WHERE b = {b}");
+        for b in 0..1100 {
+            miss(&mut scene.client, &mut server, &text(b), "1").await;
+        }
+        assert_ne!(scene.stage.cache().not_stored_text(), "", "few hit");
+        scene.goes_down(server).await;
+        sleep(secs(1)).await;
+        hit(&mut scene.client, &text(0), "1").await;
+        let begun = Instant::now();
+        hit(&mut log_in(&scene.stage).await, &text(0), "1").await;
+        assert_eq!(begun.elapsed(), ms(0), "one session waits for the server");
+    });
+}
