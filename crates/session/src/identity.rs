@@ -78,6 +78,12 @@ impl Identity {
         Tier::at_inner(self.attributes.as_deref(), !self.account.user.has(Options::FAST_FORWARD))
     }
 
+    /// Whether it may have answers from the cache. A proxy that cannot be told their ages may not,
+    /// nor may a user with `fast_forward`: an inner proxy tells no ages in such sessions.
+    pub fn takes_cached(&self) -> bool {
+        self.tier != Tier::Untold && !self.account.user.has(Options::FAST_FORWARD)
+    }
+
     /// Who wants to know of its transactions. Where nobody looks at what servers say, nobody could
     /// take out what they tell.
     pub fn tracking(&self) -> Tracking {

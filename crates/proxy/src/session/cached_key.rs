@@ -8,7 +8,6 @@ use cache::{Key, KeyBuilder, Life, Refusal, Said};
 use config::{CacheMode, CacheScope, ProxyProtocol};
 use route::Cached;
 use session::cached::trimmed;
-use session::tier::Tier;
 use session::unjudged::Unseen;
 use sql::Modes;
 use sql::shape::Effects;
@@ -49,7 +48,7 @@ impl Session {
         let Some(target) = decided.route.target() else { return Err(Refusal::NotRead) };
         let payload = whole_front(input).ok_or(Refusal::NotRead)?;
         self.state.refusal().map_or(Ok(()), Err)?;
-        if self.identity.tier == Tier::Untold {
+        if !self.identity.takes_cached() {
             return Err(Refusal::Untold);
         }
         if decided.plan.effects.intersects(Effects::UNKNOWN)

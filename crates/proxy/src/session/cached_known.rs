@@ -20,7 +20,6 @@ use super::phase::Phase;
 use crate::ending::Ending;
 use crate::limits::CACHE_KNOWN_AGE_MAX_MS;
 use crate::state::Settings;
-use session::tier::Tier;
 
 /// A text that was answered from the cache, and what was found out about it then.
 #[derive(Debug)]
@@ -91,7 +90,7 @@ impl Session {
             && Rc::ptr_eq(&state.account, &known.account)
             && Arc::ptr_eq(&state.caller, &known.caller)
             && (self.identity.capabilities, self.identity.collation) == (known.capabilities, known.collation)
-            && self.identity.tier != Tier::Untold
+            && self.identity.takes_cached()
             && state.was_reset() == known.was_reset
             && *state.client_addr == *known.client_addr
             && state.flag_in == known.flag_in

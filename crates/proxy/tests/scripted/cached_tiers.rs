@@ -227,6 +227,22 @@ fn a_proxy_that_cannot_be_told_ages_shares_no_connection_with_who_can() {
     });
 }
 
+/// Its logins to servers do not name this proxy.
+#[test]
+fn a_user_with_fast_forward_whose_statements_are_looked_at_gets_no_answers() {
+    play(async || {
+        let mut config = cached();
+        config.users[0].fast_forward = true;
+        config.variables.automatic_detect_sqli = true;
+        let (stage, mut servers) = stage(config);
+        let mut client = log_in(&stage).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        miss(&mut client, &mut server, SQL, "1").await;
+        miss(&mut client, &mut server, SQL, "2").await;
+        assert_eq!(stage.cache().refused_text(), "a proxy that cannot be told how old answers are=2");
+    });
+}
+
 /// As at its first login.
 #[test]
 fn a_proxy_that_logs_in_anew_hears_that_it_is_told_ages() {
