@@ -138,7 +138,7 @@ impl Cache {
     /// Takes note of a definition. If another one was known, accounts prove again what they have
     /// proven.
     pub fn learn(&self, learnt: Learnt, now_ms: u64) {
-        if self.catalog.learn(learnt, now_ms) {
+        if self.catalog.learn(learnt, &self.versions, now_ms) {
             self.proven.forget_all();
         }
     }

@@ -73,6 +73,11 @@ impl Entry {
     const fn is_over(&self, now_ms: u64) -> bool {
         now_ms.saturating_sub(self.at_ms) >= AGE_MAX_MS
     }
+
+    /// Whether it is what the server would tell, as far as this proxy knows.
+    fn counts(&self, versions: &Versions, now_ms: u64) -> bool {
+        !self.is_over(now_ms) && versions.have_same_definitions(self.moment)
+    }
 }
 
 /// The definitions that a process has learnt, shared by its workers.
@@ -99,7 +104,7 @@ impl Catalog {
     }
 
     /// Takes note of a definition, if there is room. Whether another one was known.
-    pub fn learn(&self, learnt: Learnt, now_ms: u64) -> bool {
+    pub fn learn(&self, learnt: Learnt, versions: &Versions, now_ms: u64) -> bool {
         let Learnt { whose, table, definition, moment } = learnt;
         let key = (whose, key_of(&table));
         let bytes = bytes_of(&key.1, &definition);
@@ -107,9 +112,13 @@ impl Catalog {
         let before = self.remove(&mut all, &key);
         let is_another = before.is_some_and(|before| *before != definition);
         if !self.has_room_for(&all, bytes) {
-            self.retain(&mut all, |entry| !entry.is_over(now_ms));
+            if self.has_room(now_ms) {
+                self.retain(&mut all, |entry| entry.counts(versions, now_ms));
+            }
             if !self.has_room_for(&all, bytes) {
-                self.full_until_ms.store(now_ms + FULL_MS, Relaxed);
+                if self.has_room(now_ms) {
+                    self.full_until_ms.store(now_ms + FULL_MS, Relaxed);
+                }
                 return is_another;
             }
         }
@@ -128,11 +137,11 @@ impl Catalog {
     fn get(&self, sight: Sight, versions: &Versions, table: &Table) -> Option<(Arc<Definition>, u64)> {
         let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
         let entry = all.get(&(sight.whose, key_of(table)))?;
-        let counts = !entry.is_over(sight.now_ms) && versions.have_same_definitions(entry.moment);
+        let counts = entry.counts(versions, sight.now_ms);
         counts.then(|| (Arc::clone(&entry.definition), entry.at_ms + REFRESH_MS))
     }
 
-    /// Whether it is of use to ask for something new.
+    /// Whether it is of use to ask for something new, and to look for what may leave.
     fn has_room(&self, now_ms: u64) -> bool {
         now_ms >= self.full_until_ms.load(Relaxed)
     }

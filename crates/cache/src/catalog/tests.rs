@@ -36,7 +36,7 @@ impl World {
         let moment = self.versions.moment(&Scope::new()).unwrap();
         let definition = of(rows).unwrap();
         let learnt = Learnt { whose: self.sight.whose, table: table(name), definition, moment };
-        self.catalog.learn(learnt, self.sight.now_ms)
+        self.catalog.learn(learnt, &self.versions, self.sight.now_ms)
     }
 
     fn reading(&self, name: &str) -> Reading {
@@ -165,6 +165,21 @@ fn what_is_full_learns_nothing_new_until_something_is_too_old() {
     world.sight.now_ms = FULL_MS;
     assert_eq!(world.reading("t").to_ask.len(), 1, "it is tried again");
     world.sight.now_ms = AGE_MAX_MS;
+    world.learn("t", &[TABLE, ALL]);
+    assert_eq!((world.reading("t").refusal, world.catalog.len()), (None, 1));
+}
+
+#[test]
+fn what_is_full_forgets_what_a_change_has_made_too_old() {
+    let mut world = world(&[]);
+    for number in 0..DEFINITIONS_MAX {
+        world.learn(&number.to_string(), &[TABLE, ALL]);
+    }
+    world.learn("t", &[TABLE, ALL]);
+    drop(world.versions.begin_write(Scope::of_definitions()));
+    world.learn("t", &[TABLE, ALL]);
+    assert_eq!(world.catalog.len(), DEFINITIONS_MAX, "it was looked for a moment ago");
+    world.sight.now_ms = FULL_MS;
     world.learn("t", &[TABLE, ALL]);
     assert_eq!((world.reading("t").refusal, world.catalog.len()), (None, 1));
 }
