@@ -40,7 +40,9 @@ fn an_answer_is_told_with_its_age_and_nothing_changes_by_that() {
         assert_eq!(explained(&mut other, SQL).await[0], "hit");
         sleep(ms(1000)).await;
         let expired = format!("the answer is older than its time to live: {HOW}");
-        assert_eq!(explained(&mut other, SQL).await, ["would store".to_owned(), expired]);
+        let told = explained(&mut other, SQL).await;
+        // A sweep may have taken it: which part of the store is swept when is by a random key.
+        assert!(told == ["would store".to_owned(), expired] || told == absent, "{told:?}");
     });
 }
 
