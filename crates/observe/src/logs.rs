@@ -168,16 +168,18 @@ impl LogWriters {
         QueryLog::rotate_all(&[&self.statements, &self.audit], wait)
     }
 
-    /// Writes what is left; for all of it there is so much time.
-    pub fn end(&self, wait: Duration) {
+    /// Writes what is left, within `wait` for all of it. Files are first: a collector that hangs
+    /// costs no record of a log. Returns which logs were late, and warns of them.
+    pub fn end(&self, wait: Duration) -> Vec<LateError> {
         let begun = Instant::now();
-        if !self.spans.flush(wait) {
-            tracing::warn!("spans that are left are lost: no collector takes them");
-        }
-        let wait = wait.saturating_sub(begun.elapsed());
-        for error in QueryLog::end_all(&[&self.statements, &self.audit], wait) {
+        let late = QueryLog::end_all(&[&self.statements, &self.audit], wait);
+        for error in &late {
             tracing::warn!(%error, "what is left of a log is lost");
         }
+        if !self.spans.flush(wait.saturating_sub(begun.elapsed())) {
+            tracing::warn!("spans that are left are lost: no collector has taken them in time");
+        }
+        late
     }
 }
 
@@ -241,8 +243,11 @@ const fn has_result(statement: StatementKind) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs::File;
+    use std::net::TcpListener;
     use std::process::Command;
 
+    use config::Address;
+    use otlp::{Span, Times};
     use querylog::{AuditEvent, AuditRecord, Logs, Port, Record};
 
     use super::*;
@@ -274,7 +279,43 @@ mod tests {
             let read = || std::io::copy(&mut File::open(&pipe).unwrap(), &mut std::io::sink());
             scope.spawn(read);
             rotating.join().unwrap().unwrap();
-            logs.end(WAIT);
+            assert_eq!(logs.end(WAIT), []);
         });
+    }
+
+    /// The collector accepts connections, and never answers.
+    #[test]
+    fn a_collector_that_hangs_makes_no_log_late() {
+        let collector = TcpListener::bind("127.0.0.1:0").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = Config { datadir: folder.path().to_str().unwrap().to_owned(), ..Config::default() };
+        config.variables.auditlog_filename = "audit".to_owned();
+        let address = Address::Tcp(collector.local_addr().unwrap());
+        config.pointsman.otlp_address = vec![address];
+        let logs = LogWriters::new(&LogSettings::new(&config));
+        logs.spans.offer(span());
+        let _hanging = collector.accept().unwrap();
+        assert!(logs.audit.offer_audit(Box::new(AuditRecord::of(AuditEvent::Close(Port::Traffic), 0, 1))));
+        assert_eq!(logs.end(Duration::from_secs(2)), []);
+        assert_eq!(logs.audit.counts().written, 1);
+    }
+
+    fn span() -> Box<Span> {
+        Box::new(Span {
+            parent: None,
+            trace: 1,
+            id: 1,
+            times: Times { waited: None, took: Duration::ZERO, end: Duration::ZERO },
+            digest: String::new(),
+            command: "COM_QUERY",
+            schema: String::new(),
+            user: String::new(),
+            client: String::new(),
+            server: None,
+            rule: None,
+            is_hit: false,
+            rows: None,
+            error: 0,
+        })
     }
 }
