@@ -23,6 +23,9 @@ use web::Web;
 /// How long a test waits for what must come. Nothing takes that long.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// Time between two looks at what must come.
+const LOOK_INTERVAL: Duration = Duration::from_millis(10);
+
 /// A page that is served.
 struct Site {
     address: SocketAddr,
@@ -33,6 +36,12 @@ struct Site {
 
 impl Site {
     async fn start() -> Self {
+        Self::start_after(&[]).await
+    }
+
+    /// One that is served after these statements on the admin port. The page looks at the
+    /// configuration when it starts, and then for some seconds not again.
+    async fn start_after(statements: &[&str]) -> Self {
         let plane = Arc::new(FakePlane::default());
         let mut store = Store::open(None).unwrap();
         let port = testkit::net::free_port().unwrap();
@@ -56,6 +65,9 @@ impl Site {
         store.attach(Arc::clone(&as_plane));
         let runtime = Handle::current();
         let port = Port::start(store, &as_plane, &runtime).unwrap();
+        for sql in statements {
+            execute(&port, sql).await;
+        }
         let web = Web::start(port.engine(), &as_plane, &runtime);
         until("a listener", async || TcpStream::connect(address).await.is_ok()).await;
         Self { address, port, plane, web: Some(web) }
@@ -63,10 +75,7 @@ impl Site {
 
     /// Executes a statement on the admin port.
     async fn execute(&self, sql: &str) -> Answer {
-        let who = Who { user: "admin".to_owned(), rights: Rights::Admin, address: None };
-        let answer = self.port.engine().ask(&who, sql.to_owned()).answer().await;
-        assert!(!matches!(answer, Answer::Error(_)), "{sql}: {answer:?}");
-        answer
+        execute(&self.port, sql).await
     }
 
     /// `GET` with a password.
@@ -85,6 +94,13 @@ impl Site {
         let cookie = reply.header("Set-Cookie").unwrap().split(';').next().unwrap().to_owned();
         (cookie, reply.json()["csrf"].as_str().unwrap().to_owned())
     }
+}
+
+async fn execute(port: &Port, sql: &str) -> Answer {
+    let who = Who { user: "admin".to_owned(), rights: Rights::Admin, address: None };
+    let answer = port.engine().ask(&who, sql.to_owned()).answer().await;
+    assert!(!matches!(answer, Answer::Error(_)), "{sql}: {answer:?}");
+    answer
 }
 
 /// `admin` with the password `admin`.
@@ -107,6 +123,7 @@ async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
     while !done().await {
         assert!(Instant::now() < end, "{what}: not within {PATIENCE:?}");
-        tokio::task::yield_now().await;
+        // The thread that samples stands back behind threads that ask without a break.
+        tokio::time::sleep(LOOK_INTERVAL).await;
     }
 }
