@@ -72,6 +72,9 @@ pub(crate) const RECORD_STEP_MS: u64 = 10_000;
 /// Samples for the record alone take one part in so many of a processor.
 pub(crate) const RECORD_SHARE: u32 = 200;
 
+/// The longest time between two samples for the record, whatever they cost: that of old records.
+pub(crate) const RECORD_PAUSE_MAX: Duration = Duration::from_millis(RECORD_STEP_MS);
+
 /// How much longer the layers of the configuration are not looked at while there is no viewer.
 pub(crate) const FACTS_UNSEEN: Duration = Duration::from_mins(1);
 

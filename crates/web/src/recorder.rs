@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
@@ -112,7 +112,6 @@ impl Record {
             id: self.id.clone(),
             at: Instant::now(),
             at_ms: self.at_ms,
-            cost: Duration::ZERO,
             changes: 0,
             about: about.to_owned(),
             texts: [Some(now), None, None, None, None],
@@ -191,7 +190,6 @@ mod tests {
             id: Id { boot: "b".into(), number: second },
             at: Instant::now(),
             at_ms: second * 1000,
-            cost: Duration::ZERO,
             changes: 0,
             about: format!("\"time_ms\":{}", second * 1000),
             texts: [Some(Text { admin: text("admin"), stats: text("stats") }), None, None, None, None],

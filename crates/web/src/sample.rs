@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::access::Viewer;
 use crate::reply::Refusal;
@@ -110,8 +110,6 @@ pub(crate) struct Sample {
     pub(crate) at: Instant,
     /// The same in milliseconds of Unix time.
     pub(crate) at_ms: u64,
-    /// How long it took, without the wait for its moment.
-    pub(crate) cost: Duration,
     /// How many changes of the configuration were told before it was read for this sample.
     pub(crate) changes: u64,
     /// The members `time_ms`, `proxy` and `head` of the envelope, as JSON.

@@ -57,7 +57,6 @@ impl Sampler {
         let before = before.unwrap_or_else(|| Reading::take(&*self.plane));
         // Rates over less than a second would be noise.
         std::thread::sleep(SAMPLE_INTERVAL.saturating_sub(before.at.elapsed()));
-        let begun = Instant::now();
         let reading = Reading::take(&*self.plane);
         let rates = Rates::between(&before, &reading);
         self.id.number += 1;
@@ -72,7 +71,6 @@ impl Sampler {
             id: self.id.clone(),
             at: reading.at,
             at_ms: reading.unix_ms,
-            cost: begun.elapsed(),
             changes: known.changes,
             about,
             texts,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 
 use crate::hub::Viewers;
-use crate::limits::{NICE, RECORD_SHARE, SAMPLE_INTERVAL, SLICE};
+use crate::limits::{NICE, RECORD_PAUSE_MAX, RECORD_SHARE, SAMPLE_INTERVAL, SLICE};
 use crate::recorder::Recorder;
 use crate::sample::{Sample, Views};
 use crate::sampler::Sampler;
@@ -46,7 +46,7 @@ pub(crate) fn work(
     if let Err(error) = sched::stand_back(NICE, SLICE) {
         tracing::debug!(%error, "the thread of the page has the priority of all others");
     }
-    // When the last sample was begun, and how long it took.
+    // When the last sample was begun, and the processor time that it took.
     let mut last: Option<(Instant, Duration)> = None;
     let due = |last: Option<(Instant, Duration)>| {
         last.map_or_else(Instant::now, |(at, cost)| at + pause(viewers.any(), cost))
@@ -73,25 +73,36 @@ pub(crate) fn work(
         }
         let recorded = if recorder.is_on() { Views::NOW } else { Views::default() };
         let views = viewers.wanted().and(waiting.views()).and(recorded);
-        let is_known = sampler.is_known();
+        let (is_known, begun) = (sampler.is_known(), processor_time());
         let Some(sample) = take(&mut sampler, views, viewers.any() || !waiting.0.is_empty()) else {
             last = Some((Instant::now(), Duration::ZERO));
             continue;
         };
-        // The first ones, which read all for the first time, say nothing of the cost of others.
-        last = Some((sample.at, if is_known { sample.cost } else { Duration::ZERO }));
         if is_known {
             recorder.add(&sample);
         }
+        // The first ones, which read all for the first time, say nothing of the cost of others.
+        let cost = if is_known { processor_time().saturating_sub(begun) } else { Duration::ZERO };
+        last = Some((sample.at, cost));
         latest.send_replace(Some(Arc::clone(&sample)));
         waiting.serve(&sample);
     }
 }
 
-/// Time between two samples, the last of which took `cost`. Those for the record alone take a small
-/// share of the processor only.
+/// Time between two samples, the last of which took `cost` of a processor. Those for the record
+/// alone take a small share of the processor only.
 fn pause(is_viewed: bool, cost: Duration) -> Duration {
-    if is_viewed { SAMPLE_INTERVAL } else { SAMPLE_INTERVAL.max(cost.saturating_mul(RECORD_SHARE)) }
+    if is_viewed {
+        return SAMPLE_INTERVAL;
+    }
+    cost.saturating_mul(RECORD_SHARE).clamp(SAMPLE_INTERVAL, RECORD_PAUSE_MAX)
+}
+
+/// The processor time of this thread. Unlike the time on a clock, it does not grow while busy
+/// workers have the processors.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
 }
 
 /// Requests that are not served yet.
@@ -160,7 +171,6 @@ mod tests {
             id: Id { boot: "b".into(), number: 1 },
             at,
             at_ms: 1,
-            cost: Duration::ZERO,
             changes,
             about: String::new(),
             texts: [text(), text(), None, None, None],
@@ -195,11 +205,17 @@ mod tests {
 
     #[test]
     fn a_costly_sample_is_recorded_less_often() {
-        let cost = Duration::from_millis(50);
-        assert_eq!(
-            (pause(true, cost), pause(false, Duration::from_millis(2))),
-            (SAMPLE_INTERVAL, SAMPLE_INTERVAL)
-        );
-        assert_eq!(pause(false, cost), Duration::from_secs(10));
+        let ms = Duration::from_millis;
+        assert_eq!((pause(true, ms(50)), pause(false, ms(2))), (SAMPLE_INTERVAL, SAMPLE_INTERVAL));
+        assert_eq!(pause(false, ms(20)), ms(4_000));
+        assert_eq!(pause(false, ms(500)), RECORD_PAUSE_MAX);
+    }
+
+    #[test]
+    fn a_thread_that_waits_takes_no_processor_time() {
+        let (begun, took) = (Instant::now(), processor_time());
+        std::thread::sleep(Duration::from_millis(100));
+        let (slept, took) = (begun.elapsed(), processor_time().saturating_sub(took));
+        assert!(took < slept / 2, "{took:?} of {slept:?}");
     }
 }
