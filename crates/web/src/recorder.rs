@@ -67,7 +67,11 @@ impl Recorder {
     /// Adds a sample that has the view `now`.
     pub(crate) fn add(&self, sample: &Sample) {
         let Some(record) = Record::of(sample).filter(|_| self.is_on()) else { return };
-        self.ring().push(Arc::new(record));
+        let mut ring = self.ring();
+        // It may have been switched off in between, and what was kept is forgotten.
+        if self.is_on() {
+            ring.push(Arc::new(record));
+        }
     }
 
     /// The moments of the first record and the last one, in milliseconds of Unix time.
