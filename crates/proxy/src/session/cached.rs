@@ -260,7 +260,7 @@ impl Session {
         let measured = Measured { digest: decided.digest(), log: decided.log(), place, bytes, ..measured };
         let text = if self.logs() { self.shown(kind, payload) } else { &[] };
         self.begin_running(measured, text);
-        self.note_traced(kind, payload, Some(decided));
+        self.note_traced_here(kind, payload, Some(decided));
         self.control.running.add_answered(answered);
         self.links.hide_last_result(&mut self.state);
         self.state.last.counted = Counted { changed: -1, found: rows };

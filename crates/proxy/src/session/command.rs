@@ -225,7 +225,7 @@ impl Session {
             if runs.is_none() && upload.answer != Answer::None {
                 let missing = (announced_len(rest) as usize).saturating_sub(payload.len());
                 runs = Some((measured, payload, missing, upload.answer));
-                self.note_traced(kind, payload, Some(&decided));
+                self.note_traced(kind, payload, &decided);
             }
             let rest = input.get(sent..).unwrap_or_default();
             let next = self.next_of_pipeline(&upload, rest);

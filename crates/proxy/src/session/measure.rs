@@ -223,7 +223,7 @@ impl Session {
         let digest = self.flight.digest.map(NonZeroU64::get).or(measured.digest);
         let log = self.flight.log;
         self.begin_running(Measured { digest, log, place, ..measured }, self.text_for_logs());
-        self.note_traced(kind, self.io.front(), None);
+        self.note_traced_here(kind, self.io.front(), None);
         if let Some(paused) = paused {
             self.control.running.resume(paused);
         }

@@ -10,43 +10,63 @@ use wire::{Capabilities, Codec as _};
 use super::Session;
 use super::decided::Decided;
 use super::execute::id;
+use crate::taps::observe::is_question;
 use observe::running::Traced;
 
+/// Whose number of a prepared statement an execution has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// As the client has sent it.
+    Client,
+    /// As the server gets it.
+    Server,
+}
+
 impl Session {
-    /// Takes note of a command that begins to run.
+    /// Takes note of a command that is sent.
     #[inline]
-    pub(super) fn note_traced(&self, kind: Kind, payload: &[u8], decided: Option<&Decided>) {
+    pub(super) fn note_traced(&self, kind: Kind, payload: &[u8], decided: &Decided) {
         if self.worker.is_tracing() {
-            self.control.running.trace(self.traced(kind, payload, decided));
+            self.control.running.trace(self.traced(kind, payload, Numbers::Server, Some(decided)));
+        }
+    }
+
+    /// The same of a command that no server gets.
+    #[inline]
+    pub(super) fn note_traced_here(&self, kind: Kind, payload: &[u8], decided: Option<&Decided>) {
+        if self.worker.is_tracing() {
+            self.control.running.trace(self.traced(kind, payload, Numbers::Client, decided));
         }
     }
 
     /// The same of a command that is sent with the one before it.
     #[inline]
     pub(super) fn also_traced(&self, kind: Kind, payload: &[u8], decided: &Decided) -> Option<Box<Traced>> {
-        self.worker.is_tracing().then(|| Box::new(self.traced(kind, payload, Some(decided))))
+        self.worker.is_tracing().then(|| Box::new(self.traced(kind, payload, Numbers::Server, Some(decided))))
     }
 
-    /// Takes note of a command that waits for a connection since then.
+    /// Takes note of a command that waits for a connection since then. Commands without a span are
+    /// left out: some have no reply, and the note would belong to the next command.
     #[inline]
     pub(super) fn note_traced_wait(&self, kind: Kind, payload: &[u8], since: Instant) {
-        if self.worker.is_tracing() {
-            let waiting = Traced { waiting_since: Some(since), ..self.traced(kind, payload, None) };
+        if self.worker.is_tracing() && is_question(kind) {
+            let known = self.traced(kind, payload, Numbers::Client, None);
+            let waiting = Traced { waiting_since: Some(since), ..known };
             self.control.running.trace(waiting);
         }
     }
 
     #[cold]
-    fn traced(&self, kind: Kind, payload: &[u8], decided: Option<&Decided>) -> Traced {
+    fn traced(&self, kind: Kind, payload: &[u8], numbers: Numbers, decided: Option<&Decided>) -> Traced {
         let rule = match decided.and_then(|decided| decided.orders.as_ref()?.verdict.source) {
             Some(Source::Rule(id)) => Some(id),
             _ => None,
         };
-        Traced { parent: self.parent(kind, payload), rule, waiting_since: None }
+        Traced { parent: self.parent(kind, payload, numbers), rule, waiting_since: None }
     }
 
     /// The parent in the attributes of a command. A long one may not have all of them yet.
-    fn parent(&self, kind: Kind, payload: &[u8]) -> Option<Parent> {
+    fn parent(&self, kind: Kind, payload: &[u8], numbers: Numbers) -> Option<Parent> {
         let caps = self.capabilities();
         if !caps.contains(Capabilities::QUERY_ATTRIBUTES) {
             return None;
@@ -56,8 +76,10 @@ impl Session {
             Kind::StmtExecute => {
                 let all = self.state.prepared.as_ref()?;
                 let id = id(payload)?;
-                // Sent, it has the number that the server knows.
-                let id = all.client_id_of(id, self.state.link.hostgroup).unwrap_or(id);
+                let id = match numbers {
+                    Numbers::Client => id,
+                    Numbers::Server => all.client_id_of(id, self.state.link.hostgroup).unwrap_or(id),
+                };
                 let params = all.get(id)?.params();
                 parent_in(StmtExecute::decode(payload, caps).ok()?.attributes(params, caps))
             }

@@ -66,7 +66,13 @@ impl Worker {
         let settings = self.settings();
         let rate = settings.variables.throttle_max_bytes_per_second_to_client;
         self.rate_to_client.set(NonZeroU32::new(rate));
-        self.is_tracing.set(settings.logs.traces().is_some());
+        let is_tracing = settings.logs.traces().is_some();
+        if self.is_tracing.replace(is_tracing) != is_tracing {
+            // Notes of statements that were over in between would belong to later ones.
+            for (_, control) in self.controls.borrow().iter() {
+                control.running.take_traced();
+            }
+        }
     }
 
     /// How much memory its digests take.

@@ -215,3 +215,29 @@ fn an_answer_from_the_cache_has_no_server() {
         assert_eq!(attribute(hit, "pointsman.rule"), None, "the rule has chosen no hostgroup");
     });
 }
+
+#[test]
+fn a_command_without_a_reply_leaves_no_wait_to_the_next_one() {
+    play(async || {
+        let collector = Collector::start();
+        let (_stage, _, mut client, mut database) = session_in(collector.traced(1)).await;
+        let id = prepare(&mut client, &mut database, b"SELECT c FROM v WHERE b = ?", 7).await;
+        let part = [&id[..], &[0, 0], b"x"].concat();
+        client.send_command(Kind::SendLongData, &part).await;
+        database.expect_command(Kind::SendLongData, &part).await;
+        // The client takes its time.
+        tokio::time::sleep(ms(5)).await;
+        let body = [&id[..], &[0, 1, 0, 0, 0, 0, 1, 0xfc, 0]].concat();
+        client.send_command(Kind::StmtExecute, &body).await;
+        database.expect_command(Kind::StmtExecute, &body).await;
+        database.ok().await;
+        client.expect_ok().await;
+        let is_execution =
+            |span: &Value| attribute(span, "pointsman.command") == Some(&"COM_STMT_EXECUTE".into());
+        let spans: Vec<Value> = std::iter::repeat_with(|| collector.next())
+            .skip_while(|span| !is_execution(span))
+            .take(2)
+            .collect();
+        assert_eq!((&spans[0]["kind"], &spans[1]["kind"]), (&2.into(), &3.into()), "{spans:?}");
+    });
+}
