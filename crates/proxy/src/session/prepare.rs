@@ -188,6 +188,7 @@ impl Session {
         let measured = self.measure(Kind::StmtPrepare, &payload, decided, paused.as_ref());
         decided.is_counted = true;
         self.begin_running(measured, payload.get(1..).unwrap_or_default());
+        self.note_traced(Kind::StmtPrepare, &payload, decided);
         if let Some(paused) = paused {
             self.control.running.resume(&paused);
         }
