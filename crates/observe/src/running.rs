@@ -106,6 +106,9 @@ pub struct Traced {
     pub rule: Option<i64>,
     /// Since when the statement waits for a connection, or has waited for one.
     pub waiting_since: Option<Instant>,
+    /// Whether the text of the digest is without literals: it has some where the server sees
+    /// another end of a string than the digest.
+    pub shows_digest: bool,
 }
 
 /// What logs want of a statement that was sent with the one before; nothing without a log.
@@ -256,6 +259,7 @@ impl Running {
             parent: traced.parent.or(kept.parent),
             rule: traced.rule.or(kept.rule),
             waiting_since: kept.waiting_since.or(traced.waiting_since),
+            shows_digest: traced.shows_digest,
         };
     }
 

@@ -50,7 +50,7 @@ fn span(
             took: over.took,
             end: Duration::from_micros(unix_us()),
         },
-        digest: digest(worker, control, over),
+        digest: if traced.shows_digest { digest(worker, control, over) } else { String::new() },
         command: event(over.measured.kind, 0).name(),
         schema: String::new(),
         user: String::new(),

@@ -99,12 +99,12 @@ impl Reader {
         self.digest.hash()
     }
 
-    /// The digest's text of `text`, whose digest is `digest`, as tables show it.
+    /// The digest's text of `text`, whose digest is `digest`, as tables show it; empty if digests
+    /// have been switched off since.
     pub fn shown(&mut self, digest: u64, text: &[u8], options: Option<&Options>) -> &[u8] {
         // A digest that is counted for the first time is nearly always the one that was made last.
-        if self.digest.hash() != digest
-            && let Some(options) = options
-        {
+        if self.digest.hash() != digest {
+            let Some(options) = options else { return &[] };
             self.digest(text, options);
         }
         self.digest.shown()
@@ -145,6 +145,11 @@ impl Known {
 }
 
 impl Reading {
+    /// Whether the digest of `text` may have literals, as servers see another end of a string.
+    pub fn shows_literals(self, text: &[u8]) -> bool {
+        self.misreads(text, true)
+    }
+
     /// Whether servers may see another end of a string or a comment in `text` than there seems to
     /// be.
     fn doubts(self, text: &[u8], escapes: bool, quotes: bool) -> bool {

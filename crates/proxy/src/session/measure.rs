@@ -136,7 +136,7 @@ impl Session {
     }
 
     /// The same of a command that is sent, and names its prepared statement as the server does.
-    fn shown_sent<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
+    pub(super) fn shown_sent<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
         match kind {
             Kind::StmtExecute | Kind::StmtBulkExecute if self.logs() => {
                 self.state.executed_text(payload).unwrap_or_default()

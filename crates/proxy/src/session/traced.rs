@@ -62,7 +62,16 @@ impl Session {
             Some(Source::Rule(id)) => Some(id),
             _ => None,
         };
-        Traced { parent: self.parent(kind, payload, numbers), rule, waiting_since: None }
+        let text = match numbers {
+            Numbers::Client => self.shown(kind, payload),
+            Numbers::Server => self.shown_sent(kind, payload),
+        };
+        Traced {
+            parent: self.parent(kind, payload, numbers),
+            rule,
+            waiting_since: None,
+            shows_digest: !self.state.reading().shows_literals(text),
+        }
     }
 
     /// The parent in the attributes of a command. A long one may not have all of them yet.

@@ -9,8 +9,8 @@ use std::time::Duration;
 use config::{Address, Config};
 use serde_json::Value;
 use testkit::client::CAPABILITIES;
-use wire::Capabilities;
 use wire::command::Kind;
+use wire::{Capabilities, StatusFlags};
 
 use super::attributes::execution;
 use super::cached::{cached, hit, miss};
@@ -239,5 +239,30 @@ fn a_command_without_a_reply_leaves_no_wait_to_the_next_one() {
             .take(2)
             .collect();
         assert_eq!((&spans[0]["kind"], &spans[1]["kind"]), (&2.into(), &3.into()), "{spans:?}");
+    });
+}
+
+#[test]
+fn a_span_has_no_text_where_the_digest_may_have_literals() {
+    play(async || {
+        let collector = Collector::start();
+        let (_stage, _, mut client, mut database) = session_in(collector.traced(1)).await;
+        for (sql, is_shown) in [
+            (r"SELECT a FROM t WHERE b IN ('a\', 'secret')", true),
+            ("SET sql_mode = 'NO_BACKSLASH_ESCAPES'", true),
+            (r"SELECT a FROM t WHERE b IN ('a\', 'secret')", false),
+            ("SELECT a FROM t WHERE b = 'secret'", true),
+        ] {
+            client.send_query(sql).await;
+            database.expect_query(sql).await;
+            if sql.starts_with("SET") {
+                database.status |= StatusFlags::NO_BACKSLASH_ESCAPES;
+            }
+            database.ok().await;
+            client.expect_ok().await;
+            let mut spans = std::iter::repeat_with(|| collector.next());
+            let whole = spans.find(|span| span["kind"] == 2 && span["name"] != "DO").unwrap();
+            assert_eq!(attribute(&whole, "db.query.text").is_some(), is_shown, "{sql}: {whole}");
+        }
     });
 }
