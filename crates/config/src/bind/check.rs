@@ -1,6 +1,7 @@
 //! What single values cannot show: rows against themselves, against each other, and against other
 //! tables.
 
+mod collectors;
 mod listeners;
 mod passwords;
 mod unmatched;
@@ -43,6 +44,7 @@ pub(super) fn all(tables: &Tables, complete: bool, problems: &mut Vec<Problem>) 
     for name in ["health_address", "web_address"] {
         http_address(name, tables, problems);
     }
+    collectors::addresses(tables, problems);
     heartbeat(tables, problems);
     firewall(tables, problems);
     listeners::strategies(tables, problems);

@@ -10,12 +10,12 @@ fn loaded(text: &str) -> Loaded {
     parse(text, Path::new("f")).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
 }
 
-fn config(text: &str) -> Config {
+pub(super) fn config(text: &str) -> Config {
     loaded(text).config
 }
 
 /// The problems of a broken text, one per line.
-fn problems(text: &str) -> String {
+pub(super) fn problems(text: &str) -> String {
     match parse(text, Path::new("f")) {
         Ok(loaded) => panic!("accepted: {loaded:?}\n{text}"),
         Err(problems) => problems.to_string(),
