@@ -75,7 +75,10 @@ fn digest(worker: &Worker, control: &Control, over: &Over) -> String {
     let text = known.unwrap_or_else(|| {
         control.running.read_text(|text| worker.routing.borrow_mut().shown_of(digest, text).into())
     });
-    String::from_utf8_lossy(text.get(..SPAN_TEXT_BYTES_MAX).unwrap_or(&text)).into_owned()
+    let text = String::from_utf8_lossy(text.get(..SPAN_TEXT_BYTES_MAX).unwrap_or(&text));
+    // A byte that is no UTF-8 becomes three.
+    let end = (0..=SPAN_TEXT_BYTES_MAX.min(text.len())).rfind(|&at| text.is_char_boundary(at));
+    text.get(..end.unwrap_or(0)).unwrap_or_default().to_owned()
 }
 
 /// Where a server is.
