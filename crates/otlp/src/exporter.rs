@@ -1,12 +1,13 @@
 //! The way from workers to the collector: a bounded queue, and the thread that sends batches.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use crate::limits::{BATCH_SPANS_MAX, BATCH_WAIT, COMPLAINT_INTERVAL, QUEUE_SPANS_MAX};
+use crate::choice::Choice;
+use crate::limits::{BATCH_SPANS_MAX, BATCH_WAIT, COMPLAINT_INTERVAL, FLUSH_INTERVAL, QUEUE_SPANS_MAX};
 use crate::post::{PostError, post};
 use crate::{Span, json};
 
@@ -81,8 +82,18 @@ impl Exporter {
     /// Sends what is in the queue; returns whether that was done within `wait`.
     pub fn flush(&self, wait: Duration) -> bool {
         let Some(sender) = self.sender.get() else { return true };
+        let deadline = Instant::now() + wait;
+        let left = || deadline.saturating_duration_since(Instant::now());
         let (done, is_done) = sync_channel(1);
-        sender.try_send(Message::Flush(done)).is_ok() && is_done.recv_timeout(wait).is_ok()
+        let mut order = Message::Flush(done);
+        loop {
+            match sender.try_send(order) {
+                Ok(()) => return is_done.recv_timeout(left()).is_ok(),
+                Err(TrySendError::Full(back)) if !left().is_zero() => order = back,
+                Err(_) => return false,
+            }
+            thread::sleep(FLUSH_INTERVAL.min(left()));
+        }
     }
 
     /// What became of spans until now.
@@ -95,11 +106,11 @@ impl Exporter {
 
 /// Sends batches until no span can come.
 fn send(queue: &Receiver<Message>, shared: &Shared) {
-    let mut complained = None;
+    let (mut choice, mut complained) = (Choice::default(), None);
     while let Ok(first) = queue.recv() {
         let (batch, flushed) = gather(first, queue);
         if !batch.is_empty() {
-            deliver(&batch, shared, &mut complained);
+            deliver(&batch, shared, &mut choice, &mut complained);
         }
         if let Some(done) = flushed {
             // It may wait no more.
@@ -127,14 +138,18 @@ fn gather(first: Message, queue: &Receiver<Message>) -> (Vec<Span>, Option<SyncS
 }
 
 /// Sends a batch to the first collector that takes it.
-fn deliver(batch: &[Span], shared: &Shared, complained: &mut Option<Instant>) {
+fn deliver(batch: &[Span], shared: &Shared, choice: &mut Choice, complained: &mut Option<Instant>) {
     let body = json::request(batch);
     let collectors = Arc::clone(&shared.collectors.lock().unwrap_or_else(PoisonError::into_inner));
     let mut last: Option<(&str, PostError)> = None;
-    for collector in &*collectors {
+    for collector in choice.order(&collectors, Instant::now()) {
         match post(collector, &body) {
             Ok(()) => {
                 shared.sent.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                if choice.note_taken(&collectors, collector, Instant::now()) {
+                    let error = last.map(|(_, error)| error.to_string()).unwrap_or_default();
+                    tracing::warn!(collector, error, "another collector takes the spans");
+                }
                 return;
             }
             Err(error) => last = Some((collector, error)),
@@ -227,7 +242,44 @@ mod tests {
             exporter.offer(span());
         }
         assert_eq!(exporter.counts(), Counts { dropped: 3, ..Counts::default() });
-        assert!(!exporter.flush(WAIT), "there is no place for the order");
+        assert!(!exporter.flush(Duration::ZERO), "there is no place for the order");
+    }
+
+    #[test]
+    fn an_order_to_flush_waits_for_its_place() {
+        let (sender, queue) = sync_channel(2);
+        let exporter = Exporter { sender: OnceLock::from(sender), ..Exporter::default() };
+        exporter.offer(span());
+        exporter.offer(span());
+        thread::scope(|scope| {
+            let flushed = scope.spawn(|| exporter.flush(WAIT));
+            let order = queue.iter().find_map(|message| match message {
+                Message::Span(_) => None,
+                Message::Flush(done) => Some(done),
+            });
+            order.unwrap().send(()).unwrap();
+            assert!(flushed.join().unwrap());
+        });
+    }
+
+    /// The first one would refuse the second batch as well, and is not asked.
+    #[test]
+    fn the_collector_that_has_taken_a_batch_gets_the_next_one() {
+        let (refuses, takes) =
+            (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+        let exporter = Exporter::default();
+        exporter.configure(&[address(&refuses), address(&takes)]).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| take(&refuses, "503 Busy"));
+            scope.spawn(|| (0..2).for_each(|_| assert_eq!(take(&takes, "200 OK"), 3)));
+            for _ in 0..2 {
+                exporter.offer(span());
+                assert!(exporter.flush(WAIT));
+            }
+        });
+        assert_eq!(exporter.counts(), Counts { sent: 2, ..Counts::default() });
+        refuses.set_nonblocking(true).unwrap();
+        assert_eq!(refuses.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
     }
 
     #[test]

@@ -20,6 +20,16 @@ pub(crate) const BATCH_WAIT: Duration = Duration::from_secs(1);
 /// How long one request may take, from the connection to the reply.
 pub(crate) const POST_TIME_MAX: Duration = Duration::from_secs(5);
 
+/// The least of this that one address of a name gets to accept a connection.
+pub(crate) const CONNECT_SHARE_MIN: Duration = Duration::from_millis(1);
+
+/// How long another collector has the spans before the better ones are tried again. Where those
+/// do not answer, each try takes [`POST_TIME_MAX`].
+pub(crate) const BETTER_INTERVAL: Duration = Duration::from_mins(1);
+
+/// Time between two tries to give the order to flush while the queue is full.
+pub(crate) const FLUSH_INTERVAL: Duration = Duration::from_millis(10);
+
 /// Bytes of a reply that are read.
 pub(crate) const REPLY_BYTES_MAX: usize = 16 * 1024;
 

@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::time::{Duration, Instant};
 
-use crate::limits::{POST_TIME_MAX, REPLY_BYTES_MAX};
+use crate::limits::{CONNECT_SHARE_MIN, POST_TIME_MAX, REPLY_BYTES_MAX};
 
 /// Path of the requests (OTLP 1.x, "OTLP/HTTP Request").
 const PATH: &str = "/v1/traces";
@@ -52,20 +52,25 @@ pub(crate) fn post(address: &str, body: &str) -> Result<(), PostError> {
         "POST {PATH} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
          Content-Length: {len}\r\nUser-Agent: pointsman\r\nConnection: close\r\n\r\n"
     );
-    send(&mut stream, head.as_bytes(), deadline)?;
-    send(&mut stream, body.as_bytes(), deadline)?;
-    let reply = receive(&mut stream, deadline)?;
-    match status(&reply).ok_or(PostError::NoHttp)? {
-        200..=299 => Ok(()),
-        status => Err(PostError::Refused(status)),
+    let sent = send(&mut stream, head.as_bytes(), deadline)
+        .and_then(|()| send(&mut stream, body.as_bytes(), deadline));
+    // A collector that refuses early may take no more, and says why.
+    let reply = receive(&mut stream, deadline);
+    match (sent, reply.as_deref().ok().and_then(status)) {
+        (_, Some(status)) if !(200..=299).contains(&status) => Err(PostError::Refused(status)),
+        (Err(error), _) => Err(error.into()),
+        (Ok(()), Some(_)) => Ok(()),
+        (Ok(()), None) => Err(reply.map_or_else(PostError::Io, |_| PostError::NoHttp)),
     }
 }
 
-/// A connection to the first address that accepts one.
+/// A connection to the first address that accepts one. Each gets its share of the time that is
+/// left, so that one that does not answer leaves some to the others.
 fn connect(addresses: &[SocketAddr], deadline: Instant) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    for address in addresses {
-        match TcpStream::connect_timeout(address, left(deadline)?) {
+    for (address, untried) in addresses.iter().zip((1..=addresses.len()).rev()) {
+        let share = left(deadline)? / u32::try_from(untried).unwrap_or(u32::MAX);
+        match TcpStream::connect_timeout(address, share.max(CONNECT_SHARE_MIN)) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
