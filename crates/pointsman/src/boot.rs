@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use admin::{Booted, DataPlane, Port, StoreError};
 use anyhow::Context as _;
-use config::{Config, Loaded, Protocol, Strictness};
+use config::{Config, Loaded, LogFormat, Protocol, Strictness};
 use proxy::Proxy;
 use rustix::process::{Resource, Rlimit};
 use tokio::runtime::{Builder, Handle};
@@ -167,12 +167,23 @@ pub(crate) fn import(database: &Path, datadir: &Path) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves clients with the saved configuration or that of the file until a signal ends it.
-pub(crate) fn serve(mut launch: Launch) -> anyhow::Result<ExitCode> {
+/// Serves clients with the saved configuration or that of the file until a signal ends it. Where
+/// the log is JSON, it has the error as well, and none is returned.
+pub(crate) fn serve(launch: Launch) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     // While the tables of the admin port are made.
     proxy::gather_entropy();
-    let log = Log::begin(launch.overrides.log_format.unwrap_or_default());
+    let mut log = Log::begin(launch.overrides.log_format.unwrap_or_default());
+    match serve_with(launch, &mut log, started) {
+        Err(error) if log.form() == LogFormat::Json => {
+            tracing::error!(error = format!("{error:#}"), "cannot serve");
+            Ok(ExitCode::FAILURE)
+        }
+        outcome => outcome,
+    }
+}
+
+fn serve_with(mut launch: Launch, log: &mut Log, started: Instant) -> anyhow::Result<ExitCode> {
     launch.notices.iter().for_each(|notice| tracing::info!("{notice}"));
     let loaded = launch.load()?;
     let Launch { file, initial, reload, beside, overrides, .. } = launch;
@@ -195,7 +206,7 @@ pub(crate) fn serve(mut launch: Launch) -> anyhow::Result<ExitCode> {
         .context("cannot start the control runtime")?;
     // Before it can be replaced by a newer one.
     let program = std::env::current_exe();
-    let outcome = control.block_on(run(booted, overrides, control.handle(), &log, beside, started))?;
+    let outcome = control.block_on(run(booted, overrides, control.handle(), log, beside, started))?;
     // Not waiting for what still runs there: sessions are over, or are to be cut off.
     control.shutdown_background();
     if outcome == Wish::Restart {

@@ -24,6 +24,7 @@ type Layer = fmt::Layer<Registry, fmt::format::DefaultFields, Lines, Output>;
 /// Where the log goes, which may change.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
+    form: LogFormat,
     output: Output,
     lines: reload::Handle<Layer, Registry>,
 }
@@ -84,11 +85,17 @@ impl Log {
         let (layer, lines) = reload::Layer::new(layer(output.clone(), form));
         tracing_subscriber::registry().with(layer).with(filter).init();
         log_panics();
-        Self { output, lines }
+        Self { form, output, lines }
+    }
+
+    /// The form of its lines.
+    pub(crate) const fn form(&self) -> LogFormat {
+        self.form
     }
 
     /// Goes on in this form, at standard error.
-    pub(crate) fn go_on_as(&self, form: LogFormat) {
+    pub(crate) fn go_on_as(&mut self, form: LogFormat) {
+        self.form = form;
         // Fails only where there is no log any more.
         let _ = self.lines.modify(|lines| *lines = layer(self.output.clone(), form));
     }
@@ -162,7 +169,7 @@ mod tests {
         std::fs::rename(&path, &old).unwrap();
         output.write_all(b"two\n").unwrap();
         let (_, lines) = reload::Layer::new(layer(output.clone(), LogFormat::Text));
-        Log { output: output.clone(), lines }.reopen();
+        Log { form: LogFormat::Text, output: output.clone(), lines }.reopen();
         output.write_all(b"three\n").unwrap();
         assert_eq!(std::fs::read_to_string(&old).unwrap(), "one\ntwo\n");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "three\n");

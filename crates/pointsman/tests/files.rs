@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs::{read_to_string, rename, write};
+use std::io::Read as _;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use testkit::guard::{Sandbox, Signal};
@@ -51,6 +53,25 @@ fn each_line_of_the_log_can_be_json() {
         assert_eq!(text.lines().all(is_json), option.unwrap_or(key) == "json", "{key} {option:?}: {text}");
         std::fs::remove_file(&log).unwrap();
     }
+}
+
+/// A machine that reads the log also reads why a start has failed.
+#[test]
+fn the_error_of_a_start_is_json_as_well() {
+    let home = Sandbox::new().unwrap();
+    let config = home.path().join("pointsman.toml");
+    write(&config, "no_such_key = 1\n").unwrap();
+    let mut command = home.command(env!("CARGO_BIN_EXE_pointsman")).unwrap();
+    command.args(["serve", "--log-format", "json", "--config"]).arg(&config).stderr(Stdio::piped());
+    let mut process = home.start(command).unwrap();
+    let mut text = String::new();
+    process.child().stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(process.wait(WAIT_MAX).unwrap().and_then(|status| status.code()), Some(1));
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let last = lines.last().unwrap();
+    assert_eq!(last["level"], "ERROR");
+    assert!(last["fields"]["error"].as_str().unwrap().contains("no_such_key"), "{text}");
 }
 
 #[test]
