@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use e2e::tools::{Output, Running};
-use e2e::{Proxy, Setup, admin, run, wait_for};
+use e2e::{Proxy, Setup, admin, run};
 use serde_json::Value;
 use testkit::client::{Client, Options};
 use testkit::guard::{Sandbox, Signal};
@@ -25,6 +25,8 @@ const WATCHER: &str = "watcher";
 const BROWSE_TIME_MAX: Duration = Duration::from_mins(5);
 /// Pause between two rounds of the load: the browser needs the processor, too.
 const ROUND_PAUSE: Duration = Duration::from_millis(50);
+/// Time between two looks at whether a client has come.
+const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The tests of the page, as `make test-page` runs them.
 fn page_tests() -> PathBuf {
@@ -111,15 +113,17 @@ impl Scene {
         replica.name().to_owned()
     }
 
-    /// Answers the lines of one client until it leaves.
-    fn serve(&mut self, listener: &TcpListener) {
+    /// Answers the lines of one client until it leaves. It comes when the browser has started,
+    /// which takes a while on a new machine; none comes when all is `over` before.
+    fn serve(&mut self, listener: &TcpListener, over: &AtomicBool) {
         listener.set_nonblocking(true).unwrap();
-        let mut accepted = None;
-        wait_for("the tests of the page", || {
-            accepted = listener.accept().ok();
-            accepted.is_some()
-        });
-        let (mut socket, _) = accepted.unwrap();
+        let mut socket = loop {
+            match listener.accept() {
+                Ok((socket, _)) => break socket,
+                Err(_) if over.load(Ordering::Relaxed) => return,
+                Err(_) => thread::sleep(LOOK_INTERVAL),
+            }
+        };
         for line in BufReader::new(socket.try_clone().unwrap()).lines() {
             let answer = self.answer(&line.unwrap());
             writeln!(socket, "{answer}").unwrap();
@@ -162,7 +166,7 @@ fn browse(sandbox: &Sandbox, environment: &[String], arguments: &[&str]) -> Outp
     let words = environment.iter().map(String::as_str).chain(["node", script.to_str().unwrap()]);
     let output =
         Running::start(sandbox, "env", words.chain(arguments.iter().copied())).wait_within(BROWSE_TIME_MAX);
-    println!("{}", output.stdout);
+    println!("{}\n{}", output.stdout, output.stderr);
     output
 }
 
@@ -182,12 +186,12 @@ fn no_fault_is_found_in_front_of_real_servers() {
     let environment = [format!("SCENE={control}"), format!("SHOTS={}", pictures.display())];
     let (clients, over) = (scene.clients, AtomicBool::new(false));
     thread::scope(|threads| {
-        let serving = threads.spawn(|| scene.serve(&listener));
+        let serving = threads.spawn(|| scene.serve(&listener, &over));
         threads.spawn(|| load(clients, &over));
-        let over = SetWhenDropped(&over);
+        let ending = SetWhenDropped(&over);
         let output = browse(&sandbox, &environment, &[&format!("http://{web}"), "admin", "admin"]);
-        drop(over);
-        serving.join().unwrap();
+        drop(ending);
         output.expect_success();
+        serving.join().unwrap();
     });
 }
