@@ -4,7 +4,9 @@ CARGO ?= cargo
 BUILT = $(or $(CARGO_TARGET_DIR),./target)
 # The demo, the tests and the benchmark need these programs; each is looked for before anything is installed.
 RUN_TOOLS   = mariadbd:mariadb-server-core mariadb:mariadb-client-core cc:gcc
-PAGE_TOOLS  = node:nodejs npm:npm chromium:chromium
+# A browser elsewhere: CHROMIUM=PATH.
+CHROMIUMS   = chromium,chromium-browser,google-chrome
+PAGE_TOOLS  = node:nodejs npm:npm $(if $(CHROMIUM),$(CHROMIUM),$(CHROMIUMS)):chromium
 TEST_TOOLS  = $(RUN_TOOLS) $(PAGE_TOOLS) sysbench:sysbench haproxy:haproxy promtool:prometheus mariadb-binlog:mariadb-client \
 	/usr/lib/galera/libgalera_smm.so:galera-4 /usr/lib/mysql/plugin/auth_ed25519.so:mariadb-server
 BENCH_TOOLS = $(TEST_TOOLS) mariadb-dump:mariadb-client
