@@ -216,6 +216,18 @@ export const mocked = {
     });
   },
 
+  async "a moment that cannot be read leaves the slider at live"(tools) {
+    await withMock(tools, { period: 100 }, async (mock, page) => {
+      await page.waitForSelector(".now tbody tr:visible");
+      await page.focus("#when");
+      await page.waitForFunction(() => Number(document.getElementById("when").min) < -600);
+      mock.record = (at, _viewer, reply) => reply(409, { error: "failed", message: "no" });
+      await page.keyboard.press("ArrowLeft");
+      await page.waitForFunction(() => document.getElementById("when").value === "0");
+      assert.equal(await page.textContent("#when-text"), "live");
+    });
+  },
+
   async "a view that is opened while frozen is painted"(tools) {
     await withMock(tools, { period: 100 }, async (_mock, page, visit) => {
       await page.waitForSelector(".now tbody tr:visible");

@@ -53,7 +53,9 @@ export function startRecorder(onPast, onLive, onError) {
       label(`${day(envelope.time_ms)} ${clock(envelope.time_ms)}`);
       onPast(envelope);
     } catch (error) {
-      if (own === round) onError(/** @type {Error} */ (error));
+      if (own !== round) return;
+      onLive();
+      onError(/** @type {Error} */ (error));
     }
   };
   for (const event of ["focus", "pointerenter"]) slider.addEventListener(event, measure);
