@@ -25,6 +25,13 @@ struct Window {
     waiting: u32,
 }
 
+impl Window {
+    /// Whether logins are under way.
+    const fn is_busy(&self) -> bool {
+        self.open > 0 || self.waiting > 0
+    }
+}
+
 /// What is to be done with a login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
@@ -43,9 +50,11 @@ impl Tries {
     fn begin(&mut self, client: IpAddr, now: Instant) -> Result<Turn, Duration> {
         let over = |window: &Window| now.saturating_duration_since(window.began) >= TRIES_WINDOW;
         if !self.0.contains_key(&client) && self.0.len() >= TRIES_ADDRESSES_MAX {
-            self.0.retain(|_, window| !over(window));
+            self.0.retain(|_, window| window.is_busy() || !over(window));
+            // The end of a login under way must find its own window.
+            let order = |(_, window): &(&IpAddr, &Window)| (window.is_busy(), window.began);
             if self.0.len() >= TRIES_ADDRESSES_MAX
-                && let Some(oldest) = self.0.iter().min_by_key(|(_, window)| window.began).map(|(of, _)| *of)
+                && let Some(oldest) = self.0.iter().min_by_key(order).map(|(of, _)| *of)
             {
                 self.0.remove(&oldest);
             }
@@ -198,5 +207,21 @@ mod tests {
             assert_eq!(tries.begin(address(n), now + Duration::from_micros(n.into())), Ok(Turn::Now));
         }
         assert_eq!(tries.0.len(), TRIES_ADDRESSES_MAX);
+    }
+
+    #[test]
+    fn a_login_under_way_keeps_its_window() {
+        let (mut tries, begun) = (Tries::default(), Instant::now());
+        for _ in 0..TRIES_MAX {
+            assert_eq!(tries.begin(address(0), begun), Ok(Turn::Now));
+        }
+        // The last ones come when the window is over.
+        for n in 1..10_000 {
+            let at = begun + Duration::from_millis(10) * n;
+            assert_eq!(tries.begin(address(n), at), Ok(Turn::Now));
+            tries.end(address(n), false);
+        }
+        let later = begun + TRIES_WINDOW;
+        assert_eq!(tries.begin(address(0), later), Ok(Turn::Later), "the five may all be wrong");
     }
 }
