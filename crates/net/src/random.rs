@@ -52,7 +52,6 @@ impl Dice {
     }
 
     /// One that rolls the same each time.
-    #[cfg(feature = "memory")]
     pub const fn seeded(seed: u64) -> Self {
         Self(Cell::new(seed))
     }

@@ -1,19 +1,18 @@
 //! One socket, whatever it is made of.
 //!
-//! Everything above this file reads and writes through [`Sock`], so that Unix sockets, memory (for
-//! tests), TLS, compression or another kernel interface are a matter of this file and its layers
-//! alone. The methods are the few that a relay needs; each tries the system call at once and waits
+//! Everything above this file reads and writes through [`Sock`], so that Unix sockets, memory,
+//! TLS, compression or another kernel interface are a matter of this file and its layers alone. The methods are the few that a relay needs; each tries the system call at once and waits
 //! only when the kernel says so. tokio forgets readiness after a short read by itself, so a query
 //! costs one `recv` and one `send` per side.
 //!
 //! - `plain`: the socket itself;
+//! - [`memory`]: a socket whose peer is in this process;
 //! - `link`: the socket with or without TLS;
 //! - `compression`: the compressed protocol on top of either;
 //! - [`tls`]: TLS on a socket.
 
 mod compression;
 mod link;
-#[cfg(feature = "memory")]
 pub mod memory;
 mod plain;
 pub mod tls;
@@ -74,7 +73,6 @@ impl From<UnixStream> for Sock {
     }
 }
 
-#[cfg(feature = "memory")]
 impl From<memory::End> for Sock {
     fn from(end: memory::End) -> Self {
         Plain::Memory(end).into()

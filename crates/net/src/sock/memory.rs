@@ -1,5 +1,8 @@
-//! Sockets made of memory: both ends live in one thread, so tests decide every byte and every
-//! order.
+//! Sockets made of memory: both ends live in this process.
+//!
+//! The proxy is the client of its own sessions at the shards of a table by them. Tests script both
+//! ends, and decide every byte and every order. Both ends may be polled by one task: each wait
+//! keeps the waker of its own end.
 
 use std::collections::VecDeque;
 use std::io;
@@ -41,7 +44,7 @@ pub fn pair(capacity: usize) -> (End, End) {
     )
 }
 
-/// A test that panics while it holds a pipe has failed already.
+/// The bytes of a pipe are whole after each of its methods, also after a panic of the other end.
 fn lock(pipe: &Mutex<Pipe>) -> MutexGuard<'_, Pipe> {
     pipe.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -131,7 +134,7 @@ impl AsyncWrite for End {
             return Poll::Pending;
         }
         let n = room.min(bytes.len());
-        pipe.bytes.extend(bytes.iter().take(n));
+        pipe.bytes.extend(bytes.get(..n).unwrap_or_default());
         if let Some(reader) = pipe.reader.take() {
             reader.wake();
         }
@@ -145,5 +148,78 @@ impl AsyncWrite for End {
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.close_write();
         Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use super::super::Sock;
+    use super::*;
+
+    /// Counts how often a task would have been polled again.
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    impl Wakes {
+        fn take(&self) -> usize {
+            self.0.swap(0, Ordering::Relaxed)
+        }
+    }
+
+    fn socks(capacity: usize) -> (Sock, Sock) {
+        let (one, other) = pair(capacity);
+        (one.into(), other.into())
+    }
+
+    #[test]
+    fn each_wait_of_one_task_is_woken_by_the_other_end() {
+        let wakes = Arc::new(Wakes::default());
+        let waker = Arc::clone(&wakes).into();
+        let cx = &mut Context::from_waker(&waker);
+        let (mut one, mut other) = socks(2);
+        let mut buffer = [0; 8];
+        assert!(other.poll_read(cx, &mut buffer).is_pending());
+        assert!(one.poll_read(cx, &mut buffer).is_pending(), "the other direction waits as well");
+        assert!(matches!(one.poll_write(cx, b"abc"), Poll::Ready(Ok(2))));
+        assert_eq!(wakes.take(), 1, "of the reader");
+        assert!(one.poll_write(cx, b"c").is_pending());
+        assert!(matches!(other.poll_read(cx, &mut buffer), Poll::Ready(Ok(2))));
+        assert_eq!(wakes.take(), 1, "of the writer");
+        assert!(matches!(one.poll_write(cx, b"c"), Poll::Ready(Ok(1))));
+        assert_eq!(wakes.take(), 0, "nothing waited");
+        drop(other);
+        assert_eq!(wakes.take(), 1, "of the reader of the end");
+        assert!(matches!(one.poll_read(cx, &mut buffer), Poll::Ready(Ok(0))));
+    }
+
+    /// No byte is lost or doubled, and the task sleeps only if a waker was kept.
+    #[tokio::test]
+    async fn both_ends_of_one_task_pass_more_than_the_pipe_holds() {
+        let (mut one, mut other) = socks(7);
+        let sent: Vec<u8> = (0..10_000_u32).map(|n| n.to_le_bytes()[0]).collect();
+        let write = async {
+            one.write_all(&sent).await.unwrap();
+            one.shutdown_write().unwrap();
+        };
+        let read = async {
+            let (mut all, mut buffer) = (Vec::new(), [0; 16]);
+            loop {
+                match std::future::poll_fn(|cx| other.poll_read(cx, &mut buffer)).await.unwrap() {
+                    0 => return all,
+                    n => all.extend_from_slice(&buffer[..n]),
+                }
+            }
+        };
+        let ((), read) = tokio::join!(write, read);
+        assert!(read == sent);
     }
 }

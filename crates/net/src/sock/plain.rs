@@ -11,7 +11,6 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
 use super::Input;
-#[cfg(feature = "memory")]
 use super::memory;
 
 /// A connected stream socket without any layer.
@@ -19,7 +18,6 @@ use super::memory;
 pub(super) enum Plain {
     Tcp(TcpStream),
     Unix(UnixStream),
-    #[cfg(feature = "memory")]
     Memory(memory::End),
 }
 
@@ -34,7 +32,6 @@ impl Plain {
         match self {
             Self::Tcp(stream) => stream.local_addr().ok(),
             Self::Unix(_) => None,
-            #[cfg(feature = "memory")]
             Self::Memory(_) => None,
         }
     }
@@ -44,7 +41,6 @@ impl Plain {
         match self {
             Self::Tcp(stream) => stream.peer_addr().ok().map(|peer| peer.ip().to_canonical()),
             Self::Unix(_) => None,
-            #[cfg(feature = "memory")]
             Self::Memory(_) => None,
         }
     }
@@ -54,7 +50,6 @@ impl Plain {
         match self {
             Self::Tcp(stream) => stream.as_raw_fd(),
             Self::Unix(stream) => stream.as_raw_fd(),
-            #[cfg(feature = "memory")]
             Self::Memory(_) => -1,
         }
     }
@@ -65,7 +60,6 @@ impl Plain {
         ready!(match self {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, &mut into),
             Self::Unix(stream) => Pin::new(stream).poll_read(cx, &mut into),
-            #[cfg(feature = "memory")]
             Self::Memory(end) => Pin::new(end).poll_read(cx, &mut into),
         })?;
         Poll::Ready(Ok(into.filled().len()))
@@ -76,7 +70,6 @@ impl Plain {
         match self {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
-            #[cfg(feature = "memory")]
             Self::Memory(end) => Pin::new(end).poll_write(cx, bytes),
         }
     }
@@ -87,7 +80,6 @@ impl Plain {
             let ready = match self {
                 Self::Tcp(stream) => ready!(stream.poll_read_ready(cx)),
                 Self::Unix(stream) => ready!(stream.poll_read_ready(cx)),
-                #[cfg(feature = "memory")]
                 Self::Memory(end) => return end.poll_input(cx),
             };
             if ready.is_err() {
@@ -105,7 +97,6 @@ impl Plain {
 
     /// What waits on the socket by now, without waiting for it.
     pub(super) fn input(&self) -> Option<Input> {
-        #[cfg(feature = "memory")]
         if let Self::Memory(end) = self {
             return end.input();
         }
@@ -126,7 +117,6 @@ impl Plain {
             Self::Unix(stream) => {
                 stream.try_io(Interest::READABLE, || socket2::SockRef::from(stream).peek(&mut byte))
             }
-            #[cfg(feature = "memory")]
             Self::Memory(_) => Ok(0),
         }
     }
@@ -136,7 +126,6 @@ impl Plain {
         match self {
             Self::Tcp(stream) => socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write),
             Self::Unix(stream) => socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write),
-            #[cfg(feature = "memory")]
             Self::Memory(end) => {
                 end.close_write();
                 Ok(())
