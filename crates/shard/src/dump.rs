@@ -2,18 +2,27 @@
 
 use std::fmt;
 
-use crate::layout::{Layout, Table, TableKind};
+use crate::layout::{Layout, Sequence, SequenceKind, Table, TableKind, Unique};
 use crate::placement::{Function, Level};
-use crate::read::{Audit, GeneratedKey, Imported, Server, Source, User};
+use crate::read::{Audit, Imported, Server, Source, User};
 
 impl fmt::Display for Layout {
-    /// One line for each table, node, group and home.
+    /// One line for each table, node, group, sequence and home.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for table in self.tables() {
             write!(f, "{table}")?;
         }
         for group in self.groups() {
             writeln!(f, "colocated in {}: {}", group.schema, group.tables.join(", "))?;
+        }
+        for Sequence { schema, table, column, kind } in self.sequences() {
+            write!(f, "ids of {schema}.{table}.{column}: {}", kind.name())?;
+            match kind {
+                SequenceKind::Segment { step } => writeln!(f, "s of {step}")?,
+                SequenceKind::Snowflake { worker, vibration } => {
+                    writeln!(f, " of worker {worker}, vibration {vibration}")?;
+                }
+            }
         }
         for home in self.homes() {
             let schema = home.schema.as_deref().unwrap_or("any schema");
@@ -40,9 +49,6 @@ impl fmt::Display for Imported {
         for scope in &self.scopes {
             let users = if scope.users.is_empty() { "all users".to_owned() } else { scope.users.join(", ") };
             write!(f, "\nlayout of {users}\n{}", scope.layout)?;
-        }
-        for GeneratedKey { table, column, generator } in &self.generated_keys {
-            writeln!(f, "\n{}.{column}: {generator:?}", table.join("."))?;
         }
         for Audit { table, hint_lifts } in &self.audits {
             let but = if *hint_lifts { ", unless a hint lifts it" } else { "" };
@@ -85,8 +91,9 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}: ", self.schema, self.name)?;
         match &self.kind {
-            TableKind::Sharded { key_columns, placement, .. } => {
-                writeln!(f, "sharded by ({})", key_columns.join(", "))?;
+            TableKind::Sharded { key_columns, placement, unique, .. } => {
+                write!(f, "sharded by ({})", key_columns.join(", "))?;
+                f.write_str(if *unique == Unique::Unchecked { ", keys unchecked\n" } else { "\n" })?;
                 for level in placement.levels() {
                     write_level(f, level, key_columns)?;
                 }

@@ -1,10 +1,12 @@
 //! Which tables are sharded, and where their parts are.
 
 mod check;
+mod sequence;
 mod table;
 
 pub use check::{Invalid, Subject};
-pub use table::{Node, Table, TableKind};
+pub use sequence::{SEGMENT_STEP_DEFAULT, Sequence, SequenceKind, VIBRATION_DEFAULT};
+pub use table::{Node, Table, TableKind, Unique};
 
 /// Group of tables whose equal keys are in shards with the same servers and schemas: joins over the
 /// key stay within a shard.
@@ -36,6 +38,8 @@ pub struct Draft {
     pub tables: Vec<Table>,
     /// Colocated tables.
     pub groups: Vec<Group>,
+    /// Columns whose values the proxy makes.
+    pub sequences: Vec<Sequence>,
     /// Homes of all other tables: the first is for new tables, any of them may have others.
     pub homes: Vec<Home>,
 }
@@ -46,6 +50,7 @@ pub struct Layout {
     /// By schema and name.
     tables: Vec<Table>,
     groups: Vec<Group>,
+    sequences: Vec<Sequence>,
     homes: Vec<Home>,
 }
 
@@ -56,9 +61,9 @@ impl Layout {
         if !found.is_empty() {
             return Err(found);
         }
-        let Draft { mut tables, groups, homes, .. } = draft;
+        let Draft { mut tables, groups, sequences, homes, .. } = draft;
         tables.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
-        Ok(Self { tables, groups, homes })
+        Ok(Self { tables, groups, sequences, homes })
     }
 
     /// The table with a logical name. Names are compared by their bytes: with
@@ -78,6 +83,16 @@ impl Layout {
     /// Groups of colocated tables.
     pub fn groups(&self) -> &[Group] {
         &self.groups
+    }
+
+    /// Columns whose values the proxy makes: at most one of each table.
+    pub fn sequences(&self) -> &[Sequence] {
+        &self.sequences
+    }
+
+    /// The sequence of a table.
+    pub fn sequence(&self, schema: &str, table: &str) -> Option<&Sequence> {
+        self.sequences.iter().find(|sequence| sequence.schema == schema && sequence.table == table)
     }
 
     /// Homes of tables that the layout does not name.

@@ -27,7 +27,10 @@ mod value;
 pub use calendar::{Date, DateTime};
 pub use condition::{Condition, KeyRange, Test};
 pub use key::{ColumnType, Key, KeyKind};
-pub use layout::{Draft, Group, Home, Invalid, Layout, Node, Subject, Table, TableKind};
+pub use layout::{
+    Draft, Group, Home, Invalid, Layout, Node, SEGMENT_STEP_DEFAULT, Sequence, SequenceKind, Subject, Table,
+    TableKind, Unique, VIBRATION_DEFAULT,
+};
 pub use placement::Placement;
 pub use prune::{Prune, Reason, Shard, Shards};
 pub use value::Value;

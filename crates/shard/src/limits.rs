@@ -29,3 +29,12 @@ pub const YAML_DEPTH_MAX: usize = 32;
 
 /// Nodes of a YAML document, aliases counted each time.
 pub const YAML_NODES_MAX: usize = 1 << 20;
+
+/// Ids of a segment. A restart loses those of a segment that are left.
+pub const STEP_MAX: u32 = 1_000_000;
+
+/// Largest number of a worker in a snowflake id: 10 bits.
+pub const WORKER_MAX: u16 = 1_023;
+
+/// Largest counter of a millisecond in a snowflake id: 12 bits.
+pub const COUNTER_MAX: u16 = 4_095;

@@ -11,7 +11,7 @@ mod problem;
 mod sphere;
 mod yaml;
 
-pub use imported::{Audit, GeneratedKey, Generator, Imported, Scope, Secret, Server, Source, User};
+pub use imported::{Audit, Imported, Scope, Secret, Server, Source, User};
 pub use kingshard::kingshard;
 pub use own::own;
 pub use problem::{Problem, Problems};

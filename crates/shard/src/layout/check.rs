@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use super::{Draft, Group, Node, Table, TableKind};
+use super::{Draft, Group, Node, Sequence, Table, TableKind};
 use crate::limits::{COLUMNS_MAX, SHARDS_MAX};
 use crate::placement::{Level, Placement};
 
@@ -17,6 +17,8 @@ pub enum Subject {
     Table(String, String),
     /// Group, by its position.
     Group(usize),
+    /// Sequence, by its position.
+    Sequence(usize),
     /// Home, by its position.
     Home(usize),
 }
@@ -26,7 +28,8 @@ pub enum Subject {
 pub struct Invalid {
     /// What it belongs to.
     pub subject: Subject,
-    /// The key: `name`, `nodes`, `key`, `placement`, `tables` or `hostgroup`.
+    /// The key: `name`, `nodes`, `key`, `placement`, `tables`, `table`, `column`, `step`,
+    /// `worker`, `vibration` or `hostgroup`.
     pub key: &'static str,
     /// What is wrong with it.
     pub message: String,
@@ -37,6 +40,7 @@ impl fmt::Display for Invalid {
         match &self.subject {
             Subject::Table(schema, name) => write!(f, "table {schema}.{name}")?,
             Subject::Group(at) => write!(f, "group {}", at + 1)?,
+            Subject::Sequence(at) => write!(f, "sequence {}", at + 1)?,
             Subject::Home(at) => write!(f, "home {}", at + 1)?,
         }
         write!(f, ": `{}`: {}", self.key, self.message)
@@ -79,6 +83,12 @@ pub(super) fn check(draft: &Draft) -> Vec<Invalid> {
     for (at, group) in draft.groups.iter().enumerate() {
         if let Err(message) = colocated(group, &draft.tables) {
             found.push(Invalid { subject: Subject::Group(at), key: "tables", message });
+        }
+    }
+    for (at, sequence) in draft.sequences.iter().enumerate() {
+        let before = draft.sequences.get(..at).unwrap_or_default();
+        for (key, message) in self::sequence(sequence, before, &draft.tables) {
+            found.push(Invalid { subject: Subject::Sequence(at), key, message });
         }
     }
     for (at, home) in draft.homes.iter().enumerate() {
@@ -161,6 +171,29 @@ fn yields(level: &Level, nodes: u32) -> Vec<String> {
         }
     }
     found
+}
+
+/// What is wrong with a sequence, by keys, behind those `before`.
+fn sequence(
+    sequence: &Sequence,
+    before: &[Sequence],
+    tables: &[Table],
+) -> impl Iterator<Item = (&'static str, String)> {
+    let name = |of: &Sequence| (of.schema.clone(), of.table.clone());
+    let found = tables.iter().find(|table| (table.schema.clone(), table.name.clone()) == name(sequence));
+    let table = match found.map(|table| &table.kind) {
+        None => Some(format!("there is no table {}", sequence.table)),
+        Some(TableKind::Single { .. }) => {
+            Some(format!("{} is on one node: its server makes ids", sequence.table))
+        }
+        Some(_) if before.iter().any(|other| name(other) == name(sequence)) => {
+            Some(format!("{} has a sequence already", sequence.table))
+        }
+        Some(_) => None,
+    };
+    let column = (!is_name(&sequence.column))
+        .then(|| ("column", format!("a name has 1 to {NAME_CHARS_MAX} characters")));
+    table.map(|message| ("table", message)).into_iter().chain(column).chain(sequence.kind.check())
 }
 
 /// Whether the tables of a group have equal keys in the same places.

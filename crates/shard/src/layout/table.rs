@@ -35,6 +35,8 @@ pub enum TableKind {
         key_columns: Vec<String>,
         /// The node of a row.
         placement: Placement,
+        /// Whether keys are held against the key columns.
+        unique: Unique,
     },
     /// Each node has all rows: written everywhere, read anywhere.
     Reference {
@@ -48,8 +50,18 @@ pub enum TableKind {
     },
 }
 
+/// What becomes of unique keys that only hold within a shard, and of foreign keys that leave it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Unique {
+    /// They are reported when definitions are read, and refused in statements that make them.
+    #[default]
+    Checked,
+    /// They are taken as they are: the application keeps its values unique.
+    Unchecked,
+}
+
 impl Table {
-    /// A sharded table, whose levels narrow the nodes.
+    /// A sharded table, whose levels narrow the nodes. Its unique keys are checked.
     pub fn sharded(
         [schema, name]: [&str; 2],
         nodes: Vec<Node>,
@@ -57,8 +69,30 @@ impl Table {
         levels: Vec<Level>,
     ) -> Self {
         let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
-        let kind = TableKind::Sharded { nodes, key_columns, placement: Placement::new(count, levels) };
+        let kind = TableKind::Sharded {
+            nodes,
+            key_columns,
+            placement: Placement::new(count, levels),
+            unique: Unique::default(),
+        };
         Self { schema: schema.to_owned(), name: name.to_owned(), kind }
+    }
+
+    /// The same table, with other rules for its unique keys. Tables that are not sharded have none.
+    #[must_use]
+    pub fn with_unique(mut self, rules: Unique) -> Self {
+        if let TableKind::Sharded { unique, .. } = &mut self.kind {
+            *unique = rules;
+        }
+        self
+    }
+
+    /// Whether keys are held against the key columns.
+    pub fn unique(&self) -> Unique {
+        match self.kind {
+            TableKind::Sharded { unique, .. } => unique,
+            TableKind::Reference { .. } | TableKind::Single { .. } => Unique::Checked,
+        }
     }
 
     /// Columns whose values decide in which shard a row is: in the order in which

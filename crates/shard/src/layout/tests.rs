@@ -15,7 +15,7 @@ fn sharded(name: &str, nodes: Vec<Node>, shards: u32) -> Table {
 }
 
 fn draft(tables: Vec<Table>) -> Draft {
-    Draft { hostgroups: vec![1, 2], tables, groups: Vec::new(), homes: Vec::new() }
+    Draft { hostgroups: vec![1, 2], tables, ..Draft::default() }
 }
 
 fn problems(draft: Draft) -> Vec<String> {
@@ -99,4 +99,41 @@ fn colocated_tables_are_in_the_same_places() {
     assert_eq!(group(&["a", "c"], vec![a(), other]), ["group 1: `tables`: a and c are sharded differently"]);
     assert_eq!(group(&["a", "d"], vec![a()]), ["group 1: `tables`: there is no sharded table d"]);
     assert_eq!(group(&[], vec![a()]), ["group 1: `tables`: there are none"]);
+}
+
+#[test]
+fn a_sequence_belongs_to_a_table_that_is_spread() {
+    let sequence = |table: &str, kind| Sequence {
+        schema: "shop".to_owned(),
+        table: table.to_owned(),
+        column: "id".to_owned(),
+        kind,
+    };
+    let segment = SequenceKind::Segment { step: 1 };
+    let single = Table {
+        schema: "shop".to_owned(),
+        name: "s".to_owned(),
+        kind: TableKind::Single { node: node(1, "s") },
+    };
+    let mut draft = draft(vec![sharded("a", vec![node(1, "a"), node(2, "a")], 2), single]);
+    draft.sequences = vec![sequence("a", segment)];
+    let layout = Layout::new(draft.clone()).unwrap();
+    assert_eq!(layout.sequence("shop", "a"), draft.sequences.first());
+    assert_eq!(layout.sequence("shop", "s"), None);
+    draft.sequences.extend([
+        sequence("a", SequenceKind::Snowflake { worker: 1_024, vibration: 0 }),
+        sequence("s", SequenceKind::Segment { step: 0 }),
+        sequence("t", SequenceKind::Snowflake { worker: 0, vibration: 4_096 }),
+    ]);
+    assert_eq!(
+        problems(draft),
+        [
+            "sequence 2: `table`: a has a sequence already",
+            "sequence 2: `worker`: must be 0 to 1023",
+            "sequence 3: `table`: s is on one node: its server makes ids",
+            "sequence 3: `step`: must be 1 to 1000000",
+            "sequence 4: `table`: there is no table t",
+            "sequence 4: `vibration`: must be 0 to 4095",
+        ]
+    );
 }

@@ -59,6 +59,7 @@ fn layout() -> Layout {
         ],
         groups: vec![Group { schema: "shop".into(), tables: vec!["users".into(), "orders".into()] }],
         homes: Vec::new(),
+        ..Draft::default()
     };
     Layout::new(draft).unwrap()
 }

@@ -14,8 +14,6 @@ pub struct Imported {
     pub users: Vec<User>,
     /// Layouts: one for all users, or one for each.
     pub scopes: Vec<Scope>,
-    /// Columns whose values the proxy makes.
-    pub generated_keys: Vec<GeneratedKey>,
     /// Tables that may not be read or written without a condition on the key.
     pub audits: Vec<Audit>,
     /// Keys that have no counterpart and need none.
@@ -74,31 +72,6 @@ pub struct Scope {
     pub users: Vec<String>,
     /// The layout.
     pub layout: Layout,
-}
-
-/// Column whose values the proxy makes, if an INSERT has none.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GeneratedKey {
-    /// Logical schema and name of the table.
-    pub table: [String; 2],
-    /// The column.
-    pub column: String,
-    /// How values are made.
-    pub generator: Generator,
-}
-
-/// How values of a column are made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Generator {
-    /// Integers from the time, the worker's number and a counter.
-    Snowflake {
-        /// Number of the worker, 0 to 1023, if the file says it.
-        worker: Option<u16>,
-        /// Largest value with which the counter begins in a new millisecond.
-        vibration_max: u16,
-    },
-    /// UUIDs.
-    Uuid,
 }
 
 /// Table that may not be read or written without a condition on the key.

@@ -1,6 +1,7 @@
 //! Our own form: the tables `shards` of a TOML document.
 
 mod function;
+mod sequence;
 mod tree;
 
 use std::path::Path;
@@ -8,11 +9,11 @@ use std::path::Path;
 use super::fields::{Field, Fields};
 use super::problem::{self, Places, Problems, Report};
 use crate::groovy::expand;
-use crate::layout::{Draft, Group, Home, Layout, Node, Table, TableKind};
+use crate::layout::{Draft, Group, Home, Layout, Node, Table, TableKind, Unique};
 use crate::placement::Level;
 
-/// Reads `[[shards.table]]`, `[[shards.group]]` and `[[shards.home]]` of a TOML document, whose
-/// other keys are not looked at. `hostgroups` are those that exist.
+/// Reads `[[shards.table]]`, `[[shards.group]]`, `[[shards.sequence]]` and `[[shards.home]]` of a
+/// TOML document, whose other keys are not looked at. `hostgroups` are those that exist.
 pub fn own(file: &Path, text: &str, hostgroups: &[u32]) -> Result<Layout, Problems> {
     let mut report = Report::new(file);
     let layout = match tree::parse(text) {
@@ -45,6 +46,12 @@ fn read(root: &Field<'_>, hostgroups: &[u32], report: &mut Report<'_>) -> Option
         places.groups.push((item.node.line, item.path.clone()));
         draft.groups.push(Group { schema, tables: tables.into_iter().map(str::to_owned).collect() });
     }
+    for item in fields.take("sequence").iter().flat_map(Field::items) {
+        if let Some(sequence) = sequence::sequence(&item, report) {
+            draft.sequences.push(sequence);
+            places.sequences.push((item.node.line, item.path.clone()));
+        }
+    }
     for item in fields.take("home").iter().flat_map(Field::items) {
         let mut home = Fields::of(&item, report);
         let hostgroup = home.need("hostgroup", report).and_then(|field| field.integer(report));
@@ -65,9 +72,7 @@ fn table(item: &Field<'_>, report: &mut Report<'_>) -> Option<Table> {
     let nodes = fields.need("nodes", report).and_then(|field| nodes(&field, report));
     let kind = fields.take("kind");
     let kind = match kind.as_ref().map_or(Some("sharded"), |field| field.text(report)) {
-        Some("sharded") => {
-            sharded(&mut fields, nodes.as_ref().map_or(0, Vec::len), report).map(Kind::Sharded)
-        }
+        Some("sharded") => sharded(&mut fields, nodes.as_ref().map_or(0, Vec::len), report),
         Some("reference") => Some(Kind::Reference),
         Some("single") => Some(Kind::Single),
         _ => {
@@ -82,8 +87,8 @@ fn table(item: &Field<'_>, report: &mut Report<'_>) -> Option<Table> {
     fields.finish(report);
     let (schema, name, nodes) = (schema?, name?, nodes?);
     let kind = match kind? {
-        Kind::Sharded((columns, level)) => {
-            return Some(Table::sharded([schema, name], nodes, columns, vec![level]));
+        Kind::Sharded { columns, level, unique } => {
+            return Some(Table::sharded([schema, name], nodes, columns, vec![level]).with_unique(unique));
         }
         Kind::Reference => TableKind::Reference { nodes },
         Kind::Single => {
@@ -99,16 +104,30 @@ fn table(item: &Field<'_>, report: &mut Report<'_>) -> Option<Table> {
 
 /// Kind of a table, before its nodes are known.
 enum Kind {
-    Sharded((Vec<String>, Level)),
+    Sharded { columns: Vec<String>, level: Level, unique: Unique },
     Reference,
     Single,
 }
 
-fn sharded(fields: &mut Fields<'_>, nodes: usize, report: &mut Report<'_>) -> Option<(Vec<String>, Level)> {
+fn sharded(fields: &mut Fields<'_>, nodes: usize, report: &mut Report<'_>) -> Option<Kind> {
     let key = fields.need("key", report);
+    let unique = unique(fields, report);
     let function = function::function(fields, nodes, report);
     let columns: Vec<String> = key?.texts(report).into_iter().map(str::to_owned).collect();
-    Some((columns, Level { columns: vec![0], function: function?, nodes: None }))
+    let level = Level { columns: vec![0], function: function?, nodes: None };
+    Some(Kind::Sharded { columns, level, unique: unique? })
+}
+
+fn unique(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Option<Unique> {
+    let Some(field) = fields.take("unique") else { return Some(Unique::default()) };
+    match field.text(report)? {
+        "checked" => Some(Unique::Checked),
+        "unchecked" => Some(Unique::Unchecked),
+        _ => {
+            report.refuse(field.node.line, &field.path, "must be `checked` or `unchecked`");
+            None
+        }
+    }
 }
 
 /// Nodes as `hostgroup/schema.table`, with lists as in `orders_${0..3}`.

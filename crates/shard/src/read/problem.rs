@@ -122,6 +122,7 @@ impl<'a> Report<'a> {
 pub(super) struct Places {
     pub(super) tables: Vec<(usize, String)>,
     pub(super) groups: Vec<(usize, String)>,
+    pub(super) sequences: Vec<(usize, String)>,
 }
 
 /// The layout of a draft. What is wrong with a part without a place counts as wrong with `whole`.
@@ -144,6 +145,7 @@ pub(super) fn layout(
                 at.and_then(|at| places.tables.get(at))
             }
             Subject::Group(at) => places.groups.get(*at),
+            Subject::Sequence(at) => places.sequences.get(*at),
             Subject::Home(_) => None,
         };
         let (line, path) = place.map_or(whole, |(line, path)| (*line, path));

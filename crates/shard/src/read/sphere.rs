@@ -77,8 +77,12 @@ fn read(root: &Field<'_>, options: Options, imported: &mut Imported, report: &mu
     let of_database = splitting::apply(&rules, imported.sources.split_off(first), report);
     imported.sources.extend(of_database.iter().cloned());
     let context = tables::Context { database, sources: &of_database };
-    let (draft, places) = tables::draft(&rules, &context, report);
-    generate::read(&rules, database, imported, report);
+    let (mut draft, mut places) = tables::draft(&rules, &context, report);
+    for (place, sequence) in generate::sequences(&rules, database, report) {
+        draft.sequences.push(sequence);
+        places.sequences.push(place);
+    }
+    imported.audits.extend(generate::audits(&rules, database, report));
     if !report.is_clean() {
         return;
     }

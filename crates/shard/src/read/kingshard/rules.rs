@@ -1,7 +1,7 @@
 //! Rules: a sharded table each.
 
 use crate::calendar::Date;
-use crate::layout::{Node, Table};
+use crate::layout::{Node, Table, Unique};
 use crate::limits::SHARDS_MAX;
 use crate::placement::{Dates, Function, Hash, Level, Ranges, Unit};
 use crate::read::Options;
@@ -67,7 +67,9 @@ pub(super) fn table(rule: &Field<'_>, context: &Context<'_>, report: &mut Report
     };
     let nodes = spread.tables.iter().map(node).collect::<Option<Vec<_>>>()?;
     let level = Level { columns: vec![0], function: spread.function, nodes: None };
-    Some(Table::sharded([schema, name], nodes, vec![key?.to_lowercase()], vec![level]))
+    let table = Table::sharded([schema, name], nodes, vec![key?.to_lowercase()], vec![level]);
+    // kingshard never looks at keys.
+    Some(table.with_unique(Unique::Unchecked))
 }
 
 /// Tables by `locations`, numbered on through all nodes.

@@ -1,32 +1,40 @@
-//! Generated keys and audits: kept as they are said, for those who make keys and judge statements.
+//! Generated keys become sequences. Audits are kept as they are said.
 
-use super::{Field, Fields, Imported, Report};
-use crate::read::imported::{Audit, GeneratedKey, Generator};
+use super::{Field, Fields, Report};
+use crate::layout::{Sequence, SequenceKind};
+use crate::read::imported::Audit;
 use crate::read::sphere::rules::{Rules, TableRule};
 
-/// Largest number of a worker.
-const WORKER_MAX: u16 = 1_023;
 /// `max-vibration-offset`, if nothing is said.
 const VIBRATION_DEFAULT: u16 = 1;
 
-/// Adds what the rules of `database` say.
-pub(super) fn read(rules: &Rules<'_>, database: &str, imported: &mut Imported, report: &mut Report<'_>) {
-    for rule in &rules.tables {
-        let table = || [database.to_owned(), rule.name.to_owned()];
-        if let Some((column, generator)) = key(rule, rules, report) {
-            imported.generated_keys.push(GeneratedKey { table: table(), column, generator });
-        }
-        if let Some(field) = rule.audit.as_ref().or(rules.audit.as_ref())
-            && let Some(hint_lifts) = audit(field, rules, report)
-        {
-            imported.audits.push(Audit { table: table(), hint_lifts });
-        }
-    }
+/// The sequences of `database`, each with its line and path.
+pub(super) fn sequences(
+    rules: &Rules<'_>,
+    database: &str,
+    report: &mut Report<'_>,
+) -> Vec<((usize, String), Sequence)> {
+    let sequence = |rule: &TableRule<'_>| {
+        let field = rule.key_generate.as_ref().or(rules.key_generate.as_ref())?;
+        let (column, kind) = key(field, rules, report)?;
+        let (schema, table) = (database.to_owned(), rule.name.to_owned());
+        Some(((field.node.line, field.path.clone()), Sequence { schema, table, column, kind }))
+    };
+    rules.tables.iter().filter_map(sequence).collect()
 }
 
-/// Column and generator of a table.
-fn key(rule: &TableRule<'_>, rules: &Rules<'_>, report: &mut Report<'_>) -> Option<(String, Generator)> {
-    let field = rule.key_generate.as_ref().or(rules.key_generate.as_ref())?;
+/// The tables of `database` that may not be read or written without a condition on the key.
+pub(super) fn audits(rules: &Rules<'_>, database: &str, report: &mut Report<'_>) -> Vec<Audit> {
+    let of = |rule: &TableRule<'_>| {
+        let field = rule.audit.as_ref().or(rules.audit.as_ref())?;
+        let hint_lifts = audit(field, rules, report)?;
+        Some(Audit { table: [database.to_owned(), rule.name.to_owned()], hint_lifts })
+    };
+    rules.tables.iter().filter_map(of).collect()
+}
+
+/// Column of a strategy, and how its ids are made.
+fn key(field: &Field<'_>, rules: &Rules<'_>, report: &mut Report<'_>) -> Option<(String, SequenceKind)> {
     let mut fields = Fields::of(field, report);
     let column = fields.text("column", report);
     let own_type = fields.take("type");
@@ -55,30 +63,29 @@ fn key(rule: &TableRule<'_>, rules: &Rules<'_>, report: &mut Report<'_>) -> Opti
     Some((column?.to_owned(), generator?))
 }
 
-fn generator(kind: &Field<'_>, props: Option<&Field<'_>>, report: &mut Report<'_>) -> Option<Generator> {
+fn generator(kind: &Field<'_>, props: Option<&Field<'_>>, report: &mut Report<'_>) -> Option<SequenceKind> {
     let mut fields = match props {
         Some(props) => Fields::of(props, report),
         None => Fields::none(String::new(), kind.node.line),
     };
     let generator = match kind.text(report)?.to_uppercase().as_str() {
-        "UUID" => Generator::Uuid,
+        "UUID" => {
+            let message = "UUIDs are not made here: a default of the column, `UUID()`, makes them";
+            report.refuse(kind.node.line, &kind.path, message);
+            return None;
+        }
         "SNOWFLAKE" => {
             let mut number = |keys: [&str; 2]| {
-                let field = keys.iter().find_map(|key| fields.take(key))?;
-                field.integer::<u16>(report).map(|value| (value, field))
+                let field = keys.iter().find_map(|key| fields.take(key));
+                field.and_then(|field| field.integer::<u16>(report))
             };
-            let worker = number(["worker-id", "worker.id"]);
-            let vibration = number(["max-vibration-offset", "max.vibration.offset"]);
-            if let Some((worker, field)) = &worker
-                && *worker > WORKER_MAX
-            {
-                report.refuse(field.node.line, &field.path, format!("must be 0 to {WORKER_MAX}"));
-            }
+            let worker = number(["worker-id", "worker.id"]).unwrap_or(0);
+            let vibration =
+                number(["max-vibration-offset", "max.vibration.offset"]).unwrap_or(VIBRATION_DEFAULT);
             let keys =
                 ["max-tolerate-time-difference-milliseconds", "max.tolerate.time.difference.milliseconds"];
             fields.leave_out(&keys, report);
-            let vibration_max = vibration.map_or(VIBRATION_DEFAULT, |(value, _)| value);
-            Generator::Snowflake { worker: worker.map(|(worker, _)| worker), vibration_max }
+            SequenceKind::Snowflake { worker, vibration }
         }
         other => {
             report.refuse(kind.node.line, &kind.path, format!("{other} is a type that is not known"));

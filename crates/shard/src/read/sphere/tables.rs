@@ -6,7 +6,7 @@ use super::algorithm::{self, Algorithm};
 use super::rules::{Rules, TableRule};
 use super::strategy::Strategy;
 use crate::groovy::expand;
-use crate::layout::{Draft, Group, Home, Node, Table, TableKind};
+use crate::layout::{Draft, Group, Home, Node, Table, TableKind, Unique};
 use crate::placement::Level;
 use crate::prune::Shards;
 use crate::read::fields::Field;
@@ -165,7 +165,9 @@ fn sharded(
             }
         }
     }
-    Some(Table::sharded([context.database, rule.name], nodes, key_columns, levels))
+    let table = Table::sharded([context.database, rule.name], nodes, key_columns, levels);
+    // ShardingSphere never looks at keys.
+    Some(table.with_unique(Unique::Unchecked))
 }
 
 /// Algorithm of a strategy, with the positions of its columns.
