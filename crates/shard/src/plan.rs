@@ -15,13 +15,15 @@
 //! - `bind`: the shards of each table, by these facts;
 //! - `apart`: whether shards can execute a statement each for itself;
 //! - `merging`: the order and the limit of their rows;
-//! - `rewrite`: the text for one shard.
+//! - `rewrite`: the text for one shard;
+//! - `outcome`: the plan.
 
 mod apart;
 mod bind;
 mod columns;
 mod facts;
 mod merging;
+mod outcome;
 mod refusal;
 mod rewrite;
 mod targets;
@@ -32,11 +34,11 @@ use sql::Modes;
 use sql::digest::Span;
 use sql::parse::Tree;
 
+use crate::ColumnType;
 use crate::layout::Layout;
-use crate::merge::{Order, Window};
 use crate::value::Value;
-use crate::{ColumnType, Reason};
 
+pub use outcome::{Branch, Counts, Ids, Plan, Scatter, Wanted, Write};
 pub use refusal::{Cause, Refusal};
 
 use bind::Bound;
@@ -52,6 +54,17 @@ const NODES_MAX: usize = 50_000;
 pub trait Definitions {
     /// The columns of a table in their order; none if its definition is not known.
     fn columns(&self, schema: &str, table: &str) -> Option<&[ColumnInfo]>;
+
+    /// The AUTO_INCREMENT column of a table; none if it has none, or its definition is not known.
+    fn auto_increment(&self, _schema: &str, _table: &str) -> Option<&str> {
+        None
+    }
+
+    /// What a column holds in a row of an INSERT that says nothing of it; none if that is not
+    /// known, or no constant.
+    fn default_value(&self, _schema: &str, _table: &str, _column: &str) -> Option<Value<'_>> {
+        None
+    }
 }
 
 /// A column of a table.
@@ -81,8 +94,7 @@ pub enum Sorting {
     None,
 }
 
-/// A statement to be planned. Names compare as with `lower_case_table_names = 0`. What the session
-/// has set besides (`sql_select_limit`) is the caller's.
+/// A statement to be planned. Names compare as with `lower_case_table_names = 0`.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// The text.
@@ -99,41 +111,24 @@ pub struct Request<'a> {
     pub definitions: &'a dyn Definitions,
     /// The values of an execution, by the numbers of placeholders.
     pub parameters: &'a [Value<'a>],
+    /// What matters besides.
+    pub asked: Asked<'a>,
 }
 
-/// Where a statement goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Plan {
-    /// It names no table of the layout: the home of other tables has it.
-    Home,
-    /// All that it concerns is on one server.
-    One(Branch),
-    /// Each of several servers executes it.
-    Many(Scatter),
-    /// It cannot be executed.
-    Refused(Refusal),
-}
-
-/// A statement for one server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Branch {
-    /// The servers.
-    pub hostgroup: u32,
-    /// The text; none if it is that of the client.
-    pub text: Option<Vec<u8>>,
-}
-
-/// A statement for several servers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scatter {
-    /// One for each shard, in the order of the shards.
-    pub branches: Vec<Branch>,
-    /// The hidden keys at the end of the select list.
-    pub order: Order,
-    /// LIMIT and OFFSET of the client's statement.
-    pub window: Window,
-    /// Why it does not concern one server only.
-    pub why: Reason,
+/// What a session has set, and what it asks for beside the text of a statement.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked<'a> {
+    /// Ids of the table's sequence, if the last plan was [`Plan::NeedsIds`].
+    pub ids: &'a [u64],
+    /// `sql_select_limit`, if it is not the largest number.
+    pub select_limit: Option<u64>,
+    /// The mode `NO_AUTO_VALUE_ON_ZERO`: 0 is stored, and gets no id.
+    pub keeps_zero: bool,
+    /// Any number, another one for each statement: chooses among servers that are all right.
+    pub choice: usize,
+    /// The hint `shard`: a hostgroup, or a node as `schema.table`, `table` or
+    /// `hostgroup/schema.table`.
+    pub shard: Option<&'a str>,
 }
 
 /// Plans a statement.

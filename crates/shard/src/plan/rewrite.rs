@@ -16,7 +16,7 @@ use super::{Branch, Refusal, Request, text};
 /// The statement for the server that has all of it.
 pub(super) fn one(request: &Request<'_>, uses: &Uses<'_>, places: &Places<'_>) -> Result<Branch, Refusal> {
     let text = rewritten(request, uses, &places.nodes, &Additions::default())?;
-    Ok(Branch { hostgroup: places.hostgroup, text })
+    Ok(Branch { hostgroup: places.hostgroup, text, placeholders: None })
 }
 
 /// The statement for each of several shards.
@@ -37,6 +37,7 @@ pub(super) fn many(
             None => Ok(Branch {
                 hostgroup: hostgroup.unwrap_or_default(),
                 text: rewritten(request, uses, &nodes, additions)?,
+                placeholders: None,
             }),
         }
     };

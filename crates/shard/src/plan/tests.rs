@@ -5,7 +5,9 @@ use sql::parse::Settings;
 
 use super::*;
 use crate::layout::{Draft, Group, Node, Table, TableKind};
+use crate::merge::Order;
 use crate::placement::{Function, Level, Modulo, Sign};
+use crate::{Reason, Value};
 
 mod refused;
 mod routed;
@@ -76,6 +78,7 @@ fn planned(sql: &str, parameters: &[Value<'_>]) -> Plan {
         layout: &layout,
         definitions: &definitions,
         parameters,
+        asked: Asked::default(),
     };
     plan(&request)
 }

@@ -4,7 +4,7 @@ use super::*;
 
 /// Goes to this hostgroup as it is.
 fn goes_to(hostgroup: u32, sql: &str) {
-    assert_eq!(planned(sql, &[]), Plan::One(Branch { hostgroup, text: None }), "{sql}");
+    assert_eq!(planned(sql, &[]), Plan::One(Branch { hostgroup, ..Branch::default() }), "{sql}");
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn a_key_that_equals_a_constant_names_the_shard() {
 fn parameters_are_values() {
     let plan =
         planned("SELECT * FROM users WHERE name = ? AND id = ?", &[Value::Text(b"a"), Value::Signed(6)]);
-    assert_eq!(plan, Plan::One(Branch { hostgroup: 12, text: None }));
+    assert_eq!(plan, Plan::One(Branch { hostgroup: 12, ..Branch::default() }));
 }
 
 #[test]
