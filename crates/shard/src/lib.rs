@@ -22,6 +22,7 @@ pub mod placement;
 pub mod plan;
 mod prune;
 pub mod read;
+pub mod seen;
 mod value;
 
 pub use calendar::{Date, DateTime};
