@@ -16,6 +16,8 @@ mod scanner;
 pub use reader::MessageReader;
 pub use scanner::{MessageScanner, Scanned};
 
+use std::convert::Infallible;
+
 use crate::{Capabilities, Codec, codec::put_u24};
 
 /// Bytes of a packet header.
@@ -83,11 +85,27 @@ pub fn put_message(out: &mut Vec<u8>, seq: u8, payload: &[u8]) -> u8 {
 /// A packet of [`MAX_PAYLOAD`] bytes or more is split as in [`put_message`], at the price of one
 /// copy.
 pub fn put_packet<'a>(out: &mut Vec<u8>, seq: u8, packet: &impl Codec<'a>, caps: Capabilities) -> u8 {
+    let Ok(next) = put_with(out, seq, |out| {
+        packet.write(caps, out);
+        Ok::<_, Infallible>(())
+    });
+    next
+}
+
+/// The same for a payload that `write` appends. After an error of `write`, `out` is as before.
+pub fn put_with<E>(
+    out: &mut Vec<u8>,
+    seq: u8,
+    write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+) -> Result<u8, E> {
     let start = out.len();
     let body = start + HEADER_LEN;
     out.resize(body, 0);
-    packet.write(caps, out);
-    match u32::try_from(out.len() - body) {
+    if let Err(error) = write(out) {
+        out.truncate(start);
+        return Err(error);
+    }
+    Ok(match u32::try_from(out.len() - body) {
         Ok(len) if len < MAX_LEN => {
             if let Some(header) = out.get_mut(start..body) {
                 header.copy_from_slice(&Header { len, seq }.to_bytes());
@@ -99,7 +117,7 @@ pub fn put_packet<'a>(out: &mut Vec<u8>, seq: u8, packet: &impl Codec<'a>, caps:
             out.truncate(start);
             put_message(out, seq, &payload)
         }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -154,5 +172,15 @@ mod tests {
             assert_eq!(next, put_message(&mut split, 9, &packet.encode(caps)));
             assert!(direct == split, "payload of {} bytes", len + 1);
         }
+    }
+
+    #[test]
+    fn a_payload_that_fails_leaves_nothing() {
+        let mut out = b"before".to_vec();
+        let failed = put_with(&mut out, 3, |out| {
+            out.push(1);
+            Err("no")
+        });
+        assert_eq!((failed, &out[..]), (Err("no"), &b"before"[..]));
     }
 }
