@@ -2,6 +2,7 @@
 
 mod check;
 mod members;
+mod shards;
 mod tables;
 mod unbuilt;
 
@@ -38,8 +39,9 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path, strictness: Strictness) -> Res
     let lenient = foreign && strictness == Strictness::Lenient;
     let (mut read, notes) = read(parsed, origin, strictness);
     let listeners = check::all(&read.tables, read.complete, &mut read.problems);
+    let layout = if read.complete { shards::layout(&read.tables, None, &mut read.problems) } else { None };
     let Read { tables, unbuilt, left_out, .. } = read.sound()?;
-    let config = config(&tables, listeners, None);
+    let config = Config { shards: layout, ..config(&tables, listeners, None) };
     if let Some(message) = check::own_server(&config, &check::endpoints(&config)) {
         return Err(Problems::one(Problem::new(origin, 0, message)));
     }
@@ -63,10 +65,12 @@ pub(crate) fn check(draft: &Draft, sound: Option<(&Draft, &Config)>) -> Result<C
     let tables = Tables::from_draft(draft, sound.map(|(sound, _)| sound));
     let mut problems = Vec::new();
     let listeners = check::all(&tables, true, &mut problems);
+    let meaning = sound.map(|(_, meaning)| meaning);
+    let layout = shards::layout(&tables, meaning, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }
-    let config = config(&tables, listeners, sound.map(|(_, meaning)| meaning));
+    let config = Config { shards: layout, ..config(&tables, listeners, meaning) };
     let members = members::warnings(&tables);
     tables.free();
     let warnings = Unbuilt::of(draft).warning().into_iter().chain(members).chain(check::warnings(&config));
@@ -109,6 +113,7 @@ fn config(tables: &Tables, listeners: Listeners, before: Option<&Config>) -> Con
         galera_hostgroups: rows(&MYSQL_GALERA_HOSTGROUPS).map(ClusterHostgroups::from_row).collect(),
         aurora_hostgroups: rows(&MYSQL_AWS_AURORA_HOSTGROUPS).map(AuroraHostgroups::from_row).collect(),
         hostgroup_attributes: rows(&MYSQL_HOSTGROUP_ATTRIBUTES).map(HostgroupAttributes::from_row).collect(),
+        shards: None,
         datadir: top("datadir"),
         errorlog: top("errorlog"),
         log_format: group(&TOP_LEVEL).map_or_else(Default::default, |row| row.get("log_format")),

@@ -2,6 +2,7 @@
 
 pub(crate) mod cnf;
 mod router;
+mod shards;
 mod toml;
 
 use std::path::Path;
@@ -35,11 +36,18 @@ pub(crate) fn read(text: &str, origin: &Path, strictness: Strictness) -> Parsed 
     if router::is_router(text) {
         return router::read(text, &file, strictness);
     }
-    let as_toml = toml::read(text, &file);
+    let mut parsed = own(text, origin, &file);
+    parsed.root = shards::as_rows(parsed.root, &mut parsed.problems);
+    parsed
+}
+
+/// Reads a file in one of the two formats that all settings can be written in.
+fn own(text: &str, origin: &Path, file: &Rc<Path>) -> Parsed {
+    let as_toml = toml::read(text, file);
     if as_toml.problems.is_empty() {
         return as_toml;
     }
-    let as_cnf = cnf::read(text, &file);
+    let as_cnf = cnf::read(text, file);
     if as_cnf.problems.is_empty() || !looks_like_toml(text, origin) { as_cnf } else { as_toml }
 }
 

@@ -34,8 +34,9 @@ pub use model::{
     FirewallRule, FirewallUser, HostgroupAttributes, HostgroupSettings, InvalidAddress, InvalidCredentials,
     InvalidNetworks, Isolation, Listener, LogFormat, MonitorVariables, MysqlVariables, Network, Networks,
     PointsmanVariables, Protocol, ProxyProtocol, QueryRule, ReplicationHostgroups, Role, Rows, Server,
-    ServerOptions, ServerStatus, ServerTls, ServersDefaults, SpiffeId, SqliFingerprint, Strategy, TlsParams,
-    TrackGtids, UNIX_PATH_MAX_BYTES, User, UserAttributes, WritersRead, digest_number, is_sqli_fingerprint,
+    ServerOptions, ServerStatus, ServerTls, ServersDefaults, ShardTransactions, SpiffeId, SqliFingerprint,
+    Strategy, TlsParams, TrackGtids, UNIX_PATH_MAX_BYTES, User, UserAttributes, WritersRead, digest_number,
+    is_sqli_fingerprint,
 };
 pub use nearest::{mistakes, suggestion};
 pub use problem::{Problem, Problems};

@@ -13,6 +13,7 @@ mod rows;
 mod rule;
 mod server;
 mod server_options;
+mod shards;
 mod spiffe;
 mod tls;
 mod user;
@@ -36,11 +37,14 @@ pub use rows::Rows;
 pub use rule::{FastRoute, QueryRule};
 pub use server::{Endpoint, Server, ServerStatus};
 pub use server_options::{ProxyProtocol, ServerOptions};
+pub use shards::ShardTransactions;
 pub use spiffe::SpiffeId;
 pub use tls::{ServerTls, TlsParams};
 pub use user::User;
 pub use user_attributes::{Isolation, UserAttributes};
 pub use variables::{AuthPlugin, CheckLogins, LogFormat, MysqlVariables, PointsmanVariables, TrackGtids};
+
+use std::sync::Arc;
 
 use crate::turns::in_turns;
 
@@ -85,6 +89,8 @@ pub struct Config {
     pub aurora_hostgroups: Vec<AuroraHostgroups>,
     /// The rows of `mysql_hostgroup_attributes`.
     pub hostgroup_attributes: Vec<HostgroupAttributes>,
+    /// Where sharded tables are; none if there are none.
+    pub shards: Option<Arc<shard::Layout>>,
     /// The folder of the process's files; empty if there is none.
     pub datadir: String,
     /// The file of the process's own log; empty: standard error.
@@ -176,6 +182,7 @@ impl Default for Config {
             galera_hostgroups: Vec::new(),
             aurora_hostgroups: Vec::new(),
             hostgroup_attributes: Vec::new(),
+            shards: None,
             datadir: String::new(),
             errorlog: String::new(),
             log_format: LogFormat::default(),

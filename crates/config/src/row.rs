@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::model::{
     Address, AuthPlugin, CheckLogins, Credentials, FirewallMode, LogFormat, Networks, Protocol,
-    ProxyProtocol, Role, ServerStatus, Strategy, TrackGtids, UserAttributes,
+    ProxyProtocol, Role, ServerStatus, ShardTransactions, Strategy, TrackGtids, UserAttributes,
 };
 use crate::schema::{Column, Field, Kind, Null, Preset, Scalar, Section, Unit, addresses};
 use crate::tree::Place;
@@ -312,6 +312,7 @@ words!(FirewallMode {
 });
 words!(LogFormat { "text" => Self::Text, "json" => Self::Json, });
 words!(CheckLogins { "never" => Self::Never, "first" => Self::First, "always" => Self::Always, });
+words!(ShardTransactions { "single" => Self::Single, "best_effort" => Self::BestEffort, });
 words!(TrackGtids { "OFF" => Self::Off, "OWN_GTID" => Self::OwnGtid, });
 words!(AuthPlugin {
     "mysql_native_password" => Self::MysqlNativePassword,

@@ -13,9 +13,10 @@ mod yaml;
 
 pub use imported::{Audit, Imported, Scope, Secret, Server, Source, User};
 pub use kingshard::kingshard;
-pub use own::own;
+pub use own::{own, own_tree};
 pub use problem::{Problem, Problems};
 pub use sphere::sphere;
+pub use yaml::{Node as YamlNode, Yaml, parse as parse_yaml};
 
 /// What a file does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

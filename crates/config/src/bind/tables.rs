@@ -60,7 +60,7 @@ impl Tables {
     }
 
     /// Whether the rows of `section` were found to be sound by themselves before.
-    fn is_seen(&self, section: &Section) -> bool {
+    pub(super) fn is_seen(&self, section: &Section) -> bool {
         self.seen.get(section.index()).is_some_and(|seen| *seen)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Address, Networks, TlsParams};
+use super::{Address, Networks, ShardTransactions, TlsParams};
 use crate::row::from_row;
 use crate::schema::{MYSQL_VARIABLES, POINTSMAN_VARIABLES};
 
@@ -355,6 +355,8 @@ pub struct PointsmanVariables {
     pub judge_tables: bool,
     /// 1: queries are followed for advice about caching.
     pub cache_advise: u32,
+    /// What transactions may change in sharded tables.
+    pub shard_transactions: ShardTransactions,
 }
 
 from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
@@ -377,6 +379,7 @@ from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
     judge_routines,
     judge_tables,
     cache_advise,
+    shard_transactions,
 });
 
 /// A login method.

@@ -210,7 +210,15 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
          in a session, statements with it bind the session to its connection; the query cache asks for definitions, too",
     )
     .built(),
-    int("cache_advise", 0, (0, 1), "1: follow one key in a hundred for `POINTSMAN CACHE ADVISE`").built()]],
+    int("cache_advise", 0, (0, 1), "1: follow one key in a hundred for `POINTSMAN CACHE ADVISE`").built(),
+    choice(
+        "shard_transactions",
+        "single",
+        &["single", "best_effort"],
+        "what a transaction, or a statement outside of one, may change in [sharded tables](shards.md): `single`: rows of one shard; \
+         `best_effort`: rows of any shards, which commit one after the other",
+    )
+    .built()]],
     "Variables that ProxySQL does not have.",
 )
 .prefix("pointsman-");

@@ -6,6 +6,7 @@ mod hostgroups;
 mod rules;
 mod servers;
 mod services;
+mod shards;
 mod users;
 
 pub use firewall::{
@@ -19,4 +20,7 @@ pub use hostgroups::{
 pub use rules::{MYSQL_QUERY_RULES, MYSQL_QUERY_RULES_FAST_ROUTING};
 pub use servers::{MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS};
 pub use services::{PROXYSQL_SERVERS, RESTAPI_ROUTES, SCHEDULER};
+pub use shards::{
+    POINTSMAN_SHARD_GROUPS, POINTSMAN_SHARD_HOMES, POINTSMAN_SHARD_NODES, POINTSMAN_SHARD_TABLES,
+};
 pub use users::MYSQL_USERS;

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::fields::{Field, Fields};
 use super::problem::{self, Places, Problems, Report};
+use super::yaml::{self, Yaml};
 use crate::groovy::expand;
 use crate::layout::{Draft, Group, Home, Layout, Node, Table, TableKind, Unique};
 use crate::placement::Level;
@@ -15,14 +16,21 @@ use crate::placement::Level;
 /// Reads `[[shards.table]]`, `[[shards.group]]`, `[[shards.sequence]]` and `[[shards.home]]` of a
 /// TOML document, whose other keys are not looked at. `hostgroups` are those that exist.
 pub fn own(file: &Path, text: &str, hostgroups: &[u32]) -> Result<Layout, Problems> {
-    let mut report = Report::new(file);
-    let layout = match tree::parse(text) {
-        Ok(root) => read(&Field { path: "shards".to_owned(), node: &root }, hostgroups, &mut report),
+    match tree::parse(text) {
+        Ok(root) => own_tree(file, &root, hostgroups),
         Err((line, message)) => {
+            let mut report = Report::new(file);
             report.refuse(line, "", message);
-            None
+            report.finish().map(|_| Layout::default())
         }
-    };
+    }
+}
+
+/// The same from the value of `shards`, wherever it comes from. Problems have the lines of its
+/// nodes.
+pub fn own_tree(file: &Path, root: &yaml::Node, hostgroups: &[u32]) -> Result<Layout, Problems> {
+    let mut report = Report::new(file);
+    let layout = read(&Field { path: "shards".to_owned(), node: root }, hostgroups, &mut report);
     report.finish()?;
     // Without a problem there is a layout.
     Ok(layout.unwrap_or_default())
@@ -130,10 +138,14 @@ fn unique(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Option<Unique> {
     }
 }
 
-/// Nodes as `hostgroup/schema.table`, with lists as in `orders_${0..3}`.
+/// Nodes as `hostgroup/schema.table`, with lists as in `orders_${0..3}`, or as mappings.
 fn nodes(field: &Field<'_>, report: &mut Report<'_>) -> Option<Vec<Node>> {
     let mut found = Vec::new();
     for item in field.items() {
+        if matches!(item.node.value, Yaml::Map(_)) {
+            found.push(mapped(&item, report)?);
+            continue;
+        }
         let names = match expand(item.text(report)?) {
             Ok(names) => names,
             Err(refused) => {
@@ -150,6 +162,16 @@ fn nodes(field: &Field<'_>, report: &mut Report<'_>) -> Option<Vec<Node>> {
         }
     }
     Some(found)
+}
+
+/// A node whose names are taken as they are.
+fn mapped(item: &Field<'_>, report: &mut Report<'_>) -> Option<Node> {
+    let mut fields = Fields::of(item, report);
+    let hostgroup = fields.need("hostgroup", report).and_then(|field| field.integer(report));
+    let schema = fields.need_text("schema", report);
+    let table = fields.need_text("table", report);
+    fields.finish(report);
+    Some(Node { hostgroup: hostgroup?, schema: schema?.to_owned(), table: table?.to_owned() })
 }
 
 fn node(name: &str) -> Option<Node> {

@@ -11,26 +11,31 @@ use crate::limits::{YAML_DEPTH_MAX, YAML_NODES_MAX};
 
 /// Node of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Node {
-    pub(super) line: usize,
+pub struct Node {
+    /// Line in its file, counted from 1.
+    pub line: usize,
     /// Local tag without its `!`.
-    pub(super) tag: Option<String>,
-    pub(super) value: Yaml,
+    pub tag: Option<String>,
+    /// What is there.
+    pub value: Yaml,
 }
 
 /// Value of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Yaml {
+pub enum Yaml {
     /// Nothing, `~` or `null`.
     Null,
+    /// A scalar.
     Text(String),
+    /// A sequence.
     List(Vec<Node>),
+    /// A mapping, in the order of the file.
     Map(Vec<(String, Node)>),
 }
 
 impl Yaml {
     /// As messages name it.
-    pub(super) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
             Self::Text(_) => "a plain value",
@@ -41,7 +46,7 @@ impl Yaml {
 }
 
 /// The only document of `text`, or the line and what is wrong there.
-pub(super) fn parse(text: &str) -> Result<Node, (usize, String)> {
+pub fn parse(text: &str) -> Result<Node, (usize, String)> {
     let mut tree = Tree { events: Parser::new_from_str(text), anchors: HashMap::new(), nodes: 0 };
     loop {
         match tree.next()? {
