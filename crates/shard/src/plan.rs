@@ -42,6 +42,7 @@ pub use outcome::{Branch, Counts, Ids, Plan, Scatter, Wanted, Write};
 pub use refusal::{Cause, Refusal};
 
 use bind::Bound;
+use rewrite::Rewriter;
 use uses::Uses;
 
 /// Conditions of a statement that are looked at. What is not looked at prunes nothing.
@@ -151,7 +152,7 @@ fn attempt(request: &Request<'_>) -> Result<Plan, Refusal> {
     let facts = facts::of(request, &uses);
     let bound = Bound::of(request, &uses, &facts);
     if let Some(places) = bound.one_server(&uses) {
-        return rewrite::one(request, &uses, &places).map(Plan::One);
+        return Rewriter::new(request, &uses).one(&places, &[]).map(Plan::One);
     }
     merging::scatter(request, &uses, &bound).map(Plan::Many)
 }

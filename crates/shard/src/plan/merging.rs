@@ -4,12 +4,14 @@ use sql::digest::Span;
 use sql::parse::{Kind, Literal, NodeId};
 
 use crate::merge::{Direction, Order, Part, Window};
+use crate::value::Value;
 
 use super::bind::Bound;
 use super::columns::{self, ColumnOf};
 use super::refusal::Cause;
+use super::rewrite::{Edit, Rewriter};
 use super::uses::Uses;
-use super::{Refusal, Request, Scatter, Sorting, rewrite, text};
+use super::{Refusal, Request, Scatter, Sorting, text};
 
 /// The parts of a query whose shards' rows are merged.
 pub(super) struct Query<'r, 'a> {
@@ -21,17 +23,6 @@ pub(super) struct Query<'r, 'a> {
     pub(super) block: NodeId,
 }
 
-/// What is put into the text for the shards.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Additions {
-    /// Expressions behind the select list.
-    pub(super) hidden: Vec<String>,
-    /// Where the select list ends.
-    pub(super) at: usize,
-    /// The limit, if there is one: where it stands, and its text.
-    pub(super) limit: Option<(Span, String)>,
-}
-
 /// Plans a query that each shard executes for itself.
 pub(super) fn scatter(request: &Request<'_>, uses: &Uses<'_>, bound: &Bound) -> Result<Scatter, Refusal> {
     let query = Query::of(request, uses)?;
@@ -40,10 +31,10 @@ pub(super) fn scatter(request: &Request<'_>, uses: &Uses<'_>, bound: &Bound) -> 
     query.check_clauses()?;
     query.check_functions()?;
     query.check_groups()?;
-    let mut additions = Additions { at: query.end_of_items()?, ..Additions::default() };
-    let order = query.order(&mut additions)?;
-    let window = query.window(&mut additions)?;
-    let branches = rewrite::many(request, uses, &shards, &additions)?;
+    let mut edits = Vec::new();
+    let order = query.order(&mut edits)?;
+    let window = query.window(&mut edits)?;
+    let branches = Rewriter::new(request, uses).many(&shards, &edits)?;
     Ok(Scatter { branches, order, window, why })
 }
 
@@ -80,9 +71,10 @@ impl<'r, 'a> Query<'r, 'a> {
     }
 
     /// The order of the rows, and the hidden columns for it.
-    fn order(&self, additions: &mut Additions) -> Result<Order, Refusal> {
+    fn order(&self, edits: &mut Vec<Edit>) -> Result<Order, Refusal> {
         let tree = self.request.tree;
         let Some(clause) = tree.child(self.whole, Kind::OrderBy) else { return Ok(Order::default()) };
+        let at = self.end_of_items()?;
         let mut parts = Vec::new();
         // A hidden column must not make rows differ that DISTINCT takes for one.
         let shown = self.is_distinct().then(|| {
@@ -97,7 +89,7 @@ impl<'r, 'a> Query<'r, 'a> {
             if !shown.as_ref().is_none_or(is_same) {
                 return Err(Cause::Order.at(tree.span(id)));
             }
-            additions.hidden.push(format!("{hidden} AS `pointsman_key_{}`", parts.len()));
+            edits.push(Edit::insertion(at, format!(", {hidden} AS `pointsman_key_{}`", parts.len())));
             let direction = if descending { Direction::Descending } else { Direction::Ascending };
             parts.push(Part { direction, pad });
         }
@@ -151,23 +143,32 @@ impl<'r, 'a> Query<'r, 'a> {
     }
 
     /// LIMIT and OFFSET, and the limit of each shard.
-    fn window(&self, additions: &mut Additions) -> Result<Window, Refusal> {
+    fn window(&self, edits: &mut Vec<Edit>) -> Result<Window, Refusal> {
         let tree = self.request.tree;
         let Some(clause) = tree.child(self.whole, Kind::Limit { ties: false }) else {
-            return Ok(Window::ALL);
-        };
-        let number = |kind: Kind| {
-            let Some(id) = tree.child(clause, kind) else { return Ok(None) };
-            let bytes = tree.span(id).of(self.request.sql);
-            let number = std::str::from_utf8(bytes).ok().and_then(|text| text.trim().parse::<u64>().ok());
-            number.map(Some).ok_or(Cause::Limit.at(tree.span(id)))
+            // Each shard has the session's limit, too.
+            return Ok(self.request.asked.select_limit.map_or(Window::ALL, |limit| Window::new(0, limit)));
         };
         if tree.children(clause).any(|id| !matches!(tree.kind(id), Kind::Count | Kind::Offset)) {
             return Err(Cause::Limit.at(tree.span(clause)));
         }
+        let number = |kind: Kind| {
+            let number = |id| self.number(id).ok_or(Cause::Limit.at(tree.span(id)));
+            tree.child(clause, kind).map(number).transpose()
+        };
         let window =
             Window::new(number(Kind::Offset)?.unwrap_or(0), number(Kind::Count)?.unwrap_or(u64::MAX));
-        additions.limit = Some((tree.span(clause), format!("LIMIT {}", window.of_a_shard())));
+        edits.push(Edit::new(tree.span(clause), format!("LIMIT {}", window.of_a_shard())));
         Ok(window)
+    }
+
+    /// The number that a `Count` or an `Offset` is: a literal, or a value of the execution.
+    fn number(&self, id: NodeId) -> Option<u64> {
+        let value = self.request.tree.children(id).next()?;
+        match text::constant(self.request, value)? {
+            Value::Signed(number) => u64::try_from(number).ok(),
+            Value::Unsigned(number) => Some(number),
+            _ => None,
+        }
     }
 }

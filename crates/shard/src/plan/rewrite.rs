@@ -1,5 +1,7 @@
-//! The text of a statement for one shard: names of its physical tables, hidden columns, the limit.
+//! The text of a statement for one shard: names of its physical tables, and the edits of its plan.
 //! All other bytes are those of the client.
+
+mod names;
 
 use sql::digest::Span;
 use sql::parse::{Kind, Overlap, Splices, Step};
@@ -8,40 +10,135 @@ use crate::layout::Node;
 use crate::prune::Shards;
 
 use super::bind::Places;
-use super::merging::Additions;
 use super::refusal::Cause;
 use super::uses::{Use, Uses};
-use super::{Branch, Refusal, Request, text};
+use super::{Branch, Refusal, Request};
 
-/// The statement for the server that has all of it.
-pub(super) fn one(request: &Request<'_>, uses: &Uses<'_>, places: &Places<'_>) -> Result<Branch, Refusal> {
-    let text = rewritten(request, uses, &places.nodes, &Additions::default())?;
-    Ok(Branch { hostgroup: places.hostgroup, text, placeholders: None })
+use names::Names;
+
+/// A text in the place of a span.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Edit {
+    /// What it replaces; it stands in front of a byte if that is empty.
+    pub(super) start: usize,
+    /// The byte behind it.
+    pub(super) end: usize,
+    /// The text.
+    pub(super) text: Vec<u8>,
+    /// The client's placeholders that the text has, rising.
+    pub(super) placeholders: Vec<u32>,
 }
 
-/// The statement for each of several shards.
-pub(super) fn many(
-    request: &Request<'_>,
-    uses: &Uses<'_>,
-    shards: &Shards,
-    additions: &Additions,
-) -> Result<Vec<Branch>, Refusal> {
-    let branch = |shard: &u32| {
-        let shard = usize::try_from(*shard).unwrap_or(usize::MAX);
-        let sharded = uses.sharded().next().and_then(|number| uses.get(number)?.table);
-        let hostgroup = sharded.and_then(|table| table.nodes().get(shard)).map(|node| node.hostgroup);
-        let nodes: Vec<_> = uses.all().iter().map(|table| node_at(table, shard, hostgroup)).collect();
-        let mut pairs = uses.all().iter().zip(nodes.iter().copied());
-        match pairs.find(|(table, node)| table.table.is_some() && node.is_none()) {
-            Some((table, _)) => Err(Cause::ServersDiffer.at(table.reference.name)),
-            None => Ok(Branch {
-                hostgroup: hostgroup.unwrap_or_default(),
-                text: rewritten(request, uses, &nodes, additions)?,
-                placeholders: None,
-            }),
+impl Edit {
+    /// A text without placeholders.
+    pub(super) fn new(span: Span, text: impl Into<Vec<u8>>) -> Self {
+        Self { start: span.start, end: span.end, text: text.into(), placeholders: Vec::new() }
+    }
+
+    /// A text in front of the byte at `at`.
+    pub(super) fn insertion(at: usize, text: impl Into<Vec<u8>>) -> Self {
+        Self::new(Span { start: at, end: at }, text)
+    }
+
+    fn span(&self) -> Span {
+        Span { start: self.start, end: self.end }
+    }
+}
+
+/// What makes the texts of one statement.
+pub(super) struct Rewriter<'r, 'a> {
+    request: &'r Request<'a>,
+    uses: &'r Uses<'a>,
+    /// Where names of tables stand, once one of them is replaced.
+    names: std::cell::OnceCell<Names>,
+}
+
+impl<'r, 'a> Rewriter<'r, 'a> {
+    pub(super) const fn new(request: &'r Request<'a>, uses: &'r Uses<'a>) -> Self {
+        Self { request, uses, names: std::cell::OnceCell::new() }
+    }
+
+    /// The statement for the server that has all of it.
+    pub(super) fn one(&self, places: &Places<'_>, edits: &[Edit]) -> Result<Branch, Refusal> {
+        self.branch(places.hostgroup, &places.nodes, edits)
+    }
+
+    /// The statement for each of several shards, with the same edits for all.
+    pub(super) fn many(&self, shards: &Shards, edits: &[Edit]) -> Result<Vec<Branch>, Refusal> {
+        let sharded = self.uses.sharded().next().and_then(|number| self.uses.get(number)?.table);
+        let branch = |shard: &u32| {
+            let shard = usize::try_from(*shard).unwrap_or(usize::MAX);
+            let hostgroup = sharded.and_then(|table| table.nodes().get(shard)).map(|node| node.hostgroup);
+            let nodes: Vec<_> =
+                self.uses.all().iter().map(|table| node_at(table, shard, hostgroup)).collect();
+            let mut pairs = self.uses.all().iter().zip(nodes.iter().copied());
+            match pairs.find(|(table, node)| table.table.is_some() && node.is_none()) {
+                Some((table, _)) => Err(Cause::ServersDiffer.at(table.reference.name)),
+                None => self.branch(hostgroup.unwrap_or_default(), &nodes, edits),
+            }
+        };
+        shards.as_slice().iter().map(branch).collect()
+    }
+
+    /// The statement for a hostgroup, with these nodes of the tables.
+    pub(super) fn branch(
+        &self,
+        hostgroup: u32,
+        nodes: &[Option<&Node>],
+        edits: &[Edit],
+    ) -> Result<Branch, Refusal> {
+        let (request, mut splices) = (self.request, Splices::default());
+        self.rename(nodes, &mut splices)?;
+        for edit in edits.iter().filter(|edit| edit.span().of(request.sql) != edit.text) {
+            splices.add(edit.span(), edit.text.as_slice()).map_err(refused)?;
         }
-    };
-    shards.as_slice().iter().map(branch).collect()
+        if splices.is_empty() {
+            return Ok(Branch { hostgroup, ..Branch::default() });
+        }
+        if request.tree.is_conditional() {
+            return Err(Cause::Conditional.at(Span { start: 0, end: request.sql.len() }));
+        }
+        let mut text = Vec::with_capacity(request.sql.len() + 64);
+        splices.apply(request.sql, &mut text).map_err(refused)?;
+        Ok(Branch { hostgroup, text: Some(text), placeholders: self.placeholders(edits) })
+    }
+
+    /// Physical names in place of the logical ones.
+    fn rename(&self, nodes: &[Option<&Node>], splices: &mut Splices) -> Result<(), Refusal> {
+        for (number, (table, node)) in self.uses.all().iter().zip(nodes).enumerate() {
+            let is_other = |node: &&Node| node.schema != table.schema || node.table != table.name;
+            if let Some(node) = node.as_ref().copied().filter(is_other) {
+                let names = self.names.get_or_init(|| Names::of(self.request, self.uses));
+                names.rename(number, node, splices)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The placeholders that are left, if some are not.
+    fn placeholders(&self, edits: &[Edit]) -> Option<Vec<u32>> {
+        let tree = self.request.tree;
+        let root = tree.root().filter(|_| tree.placeholders() > 0)?;
+        let mut replaced: Vec<_> =
+            edits.iter().map(Edit::span).filter(|span| span.end > span.start).collect();
+        replaced.sort_unstable_by_key(|span| span.start);
+        let is_kept = |at: usize| {
+            let behind = replaced.partition_point(|span| span.start <= at);
+            let before = behind.checked_sub(1).and_then(|before| replaced.get(before));
+            before.is_none_or(|span| span.end <= at)
+        };
+        let of_client = |step| match step {
+            Step::Enter(id) => match tree.kind(id) {
+                Kind::Placeholder(number) if is_kept(tree.span(id).start) => Some(number),
+                _ => None,
+            },
+            Step::Leave(_) => None,
+        };
+        let mut kept: Vec<_> = tree.walk(root).filter_map(of_client).collect();
+        kept.extend(edits.iter().flat_map(|edit| &edit.placeholders));
+        kept.sort_unstable();
+        (kept.len() != usize::try_from(tree.placeholders()).unwrap_or(usize::MAX)).then_some(kept)
+    }
 }
 
 /// The node of a table for this shard, on the server with this hostgroup.
@@ -50,117 +147,6 @@ fn node_at<'a>(table: &Use<'a>, shard: usize, hostgroup: Option<u32>) -> Option<
     let node = if table.is_sharded() { nodes.get(shard) } else { None };
     let is_here = |node: &&Node| Some(node.hostgroup) == hostgroup;
     node.or_else(|| nodes.iter().find(is_here).filter(|_| !table.is_sharded())).filter(is_here)
-}
-
-/// The text with these tables; nothing if it is that of the client.
-fn rewritten(
-    request: &Request<'_>,
-    uses: &Uses<'_>,
-    nodes: &[Option<&Node>],
-    additions: &Additions,
-) -> Result<Option<Vec<u8>>, Refusal> {
-    let mut splices = Splices::default();
-    let mut renamed = Vec::new();
-    for (table, node) in uses.all().iter().zip(nodes) {
-        if let Some(node) = node.filter(|node| node.schema != table.schema || node.table != table.name) {
-            check_rename(request, uses, table)?;
-            rename(request, table, node, &mut splices).map_err(refused)?;
-            renamed.push(table);
-        }
-    }
-    drop_schemas(request, &renamed, &mut splices).map_err(refused)?;
-    let at = Span { start: additions.at, end: additions.at };
-    for hidden in &additions.hidden {
-        splices.add(at, format!(", {hidden}")).map_err(refused)?;
-    }
-    if let Some((span, limit)) = &additions.limit
-        && span.of(request.sql) != limit.as_bytes()
-    {
-        splices.add(*span, limit.as_str()).map_err(refused)?;
-    }
-    if splices.is_empty() {
-        return Ok(None);
-    }
-    if request.tree.is_conditional() {
-        return Err(Cause::Conditional.at(Span { start: 0, end: request.sql.len() }));
-    }
-    let mut out = Vec::with_capacity(request.sql.len() + 64);
-    splices.apply(request.sql, &mut out).map_err(refused)?;
-    Ok(Some(out))
-}
-
-/// Whether an alias may stand behind the table's name, on all servers.
-fn takes_alias(request: &Request<'_>, table: &Use<'_>) -> bool {
-    let tree = request.tree;
-    let is_table = tree.parent(table.reference.id).is_some_and(|around| tree.kind(around) == Kind::Table);
-    is_table && matches!(tree.kind(table.reference.block), Kind::Select | Kind::Update)
-}
-
-/// Refuses a new name where others than the one of the table's place would have to change.
-fn check_rename(request: &Request<'_>, uses: &Uses<'_>, table: &Use<'_>) -> Result<(), Refusal> {
-    let tree = request.tree;
-    let block = table.reference.block;
-    let is_twin = |other: &Use<'_>| other.shown.eq_ignore_ascii_case(&table.shown);
-    let has_twin = uses.of_block(block).filter(|(_, other)| is_twin(other)).count() > 1;
-    let has_targets = tree.child(block, Kind::Targets).is_some();
-    // Without an alias the physical name is what columns are qualified with.
-    let needs_alias = table.reference.alias.is_none() && !takes_alias(request, table);
-    let is_qualified = needs_alias
-        && tree.walk(block).any(|step| match step {
-            Step::Enter(id) if matches!(tree.kind(id), Kind::Column | Kind::Star) => {
-                tree.children(id).filter(|name| tree.kind(*name) == Kind::Name).count() > 1
-            }
-            _ => false,
-        });
-    if has_twin || has_targets || is_qualified {
-        return Err(Cause::Statement.at(table.reference.name));
-    }
-    Ok(())
-}
-
-/// The physical name in place of the logical one, which becomes the alias where there is none: what
-/// the client is told of columns does not change.
-fn rename(request: &Request<'_>, table: &Use<'_>, node: &Node, splices: &mut Splices) -> Result<(), Overlap> {
-    let name = format!("{}.{}", text::quoted(&node.schema), text::quoted(&node.table));
-    let tree = request.tree;
-    splices.add(tree.span(table.reference.id), name)?;
-    if table.reference.alias.is_none() && takes_alias(request, table) {
-        // The alias stands behind PARTITION and FOR SYSTEM_TIME, in front of index hints.
-        let around = tree.parent(table.reference.id).unwrap_or(table.reference.id);
-        let ahead = tree
-            .children(around)
-            .filter(|id| matches!(tree.kind(*id), Kind::TableName | Kind::Partitions | Kind::SystemTime))
-            .map(|id| tree.span(id).end)
-            .max();
-        let at = ahead.unwrap_or(tree.span(table.reference.id).end);
-        splices.add(Span { start: at, end: at }, format!(" AS {}", text::quoted(&table.name)))?;
-    }
-    Ok(())
-}
-
-/// Takes the schema off columns and stars that are qualified with the name of a renamed table: an
-/// alias is of no schema.
-fn drop_schemas(request: &Request<'_>, renamed: &[&Use<'_>], splices: &mut Splices) -> Result<(), Overlap> {
-    let tree = request.tree;
-    let Some(root) = tree.root().filter(|_| !renamed.is_empty()) else { return Ok(()) };
-    for step in tree.walk(root) {
-        let Step::Enter(id) = step else { continue };
-        let qualifiers = match tree.kind(id) {
-            Kind::Column => 3,
-            Kind::Star => 2,
-            _ => continue,
-        };
-        let names: Vec<_> = tree.children(id).filter(|name| tree.kind(*name) == Kind::Name).collect();
-        let [schema, table, ..] = *names.as_slice() else { continue };
-        let is_renamed = |of: &&Use<'_>| {
-            text::name(request.sql, tree.span(schema)) == of.schema
-                && text::name(request.sql, tree.span(table)).eq_ignore_ascii_case(&of.shown)
-        };
-        if names.len() == qualifiers && renamed.iter().any(is_renamed) {
-            splices.add(Span { start: tree.span(schema).start, end: tree.span(table).start }, "")?;
-        }
-    }
-    Ok(())
 }
 
 fn refused(overlap: Overlap) -> Refusal {

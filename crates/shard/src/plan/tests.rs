@@ -67,6 +67,10 @@ fn layout() -> Layout {
 }
 
 fn planned(sql: &str, parameters: &[Value<'_>]) -> Plan {
+    asking(sql, parameters, Asked::default())
+}
+
+fn asking(sql: &str, parameters: &[Value<'_>], asked: Asked<'_>) -> Plan {
     let mut tree = Tree::default();
     tree.read(sql.as_bytes(), &Settings::of(Dialect::of(b"8.4.3").unwrap())).unwrap();
     let (layout, definitions) = (layout(), columns());
@@ -78,7 +82,7 @@ fn planned(sql: &str, parameters: &[Value<'_>]) -> Plan {
         layout: &layout,
         definitions: &definitions,
         parameters,
-        asked: Asked::default(),
+        asked,
     };
     plan(&request)
 }

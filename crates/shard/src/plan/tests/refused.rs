@@ -117,6 +117,10 @@ fn names_whose_meaning_depends_on_the_server_are_refused() {
 
 #[test]
 fn names_that_cannot_be_replaced_are_refused() {
-    is_refused("DELETE FROM events WHERE events.user_id = 5", Cause::Statement, "events");
-    is_refused("DELETE shop.events FROM events WHERE user_id = 5", Cause::Statement, "events");
+    // A column of the table around, or one of a derived table.
+    is_refused(
+        "DELETE FROM events WHERE user_id = 5 AND id IN (SELECT events.id FROM (SELECT 1 AS id) events)",
+        Cause::Statement,
+        "events",
+    );
 }

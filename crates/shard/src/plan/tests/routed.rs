@@ -81,6 +81,15 @@ fn physical_names_are_put_in() {
             "SELECT shop.events.* FROM events USE INDEX (a) WHERE user_id = 5",
             "SELECT events.* FROM `shop`.`events_1` AS `events` USE INDEX (a) WHERE user_id = 5",
         ),
+        (
+            "DELETE FROM `events` WHERE `events`.`user_id` = 5 AND shop.events.id > 3",
+            "DELETE FROM `shop`.`events_1` WHERE `shop`.`events_1`.`user_id` = 5 AND `shop`.`events_1`.id > 3",
+        ),
+        (
+            "DELETE shop.events, e.* FROM events JOIN events e USING (user_id) WHERE events.user_id = 5",
+            "DELETE events, e.* FROM `shop`.`events_1` AS `events` JOIN `shop`.`events_1` e USING (user_id) \
+             WHERE events.user_id = 5",
+        ),
     ] {
         let Plan::One(branch) = planned(sql, &[]) else { panic!("{sql}") };
         assert_eq!((branch.hostgroup, text(&branch)), (11, Some(expected)));

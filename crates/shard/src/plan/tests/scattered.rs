@@ -1,7 +1,7 @@
 //! Statements that each shard executes for itself.
 
 use super::*;
-use crate::merge::{Direction, Fate, Part};
+use crate::merge::{Direction, Fate, Part, Window};
 
 fn scatter(sql: &str) -> Scatter {
     match planned(sql, &[]) {
@@ -78,6 +78,23 @@ fn hidden_keys_and_the_limit_are_put_in() {
     assert_eq!(scatter.order, Order::new(vec![descending, Part::ASCENDING, Part::ASCENDING]));
     let mut window = scatter.window;
     assert_eq!((0..5).map(|_| window.take()).collect::<Vec<_>>(), [Fate::Skipped; 5]);
+}
+
+#[test]
+fn limits_are_values_of_the_execution_or_of_the_session() {
+    let sql = "SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?, ?";
+    let values = [Value::Signed(7), Value::Signed(2), Value::Unsigned(3)];
+    let Plan::Many(scatter) = planned(sql, &values) else { panic!("{sql}") };
+    assert_eq!(scatter.window, Window::new(2, 3));
+    let branch = &scatter.branches[0];
+    let expected = "SELECT id, `users`.`id` AS `pointsman_key_0` FROM users WHERE id > ? ORDER BY id LIMIT 5";
+    assert_eq!((text(branch), branch.placeholders.as_deref()), (Some(expected), Some([0].as_slice())));
+
+    let asked = Asked { select_limit: Some(4), ..Asked::default() };
+    let Plan::Many(scatter) = asking("SELECT id FROM users", &[], asked) else { panic!() };
+    assert_eq!((scatter.window, &scatter.branches[0].text), (Window::new(0, 4), &None));
+    let Plan::Many(scatter) = asking("SELECT id FROM users LIMIT 9", &[], asked) else { panic!() };
+    assert_eq!(scatter.window, Window::new(0, 9));
 }
 
 #[test]
