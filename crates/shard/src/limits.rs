@@ -38,3 +38,9 @@ pub const WORKER_MAX: u16 = 1_023;
 
 /// Largest counter of a millisecond in a snowflake id: 12 bits.
 pub const COUNTER_MAX: u16 = 4_095;
+
+/// Shards that `EXPLAIN ROUTE` lists.
+pub const EXPLAINED_SHARDS_MAX: usize = 64;
+
+/// Bytes of a text in a row of `EXPLAIN ROUTE`.
+pub const EXPLAINED_BYTES_MAX: usize = 1_024;

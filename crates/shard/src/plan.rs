@@ -16,11 +16,13 @@
 //! - `apart`: whether shards can execute a statement each for itself;
 //! - `merging`: the order and the limit of their rows;
 //! - `rewrite`: the text for one shard;
-//! - `outcome`: the plan.
+//! - `outcome`: the plan;
+//! - `explain`: a plan as rows of `EXPLAIN ROUTE`.
 
 mod apart;
 mod bind;
 mod columns;
+mod explain;
 mod facts;
 mod merging;
 mod outcome;
@@ -38,6 +40,7 @@ use crate::ColumnType;
 use crate::layout::Layout;
 use crate::value::Value;
 
+pub use explain::{Row, explain};
 pub use outcome::{Branch, Counts, Ids, Plan, Scatter, Wanted, Write};
 pub use refusal::{Cause, Refusal};
 

@@ -52,6 +52,11 @@ impl Order {
         self.parts.len()
     }
 
+    /// The parts, the weightiest first.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
     /// The order of two rows with these keys. Keys that lack a part are equal in it.
     pub fn compare(&self, one: &Key, other: &Key) -> Ordering {
         let values = one.values().zip(other.values());

@@ -34,6 +34,15 @@ impl Window {
         self.skip.saturating_add(self.left)
     }
 
+    /// `LIMIT` and `OFFSET` as a statement has them; empty if all rows are sent.
+    pub fn text(&self) -> String {
+        match (self.left, self.skip) {
+            (u64::MAX, 0) => String::new(),
+            (left, 0) => format!("LIMIT {left}"),
+            (left, skip) => format!("LIMIT {left} OFFSET {skip}"),
+        }
+    }
+
     /// Whether no row will be sent any more.
     pub const fn is_over(&self) -> bool {
         self.left == 0

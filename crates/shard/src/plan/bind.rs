@@ -60,6 +60,11 @@ impl Bound {
         Self { prunes, equalities }
     }
 
+    /// The shards that a sharded table needs, by the table's number among the uses.
+    pub(super) fn prune(&self, number: usize) -> Option<&Prune> {
+        self.prunes.get(number)?.as_ref()
+    }
+
     /// The one server that has all rows that matter, if there is one.
     pub(super) fn one_server<'a>(&self, uses: &Uses<'a>) -> Option<Places<'a>> {
         let mut candidates: Option<Vec<u32>> = None;

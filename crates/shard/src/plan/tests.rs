@@ -9,6 +9,7 @@ use crate::merge::Order;
 use crate::placement::{Function, Level, Modulo, Sign};
 use crate::{Reason, Value};
 
+mod explained;
 mod refused;
 mod routed;
 mod scattered;
@@ -71,6 +72,19 @@ fn planned(sql: &str, parameters: &[Value<'_>]) -> Plan {
 }
 
 fn asking(sql: &str, parameters: &[Value<'_>], asked: Asked<'_>) -> Plan {
+    with_asked(sql, parameters, asked, plan)
+}
+
+fn with_request<T>(sql: &str, parameters: &[Value<'_>], use_it: impl FnOnce(&Request<'_>) -> T) -> T {
+    with_asked(sql, parameters, Asked::default(), use_it)
+}
+
+fn with_asked<T>(
+    sql: &str,
+    parameters: &[Value<'_>],
+    asked: Asked<'_>,
+    use_it: impl FnOnce(&Request<'_>) -> T,
+) -> T {
     let mut tree = Tree::default();
     tree.read(sql.as_bytes(), &Settings::of(Dialect::of(b"8.4.3").unwrap())).unwrap();
     let (layout, definitions) = (layout(), columns());
@@ -84,7 +98,7 @@ fn asking(sql: &str, parameters: &[Value<'_>], asked: Asked<'_>) -> Plan {
         parameters,
         asked,
     };
-    plan(&request)
+    use_it(&request)
 }
 
 fn text(branch: &Branch) -> Option<&str> {
