@@ -113,8 +113,9 @@ pub struct Request<'a> {
     pub layout: &'a Layout,
     /// What their columns are.
     pub definitions: &'a dyn Definitions,
-    /// The values of an execution, by the numbers of placeholders.
-    pub parameters: &'a [Value<'a>],
+    /// The values of an execution, by the numbers of placeholders; nothing for those that are not
+    /// known.
+    pub parameters: &'a [Option<Value<'a>>],
     /// What matters besides.
     pub asked: Asked<'a>,
 }

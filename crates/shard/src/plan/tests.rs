@@ -88,6 +88,7 @@ fn with_asked<T>(
     let mut tree = Tree::default();
     tree.read(sql.as_bytes(), &Settings::of(Dialect::of(b"8.4.3").unwrap())).unwrap();
     let (layout, definitions) = (layout(), columns());
+    let parameters: Vec<_> = parameters.iter().copied().map(Some).collect();
     let request = Request {
         sql: sql.as_bytes(),
         tree: &tree,
@@ -95,7 +96,7 @@ fn with_asked<T>(
         schema: "shop",
         layout: &layout,
         definitions: &definitions,
-        parameters,
+        parameters: &parameters,
         asked,
     };
     use_it(&request)

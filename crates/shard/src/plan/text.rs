@@ -45,7 +45,7 @@ pub(super) fn constant<'a>(request: &Request<'a>, id: NodeId) -> Option<Value<'a
             Value::Unsigned(number) if number == 1 << 63 => Some(Value::Signed(i64::MIN)),
             _ => None,
         },
-        Kind::Placeholder(number) => request.parameters.get(usize::try_from(number).ok()?).copied(),
+        Kind::Placeholder(number) => *request.parameters.get(usize::try_from(number).ok()?)?,
         Kind::Literal(literal) => literal_value(literal, tree.span(id).of(request.sql)),
         _ => None,
     }
