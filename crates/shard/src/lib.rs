@@ -11,6 +11,7 @@
 
 mod calendar;
 mod condition;
+pub mod define;
 mod dump;
 pub mod groovy;
 mod key;

@@ -44,3 +44,9 @@ pub const EXPLAINED_SHARDS_MAX: usize = 64;
 
 /// Bytes of a text in a row of `EXPLAIN ROUTE`.
 pub const EXPLAINED_BYTES_MAX: usize = 1_024;
+
+/// Bytes of the answer that defines a table. The widest table of the servers has 4,096 columns.
+pub const DEFINITION_BYTES_MAX: usize = 8 << 20;
+
+/// Collations that one statement asks for.
+pub const COLLATIONS_MAX: usize = 32;
