@@ -1,0 +1,111 @@
+//! Where the parts of the tables are: three kinds of layouts.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use e2e::dice::Dice;
+use shard::Layout;
+
+use crate::tables::Table;
+
+/// The logical schema.
+pub(crate) const SCHEMA: &str = "w";
+
+/// How tables are split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Split {
+    /// Tables with the same names on several servers.
+    Servers,
+    /// Tables with numbers on one server.
+    Suffixes,
+    /// Tables with numbers on several servers.
+    Both,
+}
+
+/// A split into a number of shards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shards {
+    pub(crate) split: Split,
+    pub(crate) count: usize,
+    /// Hostgroups, which begin with 1.
+    pub(crate) hostgroups: usize,
+}
+
+/// A physical table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) hostgroup: usize,
+    /// Schema and name as a layout says them.
+    pub(crate) schema: String,
+    pub(crate) table: String,
+}
+
+impl Shards {
+    /// The split of this kind, into two to eight shards.
+    pub(crate) fn random(dice: &mut Dice, split: Split) -> Self {
+        let count = dice.within(2..9);
+        let hostgroups = match split {
+            Split::Servers => count,
+            Split::Suffixes => 1,
+            Split::Both => dice.within(2..4).min(count),
+        };
+        Self { split, count, hostgroups }
+    }
+
+    /// The place of a shard of a table.
+    pub(crate) fn place(&self, table: &Table, shard: usize) -> Place {
+        let hostgroup = shard % self.hostgroups + 1;
+        let table = match self.split {
+            Split::Servers => table.name.to_owned(),
+            Split::Suffixes | Split::Both => format!("{}_{shard}", table.name),
+        };
+        Place { hostgroup, schema: self.schema(hostgroup), table }
+    }
+
+    /// The places of a table that each server has.
+    pub(crate) fn everywhere(&self, table: &Table) -> Vec<Place> {
+        let place =
+            |hostgroup| Place { hostgroup, schema: self.schema(hostgroup), table: table.name.to_owned() };
+        (1..=self.hostgroups).map(place).collect()
+    }
+
+    fn schema(&self, hostgroup: usize) -> String {
+        match self.split {
+            Split::Servers | Split::Suffixes => SCHEMA.to_owned(),
+            Split::Both => format!("{SCHEMA}_{hostgroup}"),
+        }
+    }
+
+    /// The layout as tables of `pointsman.toml`.
+    pub(crate) fn toml(&self, tables: &[Table]) -> String {
+        let mut out = String::new();
+        for table in tables {
+            let places: Vec<_> = match table.function {
+                Some(_) => (0..self.count).map(|shard| self.place(table, shard)).collect(),
+                None => self.everywhere(table),
+            };
+            let node = |Place { hostgroup, schema, table }: &Place| format!("'{hostgroup}/{schema}.{table}'");
+            let nodes: Vec<_> = places.iter().map(node).collect();
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                out,
+                "[[shards.table]]\nschema = '{SCHEMA}'\ntable = '{}'\nnodes = [{}]\n{}",
+                table.name,
+                nodes.join(", "),
+                match &table.function {
+                    Some(function) => format!("key = 'k'\n{function}"),
+                    None => "kind = 'reference'".to_owned(),
+                }
+            );
+        }
+        out + &format!("[[shards.group]]\nschema = '{SCHEMA}'\ntables = ['a', 'b']\n")
+    }
+
+    /// The same, read.
+    pub(crate) fn layout(&self, tables: &[Table]) -> Layout {
+        let hostgroups: Vec<_> = (1..=u32::try_from(self.hostgroups).unwrap_or(u32::MAX)).collect();
+        let toml = self.toml(tables);
+        shard::read::own(Path::new("layout"), &toml, &hostgroups)
+            .unwrap_or_else(|problems| panic!("{problems}\n{toml}"))
+    }
+}

@@ -1,0 +1,111 @@
+//! One statement on both sides.
+
+use shard::plan::Cause;
+
+use crate::answer;
+use crate::compare::{self, Difference};
+use crate::direct::{self, Outcome};
+use crate::query::Query;
+use crate::world::World;
+
+/// What was found out.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// The statement was not executed.
+    Refused(Option<Cause>),
+    /// Both sides have answered the same.
+    Same(Same),
+    /// The server has two answers itself, with indexes and without.
+    Contradictory,
+    /// They differ.
+    Different(Difference),
+}
+
+/// An answer that is the same.
+#[derive(Debug)]
+pub(crate) struct Same {
+    /// So many shards have answered.
+    pub(crate) shards: usize,
+    /// Whether the answer is an error.
+    pub(crate) is_error: bool,
+    /// Whether the numbers of warnings differ.
+    pub(crate) has_other_warnings: bool,
+}
+
+/// Runs a statement on both sides.
+pub(crate) async fn of(world: &mut World, query: &Query) -> Found {
+    let text = query.to_string();
+    let (got, shards) = match direct::execute(world, &text).await {
+        Outcome::Refused(cause) => return Found::Refused(cause),
+        Outcome::One(answer) => (answer, 1),
+        Outcome::Many(answer, shards) => (answer, shards),
+        Outcome::Broken(error) => return Found::Different(format!("the merge failed: {error}")),
+    };
+    let expected = answer::query(&mut world.whole, &text).await;
+    let compared = match compare::frames(&expected, &got) {
+        Ok(true) if compare::needs_places(query, &expected, &got) => {
+            let ranked = answer::query(&mut world.whole, &query.ranked()).await;
+            if let Some(error) = &ranked.error {
+                Err(format!("the oracle has no places: {error:?}"))
+            } else {
+                // A rule that the server itself does not keep is none.
+                compare::places(query, &ranked, &expected)
+                    .map_err(|why| format!("the oracle is wrong: {why}"))
+                    .and_then(|()| compare::places(query, &ranked, &got))
+            }
+        }
+        Ok(true) => compare::multiset(query, &expected, &got),
+        Ok(false) => Ok(()),
+        Err(difference) => Err(difference),
+    };
+    match compared {
+        Ok(()) => Found::Same(Same {
+            shards,
+            is_error: expected.error.is_some(),
+            has_other_warnings: expected.warnings != got.warnings,
+        }),
+        Err(difference) => Found::Different(difference),
+    }
+}
+
+/// The same, once more for a difference: whether it is one of the server itself.
+pub(crate) async fn judged(world: &mut World, query: &Query) -> Found {
+    let found = of(world, query).await;
+    if matches!(found, Found::Different(_)) && contradicts(world, query).await {
+        return Found::Contradictory;
+    }
+    found
+}
+
+/// Whether the server finds other rows in the same tables without indexes: MySQL 9.7 compares BIT
+/// with a text otherwise where it reads an index.
+async fn contradicts(world: &mut World, query: &Query) -> bool {
+    let all = Query { order: Vec::new(), limit: None, ..query.clone() };
+    let text = all.to_string();
+    let with_indexes = answer::query(&mut world.whole, &text).await;
+    world.alter_indexes(false).await;
+    let without = answer::query(&mut world.whole, &text).await;
+    world.alter_indexes(true).await;
+    match compare::frames(&with_indexes, &without) {
+        Ok(true) => compare::multiset(&all, &with_indexes, &without).is_err(),
+        Ok(false) => false,
+        Err(_) => true,
+    }
+}
+
+/// The smallest query found that differs as well, and how.
+pub(crate) async fn shrunk(world: &mut World, query: &Query, difference: Difference) -> (Query, Difference) {
+    let kind = |difference: &Difference| difference.split(':').next().map(str::to_owned);
+    let (mut smallest, mut found) = (query.clone(), difference);
+    'again: loop {
+        for smaller in smallest.smaller() {
+            if let Found::Different(other) = of(world, &smaller).await
+                && kind(&other) == kind(&found)
+            {
+                (smallest, found) = (smaller, other);
+                continue 'again;
+            }
+        }
+        return (smallest, found);
+    }
+}
