@@ -29,7 +29,7 @@ mod outcome;
 mod refusal;
 mod rewrite;
 mod targets;
-mod text;
+pub(crate) mod text;
 mod uses;
 
 use sql::Modes;

@@ -80,7 +80,7 @@ impl Cause {
     }
 
     /// The refusal of this part of the statement.
-    pub(super) const fn at(self, span: Span) -> Refusal {
+    pub(crate) const fn at(self, span: Span) -> Refusal {
         Refusal { cause: self, span }
     }
 }

@@ -9,7 +9,7 @@ use crate::value::Value;
 use super::Request;
 
 /// The name that these bytes are, without its quotes.
-pub(super) fn name(sql: &[u8], span: Span) -> String {
+pub(crate) fn name(sql: &[u8], span: Span) -> String {
     let bytes = span.of(sql);
     let quote = bytes.first().copied().filter(|byte| matches!(byte, b'`' | b'"' | b'\''));
     let Some(quote) = quote else { return String::from_utf8_lossy(bytes).into_owned() };
@@ -27,13 +27,13 @@ pub(super) fn name(sql: &[u8], span: Span) -> String {
 }
 
 /// A name in backticks.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
 /// The value of a constant expression; none if it is not constant, or its bytes do not tell its
 /// value for certain.
-pub(super) fn constant<'a>(request: &Request<'a>, id: NodeId) -> Option<Value<'a>> {
+pub(crate) fn constant<'a>(request: &Request<'a>, id: NodeId) -> Option<Value<'a>> {
     let tree = request.tree;
     match tree.kind(id) {
         // In braces, `{d '2026-11-27'}`, a text is a date.
