@@ -31,8 +31,7 @@ impl Plain {
     pub(super) fn local_addr(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(stream) => stream.local_addr().ok(),
-            Self::Unix(_) => None,
-            Self::Memory(_) => None,
+            Self::Unix(_) | Self::Memory(_) => None,
         }
     }
 
@@ -40,8 +39,7 @@ impl Plain {
     pub(super) fn peer_ip(&self) -> Option<IpAddr> {
         match self {
             Self::Tcp(stream) => stream.peer_addr().ok().map(|peer| peer.ip().to_canonical()),
-            Self::Unix(_) => None,
-            Self::Memory(_) => None,
+            Self::Unix(_) | Self::Memory(_) => None,
         }
     }
 
