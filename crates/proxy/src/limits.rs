@@ -186,3 +186,14 @@ pub(crate) const FLIGHTS_KEPT_MAX: usize = 128;
 /// Queries that are followed at a time for advice about caching, in one worker: one in 25 of
 /// those that run.
 pub(crate) const FOLLOWED_MAX: usize = 64;
+
+/// Bytes of one shard that wait for the rows of others. A row that is larger is kept as a whole.
+pub(crate) const SCATTER_SHARD_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes of a merged reply that are made before the client has taken those in front. The last row
+/// may exceed them.
+pub(crate) const SCATTER_OUT_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes of the definitions of columns of one shard: a table has 4,096 columns, and each definition
+/// has five names of at most 256 bytes.
+pub(crate) const SCATTER_DEFINITIONS_BYTES_MAX: usize = 8 * 1024 * 1024;

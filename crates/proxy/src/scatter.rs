@@ -1,0 +1,285 @@
+//! One reply out of those of several shards.
+//!
+//! Each shard executes the statement, and its reply is read as bytes of the protocol. [`Scatter`]
+//! puts the replies together: it decides, and knows of no socket. [`Relay`] moves the bytes.
+//!
+//! - `input`: the bytes of a shard, as messages;
+//! - `shard`: which message of a shard's reply is next, and what it means;
+//! - `definitions`: the columns of the result, out of those of all shards;
+//! - `rows`: the order of the rows, and the limit;
+//! - `ending`: the client's last packet;
+//! - `writer`: packets for the client;
+//! - `fault`: why replies do not go together;
+//! - `relay`: the sockets.
+//!
+//! A result begins when the definitions of all shards are there. Its rows do not wait for the last
+//! row of any shard. At most [`SCATTER_SHARD_BYTES_MAX`](crate::limits::SCATTER_SHARD_BYTES_MAX)
+//! bytes of each shard are kept, or one row that is larger.
+
+mod definitions;
+mod ending;
+mod fault;
+mod input;
+mod relay;
+mod rows;
+mod shard;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use ::shard::merge::{Columns, ColumnsError, Order, Protocol, Window};
+use wire::{Capabilities, StatusFlags};
+
+pub(crate) use ending::Over;
+pub(crate) use fault::{Fault, Wrong};
+pub(crate) use relay::Relay;
+pub(crate) use shard::Source;
+
+use rows::{Count, Passed, Rows};
+use shard::{End, Shard};
+use writer::Writer;
+
+/// What the replies are, and what becomes of them.
+#[derive(Debug)]
+pub(crate) struct What {
+    /// How rows are written.
+    pub(crate) protocol: Protocol,
+    /// The hidden keys at the end of the rows of shards.
+    pub(crate) order: Order,
+    /// LIMIT and OFFSET of the client's statement.
+    pub(crate) window: Window,
+    /// The capabilities of the clients of shards: see [`capabilities_at_shards`].
+    pub(crate) shard_caps: Capabilities,
+    /// The capabilities of the client.
+    pub(crate) client_caps: Capabilities,
+    /// The sequence id of the reply's first packet.
+    pub(crate) seq: u8,
+    /// The status of the client's session, if no shard tells its own.
+    pub(crate) status: StatusFlags,
+    /// Bytes of the longest message of a shard: `max_allowed_packet`.
+    pub(crate) message_bytes_max: usize,
+}
+
+/// The capabilities with which the proxy is a client of shards, on behalf of a client with `caps`.
+/// All packets of replies are there, and none of them is about the progress of a statement.
+pub(crate) const fn capabilities_at_shards(caps: Capabilities) -> Capabilities {
+    caps.difference(
+        Capabilities::OPTIONAL_RESULTSET_METADATA
+            .union(Capabilities::MARIADB_CACHE_METADATA)
+            .union(Capabilities::MARIADB_PROGRESS)
+            .union(Capabilities::MARIADB_BULK_UNIT_RESULTS)
+            .union(Capabilities::COMPRESS)
+            .union(Capabilities::ZSTD_COMPRESSION)
+            .union(Capabilities::SSL),
+    )
+}
+
+/// The replies of all shards to one statement, and the client's reply out of them.
+///
+/// Statements of shards must not open cursors, which leave the rows to `COM_STMT_FETCH`.
+#[derive(Debug)]
+pub(crate) struct Scatter {
+    shards: Vec<Shard>,
+    what: What,
+    writer: Writer,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Not all shards have reached their rows, or ended.
+    Begin,
+    /// Rows pass.
+    Rows(Box<Rows>),
+    /// The client has all rows: the ends of the shards are awaited.
+    Rest(Count),
+    /// The client has its reply.
+    Over(Over),
+}
+
+/// How far the reply has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Shards have to send more.
+    Wait,
+    /// The client has to take what is there.
+    Full,
+    /// The client has its reply, once it has taken what is there. Shards may go on.
+    Over,
+}
+
+/// Why a reply ends with an error.
+#[derive(Debug)]
+enum Failure {
+    /// The shard with this number has answered with an error.
+    Refused(usize),
+    /// The reply of the shard with this number is wrong.
+    Wrong(usize, Wrong),
+}
+
+impl Scatter {
+    /// The replies of these shards, before their first bytes.
+    pub(crate) fn new(what: What, sources: Vec<Source>) -> Self {
+        let limit = what.message_bytes_max;
+        let shards = sources.into_iter().map(|source| Shard::new(source, what.shard_caps, limit));
+        let writer = Writer::new(what.client_caps, what.seq);
+        Self { shards: shards.collect(), what, writer, state: State::Begin }
+    }
+
+    /// How many bytes of a shard may be [fed](Self::feed): none if the shard is ahead of others, or
+    /// if its reply is over.
+    pub(crate) fn room(&self, shard: usize) -> usize {
+        self.shards.get(shard).map_or(0, Shard::room)
+    }
+
+    /// Takes the next bytes of a shard, not more than there is [room](Self::room) for.
+    pub(crate) fn feed(&mut self, shard: usize, bytes: &[u8]) {
+        if let Some(shard) = self.shards.get_mut(shard) {
+            shard.feed(bytes);
+        }
+    }
+
+    /// The connection of a shard has ended. Whole messages in front of the end count.
+    pub(crate) fn close(&mut self, shard: usize) {
+        if let Some(shard) = self.shards.get_mut(shard) {
+            shard.close();
+        }
+    }
+
+    /// Whether the reply of a shard is not over.
+    pub(crate) fn is_running(&self, shard: usize) -> bool {
+        self.shards.get(shard).is_some_and(|shard| shard.end().is_none())
+    }
+
+    /// Whether the connection of a shard is of no use any more: its next byte means nothing.
+    pub(crate) fn is_lost(&self, shard: usize) -> bool {
+        self.shards.get(shard).is_some_and(|shard| shard.end() == Some(&End::Lost))
+    }
+
+    /// Whether the replies of all shards are over.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.shards.iter().all(|shard| shard.end().is_some())
+    }
+
+    /// Whether the client needs nothing of what running shards still send, because of a limit or an
+    /// error. Their statements may be killed.
+    pub(crate) fn is_rest(&self) -> bool {
+        matches!(self.state, State::Rest(_) | State::Over(_)) && !self.is_quiet()
+    }
+
+    /// What has become of the statement, once the client has its reply.
+    pub(crate) const fn over(&self) -> Option<&Over> {
+        match &self.state {
+            State::Over(over) => Some(over),
+            State::Begin | State::Rows(_) | State::Rest(_) => None,
+        }
+    }
+
+    /// Appends to `out` what the client can be sent.
+    ///
+    /// Behind [`Progress::Over`] nothing is appended any more: the rest of the shards is dropped.
+    pub(crate) fn drain(&mut self, out: &mut Vec<u8>) -> Progress {
+        match self.advance(out) {
+            Ok(progress) => progress,
+            Err(failure) => {
+                self.fail(failure, out);
+                self.skip();
+                Progress::Over
+            }
+        }
+    }
+
+    fn advance(&mut self, out: &mut Vec<u8>) -> Result<Progress, Failure> {
+        loop {
+            match &mut self.state {
+                State::Begin => {
+                    if !self.begin(out)? {
+                        return Ok(Progress::Wait);
+                    }
+                }
+                State::Rows(rows) => {
+                    let passed = rows.pass(&mut self.shards, &mut self.writer, out)?;
+                    let count = rows.count();
+                    // Errors behind the limit are none of the client's rows.
+                    if !rows.is_limit_reached() {
+                        self.check()?;
+                    }
+                    match passed {
+                        Passed::Wait => return Ok(Progress::Wait),
+                        Passed::Full => return Ok(Progress::Full),
+                        Passed::All => self.state = State::Rest(count),
+                    }
+                }
+                &mut State::Rest(count) => {
+                    self.skip();
+                    if !self.is_quiet() {
+                        return Ok(Progress::Wait);
+                    }
+                    self.end(Some(count), out)?;
+                }
+                State::Over(_) => {
+                    self.skip();
+                    return Ok(Progress::Over);
+                }
+            }
+        }
+    }
+
+    /// Begins the client's reply as soon as all shards have begun theirs. Whether it has begun.
+    fn begin(&mut self, out: &mut Vec<u8>) -> Result<bool, Failure> {
+        let mut is_begun = true;
+        for (at, shard) in self.shards.iter_mut().enumerate() {
+            is_begun &= shard.begin().map_err(|wrong| Failure::Wrong(at, wrong))?;
+        }
+        self.check()?;
+        if !is_begun {
+            return Ok(false);
+        }
+        let has_rows = |shard: &Shard| !matches!(shard.end(), Some(End::Ok(_)));
+        let is_result = self.shards.first().is_some_and(has_rows);
+        if let Some(at) = self.shards.iter().position(|shard| has_rows(shard) != is_result) {
+            return Err(Failure::Wrong(at, Wrong::Kind));
+        }
+        if is_result {
+            self.begin_rows(out)?;
+        } else {
+            self.end(None, out)?;
+        }
+        Ok(true)
+    }
+
+    /// Writes the columns of the result.
+    fn begin_rows(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
+        let order = std::mem::take(&mut self.what.order);
+        let united = definitions::unite(&self.shards, self.what.shard_caps)?;
+        let wrong = |error: ColumnsError| Failure::Wrong(0, error.into());
+        let columns = Columns::new(self.what.protocol, &united, order.len()).map_err(wrong)?;
+        if columns.visible() == 0 {
+            return Err(wrong(ColumnsError::TooFew { columns: united.len(), keys: order.len() }));
+        }
+        self.writer.begin(columns.visible(), out);
+        for column in united.iter().take(columns.visible()) {
+            let names = self.shards.first().map(|shard| &*shard.source.names);
+            self.writer.definition(column, names, out);
+        }
+        let status = self.shards.iter().fold(StatusFlags::empty(), |all, shard| all | shard.status);
+        self.writer.end_columns(status, out);
+        for shard in &mut self.shards {
+            shard.definitions = Vec::new();
+        }
+        let rows = Rows::new(columns, order, self.what.window, self.shards.len());
+        self.state = State::Rows(Box::new(rows));
+        Ok(())
+    }
+
+    /// Fails if a shard has answered with an error.
+    fn check(&self) -> Result<(), Failure> {
+        let refused = self.shards.iter().position(|shard| shard.refusal().is_some());
+        refused.map_or(Ok(()), |at| Err(Failure::Refused(at)))
+    }
+
+    /// Drops what shards have sent, as far as it reaches.
+    fn skip(&mut self) {
+        self.shards.iter_mut().for_each(Shard::skip);
+    }
+}

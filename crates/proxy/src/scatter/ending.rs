@@ -1,0 +1,98 @@
+//! The client's last packet, out of the last packets of the shards.
+
+use ::shard::merge::Summary;
+use wire::packet::{Err as ErrPacket, Ok as OkPacket};
+use wire::reply::{End, Outcome};
+use wire::{Capabilities, Codec as _, StatusFlags, WireError};
+
+use super::fault::{Fault, Wrong};
+use super::rows::Count;
+use super::{Failure, Scatter, State};
+
+/// What has become of a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Over {
+    /// The client's reply.
+    pub(crate) outcome: Outcome,
+    /// What `FOUND_ROWS()` is behind it: the rows of the client, and those in front of the offset.
+    pub(crate) found_rows: u64,
+    /// Why the reply ends with an error of the proxy.
+    pub(crate) fault: Option<Fault>,
+}
+
+impl Scatter {
+    /// Ends the reply as the shards have ended theirs, behind so many rows if there are rows.
+    pub(super) fn end(&mut self, rows: Option<Count>, out: &mut Vec<u8>) -> Result<(), Failure> {
+        let mut sum = Summary::default();
+        let mut last = None;
+        for (at, shard) in self.shards.iter().enumerate() {
+            if let Some(ok) = shard.last_ok().map_err(|wrong| Failure::Wrong(at, wrong))? {
+                sum.add(&ok);
+                last = Some(ok);
+            }
+        }
+        // Changes in the sessions of several shards are none of the client's session.
+        let session_state = last.and_then(|ok| ok.session_state).filter(|_| self.shards.len() == 1);
+        let mut ok = OkPacket { session_state, ..sum.ok() };
+        if last.is_none() {
+            ok.status = self.what.status;
+        }
+        ok.status.remove(StatusFlags::CURSOR_EXISTS | StatusFlags::LAST_ROW_SENT);
+        ok.status.set(StatusFlags::SESSION_STATE_CHANGED, session_state.is_some());
+        match rows {
+            Some(_) => self.writer.end_rows(&ok, out),
+            None => self.writer.ok(&ok, out),
+        }
+        let end = End::Ok {
+            affected_rows: ok.affected_rows,
+            last_insert_id: ok.last_insert_id,
+            status: ok.status,
+            warnings: ok.warnings,
+        };
+        let Count { sent, found } = rows.unwrap_or_default();
+        let outcome = Outcome { end, rows: sent, ends_rows: rows.is_some() };
+        self.state = State::Over(Over { outcome, found_rows: found, fault: None });
+        Ok(())
+    }
+
+    /// Ends the reply with the error of a shard, or with one of the proxy.
+    pub(super) fn fail(&mut self, failure: Failure, out: &mut Vec<u8>) {
+        let (code, fault) = match failure {
+            Failure::Refused(at) => match self.refuse(at, out) {
+                Ok(code) => (code, None),
+                Err(error) => self.blame(at, error.into(), out),
+            },
+            Failure::Wrong(at, wrong) => self.blame(at, wrong, out),
+        };
+        let outcome = Outcome { end: End::Err { code }, rows: 0, ends_rows: false };
+        self.state = State::Over(Over { outcome, found_rows: 0, fault });
+    }
+
+    /// Passes the error of a shard on, with the names that clients know. Its code.
+    fn refuse(&mut self, at: usize, out: &mut Vec<u8>) -> Result<u16, WireError> {
+        let Some(shard) = self.shards.get(at) else { return Ok(0) };
+        let payload = shard.refusal().unwrap_or_default();
+        let error = ErrPacket::decode(payload, Capabilities::PROTOCOL_41)?;
+        let message = shard.source.names.logical_text(error.message);
+        self.writer.error(&ErrPacket { message: &message, ..error }, out);
+        Ok(error.code)
+    }
+
+    /// Says that the reply of a shard is wrong. The code of the error, and the fault.
+    fn blame(&mut self, at: usize, wrong: Wrong, out: &mut Vec<u8>) -> (u16, Option<Fault>) {
+        let hostgroup = match self.shards.get_mut(at) {
+            Some(shard) => {
+                if wrong.is_about_bytes() {
+                    shard.lose();
+                }
+                shard.source.hostgroup
+            }
+            None => 0,
+        };
+        let fault = Fault { hostgroup, wrong };
+        let (code, state) = fault.code();
+        let message = fault.to_string();
+        self.writer.error(&ErrPacket { code, sql_state: Some(state), message: message.as_bytes() }, out);
+        (code, Some(fault))
+    }
+}

@@ -1,0 +1,114 @@
+//! The sockets of a scattered statement: bytes of the shards in, the client's reply out.
+
+use std::io;
+use std::task::{Context, Poll, ready};
+
+use super::{Progress, Scatter};
+use crate::limits::SCATTER_OUT_BYTES_MAX;
+use crate::sock::Sock;
+
+/// A [`Scatter`] with the bytes that its client has not taken yet.
+///
+/// The sockets are those of the caller, who sees to it that the shards get on: their sessions may
+/// run in the same task.
+#[derive(Debug)]
+pub(crate) struct Relay {
+    scatter: Scatter,
+    out: Vec<u8>,
+    written: usize,
+}
+
+impl Relay {
+    /// Nothing has been read or written.
+    pub(crate) const fn new(scatter: Scatter) -> Self {
+        Self { scatter, out: Vec::new(), written: 0 }
+    }
+
+    /// The replies.
+    pub(crate) const fn scatter(&self) -> &Scatter {
+        &self.scatter
+    }
+
+    /// Moves bytes until the client has its reply. `shards` are the sockets in the order of the
+    /// replies, `scratch` is where bytes are read to.
+    ///
+    /// # Errors
+    ///
+    /// Those of the client's socket. What is wrong with a shard is a part of the reply.
+    pub(crate) fn poll_reply(
+        &mut self,
+        cx: &mut Context<'_>,
+        shards: &mut [Sock],
+        client: &mut Sock,
+        scratch: &mut [u8],
+    ) -> Poll<io::Result<()>> {
+        loop {
+            let is_written = self.poll_write(cx, client)?.is_ready();
+            if is_written {
+                let progress = self.scatter.drain(&mut self.out);
+                if !self.out.is_empty() {
+                    continue;
+                }
+                if progress == Progress::Over {
+                    return Poll::Ready(Ok(()));
+                }
+            }
+            // A client that takes nothing does not keep shards from being read as far as there is
+            // room.
+            if !self.read(cx, shards, scratch) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Drops what shards send behind the client's reply, until all of them have ended theirs.
+    pub(crate) fn poll_rest(
+        &mut self,
+        cx: &mut Context<'_>,
+        shards: &mut [Sock],
+        scratch: &mut [u8],
+    ) -> Poll<()> {
+        loop {
+            self.scatter.drain(&mut self.out);
+            if self.scatter.is_quiet() {
+                return Poll::Ready(());
+            }
+            if !self.read(cx, shards, scratch) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Reads from each shard once, if there is room. Whether anything has come.
+    fn read(&mut self, cx: &mut Context<'_>, shards: &mut [Sock], scratch: &mut [u8]) -> bool {
+        let mut is_any = false;
+        for (at, shard) in shards.iter_mut().enumerate() {
+            let room = self.scatter.room(at).min(scratch.len());
+            let Some(into) = scratch.get_mut(..room).filter(|into| !into.is_empty()) else { continue };
+            let Poll::Ready(read) = shard.poll_read(cx, into) else { continue };
+            is_any = true;
+            match read {
+                Ok(0) | Err(_) => self.scatter.close(at),
+                Ok(bytes) => self.scatter.feed(at, into.get(..bytes).unwrap_or_default()),
+            }
+        }
+        is_any
+    }
+
+    /// Writes what the client has not taken; ready when it has taken all.
+    fn poll_write(&mut self, cx: &mut Context<'_>, client: &mut Sock) -> Poll<io::Result<()>> {
+        while let Some(rest) = self.out.get(self.written..).filter(|rest| !rest.is_empty()) {
+            match ready!(client.poll_write(cx, rest))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                bytes => self.written += bytes,
+            }
+        }
+        self.written = 0;
+        self.out.clear();
+        if self.out.capacity() > 2 * SCATTER_OUT_BYTES_MAX {
+            // A large row has passed.
+            self.out = Vec::new();
+        }
+        client.poll_flush(cx)
+    }
+}

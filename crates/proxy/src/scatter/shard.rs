@@ -1,0 +1,275 @@
+//! The reply of one shard: which message is next, and what it means.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use ::shard::seen::Names;
+use wire::frame::MAX_PAYLOAD;
+use wire::packet::{ColumnCount, Eof, Err, LocalInfile, Ok as OkPacket, OkHeader};
+use wire::{Capabilities, Codec as _, StatusFlags, WireError};
+
+use super::fault::Wrong;
+use super::input::{Front, Input, Message};
+use crate::limits::SCATTER_DEFINITIONS_BYTES_MAX;
+
+/// Bytes of the shortest OK packet: two numbers, status and warnings behind its header.
+const OK_BYTES_MIN: usize = 7;
+
+/// Where a shard's reply comes from.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// The servers.
+    pub(crate) hostgroup: u32,
+    /// What their physical names are to clients.
+    pub(crate) names: Arc<Names>,
+}
+
+/// The reply of one shard.
+#[derive(Debug)]
+pub(super) struct Shard {
+    pub(super) source: Source,
+    input: Input,
+    /// Nothing is read behind `input`.
+    is_closed: bool,
+    caps: Capabilities,
+    phase: Phase,
+    /// Payloads of the definitions of columns, until the client has them.
+    pub(super) definitions: Vec<Box<[u8]>>,
+    definitions_bytes: usize,
+    /// The status in the packet that ends the definitions, if there is such a packet.
+    pub(super) status: StatusFlags,
+}
+
+/// What the next message of a shard is.
+#[derive(Debug)]
+enum Phase {
+    /// OK, ERR, or the number of columns.
+    First,
+    /// A definition; `left` of them, with this one.
+    Columns { left: u64 },
+    /// The EOF packet behind the definitions.
+    ColumnsEnd,
+    /// A row, or the packet that ends the rows.
+    Rows,
+    /// There is none.
+    Ended(End),
+}
+
+/// How the reply of a shard has ended. Payloads are those of the last packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum End {
+    /// With OK in the place of a result.
+    Ok(Vec<u8>),
+    /// With the end of its rows.
+    Rows(Vec<u8>),
+    /// With an error.
+    Refused(Vec<u8>),
+    /// In an unknown place: its bytes are not the protocol, or its connection is lost.
+    Lost,
+}
+
+/// What a shard has for the rows of the client.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Nothing yet.
+    Wait,
+    /// A row.
+    Row(Message),
+    /// No more rows.
+    Ended,
+}
+
+impl Shard {
+    /// A reply before its first byte. `caps` are those of the shard's client; messages may have
+    /// `limit` bytes of payload.
+    pub(super) const fn new(source: Source, caps: Capabilities, limit: usize) -> Self {
+        Self {
+            source,
+            input: Input::new(limit),
+            is_closed: false,
+            caps,
+            phase: Phase::First,
+            definitions: Vec::new(),
+            definitions_bytes: 0,
+            status: StatusFlags::empty(),
+        }
+    }
+
+    /// How many bytes may be [fed](Self::feed).
+    pub(super) fn room(&self) -> usize {
+        if self.is_closed || self.end().is_some() { 0 } else { self.input.room() }
+    }
+
+    /// Takes bytes of the reply.
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        self.input.feed(bytes);
+    }
+
+    /// The connection has ended.
+    pub(super) const fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    /// How the reply has ended; nothing while it goes on.
+    pub(super) const fn end(&self) -> Option<&End> {
+        match &self.phase {
+            Phase::Ended(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    /// The error with which the reply has ended.
+    pub(super) fn refusal(&self) -> Option<&[u8]> {
+        match self.end() {
+            Some(End::Refused(payload)) => Some(payload),
+            _ => None,
+        }
+    }
+
+    /// Nothing more can be understood of the shard.
+    pub(super) fn lose(&mut self) {
+        self.phase = Phase::Ended(End::Lost);
+    }
+
+    /// Goes on to the first row, or to the end of a reply without rows. Whether either is reached.
+    pub(super) fn begin(&mut self) -> Result<bool, Wrong> {
+        while !matches!(self.phase, Phase::Rows | Phase::Ended(_)) {
+            let Some(message) = self.front()? else { return Ok(false) };
+            let payload = self.input.payload(message).into_owned();
+            self.input.pass(message);
+            self.phase = self.behind(payload)?;
+            self.check_end()?;
+        }
+        Ok(true)
+    }
+
+    /// The next row, which stays at the front until it is [passed](Self::pass).
+    pub(super) fn next_row(&mut self) -> Result<Next, Wrong> {
+        if !matches!(self.phase, Phase::Rows) {
+            return Ok(Next::Ended);
+        }
+        let Some(message) = self.front()? else { return Ok(Next::Wait) };
+        let end: fn(Vec<u8>) -> End = match message.first {
+            None => return Err(empty().into()),
+            Some(Err::HEADER) => End::Refused,
+            Some(Eof::HEADER) if self.is_terminator(message.len) => End::Rows,
+            Some(_) => return Ok(Next::Row(message)),
+        };
+        let payload = self.input.payload(message).into_owned();
+        self.input.pass(message);
+        self.phase = Phase::Ended(end(payload));
+        self.check_end()?;
+        Ok(Next::Ended)
+    }
+
+    /// The payload of the row at the front.
+    pub(super) fn payload(&self, row: Message) -> Cow<'_, [u8]> {
+        self.input.payload(row)
+    }
+
+    /// Takes the row at the front.
+    pub(super) const fn pass(&mut self, row: Message) {
+        self.input.pass(row);
+    }
+
+    /// Goes on to the end, as far as the bytes reach, and drops what the client does not get.
+    pub(super) fn skip(&mut self) {
+        if self.try_skip().is_err() {
+            self.lose();
+        }
+    }
+
+    fn try_skip(&mut self) -> Result<(), Wrong> {
+        if self.begin()? {
+            while let Next::Row(row) = self.next_row()? {
+                self.pass(row);
+            }
+        }
+        Ok(())
+    }
+
+    /// The OK packet that ends the reply, or the end of its rows as one; nothing after an error.
+    pub(super) fn last_ok(&self) -> Result<Option<OkPacket<'_>>, Wrong> {
+        Ok(match self.end() {
+            Some(End::Ok(payload)) => Some(OkPacket::decode(payload, self.caps)?),
+            Some(End::Rows(payload)) => Some(self.terminator(payload)?),
+            Some(End::Refused(_) | End::Lost) | None => None,
+        })
+    }
+
+    /// The message at the front, if it is whole.
+    fn front(&self) -> Result<Option<Message>, Wrong> {
+        match self.input.front()? {
+            Front::Whole(message) => Ok(Some(message)),
+            Front::Missing(_) if self.is_closed => Err(Wrong::Cut),
+            Front::Missing(_) => Ok(None),
+        }
+    }
+
+    /// The phase behind a message in front of the rows.
+    fn behind(&mut self, payload: Vec<u8>) -> Result<Phase, Wrong> {
+        let first = *payload.first().ok_or_else(empty)?;
+        if first == Err::HEADER {
+            return Ok(Phase::Ended(End::Refused(payload)));
+        }
+        match self.phase {
+            Phase::First if first == OkHeader::Ok as u8 => Ok(Phase::Ended(End::Ok(payload))),
+            Phase::First if first == LocalInfile::HEADER => Err(Wrong::File),
+            Phase::First => match ColumnCount::decode(&payload, self.caps)? {
+                ColumnCount { count: 0, .. } | ColumnCount { metadata_follows: Some(false), .. } => {
+                    Err(WireError::Invalid { field: "column count", value: 0 }.into())
+                }
+                ColumnCount { count, .. } => Ok(Phase::Columns { left: count }),
+            },
+            Phase::Columns { left } => {
+                self.definitions_bytes += payload.len();
+                if self.definitions_bytes > SCATTER_DEFINITIONS_BYTES_MAX {
+                    return Err(Wrong::Definitions);
+                }
+                self.definitions.push(payload.into());
+                Ok(match left {
+                    2.. => Phase::Columns { left: left - 1 },
+                    _ if self.caps.contains(Capabilities::DEPRECATE_EOF) => Phase::Rows,
+                    _ => Phase::ColumnsEnd,
+                })
+            }
+            Phase::ColumnsEnd => {
+                self.status = Eof::decode(&payload, self.caps)?.status;
+                Ok(Phase::Rows)
+            }
+            Phase::Rows | Phase::Ended(_) => {
+                Err(WireError::Unexpected { expected: "rows", got: "another packet" }.into())
+            }
+        }
+    }
+
+    /// Whether a message that begins like an EOF packet ends the rows. A row that begins so has a
+    /// value of more than 16 MiB.
+    const fn is_terminator(&self, len: usize) -> bool {
+        let is_ok = self.caps.contains(Capabilities::DEPRECATE_EOF);
+        len < if is_ok { MAX_PAYLOAD } else { Eof::BYTES_END }
+    }
+
+    /// The end of rows as an OK packet.
+    fn terminator<'a>(&self, payload: &'a [u8]) -> Result<OkPacket<'a>, WireError> {
+        // A server may send an EOF packet whatever was agreed. An OK packet is longer.
+        if self.caps.contains(Capabilities::DEPRECATE_EOF) && payload.len() >= OK_BYTES_MIN {
+            return OkPacket::decode(payload, self.caps);
+        }
+        let Eof { warnings, status } = Eof::decode(payload, self.caps)?;
+        Ok(OkPacket { warnings, ..OkPacket::plain(status) })
+    }
+
+    /// Refuses an end that announces another result.
+    fn check_end(&self) -> Result<(), Wrong> {
+        match self.last_ok()? {
+            Some(ok) if ok.status.contains(StatusFlags::MORE_RESULTS) => Err(Wrong::MoreResults),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The error for a message without any byte.
+const fn empty() -> WireError {
+    WireError::Truncated { field: "packet", needed: 1, left: 0 }
+}

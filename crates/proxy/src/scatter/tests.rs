@@ -1,0 +1,6 @@
+//! Replies of scripted shards.
+
+mod relay;
+mod replies;
+mod script;
+mod streams;
