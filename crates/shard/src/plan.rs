@@ -12,6 +12,8 @@
 //! - `columns`: which table a column is of;
 //! - `facts`: conditions and equalities that hold for all rows that matter;
 //! - `targets`: what a statement changes;
+//! - `change`, `everywhere`: UPDATE and DELETE; changes of reference tables;
+//! - `steady`: whether a change has the same values on several servers;
 //! - `bind`: the shards of each table, by these facts;
 //! - `apart`: whether shards can execute a statement each for itself;
 //! - `merging`: the order and the limit of their rows;
@@ -21,20 +23,23 @@
 
 mod apart;
 mod bind;
+mod change;
 mod columns;
 mod explain;
+mod everywhere;
 mod facts;
 mod merging;
 mod outcome;
 mod refusal;
 mod rewrite;
+mod steady;
 mod targets;
 pub(crate) mod text;
 mod uses;
 
 use sql::Modes;
 use sql::digest::Span;
-use sql::parse::Tree;
+use sql::parse::{Kind, Tree};
 
 use crate::ColumnType;
 use crate::layout::Layout;
@@ -149,16 +154,29 @@ fn attempt(request: &Request<'_>) -> Result<Plan, Refusal> {
     if uses.all().iter().all(|table| table.table.is_none()) {
         return Ok(Plan::Home);
     }
-    if request.tree.len() > NODES_MAX {
-        return Err(Cause::Size.at(Span { start: 0, end: request.sql.len() }));
+    let tree = request.tree;
+    let whole = Span { start: 0, end: request.sql.len() };
+    let root = tree.root().ok_or(Cause::Statement.at(whole))?;
+    if tree.len() > NODES_MAX {
+        return Err(Cause::Size.at(whole));
     }
-    targets::check(request, &uses)?;
-    let facts = facts::of(request, &uses);
-    let bound = Bound::of(request, &uses, &facts);
-    if let Some(places) = bound.one_server(&uses) {
-        return Rewriter::new(request, &uses).one(&places, &[]).map(Plan::One);
+    let statement = tree.children(root).find(|id| !matches!(tree.kind(*id), Kind::With { .. }));
+    match statement.map(|id| (id, tree.kind(id))) {
+        Some((id, Kind::Update | Kind::Delete)) => change::plan(request, &uses, id),
+        _ => read(request, &uses),
     }
-    merging::scatter(request, &uses, &bound).map(Plan::Many)
+}
+
+/// Plans a query, or a statement about a table.
+fn read(request: &Request<'_>, uses: &Uses<'_>) -> Result<Plan, Refusal> {
+    targets::check_reference(request, uses)?;
+    targets::check_keys(request, uses)?;
+    let facts = facts::of(request, uses);
+    let bound = Bound::of(request, uses, &facts);
+    if let Some(places) = bound.one_server(request, uses) {
+        return Rewriter::new(request, uses).one(&places, &[]).map(Plan::One);
+    }
+    merging::scatter(request, uses, &bound).map(Plan::Many)
 }
 
 #[cfg(test)]

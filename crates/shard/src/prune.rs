@@ -65,7 +65,7 @@ pub enum Prune {
 }
 
 /// Why a statement needs all shards, or why a row has no place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// The statement says nothing about a key column.
     NoCondition,
@@ -93,11 +93,15 @@ pub enum Reason {
     Combinations,
     /// The conditions do cover all shards.
     Covers,
+    /// The rows that are inserted are of several shards.
+    Rows,
+    /// Each server has all rows of the table.
+    Reference,
 }
 
 impl Reason {
     /// The reason as a clause behind "because".
-    pub fn text(self) -> &'static str {
+    pub const fn text(self) -> &'static str {
         match self {
             Self::NoCondition => "the statement has no condition on a key column",
             Self::Null => "the key is NULL",
@@ -112,6 +116,8 @@ impl Reason {
             Self::Combinations => "the lists of the key columns have too many combinations",
             Self::Hint => "only a hint can name the shard",
             Self::Covers => "the conditions cover all shards",
+            Self::Rows => "the rows are of several shards",
+            Self::Reference => "each server has all rows of the table",
         }
     }
 }

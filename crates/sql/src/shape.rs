@@ -20,6 +20,7 @@ mod query;
 mod walk;
 
 pub use self::certain::names_all_tables;
+pub use self::functions::effects as function_effects;
 pub use self::kind::StatementKind;
 pub(crate) use self::walk::statement as of_pieces;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Bound as End;
 
-use sql::parse::NodeId;
+use sql::parse::{Kind, NodeId, Step};
 
 use crate::condition::{self, Condition};
 use crate::key::ColumnType;
@@ -65,8 +65,9 @@ impl Bound {
         self.prunes.get(number)?.as_ref()
     }
 
-    /// The one server that has all rows that matter, if there is one.
-    pub(super) fn one_server<'a>(&self, uses: &Uses<'a>) -> Option<Places<'a>> {
+    /// The one server that has all rows that matter, if there is one. Of several that have, plain
+    /// reads may choose any; others take the first, so that their locks meet.
+    pub(super) fn one_server<'a>(&self, request: &Request<'_>, uses: &Uses<'a>) -> Option<Places<'a>> {
         let mut candidates: Option<Vec<u32>> = None;
         for (table, prune) in uses.all().iter().zip(&self.prunes) {
             let hostgroups = match (table.table, prune) {
@@ -85,7 +86,9 @@ impl Bound {
                 }
             });
         }
-        let hostgroup = *candidates?.first()?;
+        let candidates = candidates?;
+        let choice = if is_plain_query(request) { request.asked.choice } else { 0 };
+        let hostgroup = *candidates.get(choice.checked_rem(candidates.len())?)?;
         let node_of = |(table, prune): (&Use<'a>, &Option<Prune>)| {
             let nodes = table.table?.nodes();
             match prune {
@@ -161,6 +164,15 @@ impl Bound {
                 })
             })
     }
+}
+
+/// Whether a statement is a query that locks no rows.
+fn is_plain_query(request: &Request<'_>) -> bool {
+    let tree = request.tree;
+    let Some(root) = tree.root() else { return false };
+    let is_locking = |step| matches!(step, Step::Enter(id) if tree.kind(id) == Kind::Locking);
+    tree.children(root).all(|id| matches!(tree.kind(id), Kind::Query | Kind::With { .. }))
+        && !tree.walk(root).any(is_locking)
 }
 
 /// Whether the rows of a group by these columns are in one shard: the whole key of a table of this

@@ -49,9 +49,6 @@ impl<'r, 'a> Query<'r, 'a> {
         };
         match tree.kind(statement) {
             Kind::Query => {}
-            Kind::Insert | Kind::Replace | Kind::Update | Kind::Delete => {
-                return refused(Cause::Write, statement);
-            }
             _ => return refused(Cause::Statement, statement),
         }
         for child in tree.children(statement) {

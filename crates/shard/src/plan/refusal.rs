@@ -4,6 +4,8 @@ use std::fmt;
 
 use sql::digest::Span;
 
+use crate::Reason;
+
 /// Reason from a closed list, and the part of the statement that it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -42,12 +44,31 @@ pub enum Cause {
     Limit,
     /// `INTO`, `PROCEDURE`, `SQL_CALC_FOUND_ROWS`, `WITH TIES`, `ROLLUP` over several shards.
     Clause,
-    /// A statement that changes rows of several shards.
-    Write,
-    /// A statement that changes a table whose rows are on all servers.
+    /// A change of a table whose rows are on all servers, together with other tables.
     Reference,
     /// A statement that changes the key of a row.
     Key,
+    /// The shard of a new row is not certain.
+    Row(Reason),
+    /// A row has another number of values than there are columns.
+    Columns,
+    /// The server would make an id, which is not unique over the shards.
+    Ids,
+    /// `ORDER BY` or `LIMIT` of a change on several servers: which rows it concerns is not known
+    /// to any of them.
+    SomeRows,
+    /// Rows of one server would have to be inserted on another one.
+    Gather,
+    /// The hint names no place for the statement.
+    Hint,
+    /// A unique key that does not have the sharding key.
+    Unique,
+    /// A foreign key to rows that may be on another server.
+    Foreign,
+    /// A new name for a table of the layout.
+    Rename,
+    /// A name of a constraint that several nodes of one schema would have.
+    Constraint,
     /// Another kind of statement that names a sharded table.
     Statement,
     /// The text would have to be changed within a comment that the server executes.
@@ -71,9 +92,18 @@ impl Cause {
             Self::Order => "rows of several shards cannot be merged by this expression",
             Self::Limit => "over several shards LIMIT must be a number",
             Self::Clause => "this clause is not supported over several shards",
-            Self::Write => "a statement that changes rows of several shards is not supported",
-            Self::Reference => "a statement that changes a reference table is not supported",
+            Self::Reference => "a reference table cannot be changed together with other tables",
             Self::Key => "the sharding key of a row cannot be changed",
+            Self::Row(reason) => of_row(reason),
+            Self::Columns => "the number of values is not that of the columns",
+            Self::Ids => "AUTO_INCREMENT is not unique over several servers: the table needs a sequence",
+            Self::SomeRows => "ORDER BY and LIMIT of a change on several servers are not supported",
+            Self::Gather => "rows would have to move from one server to another",
+            Self::Hint => "the hint names no server that has what the statement needs",
+            Self::Unique => "a unique key without the sharding key holds within a shard only",
+            Self::Foreign => "the referenced rows may be on another server",
+            Self::Rename => "a table that the layout names cannot be renamed",
+            Self::Constraint => "several tables of a schema cannot have a constraint of the same name",
             Self::Statement => "this kind of statement is not supported on sharded tables",
             Self::Conditional => "names in comments that servers execute cannot be replaced",
         }
@@ -82,6 +112,16 @@ impl Cause {
     /// The refusal of this part of the statement.
     pub(crate) const fn at(self, span: Span) -> Refusal {
         Refusal { cause: self, span }
+    }
+}
+
+/// Why the shard of a new row is not certain, as a clause.
+const fn of_row(reason: Reason) -> &'static str {
+    match reason {
+        Reason::NoCondition => "the row has no constant for the sharding key",
+        Reason::Null => "the sharding key of the row is NULL",
+        Reason::Inexact => "the server may store another value of the sharding key than is written",
+        reason => reason.text(),
     }
 }
 

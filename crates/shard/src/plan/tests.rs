@@ -10,6 +10,7 @@ use crate::placement::{Function, Level, Modulo, Sign};
 use crate::{Reason, Value};
 
 mod explained;
+mod changed;
 mod refused;
 mod routed;
 mod scattered;

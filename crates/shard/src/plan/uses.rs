@@ -47,6 +47,11 @@ impl Use<'_> {
         false
     }
 
+    /// Whether each node has all rows.
+    pub(super) fn is_reference(&self) -> bool {
+        self.table.is_some_and(|table| matches!(table.kind, TableKind::Reference { .. }))
+    }
+
     /// Whether each row is on one node of several.
     pub(super) fn is_sharded(&self) -> bool {
         self.table.is_some_and(|table| matches!(table.kind, TableKind::Sharded { .. }))

@@ -1,0 +1,66 @@
+//! `UPDATE` and `DELETE`: on one server, or on each of several for itself.
+
+use sql::parse::{Kind, NodeId};
+
+use super::bind::Bound;
+use super::outcome::{Counts, Plan, Write};
+use super::refusal::Cause;
+use super::rewrite::Rewriter;
+use super::steady::{self, Rows};
+use super::uses::Uses;
+use super::{Refusal, Request, everywhere, facts, targets};
+
+/// Plans the change.
+pub(super) fn plan(request: &Request<'_>, uses: &Uses<'_>, statement: NodeId) -> Result<Plan, Refusal> {
+    targets::check_keys(request, uses)?;
+    let targets = targets::of(request, uses, statement)?;
+    let is_reference = |number: &&usize| uses.get(**number).is_some_and(|table| table.is_reference());
+    if let Some(reference) = targets.iter().find(is_reference) {
+        if !targets.iter().all(|number| is_reference(&number)) {
+            let name =
+                uses.get(*reference).map_or(request.tree.span(statement), |table| table.reference.name);
+            return Err(Cause::Reference.at(name));
+        }
+        return everywhere::plan(request, uses, statement, *reference);
+    }
+    let bound = Bound::of(request, uses, &facts::of(request, uses));
+    if let Some(places) = bound.one_server(request, uses) {
+        return Rewriter::new(request, uses).one(&places, &[]).map(Plan::One);
+    }
+    if let Some(other) =
+        targets.iter().filter_map(|number| uses.get(*number)).find(|table| !table.is_sharded())
+    {
+        return Err(Cause::Gather.at(other.reference.name));
+    }
+    check_tables(uses)?;
+    let (shards, why) = bound.shards(request, uses)?;
+    check_clauses(request, statement)?;
+    steady::check(request, statement, Rows::Apart)?;
+    let branches = Rewriter::new(request, uses).many(&shards, &[])?;
+    Ok(Plan::Write(Write { branches, rows: Vec::new(), counts: Counts::Sum, ids: None, why }))
+}
+
+/// Refuses tables that only one server has.
+pub(super) fn check_tables(uses: &Uses<'_>) -> Result<(), Refusal> {
+    match uses.all().iter().find(|table| table.table.is_none()) {
+        Some(table) => Err(Cause::ServersDiffer.at(table.reference.name)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses clauses that concern the rows of all servers together.
+///
+/// A statement with `ORDER BY` and `LIMIT` would first read the keys of its rows in order, and then
+/// change them by their keys: that needs a transaction over the servers.
+pub(super) fn check_clauses(request: &Request<'_>, statement: NodeId) -> Result<(), Refusal> {
+    let tree = request.tree;
+    for id in tree.children(statement) {
+        let cause = match tree.kind(id) {
+            Kind::OrderBy | Kind::Limit { .. } => Cause::SomeRows,
+            Kind::Returning | Kind::Portion | Kind::Opaque => Cause::Clause,
+            _ => continue,
+        };
+        return Err(cause.at(tree.span(id)));
+    }
+    Ok(())
+}

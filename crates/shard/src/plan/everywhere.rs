@@ -1,0 +1,88 @@
+//! Changes of reference tables: each server makes the same change of the same rows.
+
+use sql::parse::{Kind, NodeId};
+
+use crate::Reason;
+use crate::layout::Node;
+
+use super::change;
+use super::outcome::{Counts, Ids, Plan, Write};
+use super::refusal::Cause;
+use super::rewrite::{Edit, Rewriter};
+use super::steady::{self, Rows};
+use super::uses::{Use, Uses};
+use super::{Refusal, Request};
+
+/// Plans a change of the rows of the table with the number `target`.
+pub(super) fn plan(
+    request: &Request<'_>,
+    uses: &Uses<'_>,
+    statement: NodeId,
+    target: usize,
+) -> Result<Plan, Refusal> {
+    with_edits(request, uses, (statement, target), &[], None)
+}
+
+/// Plans a change whose text has the same edits for all servers.
+pub(super) fn with_edits(
+    request: &Request<'_>,
+    uses: &Uses<'_>,
+    (statement, target): (NodeId, usize),
+    edits: &[Edit],
+    ids: Option<Ids>,
+) -> Result<Plan, Refusal> {
+    change::check_tables(uses)?;
+    if let Some(sharded) = uses.all().iter().find(|table| table.is_sharded()) {
+        return Err(Cause::Gather.at(sharded.reference.name));
+    }
+    change::check_clauses(request, statement)?;
+    check_order(request, statement)?;
+    steady::check(request, statement, Rows::Everywhere)?;
+    let nodes = uses.get(target).and_then(|table| table.table).map_or(&[][..], |table| table.nodes());
+    let rewriter = Rewriter::new(request, uses);
+    let branch = |node: &Node| {
+        let nodes = uses.all().iter().map(|table| node_at(table, node.hostgroup));
+        let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+        rewriter.branch(node.hostgroup, &nodes, edits)
+    };
+    let mut branches = nodes.iter().map(branch).collect::<Result<Vec<_>, _>>()?;
+    if ids.is_none() && branches.len() == 1 {
+        return Ok(branches.pop().map_or(Plan::Home, Plan::One));
+    }
+    Ok(Plan::Write(Write { branches, rows: Vec::new(), counts: Counts::Same, ids, why: Reason::Reference }))
+}
+
+/// The node of a table on the server with this hostgroup.
+fn node_at<'a>(table: &Use<'a>, hostgroup: u32) -> Result<Option<&'a Node>, Refusal> {
+    let here = table.table.and_then(|table| table.nodes().iter().find(|node| node.hostgroup == hostgroup));
+    here.ok_or(Cause::ServersDiffer.at(table.reference.name)).map(Some)
+}
+
+/// Refuses changes whose result depends on the order in which a server comes to rows: rows left out
+/// or replaced because others have their keys, and limits.
+fn check_order(request: &Request<'_>, statement: NodeId) -> Result<(), Refusal> {
+    let tree = request.tree;
+    let query = tree.child(statement, Kind::Query);
+    if let Some(query) = query {
+        let limit = tree.children(query).find(|id| matches!(tree.kind(*id), Kind::Limit { .. }));
+        if let Some(limit) = limit {
+            return Err(Cause::SomeRows.at(tree.span(limit)));
+        }
+    }
+    let is_change = tree.kind(statement) == Kind::Update;
+    for id in tree.children(statement) {
+        let is_ignored = tree.span(id).of(request.sql).eq_ignore_ascii_case(b"IGNORE");
+        let depends = match tree.kind(id) {
+            Kind::Option => is_ignored && (is_change || query.is_some()),
+            Kind::OnDuplicate => query.is_some(),
+            _ => false,
+        };
+        if depends {
+            return Err(Cause::SomeRows.at(tree.span(id)));
+        }
+    }
+    match query {
+        Some(query) if tree.kind(statement) == Kind::Replace => Err(Cause::SomeRows.at(tree.span(query))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,75 @@
+//! Whether the parts of a change have the same values on several servers.
+
+use sql::parse::{Kind, NodeId, Step};
+use sql::shape::{Effects, function_effects};
+
+use super::refusal::Cause;
+use super::{Refusal, Request};
+
+/// Functions of the time of a statement, which `SET timestamp` gives all servers.
+const OF_TIME: [&str; 12] = [
+    "curdate",
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "curtime",
+    "localtime",
+    "localtimestamp",
+    "now",
+    "unix_timestamp",
+    "utc_date",
+    "utc_time",
+    "utc_timestamp",
+];
+
+/// Functions that have a new value for each row, on one server as on several.
+const OF_A_ROW: [&str; 8] =
+    ["encrypt", "rand", "random_bytes", "sys_guid", "sysdate", "uuid", "uuid_v4", "uuid_v7"];
+
+/// Functions without effects whose value is one server's all the same.
+const OF_A_SERVER: [&str; 2] = ["name_const", "rownum"];
+
+/// Which servers a row is on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rows {
+    /// One of several: each row is changed once.
+    Apart,
+    /// All: they must get the same values.
+    Everywhere,
+}
+
+/// Refuses functions and variables whose values differ between servers, or between the session of
+/// the client and that at a server.
+pub(super) fn check(request: &Request<'_>, statement: NodeId, rows: Rows) -> Result<(), Refusal> {
+    let tree = request.tree;
+    for step in tree.walk(statement) {
+        let Step::Enter(id) = step else { continue };
+        let is_refused = match tree.kind(id) {
+            Kind::Match | Kind::UserVariable | Kind::SystemVariable | Kind::Sequence => true,
+            Kind::Function => !is_steady(request, id, rows),
+            _ => false,
+        };
+        if is_refused {
+            return Err(Cause::Function.at(tree.span(id)));
+        }
+    }
+    Ok(())
+}
+
+fn is_steady(request: &Request<'_>, function: NodeId, rows: Rows) -> bool {
+    let (tree, sql) = (request.tree, request.sql);
+    let Ok(name) = std::str::from_utf8(tree.span(function).of(sql)) else { return false };
+    let name = name.to_ascii_lowercase();
+    let call = tree.parent(function);
+    let has_arguments = call.is_some_and(|call| tree.children(call).count() > 1);
+    match function_effects(&name, has_arguments) {
+        Some(effects) if effects.is_empty() => !OF_A_SERVER.contains(&name.as_str()),
+        Some(Effects::VOLATILE) => {
+            // With a seed the values of all rows are known beforehand.
+            let is_of_row = OF_A_ROW.contains(&name.as_str()) && !(name == "rand" && has_arguments);
+            OF_TIME.contains(&name.as_str()) || is_of_row && rows == Rows::Apart
+        }
+        // Stored functions, and what belongs to a session or to a server.
+        _ => false,
+    }
+}
