@@ -12,6 +12,7 @@
 //! - `columns`: which table a column is of;
 //! - `facts`: conditions and equalities that hold for all rows that matter;
 //! - `targets`: what a statement changes;
+//! - `insert`: INSERT and REPLACE;
 //! - `change`, `everywhere`: UPDATE and DELETE; changes of reference tables;
 //! - `steady`: whether a change has the same values on several servers;
 //! - `bind`: the shards of each table, by these facts;
@@ -28,6 +29,7 @@ mod columns;
 mod explain;
 mod everywhere;
 mod facts;
+mod insert;
 mod merging;
 mod outcome;
 mod refusal;
@@ -157,11 +159,15 @@ fn attempt(request: &Request<'_>) -> Result<Plan, Refusal> {
     let tree = request.tree;
     let whole = Span { start: 0, end: request.sql.len() };
     let root = tree.root().ok_or(Cause::Statement.at(whole))?;
-    if tree.len() > NODES_MAX {
+    let statement = tree.children(root).find(|id| !matches!(tree.kind(*id), Kind::With { .. }));
+    let statement = statement.map(|id| (id, tree.kind(id)));
+    // Rows are looked at once each, however many there are.
+    let has_rows = matches!(statement, Some((_, Kind::Insert | Kind::Replace))) && uses.all().len() == 1;
+    if tree.len() > NODES_MAX && !has_rows {
         return Err(Cause::Size.at(whole));
     }
-    let statement = tree.children(root).find(|id| !matches!(tree.kind(*id), Kind::With { .. }));
-    match statement.map(|id| (id, tree.kind(id))) {
+    match statement {
+        Some((id, Kind::Insert | Kind::Replace)) => insert::plan(request, &uses, id),
         Some((id, Kind::Update | Kind::Delete)) => change::plan(request, &uses, id),
         _ => read(request, &uses),
     }

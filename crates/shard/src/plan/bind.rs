@@ -65,6 +65,13 @@ impl Bound {
         self.prunes.get(number)?.as_ref()
     }
 
+    /// Says that all rows of a table that matter are in this shard.
+    pub(super) fn place(&mut self, table: usize, shard: Shard) {
+        if let Some(prune) = self.prunes.get_mut(table) {
+            *prune = Some(Prune::One(shard));
+        }
+    }
+
     /// The one server that has all rows that matter, if there is one. Of several that have, plain
     /// reads may choose any; others take the first, so that their locks meet.
     pub(super) fn one_server<'a>(&self, request: &Request<'_>, uses: &Uses<'a>) -> Option<Places<'a>> {

@@ -51,6 +51,17 @@ impl<'r, 'a> Query<'r, 'a> {
             Kind::Query => {}
             _ => return refused(Cause::Statement, statement),
         }
+        Self::within(request, uses, statement)
+    }
+
+    /// A `Query` within a statement; its body has to be one query block.
+    pub(super) fn within(
+        request: &'r Request<'a>,
+        uses: &'r Uses<'a>,
+        statement: NodeId,
+    ) -> Result<Self, Refusal> {
+        let tree = request.tree;
+        let refused = |cause: Cause, id| Err(cause.at(tree.span(id)));
         for child in tree.children(statement) {
             match tree.kind(child) {
                 Kind::Select => return Ok(Self { request, uses, whole: statement, block: child }),

@@ -4,13 +4,15 @@ use sql::conditional::Dialect;
 use sql::parse::Settings;
 
 use super::*;
-use crate::layout::{Draft, Group, Node, Table, TableKind};
+use crate::layout::{Draft, Group, Node, Sequence, SequenceKind, Table, TableKind};
 use crate::merge::Order;
 use crate::placement::{Function, Level, Modulo, Sign};
 use crate::{Reason, Value};
 
 mod explained;
 mod changed;
+mod inserted;
+mod numbered;
 mod refused;
 mod routed;
 mod scattered;
@@ -21,6 +23,14 @@ struct SameColumns(Vec<ColumnInfo>);
 impl Definitions for SameColumns {
     fn columns(&self, _schema: &str, table: &str) -> Option<&[ColumnInfo]> {
         (table != "unknown").then_some(&self.0)
+    }
+
+    fn auto_increment(&self, _schema: &str, table: &str) -> Option<&str> {
+        ["items", "notes"].contains(&table).then_some("id")
+    }
+
+    fn default_value(&self, _schema: &str, table: &str, column: &str) -> Option<Value<'_>> {
+        (table == "notes" && column == "user_id").then_some(Value::Text(b"7"))
     }
 }
 
@@ -46,8 +56,14 @@ fn sharded(name: &str, key: &str, nodes: Vec<Node>) -> Table {
     Table::sharded(["shop", name], nodes, vec![key.to_owned()], vec![level])
 }
 
+fn sequence(table: &str) -> Sequence {
+    let kind = SequenceKind::Segment { step: 100 };
+    Sequence { schema: "shop".to_owned(), table: table.to_owned(), column: "id".to_owned(), kind }
+}
+
 /// `users` by `id` and `orders` by `user_id` are colocated; the parts of `events` have numbers;
-/// every server has `countries`; `prices` is on one.
+/// every server has `countries`; `prices` is on one. `items` has a sequence, `tickets` are sharded
+/// by theirs, and `notes` have none.
 fn layout() -> Layout {
     let named = |name: &'static str| nodes(move |_| name.to_owned());
     let table = |name: &str, kind| Table { schema: "shop".to_owned(), name: name.to_owned(), kind };
@@ -58,10 +74,14 @@ fn layout() -> Layout {
             sharded("users", "id", named("users")),
             sharded("orders", "user_id", named("orders")),
             sharded("events", "user_id", nodes(|n| format!("events_{n}"))),
+            sharded("items", "user_id", nodes(|n| format!("items_{n}"))),
+            sharded("tickets", "id", named("tickets")),
+            sharded("notes", "user_id", named("notes")),
             table("countries", TableKind::Reference { nodes: named("countries") }),
             table("prices", TableKind::Single { node: price }),
         ],
         groups: vec![Group { schema: "shop".into(), tables: vec!["users".into(), "orders".into()] }],
+        sequences: ["items", "tickets"].map(sequence).into(),
         homes: Vec::new(),
         ..Draft::default()
     };
