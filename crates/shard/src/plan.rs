@@ -14,6 +14,7 @@
 //! - `targets`: what a statement changes;
 //! - `insert`: INSERT and REPLACE;
 //! - `change`, `everywhere`: UPDATE and DELETE; changes of reference tables;
+//! - `define`: statements that define tables;
 //! - `steady`: whether a change has the same values on several servers;
 //! - `bind`: the shards of each table, by these facts;
 //! - `apart`: whether shards can execute a statement each for itself;
@@ -27,6 +28,7 @@ mod bind;
 mod change;
 mod columns;
 mod explain;
+mod define;
 mod everywhere;
 mod facts;
 mod insert;
@@ -169,6 +171,10 @@ fn attempt(request: &Request<'_>) -> Result<Plan, Refusal> {
     match statement {
         Some((id, Kind::Insert | Kind::Replace)) => insert::plan(request, &uses, id),
         Some((id, Kind::Update | Kind::Delete)) => change::plan(request, &uses, id),
+        Some((id, Kind::Utility)) => match define::plan(request, &uses, id)? {
+            Some(plan) => Ok(plan),
+            None => read(request, &uses),
+        },
         _ => read(request, &uses),
     }
 }

@@ -10,7 +10,7 @@ use super::outcome::{Counts, Ids, Plan, Write};
 use super::refusal::Cause;
 use super::rewrite::{Edit, Rewriter};
 use super::steady::{self, Rows};
-use super::uses::{Use, Uses};
+use super::uses::Uses;
 use super::{Refusal, Request};
 
 /// Plans a change of the rows of the table with the number `target`.
@@ -40,22 +40,12 @@ pub(super) fn with_edits(
     steady::check(request, statement, Rows::Everywhere)?;
     let nodes = uses.get(target).and_then(|table| table.table).map_or(&[][..], |table| table.nodes());
     let rewriter = Rewriter::new(request, uses);
-    let branch = |node: &Node| {
-        let nodes = uses.all().iter().map(|table| node_at(table, node.hostgroup));
-        let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
-        rewriter.branch(node.hostgroup, &nodes, edits)
-    };
+    let branch = |node: &Node| rewriter.branch(node.hostgroup, &uses.nodes_beside(0, node)?, edits);
     let mut branches = nodes.iter().map(branch).collect::<Result<Vec<_>, _>>()?;
     if ids.is_none() && branches.len() == 1 {
         return Ok(branches.pop().map_or(Plan::Home, Plan::One));
     }
     Ok(Plan::Write(Write { branches, rows: Vec::new(), counts: Counts::Same, ids, why: Reason::Reference }))
-}
-
-/// The node of a table on the server with this hostgroup.
-fn node_at<'a>(table: &Use<'a>, hostgroup: u32) -> Result<Option<&'a Node>, Refusal> {
-    let here = table.table.and_then(|table| table.nodes().iter().find(|node| node.hostgroup == hostgroup));
-    here.ok_or(Cause::ServersDiffer.at(table.reference.name)).map(Some)
 }
 
 /// Refuses changes whose result depends on the order in which a server comes to rows: rows left out

@@ -11,7 +11,7 @@ use crate::prune::Shards;
 
 use super::bind::Places;
 use super::refusal::Cause;
-use super::uses::{Use, Uses};
+use super::uses::Uses;
 use super::{Branch, Refusal, Request};
 
 use names::Names;
@@ -66,18 +66,15 @@ impl<'r, 'a> Rewriter<'r, 'a> {
     /// The statement for each of several shards, with the same edits for all.
     pub(super) fn many(&self, shards: &Shards, edits: &[Edit]) -> Result<Vec<Branch>, Refusal> {
         let sharded = self.uses.sharded().next().and_then(|number| self.uses.get(number)?.table);
-        let branch = |shard: &u32| {
-            let shard = usize::try_from(*shard).unwrap_or(usize::MAX);
-            let hostgroup = sharded.and_then(|table| table.nodes().get(shard)).map(|node| node.hostgroup);
-            let nodes: Vec<_> =
-                self.uses.all().iter().map(|table| node_at(table, shard, hostgroup)).collect();
-            let mut pairs = self.uses.all().iter().zip(nodes.iter().copied());
-            match pairs.find(|(table, node)| table.table.is_some() && node.is_none()) {
-                Some((table, _)) => Err(Cause::ServersDiffer.at(table.reference.name)),
-                None => self.branch(hostgroup.unwrap_or_default(), &nodes, edits),
-            }
+        let nodes = sharded.map_or(&[][..], |table| table.nodes());
+        let at = |shard: &u32| {
+            let shard = usize::try_from(*shard).ok()?;
+            Some((shard, nodes.get(shard)?))
         };
-        shards.as_slice().iter().map(branch).collect()
+        let branch = |(shard, node): (usize, &Node)| {
+            self.branch(node.hostgroup, &self.uses.nodes_beside(shard, node)?, edits)
+        };
+        shards.as_slice().iter().filter_map(at).map(branch).collect()
     }
 
     /// The statement for a hostgroup, with these nodes of the tables.
@@ -139,14 +136,6 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         kept.sort_unstable();
         (kept.len() != usize::try_from(tree.placeholders()).unwrap_or(usize::MAX)).then_some(kept)
     }
-}
-
-/// The node of a table for this shard, on the server with this hostgroup.
-fn node_at<'a>(table: &Use<'a>, shard: usize, hostgroup: Option<u32>) -> Option<&'a Node> {
-    let nodes = table.table?.nodes();
-    let node = if table.is_sharded() { nodes.get(shard) } else { None };
-    let is_here = |node: &&Node| Some(node.hostgroup) == hostgroup;
-    node.or_else(|| nodes.iter().find(is_here).filter(|_| !table.is_sharded())).filter(is_here)
 }
 
 fn refused(overlap: Overlap) -> Refusal {

@@ -11,6 +11,7 @@ use crate::{Reason, Value};
 
 mod explained;
 mod changed;
+mod defined;
 mod inserted;
 mod numbered;
 mod refused;

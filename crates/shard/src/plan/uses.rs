@@ -3,7 +3,7 @@
 use sql::digest::Span;
 use sql::parse::{Join, Kind, NodeId, TableReference, Tree};
 
-use crate::layout::{Table, TableKind};
+use crate::layout::{Node, Table, TableKind};
 
 use super::refusal::Cause;
 use super::{Refusal, Request, text};
@@ -23,7 +23,20 @@ pub(super) struct Use<'a> {
     pub(super) table: Option<&'a Table>,
 }
 
-impl Use<'_> {
+impl<'a> Use<'a> {
+    /// The node of this table for a shard of which another table, or this one, has `node`: on the
+    /// same servers, in the same schema if there is a choice.
+    pub(super) fn node_beside(&self, shard: usize, node: &Node) -> Option<&'a Node> {
+        let nodes = self.table?.nodes();
+        let is_here = |other: &&Node| other.hostgroup == node.hostgroup;
+        if self.is_sharded() {
+            return nodes.get(shard).filter(is_here);
+        }
+        let is_near = |other: &&Node| is_here(other) && other.schema == node.schema;
+        let own = nodes.iter().find(|other| *other == node);
+        own.or_else(|| nodes.iter().find(is_near)).or_else(|| nodes.iter().find(is_here))
+    }
+
     /// Whether an outer join may give a row without a row of this table.
     pub(super) fn is_nullable(&self, tree: &Tree) -> bool {
         let mut inside = self.reference.id;
@@ -101,6 +114,18 @@ impl<'a> Uses<'a> {
     /// One of them.
     pub(super) fn get(&self, number: usize) -> Option<&Use<'a>> {
         self.0.get(number)
+    }
+
+    /// The nodes of all tables [beside](Use::node_beside) one.
+    ///
+    /// # Errors
+    /// If a table has none there.
+    pub(super) fn nodes_beside(&self, shard: usize, node: &Node) -> Result<Vec<Option<&'a Node>>, Refusal> {
+        let of = |table: &Use<'a>| {
+            let found = table.node_beside(shard, node);
+            found.map(Some).ok_or(Cause::ServersDiffer.at(table.reference.name))
+        };
+        self.0.iter().map(of).collect()
     }
 
     /// The numbers of those whose rows are on several nodes.
