@@ -100,8 +100,8 @@ fn what(tokens: &Tokens<'_>) -> Option<What> {
 /// How a table is named besides the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Further {
-    /// As one that the statement is about as well: it has to have the same nodes.
-    Alike,
+    /// As one that the statement defines as well: it has to have the same nodes.
+    Changed,
     /// As one that rows refer to: it has to be there on each server.
     Referenced,
 }

@@ -3,8 +3,8 @@
 
 use super::Effects;
 
-/// What calling the function `name`, in lower case, does; `None` if it is not known here, so that it
-/// may be a stored function.
+/// What calling the function `name`, in lower case, does; `None` if it is not known here, so that
+/// it may be a stored function.
 pub fn effects(name: &str, with_arguments: bool) -> Option<Effects> {
     let effects = match name {
         "get_lock" | "release_lock" | "release_all_locks" | "is_free_lock" | "is_used_lock" => {

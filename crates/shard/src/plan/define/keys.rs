@@ -18,7 +18,7 @@ pub(super) fn check<'t>(
 ) -> Result<impl Fn(&Use<'_>) -> Further + use<'t>, Refusal> {
     let further = |table: &Use<'_>| match word_before(tokens, table).as_str() {
         "REFERENCES" => Further::Referenced,
-        _ => Further::Alike,
+        _ => Further::Changed,
     };
     let Some((first, table)) = uses.get(0).and_then(|first| Some((first, first.table?))) else {
         return Ok(further);
