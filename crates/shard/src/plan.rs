@@ -20,6 +20,7 @@
 //! - `apart`: whether shards can execute a statement each for itself;
 //! - `merging`: the order and the limit of their rows;
 //! - `rewrite`: the text for one shard;
+//! - `labels`: names of columns whose expressions change in it;
 //! - `outcome`: the plan;
 //! - `explain`: a plan as rows of `EXPLAIN ROUTE`.
 
@@ -32,6 +33,7 @@ mod define;
 mod everywhere;
 mod facts;
 mod insert;
+mod labels;
 mod merging;
 mod outcome;
 mod refusal;

@@ -12,7 +12,7 @@ use crate::prune::Shards;
 use super::bind::Places;
 use super::refusal::Cause;
 use super::uses::Uses;
-use super::{Branch, Refusal, Request};
+use super::{Branch, Refusal, Request, labels};
 
 use names::Names;
 
@@ -86,6 +86,9 @@ impl<'r, 'a> Rewriter<'r, 'a> {
     ) -> Result<Branch, Refusal> {
         let (request, mut splices) = (self.request, Splices::default());
         self.rename(nodes, &mut splices)?;
+        if !splices.is_empty() {
+            labels::keep(request, &mut splices)?;
+        }
         for edit in edits.iter().filter(|edit| edit.span().of(request.sql) != edit.text) {
             splices.add(edit.span(), edit.text.as_slice()).map_err(refused)?;
         }

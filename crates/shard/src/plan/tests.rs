@@ -13,6 +13,7 @@ mod explained;
 mod changed;
 mod defined;
 mod inserted;
+mod labels;
 mod numbered;
 mod refused;
 mod routed;

@@ -42,6 +42,15 @@ impl Splices {
         Ok(())
     }
 
+    /// Whether bytes of a span are replaced, or some are put in between them.
+    pub fn changes(&self, span: Span) -> bool {
+        let within = |at: usize| span.start < at && at < span.end;
+        self.all.iter().any(|(other, _)| {
+            let shares = other.start < span.end && span.start < other.end;
+            if other.start == other.end { within(other.start) } else { shares }
+        })
+    }
+
     /// Whether the statement stays as it is.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
@@ -106,5 +115,15 @@ mod tests {
         }
         splices.add(span(13, 99), "z").unwrap();
         assert_eq!(splices.apply(SQL, &mut Vec::new()), Err(Overlap { span: span(13, 99) }));
+    }
+
+    #[test]
+    fn a_span_is_changed_by_what_is_within() {
+        let mut splices = Splices::default();
+        splices.add(Span { start: 7, end: 8 }, "b").unwrap();
+        splices.add(Span { start: 14, end: 14 }, "x").unwrap();
+        let changes = |start, end| splices.changes(Span { start, end });
+        assert!(changes(7, 8) && changes(0, 15) && changes(13, 15));
+        assert!(!changes(0, 7) && !changes(8, 14) && !changes(14, 15));
     }
 }

@@ -1,0 +1,42 @@
+//! Names of columns in a rewritten statement. A server names a column without alias by the bytes of
+//! its expression: where these change, they become the alias.
+
+use sql::parse::{Kind, NodeId, Splices, Step};
+
+use super::refusal::Cause;
+use super::{Refusal, Request, text};
+
+/// Characters of an alias.
+const ALIAS_CHARS_MAX: usize = 256;
+
+/// Puts an alias behind each expression of a select list whose bytes change.
+pub(super) fn keep(request: &Request<'_>, splices: &mut Splices) -> Result<(), Refusal> {
+    let tree = request.tree;
+    let Some(root) = tree.root() else { return Ok(()) };
+    let is_changed = |id: NodeId| {
+        tree.kind(id) == Kind::Item && tree.child(id, Kind::Alias).is_none() && splices.changes(tree.span(id))
+    };
+    let entered = tree.walk(root).filter_map(|step| match step {
+        Step::Enter(id) => Some(id),
+        Step::Leave(_) => None,
+    });
+    let changed: Vec<_> = entered.filter(|id| is_changed(*id) && !is_column(request, *id)).collect();
+    for item in changed {
+        let span = tree.span(item);
+        let refusal = || Cause::Statement.at(span);
+        let label = std::str::from_utf8(span.of(request.sql)).map_err(|_| refusal())?;
+        if label.chars().count() > ALIAS_CHARS_MAX {
+            return Err(refusal());
+        }
+        let behind = sql::digest::Span { start: span.end, end: span.end };
+        splices.add(behind, format!(" AS {}", text::quoted(label))).map_err(|_| refusal())?;
+    }
+    Ok(())
+}
+
+/// Whether an item is a plain column, whose name says no table.
+fn is_column(request: &Request<'_>, item: NodeId) -> bool {
+    let tree = request.tree;
+    let inner = tree.children(item).next().map(|id| text::without_parens(tree, id));
+    inner.is_some_and(|id| tree.kind(id) == Kind::Column)
+}
