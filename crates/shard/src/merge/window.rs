@@ -29,9 +29,10 @@ impl Window {
         Self { skip: offset, left: limit }
     }
 
-    /// How many rows each shard has to send at most: the limit of its statement.
+    /// How many rows each shard has to send at most: the limit of its statement. None if the client
+    /// gets none: a server that sends no rows evaluates no conditions, and has no warnings.
     pub const fn of_a_shard(&self) -> u64 {
-        self.skip.saturating_add(self.left)
+        if self.left == 0 { 0 } else { self.skip.saturating_add(self.left) }
     }
 
     /// `LIMIT` and `OFFSET` as a statement has them; empty if all rows are sent.
@@ -88,5 +89,6 @@ mod tests {
     fn a_shard_may_have_all_of_the_first_rows() {
         assert_eq!(Window::new(10, 5).of_a_shard(), 15);
         assert_eq!(Window::new(10, u64::MAX).of_a_shard(), u64::MAX);
+        assert_eq!(Window::new(10, 0).of_a_shard(), 0);
     }
 }
