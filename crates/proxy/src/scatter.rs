@@ -58,6 +58,18 @@ pub(crate) struct What {
     pub(crate) status: StatusFlags,
     /// Bytes of the longest message of a shard: `max_allowed_packet`.
     pub(crate) message_bytes_max: usize,
+    /// When the client gets an error.
+    pub(crate) errors: Errors,
+}
+
+/// When the client gets the error of a shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Errors {
+    /// At once: for statements that only read.
+    AtOnce,
+    /// When the replies of all shards are over: nothing of a statement that writes goes on behind
+    /// its error.
+    Last,
 }
 
 /// The capabilities with which the proxy is a client of shards, on behalf of a client with `caps`.
@@ -93,6 +105,8 @@ enum State {
     Rows(Box<Rows>),
     /// The client has all rows: the ends of the shards are awaited.
     Rest(Count),
+    /// The client gets an error when the shards have ended.
+    Failing(Failure),
     /// The client has its reply.
     Over(Over),
 }
@@ -109,7 +123,7 @@ pub(crate) enum Progress {
 }
 
 /// Why a reply ends with an error.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Failure {
     /// The shard with this number has answered with an error.
     Refused(usize),
@@ -164,14 +178,14 @@ impl Scatter {
     /// Whether the client needs nothing of what running shards still send, because of a limit or an
     /// error. Their statements may be killed.
     pub(crate) fn is_rest(&self) -> bool {
-        matches!(self.state, State::Rest(_) | State::Over(_)) && !self.is_quiet()
+        !matches!(self.state, State::Begin | State::Rows(_)) && !self.is_quiet()
     }
 
     /// What has become of the statement, once the client has its reply.
     pub(crate) const fn over(&self) -> Option<&Over> {
         match &self.state {
             State::Over(over) => Some(over),
-            State::Begin | State::Rows(_) | State::Rest(_) => None,
+            State::Begin | State::Rows(_) | State::Rest(_) | State::Failing(_) => None,
         }
     }
 
@@ -182,9 +196,9 @@ impl Scatter {
         match self.advance(out) {
             Ok(progress) => progress,
             Err(failure) => {
-                self.fail(failure, out);
-                self.skip();
-                Progress::Over
+                self.lose(&failure);
+                self.state = State::Failing(failure);
+                self.give_up(out)
             }
         }
     }
@@ -217,12 +231,26 @@ impl Scatter {
                     }
                     self.end(Some(count), out)?;
                 }
+                State::Failing(_) => return Ok(self.give_up(out)),
                 State::Over(_) => {
                     self.skip();
                     return Ok(Progress::Over);
                 }
             }
         }
+    }
+
+    /// Ends the reply with an error, as soon as the client is to get it.
+    fn give_up(&mut self, out: &mut Vec<u8>) -> Progress {
+        self.skip();
+        if self.what.errors == Errors::Last && !self.is_quiet() {
+            return Progress::Wait;
+        }
+        if let State::Failing(failure) = &self.state {
+            let over = self.fail(failure.clone(), out);
+            self.state = State::Over(over);
+        }
+        Progress::Over
     }
 
     /// Begins the client's reply as soon as all shards have begun theirs. Whether it has begun.

@@ -55,8 +55,8 @@ impl Scatter {
         Ok(())
     }
 
-    /// Ends the reply with the error of a shard, or with one of the proxy.
-    pub(super) fn fail(&mut self, failure: Failure, out: &mut Vec<u8>) {
+    /// The error of a shard, or one of the proxy: the last packet.
+    pub(super) fn fail(&mut self, failure: Failure, out: &mut Vec<u8>) -> Over {
         let (code, fault) = match failure {
             Failure::Refused(at) => match self.refuse(at, out) {
                 Ok(code) => (code, None),
@@ -65,7 +65,17 @@ impl Scatter {
             Failure::Wrong(at, wrong) => self.blame(at, wrong, out),
         };
         let outcome = Outcome { end: End::Err { code }, rows: 0, ends_rows: false };
-        self.state = State::Over(Over { outcome, found_rows: 0, fault });
+        Over { outcome, found_rows: 0, fault }
+    }
+
+    /// Notes which shard is of no use behind a failure.
+    pub(super) fn lose(&mut self, failure: &Failure) {
+        if let Failure::Wrong(at, wrong) = failure
+            && wrong.is_about_bytes()
+            && let Some(shard) = self.shards.get_mut(*at)
+        {
+            shard.lose();
+        }
     }
 
     /// Passes the error of a shard on, with the names that clients know. Its code.
@@ -80,15 +90,7 @@ impl Scatter {
 
     /// Says that the reply of a shard is wrong. The code of the error, and the fault.
     fn blame(&mut self, at: usize, wrong: Wrong, out: &mut Vec<u8>) -> (u16, Option<Fault>) {
-        let hostgroup = match self.shards.get_mut(at) {
-            Some(shard) => {
-                if wrong.is_about_bytes() {
-                    shard.lose();
-                }
-                shard.source.hostgroup
-            }
-            None => 0,
-        };
+        let hostgroup = self.shards.get(at).map_or(0, |shard| shard.source.hostgroup);
         let fault = Fault { hostgroup, wrong };
         let (code, state) = fault.code();
         let message = fault.to_string();

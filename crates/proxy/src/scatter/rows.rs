@@ -134,11 +134,8 @@ fn merged(
             }
             Step::Wait(at) => {
                 // Most often, the shard of the last row has the next one already.
-                let mut is_any = look_at(at, merge, cut, shards)?;
-                for at in 0..if is_any { 0 } else { shards.len() } {
-                    is_any |= look_at(at, merge, cut, shards)?;
-                }
-                if !is_any {
+                let is_there = look_at(at, merge, cut, shards)?;
+                if !is_there && !look_at_all(merge, cut, shards)? {
                     return Ok(Passed::Wait);
                 }
             }
@@ -146,7 +143,16 @@ fn merged(
     }
 }
 
-/// Tells the merge of the next row of a shard, or of its end. Whether it was told.
+/// Gives the merge the next row of each shard that it knows none of. Whether there is any.
+fn look_at_all(merge: &mut Merge, cut: &Cut, shards: &mut [Shard]) -> Result<bool, Failure> {
+    let mut is_any = false;
+    for at in 0..shards.len() {
+        is_any |= look_at(at, merge, cut, shards)?;
+    }
+    Ok(is_any)
+}
+
+/// Gives the merge the next row of a shard, or its end. Whether either is there.
 fn look_at(at: usize, merge: &mut Merge, cut: &Cut, shards: &mut [Shard]) -> Result<bool, Failure> {
     let Some(shard) = shards.get_mut(at).filter(|_| merge.wants(at)) else { return Ok(false) };
     match shard.next_row().map_err(|wrong| Failure::Wrong(at, wrong))? {

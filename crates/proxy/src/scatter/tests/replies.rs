@@ -4,7 +4,7 @@ use ::shard::merge::{Order, Protocol, Window};
 use wire::reply::End;
 use wire::{Capabilities, StatusFlags};
 
-use super::super::{What, Wrong};
+use super::super::{Errors, What, Wrong};
 use super::script::*;
 
 const LONG: u8 = 0x03;
@@ -120,6 +120,16 @@ fn the_first_error_ends_the_reply_and_names_the_logical_table() {
     let others = three(CLASSIC);
     let rest = run(&mut scatter, &[others[0].clone(), Vec::new(), others[2].clone()], 5);
     assert!(rest.is_empty() && scatter.is_quiet());
+}
+
+#[test]
+fn the_error_of_a_write_is_the_last_that_comes_of_it() {
+    let mut scatter = scatter(What { errors: Errors::Last, ..what(CLASSIC) }, 2);
+    let sent = run(&mut scatter, &[reply(1, &[error(1062, "Duplicate")]), Vec::new()], 9);
+    assert!(sent.is_empty() && scatter.is_rest() && scatter.over().is_none());
+    let sent = run(&mut scatter, &[Vec::new(), reply(1, &[ok(1, 0, "")])], 9);
+    assert_eq!(sent, reply(1, &[error(1062, "Duplicate")]));
+    assert_eq!(scatter.over().unwrap().outcome.end, End::Err { code: 1062 });
 }
 
 #[test]

@@ -9,7 +9,7 @@ use wire::frame::put_message;
 use wire::packet::{Column, Eof, Err, Ok as OkPacket, OkHeader, TextRow};
 use wire::{Capabilities, Codec as _, StatusFlags};
 
-use super::super::{Progress, Scatter, Source, What};
+use super::super::{Errors, Progress, Scatter, Source, What};
 use crate::limits::{SCATTER_OUT_BYTES_MAX, SCATTER_SHARD_BYTES_MAX};
 
 pub(super) const CLASSIC: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::TRANSACTIONS);
@@ -105,6 +105,7 @@ pub(super) fn what(caps: Capabilities) -> What {
         seq: 1,
         status: StatusFlags::AUTOCOMMIT,
         message_bytes_max: 64 * 1024 * 1024,
+        errors: Errors::AtOnce,
     }
 }
 
