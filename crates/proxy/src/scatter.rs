@@ -28,6 +28,7 @@ mod tests;
 mod writer;
 
 use ::shard::merge::{Columns, ColumnsError, Order, Protocol, Window};
+use wire::packet::PrepareOk;
 use wire::{Capabilities, StatusFlags};
 
 pub(crate) use ending::Over;
@@ -42,6 +43,8 @@ use writer::Writer;
 /// What the replies are, and what becomes of them.
 #[derive(Debug)]
 pub(crate) struct What {
+    /// The command that is answered.
+    pub(crate) kind: Kind,
     /// How rows are written.
     pub(crate) protocol: Protocol,
     /// The hidden keys at the end of the rows of shards.
@@ -60,6 +63,18 @@ pub(crate) struct What {
     pub(crate) message_bytes_max: usize,
     /// When the client gets an error.
     pub(crate) errors: Errors,
+}
+
+/// Which command a reply belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `COM_QUERY` or `COM_STMT_EXECUTE`: OK or one result.
+    Result,
+    /// `COM_STMT_PREPARE`: parameters and columns. The id in the client's reply is `id`.
+    Prepared {
+        /// The statement's number for the client.
+        id: u32,
+    },
 }
 
 /// When the client gets the error of a shard.
@@ -135,7 +150,7 @@ impl Scatter {
     /// The replies of these shards, before their first bytes.
     pub(crate) fn new(what: What, sources: Vec<Source>) -> Self {
         let limit = what.message_bytes_max;
-        let shards = sources.into_iter().map(|source| Shard::new(source, what.shard_caps, limit));
+        let shards = sources.into_iter().map(|source| Shard::new(source, what.kind, what.shard_caps, limit));
         let writer = Writer::new(what.client_caps, what.seq);
         Self { shards: shards.collect(), what, writer, state: State::Begin }
     }
@@ -179,6 +194,16 @@ impl Scatter {
     /// error. Their statements may be killed.
     pub(crate) fn is_rest(&self) -> bool {
         !matches!(self.state, State::Begin | State::Rows(_)) && !self.is_quiet()
+    }
+
+    /// The sequence id of the client's next packet.
+    pub(crate) const fn next_seq(&self) -> u8 {
+        self.writer.next_seq()
+    }
+
+    /// What a shard has prepared: its id there, and the number of its parameters.
+    pub(crate) fn prepared(&self, shard: usize) -> Option<PrepareOk> {
+        self.shards.get(shard)?.prepared
     }
 
     /// What has become of the statement, once the client has its reply.
@@ -268,10 +293,10 @@ impl Scatter {
         if let Some(at) = self.shards.iter().position(|shard| has_rows(shard) != is_result) {
             return Err(Failure::Wrong(at, Wrong::Kind));
         }
-        if is_result {
-            self.begin_rows(out)?;
-        } else {
-            self.end(None, out)?;
+        match (self.what.kind, is_result) {
+            (Kind::Prepared { id }, _) => self.end_prepared(id, out)?,
+            (Kind::Result, true) => self.begin_rows(out)?,
+            (Kind::Result, false) => self.end(None, out)?,
         }
         Ok(true)
     }
@@ -286,12 +311,9 @@ impl Scatter {
             return Err(wrong(ColumnsError::TooFew { columns: united.len(), keys: order.len() }));
         }
         self.writer.begin(columns.visible(), out);
-        for column in united.iter().take(columns.visible()) {
-            let names = self.shards.first().map(|shard| &*shard.source.names);
-            self.writer.definition(column, names, out);
-        }
+        let names = self.shards.first().map(|shard| &*shard.source.names);
         let status = self.shards.iter().fold(StatusFlags::empty(), |all, shard| all | shard.status);
-        self.writer.end_columns(status, out);
+        self.writer.definitions(united.iter().take(columns.visible()), names, status, out);
         for shard in &mut self.shards {
             shard.definitions = Vec::new();
         }

@@ -1,13 +1,13 @@
 //! The client's last packet, out of the last packets of the shards.
 
-use ::shard::merge::Summary;
-use wire::packet::{Err as ErrPacket, Ok as OkPacket};
+use ::shard::merge::{ColumnsError, Summary};
+use wire::packet::{Err as ErrPacket, Ok as OkPacket, PrepareOk};
 use wire::reply::{End, Outcome};
 use wire::{Capabilities, Codec as _, StatusFlags, WireError};
 
 use super::fault::{Fault, Wrong};
 use super::rows::Count;
-use super::{Failure, Scatter, State};
+use super::{Failure, Scatter, State, definitions};
 
 /// What has become of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,29 @@ impl Scatter {
         let Count { sent, found } = rows.unwrap_or_default();
         let outcome = Outcome { end, rows: sent, ends_rows: rows.is_some() };
         self.state = State::Over(Over { outcome, found_rows: found, fault: None });
+        Ok(())
+    }
+
+    /// Replies with what the shards have prepared, without the hidden columns.
+    pub(super) fn end_prepared(&mut self, statement_id: u32, out: &mut Vec<u8>) -> Result<(), Failure> {
+        let united = definitions::unite(&self.shards, self.what.shard_caps)?;
+        let first = self.shards.first();
+        let Some(prepared) = first.and_then(|shard| shard.prepared) else { return Ok(()) };
+        let keys = self.what.order.len();
+        let (params, columns) = united.split_at_checked(prepared.params.into()).unwrap_or((&united, &[]));
+        let visible = columns.len().checked_sub(keys).and_then(|visible| u16::try_from(visible).ok());
+        let too_few = ColumnsError::TooFew { columns: columns.len(), keys };
+        let visible = visible.ok_or_else(|| Failure::Wrong(0, too_few.into()))?;
+        let prepared = PrepareOk { statement_id, columns: visible, metadata_follows: None, ..prepared };
+        self.writer.prepared(&prepared, out);
+        let names = first.map(|shard| &*shard.source.names);
+        for block in [params, columns.get(..visible.into()).unwrap_or_default()] {
+            if !block.is_empty() {
+                self.writer.definitions(block.iter(), names, self.what.status, out);
+            }
+        }
+        let outcome = Outcome { end: End::Other, rows: 0, ends_rows: false };
+        self.state = State::Over(Over { outcome, found_rows: 0, fault: None });
         Ok(())
     }
 

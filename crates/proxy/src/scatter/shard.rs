@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use ::shard::seen::Names;
 use wire::frame::MAX_PAYLOAD;
-use wire::packet::{ColumnCount, Eof, Err, LocalInfile, Ok as OkPacket, OkHeader};
+use wire::packet::{ColumnCount, Eof, Err, LocalInfile, Ok as OkPacket, OkHeader, PrepareOk};
 use wire::{Capabilities, Codec as _, StatusFlags, WireError};
 
+use super::Kind;
 use super::fault::Wrong;
 use super::input::{Front, Input, Message};
 use crate::limits::SCATTER_DEFINITIONS_BYTES_MAX;
@@ -32,8 +33,11 @@ pub(super) struct Shard {
     /// Nothing is read behind `input`.
     is_closed: bool,
     caps: Capabilities,
+    kind: Kind,
     phase: Phase,
-    /// Payloads of the definitions of columns, until the client has them.
+    /// What is prepared, for a reply to `COM_STMT_PREPARE`.
+    pub(super) prepared: Option<PrepareOk>,
+    /// Payloads of the definitions of parameters and columns, until the client has them.
     pub(super) definitions: Vec<Box<[u8]>>,
     definitions_bytes: usize,
     /// The status in the packet that ends the definitions, if there is such a packet.
@@ -46,13 +50,24 @@ enum Phase {
     /// OK, ERR, or the number of columns.
     First,
     /// A definition; `left` of them, with this one.
-    Columns { left: u64 },
+    Definitions { left: u64, behind: Behind },
     /// The EOF packet behind the definitions.
-    ColumnsEnd,
+    DefinitionsEnd { behind: Behind },
     /// A row, or the packet that ends the rows.
     Rows,
     /// There is none.
     Ended(End),
+}
+
+/// What comes behind definitions.
+#[derive(Debug, Clone, Copy)]
+enum Behind {
+    /// The rows with these columns.
+    Rows,
+    /// So many columns of a prepared statement, whose parameters the definitions were.
+    Columns(u16),
+    /// Nothing: the statement is prepared.
+    Nothing,
 }
 
 /// How the reply of a shard has ended. Payloads are those of the last packet.
@@ -62,6 +77,8 @@ pub(super) enum End {
     Ok(Vec<u8>),
     /// With the end of its rows.
     Rows(Vec<u8>),
+    /// With the last definition of a prepared statement.
+    Prepared,
     /// With an error.
     Refused(Vec<u8>),
     /// In an unknown place: its bytes are not the protocol, or its connection is lost.
@@ -80,15 +97,17 @@ pub(super) enum Next {
 }
 
 impl Shard {
-    /// A reply before its first byte. `caps` are those of the shard's client; messages may have
-    /// `limit` bytes of payload.
-    pub(super) const fn new(source: Source, caps: Capabilities, limit: usize) -> Self {
+    /// A reply of this kind before its first byte. `caps` are those of the shard's client. Messages
+    /// may have `limit` bytes of payload.
+    pub(super) const fn new(source: Source, kind: Kind, caps: Capabilities, limit: usize) -> Self {
         Self {
             source,
             input: Input::new(limit),
             is_closed: false,
             caps,
+            kind,
             phase: Phase::First,
+            prepared: None,
             definitions: Vec::new(),
             definitions_bytes: 0,
             status: StatusFlags::empty(),
@@ -193,7 +212,7 @@ impl Shard {
         Ok(match self.end() {
             Some(End::Ok(payload)) => Some(OkPacket::decode(payload, self.caps)?),
             Some(End::Rows(payload)) => Some(self.terminator(payload)?),
-            Some(End::Refused(_) | End::Lost) | None => None,
+            Some(End::Prepared | End::Refused(_) | End::Lost) | None => None,
         })
     }
 
@@ -213,33 +232,47 @@ impl Shard {
             return Ok(Phase::Ended(End::Refused(payload)));
         }
         match self.phase {
-            Phase::First if first == OkHeader::Ok as u8 => Ok(Phase::Ended(End::Ok(payload))),
-            Phase::First if first == LocalInfile::HEADER => Err(Wrong::File),
-            Phase::First => match ColumnCount::decode(&payload, self.caps)? {
-                ColumnCount { count: 0, .. } | ColumnCount { metadata_follows: Some(false), .. } => {
-                    Err(WireError::Invalid { field: "column count", value: 0 }.into())
-                }
-                ColumnCount { count, .. } => Ok(Phase::Columns { left: count }),
-            },
-            Phase::Columns { left } => {
+            Phase::First => self.behind_first(first, payload),
+            Phase::Definitions { left, behind } => {
                 self.definitions_bytes += payload.len();
                 if self.definitions_bytes > SCATTER_DEFINITIONS_BYTES_MAX {
                     return Err(Wrong::Definitions);
                 }
                 self.definitions.push(payload.into());
                 Ok(match left {
-                    2.. => Phase::Columns { left: left - 1 },
-                    _ if self.caps.contains(Capabilities::DEPRECATE_EOF) => Phase::Rows,
-                    _ => Phase::ColumnsEnd,
+                    2.. => Phase::Definitions { left: left - 1, behind },
+                    _ if self.caps.contains(Capabilities::DEPRECATE_EOF) => behind.phase(),
+                    _ => Phase::DefinitionsEnd { behind },
                 })
             }
-            Phase::ColumnsEnd => {
+            Phase::DefinitionsEnd { behind } => {
                 self.status = Eof::decode(&payload, self.caps)?.status;
-                Ok(Phase::Rows)
+                Ok(behind.phase())
             }
             Phase::Rows | Phase::Ended(_) => {
                 Err(WireError::Unexpected { expected: "rows", got: "another packet" }.into())
             }
+        }
+    }
+
+    fn behind_first(&mut self, first: u8, payload: Vec<u8>) -> Result<Phase, Wrong> {
+        if matches!(self.kind, Kind::Prepared { .. }) {
+            let prepared = PrepareOk::decode(&payload, self.caps)?;
+            self.prepared = Some(prepared);
+            let PrepareOk { params, columns, .. } = prepared;
+            return Ok(Phase::of_definitions(params.into(), Behind::Columns(columns)));
+        }
+        if first == OkHeader::Ok as u8 {
+            return Ok(Phase::Ended(End::Ok(payload)));
+        }
+        if first == LocalInfile::HEADER {
+            return Err(Wrong::File);
+        }
+        match ColumnCount::decode(&payload, self.caps)? {
+            ColumnCount { count: 0, .. } | ColumnCount { metadata_follows: Some(false), .. } => {
+                Err(WireError::Invalid { field: "column count", value: 0 }.into())
+            }
+            ColumnCount { count, .. } => Ok(Phase::of_definitions(count, Behind::Rows)),
         }
     }
 
@@ -265,6 +298,23 @@ impl Shard {
         match self.last_ok()? {
             Some(ok) if ok.status.contains(StatusFlags::MORE_RESULTS) => Err(Wrong::MoreResults),
             _ => Ok(()),
+        }
+    }
+}
+
+impl Phase {
+    /// So many definitions. Where there are none, no EOF packet ends them.
+    const fn of_definitions(left: u64, behind: Behind) -> Self {
+        if left == 0 { behind.phase() } else { Self::Definitions { left, behind } }
+    }
+}
+
+impl Behind {
+    const fn phase(self) -> Phase {
+        match self {
+            Self::Rows => Phase::Rows,
+            Self::Columns(0) | Self::Nothing => Phase::Ended(End::Prepared),
+            Self::Columns(left) => Phase::Definitions { left: left as u64, behind: Self::Nothing },
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use ::shard::seen::Names;
 use wire::frame::{put_packet, put_with};
-use wire::packet::{Column, ColumnCount, Eof, Err, Ok as OkPacket, OkHeader};
+use wire::packet::{Column, ColumnCount, Eof, Err, Ok as OkPacket, OkHeader, PrepareOk};
 use wire::{Capabilities, StatusFlags};
 
 use super::definitions::logical;
@@ -26,17 +26,26 @@ impl Writer {
         self.seq = put_packet(out, self.seq, &count, self.caps);
     }
 
-    /// The definition of a column, with the names that clients know.
-    pub(super) fn definition(&mut self, column: &Column<'_>, names: Option<&Names>, out: &mut Vec<u8>) {
-        let column = names.map_or(*column, |names| logical(column, names));
-        self.seq = put_packet(out, self.seq, &column, self.caps);
-    }
-
-    /// Ends the definitions of columns, for clients that wait for it.
-    pub(super) fn end_columns(&mut self, status: StatusFlags, out: &mut Vec<u8>) {
+    /// Definitions, with the names that clients know, and their end for clients that wait for it.
+    pub(super) fn definitions<'a>(
+        &mut self,
+        columns: impl Iterator<Item = &'a Column<'a>>,
+        names: Option<&Names>,
+        status: StatusFlags,
+        out: &mut Vec<u8>,
+    ) {
+        for column in columns {
+            let column = names.map_or(*column, |names| logical(column, names));
+            self.seq = put_packet(out, self.seq, &column, self.caps);
+        }
         if !self.caps.contains(Capabilities::DEPRECATE_EOF) {
             self.seq = put_packet(out, self.seq, &Eof { warnings: 0, status }, self.caps);
         }
+    }
+
+    /// Tells what is prepared.
+    pub(super) fn prepared(&mut self, prepared: &PrepareOk, out: &mut Vec<u8>) {
+        self.seq = put_packet(out, self.seq, prepared, self.caps);
     }
 
     /// A message whose payload `write` appends.

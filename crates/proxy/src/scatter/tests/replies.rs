@@ -1,10 +1,11 @@
 //! What the client gets for which replies.
 
 use ::shard::merge::{Order, Protocol, Window};
+use wire::packet::{Column, PrepareOk};
 use wire::reply::End;
-use wire::{Capabilities, StatusFlags};
+use wire::{Capabilities, Codec as _, StatusFlags};
 
-use super::super::{Errors, What, Wrong};
+use super::super::{Errors, Kind, What, Wrong};
 use super::script::*;
 
 const LONG: u8 = 0x03;
@@ -175,6 +176,40 @@ fn binary_rows_are_merged_as_well() {
     let mut whole = result(MODERN, &[logical_column("n", LONG)], &rows);
     *whole.last_mut().unwrap() = end(MODERN, 2, StatusFlags::AUTOCOMMIT);
     assert_eq!(sent, reply(1, &whole));
+}
+
+/// The reply to the preparation of a statement with so many parameters and these columns.
+fn prepared(caps: Capabilities, id: u32, params: u16, columns: &[Vec<u8>]) -> Vec<u8> {
+    let count = u16::try_from(columns.len()).unwrap();
+    let ok = PrepareOk { statement_id: id, columns: count, params, warnings: 0, metadata_follows: None };
+    let mut payloads = vec![ok.encode(caps)];
+    let param = Column::text(b"?", 63).encode(caps);
+    for block in [vec![param; params.into()], columns.to_vec()] {
+        let is_ended = caps == CLASSIC && !block.is_empty();
+        payloads.extend(block);
+        payloads.extend(is_ended.then(|| end(caps, 0, StatusFlags::AUTOCOMMIT)));
+    }
+    reply(1, &payloads)
+}
+
+#[test]
+fn a_prepared_statement_has_no_hidden_columns_and_the_clients_id() {
+    for caps in ALL {
+        for params in [0, 2] {
+            let replies = [prepared(caps, 71, params, &name_and_key(0))];
+            for piece in [1, 1000] {
+                let what = What { kind: Kind::Prepared { id: 5 }, order: ascending(), ..what(caps) };
+                let mut scatter = scatter(what, 1);
+                let sent = run(&mut scatter, &replies, piece);
+                assert_eq!(sent, prepared(caps, 5, params, &[logical_column("name", VARCHAR)]));
+                assert_eq!(scatter.prepared(0).map(|prepared| prepared.statement_id), Some(71));
+                assert_eq!(scatter.over().unwrap().outcome.end, End::Other);
+            }
+        }
+        let what = What { kind: Kind::Prepared { id: 5 }, ..what(caps) };
+        let without = [prepared(caps, 1, 0, &[])];
+        assert_eq!(run(&mut scatter(what, 1), &without, 3), prepared(caps, 5, 0, &[]));
+    }
 }
 
 /// The fault that these replies have.

@@ -9,7 +9,7 @@ use wire::frame::put_message;
 use wire::packet::{Column, Eof, Err, Ok as OkPacket, OkHeader, TextRow};
 use wire::{Capabilities, Codec as _, StatusFlags};
 
-use super::super::{Errors, Progress, Scatter, Source, What};
+use super::super::{Errors, Kind, Progress, Scatter, Source, What};
 use crate::limits::{SCATTER_OUT_BYTES_MAX, SCATTER_SHARD_BYTES_MAX};
 
 pub(super) const CLASSIC: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::TRANSACTIONS);
@@ -97,6 +97,7 @@ fn source(n: usize) -> Source {
 
 pub(super) fn what(caps: Capabilities) -> What {
     What {
+        kind: Kind::Result,
         protocol: Protocol::Text,
         order: Order::default(),
         window: Window::ALL,

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use wire::frame::{MAX_PAYLOAD, put_message};
 use wire::packet::TextRow;
 
-use super::super::{Progress, What};
+use super::super::{Kind, Progress, What};
 use super::script::*;
 use crate::limits::{SCATTER_OUT_BYTES_MAX, SCATTER_SHARD_BYTES_MAX};
 
@@ -146,8 +146,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_end(bytes: [Vec<u8>; 2], piece in 1_usize..50) {
-        let mut scatter = scatter(What { message_bytes_max: 4096, ..what(CLASSIC) }, 2);
+    fn any_bytes_end(bytes: [Vec<u8>; 2], piece in 1_usize..50, is_prepared: bool) {
+        let kind = if is_prepared { Kind::Prepared { id: 1 } } else { Kind::Result };
+        let mut scatter = scatter(What { kind, message_bytes_max: 4096, ..what(CLASSIC) }, 2);
         let framed = bytes.map(|payload| {
             let mut framed = Vec::new();
             put_message(&mut framed, 1, &payload);
