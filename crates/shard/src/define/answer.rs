@@ -64,7 +64,7 @@ impl Reader {
             return Err(Unreadable::Partial);
         }
         table.columns = self.columns.into_iter().map(|(_, column)| column).collect();
-        let is_mariadb = table.version.contains("MariaDB");
+        let is_mariadb = table.is_of_mariadb();
         for column in &mut table.columns {
             column.default = default_of(column, is_mariadb);
         }

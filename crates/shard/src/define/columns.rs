@@ -1,6 +1,6 @@
 //! How the columns of a table compare, and how rows merge by them.
 
-use super::collation::Collations;
+use super::collation::{CollationFacts, Collations};
 use super::table::{ColumnDefinition, TableDefinition};
 use crate::key::ColumnType;
 use crate::plan::{ColumnInfo, Sorting};
@@ -125,8 +125,11 @@ fn by_weight(
     fits: impl Fn(u64) -> bool,
 ) -> (Sorting, Option<u64>) {
     let facts = column.collation.as_ref().and_then(|collation| collations.get(&table.version, collation));
+    // MariaDB sorts CHAR as if it were padded, under collations that pad nothing, too.
+    let is_odd =
+        |facts: &CollationFacts| column.data_type == "char" && facts.pad.is_none() && table.is_of_mariadb();
     match (facts, column.length) {
-        (Some(facts), Some(length)) if facts.sorts && fits(facts.bytes_of(length)) => {
+        (Some(facts), Some(length)) if facts.sorts && !is_odd(facts) && fits(facts.bytes_of(length)) => {
             (Sorting::Weight(facts.pad.clone()), Some(facts.weights))
         }
         _ => (Sorting::None, None),
@@ -222,6 +225,21 @@ mod tests {
         collations.read(MYSQL, &asked, &row).unwrap();
         assert_eq!(collations.unknown(&table), []);
         assert_eq!(columns(&[&table], &collations).unwrap().remove(0).sorts, Sorting::None);
+    }
+
+    #[test]
+    fn char_without_padding_merges_only_as_mysql_sorts_it() {
+        let merges = |version| {
+            let text = Some(("utf8mb4_nopad_bin", "9"));
+            let table = read(&[&head(version), &column("1", "c", "char(9)", "", text)]);
+            let mut collations = Collations::default();
+            let asked = collations.unknown(&table);
+            let row = ["0", "0", " ", "0", "0", "3", "6", "7"].map(|cell| Some(cell.as_bytes()));
+            collations.read(version, &asked, &row).unwrap();
+            columns(&[&table], &collations).unwrap().remove(0).sorts
+        };
+        assert_eq!(merges(MYSQL), Sorting::Weight(None));
+        assert_eq!(merges(MARIADB), Sorting::None);
     }
 
     #[test]

@@ -113,6 +113,11 @@ impl TableDefinition {
         matches!(self.kind.as_str(), "BASE TABLE" | "SYSTEM VERSIONED")
     }
 
+    /// Whether the server is a MariaDB server.
+    pub(super) fn is_of_mariadb(&self) -> bool {
+        self.version.contains("MariaDB")
+    }
+
     /// Number that is the same for tables with the same columns, indexes and foreign keys.
     /// `logical` gives the name for a physical schema and table that a foreign key refers to.
     pub fn fingerprint(&self, logical: impl Fn(&[String; 2]) -> String) -> u64 {
