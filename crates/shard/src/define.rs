@@ -23,6 +23,7 @@ mod sample;
 mod table;
 
 pub use answer::{Reader, Unreadable};
+pub(crate) use ask::literal;
 pub use ask::table_statement;
 pub use catalog::{Catalog, Known};
 pub use check::check;

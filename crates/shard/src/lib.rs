@@ -24,6 +24,7 @@ pub mod plan;
 mod prune;
 pub mod read;
 pub mod seen;
+pub mod sequence;
 mod value;
 
 pub use calendar::{Date, DateTime};

@@ -52,7 +52,7 @@ pub fn table_statement(schema: &str, table: &str) -> String {
 }
 
 /// A text as bytes, for which no mode and no character set matters.
-pub(super) fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
     let mut literal = String::from("_utf8mb4 X'");
     for byte in text.bytes() {
         let _ = write!(literal, "{byte:02x}");

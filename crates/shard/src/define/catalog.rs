@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::collation::Collations;
 use super::columns::columns;
-use super::table::TableDefinition;
+use super::table::{DefaultValue, TableDefinition};
 use crate::plan::{ColumnInfo, Definitions};
+use crate::value::Value;
 
 /// What is known of a logical table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,6 +125,20 @@ impl Definitions for Catalog {
     fn columns(&self, schema: &str, table: &str) -> Option<&[ColumnInfo]> {
         self.get(schema, table)?.columns.as_deref()
     }
+
+    fn auto_increment(&self, schema: &str, table: &str) -> Option<&str> {
+        self.get(schema, table)?.definition.auto_increment().map(|column| column.name.as_str())
+    }
+
+    fn default_value(&self, schema: &str, table: &str, column: &str) -> Option<Value<'_>> {
+        let column = self.get(schema, table)?.definition.column(column)?;
+        match &column.default {
+            DefaultValue::Null if !column.is_auto_increment() => Some(Value::Null),
+            // A text that is no canonical integer is stored as another one, or refused.
+            DefaultValue::Constant(text) => Some(Value::Text(text.as_bytes())),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -149,6 +164,19 @@ mod tests {
         catalog.forget("shop", "orders");
         assert!(catalog.get("shop", "orders").is_none());
         assert_eq!(catalog.bytes(), 0);
+    }
+
+    #[test]
+    fn a_planner_gets_constants_as_defaults() {
+        let mut table = table(MYSQL, &[["id", "int"], ["a", "int"], ["b", "int"], ["c", "int"]], &[]);
+        table.columns[2].default = DefaultValue::Constant("7".to_owned());
+        table.columns[3].default = DefaultValue::Expression("uuid()".to_owned());
+        let mut catalog = Catalog::new(1 << 20, SECOND);
+        catalog.insert("shop", "t", Known::of(&[&table], &Collations::default()).unwrap(), SECOND);
+        let default = |column| catalog.default_value("shop", "t", column);
+        assert_eq!(catalog.auto_increment("shop", "t"), Some("id"));
+        assert_eq!([default("id"), default("c"), default("d")], [None; 3]);
+        assert_eq!([default("A"), default("b")], [Some(Value::Null), Some(Value::Text(b"7"))]);
     }
 
     #[test]
