@@ -13,7 +13,7 @@ use e2e::dice::Dice;
 use shard::define::{Catalog, Known};
 use shard::merge::{Columns, Key, Protocol};
 use shard::placement::{Function, Level, Modulo, Sign};
-use shard::plan::{Plan, Request, Scatter, Sorting, plan};
+use shard::plan::{Asked, Plan, Request, Scatter, Sorting, plan};
 use shard::{Draft, Layout, Node, Table};
 use sql::Modes;
 use sql::conditional::Dialect;
@@ -172,6 +172,7 @@ fn planned(version: &str, name: &str, sql: &str, catalog: &Catalog) -> Plan {
         layout: &layout,
         definitions: catalog,
         parameters: &[],
+        asked: Asked::default(),
     })
 }
 

@@ -138,8 +138,7 @@ impl Checked<'_> {
             return matches!(self.table.kind, TableKind::Single { .. });
         };
         match (&self.table.kind, &to.kind) {
-            (_, TableKind::Reference { .. }) => true,
-            (TableKind::Single { .. }, TableKind::Single { .. }) => true,
+            (_, TableKind::Reference { .. }) | (TableKind::Single { .. }, TableKind::Single { .. }) => true,
             (TableKind::Sharded { .. }, TableKind::Sharded { .. }) => {
                 let is_it = (&to.schema, &to.name) == (&self.table.schema, &self.table.name);
                 let is_colocated = self.table.schema == to.schema

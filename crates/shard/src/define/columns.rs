@@ -58,10 +58,10 @@ fn of_table(table: &TableDefinition, collations: &Collations) -> Vec<Column> {
 fn compares(column: &ColumnDefinition) -> ColumnType {
     let integer = |bits: u32| {
         let max = u64::MAX >> (64 - bits);
-        match column.is_unsigned() {
-            true => ColumnType::Integer { min: 0, max },
-            false => ColumnType::Integer { min: i64::MIN >> (64 - bits), max: max >> 1 },
+        if column.is_unsigned() {
+            return ColumnType::Integer { min: 0, max };
         }
+        ColumnType::Integer { min: i64::MIN >> (64 - bits), max: max >> 1 }
     };
     match column.data_type.as_str() {
         "tinyint" => integer(8),

@@ -24,7 +24,7 @@ pub struct Segment {
     asked: Option<u64>,
 }
 
-/// The counter went back: somebody has changed its table.
+/// The counter went back: its table was changed by hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the counter of a sequence is at {first}, but ids below {floor} are in use")]
 pub struct Backwards {

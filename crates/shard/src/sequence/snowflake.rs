@@ -100,6 +100,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::calendar::Date;
 
     const NOW: u64 = EPOCH_MILLIS + 5;
 
@@ -114,8 +115,12 @@ mod tests {
         assert_eq!(ids.into_iter().map(parts).collect::<Vec<_>>(), [(5, 7, 0), (5, 7, 1), (5, 7, 2)]);
         assert_eq!(parts(snowflake.take(1, NOW).unwrap()[0]), (5, 7, 3));
         assert_eq!(parts(snowflake.take(1, NOW + 1).unwrap()[0]), (6, 7, 0));
-        // ShardingSphere's first moment in Shanghai is ours, or earlier.
-        assert!(EPOCH_MILLIS <= 1_477_929_600_000);
+    }
+
+    #[test]
+    fn time_begins_where_a_day_begins_first() {
+        let day = u64::try_from(Date::new(2016, 11, 1).unwrap().days()).unwrap();
+        assert_eq!(EPOCH_MILLIS, (day * 24 - 14) * 3_600_000);
     }
 
     #[test]

@@ -159,11 +159,11 @@ fn numbers_of_a_server_come_twice() {
             .map(|finding| (finding.column.unwrap_or_default(), finding.problem))
             .collect::<Vec<_>>()
     };
-    let twice = ("id".to_owned(), Problem::OwnNumbers);
-    assert_eq!(found(&layout(|_| ()), "orders"), [twice.clone()]);
-    assert_eq!(found(&layout(|_| ()), "lands"), [twice.clone()]);
+    let twice = [("id".to_owned(), Problem::OwnNumbers)];
+    assert_eq!(found(&layout(|_| ()), "orders"), twice);
+    assert_eq!(found(&layout(|_| ()), "lands"), twice);
     assert_eq!(found(&sequence("ID"), "orders"), []);
-    assert_eq!(found(&sequence("user_id"), "orders"), [twice]);
+    assert_eq!(found(&sequence("user_id"), "orders"), twice);
     assert_eq!(found(&sequence("no"), "orders"), [("no".to_owned(), Problem::NoSequenceColumn)]);
 }
 
