@@ -44,6 +44,13 @@ const OF_TYPE: u16 = 16 | 32 | 64 | 256 | 2048;
 /// Digits of what is no number: 31 or 39, 0 behind a temporary table.
 const NOT_FIXED: u8 = 31;
 
+/// Types of integers. An expression that went through a temporary table has another one.
+const TINY: u8 = 1;
+const SHORT: u8 = 2;
+const LONG: u8 = 3;
+const LONGLONG: u8 = 8;
+const INT24: u8 = 9;
+
 /// A column without the names that a proxy has to put back, and without what depends on the way of
 /// its execution.
 fn lasting<'a>(column: &Column<'a>) -> Column<'a> {
@@ -52,6 +59,10 @@ fn lasting<'a>(column: &Column<'a>) -> Column<'a> {
         schema: b"",
         org_table: b"",
         org_name: if is_of_table { column.org_name } else { b"" },
+        kind: match column.kind {
+            SHORT | LONG | LONGLONG | INT24 | TINY if !is_of_table => LONGLONG,
+            kind => kind,
+        },
         flags: column.flags & OF_TYPE,
         decimals: if column.decimals >= NOT_FIXED { 0 } else { column.decimals },
         ..*column

@@ -16,10 +16,19 @@ pub(crate) enum Outcome {
     Refused(Option<Cause>),
     /// One shard has answered.
     One(Answer),
-    /// So many shards have answered.
-    Many(Answer, usize),
+    /// Several shards have answered.
+    Many(Many),
     /// The replies could not be merged.
     Broken(ColumnsError),
+}
+
+/// The answer of several shards.
+#[derive(Debug)]
+pub(crate) struct Many {
+    pub(crate) answer: Answer,
+    pub(crate) shards: usize,
+    /// Whether the shards' columns have different types.
+    pub(crate) types_differ: bool,
 }
 
 /// Plans and executes a statement.
@@ -66,8 +75,10 @@ async fn scattered(world: &mut World, text: &str, scatter: Scatter) -> Outcome {
         answers.push(answer::read(part).await);
     }
     let shards = answers.len();
+    let kinds = |answer: &Answer| answer.decoded().iter().map(|column| column.kind).collect::<Vec<_>>();
+    let types_differ = answers.windows(2).any(|pair| kinds(&pair[0]) != kinds(&pair[1]));
     match merged(scatter, answers) {
-        Ok(answer) => Outcome::Many(answer, shards),
+        Ok(answer) => Outcome::Many(Many { answer, shards, types_differ }),
         Err(error) => Outcome::Broken(error),
     }
 }

@@ -12,6 +12,7 @@ pub(crate) struct Figures {
     many: usize,
     errors: usize,
     warnings: usize,
+    types: usize,
     contradictory: usize,
     refused: BTreeMap<String, usize>,
     pub(crate) different: usize,
@@ -22,6 +23,7 @@ impl Figures {
         match found {
             Found::Same(same) => {
                 self.warnings += usize::from(same.has_other_warnings);
+                self.types += usize::from(same.types_differ);
                 match same {
                     Same { is_error: true, .. } => self.errors += 1,
                     Same { shards: 1, .. } => self.one += 1,
@@ -46,19 +48,22 @@ impl Figures {
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let refused: usize = self.refused.values().sum();
-        write!(
+        writeln!(
             f,
-            "{} statements executed: {} by one shard, {} by several, {} with the same error, {} \
-             with another number of warnings, {} to which the server itself has two \
-             answers, {} different; {refused} refused",
+            "{} statements executed: {} by one shard, {} by several, {} with the same error, {} different",
             self.executed(),
             self.one,
             self.many,
             self.errors,
-            self.warnings,
-            self.contradictory,
             self.different
         )?;
+        writeln!(
+            f,
+            "of these {} with another number of warnings, {} with columns of different types at the shards, \
+             {} to which the server has two answers",
+            self.warnings, self.types, self.contradictory
+        )?;
+        write!(f, "{refused} statements refused")?;
         for (cause, count) in &self.refused {
             write!(f, ", {cause} {count}")?;
         }

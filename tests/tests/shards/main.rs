@@ -129,6 +129,9 @@ async fn run(backend: &Backend, seed: u64, figures: &mut Figures) {
         let query = author.query();
         let found = trial::judged(&mut world, &query).await;
         figures.add(&found);
+        if let Found::Same(trial::Same { types_differ: true, .. }) = found {
+            println!("columns of different types at the shards, seed {seed}: {query}");
+        }
         if let Found::Different(difference) = found {
             let (smallest, shown) = trial::shrunk(&mut world, &query, difference.clone()).await;
             println!(

@@ -64,7 +64,7 @@ impl Query {
             format!("DENSE_RANK() OVER (ORDER BY {})", terms.join(", "))
         };
         let mut ranked = Self { limit: None, order: Vec::new(), ..self.clone() };
-        // In a window, too, an alias goes before a column.
+        // MariaDB takes a name in a window for an alias.
         ranked.items.iter_mut().for_each(|item| item.alias = None);
         ranked.items.push(Item { expression: Expression::leaf(rank), alias: Some("place".to_owned()) });
         ranked.to_string()

@@ -74,19 +74,12 @@ impl World {
 
     async fn fill(&mut self) {
         for table in self.tables.clone() {
-            let all: Vec<_> = table.rows.iter().collect();
-            self.make_table(&table, &format!("{SCHEMA}.{}", table.name), &all).await;
-            let places: Vec<_> = match table.function {
-                Some(_) => (0..self.shards.count).map(|shard| self.shards.place(&table, shard)).collect(),
-                None => self.shards.everywhere(&table),
-            };
-            for (place, shard) in places.iter().zip(0..) {
-                let name = format!("{}.{}", real_schema(&self.shards, place), place.table);
-                let is_here = |row: &&&Row| table.function.is_none() || self.shard_of(&table, row) == shard;
-                let rows: Vec<_> = all.iter().filter(is_here).copied().collect();
-                if name != format!("{SCHEMA}.{}", table.name) {
-                    self.make_table(&table, &name, &rows).await;
-                }
+            for (name, number) in self.names(&table).iter().zip(0..) {
+                let is_here = |row: &&Row| {
+                    number == 0 || table.function.is_none() || self.shard_of(&table, row) == number - 1
+                };
+                let rows: Vec<_> = table.rows.iter().filter(is_here).collect();
+                self.make_table(&table, name, &rows).await;
             }
         }
     }
@@ -98,13 +91,27 @@ impl World {
         }
     }
 
-    /// Takes the indexes of the whole tables away, or adds them again.
+    /// Takes the indexes of all tables away, or adds them again.
     pub(crate) async fn alter_indexes(&mut self, adds: bool) {
         for table in &self.tables {
-            if let Some(alter) = table.alter_indexes(&format!("{SCHEMA}.{}", table.name), adds) {
-                run(&mut self.whole, &alter).await;
+            for name in self.names(table) {
+                if let Some(alter) = table.alter_indexes(&name, adds) {
+                    run(&mut self.whole, &alter).await;
+                }
             }
         }
+    }
+
+    /// The whole table and its parts, in the order of the shards.
+    fn names(&self, table: &Table) -> Vec<String> {
+        let whole = format!("{SCHEMA}.{}", table.name);
+        let places = match table.function {
+            Some(_) => (0..self.shards.count).map(|shard| self.shards.place(table, shard)).collect(),
+            None => self.shards.everywhere(table),
+        };
+        let name = |place: &Place| format!("{}.{}", real_schema(&self.shards, place), place.table);
+        let parts: Vec<_> = places.iter().map(name).filter(|name| *name != whole).collect();
+        std::iter::once(whole).chain(parts).collect()
     }
 
     /// The shard in which the layout has a row.

@@ -109,6 +109,8 @@ impl Author<'_> {
 
     pub(super) fn windows(&mut self, query: &mut Query, scope: &Scope) {
         self.plain(query, scope);
+        // MariaDB finds an alias in a window, where the place of a row has no alias.
+        query.items.iter_mut().for_each(|item| item.alias = None);
         let key = self.key(scope);
         // The ids of all tables together make the order of joined rows certain.
         let ids: Vec<_> = (0..scope.len()).map(|at| format!("{}.id", scope.alias(at))).collect();
