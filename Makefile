@@ -15,7 +15,7 @@ CARGO_LLVM_COV_VERSION = 0.9.1
 CARGO_MUTANTS_VERSION = 27.1.0
 CARGO_FUZZ_VERSION = 0.13.2
 
-.PHONY: help run build optimized test test-servers test-clients test-page docs sim soak history chaos lint coverage mutants bench bench-cache fuzz packages check-packages tools-run tools-test tools-bench
+.PHONY: help run build optimized test test-servers test-clients test-page docs sim soak soak-shards history chaos lint coverage mutants bench bench-cache fuzz packages check-packages tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -65,6 +65,10 @@ soak: tools-test test-servers ## The model test with fresh seeds for ten minutes
 	$(CARGO) build --locked --package pointsman
 	POINTSMAN_MODEL_SECONDS=$(or $(SECONDS),600) $(if $(CACHED),POINTSMAN_MODEL_CACHED=$(CACHED)) $(CARGO) test --locked --package e2e --test model -- \
 		--ignored --nocapture --exact on_$(or $(SERVER),mariadb)::soak$(if $(filter no,$(SHARED)),_one_to_one)$(if $(filter line,$(SHARED)),_in_one_line)
+
+soak-shards: tools-test test-servers ## Random statements over shards beside one server, with fresh seeds: make soak-shards SECONDS=600 STATEMENTS=1000000 SERVER=mysql SEED=17
+	POINTSMAN_SHARDS_SECONDS=$(or $(SECONDS),600) $(if $(STATEMENTS),POINTSMAN_SHARDS_STATEMENTS=$(STATEMENTS)) $(if $(SEED),POINTSMAN_SHARDS_SEED=$(SEED)) \
+		$(CARGO) test --locked --package e2e --test shards -- --ignored --nocapture --exact on_$(or $(SERVER),mariadb)::soak
 
 history: tools-test test-servers ## Reads of the query cache beside all kinds of writes, checked against a clock: make history READS=10000000 SERVER=mariadb
 	$(CARGO) build --locked --package pointsman

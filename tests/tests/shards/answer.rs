@@ -84,6 +84,11 @@ impl Answer {
         self.error = Some(error.map_or((0, String::new()), text));
     }
 
+    /// The types of the columns.
+    pub(crate) fn kinds(&self) -> Vec<u8> {
+        self.decoded().iter().map(|column| column.kind).collect()
+    }
+
     /// The definitions of the columns.
     pub(crate) fn decoded(&self) -> Vec<Column<'_>> {
         let columns = self.columns.iter();

@@ -75,8 +75,7 @@ async fn scattered(world: &mut World, text: &str, scatter: Scatter) -> Outcome {
         answers.push(answer::read(part).await);
     }
     let shards = answers.len();
-    let kinds = |answer: &Answer| answer.decoded().iter().map(|column| column.kind).collect::<Vec<_>>();
-    let types_differ = answers.windows(2).any(|pair| kinds(&pair[0]) != kinds(&pair[1]));
+    let types_differ = answers.windows(2).any(|pair| pair[0].kinds() != pair[1].kinds());
     match merged(scatter, answers) {
         Ok(answer) => Outcome::Many(Many { answer, shards, types_differ }),
         Err(error) => Outcome::Broken(error),

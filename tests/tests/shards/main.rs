@@ -4,7 +4,7 @@
 //! A seed makes the tables, their split and the statements. A difference is printed with its seed
 //! and the smallest statement found that differs. Environment variables, all optional:
 //!
-//! - `POINTSMAN_SHARDS_SEED`: only this seed;
+//! - `POINTSMAN_SHARDS_SEED`: only this seed; the first one of `soak`;
 //! - `POINTSMAN_SHARDS_STATEMENTS`: statements of one server;
 //! - `POINTSMAN_SHARDS_SECONDS`: how long `soak` takes;
 //! - `POINTSMAN_SHARDS_ALL=1`: differences are counted and printed, and the run goes on.
@@ -104,16 +104,20 @@ fn usual(backend: &'static Backend) {
     });
 }
 
-/// Fresh seeds until the time is over.
+/// Fresh seeds, or those from one on, until the time is over.
 fn soak(backend: &'static Backend) {
     let seconds = number("POINTSMAN_SHARDS_SECONDS").unwrap_or(SOAK_SECONDS);
     let wanted = number("POINTSMAN_SHARDS_STATEMENTS").unwrap_or(usize::MAX);
+    let first = number("POINTSMAN_SHARDS_SEED").map(|seed| seed as u64);
     let end = Instant::now() + Duration::from_secs(seconds as u64);
     block_on(async {
         let mut figures = Figures::default();
+        let mut seed = first.unwrap_or_else(Dice::fresh_seed);
         while Instant::now() < end && figures.executed() < wanted {
-            run(backend, Dice::fresh_seed(), &mut figures).await;
+            println!("seed {seed}");
+            run(backend, seed, &mut figures).await;
             println!("{figures}");
+            seed += 1;
         }
         assert_eq!(figures.different, 0, "statements with another answer");
     });

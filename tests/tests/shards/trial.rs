@@ -47,6 +47,10 @@ pub(crate) async fn of(world: &mut World, query: &Query) -> Found {
     let compared = match compare::frames(&expected, &got) {
         Ok(true) if compare::needs_places(query, &expected, &got) => {
             let ranked = answer::query(&mut world.whole, &query.ranked()).await;
+            if !ranked.kinds().starts_with(&expected.kinds()) {
+                // MariaDB shows BIT as a number if it went through a temporary table.
+                return Found::Contradictory;
+            }
             if let Some(error) = &ranked.error {
                 Err(format!("the oracle has no places: {error:?}"))
             } else {

@@ -225,6 +225,12 @@ impl Type {
         let sorts = match self {
             Self::Float | Self::Enum(_) | Self::Set(_) => Sorting::Number,
             Self::Timestamp(_) => Sorting::Instant,
+            // MariaDB sorts CHAR as if it were padded, whatever its collation says.
+            Self::Text("CHAR(12)", Collation { sorting: Sorting::Weight(None), .. })
+                if make == Make::MariaDb =>
+            {
+                Sorting::None
+            }
             Self::Text(_, collation) => collation.sorting.clone(),
             // MariaDB's is a text.
             Self::Json if make == Make::MariaDb => Sorting::Weight(None),
