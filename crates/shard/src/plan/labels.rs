@@ -1,13 +1,13 @@
-//! Names of columns in a rewritten statement. A server names a column without alias by the bytes of
-//! its expression: where these change, they become the alias.
+//! Names of columns in a rewritten statement. A server names a column without alias by the first
+//! bytes of its expression: where these change, they become the alias.
 
 use sql::parse::{Kind, NodeId, Splices, Step};
 
 use super::refusal::Cause;
 use super::{Refusal, Request, text};
 
-/// Characters of an alias.
-const ALIAS_CHARS_MAX: usize = 256;
+/// Bytes of a name that a server makes of an expression, as far as they are whole characters.
+const LABEL_BYTES_MAX: usize = 255;
 
 /// Puts an alias behind each expression of a select list whose bytes change.
 pub(super) fn keep(request: &Request<'_>, splices: &mut Splices) -> Result<(), Refusal> {
@@ -25,7 +25,9 @@ pub(super) fn keep(request: &Request<'_>, splices: &mut Splices) -> Result<(), R
         let span = tree.span(item);
         let refusal = || Cause::Statement.at(span);
         let label = std::str::from_utf8(span.of(request.sql)).map_err(|_| refusal())?;
-        if label.chars().count() > ALIAS_CHARS_MAX {
+        let label = label.get(..label.floor_char_boundary(LABEL_BYTES_MAX)).unwrap_or(label);
+        // Servers refuse or cut an alias with a space at its end.
+        if label.ends_with(|last: char| last.is_ascii_whitespace()) {
             return Err(refusal());
         }
         let behind = sql::digest::Span { start: span.end, end: span.end };

@@ -45,3 +45,17 @@ fn an_alias_stands_in_front_of_hidden_columns() {
         )
     );
 }
+
+#[test]
+fn a_long_name_is_cut_where_a_server_cuts_it() {
+    let label = |text: &str| {
+        let sql = format!("SELECT CONCAT(shop.events.name, '{text}') FROM events WHERE user_id = 5");
+        let rewritten = text_of(&sql);
+        rewritten.split('`').nth(1).unwrap().to_owned()
+    };
+    assert_eq!(label(&"x".repeat(300)).len(), 255);
+    assert_eq!(label(&"\u{e4}".repeat(200)).len(), 254);
+    let spaces =
+        format!("SELECT CONCAT(shop.events.name, '{}') FROM events WHERE user_id = 5", " ".repeat(300));
+    assert!(matches!(planned(&spaces, &[]), Plan::Refused(refusal) if refusal.cause == Cause::Statement));
+}
