@@ -1,33 +1,59 @@
-//! Answers as packets.
+//! Answers as packets, and their cells.
 
-use testkit::client::Client;
-use wire::command::Kind;
-use wire::packet::Column;
+use testkit::client::{Client, Statement, Value};
+use wire::codec::Reader;
+use wire::command::{Kind, take_value};
+use wire::packet::{Column, TextRow};
 use wire::{Capabilities, Codec as _, packet};
+
+/// A row: its cells as text, or as the binary protocol has them; `None` is NULL.
+pub(crate) type Cells = Vec<Option<Vec<u8>>>;
 
 /// A whole answer to one statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// The definitions of the columns, as they came.
     pub(crate) columns: Vec<Vec<u8>>,
-    pub(crate) rows: Vec<Vec<u8>>,
+    /// The packets of the rows.
+    pub(crate) packets: Vec<Vec<u8>>,
+    /// The same, read.
+    pub(crate) rows: Vec<Cells>,
     pub(crate) warnings: u16,
     /// Code and text.
     pub(crate) error: Option<(u16, String)>,
+    /// Whether the rows are binary.
+    pub(crate) is_binary: bool,
 }
 
 /// An OK packet that ends rows is shorter.
 const END_LEN_MAX: usize = 0x00ff_ffff;
 
-/// Sends a statement.
-pub(crate) async fn ask(client: &mut Client, sql: &[u8]) {
-    client.send_command(Kind::Query, sql).await.unwrap_or_else(|error| panic!("cannot send: {error}"));
+/// Runs a statement, with values if it has placeholders for them.
+pub(crate) async fn query(client: &mut Client, sql: &[u8], values: Option<&[Value]>) -> Answer {
+    let Some(values) = values else {
+        let sent = client.send_command(Kind::Query, sql).await;
+        sent.unwrap_or_else(|error| panic!("cannot send: {error}"));
+        return read(client, false).await;
+    };
+    let sql = String::from_utf8_lossy(sql);
+    let statement: Statement = match client.prepare(&sql).await {
+        Ok(statement) => statement,
+        Err(error) => {
+            let error = Some((error.code().unwrap_or_default(), error.to_string()));
+            return Answer { error, is_binary: true, ..Answer::default() };
+        }
+    };
+    let sent = client.send_execute(&statement, values).await;
+    sent.unwrap_or_else(|error| panic!("cannot send: {error}"));
+    let answer = read(client, true).await;
+    client.close(statement).await.unwrap_or_else(|error| panic!("cannot send: {error}"));
+    answer
 }
 
 /// Reads the answer to a statement.
-pub(crate) async fn read(client: &mut Client) -> Answer {
+async fn read(client: &mut Client, is_binary: bool) -> Answer {
     let capabilities = client.capabilities();
-    let mut answer = Answer::default();
+    let mut answer = Answer { is_binary, ..Answer::default() };
     let head = next(client).await;
     match head.first() {
         Some(&packet::Err::HEADER) => answer.fail(&head, capabilities),
@@ -43,13 +69,9 @@ pub(crate) async fn read(client: &mut Client) -> Answer {
             answer.read_rows(client, capabilities).await;
         }
     }
+    let columns = answer.decoded();
+    answer.rows = answer.packets.iter().map(|row| cells(row, is_binary, &columns)).collect();
     answer
-}
-
-/// Runs one statement.
-pub(crate) async fn query(client: &mut Client, sql: &str) -> Answer {
-    ask(client, sql.as_bytes()).await;
-    read(client).await
 }
 
 async fn next(client: &mut Client) -> Vec<u8> {
@@ -63,7 +85,7 @@ impl Answer {
             match row.first() {
                 Some(0xfe) if row.len() < END_LEN_MAX => return self.end(&row, capabilities),
                 Some(&packet::Err::HEADER) => return self.fail(&row, capabilities),
-                _ => self.rows.push(row),
+                _ => self.packets.push(row),
             }
         }
     }
@@ -96,4 +118,37 @@ impl Answer {
             columns.map(|column| Column::decode(column, Capabilities::PROTOCOL_41)).collect();
         decoded.unwrap_or_else(|error| panic!("no column: {error}"))
     }
+}
+
+/// The cells of a row with these columns.
+pub(crate) fn cells(row: &[u8], is_binary: bool, columns: &[Column<'_>]) -> Cells {
+    if !is_binary {
+        let row = TextRow::decode(row, Capabilities::PROTOCOL_41);
+        let row = row.unwrap_or_else(|error| panic!("no row: {error}"));
+        return row.iter().map(|cell| cell.map(<[u8]>::to_vec)).collect();
+    }
+    let (nulls, values) = row[1..].split_at((columns.len() + 2).div_ceil(8));
+    let mut values = Reader::new(values);
+    let mut cell = |(at, column): (usize, &Column<'_>)| {
+        let is_null = nulls[(at + 2) / 8] & (1 << ((at + 2) % 8)) != 0;
+        let value = (!is_null).then(|| take_value(&mut values, column.kind.into()));
+        value.map(|value| same_width(column, value.unwrap_or_else(|error| panic!("no cell: {error}"))))
+    };
+    let cells = columns.iter().enumerate().map(&mut cell).collect();
+    assert!(values.is_empty(), "a row is too long");
+    cells
+}
+
+/// `UNSIGNED_FLAG` of a column.
+const UNSIGNED: u16 = 32;
+
+/// Integers in eight bytes: an expression has another type of integer if it went through a
+/// temporary table.
+fn same_width(column: &Column<'_>, value: &[u8]) -> Vec<u8> {
+    let mut value = value.to_vec();
+    if matches!(column.kind, 1 | 2 | 3 | 8 | 9 | 13) {
+        let is_negative = value.last().is_some_and(|byte| byte & 0x80 != 0);
+        value.resize(8, if is_negative && column.flags & UNSIGNED == 0 { 0xff } else { 0 });
+    }
+    value
 }

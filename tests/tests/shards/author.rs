@@ -68,6 +68,7 @@ impl<'a> Author<'a> {
                 query.options.push_str(option);
             }
         }
+        query.is_prepared = self.dice.chance(40);
         query
     }
 

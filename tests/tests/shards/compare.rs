@@ -7,10 +7,9 @@
 //! counts rows, of which shards have fewer: whether it makes a temporary table shows in some flags
 //! of columns, and which conditions it evaluates shows in the number of warnings.
 
-use wire::packet::{Column, TextRow};
-use wire::{Capabilities, Codec as _};
+use wire::packet::Column;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Cells};
 use crate::query::Query;
 
 /// `BINARY` as a collation: numbers, dates, bytes.
@@ -39,17 +38,22 @@ pub(crate) fn frames(expected: &Answer, got: &Answer) -> Result<bool, Difference
 }
 
 /// Flags of a column that are its type's: `BLOB`, `UNSIGNED`, `ZEROFILL`, `ENUM`, `SET`.
-const OF_TYPE: u16 = 16 | 32 | 64 | 256 | 2048;
+const OF_TYPE: u16 = 16 | UNSIGNED | 64 | 256 | 2048;
+const UNSIGNED: u16 = 32;
 
 /// Digits of what is no number: 31 or 39, 0 behind a temporary table.
 const NOT_FIXED: u8 = 31;
 
 /// Types of integers. An expression that went through a temporary table has another one.
 const TINY: u8 = 1;
+const YEAR: u8 = 13;
 const SHORT: u8 = 2;
 const LONG: u8 = 3;
 const LONGLONG: u8 = 8;
 const INT24: u8 = 9;
+/// Types of `MAX(NULL)`.
+const NULL: u8 = 6;
+const VAR_STRING: u8 = 253;
 
 /// A column without the names that a proxy has to put back, and without what depends on the way of
 /// its execution.
@@ -60,10 +64,11 @@ fn lasting<'a>(column: &Column<'a>) -> Column<'a> {
         org_table: b"",
         org_name: if is_of_table { column.org_name } else { b"" },
         kind: match column.kind {
-            SHORT | LONG | LONGLONG | INT24 | TINY if !is_of_table => LONGLONG,
+            SHORT | LONG | LONGLONG | INT24 | TINY | YEAR if !is_of_table => LONGLONG,
+            NULL if !is_of_table => VAR_STRING,
             kind => kind,
         },
-        flags: column.flags & OF_TYPE,
+        flags: column.flags & if is_of_table { OF_TYPE } else { UNSIGNED },
         decimals: if column.decimals >= NOT_FIXED { 0 } else { column.decimals },
         ..*column
     }
@@ -146,23 +151,27 @@ pub(crate) fn places(query: &Query, ranked: &Answer, got: &Answer) -> Result<(),
 }
 
 /// The cells of a row: of texts only that they are there, if any equal one will do.
-fn cells(query: &Query, answer: &Answer, row: &[u8]) -> Vec<Option<Vec<u8>>> {
+fn cells(query: &Query, answer: &Answer, row: &Cells) -> Cells {
+    if !query.is_loose {
+        return row.clone();
+    }
     let columns = answer.decoded();
-    let row = TextRow::decode(row, Capabilities::PROTOCOL_41);
-    let row = row.unwrap_or_else(|error| panic!("no row: {error}"));
-    let cell = |(at, cell): (usize, Option<&[u8]>)| {
-        let is_any = query.is_loose && columns.get(at).is_some_and(|column| column.collation != BINARY);
-        cell.map(|cell| if is_any { b"(any)".to_vec() } else { cell.to_vec() })
+    let cell = |(at, cell): (usize, &Option<Vec<u8>>)| {
+        let is_any = columns.get(at).is_some_and(|column| column.collation != BINARY);
+        if is_any { cell.as_ref().map(|_| b"(any)".to_vec()) } else { cell.clone() }
     };
     row.iter().enumerate().map(cell).collect()
 }
 
 /// The place of a row, and its other cells.
-fn with_place(query: &Query, ranked: &Answer, row: &[u8]) -> (u64, Vec<Option<Vec<u8>>>) {
+fn with_place(query: &Query, ranked: &Answer, row: &Cells) -> (u64, Cells) {
     let mut cells = cells(query, ranked, row);
     let place = cells.pop().flatten().unwrap_or_default();
-    let place = String::from_utf8_lossy(&place).parse();
-    (place.unwrap_or_else(|error| panic!("no place: {error}")), cells)
+    let number = match (<[u8; 8]>::try_from(place.as_slice()), ranked.is_binary) {
+        (Ok(bytes), true) => Some(u64::from_le_bytes(bytes)),
+        _ => String::from_utf8_lossy(&place).parse().ok(),
+    };
+    (number.unwrap_or_else(|| panic!("no place: {place:?}")), cells)
 }
 
 fn row_shown(row: &[Option<Vec<u8>>]) -> String {

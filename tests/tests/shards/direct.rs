@@ -1,12 +1,14 @@
 //! The way of a statement without a proxy: plan, execute at the shards, merge.
 
 use shard::merge::{Columns, ColumnsError, Fate, Merge, Protocol, Step};
-use shard::plan::{Cause, Plan, Request, Scatter, plan};
+use shard::plan::{Branch, Cause, Plan, Request, Scatter, plan};
 use sql::Modes;
 use sql::parse::{Settings, Tree};
+use testkit::client::Value;
 
 use crate::answer::{self, Answer};
 use crate::layout::SCHEMA;
+use crate::query::Written;
 use crate::world::World;
 
 /// What became of a statement.
@@ -32,47 +34,52 @@ pub(crate) struct Many {
 }
 
 /// Plans and executes a statement.
-pub(crate) async fn execute(world: &mut World, text: &str) -> Outcome {
-    match planned(world, text) {
+pub(crate) async fn execute(world: &mut World, written: &Written) -> Outcome {
+    match planned(world, written) {
         None => Outcome::Refused(None),
         Some(Plan::Refused(refusal)) => Outcome::Refused(Some(refusal.cause)),
-        Some(Plan::Home) => panic!("no table of the layout: {text}"),
-        Some(Plan::One(branch)) => {
-            let text = branch.text.as_deref().unwrap_or(text.as_bytes());
-            let part = part(world, branch.hostgroup);
-            answer::ask(part, text).await;
-            Outcome::One(answer::read(part).await)
-        }
-        Some(Plan::Many(scatter)) => scattered(world, text, scatter).await,
+        Some(Plan::Home) => panic!("no table of the layout: {}", written.sql),
+        Some(Plan::One(branch)) => Outcome::One(ask(world, written, &branch).await),
+        Some(Plan::Many(scatter)) => scattered(world, written, scatter).await,
     }
 }
 
 /// The plan of a statement; nothing if the parser refuses it.
-pub(crate) fn planned(world: &World, text: &str) -> Option<Plan> {
+pub(crate) fn planned(world: &World, written: &Written) -> Option<Plan> {
+    let sql = written.sql.as_bytes();
     let mut tree = Tree::default();
-    tree.read(text.as_bytes(), &Settings::of(world.dialect)).ok()?;
+    tree.read(sql, &Settings::of(world.dialect)).ok()?;
+    let parameters: Vec<_> = written.values.iter().flatten().map(parameter).collect();
     Some(plan(&Request {
-        sql: text.as_bytes(),
+        sql,
         tree: &tree,
         modes: Modes::default(),
         schema: SCHEMA,
         layout: &world.layout,
         definitions: &world.columns,
-        parameters: &[],
+        parameters: &parameters,
     }))
 }
 
-fn part(world: &mut World, hostgroup: u32) -> &mut testkit::client::Client {
-    let at = usize::try_from(hostgroup).unwrap_or_default() - 1;
-    &mut world.parts[at]
+fn parameter(value: &Value) -> shard::Value<'_> {
+    match value {
+        Value::Int(number) => shard::Value::Signed(*number),
+        Value::Bytes(text) => shard::Value::Text(text),
+        Value::Null | Value::Sent => shard::Value::Null,
+    }
 }
 
-async fn scattered(world: &mut World, text: &str, scatter: Scatter) -> Outcome {
+/// The answer of one shard.
+async fn ask(world: &mut World, written: &Written, branch: &Branch) -> Answer {
+    let at = usize::try_from(branch.hostgroup).unwrap_or_default() - 1;
+    let sql = branch.text.as_deref().unwrap_or(written.sql.as_bytes());
+    answer::query(&mut world.parts[at], sql, written.values.as_deref()).await
+}
+
+async fn scattered(world: &mut World, written: &Written, scatter: Scatter) -> Outcome {
     let mut answers = Vec::new();
     for branch in &scatter.branches {
-        let part = part(world, branch.hostgroup);
-        answer::ask(part, branch.text.as_deref().unwrap_or(text.as_bytes())).await;
-        answers.push(answer::read(part).await);
+        answers.push(ask(world, written, branch).await);
     }
     let shards = answers.len();
     let types_differ = answers.windows(2).any(|pair| pair[0].kinds() != pair[1].kinds());
@@ -90,7 +97,8 @@ fn merged(scatter: Scatter, answers: Vec<Answer>) -> Result<Answer, ColumnsError
     let keys = scatter.order.len();
     let mut columns = Vec::new();
     for answer in &answers {
-        columns.push(Columns::new(Protocol::Text, &answer.decoded(), keys)?);
+        let protocol = if answer.is_binary { Protocol::Binary } else { Protocol::Text };
+        columns.push(Columns::new(protocol, &answer.decoded(), keys)?);
     }
     let mut out = Answer::default();
     for answer in &answers {
@@ -104,12 +112,12 @@ fn merged(scatter: Scatter, answers: Vec<Answer>) -> Result<Answer, ColumnsError
     loop {
         match merge.step() {
             Step::Over => return Ok(out),
-            Step::Wait(shard) => match answers[shard].rows.get(heads[shard]) {
+            Step::Wait(shard) => match answers[shard].packets.get(heads[shard]) {
                 Some(row) => merge.set_head(shard, |key| columns[shard].read_key(row, key))?,
                 None => merge.end(shard),
             },
             Step::Row(shard) => {
-                let row = &answers[shard].rows[heads[shard]];
+                let row = &answers[shard].packets[heads[shard]];
                 heads[shard] += 1;
                 match window.take() {
                     Fate::Beyond => return Ok(out),
@@ -117,7 +125,9 @@ fn merged(scatter: Scatter, answers: Vec<Answer>) -> Result<Answer, ColumnsError
                     Fate::Sent => {
                         let mut visible = Vec::new();
                         columns[shard].put_visible(row, &mut visible)?;
-                        out.rows.push(visible);
+                        let seen = answers[shard].decoded();
+                        let seen = &seen[..columns[shard].visible()];
+                        out.rows.push(answer::cells(&visible, answers[shard].is_binary, seen));
                     }
                 }
             }

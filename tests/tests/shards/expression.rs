@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use testkit::client::Value;
+
 /// An expression: texts, and expressions within.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Expression(Vec<Piece>);
@@ -57,4 +59,35 @@ impl fmt::Display for Expression {
         }
         Ok(())
     }
+}
+
+/// Stand around a literal that may be the value of a placeholder.
+const BEGIN: char = '\u{1}';
+const END: char = '\u{2}';
+
+/// A literal that a prepared statement has as a value.
+pub(crate) fn value(literal: &str) -> String {
+    format!("{BEGIN}{literal}{END}")
+}
+
+/// A text with its literals.
+pub(crate) fn with_literals(text: &str) -> String {
+    text.replace([BEGIN, END], "")
+}
+
+/// A text with placeholders, and their values.
+pub(crate) fn with_placeholders(text: &str) -> (String, Vec<Value>) {
+    let mut parts = text.split(BEGIN);
+    let mut sql = parts.next().unwrap_or_default().to_owned();
+    let mut values = Vec::new();
+    for part in parts {
+        let (literal, rest) = part.split_once(END).unwrap_or((part, ""));
+        values.push(match literal.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')) {
+            Some(text) => Value::from(text),
+            None => literal.parse::<i64>().map_or(Value::Null, Value::Int),
+        });
+        sql.push('?');
+        sql.push_str(rest);
+    }
+    (sql, values)
 }

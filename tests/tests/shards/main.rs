@@ -134,16 +134,18 @@ async fn run(backend: &Backend, seed: u64, figures: &mut Figures) {
         let found = trial::judged(&mut world, &query).await;
         figures.add(&found);
         if let Found::Same(trial::Same { types_differ: true, .. }) = found {
-            println!("columns of different types at the shards, seed {seed}: {query}");
+            println!("columns of different types at the shards, seed {seed}: {}", query.written().sql);
         }
         if let Found::Different(difference) = found {
             let (smallest, shown) = trial::shrunk(&mut world, &query, difference.clone()).await;
             println!(
-                "seed {seed}, statement {statement} on {:?}, {:?}: {difference}\n  {query}\n* {shown}\n  \
-                 {smallest}\n  {:?}\n",
+                "seed {seed}, statement {statement} on {:?}, {:?}: {difference}\n  {:?}\n* {shown}\n  \
+                 {:?}\n  {:?}\n",
                 backend.make,
                 world.shards,
-                direct::planned(&world, &smallest.to_string())
+                query.written(),
+                smallest.written(),
+                direct::planned(&world, &smallest.written())
             );
             for table in &tables {
                 println!("  {}\n", table.create(table.name));

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::expression::Expression;
+use testkit::client::Value;
+
+use crate::expression::{self, Expression};
 
 /// A query.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +25,16 @@ pub(crate) struct Query {
     pub(crate) limit: Option<(u64, u64)>,
     /// Whether the answer may have any of several texts that are equal.
     pub(crate) is_loose: bool,
+    /// Whether it is prepared, with placeholders for the values of its conditions.
+    pub(crate) is_prepared: bool,
+}
+
+/// A query as it is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Written {
+    pub(crate) sql: String,
+    /// The values of a prepared statement.
+    pub(crate) values: Option<Vec<Value>>,
 }
 
 /// An item of a select list.
@@ -55,7 +67,7 @@ pub(crate) struct Term {
 impl Query {
     /// The query whose last column is the place of each row: rows that ORDER BY has equal have the
     /// same place. Without LIMIT.
-    pub(crate) fn ranked(&self) -> String {
+    pub(crate) fn ranked(&self) -> Written {
         let terms: Vec<_> =
             self.order.iter().map(|term| format!("{}{}", term.meant, term.direction)).collect();
         let rank = if terms.is_empty() {
@@ -67,7 +79,17 @@ impl Query {
         // MariaDB takes a name in a window for an alias.
         ranked.items.iter_mut().for_each(|item| item.alias = None);
         ranked.items.push(Item { expression: Expression::leaf(rank), alias: Some("place".to_owned()) });
-        ranked.to_string()
+        ranked.written()
+    }
+
+    /// What is sent.
+    pub(crate) fn written(&self) -> Written {
+        let text = self.to_string();
+        if self.is_prepared {
+            let (sql, values) = expression::with_placeholders(&text);
+            return Written { sql, values: Some(values) };
+        }
+        Written { sql: expression::with_literals(&text), values: None }
     }
 
     /// Smaller queries.
@@ -78,6 +100,7 @@ impl Query {
             change(&mut other);
             all.push(other);
         };
+        add(&|query| query.is_prepared = false);
         add(&|query| query.limit = None);
         add(&|query| query.union = None);
         add(&|query| query.having = None);
@@ -110,8 +133,9 @@ impl Query {
             }
         }
         all.retain(|query| !query.items.is_empty() && !query.sources.is_empty());
-        let len = self.to_string().len();
-        all.retain(|query| query.to_string().len() < len);
+        let len = |query: &Self| query.to_string().len() + usize::from(query.is_prepared);
+        let own = len(self);
+        all.retain(|query| len(query) < own);
         all
     }
 }

@@ -2,7 +2,6 @@
 
 use shard::plan::Cause;
 
-use crate::answer;
 use crate::compare::{self, Difference};
 use crate::direct::{self, Outcome};
 use crate::query::Query;
@@ -36,17 +35,17 @@ pub(crate) struct Same {
 
 /// Runs a statement on both sides.
 pub(crate) async fn of(world: &mut World, query: &Query) -> Found {
-    let text = query.to_string();
-    let (got, shards, types_differ) = match direct::execute(world, &text).await {
+    let written = query.written();
+    let (got, shards, types_differ) = match direct::execute(world, &written).await {
         Outcome::Refused(cause) => return Found::Refused(cause),
         Outcome::One(answer) => (answer, 1, false),
         Outcome::Many(many) => (many.answer, many.shards, many.types_differ),
         Outcome::Broken(error) => return Found::Different(format!("the merge failed: {error}")),
     };
-    let expected = answer::query(&mut world.whole, &text).await;
+    let expected = world.ask_whole(&written).await;
     let compared = match compare::frames(&expected, &got) {
         Ok(true) if compare::needs_places(query, &expected, &got) => {
-            let ranked = answer::query(&mut world.whole, &query.ranked()).await;
+            let ranked = world.ask_whole(&query.ranked()).await;
             if !ranked.kinds().starts_with(&expected.kinds()) {
                 // MariaDB shows BIT as a number if it went through a temporary table.
                 return Found::Contradictory;

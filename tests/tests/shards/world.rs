@@ -10,8 +10,10 @@ use sql::conditional::Dialect;
 use testkit::client::{Client, Options};
 use testkit::server::{PASSWORD, USER};
 
+use crate::answer::{self, Answer};
 use crate::collations;
 use crate::layout::{Place, SCHEMA, Shards, Split};
+use crate::query::Written;
 use crate::tables::{self, KEY, KEY_AT, Row, Table};
 
 /// Most hostgroups of a world.
@@ -89,6 +91,11 @@ impl World {
         if let Some(insert) = table.insert(name, rows) {
             run(&mut self.whole, &insert).await;
         }
+    }
+
+    /// Runs a statement where the tables are whole.
+    pub(crate) async fn ask_whole(&mut self, written: &Written) -> Answer {
+        answer::query(&mut self.whole, written.sql.as_bytes(), written.values.as_deref()).await
     }
 
     /// Takes the indexes of all tables away, or adds them again.

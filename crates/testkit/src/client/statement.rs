@@ -90,6 +90,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         self.read_result().await
     }
 
+    /// Sends what runs a prepared statement, and reads nothing.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub async fn send_execute(&mut self, statement: &Statement, params: &[Value]) -> Result<(), ClientError> {
+        Ok(self.send_command(Kind::StmtExecute, &execute_body(statement, params, 0)).await?)
+    }
+
     /// Runs a prepared statement with a cursor: its rows come with [`fetch`](Self::fetch).
     ///
     /// # Errors

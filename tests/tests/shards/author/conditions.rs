@@ -1,6 +1,6 @@
 //! Conditions, above all those on keys.
 
-use crate::expression::Expression;
+use crate::expression::{self, Expression};
 use crate::query::Query;
 use crate::tables;
 use crate::types::{self, Family, Type};
@@ -28,22 +28,24 @@ impl Author<'_> {
         let table = &self.tables[scope.table(at)];
         let key = self.named(scope, at, tables::KEY);
         let [one, other] = [table.some_key(&mut self.dice), table.some_key(&mut self.dice)];
+        let [plain, other] = [one.clone(), expression::value(&other)];
         let is_number = matches!(table.key_type(), Type::Integer(..));
         let odd = match self.dice.below(8) {
-            0 if is_number => format!("'{one}'"),
-            1 if is_number => format!("'{one}abc'"),
-            2 if is_number => format!("{one}.0"),
-            3 if is_number => format!("'0{one}'"),
-            4 if is_number => format!("-(-({one}))"),
+            0 if is_number => format!("'{plain}'"),
+            1 if is_number => format!("'{plain}abc'"),
+            2 if is_number => format!("{plain}.0"),
+            3 if is_number => format!("'0{plain}'"),
+            4 if is_number => format!("-(-({plain}))"),
             5 if is_number => "TRUE".to_owned(),
-            6 if matches!(table.key_type(), Type::Date | Type::DateTime(_)) => format!("DATE {one}"),
+            6 if matches!(table.key_type(), Type::Date | Type::DateTime(_)) => format!("DATE {plain}"),
             0 => "5".to_owned(),
-            1 => format!("CONCAT({one}, '')"),
-            2 => format!("_utf8mb4{one}"),
-            3 => format!("{one} COLLATE utf8mb4_bin"),
+            1 => format!("CONCAT({plain}, '')"),
+            2 => format!("_utf8mb4{plain}"),
+            3 => format!("{plain} COLLATE utf8mb4_bin"),
             4 => "NULL".to_owned(),
-            _ => format!("({one})"),
+            _ => format!("({plain})"),
         };
+        let one = expression::value(&one);
         Expression::leaf(match self.dice.below(24) {
             0..7 => format!("{key} = {one}"),
             7 => format!("{one} = {key}"),

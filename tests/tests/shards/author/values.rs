@@ -1,6 +1,6 @@
 //! Expressions of numbers, texts and moments.
 
-use crate::expression::Expression;
+use crate::expression::{self, Expression};
 use crate::types::{self, Family, Type};
 
 use super::Author;
@@ -69,6 +69,7 @@ impl Author<'_> {
             Expression::leaf(match author.dice.below(8) {
                 0 => format!("{integer}.5"),
                 1 => format!("'{integer}'"),
+                5 => expression::value(&integer.to_string()),
                 2 => format!("{integer}e0"),
                 3 => "NULL".to_owned(),
                 4 => "TRUE".to_owned(),
@@ -90,16 +91,19 @@ impl Author<'_> {
             4 => Expression::of("FLOOR(#)", [self.number(scope, depth)]),
             5 => Expression::of("LENGTH(#)", [self.text(scope, depth)]),
             6 => Expression::of("CHAR_LENGTH(#)", [self.text(scope, depth)]),
-            7 => Expression::of("IFNULL(#, #)", [self.number(scope, depth), self.number(scope, depth)]),
+            7 => Expression::of(
+                "IFNULL(# + 0e0, # + 0e0)",
+                [self.number(scope, depth), self.number(scope, depth)],
+            ),
             8 => Expression::of(
-                "CASE WHEN # THEN # ELSE # END",
+                "CASE WHEN # THEN # + 0e0 ELSE # + 0e0 END",
                 [self.condition(scope, depth), self.number(scope, depth), self.number(scope, depth)],
             ),
             9 => Expression::of("CAST(# AS SIGNED)", [self.text(scope, depth)]),
             10 => Expression::of("YEAR(#)", [self.moment(scope, depth)]),
             11 => Expression::of("CAST(# AS DECIMAL(20, 3))", [self.number(scope, depth)]),
             12 => Expression::of("(# DIV 3)", [self.number(scope, depth)]),
-            13 => Expression::of("-(# + 0.0)", [self.number(scope, depth)]),
+            13 => Expression::of("(0 - #)", [self.number(scope, depth)]),
             14 => self.scalar_subquery(scope),
             _ => Expression::of("STRCMP(#, 'a')", [self.text(scope, depth)]),
         }
