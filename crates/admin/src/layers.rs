@@ -30,6 +30,8 @@ pub enum Module {
     PointsmanVariables,
     /// `POINTSMAN LISTENERS`: `pointsman_listeners`, which ProxySQL does not have.
     PointsmanListeners,
+    /// `SHARDS`: the tables `pointsman_shard_...`, which ProxySQL does not have.
+    Shards,
     /// `SCHEDULER`: `scheduler`.
     Scheduler,
     /// `RESTAPI`: `restapi_routes`.
@@ -42,7 +44,7 @@ pub enum Module {
 
 impl Module {
     /// Every module.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::MysqlUsers,
         Self::MysqlServers,
         Self::MysqlQueryRules,
@@ -54,6 +56,7 @@ impl Module {
         Self::ClickhouseVariables,
         Self::PointsmanVariables,
         Self::PointsmanListeners,
+        Self::Shards,
         Self::Scheduler,
         Self::Restapi,
         Self::ProxysqlServers,
@@ -74,6 +77,7 @@ impl Module {
             Self::ClickhouseVariables => "CLICKHOUSE VARIABLES",
             Self::PointsmanVariables => "POINTSMAN VARIABLES",
             Self::PointsmanListeners => "POINTSMAN LISTENERS",
+            Self::Shards => "SHARDS",
             Self::Scheduler => "SCHEDULER",
             Self::Restapi => "RESTAPI",
             Self::ProxysqlServers => "PROXYSQL SERVERS",
@@ -133,6 +137,16 @@ impl Module {
             Self::SqliteserverVariables => const { &[&schema::SQLITESERVER_VARIABLES] },
             Self::PointsmanVariables => const { &[&schema::POINTSMAN_VARIABLES] },
             Self::PointsmanListeners => const { &[&schema::LISTENERS] },
+            Self::Shards => {
+                const {
+                    &[
+                        &schema::POINTSMAN_SHARD_TABLES,
+                        &schema::POINTSMAN_SHARD_NODES,
+                        &schema::POINTSMAN_SHARD_GROUPS,
+                        &schema::POINTSMAN_SHARD_HOMES,
+                    ]
+                }
+            }
             Self::Scheduler => const { &[&schema::SCHEDULER] },
             Self::Restapi => const { &[&schema::RESTAPI_ROUTES] },
             Self::ProxysqlServers => const { &[&schema::PROXYSQL_SERVERS] },

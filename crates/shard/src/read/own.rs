@@ -161,6 +161,10 @@ fn nodes(field: &Field<'_>, report: &mut Report<'_>) -> Option<Vec<Node>> {
             found.push(node);
         }
     }
+    if found.is_empty() {
+        report.refuse(field.node.line, &field.path, "there are none");
+        return None;
+    }
     Some(found)
 }
 

@@ -123,6 +123,10 @@ fn what_is_wrong_with_a_row_names_table_key_and_column() {
     );
     assert_eq!(table("arguments", "[1]").lines().count(), 2);
     assert_eq!(table("key_columns", ""), format!("{row}`key_columns`: is missing\n"));
+    let mut empty = draft.clone();
+    empty.set_rows(&POINTSMAN_SHARD_NODES, Vec::new());
+    let found = empty.check().unwrap_err();
+    assert_eq!(found[0].to_string(), format!("{row}`table_name`: of its nodes, there are none"));
     assert_eq!(
         changed(&draft, &POINTSMAN_SHARD_NODES, "shard", Scalar::Int(5)),
         "pointsman_shard_nodes row schema_name='shop', table_name='orders', shard=1: `shard`: 1 is there, but 0 is not\n"
@@ -147,4 +151,17 @@ fn what_is_wrong_with_a_file_names_its_line() {
         problems(&format!("{nodes}'${{1..2}}/s.t'\nbounds = [1]\n")),
         "f:1: `pointsman_shard_tables.arguments`: `bounds` is not known, so it cannot be kept"
     );
+}
+
+#[test]
+fn hostgroups_of_nodes_without_a_server_are_warned_of() {
+    let warnings = loaded(SHOP).warnings;
+    let about = |hostgroup: u32| {
+        let start = format!("f: hostgroup {hostgroup} has no server, and has nodes of ");
+        warnings.iter().filter_map(|warning| warning.strip_prefix(&start)).collect::<Vec<_>>().join("")
+    };
+    assert!(about(1).starts_with("`shop.currencies`, `shop.items`, `shop.orders`: "), "{warnings:?}");
+    assert!(about(2).starts_with("`shop.items`, `shop.orders`: "), "{warnings:?}");
+    let served = "[[mysql_servers]]\nhostname = 'b'\nhostgroup = 1\n[[mysql_servers]]\nhostname = 'c'\nhostgroup = 2\n";
+    assert!(!loaded(&format!("{SHOP}{served}")).warnings.iter().any(|warning| warning.contains("nodes of")));
 }
