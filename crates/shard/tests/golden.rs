@@ -4,7 +4,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use shard::read::{Options, kingshard, own, sphere};
+use shard::read::{Imported, Options, Problems, Yaml, YamlNode, kingshard, own, own_form, own_tree, sphere};
 
 const OPTIONS: Options = Options { first_hostgroup: 10, utc_offset_seconds: 0 };
 
@@ -60,4 +60,53 @@ fn own_files() {
         let file = format!("{name}.toml");
         check(name, own(Path::new(&file), &text(&file), &[1, 2]));
     }
+}
+
+fn sphere_file(name: &str) -> Result<Imported, Problems> {
+    let file = format!("{name}.yaml");
+    sphere(&[(Path::new(&file), &text(&file))], OPTIONS)
+}
+
+/// Layouts of other files in our own form mean the same.
+#[test]
+fn our_own_form_has_all_that_other_files_say() {
+    let node = |value| YamlNode { line: 0, tag: None, value };
+    let text = |value: &str| node(Yaml::Text(value.to_owned()));
+    let entry = |key: &str, value| (key.to_owned(), value);
+    let mut tables = 0;
+    for imported in [
+        kingshard(Path::new("k"), &self::text("kingshard.yaml"), OPTIONS),
+        sphere_file("sphere-5"),
+        sphere_file("sphere-4"),
+        sphere_file("sphere-split"),
+    ] {
+        for table in imported.unwrap().scopes.iter().flat_map(|scope| scope.layout.tables()) {
+            let Some(form) = own_form(table) else {
+                assert!(table.placement().is_none(), "{table}");
+                continue;
+            };
+            let nodes = table.nodes().iter().map(|at| {
+                node(Yaml::Map(vec![
+                    entry("hostgroup", text(&at.hostgroup.to_string())),
+                    entry("schema", text(&at.schema)),
+                    entry("table", text(&at.table)),
+                ]))
+            });
+            let mut of_table = vec![
+                entry("schema", text(&table.schema)),
+                entry("table", text(&table.name)),
+                entry("key", node(Yaml::List(table.key_columns().iter().map(|key| text(key)).collect()))),
+                entry("nodes", node(Yaml::List(nodes.collect()))),
+            ];
+            of_table.extend(form);
+            let root =
+                node(Yaml::Map(vec![entry("table", node(Yaml::List(vec![node(Yaml::Map(of_table))])))]));
+            let hostgroups: Vec<u32> = (0..100).collect();
+            let read = own_tree(Path::new("own"), &root, &hostgroups)
+                .unwrap_or_else(|problems| panic!("{table}{problems}"));
+            assert_eq!(read.tables(), [table.clone()]);
+            tables += 1;
+        }
+    }
+    assert!(tables > 12, "{tables}");
 }

@@ -66,6 +66,11 @@ impl Dates {
         &self.numbers
     }
 
+    /// Seconds that the clock of Unix times is ahead of UTC.
+    pub(crate) fn utc_offset_seconds(&self) -> i32 {
+        self.utc_offset_seconds
+    }
+
     /// What a number stands for.
     pub fn unit(&self) -> Unit {
         self.unit

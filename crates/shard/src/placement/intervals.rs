@@ -89,6 +89,19 @@ impl Intervals {
         starts.is_sorted_by(|a, b| a < b).then_some(Self { starts, shards })
     }
 
+    /// Intervals from each time to the next one, with their shards: one less than there are times.
+    /// Fails if the times do not rise.
+    pub fn between(times: &[DateTime], shards: Vec<Shard>) -> Option<Self> {
+        let starts: Vec<i64> = times.iter().map(|time| time.seconds()).collect();
+        let fits = !shards.is_empty() && shards.len() <= INTERVALS_MAX && starts.len() == shards.len() + 1;
+        (fits && starts.is_sorted_by(|a, b| a < b)).then_some(Self { starts, shards })
+    }
+
+    /// Seconds at which intervals begin and the last one ends, and their shards.
+    pub(crate) fn parts(&self) -> (&[i64], &[Shard]) {
+        (&self.starts, &self.shards)
+    }
+
     pub(super) const KINDS: &'static [KeyKind] = &[KeyKind::Date, KeyKind::DateTime];
 
     /// Number of shards.

@@ -32,6 +32,11 @@ impl Ranges {
 
     pub(super) const KINDS: &'static [KeyKind] = &[KeyKind::Integer];
 
+    /// The bounds, and whether the ends are open.
+    pub(crate) fn parts(&self) -> (&[i64], bool) {
+        (&self.bounds, self.open)
+    }
+
     /// Number of shards.
     pub(super) fn shards(&self) -> usize {
         if self.open { self.bounds.len() + 1 } else { self.bounds.len() - 1 }

@@ -1,6 +1,8 @@
 //! Our own form: the tables `shards` of a TOML document.
 
+mod form;
 mod function;
+mod level;
 mod sequence;
 mod tree;
 
@@ -12,6 +14,8 @@ use super::yaml::{self, Yaml};
 use crate::groovy::expand;
 use crate::layout::{Draft, Group, Home, Layout, Node, Table, TableKind, Unique};
 use crate::placement::Level;
+
+pub use form::own_form;
 
 /// Reads `[[shards.table]]`, `[[shards.group]]`, `[[shards.sequence]]` and `[[shards.home]]` of a
 /// TOML document, whose other keys are not looked at. `hostgroups` are those that exist.
@@ -95,8 +99,8 @@ fn table(item: &Field<'_>, report: &mut Report<'_>) -> Option<Table> {
     fields.finish(report);
     let (schema, name, nodes) = (schema?, name?, nodes?);
     let kind = match kind? {
-        Kind::Sharded { columns, level, unique } => {
-            return Some(Table::sharded([schema, name], nodes, columns, vec![level]).with_unique(unique));
+        Kind::Sharded { columns, levels, unique } => {
+            return Some(Table::sharded([schema, name], nodes, columns, levels).with_unique(unique));
         }
         Kind::Reference => TableKind::Reference { nodes },
         Kind::Single => {
@@ -112,18 +116,18 @@ fn table(item: &Field<'_>, report: &mut Report<'_>) -> Option<Table> {
 
 /// Kind of a table, before its nodes are known.
 enum Kind {
-    Sharded { columns: Vec<String>, level: Level, unique: Unique },
+    Sharded { columns: Vec<String>, levels: Vec<Level>, unique: Unique },
     Reference,
     Single,
 }
 
 fn sharded(fields: &mut Fields<'_>, nodes: usize, report: &mut Report<'_>) -> Option<Kind> {
-    let key = fields.need("key", report);
+    let key = fields.take("key");
+    let columns = key.as_ref().map(|key| key.texts(report)).unwrap_or_default();
     let unique = unique(fields, report);
-    let function = function::function(fields, nodes, report);
-    let columns: Vec<String> = key?.texts(report).into_iter().map(str::to_owned).collect();
-    let level = Level { columns: vec![0], function: function?, nodes: None };
-    Some(Kind::Sharded { columns, level, unique: unique? })
+    let levels = level::levels(fields, &columns, nodes, report);
+    let columns = columns.into_iter().map(str::to_owned).collect();
+    Some(Kind::Sharded { columns, levels: levels?, unique: unique? })
 }
 
 fn unique(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Option<Unique> {

@@ -35,6 +35,17 @@ impl AutoInterval {
         Some(Self { lower_seconds: lower.seconds(), interval_seconds, shards })
     }
 
+    /// The same by the number of shards, at least 2.
+    pub fn of_shards(lower: DateTime, interval_seconds: i64, shards: u32) -> Option<Self> {
+        let valid = interval_seconds >= 1 && shards >= 2;
+        valid.then_some(Self { lower_seconds: lower.seconds(), interval_seconds, shards })
+    }
+
+    /// Seconds at which intervals begin, and seconds of each.
+    pub(crate) fn parts(&self) -> (i64, i64) {
+        (self.lower_seconds, self.interval_seconds)
+    }
+
     pub(crate) const KINDS: &'static [KeyKind] = &[KeyKind::DateTime];
 
     /// Number of shards.

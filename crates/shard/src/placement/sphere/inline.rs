@@ -30,6 +30,13 @@ impl Inline {
         &self.template
     }
 
+    /// The names that it may compute, by their shards.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.names.iter().collect();
+        names.sort_by_key(|(_, shard)| *shard);
+        names.into_iter().map(|(name, _)| name.as_str()).collect()
+    }
+
     /// Number of shards.
     pub(crate) fn shards(&self) -> usize {
         self.names.len()

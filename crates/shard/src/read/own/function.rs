@@ -1,7 +1,9 @@
 //! Functions by their names in our own form. The number of shards is that of the nodes.
 
 use crate::calendar::DateTime;
+use crate::groovy::Template;
 use crate::placement::gaea::Murmur;
+use crate::placement::sphere::{AutoInterval, CutMod, HashMod, Inline};
 use crate::placement::{
     Dates, Function, Hash, Intervals, Item, List, Modulo, Ranges, Sign, Step, StepUnit, Unit,
 };
@@ -12,12 +14,18 @@ use crate::read::yaml::Yaml;
 /// Points of a shard on the ring of a consistent hash.
 const POINTS_DEFAULT: u32 = 160;
 
-/// Reads `function` and the keys that belong to it.
-pub(super) fn function(fields: &mut Fields<'_>, nodes: usize, report: &mut Report<'_>) -> Option<Function> {
-    let name = fields.need("function", report)?;
+/// Reads the keys that belong to the function called `name`, over `columns`. Of no shards there is
+/// none, which is reported elsewhere.
+pub(super) fn function(
+    name: &Field<'_>,
+    fields: &mut Fields<'_>,
+    columns: &[&str],
+    nodes: usize,
+    report: &mut Report<'_>,
+) -> Option<Function> {
     let shards = u32::try_from(nodes).ok().filter(|shards| *shards > 0)?;
     let made = match name.text(report)? {
-        "mod" => Ok(Function::Modulo(Modulo { shards, sign: Sign::Floor })),
+        "mod" => modulo(fields, shards, report)?,
         "hash" => {
             let weights = fields.text("by_collation", report) == Some("true");
             Ok(Function::Hash(Hash { shards, weights }))
@@ -31,7 +39,26 @@ pub(super) fn function(fields: &mut Fields<'_>, nodes: usize, report: &mut Repor
             let points = fields.take("points").map_or(Some(POINTS_DEFAULT), |field| field.integer(report));
             Murmur::new(seed?, shards, points?).map(Function::Murmur).ok_or("`points` are too many, or none")
         }
-        _ => Err("must be `mod`, `hash`, `range`, `list`, `date`, `interval` or `consistent`"),
+        "hash_mod" => {
+            let normalized = fields.text("normalized", report) == Some("true");
+            Ok(Function::HashMod(HashMod { shards, normalized }))
+        }
+        "cut_mod" => {
+            let start = fields.take("start").map_or(Some(0), |field| field.integer(report));
+            let stop = fields.take("stop").map_or(Some(0), |field| field.integer(report));
+            Ok(Function::CutMod(CutMod { shards, start: start?, stop: stop? }))
+        }
+        "auto_interval" => {
+            let first = fields.need("first", report).and_then(|field| time(&field, report));
+            let every = fields.need("every", report).and_then(|field| field.integer(report));
+            let made = AutoInterval::of_shards(first?, every?, shards);
+            made.map(Function::AutoInterval).ok_or("`every` is 0, or there is one node only")
+        }
+        "inline" => return inline(fields, columns, report),
+        _ => Err(
+            "must be `mod`, `hash`, `range`, `list`, `date`, `interval`, `consistent`, `hash_mod`, `cut_mod`, \
+             `auto_interval`, `inline` or `levels`",
+        ),
     };
     made.map_err(|message| report.refuse(name.node.line, &name.path, message)).ok()
 }
@@ -39,10 +66,39 @@ pub(super) fn function(fields: &mut Fields<'_>, nodes: usize, report: &mut Repor
 /// A function, or what is wrong with its keys; nothing if that was said already.
 type Made = Option<Result<Function, &'static str>>;
 
+fn modulo(fields: &mut Fields<'_>, shards: u32, report: &mut Report<'_>) -> Made {
+    let sign = match fields.text("sign", report) {
+        None | Some("floor") => Sign::Floor,
+        Some("java") => Sign::Java,
+        Some("absolute") => Sign::Absolute,
+        Some(_) => return Some(Err("`sign` is `floor`, `java` or `absolute`")),
+    };
+    Some(Ok(Function::Modulo(Modulo { shards, sign })))
+}
+
+/// An expression, with the name that it computes for each shard.
+fn inline(fields: &mut Fields<'_>, columns: &[&str], report: &mut Report<'_>) -> Option<Function> {
+    let expression = fields.need("expression", report);
+    let names = fields.need("names", report).map(|field| field.texts(report));
+    let expression = expression?;
+    let columns = if columns.is_empty() { &["value"] } else { columns };
+    match Template::parse(expression.text(report)?, columns) {
+        Ok(template) => {
+            let names: Vec<String> = names?.into_iter().map(str::to_owned).collect();
+            Some(Function::Inline(Inline::new(template, &names)))
+        }
+        Err(refused) => {
+            report.refuse(expression.node.line, &expression.path, refused.to_string());
+            None
+        }
+    }
+}
+
 fn ranges(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Made {
     let bounds = fields.need("bounds", report)?;
     let bounds: Option<Vec<i64>> = bounds.items().iter().map(|item| item.integer(report)).collect();
-    Some(Ranges::open(bounds?).map(Function::Ranges).ok_or("`bounds` have to rise"))
+    let ranges = if fields.text("closed", report) == Some("true") { Ranges::closed } else { Ranges::open };
+    Some(ranges(bounds?).map(Function::Ranges).ok_or("`bounds` have to rise"))
 }
 
 fn list(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Made {
@@ -78,7 +134,11 @@ fn time(field: &Field<'_>, report: &mut Report<'_>) -> Option<DateTime> {
 }
 
 fn dates(fields: &mut Fields<'_>, shards: u32, report: &mut Report<'_>) -> Made {
-    let first = fields.need("first", report).and_then(|field| time(&field, report));
+    let numbers = fields.take("numbers");
+    let first = match numbers {
+        Some(_) => None,
+        None => fields.need("first", report).and_then(|field| time(&field, report)),
+    };
     let unit = fields.need_text("unit", report);
     let offset = fields.take("utc_offset_seconds").map_or(Some(0), |field| field.integer(report));
     let (unit, step) = match unit? {
@@ -87,12 +147,25 @@ fn dates(fields: &mut Fields<'_>, shards: u32, report: &mut Report<'_>) -> Made 
         "day" => (Unit::Day, StepUnit::Days),
         _ => return Some(Err("`unit` of a date is `year`, `month` or `day`")),
     };
-    let numbers = times(first?, Step { amount: 1, unit: step }, shards);
-    let numbers = numbers.into_iter().map(|time| unit.number(time.date())).collect();
-    Some(Dates::new(unit, numbers, offset?).map(Function::Dates).ok_or("`first` is too late"))
+    let numbers = match numbers {
+        Some(numbers) => numbers.items().iter().map(|item| item.integer(report)).collect::<Option<_>>()?,
+        None => {
+            let times = times(first?, Step { amount: 1, unit: step }, shards);
+            times.into_iter().map(|time| unit.number(time.date())).collect()
+        }
+    };
+    let made = Dates::new(unit, numbers, offset?).map(Function::Dates);
+    Some(made.ok_or("`first` is too late, or `numbers` do not rise"))
 }
 
 fn intervals(fields: &mut Fields<'_>, shards: u32, report: &mut Report<'_>) -> Made {
+    if let Some(times) = fields.take("times") {
+        let of = fields.need("shards", report)?;
+        let of = of.items().iter().map(|item| item.integer(report)).collect::<Option<Vec<u32>>>()?;
+        let times = times.items().iter().map(|item| time(item, report)).collect::<Option<Vec<_>>>()?;
+        let intervals = Intervals::between(&times, of).map(Function::Intervals);
+        return Some(intervals.ok_or("`times` have to rise, and are one more than `shards`"));
+    }
     let first = fields.need("first", report).and_then(|field| time(&field, report));
     let unit = fields.need_text("unit", report);
     let amount = fields.take("every").map_or(Some(1), |field| field.integer(report));
