@@ -143,6 +143,7 @@ impl Module {
                         &schema::POINTSMAN_SHARD_TABLES,
                         &schema::POINTSMAN_SHARD_NODES,
                         &schema::POINTSMAN_SHARD_GROUPS,
+                        &schema::POINTSMAN_SHARD_SEQUENCES,
                         &schema::POINTSMAN_SHARD_HOMES,
                     ]
                 }

@@ -12,13 +12,19 @@ use crate::model::Config;
 use crate::problem::Problem;
 use crate::row::PlacedRow;
 use crate::schema::{
-    POINTSMAN_SHARD_GROUPS, POINTSMAN_SHARD_HOMES, POINTSMAN_SHARD_NODES, POINTSMAN_SHARD_TABLES, Section,
+    POINTSMAN_SHARD_GROUPS, POINTSMAN_SHARD_HOMES, POINTSMAN_SHARD_NODES, POINTSMAN_SHARD_SEQUENCES,
+    POINTSMAN_SHARD_TABLES, Scalar, Section,
 };
 use crate::turns::in_turns;
 
 /// The tables that make a layout.
-const SECTIONS: [&Section; 4] =
-    [&POINTSMAN_SHARD_TABLES, &POINTSMAN_SHARD_NODES, &POINTSMAN_SHARD_GROUPS, &POINTSMAN_SHARD_HOMES];
+const SECTIONS: [&Section; 5] = [
+    &POINTSMAN_SHARD_TABLES,
+    &POINTSMAN_SHARD_NODES,
+    &POINTSMAN_SHARD_GROUPS,
+    &POINTSMAN_SHARD_SEQUENCES,
+    &POINTSMAN_SHARD_HOMES,
+];
 
 /// The layout that rows make together; none if there are none. Rows that were checked make the one
 /// of `before`.
@@ -115,7 +121,16 @@ impl<'a> Form<'a> {
         });
         let of_group = of_group.collect();
         let of_home = rows(&POINTSMAN_SHARD_HOMES).map(|row| self.home(row)).collect();
-        map(0, vec![("table", list(0, of_table)), ("group", list(0, of_group)), ("home", list(0, of_home))])
+        let of_sequence = rows(&POINTSMAN_SHARD_SEQUENCES).map(|row| self.sequence(row)).collect();
+        map(
+            0,
+            vec![
+                ("table", list(0, of_table)),
+                ("group", list(0, of_group)),
+                ("sequence", list(0, of_sequence)),
+                ("home", list(0, of_home)),
+            ],
+        )
     }
 
     /// The number of a row.
@@ -159,11 +174,32 @@ impl<'a> Form<'a> {
         if !function.is_empty() {
             entries.push(("function", text(line, function)));
         }
+        if !row.row.is_preset("unique_keys") {
+            entries.push(("unique", text(line, row.row.get("unique_keys"))));
+        }
         let mut table = map(line, entries);
         if let Yaml::Map(entries) = &mut table.value {
             entries.extend(arguments(&row.row.get::<String>("arguments"), line));
         }
         table
+    }
+
+    fn sequence(&mut self, row: &'a PlacedRow) -> YamlNode {
+        let line = self.line(&POINTSMAN_SHARD_SEQUENCES, row);
+        let columns = [
+            ("schema", "schema_name"),
+            ("table", "table_name"),
+            ("column", "column_name"),
+            ("kind", "kind"),
+            ("step", "step"),
+            ("worker", "worker"),
+            ("vibration", "vibration"),
+        ];
+        let given = columns.into_iter().filter_map(|(key, column)| match row.row.scalar(column) {
+            Scalar::Null => None,
+            value => Some((key, text(line, value.to_string()))),
+        });
+        map(line, given.collect())
     }
 
     fn home(&mut self, row: &'a PlacedRow) -> YamlNode {
@@ -194,6 +230,11 @@ impl<'a> Form<'a> {
             "key" => ("key_columns", String::new()),
             "function" | "placement" => ("function", String::new()),
             "kind" => ("kind", String::new()),
+            "unique" => ("unique_keys", String::new()),
+            "column" => ("column_name", String::new()),
+            "step" if section.name == POINTSMAN_SHARD_SEQUENCES.name => ("step", String::new()),
+            "worker" => ("worker", String::new()),
+            "vibration" => ("vibration", String::new()),
             "hostgroup" => ("hostgroup_id", String::new()),
             other => ("arguments", format!("`{other}` ")),
         };

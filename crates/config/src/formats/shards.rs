@@ -1,7 +1,7 @@
 //! The tables `shards` of a file, as rows of the tables that have what they say.
 //!
 //! `[[shards.table]]` becomes a row of `pointsman_shard_tables` and one of `pointsman_shard_nodes`
-//! for each node; `[[shards.group]]` and `[[shards.home]]` become rows of the tables of those names.
+//! for each node; `[[shards.group]]`, `[[shards.sequence]]` and `[[shards.home]]` become rows of the tables of those names.
 
 use serde_json::{Map, Value as Json};
 use shard::groovy::expand;
@@ -9,12 +9,13 @@ use shard::groovy::expand;
 use crate::nearest::suggestion;
 use crate::problem::Problem;
 use crate::schema::{
-    POINTSMAN_SHARD_GROUPS, POINTSMAN_SHARD_HOMES, POINTSMAN_SHARD_NODES, POINTSMAN_SHARD_TABLES, Section,
+    POINTSMAN_SHARD_GROUPS, POINTSMAN_SHARD_HOMES, POINTSMAN_SHARD_NODES, POINTSMAN_SHARD_SEQUENCES,
+    POINTSMAN_SHARD_TABLES, Section,
 };
 use crate::tree::{Entry, Node, Place, Value};
 
 /// The lists in `shards`.
-const LISTS: [&str; 3] = ["table", "group", "home"];
+const LISTS: [&str; 4] = ["table", "group", "sequence", "home"];
 
 /// `root`, in which rows of sections stand in place of `shards`.
 pub(super) fn as_rows(root: Vec<Entry>, problems: &mut Vec<Problem>) -> Vec<Entry> {
@@ -32,12 +33,37 @@ pub(super) fn as_rows(root: Vec<Entry>, problems: &mut Vec<Problem>) -> Vec<Entr
     out
 }
 
+/// Keys of a file, and the columns that have other names.
+type Names = [(&'static str, &'static str)];
+
+const GROUP: [(&str, &str); 2] = [("schema", "schema_name"), ("name", "group_name")];
+const SEQUENCE: [(&str, &str); 3] =
+    [("schema", "schema_name"), ("table", "table_name"), ("column", "column_name")];
+const HOME: [(&str, &str); 2] = [("schema", "schema_name"), ("hostgroup", "hostgroup_id")];
+const NODE: [(&str, &str); 3] =
+    [("hostgroup", "hostgroup_id"), ("schema", "physical_schema"), ("table", "physical_table")];
+
+/// `entries` under the names of columns.
+fn columns(entries: Vec<Entry>, names: &Names) -> Vec<Entry> {
+    let column = |entry: Entry| match names.iter().find(|(key, _)| *key == entry.key) {
+        Some((_, column)) => Entry { key: (*column).to_owned(), ..entry },
+        None => entry,
+    };
+    entries.into_iter().map(column).collect()
+}
+
+/// The row that they are.
+fn renamed(entries: Vec<Entry>, names: &Names, at: Place) -> Node {
+    Node { value: Value::Group(columns(entries, names)), at }
+}
+
 /// Rows of each section.
 #[derive(Default)]
 struct Rows {
     tables: Vec<Node>,
     nodes: Vec<Node>,
     groups: Vec<Node>,
+    sequences: Vec<Node>,
     homes: Vec<Node>,
 }
 
@@ -64,14 +90,8 @@ impl Rows {
             match list.key.as_str() {
                 "table" => self.table(entries, &at, problems),
                 "group" => self.group(entries, &at),
-                _ => {
-                    let entries = entries.into_iter().map(|entry| match entry.key.as_str() {
-                        "schema" => Entry { key: "schema_name".to_owned(), ..entry },
-                        "hostgroup" => Entry { key: "hostgroup_id".to_owned(), ..entry },
-                        _ => entry,
-                    });
-                    self.homes.push(Node { value: Value::Group(entries.collect()), at });
-                }
+                "sequence" => self.sequences.push(renamed(entries, &SEQUENCE, at)),
+                _ => self.homes.push(renamed(entries, &HOME, at)),
             }
         }
     }
@@ -90,6 +110,7 @@ impl Rows {
                     let node = joined(entry.node);
                     row.push(Entry { key: "key_columns".to_owned(), node, ..entry });
                 }
+                "unique" => row.push(Entry { key: "unique_keys".to_owned(), ..entry }),
                 "kind" | "function" | "comment" => row.push(entry),
                 "nodes" => {
                     for (node, number) in nodes(entry.node, problems).into_iter().zip(0..) {
@@ -122,14 +143,7 @@ impl Rows {
     fn group(&mut self, entries: Vec<Entry>, at: &Place) {
         let (tables, rest): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.key == "tables");
         let tables: Vec<Node> = tables.into_iter().flat_map(|entry| items(entry.node)).collect();
-        let mut common: Vec<Entry> = rest
-            .into_iter()
-            .map(|entry| match entry.key.as_str() {
-                "schema" => Entry { key: "schema_name".to_owned(), ..entry },
-                "name" => Entry { key: "group_name".to_owned(), ..entry },
-                _ => entry,
-            })
-            .collect();
+        let mut common = columns(rest, &GROUP);
         if let Some(first) = tables.first()
             && !common.iter().any(|entry| entry.key == "group_name")
         {
@@ -144,10 +158,11 @@ impl Rows {
 
     /// Appends the sections that have rows; to rows of the same section that stand elsewhere.
     fn into_sections(self, root: &mut Vec<Entry>) {
-        let sections: [(&Section, Vec<Node>); 4] = [
+        let sections: [(&Section, Vec<Node>); 5] = [
             (&POINTSMAN_SHARD_TABLES, self.tables),
             (&POINTSMAN_SHARD_NODES, self.nodes),
             (&POINTSMAN_SHARD_GROUPS, self.groups),
+            (&POINTSMAN_SHARD_SEQUENCES, self.sequences),
             (&POINTSMAN_SHARD_HOMES, self.homes),
         ];
         for (section, rows) in sections {
@@ -170,15 +185,7 @@ fn nodes(node: Node, problems: &mut Vec<Problem>) -> Vec<Node> {
     for item in items(node) {
         let at = item.at;
         match item.value {
-            Value::Group(entries) => {
-                let entries = entries.into_iter().map(|entry| match entry.key.as_str() {
-                    "hostgroup" => Entry { key: "hostgroup_id".to_owned(), ..entry },
-                    "schema" => Entry { key: "physical_schema".to_owned(), ..entry },
-                    "table" => Entry { key: "physical_table".to_owned(), ..entry },
-                    _ => entry,
-                });
-                found.push(Node { value: Value::Group(entries.collect()), at });
-            }
+            Value::Group(entries) => found.push(renamed(entries, &NODE, at)),
             Value::Text(text) => match expand(&text) {
                 Ok(names) => found.extend(names.iter().filter_map(|name| named(name, &at, problems))),
                 Err(refused) => {

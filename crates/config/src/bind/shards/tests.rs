@@ -13,6 +13,7 @@ table = "orders"
 key = "user_id"
 function = "range"
 bounds = [100]
+unique = "unchecked"
 nodes = ["1/shop.orders_0", "2/shop.orders_1"]
 
 [[shards.table]]
@@ -32,6 +33,13 @@ nodes = [{ hostgroup = 1, schema = "shop", table = "a,$b" }]
 [[shards.group]]
 schema = "shop"
 tables = ["orders", "items"]
+
+[[shards.sequence]]
+schema = "shop"
+table = "orders"
+column = "id"
+kind = "snowflake"
+worker = 3
 
 [[shards.home]]
 hostgroup = 1
@@ -65,11 +73,12 @@ shop.items: sharded by (user_id)
   by range of user_id into 2
   0: hostgroup 1, shop.items
   1: hostgroup 2, shop.items
-shop.orders: sharded by (user_id)
+shop.orders: sharded by (user_id), keys unchecked
   by range of user_id into 2
   0: hostgroup 1, shop.orders_0
   1: hostgroup 2, shop.orders_1
 colocated in shop: orders, items
+ids of shop.orders.id: snowflake of worker 3, vibration 1023
 other tables of any schema: hostgroup 1
 ";
     assert_eq!(sorted(&layout), sorted(expected));
@@ -113,8 +122,8 @@ fn what_is_wrong_with_a_row_names_table_key_and_column() {
     assert_eq!(
         table("function", "modulo"),
         format!(
-            "{row}`function`: must be `mod`, `hash`, `range`, `list`, `date`, `interval` or `consistent`\n\
-             {row}`arguments`: `bounds` is not known, so it cannot be kept\n"
+            "{row}`function`: must be `mod`, `hash`, `range`, `list`, `date`, `interval`, `consistent`, `hash_mod`, \
+             `cut_mod`, `auto_interval`, `inline` or `levels`\n{row}`arguments`: `bounds` is not known, so it cannot be kept\n"
         )
     );
     assert_eq!(

@@ -22,6 +22,14 @@ pub static POINTSMAN_SHARD_TABLES: Section = Section::new(
         text("key_columns", "", "of a sharded table: columns whose values decide, separated by commas").built(),
         text("function", "", "of a sharded table: the [placement function](shards.md#placement-functions)").built(),
         json("arguments", "of a sharded table: further settings of its function, a JSON object").built(),
+        choice(
+            "unique_keys",
+            "checked",
+            &["checked", "unchecked"],
+            "`checked`: unique keys without the key columns and foreign keys that leave a shard are reported, and refused in statements \
+             that make them; `unchecked`: the application keeps its values unique",
+        )
+        .built(),
         text("comment", "", "free text").built(),
     ]],
     "Tables whose rows are not all where the user's other tables are.",
@@ -68,6 +76,33 @@ pub static POINTSMAN_SHARD_GROUPS: Section = Section::new(
     "Colocated tables: rows with equal keys are at the same servers, so joins over keys stay within a shard.",
 )
 .unique(&[&["schema_name", "group_name", "table_name"]])
+.examples(&[]);
+
+/// The table `pointsman_shard_sequences`.
+pub static POINTSMAN_SHARD_SEQUENCES: Section = Section::new(
+    "pointsman_shard_sequences",
+    Shape::Rows,
+    &[&[
+        text("schema_name", "", "`schema_name` of the table in `pointsman_shard_tables`").required().built(),
+        text("table_name", "", "its `table_name` there").required().built(),
+        text("column_name", "", "column that gets an id where a row has none").required().built(),
+        choice(
+            "kind",
+            "segment",
+            &["segment", "snowflake"],
+            "`segment`: a counter at the home of the schema gives so many ids at once; `snowflake`: ids are made of the time, the \
+             number of the worker and a counter",
+        )
+        .built(),
+        int("step", 0, (1, 1_000_000), "of a segment: ids that it has; NULL: 1000").null().built(),
+        int("worker", 0, (0, 1_023), "with `snowflake`: number of this proxy, which no other proxy has").null().built(),
+        int("vibration", 0, (0, 4_095), "with `snowflake`: largest counter with which a millisecond begins; NULL: 1023")
+            .null()
+            .built(),
+    ]],
+    "Columns of sharded and reference tables that get ids from the proxy.",
+)
+.unique(&[&["schema_name", "table_name"]])
 .examples(&[]);
 
 /// The table `pointsman_shard_homes`.
