@@ -37,8 +37,11 @@ impl fmt::Display for Layout {
 }
 
 impl fmt::Display for Imported {
-    /// Sources, users, layouts, what goes with them, and what was left out.
+    /// Address, sources, users, layouts, what goes with them, and what was left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((_, address)) = &self.address {
+            writeln!(f, "address {address}")?;
+        }
         for source in &self.sources {
             writeln!(f, "{source}")?;
         }

@@ -14,7 +14,7 @@ mod yaml;
 pub use imported::{Audit, Imported, Scope, Secret, Server, Source, User};
 pub use kingshard::kingshard;
 pub use own::{own, own_form, own_tree};
-pub use problem::{Problem, Problems};
+pub use problem::{Place, Problem, Problems};
 pub use sphere::sphere;
 pub use yaml::{Node as YamlNode, Yaml, parse as parse_yaml};
 

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
-use super::problem::Problem;
+use super::problem::{Place, Problem};
 use crate::layout::Layout;
 
 /// Everything that a file says about sharding, and what it leaves to other settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
+    /// Where clients connect, `host:port` or `:port`, if a file says it.
+    pub address: Option<(Place, String)>,
     /// Groups of servers, in the order of the file.
     pub sources: Vec<Source>,
     /// Users of the proxy.
@@ -23,6 +25,8 @@ pub struct Imported {
 /// Servers with the same data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
+    /// Where the file names it.
+    pub place: Place,
     /// Name in the file.
     pub name: String,
     /// Hostgroup for writing.
@@ -72,6 +76,10 @@ pub struct Scope {
     pub users: Vec<String>,
     /// The layout.
     pub layout: Layout,
+    /// Logical schema that all its tables are in, if the file says it once for all.
+    pub schema: Option<String>,
+    /// Where the file says it.
+    pub place: Place,
 }
 
 /// Table that may not be read or written without a condition on the key.

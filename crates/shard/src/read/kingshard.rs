@@ -13,7 +13,6 @@ use crate::layout::{Draft, Home, Layout};
 
 /// Keys that say how kingshard runs, and nothing about where rows are.
 const LEFT_OUT: &[&str] = &[
-    "addr",
     "prometheus_addr",
     "web_addr",
     "web_user",
@@ -48,6 +47,9 @@ pub fn kingshard(file: &Path, text: &str, options: Options) -> Result<Imported, 
 fn read(root: &Field<'_>, options: Options, imported: &mut Imported, report: &mut Report<'_>) {
     let mut fields = Fields::of(root, report);
     fields.leave_out(LEFT_OUT, report);
+    imported.address = fields
+        .take("addr")
+        .and_then(|field| Some((report.place(field.node.line, &field.path), field.text(report)?.to_owned())));
     for guard in GUARDS {
         if let Some(field) = fields.take(guard)
             && field.text(report).is_some()
@@ -135,6 +137,10 @@ fn schema(item: &Field<'_>, imported: &Imported, options: Options, report: &mut 
             draft.tables.push(table);
         }
     }
-    problem::layout(draft, &places, (item.node.line, &item.path), report)
-        .map(|layout: Layout| Scope { users: vec![name.to_owned()], layout })
+    problem::layout(draft, &places, (item.node.line, &item.path), report).map(|layout: Layout| Scope {
+        users: vec![name.to_owned()],
+        layout,
+        schema: None,
+        place: report.place(item.node.line, &item.path),
+    })
 }

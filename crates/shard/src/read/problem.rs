@@ -8,6 +8,17 @@ use crate::layout::{Draft, Invalid, Layout, Subject};
 /// Most problems that are shown of one import.
 const PROBLEMS_MAX: usize = 100;
 
+/// Where something stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as it was named.
+    pub file: PathBuf,
+    /// The line, counted from 1; 0 for the file as a whole.
+    pub line: usize,
+    /// Path of the key: `rules[0].tables.t_order`. Empty for the file as a whole.
+    pub key: String,
+}
+
 /// One thing that is wrong, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -90,6 +101,11 @@ impl<'a> Report<'a> {
         if !self.left_out.contains(&problem) {
             self.left_out.push(problem);
         }
+    }
+
+    /// Where a key stands.
+    pub(super) fn place(&self, line: usize, key: &str) -> Place {
+        Place { file: self.file.to_path_buf(), line, key: key.to_owned() }
     }
 
     fn problem(&self, line: usize, key: &str, message: impl Into<String>) -> Problem {

@@ -20,7 +20,7 @@ use super::problem::{Problems, Report};
 use super::{Options, yaml};
 
 /// Keys of the proxy's file that say how ShardingSphere runs.
-const LEFT_OUT: &[&str] = &["mode", "props", "transaction", "sqlParser", "logging", "sqlFederation", "cache"];
+const LEFT_OUT: &[&str] = &["mode", "transaction", "sqlParser", "logging", "sqlFederation", "cache"];
 
 /// Reads the files of a ShardingSphere-Proxy, in any order: `(name, text)` each.
 ///
@@ -52,6 +52,7 @@ fn read(root: &Field<'_>, options: Options, imported: &mut Imported, report: &mu
     if name.is_none() && !fields.has("dataSources") {
         users::read(&mut fields, imported, report);
         fields.leave_out(LEFT_OUT, report);
+        props(&mut fields, imported, report);
         fields.finish(report);
         return;
     }
@@ -87,6 +88,20 @@ fn read(root: &Field<'_>, options: Options, imported: &mut Imported, report: &mu
         return;
     }
     if let Some(layout) = super::problem::layout(draft, &places, (root.node.line, &rules.path), report) {
-        imported.scopes.push(Scope { users: Vec::new(), layout });
+        let place = report.place(root.node.line, &rules.path);
+        imported.scopes.push(Scope { users: Vec::new(), layout, schema: Some(database.to_owned()), place });
+    }
+}
+
+/// The port out of the properties of the proxy, which say how it runs.
+fn props(fields: &mut Fields<'_>, imported: &mut Imported, report: &mut Report<'_>) {
+    let Some(field) = fields.take("props") else { return };
+    let mut props = Fields::of(&field, report);
+    if let Some(port) = props.take("proxy-default-port") {
+        let address = port.integer::<u16>(report).map(|port| format!(":{port}"));
+        imported.address = address.map(|address| (report.place(port.node.line, &port.path), address));
+    }
+    if !props.rest().is_empty() {
+        report.leave_out(field.node.line, &field.path, "has no counterpart here");
     }
 }

@@ -41,6 +41,7 @@ pub(super) fn source(item: &Field<'_>, hostgroup: u32, report: &mut Report<'_>) 
     let reader_hostgroup = has_readers.then_some(hostgroup.saturating_add(1));
     let name = name?.to_owned();
     Some(Source {
+        place: report.place(item.node.line, &item.path),
         name,
         hostgroup,
         reader_hostgroup,

@@ -54,6 +54,7 @@ pub(super) fn source(
     };
     let Url { host, port, schema, tls } = parsed;
     Some(Source {
+        place: report.place(url.node.line, &field.path),
         name: name.to_owned(),
         hostgroup,
         reader_hostgroup: None,
