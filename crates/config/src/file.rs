@@ -2,10 +2,13 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Longest configuration file, in bytes. A hundred thousand users take about 10 MB.
 pub(crate) const FILE_MAX_BYTES: u64 = 64 << 20;
+
+/// Most files of a folder.
+const FILES_MAX: usize = 1_000;
 
 /// Why a file cannot be read, as the end of a sentence that starts with its name.
 #[derive(Debug)]
@@ -30,4 +33,26 @@ pub(crate) fn read(path: &Path) -> Result<String, Unreadable> {
         let line = error.as_bytes().iter().take(valid).filter(|&&byte| byte == b'\n').count() + 1;
         Unreadable { line, message: format!("is not UTF-8 text at byte {valid}") }
     })
+}
+
+/// The YAML files of a folder, by their names.
+pub(crate) fn read_folder(path: &Path) -> Result<Vec<(PathBuf, String)>, (PathBuf, Unreadable)> {
+    let failed = |message: String| (path.to_path_buf(), Unreadable { line: 0, message });
+    let entries = std::fs::read_dir(path).map_err(|error| failed(format!("cannot be read: {error}")))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| failed(format!("cannot be read: {error}")))?.path();
+        let is_yaml = path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+        if is_yaml && path.is_file() {
+            paths.push(path);
+        }
+    }
+    if paths.len() > FILES_MAX {
+        return Err(failed(format!("has more than {FILES_MAX} YAML files")));
+    }
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|path| read(&path).map(|text| (path.clone(), text)).map_err(|error| (path, error)))
+        .collect()
 }

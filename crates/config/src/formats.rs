@@ -4,6 +4,7 @@ pub(crate) mod cnf;
 mod router;
 mod shards;
 mod toml;
+pub(crate) mod yaml;
 
 use std::path::Path;
 use std::rc::Rc;
@@ -27,7 +28,8 @@ pub(crate) struct Parsed {
     pub(crate) left_out: Vec<Problem>,
 }
 
-/// Reads `text` in the format that it is written in. MySQL Router's is known by its first section.
+/// Reads `text` in the format that it is written in. MySQL Router's is known by its first section,
+/// YAML by keys that others do not have.
 /// Of the two others, what is valid in both (a few plain settings, or nothing) means the same in
 /// both; what is broken in both is judged by its first lines that only one of them can have.
 pub(crate) fn read(text: &str, origin: &Path, strictness: Strictness) -> Parsed {
@@ -35,6 +37,9 @@ pub(crate) fn read(text: &str, origin: &Path, strictness: Strictness) -> Parsed 
     let file: Rc<Path> = Rc::from(origin);
     if router::is_router(text) {
         return router::read(text, &file, strictness);
+    }
+    if let Some(program) = yaml::program(text) {
+        return yaml::read(program, text, origin);
     }
     let mut parsed = own(text, origin, &file);
     parsed.root = shards::as_rows(parsed.root, &mut parsed.problems);

@@ -1,7 +1,8 @@
 //! What an operator configures: typed rows and variables, the file formats they come from, and
 //! strict validation.
 //!
-//! A file is a `pointsman.toml`, a `proxysql.cnf` or a `mysqlrouter.conf`; its content tells which.
+//! A file is a `pointsman.toml`, a `proxysql.cnf`, a `mysqlrouter.conf`, kingshard's YAML or one of
+//! ShardingSphere-Proxy; its content tells which. The latter may come as a folder.
 //! [`load`] reads it and gives back either the whole [`Config`] or every problem found in the file,
 //! never a part of it.
 
@@ -69,17 +70,28 @@ pub enum Strictness {
 
 /// Reads the configuration file at `path`, in any format.
 pub fn load(path: &Path, strictness: Strictness) -> Result<Loaded, Problems> {
-    let text =
-        file::read(path).map_err(|error| Problems::one(Problem::new(path, error.line, error.message)))?;
-    bind::bind(formats::read(&text, path, strictness), path, strictness)
+    bind::bind(parsed(path, strictness)?, path, strictness)
+}
+
+/// Reads what is at `path`: a file, or the folder of ShardingSphere-Proxy's files.
+fn parsed(path: &Path, strictness: Strictness) -> Result<formats::Parsed, Problems> {
+    let failed =
+        |path: &Path, error: file::Unreadable| Problems::one(Problem::new(path, error.line, error.message));
+    if path.is_dir() {
+        let files = file::read_folder(path).map_err(|(path, error)| failed(&path, error))?;
+        return formats::yaml::folder(&files, path).ok_or_else(|| {
+            let message = "is a folder without files of ShardingSphere-Proxy".to_owned();
+            Problems::one(Problem::new(path, 0, message))
+        });
+    }
+    let text = file::read(path).map_err(|error| failed(path, error))?;
+    Ok(formats::read(&text, path, strictness))
 }
 
 /// Reads the rows of the configuration file at `path`, in any format. Each is judged by itself, and
 /// not how they go together: the file may be one of several that make a configuration.
 pub fn read_rows(path: &Path) -> Result<Draft, Problems> {
-    let text =
-        file::read(path).map_err(|error| Problems::one(Problem::new(path, error.line, error.message)))?;
-    parse_rows(&text, path)
+    bind::rows(parsed(path, Strictness::Strict)?, path)
 }
 
 /// Parses the rows in the `text` of a configuration file; see [`read_rows`].

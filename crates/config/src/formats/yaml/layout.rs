@@ -1,0 +1,144 @@
+//! Layouts of a file as rows of their tables.
+
+use serde_json::{Map, Value as Json};
+use shard::read::{Imported, Scope, Yaml, YamlNode, own_form};
+use shard::{Sequence, SequenceKind, Table, TableKind};
+
+use super::rows::{entry, list, place, row};
+use crate::schema::{
+    POINTSMAN_SHARD_GROUPS, POINTSMAN_SHARD_HOMES, POINTSMAN_SHARD_NODES, POINTSMAN_SHARD_SEQUENCES,
+    POINTSMAN_SHARD_TABLES,
+};
+use crate::tree::{Entry, Node, Place, Value};
+
+/// The sections of all layouts. Those of several users are the same, so the first one counts.
+pub(super) fn sections(imported: &Imported, top: &Place) -> Vec<Entry> {
+    let mut rows = Rows::default();
+    let first = imported.scopes.first();
+    let scopes = imported.scopes.iter().filter(|scope| scope.users.is_empty());
+    let is_by_user = first.is_some_and(|scope| !scope.users.is_empty());
+    let homes: Vec<_> = imported.scopes.iter().map(|scope| scope.layout.homes()).collect();
+    let has_one_home = homes.windows(2).all(|pair| matches!(pair, [one, other] if one == other));
+    for scope in scopes.chain(first.filter(|_| is_by_user)) {
+        rows.scope(scope, has_one_home || !is_by_user);
+    }
+    vec![
+        list(POINTSMAN_SHARD_TABLES.name, rows.tables, top),
+        list(POINTSMAN_SHARD_NODES.name, rows.nodes, top),
+        list(POINTSMAN_SHARD_GROUPS.name, rows.groups, top),
+        list(POINTSMAN_SHARD_SEQUENCES.name, rows.sequences, top),
+        list(POINTSMAN_SHARD_HOMES.name, rows.homes, top),
+    ]
+}
+
+#[derive(Default)]
+struct Rows {
+    tables: Vec<Node>,
+    nodes: Vec<Node>,
+    groups: Vec<Node>,
+    sequences: Vec<Node>,
+    homes: Vec<Node>,
+}
+
+impl Rows {
+    fn scope(&mut self, scope: &Scope, with_home: bool) {
+        let at = place(&scope.place);
+        for table in scope.layout.tables() {
+            self.table(table, &at);
+        }
+        for group in scope.layout.groups() {
+            let Some(name) = group.tables.first() else { continue };
+            let of_table = |table: &String| {
+                let columns = vec![
+                    entry("schema_name", Value::Text(group.schema.clone()), &at),
+                    entry("group_name", Value::Text(name.clone()), &at),
+                    entry("table_name", Value::Text(table.clone()), &at),
+                ];
+                row(columns, &at)
+            };
+            self.groups.extend(group.tables.iter().map(of_table));
+        }
+        self.sequences.extend(scope.layout.sequences().iter().map(|sequence| self::sequence(sequence, &at)));
+        if let Some(home) = scope.layout.homes().first().filter(|_| with_home) {
+            let columns = vec![
+                entry("schema_name", Value::Text(home.schema.clone().unwrap_or_default()), &at),
+                entry("hostgroup_id", Value::Int(home.hostgroup.into()), &at),
+            ];
+            self.homes.push(row(columns, &at));
+        }
+    }
+
+    fn table(&mut self, table: &Table, at: &Place) {
+        let kind = match table.kind {
+            TableKind::Sharded { .. } => "sharded",
+            TableKind::Reference { .. } => "reference",
+            TableKind::Single { .. } => "single",
+        };
+        let name = || {
+            vec![
+                entry("schema_name", Value::Text(table.schema.clone()), at),
+                entry("table_name", Value::Text(table.name.clone()), at),
+            ]
+        };
+        let mut columns = name();
+        columns.push(entry("kind", Value::Text(kind.to_owned()), at));
+        columns.push(entry("key_columns", Value::Text(table.key_columns().join(",")), at));
+        let mut arguments = Map::new();
+        for (key, node) in own_form(table).unwrap_or_default() {
+            match (key.as_str(), &node.value) {
+                ("function", Yaml::Text(text)) => {
+                    columns.push(entry("function", Value::Text(text.clone()), at))
+                }
+                ("unique", Yaml::Text(text)) => {
+                    columns.push(entry("unique_keys", Value::Text(text.clone()), at))
+                }
+                _ => drop(arguments.insert(key, json(&node))),
+            }
+        }
+        if !arguments.is_empty() {
+            columns.push(entry("arguments", Value::Text(Json::Object(arguments).to_string()), at));
+        }
+        self.tables.push(row(columns, at));
+        for (node, number) in table.nodes().iter().zip(0..) {
+            let mut columns = name();
+            columns.push(entry("shard", Value::Int(number), at));
+            columns.push(entry("hostgroup_id", Value::Int(node.hostgroup.into()), at));
+            columns.push(entry("physical_schema", Value::Text(node.schema.clone()), at));
+            columns.push(entry("physical_table", Value::Text(node.table.clone()), at));
+            self.nodes.push(row(columns, at));
+        }
+    }
+}
+
+fn sequence(sequence: &Sequence, at: &Place) -> Node {
+    let mut columns = vec![
+        entry("schema_name", Value::Text(sequence.schema.clone()), at),
+        entry("table_name", Value::Text(sequence.table.clone()), at),
+        entry("column_name", Value::Text(sequence.column.clone()), at),
+        entry("kind", Value::Text(sequence.kind.name().to_owned()), at),
+    ];
+    match sequence.kind {
+        SequenceKind::Segment { step } => columns.push(entry("step", Value::Int(step.into()), at)),
+        SequenceKind::Snowflake { worker, vibration } => {
+            columns.push(entry("worker", Value::Int(worker.into()), at));
+            columns.push(entry("vibration", Value::Int(vibration.into()), at));
+        }
+    }
+    row(columns, at)
+}
+
+/// A setting of a function as JSON.
+fn json(node: &YamlNode) -> Json {
+    match &node.value {
+        Yaml::Null => Json::Null,
+        Yaml::Text(text) => match (text.as_str(), text.parse::<i64>()) {
+            ("true", _) => Json::Bool(true),
+            (_, Ok(number)) if number.to_string() == *text => Json::from(number),
+            _ => Json::String(text.clone()),
+        },
+        Yaml::List(items) => Json::Array(items.iter().map(json).collect()),
+        Yaml::Map(entries) => {
+            Json::Object(entries.iter().map(|(key, value)| (key.clone(), json(value))).collect())
+        }
+    }
+}
