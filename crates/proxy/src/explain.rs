@@ -124,5 +124,6 @@ fn account(user: &User, door: Door, pairs: &Pairs) -> Account {
         default_hostgroup: user.default_hostgroup,
         transaction_persistent: user.transaction_persistent,
         listener: door.says(user.default_hostgroup, pairs),
+        is_shard: false,
     }
 }

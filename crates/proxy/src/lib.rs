@@ -11,6 +11,7 @@ mod alike;
 mod arrival;
 mod audit;
 mod cached;
+mod catalog;
 mod client;
 mod control;
 mod descriptors;

@@ -197,3 +197,10 @@ pub(crate) const SCATTER_OUT_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of the definitions of columns of one shard: a table has 4,096 columns, and each definition
 /// has five names of at most 256 bytes.
 pub(crate) const SCATTER_DEFINITIONS_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Bytes of what a worker knows of sharded tables.
+pub(crate) const DEFINITIONS_BYTES_MAX: usize = 32 << 20;
+
+/// How long the definition of a sharded table holds. A change that comes through the proxy counts
+/// at once.
+pub(crate) const DEFINITION_AGE_MAX: Duration = Duration::from_mins(1);

@@ -170,6 +170,11 @@ impl Routing {
         self.reader.shown(digest, text, self.routes.digests.as_ref())
     }
 
+    /// What follows from the shape of `text`, which is whole.
+    pub(crate) fn look(&mut self, text: &[u8], reading: Reading) -> StatementPlan {
+        self.reader.find_out(text, true, reading, self.routes.digests.as_ref()).plan
+    }
+
     /// Counts matches of rules that have said this before.
     pub(crate) fn count(&self, verdict: &Verdict) {
         self.hits().count(&verdict.matched);

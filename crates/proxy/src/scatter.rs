@@ -28,6 +28,7 @@ mod tests;
 mod writer;
 
 use ::shard::merge::{Columns, ColumnsError, Order, Protocol, Window};
+use ::shard::plan::Counts;
 use wire::packet::PrepareOk;
 use wire::{Capabilities, StatusFlags};
 
@@ -63,6 +64,10 @@ pub(crate) struct What {
     pub(crate) message_bytes_max: usize,
     /// When the client gets an error.
     pub(crate) errors: Errors,
+    /// How the numbers of rows become one.
+    pub(crate) counts: Counts,
+    /// The id that the client is told, if it is not that of a shard.
+    pub(crate) last_insert_id: Option<u64>,
 }
 
 /// Which command a reply belongs to.

@@ -19,6 +19,7 @@
 //!   statement;
 //! - [`correction`](mod@correction): statements that make servers tell an error;
 //! - [`decided`]: what was decided about a command;
+//! - [`shards`]: statements over tables that are split over servers;
 //! - [`state`]: what the session remembers for that, [`internal_query`]: what the proxy itself has
 //!   to ask a server;
 //! - [`told`]: what a `SET` has set that is not written in it;
@@ -109,6 +110,7 @@ mod route;
 mod routines;
 mod segments;
 mod set_up;
+mod shards;
 mod state;
 mod stop;
 mod switch;
@@ -120,7 +122,6 @@ mod wait;
 mod warnings;
 mod without_writer;
 
-use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -148,6 +149,7 @@ use flight::{Flight, InFlight};
 use io::Io;
 use links::Links;
 use phase::Phase;
+use shards::Role;
 use state::{Past, SessionState};
 
 pub(crate) use cached_known::Known;
@@ -167,6 +169,8 @@ pub(crate) struct Session {
     links: Links,
     state: Box<SessionState>,
     flight: Flight,
+    /// Its part in statements over sharded tables.
+    role: Role,
 }
 
 /// The beginning of a session.
@@ -197,6 +201,7 @@ impl Session {
             links: Links::new(key, backend),
             state,
             flight: Flight::default(),
+            role: Role::default(),
             identity,
         }
     }
@@ -209,15 +214,10 @@ impl Session {
     /// Runs commands until one side ends the session.
     pub(crate) async fn run(&mut self) -> Ending {
         audit::note(&self.worker, &self.control, AuditEvent::ConnectOk(Port::Traffic));
-        let ending = match self.run_phases().await {
-            Ok(never) => match never {},
-            Err(Ending::TooLarge(command)) => Box::pin(self.refuse_too_large(command)).await,
-            Err(Ending::BackendSpoke { answer_seq }) => Box::pin(self.last_words(answer_seq)).await,
-            Err(Ending::ClientLeft) => {
-                self.leave_nothing_running();
-                Ending::ClientLeft
-            }
-            Err(ending) => ending,
+        let first = if self.is_fast_forward() { Phase::FastForward } else { Phase::Reading };
+        let ending = match self.run_phases(first).await {
+            Ok(()) => broken("a session that stops for its client"),
+            Err(ending) => self.end_of(ending).await,
         };
         if let Ending::Broken(broken) = &ending {
             broken.note(&self.worker.counts);
@@ -226,11 +226,26 @@ impl Session {
         ending
     }
 
-    /// The life of commands: each phase returns the next one.
-    async fn run_phases(&mut self) -> Result<Infallible, Ending> {
-        let mut phase = if self.is_fast_forward() { Phase::FastForward } else { Phase::Reading };
+    /// What an ending comes to, once the client and the server have been told what they are to be
+    /// told before it.
+    async fn end_of(&mut self, ending: Ending) -> Ending {
+        match ending {
+            Ending::TooLarge(command) => Box::pin(self.refuse_too_large(command)).await,
+            Ending::BackendSpoke { answer_seq } => Box::pin(self.last_words(answer_seq)).await,
+            Ending::ClientLeft => {
+                self.leave_nothing_running();
+                Ending::ClientLeft
+            }
+            ending => ending,
+        }
+    }
+
+    /// The life of commands: each phase returns the next one. An inner session returns when it has
+    /// run the command that it was given.
+    async fn run_phases(&mut self, mut phase: Phase) -> Result<(), Ending> {
         loop {
             phase = match phase {
+                Phase::Reading if self.role.is_inner() && self.io.backlog.is_empty() => return Ok(()),
                 // Polled in place: an idle session has none of their state.
                 Phase::Reading => poll_fn(|cx| self.poll_command(cx)).await?,
                 Phase::InLine => poll_fn(|cx| self.poll_line(cx)).await?,
@@ -258,6 +273,7 @@ impl Session {
             Phase::Retrying => Box::pin(self.retry()),
             Phase::KeepingError => Box::pin(self.keep_idle_error()),
             Phase::Refusing => Box::pin(self.refuse_in_backlog()),
+            Phase::Sharded(kind) => Box::pin(self.at_shards(kind)),
             Phase::Tunnel => Box::pin(self.tunnel()),
             Phase::FastForward => Box::pin(self.fast_forward()),
             polled => Box::pin(std::future::ready(Ok(polled))),

@@ -202,10 +202,14 @@ impl Shared {
 
     /// Whether clients are told that they talk to MariaDB.
     pub(crate) async fn says_mariadb(&self) -> bool {
-        let is_mariadb = |version: &[u8]| version.windows(7).any(|part| part == b"MariaDB");
+        self.server_version().await.windows(7).any(|part| part == b"MariaDB")
+    }
+
+    /// The version that clients are told.
+    pub(crate) async fn server_version(&self) -> Vec<u8> {
         match self.snapshot().variables.server_version.as_bytes() {
-            [] => is_mariadb(&self.upstream.servers.offer().await.version),
-            configured => is_mariadb(configured),
+            [] => self.upstream.servers.offer().await.version.to_vec(),
+            configured => configured.to_vec(),
         }
     }
 

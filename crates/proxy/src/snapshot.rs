@@ -9,8 +9,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{CheckLogins, Config, MonitorVariables, MysqlVariables};
+use config::{CheckLogins, Config, MonitorVariables, MysqlVariables, ShardTransactions};
 use route::RuleError;
+use shard::Layout;
 
 use crate::control::Patience;
 use crate::limited::RuleLimits;
@@ -35,6 +36,10 @@ pub(crate) struct Snapshot {
     pub(crate) logs: LogSettings,
     /// How many statements may run to which rules point.
     pub(crate) limits: RuleLimits,
+    /// Tables that are split over servers, if any are.
+    pub(crate) shards: Option<Arc<Layout>>,
+    /// At how many servers a transaction may write.
+    pub(crate) shard_transactions: ShardTransactions,
 }
 
 /// One worker's reference. Sessions count references to it, not to the snapshot, whose count all
@@ -74,6 +79,8 @@ impl Snapshot {
             drain_timeout: config.pointsman.drain_timeout,
             logs: LogSettings::new(config),
             limits: RuleLimits::new(&routes.rules, before.map(|before| &before.limits)),
+            shards: config.shards.clone(),
+            shard_transactions: config.pointsman.shard_transactions,
             routes: Arc::new(routes),
         })
     }

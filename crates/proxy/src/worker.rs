@@ -27,6 +27,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use crate::alike::Alike;
 use crate::arrival::Arrival;
 use crate::cached::Cached;
+use crate::catalog::Catalog;
 use crate::clock::unix_s;
 use crate::control::{Control, Signal};
 use crate::counts::report::{ErrorRow, Report, error_row};
@@ -83,6 +84,10 @@ pub(crate) struct Worker {
     rate_to_client: Cell<Option<NonZeroU32>>,
     /// Whether statements are traced: looked at with each command.
     is_tracing: Cell<bool>,
+    /// Whether tables are split over servers: looked at with each command.
+    has_shards: Cell<bool>,
+    /// What it knows of tables that are split over servers.
+    pub(crate) shards: Catalog,
     /// The time of the last sweep, in seconds of Unix time.
     unix_s: Cell<u64>,
     controls: RefCell<Slab<Rc<Control>>>,
@@ -173,6 +178,8 @@ impl Worker {
                 logged: Logged::default(),
                 rate_to_client: Cell::default(),
                 is_tracing: Cell::default(),
+                has_shards: Cell::default(),
+                shards: Catalog::default(),
                 unix_s: Cell::new(unix_s()),
                 controls: RefCell::new(Slab::new()),
                 sessions,

@@ -24,6 +24,9 @@ pub struct Account {
     pub transaction_persistent: bool,
     /// What the listener says in its place, if it does.
     pub listener: Option<ByListener>,
+    /// Whether the hostgroup is that of a shard: rules and hints do not choose another one, but for
+    /// its readers.
+    pub is_shard: bool,
 }
 
 /// What a listener says about where statements go: rules and hints have no say in it.
@@ -366,7 +369,7 @@ fn hostgroup(verdict: &Verdict, plan: StatementPlan, ways: &Ways<'_>) -> Result<
     }
     let (hostgroup, why) = match (session.transaction, verdict.hostgroup) {
         (Some(hostgroup), _) if account.transaction_persistent => (hostgroup, Why::Transaction),
-        (_, Some(hostgroup)) => (hostgroup, Why::Verdict(verdict.source)),
+        (_, Some(hostgroup)) if !account.is_shard => (hostgroup, Why::Verdict(verdict.source)),
         _ if split_on => {
             let split = split(plan, session, verdict.access_mode, account.default_hostgroup, pairs);
             (split.hostgroup, Why::Split(split))

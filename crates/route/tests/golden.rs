@@ -98,7 +98,12 @@ fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: boo
     };
     let situation = Situation {
         ways: Ways {
-            account: Account { default_hostgroup: 0, transaction_persistent: true, listener: None },
+            account: Account {
+                default_hostgroup: 0,
+                transaction_persistent: true,
+                listener: None,
+                is_shard: false,
+            },
             session: &session,
             pairs,
             split_on,

@@ -191,7 +191,12 @@ fn fast(verdicts: &mut Verdicts, asked: &Asked) -> (Verdict, Option<Vec<u8>>) {
     };
     let situation = Situation {
         ways: Ways {
-            account: Account { default_hostgroup: 0, transaction_persistent: true, listener: None },
+            account: Account {
+                default_hostgroup: 0,
+                transaction_persistent: true,
+                listener: None,
+                is_shard: false,
+            },
             session: &Session::default(),
             pairs: &Pairs::default(),
             split_on: false,

@@ -181,6 +181,10 @@ pub enum ClientError {
     /// `EXPLAIN ROUTE` of nothing.
     #[error("Query was empty: EXPLAIN ROUTE needs a statement to explain")]
     NothingToExplain,
+    /// A statement over sharded tables that the proxy cannot execute: the part that it is about, and
+    /// the reason.
+    #[error("This version of Pointsman doesn't yet support '{part}' over sharded tables: {reason}")]
+    NotSharded { part: Box<str>, reason: Box<str> },
     /// There is no trace to be shown.
     #[error("This session keeps no trace; SET pointsman_trace = 1 makes it keep one")]
     NotTraced,
@@ -261,7 +265,7 @@ impl ClientError {
             Self::NoTypes { .. } => 1210,
             Self::TransactionLost { .. } | Self::NothingDone { .. } => 1213,
             Self::TooManyUserConnections(_) | Self::LimitReached(_) => 1226,
-            Self::NotTraced => 1235,
+            Self::NotTraced | Self::NotSharded { .. } => 1235,
             Self::UnknownStatement { .. } | Self::NoLastStatement(_) => 1243,
             Self::OkIsNotPrepared => 1295,
             Self::Interrupted => 1317,
@@ -307,7 +311,8 @@ impl ClientError {
             | Self::ByRule(_)
             | Self::TooManyUserConnections(_)
             | Self::LimitReached(_)
-            | Self::NotTraced => *b"42000",
+            | Self::NotTraced
+            | Self::NotSharded { .. } => *b"42000",
             Self::Interrupted | Self::QueryTimeout | Self::ConnectionKilled => *b"70100",
             Self::Locked { .. } => *b"Y0000",
             _ => *b"HY000",

@@ -62,6 +62,16 @@ impl LastResults {
         self.counted = self.ran.note_end(outcome, self.counted);
     }
 
+    /// The statement has run elsewhere, and ended like this; `found` is how many rows it had for
+    /// `FOUND_ROWS()`.
+    pub fn note_elsewhere(&mut self, outcome: Outcome, found: u64) {
+        self.counted = Ran::default().note_end(outcome, self.counted);
+        if outcome.ends_rows {
+            self.counted.found = found;
+        }
+        self.hide_rows();
+    }
+
     /// No server knows how many rows the statement before changed.
     pub const fn hide_changed(&mut self) {
         self.ran_on = NOWHERE;

@@ -105,6 +105,14 @@ impl Layout {
         self.homes.iter().filter(move |home| home.schema.as_deref().is_none_or(|own| own == schema))
     }
 
+    /// The schema at this hostgroup that has the nodes of a logical schema's tables; of several the
+    /// one of the first table.
+    pub fn schema_at(&self, schema: &str, hostgroup: u32) -> Option<&str> {
+        let nodes = self.tables.iter().filter(|table| table.schema == schema).flat_map(Table::nodes);
+        let node = nodes.into_iter().find(|node| node.hostgroup == hostgroup);
+        node.map(|node| node.schema.as_str())
+    }
+
     /// Whether equal keys of two tables of a schema are on the same servers.
     pub fn is_colocated(&self, schema: &str, [one, other]: [&str; 2]) -> bool {
         let has = |group: &Group, name: &str| group.tables.iter().any(|table| table == name);

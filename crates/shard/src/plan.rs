@@ -28,9 +28,9 @@ mod apart;
 mod bind;
 mod change;
 mod columns;
-mod explain;
 mod define;
 mod everywhere;
+mod explain;
 mod facts;
 mod insert;
 mod labels;
@@ -48,7 +48,7 @@ use sql::digest::Span;
 use sql::parse::{Kind, Tree};
 
 use crate::ColumnType;
-use crate::layout::Layout;
+use crate::layout::{Layout, Table};
 use crate::value::Value;
 
 pub use explain::{Row, explain};
@@ -145,6 +145,39 @@ pub struct Asked<'a> {
     /// The hint `shard`: a hostgroup, or a node as `schema.table`, `table` or
     /// `hostgroup/schema.table`.
     pub shard: Option<&'a str>,
+}
+
+/// Schema and name of each table that a statement names, in whose session this is the schema. What
+/// is no UTF-8 is left out.
+pub fn tables(tree: &Tree, sql: &[u8], schema: &str) -> Vec<(String, String)> {
+    let is_utf8 = |span: Span| std::str::from_utf8(span.of(sql)).is_ok();
+    let named = tree.tables().filter(|one| is_utf8(one.name) && one.schema.is_none_or(is_utf8));
+    let pair = |one: sql::parse::TableReference| {
+        let schema = one.schema.map_or_else(|| schema.to_owned(), |span| text::name(sql, span));
+        (schema, text::name(sql, one.name))
+    };
+    named.map(pair).collect()
+}
+
+/// The statement for the first node of each of its tables, whatever its conditions say; none if it
+/// names no table of the layout. What that server says of its columns holds for all nodes.
+///
+/// # Errors
+/// If these nodes are not on one server.
+pub fn sample(request: &Request<'_>) -> Result<Option<Branch>, Refusal> {
+    let uses = Uses::of(request)?;
+    let first = uses.sharded().next().and_then(|number| uses.get(number)?.table);
+    let first = first.or_else(|| uses.all().iter().find_map(|one| one.table));
+    let Some(hostgroup) = first.and_then(|table| table.nodes().first()).map(|node| node.hostgroup) else {
+        return Ok(None);
+    };
+    let mut nodes = Vec::new();
+    for one in uses.all() {
+        let all = one.table.map_or(&[][..], Table::nodes);
+        let node = all.iter().find(|node| node.hostgroup == hostgroup);
+        nodes.push(Some(node.ok_or_else(|| Cause::ServersDiffer.at(one.reference.name))?));
+    }
+    Rewriter::new(request, &uses).one(&bind::Places { hostgroup, nodes }, &[]).map(Some)
 }
 
 /// Plans a statement.

@@ -70,6 +70,13 @@ pub(crate) struct Dialogue<'a> {
 /// The compressed protocol, with either method.
 const COMPRESSION: Capabilities = Capabilities::COMPRESS.union(Capabilities::ZSTD_COMPRESSION);
 
+/// What is not offered where tables are split over servers: columns that are told once, for all
+/// executions, and executions with many rows of values.
+const UNSHARED: Capabilities = Capabilities::OPTIONAL_RESULTSET_METADATA
+    .union(Capabilities::MARIADB_CACHE_METADATA)
+    .union(Capabilities::MARIADB_STMT_BULK_OPERATIONS)
+    .union(Capabilities::MARIADB_BULK_UNIT_RESULTS);
+
 /// Logs a client in that is told this connection id.
 pub(crate) async fn login(
     worker: &Rc<Worker>,
@@ -92,6 +99,10 @@ pub(crate) async fn login(
     offered.set(COMPRESSION, settings.variables.have_compress);
     if !deprecates_eof(&settings.variables) {
         offered.remove(Capabilities::DEPRECATE_EOF);
+    }
+    if worker.has_shards() {
+        // Replies come of several servers, and columns are told with each of them.
+        offered.remove(UNSHARED);
     }
     let server_version = match settings.variables.server_version.as_bytes() {
         [] => &version,

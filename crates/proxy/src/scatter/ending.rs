@@ -1,6 +1,9 @@
 //! The client's last packet, out of the last packets of the shards.
 
+use std::borrow::Cow;
+
 use ::shard::merge::{ColumnsError, Summary};
+use ::shard::plan::Counts;
 use wire::packet::{Err as ErrPacket, Ok as OkPacket, PrepareOk};
 use wire::reply::{End, Outcome};
 use wire::{Capabilities, Codec as _, StatusFlags, WireError};
@@ -20,6 +23,13 @@ pub(crate) struct Over {
     pub(crate) fault: Option<Fault>,
 }
 
+impl Over {
+    /// Whether the client's reply is an error.
+    pub(crate) const fn is_error(&self) -> bool {
+        matches!(self.outcome.end, End::Err { .. })
+    }
+}
+
 impl Scatter {
     /// Ends the reply as the shards have ended theirs, behind so many rows if there are rows.
     pub(super) fn end(&mut self, rows: Option<Count>, out: &mut Vec<u8>) -> Result<(), Failure> {
@@ -27,7 +37,9 @@ impl Scatter {
         let mut last = None;
         for (at, shard) in self.shards.iter().enumerate() {
             if let Some(ok) = shard.last_ok().map_err(|wrong| Failure::Wrong(at, wrong))? {
-                sum.add(&ok);
+                if last.is_none() || self.what.counts == Counts::Sum {
+                    sum.add(&ok);
+                }
                 last = Some(ok);
             }
         }
@@ -37,6 +49,7 @@ impl Scatter {
         if last.is_none() {
             ok.status = self.what.status;
         }
+        ok.last_insert_id = self.what.last_insert_id.unwrap_or(ok.last_insert_id);
         ok.status.remove(StatusFlags::CURSOR_EXISTS | StatusFlags::LAST_ROW_SENT);
         ok.status.set(StatusFlags::SESSION_STATE_CHANGED, session_state.is_some());
         match rows {
@@ -107,6 +120,7 @@ impl Scatter {
         let payload = shard.refusal().unwrap_or_default();
         let error = ErrPacket::decode(payload, Capabilities::PROTOCOL_41)?;
         let message = shard.source.names.logical_text(error.message);
+        let message = with_rows(&message, &shard.source.rows);
         self.writer.error(&ErrPacket { message: &message, ..error }, out);
         Ok(error.code)
     }
@@ -119,5 +133,41 @@ impl Scatter {
         let message = fault.to_string();
         self.writer.error(&ErrPacket { code, sql_state: Some(state), message: message.as_bytes() }, out);
         (code, Some(fault))
+    }
+}
+
+/// In front of the number of a row, in the errors of servers.
+const AT_ROW: &[u8] = b" at row ";
+
+/// An error text with the client's number of the row that it names. `rows` has the client's number
+/// of each row; it is empty if they are the same.
+fn with_rows<'a>(message: &'a [u8], rows: &[u32]) -> Cow<'a, [u8]> {
+    let found = message.windows(AT_ROW.len()).rposition(|part| part == AT_ROW);
+    let renumbered = found.and_then(|at| {
+        let (head, digits) = message.split_at_checked(at + AT_ROW.len())?;
+        let number: usize = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        let number = rows.get(number.checked_sub(1)?)?;
+        Some([head, number.to_string().as_bytes()].concat())
+    });
+    renumbered.map_or(Cow::Borrowed(message), Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_the_numbers_of_the_client() {
+        let of = |text: &str, rows: &[u32]| {
+            String::from_utf8(with_rows(text.as_bytes(), rows).into_owned()).unwrap()
+        };
+        assert_eq!(
+            of("Data too long for column 'a' at row 2", &[3, 7]),
+            "Data too long for column 'a' at row 7"
+        );
+        assert_eq!(of("Data too long for column 'a' at row 2", &[]), "Data too long for column 'a' at row 2");
+        for text in ["no row", "x at row 9", "x at row 0", "x at row two"] {
+            assert_eq!(of(text, &[3, 7]), text);
+        }
     }
 }

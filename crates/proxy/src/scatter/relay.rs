@@ -96,7 +96,7 @@ impl Relay {
     }
 
     /// Writes what the client has not taken; ready when it has taken all.
-    fn poll_write(&mut self, cx: &mut Context<'_>, client: &mut Sock) -> Poll<io::Result<()>> {
+    pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, client: &mut Sock) -> Poll<io::Result<()>> {
         while let Some(rest) = self.out.get(self.written..).filter(|rest| !rest.is_empty()) {
             match ready!(client.poll_write(cx, rest))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),

@@ -23,6 +23,8 @@ pub(crate) struct Source {
     pub(crate) hostgroup: u32,
     /// What their physical names are to clients.
     pub(crate) names: Arc<Names>,
+    /// The client's numbers of the rows that the shard has got, if they are others.
+    pub(crate) rows: Vec<u32>,
 }
 
 /// The reply of one shard.

@@ -31,6 +31,8 @@ pub(super) enum Phase {
     Over,
     /// The last error alone binds the idle session to its connection, and is kept without it.
     KeepingError,
+    /// The command in the backlog may be about sharded tables.
+    Sharded(Kind),
     /// There is no such command as that in the backlog.
     Refusing,
     /// The reply has no end: bytes are copied.

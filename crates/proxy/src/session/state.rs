@@ -350,6 +350,11 @@ impl SessionState {
         Candidate { command, execution, caller, settings, was_reset: self.was_reset() }
     }
 
+    /// Takes over what another session of the same client has set, numbered by that session.
+    pub(super) fn take_settings(&mut self, settings: Rc<Settings>) {
+        self.settings = settings;
+    }
+
     /// The settings, which sessions that have set the same share.
     pub(super) const fn shared_settings(&self) -> &Rc<Settings> {
         &self.settings

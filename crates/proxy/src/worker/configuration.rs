@@ -31,6 +31,7 @@ impl Worker {
         self.settings.replace(Rc::new(Settings(snapshot)));
         self.alike.clear();
         self.cached.clear();
+        self.shards.clear();
         // They may be allowed less.
         self.due.set(self.now());
         self.configure_digests();
@@ -61,11 +62,17 @@ impl Worker {
         self.is_tracing.get()
     }
 
+    /// Whether tables are split over servers.
+    pub(crate) const fn has_shards(&self) -> bool {
+        self.has_shards.get()
+    }
+
     /// What is looked at with each command.
     pub(super) fn configure_commands(&self) {
         let settings = self.settings();
         let rate = settings.variables.throttle_max_bytes_per_second_to_client;
         self.rate_to_client.set(NonZeroU32::new(rate));
+        self.has_shards.set(settings.shards.is_some());
         let is_tracing = settings.logs.traces().is_some();
         if self.is_tracing.replace(is_tracing) != is_tracing {
             // Notes of statements that were over in between would belong to later ones.

@@ -4,7 +4,8 @@ use crate::query::Statement;
 use crate::rules::Options;
 use crate::split::{Reason, Side};
 
-const ACCOUNT: Account = Account { default_hostgroup: 0, transaction_persistent: true, listener: None };
+const ACCOUNT: Account =
+    Account { default_hostgroup: 0, transaction_persistent: true, listener: None, is_shard: false };
 const READ: StatementPlan = StatementPlan::READ;
 
 fn rule(hostgroup: u32) -> Verdict {

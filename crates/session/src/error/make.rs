@@ -11,6 +11,11 @@ use super::{AtServer, ClientError, Denied, Gone, NoPlace, Search, UserFull};
 use crate::state::pins::Pin;
 
 impl ClientError {
+    /// A statement over sharded tables that the proxy cannot execute.
+    pub fn not_sharded(part: &str, reason: &str) -> Self {
+        Self::NotSharded { part: part.into(), reason: reason.into() }
+    }
+
     /// [`Self::TooManyUserConnections`].
     pub fn too_many_user_connections(user: &[u8], max: u32, why: NoPlace) -> Self {
         let user = String::from_utf8_lossy(user).into();

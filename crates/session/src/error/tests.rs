@@ -118,10 +118,11 @@ fn of_commands() -> Vec<ClientError> {
         ClientError::UnknownInternal,
         ClientError::NothingToExplain,
         ClientError::NotTraced,
+        ClientError::NotSharded { part: "DISTINCT".into(), reason: "no".into() },
     ]
 }
 
-const OF_COMMANDS: [&str; 22] = [
+const OF_COMMANDS: [&str; 23] = [
     "1047 08S01 Unknown command",
     "1053 08S01 Server shutdown in progress",
     "1317 70100 Query execution was interrupted",
@@ -147,6 +148,7 @@ const OF_COMMANDS: [&str; 22] = [
     "1064 42000 Unknown PROXYSQL INTERNAL command",
     "1065 42000 Query was empty: EXPLAIN ROUTE needs a statement to explain",
     "1235 42000 This session keeps no trace; SET pointsman_trace = 1 makes it keep one",
+    "1235 42000 This version of Pointsman doesn't yet support 'DISTINCT' over sharded tables: no",
 ];
 
 /// Errors about prepared statements.

@@ -35,6 +35,14 @@ impl Settings {
         self.version
     }
 
+    /// The same without the schema, for a server that has none of that name.
+    #[must_use]
+    pub fn without_schema(&self) -> Self {
+        let mut settings = self.clone();
+        settings.forget(SCHEMA);
+        settings
+    }
+
     /// Adds a setting, in place of an older one with the same key; false if there are too many.
     pub fn set(&mut self, setting: Setting) -> bool {
         let is_schema_again = *setting.key == *SCHEMA && self.was_schema_reset();

@@ -111,6 +111,7 @@ impl User {
             default_hostgroup: self.default_hostgroup,
             transaction_persistent: self.has(Options::TRANSACTION_PERSISTENT),
             listener: None,
+            is_shard: false,
         }
     }
 

@@ -9,9 +9,9 @@ use crate::merge::Order;
 use crate::placement::{Function, Level, Modulo, Sign};
 use crate::{Reason, Value};
 
-mod explained;
 mod changed;
 mod defined;
+mod explained;
 mod inserted;
 mod labels;
 mod numbered;

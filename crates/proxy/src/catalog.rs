@@ -1,0 +1,147 @@
+//! What a worker knows of tables that are split over servers, and what it reads statements with.
+
+use std::cell::{Cell, Ref, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use shard::Layout;
+use shard::define::{Collations, Known};
+use shard::plan::{ColumnInfo, Definitions};
+use shard::seen::Names;
+use sql::Dialect;
+use sql::parse::Tree;
+
+use crate::limits::{DEFINITION_AGE_MAX, DEFINITIONS_BYTES_MAX};
+
+/// The version of a server that texts are read for if nothing is known of the servers.
+const LIKE_MYSQL: &[u8] = b"8.0.36";
+
+/// What a worker knows of sharded tables.
+#[derive(Debug, Default)]
+pub(crate) struct Catalog {
+    tables: RefCell<Tables>,
+    collations: RefCell<Collations>,
+    /// The tree of the statement that is being read, in memory that is used again.
+    tree: RefCell<Option<Box<Tree>>>,
+    /// How servers read texts.
+    dialect: Cell<Option<Dialect>>,
+    /// What physical names are to clients, by hostgroup.
+    names: RefCell<HashMap<u32, Arc<Names>>>,
+}
+
+/// The definitions of logical tables.
+#[derive(Debug)]
+pub(crate) struct Tables {
+    known: shard::define::Catalog,
+    /// Tables that are not as they should be: what is wrong, and when that was found.
+    wrong: HashMap<(String, String), (String, Duration)>,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        let known = shard::define::Catalog::new(DEFINITIONS_BYTES_MAX, DEFINITION_AGE_MAX);
+        Self { known, wrong: HashMap::new() }
+    }
+}
+
+impl Definitions for Tables {
+    fn columns(&self, schema: &str, table: &str) -> Option<&[ColumnInfo]> {
+        self.known.columns(schema, table)
+    }
+}
+
+impl Tables {
+    /// What is wrong with a table, if anything is.
+    pub(crate) fn wrong(&self, schema: &str, table: &str) -> Option<&str> {
+        let wrong = self.wrong.get(&(schema.to_owned(), table.to_owned()));
+        wrong.map(|(text, _)| text.as_str())
+    }
+}
+
+impl Catalog {
+    /// A tree to read a statement with.
+    pub(crate) fn take_tree(&self) -> Box<Tree> {
+        self.tree.take().unwrap_or_default()
+    }
+
+    /// The tree is for the next statement.
+    pub(crate) fn put_tree(&self, tree: Box<Tree>) {
+        self.tree.replace(Some(tree));
+    }
+
+    /// What is known of tables.
+    pub(crate) fn tables(&self) -> Ref<'_, Tables> {
+        self.tables.borrow()
+    }
+
+    /// What is known of collations.
+    pub(crate) fn collations(&self) -> Ref<'_, Collations> {
+        self.collations.borrow()
+    }
+
+    /// Whether a table should be asked for at `now`.
+    pub(crate) fn wants(&self, schema: &str, table: &str, now: Duration) -> bool {
+        let tables = self.tables.borrow();
+        let is_young = |(_, at): &(String, Duration)| now.saturating_sub(*at) < DEFINITION_AGE_MAX;
+        tables.known.wants(schema, table, now)
+            && !tables.wrong.get(&(schema.to_owned(), table.to_owned())).is_some_and(is_young)
+    }
+
+    /// This was found of a table at `now`, and this is wrong with it.
+    pub(crate) fn learn(
+        &self,
+        schema: &str,
+        table: &str,
+        known: Option<Known>,
+        wrong: Option<String>,
+        now: Duration,
+    ) {
+        let mut tables = self.tables.borrow_mut();
+        match known {
+            Some(known) => tables.known.insert(schema, table, known, now),
+            None => tables.known.forget(schema, table),
+        }
+        let key = (schema.to_owned(), table.to_owned());
+        match wrong {
+            Some(text) => tables.wrong.insert(key, (text, now)),
+            None => tables.wrong.remove(&key),
+        };
+    }
+
+    /// A statement may have changed the definition of a table.
+    pub(crate) fn forget(&self, schema: &str, table: &str) {
+        let mut tables = self.tables.borrow_mut();
+        tables.known.forget(schema, table);
+        tables.wrong.remove(&(schema.to_owned(), table.to_owned()));
+    }
+
+    /// This is known of collations besides.
+    pub(crate) fn learn_collations(&self, collations: Collations) {
+        self.collations.borrow_mut().merge(collations);
+    }
+
+    /// What the physical names at a hostgroup are to clients.
+    pub(crate) fn names(&self, layout: &Layout, hostgroup: u32) -> Arc<Names> {
+        let mut names = self.names.borrow_mut();
+        Arc::clone(names.entry(hostgroup).or_insert_with(|| Arc::new(Names::at(layout, hostgroup))))
+    }
+
+    /// How servers read texts, if somebody has found out.
+    pub(crate) fn dialect(&self) -> Option<Dialect> {
+        self.dialect.get()
+    }
+
+    /// Servers read texts like this, if it is known.
+    pub(crate) fn set_dialect(&self, dialect: Option<Dialect>) {
+        // Of other servers nothing is known: MySQL is what most of them are like.
+        self.dialect.set(dialect.or_else(|| Dialect::of(LIKE_MYSQL)));
+    }
+
+    /// The configuration is another one.
+    pub(crate) fn clear(&self) {
+        self.names.borrow_mut().clear();
+        self.tables.replace(Tables::default());
+        self.dialect.set(None);
+    }
+}

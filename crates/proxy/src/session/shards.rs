@@ -1,0 +1,208 @@
+//! Statements over tables that are split over servers.
+//!
+//! Beside the session of the client, the *outer* session, there is one *inner* session for each
+//! shard's hostgroup that its statements have used. An inner session is a session like any other:
+//! it has its own connections, splits reads from writes at its shard, and outlives its servers. Its
+//! client is the outer session. A statement that names no sharded table runs in the outer session
+//! as if there were no shards: that is its home.
+//!
+//! - [`inner`]: inner sessions, and having one run a command;
+//! - [`plan`](mod@plan): where a statement goes; [`definitions`]: learning what its tables are,
+//!   [`rows`]: reading replies for that;
+//! - [`command`]: what shards get; [`one`]: statements for one shard, [`many`]: for several;
+//! - [`prepared`]: prepared statements, [`execute`]: commands about them, [`values`]: their values;
+//! - [`transaction`]: transactions that reach shards.
+
+mod command;
+mod definitions;
+mod execute;
+mod inner;
+mod many;
+mod one;
+mod plan;
+mod prepared;
+mod rows;
+mod transaction;
+mod values;
+
+use std::sync::Arc;
+
+use shard::seen::Names;
+use wire::command::Kind;
+
+use super::Session;
+use super::phase::Phase;
+use crate::ending::Ending;
+use crate::error::ClientError;
+
+use command::Command;
+use inner::Inner;
+use plan::Way;
+use prepared::{Statements, names_one};
+use transaction::{Transaction, is_about_transaction};
+
+/// The part of a session in statements over sharded tables.
+#[derive(Debug)]
+pub(super) enum Role {
+    /// A client's session. What it has at shards, if it has used any.
+    Outer(Option<Box<Shards>>),
+    /// A session at a shard, whose client is an outer session.
+    Inner,
+}
+
+impl Default for Role {
+    fn default() -> Self {
+        Self::Outer(None)
+    }
+}
+
+/// What an outer session has at shards.
+#[derive(Debug, Default)]
+pub(super) struct Shards {
+    /// Those that it has used.
+    inner: Vec<Inner>,
+    /// The transaction that is open.
+    transaction: Transaction,
+    /// What it has prepared.
+    statements: Statements,
+    /// Where its last statement has run.
+    last: Place,
+    /// Where the last statement has run that may have made an id.
+    last_id: Place,
+    /// The command in the backlog runs at home.
+    stays_home: bool,
+}
+
+/// Where a statement runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Place {
+    /// In the outer session.
+    #[default]
+    Home,
+    /// In the inner session of this hostgroup.
+    Shard(u32),
+}
+
+impl Role {
+    /// Whether the session stops when it has run a command.
+    pub(super) const fn is_inner(&self) -> bool {
+        matches!(self, Self::Inner)
+    }
+
+    /// Whether the next command may be about sharded tables. If it was looked at, it is not.
+    pub(super) fn looks(&mut self) -> bool {
+        match self {
+            Self::Outer(Some(shards)) => !std::mem::take(&mut shards.stays_home),
+            Self::Outer(None) => true,
+            Self::Inner => false,
+        }
+    }
+
+    /// What it has at shards.
+    fn shards(&mut self) -> &mut Shards {
+        if let Self::Outer(Some(shards)) = self {
+            return shards;
+        }
+        *self = Self::Outer(Some(Box::default()));
+        self.shards()
+    }
+}
+
+impl Session {
+    /// Finds out where the command in the backlog goes, and has it run there.
+    pub(super) async fn at_shards(&mut self, kind: Kind) -> Result<Phase, Ending> {
+        self.control.set_busy();
+        match kind {
+            Kind::Query => self.query_at_shards().await,
+            Kind::StmtPrepare => self.prepare_at_shards().await,
+            kind if names_one(kind) => self.statement_at_shards(kind).await,
+            Kind::ResetConnection | Kind::ChangeUser | Kind::Quit => {
+                self.leave_shards().await?;
+                Ok(self.stay_home())
+            }
+            _ => Ok(self.stay_home()),
+        }
+    }
+
+    /// The command in the backlog runs in the outer session.
+    fn stay_home(&mut self) -> Phase {
+        let shards = self.role.shards();
+        (shards.stays_home, shards.last) = (true, Place::Home);
+        Phase::Reading
+    }
+
+    async fn query_at_shards(&mut self) -> Result<Phase, Ending> {
+        self.complete_front().await?;
+        let Some(payload) = self.io.whole_front().map(<[u8]>::to_vec) else {
+            return self.refuse_long(Kind::Query).await;
+        };
+        let text = self.statement(&payload).to_vec();
+        let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
+        if is_about_transaction(what) {
+            return self.change_transaction(what, &text).await;
+        }
+        self.run_command(Command::query(payload, text, what)).await
+    }
+
+    /// Runs a command, which the backlog begins with, where its statement goes.
+    async fn run_command(&mut self, mut command: Command) -> Result<Phase, Ending> {
+        match self.way_of(&command).await? {
+            Way::Home => {
+                if command.writes() {
+                    self.note_written_at_home();
+                }
+                Ok(self.stay_home())
+            }
+            Way::At(place) => self.run_where(place, &command).await,
+            Way::One(branch) if branch.text.is_none() && self.names_at(branch.hostgroup).is_empty() => {
+                self.run_one(&command, &branch).await
+            }
+            Way::One(branch) => {
+                command.close_cursor();
+                self.run_many(&command, vec![branch].into()).await
+            }
+            Way::Many(scattered) => {
+                command.close_cursor();
+                self.run_many(&command, scattered).await
+            }
+            Way::Refused(error) => self.refuse_at_shards(command.kind, &error).await,
+        }
+    }
+
+    /// What the physical names at a hostgroup are to clients.
+    fn names_at(&self, hostgroup: u32) -> Arc<Names> {
+        let settings = self.worker.settings();
+        let names = |layout| self.worker.shards.names(layout, hostgroup);
+        settings.shards.as_deref().map(names).unwrap_or_default()
+    }
+
+    async fn refuse_at_shards(&mut self, kind: Kind, error: &ClientError) -> Result<Phase, Ending> {
+        self.role.shards().last = Place::Home;
+        self.refuse_here(kind, error).await?;
+        Ok(Phase::Over)
+    }
+
+    /// Refuses the command in the backlog, which is too long to be looked at.
+    async fn refuse_long(&mut self, kind: Kind) -> Result<Phase, Ending> {
+        let error = ClientError::not_sharded("a statement", "it is longer than one packet (16 MB)");
+        self.refuse_at_shards(kind, &error).await
+    }
+
+    /// Gives the client a reply of an inner session to the command in the backlog.
+    async fn give_reply(&mut self, kind: Kind, reply: &[u8]) -> Result<Phase, Ending> {
+        self.begin_own(kind);
+        self.skip_command().await?;
+        self.write_to_client(reply).await?;
+        self.answered_here(0);
+        Ok(Phase::Over)
+    }
+
+    /// Ends what the session has at shards.
+    async fn leave_shards(&mut self) -> Result<(), Ending> {
+        if matches!(self.role, Role::Outer(Some(_))) {
+            self.end_at_shards(b"ROLLBACK").await?.ok();
+        }
+        self.role = Role::default();
+        Ok(())
+    }
+}

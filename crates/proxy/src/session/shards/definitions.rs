@@ -1,0 +1,100 @@
+//! Learning what sharded tables are: inner sessions ask for their definitions, as the client's
+//! user, when a statement names them.
+
+use shard::define::{Collations, Known, Reader, TableDefinition, Unreadable, check};
+use shard::define::{collation_statement, table_statement};
+use shard::{Layout, Node, Table};
+use sql::parse::Tree;
+
+use super::rows::rows;
+use crate::ending::Ending;
+use crate::session::Session;
+
+/// Nodes of a table that are asked for its definition.
+const NODES_ASKED_MAX: usize = 64;
+
+impl Session {
+    /// Learns the definitions of a statement's sharded tables, unless they are known.
+    pub(super) async fn learn_definitions(
+        &mut self,
+        tree: &Tree,
+        text: &[u8],
+        layout: &Layout,
+    ) -> Result<(), Ending> {
+        let current = String::from_utf8_lossy(self.state.caller.schema()).into_owned();
+        for (schema, name) in shard::plan::tables(tree, text, &current) {
+            let now = self.worker.shared.uptime();
+            let Some(table) = layout.table(&schema, &name) else { continue };
+            if self.worker.shards.wants(&schema, &name, now) {
+                self.learn_definition(layout, table).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Learns the definition of a table.
+    async fn learn_definition(&mut self, layout: &Layout, table: &Table) -> Result<(), Ending> {
+        let mut found = Vec::new();
+        for node in table.nodes().iter().take(NODES_ASKED_MAX) {
+            found.push(self.definition_of(node).await?);
+        }
+        let defined: Vec<&TableDefinition> = found.iter().flatten().collect();
+        let findings = check(layout, table, &found);
+        for finding in &findings {
+            tracing::warn!(%finding, "a sharded table is not as it should be");
+        }
+        let catalog = &self.worker.shards;
+        let known = Known::of(&defined, &catalog.collations());
+        let now = self.worker.shared.uptime();
+        catalog.learn(&table.schema, &table.name, known, findings.first().map(ToString::to_string), now);
+        Ok(())
+    }
+
+    /// The definition of a physical table; none if the server does not show it.
+    async fn definition_of(&mut self, node: &Node) -> Result<Option<TableDefinition>, Ending> {
+        let reply = self.ask_at(node.hostgroup, &table_statement(&node.schema, &node.table)).await?;
+        let definition = match read(&reply) {
+            Ok(definition) => definition,
+            Err(why) => {
+                tracing::warn!(schema = node.schema, table = node.table, %why, "a definition is not understood");
+                None
+            }
+        };
+        let Some(definition) = definition else { return Ok(None) };
+        loop {
+            let unknown = self.worker.shards.collations().unknown(&definition);
+            if unknown.is_empty() {
+                return Ok(Some(definition));
+            }
+            let reply = self.ask_at(node.hostgroup, &collation_statement(&unknown)).await?;
+            let mut learned = Collations::default();
+            let all = rows(&reply).unwrap_or_default();
+            let is_read = all.iter().all(|row| learned.read(&definition.version, &unknown, row).is_ok());
+            if !is_read || all.len() < unknown.len() {
+                tracing::warn!(
+                    schema = node.schema,
+                    table = node.table,
+                    "what a server says of collations is not understood"
+                );
+                return Ok(Some(definition));
+            }
+            self.worker.shards.learn_collations(learned);
+        }
+    }
+
+    /// Has the inner session of a hostgroup run a statement. The reply, as packets.
+    pub(super) async fn ask_at(&mut self, hostgroup: u32, text: &str) -> Result<Vec<u8>, Ending> {
+        let mut inner = self.take_inner(hostgroup);
+        let reply = inner.session.ask(text.as_bytes()).await;
+        self.put_inner(inner);
+        reply
+    }
+}
+
+fn read(reply: &[u8]) -> Result<Option<TableDefinition>, Unreadable> {
+    let mut reader = Reader::new();
+    for row in rows(reply).unwrap_or_default() {
+        reader.row(&row)?;
+    }
+    reader.finish()
+}

@@ -1,0 +1,187 @@
+//! Commands about prepared statements over sharded tables.
+
+use wire::Codec as _;
+use wire::command::{Kind, StmtExecute};
+use wire::frame::{HEADER_LEN, put_message};
+
+use super::Inner;
+use super::command::{Command, with_types};
+use super::prepared::{Site, Statement, prepared, renumber};
+use super::transaction::error_of;
+use super::values::values;
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::session::Session;
+use crate::session::phase::Phase;
+use shard::plan::Branch;
+
+impl Session {
+    /// A `COM_STMT_PREPARE` is in the backlog.
+    pub(super) async fn prepare_at_shards(&mut self) -> Result<Phase, Ending> {
+        self.complete_front().await?;
+        let text = self.io.whole_front().and_then(|payload| payload.get(1..)).map(<[u8]>::to_vec);
+        let Some(text) = text else { return self.refuse_long(Kind::StmtPrepare).await };
+        let branch = match self.sample_of(&text).await? {
+            Ok(Some(branch)) => branch,
+            Ok(None) => {
+                self.role.shards().statements.note_other();
+                return Ok(self.stay_home());
+            }
+            Err(error) => return self.refuse_at_shards(Kind::StmtPrepare, &error).await,
+        };
+        let mut inner = self.take_inner(branch.hostgroup);
+        let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await;
+        self.put_inner(inner);
+        let mut reply = reply?;
+        if let Some(error) = error_of(&reply) {
+            self.answer_here(Kind::StmtPrepare, &error).await?;
+            return Ok(Phase::Over);
+        }
+        let (id, params) = prepared(&reply).unwrap_or_default();
+        let site = Site { hostgroup: branch.hostgroup, text: branch.text, id };
+        let statement = Statement { text: text.into(), params, sites: vec![site], ..Statement::default() };
+        let Some(id) = self.role.shards().statements.add(statement) else {
+            let error =
+                ClientError::not_sharded("a prepared statement more", "the session has all that it may have");
+            return self.refuse_at_shards(Kind::StmtPrepare, &error).await;
+        };
+        if let Some(payload) = reply.get_mut(HEADER_LEN..) {
+            renumber(payload, id);
+        }
+        self.give_reply(Kind::StmtPrepare, &reply).await
+    }
+
+    /// A command that names a prepared statement is in the backlog.
+    pub(super) async fn statement_at_shards(&mut self, kind: Kind) -> Result<Phase, Ending> {
+        let Some(id) = self.role.shards().statements.named(self.io.front()) else {
+            return Ok(self.stay_home());
+        };
+        self.complete_front().await?;
+        let Some(payload) = self.io.whole_front().map(<[u8]>::to_vec) else {
+            return self.refuse_long(kind).await;
+        };
+        match kind {
+            Kind::StmtExecute => self.execute_at_shards(id, &payload).await,
+            Kind::SendLongData => {
+                if let Some(statement) = self.role.shards().statements.get(id) {
+                    statement.add_part(&payload);
+                }
+                self.skip_command().await?;
+                Ok(Phase::Over)
+            }
+            Kind::StmtReset | Kind::StmtFetch => self.pass_to_cursor(kind, id, payload).await,
+            _ => self.close_at_shards(id).await,
+        }
+    }
+
+    async fn execute_at_shards(&mut self, id: u32, payload: &[u8]) -> Result<Phase, Ending> {
+        let caps = self.capabilities();
+        let execution = self.role.shards().statements.get(id).and_then(|statement| {
+            let execute = StmtExecute::decode(payload, caps).ok()?;
+            statement.note_types(&execute, caps);
+            let payload = with_types(&execute, statement, caps)?;
+            let values = values(&StmtExecute::decode(&payload, caps).ok()?, statement, caps)?;
+            Some((payload, statement.text.to_vec(), values))
+        });
+        let Some((payload, text, values)) = execution else {
+            return self.refuse_at_shards(Kind::StmtExecute, &ClientError::NoTypes { id }).await;
+        };
+        let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
+        let command = Command { kind: Kind::StmtExecute, payload, text, what, execution: Some((id, values)) };
+        let phase = self.run_command(command).await;
+        if let Some(statement) = self.role.shards().statements.get(id) {
+            statement.parts.clear();
+        }
+        phase
+    }
+
+    /// The packets of a command for an inner session, in which the statement is prepared before if
+    /// need be. The payload of the error if that is refused.
+    pub(super) async fn packets_for(
+        &mut self,
+        inner: &mut Inner,
+        command: &Command,
+        branch: &Branch,
+    ) -> Result<Result<Vec<u8>, Vec<u8>>, Ending> {
+        let text = branch.text.as_deref();
+        let Some((id, _)) = command.execution else { return Ok(Ok(command.with_text(text))) };
+        let caps = self.capabilities();
+        let known = |statement: &mut Statement| statement.site(inner.hostgroup, text);
+        let known_as = match self.role.shards().statements.get(id).and_then(known) {
+            Some(known_as) => known_as,
+            None => {
+                let reply = prepare(inner, text.unwrap_or(&command.text)).await?;
+                if let Some(error) = error_of(&reply) {
+                    return Ok(Err(error));
+                }
+                prepared(&reply).unwrap_or_default().0
+            }
+        };
+        let Some(statement) = self.role.shards().statements.get(id) else { return Ok(Ok(Vec::new())) };
+        if statement.site(inner.hostgroup, text).is_none() {
+            let text = branch.text.clone();
+            statement.sites.push(Site { hostgroup: inner.hostgroup, text, id: known_as });
+        }
+        let packets = command.executing(known_as, statement, branch, caps);
+        for mut part in statement.parts.clone() {
+            renumber(&mut part, known_as);
+            let mut packet = Vec::new();
+            put_message(&mut packet, 0, &part);
+            inner.session.ask_packet(packet).await?;
+        }
+        let refused = || {
+            let error = ClientError::not_sharded("a value sent in parts", "its row is one of several");
+            error.to_packet(0, caps).split_off(HEADER_LEN)
+        };
+        Ok(packets.ok_or_else(refused))
+    }
+
+    /// The command in the backlog is about the cursor of a statement, or about parts of values.
+    async fn pass_to_cursor(&mut self, kind: Kind, id: u32, mut payload: Vec<u8>) -> Result<Phase, Ending> {
+        let Some(statement) = self.role.shards().statements.get(id) else { return Ok(self.stay_home()) };
+        statement.parts.clear();
+        let Some((hostgroup, known_as)) = statement.cursor else {
+            if kind == Kind::StmtFetch {
+                let is_mariadb = self.worker.shared.says_mariadb().await;
+                return self.refuse_at_shards(kind, &ClientError::NoCursor { id, is_mariadb }).await;
+            }
+            let ok = crate::client::login::ok(self.capabilities(), self.state.link.status);
+            self.answer_here(kind, &ok).await?;
+            return Ok(Phase::Over);
+        };
+        if kind == Kind::StmtReset {
+            statement.cursor = None;
+        }
+        renumber(&mut payload, known_as);
+        let mut packets = Vec::new();
+        put_message(&mut packets, 0, &payload);
+        let mut inner = self.take_inner(hostgroup);
+        self.lend(&mut inner, packets).await?;
+        self.put_inner(inner);
+        Ok(Phase::Over)
+    }
+
+    async fn close_at_shards(&mut self, id: u32) -> Result<Phase, Ending> {
+        self.measure_own(Kind::StmtClose, self.io.front());
+        self.skip_command().await?;
+        let sites = self.role.shards().statements.remove(id).map(|statement| statement.sites);
+        for site in sites.unwrap_or_default() {
+            let mut payload = vec![Kind::StmtClose as u8];
+            payload.extend(site.id.to_le_bytes());
+            let mut packet = Vec::new();
+            put_message(&mut packet, 0, &payload);
+            let mut inner = self.take_inner(site.hostgroup);
+            let closed = inner.session.ask_packet(packet).await;
+            self.put_inner(inner);
+            closed?;
+        }
+        Ok(Phase::Over)
+    }
+}
+
+/// Has an inner session prepare a statement. The reply, as packets.
+async fn prepare(inner: &mut Inner, text: &[u8]) -> Result<Vec<u8>, Ending> {
+    let mut packet = Vec::new();
+    put_message(&mut packet, 0, &[&[Kind::StmtPrepare as u8], text].concat());
+    inner.session.ask_packet(packet).await
+}

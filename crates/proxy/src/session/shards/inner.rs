@@ -1,0 +1,209 @@
+//! Inner sessions: making one, and having it run a command.
+
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use net::sock::memory::{End, pair};
+use route::Caller;
+use tokio::io::{AsyncRead, ReadBuf};
+use wire::command::Kind;
+use wire::frame::put_message;
+
+use super::{Place, Role};
+use crate::alike::{Beginning, caller};
+use crate::ending::Ending;
+use crate::invariant::broken;
+use crate::scatter::capabilities_at_shards;
+use crate::session::Session;
+use crate::session::flight::Flight;
+use crate::session::io::Io;
+use crate::session::links::Links;
+use crate::session::phase::Phase;
+use crate::session::state::SessionState;
+use crate::sock::Sock;
+use crate::state::Settings;
+
+/// Bytes that an inner session has said and nobody has read yet.
+pub(super) const BUFFER_BYTES: usize = 64 * 1024;
+
+/// Bytes of a reply that the client does not get.
+const REPLY_BYTES_MAX: usize = 1 << 20;
+
+/// A session at a shard.
+#[derive(Debug)]
+pub(super) struct Inner {
+    /// The shard's hostgroup.
+    pub(super) hostgroup: u32,
+    /// Which of the sessions of that hostgroup: 0 has the transactions.
+    slot: usize,
+    pub(super) session: Box<Session>,
+    /// Who the outer session was, and what it had set, when that was taken over.
+    followed: Option<(Arc<Caller>, Rc<Settings>)>,
+    /// It has written in the transaction that is open.
+    pub(super) wrote: bool,
+}
+
+impl Session {
+    /// The inner session of this hostgroup, taken out of the list. It knows what the outer session
+    /// has set.
+    pub(super) fn take_inner(&mut self, hostgroup: u32) -> Inner {
+        self.take_inner_at(hostgroup, 0)
+    }
+
+    /// The same for another one of that hostgroup.
+    pub(super) fn take_inner_at(&mut self, hostgroup: u32, slot: usize) -> Inner {
+        let list = &mut self.role.shards().inner;
+        let at = list.iter().position(|inner| inner.hostgroup == hostgroup && inner.slot == slot);
+        let mut inner = match at {
+            Some(at) => list.swap_remove(at),
+            None => self.new_inner(hostgroup, slot),
+        };
+        inner.follow(self);
+        inner
+    }
+
+    /// Puts an inner session back.
+    pub(super) fn put_inner(&mut self, inner: Inner) {
+        self.role.shards().inner.push(inner);
+    }
+
+    fn new_inner(&self, hostgroup: u32, slot: usize) -> Inner {
+        let mut identity = self.identity.for_others(self.identity.connection_id);
+        identity.capabilities = capabilities_at_shards(identity.capabilities);
+        let schema = self.identity.account.schema.as_deref();
+        identity.account.schema = schema.and_then(|schema| schema_at(self, schema, hostgroup));
+        let account = route::Account {
+            default_hostgroup: hostgroup,
+            listener: None,
+            is_shard: true,
+            ..*self.state.account
+        };
+        let beginning = Beginning {
+            account: Rc::new(account),
+            caller: Arc::clone(&self.state.caller),
+            settings: Rc::clone(self.state.shared_settings()),
+        };
+        let session = Self {
+            worker: Rc::clone(&self.worker),
+            control: Rc::clone(&self.control),
+            io: Io::new(nobody(), Vec::new()),
+            links: Links::new(self.worker.alike.passport(&identity), None),
+            state: Box::new(SessionState::new(&identity, beginning)),
+            flight: Flight::default(),
+            role: Role::Inner,
+            identity,
+        };
+        Inner { hostgroup, slot, session: Box::new(session), followed: None, wrote: false }
+    }
+
+    /// Has the session run the command in its backlog, as an inner one. What it comes to if it does
+    /// not go on after that.
+    pub(super) async fn run_as_inner(&mut self) -> Result<(), Ending> {
+        let role = std::mem::replace(&mut self.role, Role::Inner);
+        // Boxed: an outer session that is asked runs within its own phases.
+        let ended = Box::pin(self.run_phases(Phase::Reading)).await;
+        let ended = match ended {
+            Ok(()) => Ok(()),
+            Err(ending) => Err(Box::pin(self.end_of(ending)).await),
+        };
+        self.role = role;
+        ended
+    }
+
+    /// Has the session run a statement of which the client hears nothing. The reply, as packets.
+    pub(super) async fn ask(&mut self, text: &[u8]) -> Result<Vec<u8>, Ending> {
+        let mut payload = vec![Kind::Query as u8];
+        if self.capabilities().contains(wire::Capabilities::QUERY_ATTRIBUTES) {
+            payload.extend([0, 1]);
+        }
+        payload.extend_from_slice(text);
+        let mut packet = Vec::new();
+        put_message(&mut packet, 0, &payload);
+        self.ask_packet(packet).await
+    }
+
+    /// The same with a command as a packet.
+    pub(super) async fn ask_packet(&mut self, packet: Vec<u8>) -> Result<Vec<u8>, Ending> {
+        let (theirs, mut ours) = pair(BUFFER_BYTES);
+        let client = std::mem::replace(&mut self.io, Io::new(Sock::from(theirs), packet));
+        let mut reply = Vec::new();
+        let ended = {
+            let mut run = Box::pin(self.run_as_inner());
+            poll_fn(|cx| {
+                let ended = run.as_mut().poll(cx);
+                if !read_all(&mut ours, cx, &mut reply) {
+                    return Poll::Ready(Err(broken("a reply of the proxy's own is too long")));
+                }
+                ended
+            })
+            .await
+        };
+        self.io = client;
+        ended.map(|()| reply)
+    }
+}
+
+impl Inner {
+    /// The inner session has what the outer one has set. It is in the same schema if the shard has
+    /// that; if not, its statements name theirs.
+    fn follow(&mut self, outer: &Session) {
+        let (state, settings) = (&mut self.session.state, outer.state.shared_settings());
+        let is_same = self.followed.as_ref().is_some_and(|(caller, followed)| {
+            Arc::ptr_eq(caller, &outer.state.caller) && Rc::ptr_eq(followed, settings)
+        });
+        if is_same {
+            return;
+        }
+        let schema = outer.state.caller.schema();
+        if schema_at(outer, schema, self.hostgroup).as_deref() == Some(schema) {
+            state.caller = Arc::clone(&outer.state.caller);
+            state.take_settings(Rc::clone(settings));
+        } else {
+            let own = self.session.identity.account.schema.as_deref().unwrap_or_default();
+            state.caller = Arc::new(caller(&outer.identity, own));
+            state.take_settings(Rc::new(settings.without_schema()));
+        }
+        self.followed = Some((Arc::clone(&outer.state.caller), Rc::clone(settings)));
+    }
+
+    /// Where it is.
+    pub(super) const fn place(&self) -> Place {
+        Place::Shard(self.hostgroup)
+    }
+
+    /// Whether a transaction is open there.
+    pub(super) fn is_in_transaction(&self) -> bool {
+        self.session.is_in_transaction()
+    }
+}
+
+/// The schema at a hostgroup that stands for a client's schema, if one does.
+fn schema_at(outer: &Session, schema: &[u8], hostgroup: u32) -> Option<Box<[u8]>> {
+    let settings = outer.worker.settings();
+    let logical = std::str::from_utf8(schema).ok()?;
+    let physical = settings.shards.as_ref()?.schema_at(logical, hostgroup)?;
+    Some(physical.as_bytes().into())
+}
+
+/// A client that is not there.
+pub(super) fn nobody() -> Sock {
+    let (end, _) = pair(0);
+    Sock::from(end)
+}
+
+/// Reads what there is. Whether that was not too much.
+fn read_all(end: &mut End, cx: &mut Context<'_>, into: &mut Vec<u8>) -> bool {
+    let mut bytes = [0; 4096];
+    loop {
+        let mut buffer = ReadBuf::new(&mut bytes);
+        match std::pin::Pin::new(&mut *end).poll_read(cx, &mut buffer) {
+            Poll::Ready(Ok(())) if !buffer.filled().is_empty() => into.extend_from_slice(buffer.filled()),
+            _ => return true,
+        }
+        if into.len() > REPLY_BYTES_MAX {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Statements that several shards run, or one with other names than those of the client: the
+//! client's reply is put together of theirs.
+//!
+//! Tables on one server are asked at the same time, over connections of their own. In a transaction
+//! there is one connection to a server: there they can be written to, one after the other.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use net::sock::memory::pair;
+use observe::running::Measured;
+use shard::merge::{Order, Protocol, Window};
+use shard::plan::{Branch, Counts, Ids, Scatter, Write};
+use wire::StatusFlags;
+use wire::command::Kind;
+
+use super::Place;
+use super::command::Command;
+use super::inner::{BUFFER_BYTES, Inner, nobody};
+use super::transaction::several_servers;
+use crate::control::{Control, Signal};
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::scatter::Scatter as Replies;
+use crate::scatter::{Errors, Kind as Replied, Relay, Source, What, capabilities_at_shards};
+use crate::session::Session;
+use crate::session::io::Io;
+use crate::session::kill::killed_here;
+use crate::session::phase::Phase;
+use crate::sock::{Input, Sock};
+
+/// What a command does at several shards.
+#[derive(Debug)]
+pub(super) struct Scattered {
+    /// What each shard gets.
+    pub(super) branches: Vec<Branch>,
+    /// The hidden keys at the end of rows.
+    pub(super) order: Order,
+    /// LIMIT and OFFSET of the client.
+    pub(super) window: Window,
+    /// The client's numbers of the rows of each branch; empty if they are the same.
+    pub(super) rows: Vec<Vec<u32>>,
+    /// How the numbers of rows become one.
+    pub(super) counts: Counts,
+    /// Ids of a sequence.
+    pub(super) ids: Option<Ids>,
+}
+
+impl From<Vec<Branch>> for Scattered {
+    /// Branches that answer with OK packets, or rows in any order.
+    fn from(branches: Vec<Branch>) -> Self {
+        Self {
+            branches,
+            order: Order::default(),
+            window: Window::ALL,
+            rows: Vec::new(),
+            counts: Counts::Sum,
+            ids: None,
+        }
+    }
+}
+
+impl From<Scatter> for Scattered {
+    fn from(Scatter { branches, order, window, .. }: Scatter) -> Self {
+        Self { order, window, ..branches.into() }
+    }
+}
+
+impl From<Write> for Scattered {
+    fn from(Write { branches, rows, counts, ids, .. }: Write) -> Self {
+        Self { rows, counts, ids, ..branches.into() }
+    }
+}
+
+/// An inner session with the branches that it runs, one after the other.
+struct Runner {
+    inner: Inner,
+    queue: Vec<Io>,
+    /// The inner session has ended.
+    is_over: bool,
+}
+
+/// Inner sessions with what they run, and the other ends of their clients by branch.
+#[derive(Default)]
+struct Runners {
+    /// Branches for one server are a transaction of their own.
+    is_atomic: bool,
+    all: Vec<Runner>,
+    sources: Vec<Source>,
+    sockets: Vec<Sock>,
+}
+
+type Run<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+impl Session {
+    /// Runs the branches of a command, which the backlog begins with. The client gets one reply.
+    pub(super) async fn run_many(
+        &mut self,
+        command: &Command,
+        scattered: Scattered,
+    ) -> Result<Phase, Ending> {
+        if let Some(error) = self.refused_scatter(command, &scattered.branches) {
+            return self.refuse_at_shards(command.kind, &error).await;
+        }
+        let branches = &scattered.branches;
+        // Several tables of one server change together.
+        let is_atomic = command.writes() && !self.has_one_connection() && has_twins(branches);
+        let mut runners = Runners { is_atomic, ..Runners::default() };
+        for (number, branch) in branches.iter().enumerate() {
+            let rows = scattered.rows.get(number).cloned().unwrap_or_default();
+            if let Err(error) = self.add_branch(&mut runners, command, branch, rows).await? {
+                runners.all.into_iter().for_each(|runner| self.put_runner(runner));
+                self.answer_here(command.kind, &error).await?;
+                return Ok(Phase::Over);
+            }
+        }
+        let was_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
+        let seq = self.skip_command().await?;
+        self.begin_running(Measured::plain(command.kind), &command.text);
+        let first = branches.first().map_or(0, |branch| branch.hostgroup);
+        let count = branches.len();
+        let what = self.what(command, scattered, seq);
+        let mut relay = Relay::new(Replies::new(what, std::mem::take(&mut runners.sources)));
+        let is_killed = self.relay_scatter(&mut relay, &mut runners, was_open).await?;
+        let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
+        for runner in runners.all.iter_mut().filter(|runner| is_atomic && !runner.is_over) {
+            // The client has its reply: what a COMMIT says would come too late.
+            let text: &[u8] = if is_done { b"COMMIT" } else { b"ROLLBACK" };
+            runner.inner.session.ask(text).await?;
+        }
+        self.end_running();
+        let is_lost = was_open && runners.all.iter().any(|runner| !runner.inner.is_in_transaction());
+        runners.all.into_iter().for_each(|runner| self.put_runner(runner));
+        self.note_scattered(command, &relay, first, count);
+        if is_killed {
+            poll_fn(|cx| relay.poll_write(cx, &mut self.io.sock)).await?;
+            self.reply_error(relay.scatter().next_seq(), &ClientError::Interrupted).await?;
+        }
+        if is_lost {
+            self.roll_back_with(first).await?;
+        }
+        Ok(Phase::Over)
+    }
+
+    /// Adds a branch to what an inner session runs. The payload of the error if a statement cannot
+    /// be prepared for it.
+    async fn add_branch(
+        &mut self,
+        runners: &mut Runners,
+        command: &Command,
+        branch: &Branch,
+        rows: Vec<u32>,
+    ) -> Result<Result<(), Vec<u8>>, Ending> {
+        let is_same = |runner: &Runner| runner.inner.hostgroup == branch.hostgroup;
+        let twins = runners.all.iter().filter(|runner| is_same(runner)).count();
+        let shared =
+            runners.all.iter().position(is_same).filter(|_| runners.is_atomic || self.has_one_connection());
+        let mut runner = match shared {
+            Some(at) => runners.all.swap_remove(at),
+            None => Runner {
+                inner: self.enter(branch.hostgroup, twins).await?,
+                queue: Vec::new(),
+                is_over: false,
+            },
+        };
+        if runners.is_atomic && !runner.inner.is_in_transaction() {
+            runner.inner.session.ask(b"BEGIN").await?;
+        }
+        runner.inner.wrote |= command.writes();
+        let packets = self.packets_for(&mut runner.inner, command, branch).await?;
+        let packets = match packets {
+            Ok(packets) => packets,
+            Err(error) => {
+                self.put_runner(runner);
+                return Ok(Err(error));
+            }
+        };
+        let (theirs, ours) = pair(BUFFER_BYTES);
+        runner.queue.push(Io::new(Sock::from(theirs), packets));
+        // Killing it is for who reads its reply.
+        runner.inner.session.control = Rc::new(Control::new(usize::MAX, self.control.id()));
+        runners.all.push(runner);
+        runners.sources.push(Source {
+            hostgroup: branch.hostgroup,
+            names: self.names_at(branch.hostgroup),
+            rows,
+        });
+        runners.sockets.push(Sock::from(ours));
+        Ok(Ok(()))
+    }
+
+    fn put_runner(&mut self, runner: Runner) {
+        let Runner { mut inner, is_over, .. } = runner;
+        if !is_over {
+            inner.session.control = Rc::clone(&self.control);
+            self.put_inner(inner);
+        }
+    }
+
+    /// Why a command does not run at several shards in the state that the session is in.
+    fn refused_scatter(&mut self, command: &Command, branches: &[Branch]) -> Option<ClientError> {
+        if !command.writes() {
+            let is_late = self.has_one_connection() && has_twins(branches);
+            return is_late.then(|| {
+                ClientError::not_sharded(
+                    "rows of several tables on one server, in a transaction",
+                    "all of them would have to come over one connection at once",
+                )
+            });
+        }
+        if !command.defines() && self.is_single() && has_several_servers(branches) {
+            return Some(several_servers("a statement that writes at several servers"));
+        }
+        branches.iter().find_map(|branch| self.may_write(Place::Shard(branch.hostgroup)).err())
+    }
+
+    fn what(&self, command: &Command, scattered: Scattered, seq: u8) -> What {
+        let Scattered { order, window, counts, ids, .. } = scattered;
+        What {
+            kind: Replied::Result,
+            errors: if command.writes() { Errors::Last } else { Errors::AtOnce },
+            counts,
+            last_insert_id: ids.and_then(|ids| ids.first),
+            protocol: if command.kind == Kind::Query { Protocol::Text } else { Protocol::Binary },
+            order,
+            window,
+            shard_caps: capabilities_at_shards(self.capabilities()),
+            client_caps: self.capabilities(),
+            seq,
+            status: self.state.link.status,
+            message_bytes_max: self.worker.settings().variables.max_allowed_packet as usize,
+        }
+    }
+
+    /// Whether all that a server gets goes over one connection: a transaction is open, or begins.
+    pub(super) fn has_one_connection(&self) -> bool {
+        self.is_in_transaction()
+            || self.state.begins_later()
+            || !self.state.link.status.contains(StatusFlags::AUTOCOMMIT)
+    }
+
+    /// Moves the replies until the client has its own, and all shards have ended theirs. Whether
+    /// the statement was killed meanwhile.
+    async fn relay_scatter(
+        &mut self,
+        relay: &mut Relay,
+        runners: &mut Runners,
+        is_open: bool,
+    ) -> Result<bool, Ending> {
+        let mut runs: Vec<Option<Run<'_>>> =
+            runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
+        let mut sockets = std::mem::take(&mut runners.sockets);
+        let worker = Rc::clone(&self.worker);
+        let (mut is_replied, mut is_killed) = (false, false);
+        poll_fn(|cx| {
+            let is_running = poll_all(&mut runs, cx);
+            if !is_replied && self.poll_stop(cx)? {
+                (is_replied, is_killed) = (true, true);
+            }
+            let scratch = &mut worker.net.scratch.borrow_mut();
+            if !is_replied {
+                is_replied = relay.poll_reply(cx, &mut sockets, &mut self.io.sock, scratch)?.is_ready();
+            }
+            let is_failed = relay.scatter().over().is_some_and(|over| over.is_error());
+            if is_killed || is_replied && is_failed && !is_open {
+                // Nobody reads the rest, which ends what still runs.
+                sockets.clear();
+            }
+            if is_replied && !sockets.is_empty() {
+                let _ = relay.poll_rest(cx, &mut sockets, scratch);
+            }
+            if is_replied && !is_running { Poll::Ready(Ok(is_killed)) } else { Poll::Pending }
+        })
+        .await
+    }
+
+    /// Whether a scattered statement is to stop.
+    fn poll_stop(&mut self, cx: &mut Context<'_>) -> Result<bool, Ending> {
+        if killed_here(&self.control, self.capabilities(), true)? {
+            return Ok(true);
+        }
+        if self.control.signal() >= Signal::Stop {
+            return Err(Ending::Silent);
+        }
+        match self.io.sock.poll_input(cx) {
+            Poll::Ready(Input::End) => Err(Ending::ClientLeft),
+            _ => Ok(false),
+        }
+    }
+
+    /// Keeps what later statements may ask about this one.
+    fn note_scattered(&mut self, command: &Command, relay: &Relay, first: u32, branches: usize) {
+        let over = relay.scatter().over();
+        if let Some(over) = over.filter(|_| branches > 1) {
+            self.state.last.note_elsewhere(over.outcome, over.found_rows);
+        }
+        let is_one = branches == 1 || over.is_none_or(|over| over.is_error());
+        let shards = self.role.shards();
+        shards.last = if is_one { Place::Shard(first) } else { Place::Home };
+        if command.writes() {
+            shards.last_id = Place::Shard(first);
+        }
+    }
+}
+
+impl Runner {
+    /// Runs the branches.
+    fn run(&mut self) -> Run<'_> {
+        Box::pin(async {
+            let session = &mut self.inner.session;
+            for client in std::mem::take(&mut self.queue) {
+                session.io = client;
+                if let Err(ending) = session.run_as_inner().await {
+                    if let Some(packets) = ending.packets() {
+                        // Who has left does not hear it.
+                        let _ = session.io.sock.write_all(packets).await;
+                    }
+                    self.is_over = true;
+                    break;
+                }
+            }
+            session.io = Io::new(nobody(), Vec::new());
+        })
+    }
+}
+
+/// Whether the branches are for more than one server.
+fn has_several_servers(branches: &[Branch]) -> bool {
+    branches.windows(2).any(|pair| matches!(pair, [one, other] if one.hostgroup != other.hostgroup))
+}
+
+/// Whether two branches are for one server.
+fn has_twins(branches: &[Branch]) -> bool {
+    let mut all: Vec<u32> = branches.iter().map(|branch| branch.hostgroup).collect();
+    all.sort_unstable();
+    all.windows(2).any(|pair| matches!(pair, [one, other] if one == other))
+}
+
+/// Lets all go on. Whether any has not come to its end.
+fn poll_all(runs: &mut [Option<Run<'_>>], cx: &mut Context<'_>) -> bool {
+    for run in runs.iter_mut() {
+        if run.as_mut().is_some_and(|one| one.as_mut().poll(cx).is_ready()) {
+            *run = None;
+        }
+    }
+    runs.iter().any(Option::is_some)
+}

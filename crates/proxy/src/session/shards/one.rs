@@ -1,0 +1,100 @@
+//! Statements that run at one shard with the client's own socket: what runs them is the path of all
+//! statements.
+
+use shard::plan::Branch;
+use sql::shape::Effects;
+use wire::frame::{HEADER_LEN, Header};
+
+use super::command::Command;
+use super::{Inner, Place};
+use crate::ending::Ending;
+use crate::session::Session;
+use crate::session::phase::Phase;
+
+/// What of a statement's effects may change rows.
+const WRITES: Effects = Effects::WRITES.union(Effects::UNKNOWN).union(Effects::FUNCTION);
+
+impl Command {
+    /// Whether it defines tables: servers commit before it, and it is part of no transaction.
+    pub(super) fn defines(&self) -> bool {
+        self.what.effects.intersects(Effects::COMMITS)
+    }
+
+    /// Whether it may change rows.
+    pub(super) fn writes(&self) -> bool {
+        self.what.effects.intersects(WRITES)
+    }
+}
+
+impl Session {
+    /// Runs a command, which the backlog begins with, at one shard that has the client's names.
+    pub(super) async fn run_one(&mut self, command: &Command, branch: &Branch) -> Result<Phase, Ending> {
+        let place = Place::Shard(branch.hostgroup);
+        if command.writes()
+            && let Err(error) = self.may_write(place)
+        {
+            return self.refuse_at_shards(command.kind, &error).await;
+        }
+        let mut inner = self.enter(branch.hostgroup, 0).await?;
+        inner.wrote |= command.writes();
+        let was_open = inner.is_in_transaction();
+        let packets = self.packets_for(&mut inner, command, branch).await?;
+        let outcome = match packets {
+            Ok(packets) => {
+                self.note_cursor(command, branch);
+                self.lend(&mut inner, packets).await.map(|()| None)
+            }
+            Err(error) => Ok(Some(error)),
+        };
+        let is_lost = was_open && !inner.is_in_transaction();
+        self.put_inner(inner);
+        if let Some(error) = outcome? {
+            self.answer_here(command.kind, &error).await?;
+        }
+        let shards = self.role.shards();
+        shards.last = place;
+        if command.writes() {
+            shards.last_id = place;
+        }
+        if is_lost {
+            self.roll_back_with(branch.hostgroup).await?;
+        }
+        Ok(Phase::Over)
+    }
+
+    /// An execution may open a cursor at this shard.
+    fn note_cursor(&mut self, command: &Command, branch: &Branch) {
+        let Some((id, _)) = command.execution else { return };
+        let Some(statement) = self.role.shards().statements.get(id) else { return };
+        let known_as = statement.site(branch.hostgroup, branch.text.as_deref());
+        statement.cursor = known_as.filter(|_| command.opens_cursor()).map(|id| (branch.hostgroup, id));
+    }
+
+    /// Runs the command in the backlog, which asks about another one, where that has run.
+    pub(super) async fn run_where(&mut self, place: Place, command: &Command) -> Result<Phase, Ending> {
+        let Place::Shard(hostgroup) = place else { return Ok(self.stay_home()) };
+        let mut inner = self.take_inner(hostgroup);
+        let lent = self.lend(&mut inner, command.with_text(None)).await;
+        self.put_inner(inner);
+        lent.map(|()| Phase::Over)
+    }
+
+    /// Lends the client to an inner session, which gets these packets in the place of the command
+    /// that the backlog begins with.
+    pub(super) async fn lend(&mut self, inner: &mut Inner, packets: Vec<u8>) -> Result<(), Ending> {
+        let behind = self.take_front();
+        self.io.backlog = packets;
+        std::mem::swap(&mut self.io, &mut inner.session.io);
+        let ended = inner.session.run_as_inner().await;
+        std::mem::swap(&mut self.io, &mut inner.session.io);
+        self.io.backlog.extend_from_slice(&behind);
+        ended
+    }
+
+    /// Takes the command that the backlog begins with out of it. What stands behind it.
+    fn take_front(&mut self) -> Vec<u8> {
+        let backlog = std::mem::take(&mut self.io.backlog);
+        let len = backlog.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
+        backlog.get(HEADER_LEN + len..).unwrap_or_default().to_vec()
+    }
+}

@@ -1,0 +1,156 @@
+//! Prepared statements over sharded tables.
+//!
+//! Their numbers are the outer session's. A statement is prepared at one shard to find out what it
+//! is, and at others when an execution goes there.
+
+use std::collections::HashMap;
+
+use wire::Capabilities;
+use wire::command::{Kind, LAST_STATEMENT, StmtExecute};
+
+use crate::limits::{PARTS_BYTES_MAX, PREPARED_BYTES_MAX};
+use crate::session::execute::ID;
+
+/// The first number. Servers, and the proxy for other statements, give smaller ones.
+const FIRST_ID: u32 = 1 << 31;
+
+/// Statements of one session.
+const STATEMENTS_MAX: usize = 16_382;
+
+/// The statements that a session has prepared over sharded tables.
+#[derive(Debug, Default)]
+pub(super) struct Statements {
+    by_id: HashMap<u32, Statement>,
+    made: u32,
+    /// Bytes of their texts.
+    bytes: usize,
+    /// Whether the last one that was prepared is one of them.
+    is_last: bool,
+}
+
+/// A statement.
+#[derive(Debug, Default)]
+pub(super) struct Statement {
+    /// The client's text.
+    pub(super) text: Box<[u8]>,
+    /// How many parameters it has.
+    pub(super) params: u16,
+    /// Types of the last execution that told them, without those of attributes.
+    pub(super) types: Option<Box<[u8]>>,
+    /// Parts of values for the next execution: payloads of their commands.
+    pub(super) parts: Vec<Vec<u8>>,
+    /// Where it is prepared.
+    pub(super) sites: Vec<Site>,
+    /// The hostgroup at which a cursor is open, and its number there.
+    pub(super) cursor: Option<(u32, u32)>,
+}
+
+/// A statement at one shard.
+#[derive(Debug)]
+pub(super) struct Site {
+    /// The hostgroup.
+    pub(super) hostgroup: u32,
+    /// The text that the shard has; none if it is that of the client.
+    pub(super) text: Option<Vec<u8>>,
+    /// The number that the inner session has given it.
+    pub(super) id: u32,
+}
+
+impl Statements {
+    /// Keeps a statement. Its number; none if there are too many.
+    pub(super) fn add(&mut self, statement: Statement) -> Option<u32> {
+        let bytes = self.bytes + statement.text.len();
+        if self.by_id.len() >= STATEMENTS_MAX || bytes > PREPARED_BYTES_MAX {
+            return None;
+        }
+        self.bytes = bytes;
+        self.is_last = true;
+        loop {
+            let id = FIRST_ID | (self.made & (FIRST_ID - 1));
+            self.made = self.made.wrapping_add(1);
+            if id != LAST_STATEMENT && !self.by_id.contains_key(&id) {
+                self.by_id.insert(id, statement);
+                return Some(id);
+            }
+        }
+    }
+
+    /// Another statement was prepared last.
+    pub(super) fn note_other(&mut self) {
+        self.is_last = false;
+    }
+
+    /// The number of the statement that a command names, if it is one of these.
+    pub(super) fn named(&self, payload: &[u8]) -> Option<u32> {
+        let id = u32::from_le_bytes(payload.get(ID)?.try_into().ok()?);
+        let last = || FIRST_ID | (self.made.wrapping_sub(1) & (FIRST_ID - 1));
+        let id = if id == LAST_STATEMENT && self.is_last { last() } else { id };
+        self.by_id.contains_key(&id).then_some(id)
+    }
+
+    /// A statement.
+    pub(super) fn get(&mut self, id: u32) -> Option<&mut Statement> {
+        self.by_id.get_mut(&id)
+    }
+
+    /// Forgets a statement.
+    pub(super) fn remove(&mut self, id: u32) -> Option<Statement> {
+        let statement = self.by_id.remove(&id)?;
+        self.bytes -= statement.text.len();
+        Some(statement)
+    }
+}
+
+impl Statement {
+    /// Keeps a part of a value, if the parts are not too long together.
+    pub(super) fn add_part(&mut self, payload: &[u8]) {
+        let bytes: usize = self.parts.iter().map(Vec::len).sum();
+        if bytes + payload.len() <= PARTS_BYTES_MAX {
+            self.parts.push(payload.to_vec());
+        }
+    }
+
+    /// The number of the statement with this text at a shard, if it is prepared there.
+    pub(super) fn site(&self, hostgroup: u32, text: Option<&[u8]>) -> Option<u32> {
+        let is_it = |site: &&Site| site.hostgroup == hostgroup && site.text.as_deref() == text;
+        self.sites.iter().find(is_it).map(|site| site.id)
+    }
+
+    /// Whether a part of the value of a parameter was sent.
+    pub(super) fn has_parts_of(&self, param: u16) -> bool {
+        let number = param.to_le_bytes();
+        self.parts.iter().any(|part| part.get(ID.end..ID.end + 2) == Some(&number))
+    }
+
+    /// Takes note of the types that an execution tells.
+    pub(super) fn note_types(&mut self, execute: &StmtExecute<'_>, caps: Capabilities) {
+        if let Ok(params) = execute.params(self.params, caps)
+            && let Some(types) = params.types_without_attributes(self.params, caps)
+        {
+            self.types = Some(types.into());
+        }
+    }
+}
+
+/// The number of a statement in the place of that in a command's payload.
+pub(super) fn renumber(payload: &mut [u8], id: u32) {
+    if let Some(place) = payload.get_mut(ID) {
+        place.copy_from_slice(&id.to_le_bytes());
+    }
+}
+
+/// The number and the counts of columns and parameters in the reply to a `COM_STMT_PREPARE`.
+pub(super) fn prepared(reply: &[u8]) -> Option<(u32, u16)> {
+    let payload = crate::session::backlog::front(reply);
+    let id = payload.get(1..5)?.try_into().ok().map(u32::from_le_bytes)?;
+    let params = payload.get(7..9)?.try_into().ok().map(u16::from_le_bytes)?;
+    (payload.first() == Some(&0)).then_some((id, params))
+}
+
+/// Whether a command names a prepared statement.
+pub(super) const fn names_one(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::StmtExecute | Kind::StmtClose | Kind::StmtReset | Kind::SendLongData | Kind::StmtFetch
+    )
+}

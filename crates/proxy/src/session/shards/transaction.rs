@@ -1,0 +1,192 @@
+//! Transactions of sessions with sharded tables.
+//!
+//! A transaction begins at home. A shard hears of its beginning, and of savepoints, in front of the
+//! first statement that it gets of the transaction. The end goes to all that are in it, shards
+//! first. A transaction writes at one place, unless several are allowed.
+
+use config::ShardTransactions;
+use route::StatementPlan;
+use sql::StatementKind;
+use wire::packet;
+
+use super::{Inner, Place};
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::session::Session;
+use crate::session::phase::Phase;
+
+/// Savepoints and the like that a transaction has had; more are refused at shards.
+const PROLOGUE_MAX: usize = 256;
+
+/// What a shard has to hear before its first statement of the open transaction.
+#[derive(Debug, Default)]
+pub(super) struct Transaction {
+    /// The statement that has begun it, and its savepoints.
+    prologue: Vec<Box<[u8]>>,
+    /// A statement has written at home.
+    wrote_at_home: bool,
+}
+
+/// Whether a statement begins, ends or divides a transaction.
+pub(super) const fn is_about_transaction(what: StatementPlan) -> bool {
+    let kind = what.kind;
+    !what.several
+        && (kind.begins()
+            || matches!(
+                kind,
+                StatementKind::Commit
+                    | StatementKind::Rollback
+                    | StatementKind::Savepoint
+                    | StatementKind::ReleaseSavepoint
+                    | StatementKind::RollbackSavepoint
+            ))
+}
+
+impl Session {
+    /// The command in the backlog is about the transaction: shards in it hear it, then it runs at
+    /// home.
+    pub(super) async fn change_transaction(
+        &mut self,
+        what: StatementPlan,
+        text: &[u8],
+    ) -> Result<Phase, Ending> {
+        let outcome = match what.kind {
+            StatementKind::Commit => self.end_at_shards(b"COMMIT").await?,
+            StatementKind::Rollback => self.end_at_shards(b"ROLLBACK").await?,
+            kind if kind.begins() => {
+                let committed = self.end_at_shards(b"COMMIT").await?;
+                self.role.shards().transaction.prologue = vec![text.into()];
+                committed
+            }
+            _ => self.divide_at_shards(text).await?,
+        };
+        if let Err(error) = outcome {
+            // Nothing of it is to last where it can be taken back.
+            self.end_at_shards(b"ROLLBACK").await?.ok();
+            self.ask(b"ROLLBACK").await?;
+            let kind = wire::command::Kind::Query;
+            self.answer_here(kind, &error).await?;
+            return Ok(Phase::Over);
+        }
+        Ok(self.stay_home())
+    }
+
+    /// Ends the transaction at all shards that are in it. The error packet of the first that
+    /// refuses.
+    pub(super) async fn end_at_shards(&mut self, text: &[u8]) -> Result<Result<(), Vec<u8>>, Ending> {
+        self.role.shards().transaction = Transaction::default();
+        self.say_at_shards(text).await
+    }
+
+    /// A savepoint is set, left or released.
+    async fn divide_at_shards(&mut self, text: &[u8]) -> Result<Result<(), Vec<u8>>, Ending> {
+        let prologue = &mut self.role.shards().transaction.prologue;
+        if prologue.len() < PROLOGUE_MAX {
+            prologue.push(text.into());
+        }
+        self.say_at_shards(text).await
+    }
+
+    /// Has all shards that are in the transaction run a statement, one after the other.
+    async fn say_at_shards(&mut self, text: &[u8]) -> Result<Result<(), Vec<u8>>, Ending> {
+        let open = |inner: &Inner| inner.is_in_transaction();
+        let all: Vec<u32> = self
+            .role
+            .shards()
+            .inner
+            .iter()
+            .filter(|inner| open(inner))
+            .map(|inner| inner.hostgroup)
+            .collect();
+        let mut refused = Ok(());
+        for hostgroup in all {
+            let mut inner = self.take_inner(hostgroup);
+            let reply = inner.session.ask(text).await;
+            inner.wrote &= inner.is_in_transaction();
+            self.put_inner(inner);
+            if let Some(error) = error_of(&reply?)
+                && refused.is_ok()
+            {
+                refused = Err(error);
+            }
+        }
+        Ok(refused)
+    }
+
+    /// The inner session of a shard, in the transaction if one is open.
+    pub(super) async fn enter(&mut self, hostgroup: u32, slot: usize) -> Result<Inner, Ending> {
+        let is_open = self.is_in_transaction() || self.state.begins_later();
+        if !is_open {
+            let autocommit = self.state.link.status.contains(wire::StatusFlags::AUTOCOMMIT);
+            let shards = self.role.shards();
+            let is_left = autocommit && shards.inner.iter().any(Inner::is_in_transaction);
+            shards.transaction.prologue.clear();
+            if is_left {
+                // The transaction has ended at home: it was rolled back there.
+                self.end_at_shards(b"ROLLBACK").await?.ok();
+            }
+        }
+        let mut inner = self.take_inner_at(hostgroup, slot);
+        if is_open && !inner.is_in_transaction() {
+            inner.wrote = false;
+            let prologue = self.role.shards().transaction.prologue.clone();
+            for text in prologue {
+                inner.session.ask(&text).await?;
+            }
+        }
+        Ok(inner)
+    }
+
+    /// A shard has lost the open transaction: so does everybody else.
+    pub(super) async fn roll_back_with(&mut self, hostgroup: u32) -> Result<(), Ending> {
+        tracing::debug!(hostgroup, "a shard has ended the transaction; it is rolled back everywhere");
+        self.end_at_shards(b"ROLLBACK").await?.ok();
+        if self.is_in_transaction() || self.state.begins_later() {
+            self.ask(b"ROLLBACK").await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a statement may write at this place: not if the open transaction has written at
+    /// another one, unless that is allowed.
+    pub(super) fn may_write(&mut self, place: Place) -> Result<(), ClientError> {
+        if !self.is_single() {
+            return Ok(());
+        }
+        let is_open = self.is_in_transaction()
+            || self.state.begins_later()
+            || !self.state.link.status.contains(wire::StatusFlags::AUTOCOMMIT);
+        let shards = self.role.shards();
+        let mut others = shards.inner.iter().filter(|inner| inner.wrote && inner.place() != place);
+        let is_elsewhere =
+            others.next().is_some() || shards.transaction.wrote_at_home && place != Place::Home;
+        if !is_open || !is_elsewhere {
+            return Ok(());
+        }
+        Err(several_servers("a transaction that writes at several servers"))
+    }
+
+    /// Whether a transaction may write at one server only.
+    pub(super) fn is_single(&self) -> bool {
+        self.worker.settings().shard_transactions == ShardTransactions::Single
+    }
+
+    /// A statement that may write runs at home.
+    pub(super) fn note_written_at_home(&mut self) {
+        self.role.shards().transaction.wrote_at_home = true;
+    }
+}
+
+/// The refusal of what may write at one server only.
+pub(super) fn several_servers(part: &str) -> ClientError {
+    ClientError::not_sharded(
+        part,
+        "pointsman-shard_transactions is 'single'; with 'best_effort' servers commit one after the other",
+    )
+}
+
+/// The payload of the error that a reply begins with.
+pub(super) fn error_of(reply: &[u8]) -> Option<Vec<u8>> {
+    let payload = crate::session::backlog::front(reply);
+    (payload.first() == Some(&packet::Err::HEADER)).then(|| payload.to_vec())
+}
