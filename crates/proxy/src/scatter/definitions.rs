@@ -55,20 +55,26 @@ fn difference(one: &Column<'_>, other: &Column<'_>) -> Option<&'static str> {
     differs.into_iter().find_map(|(differs, what)| differs.then_some(what))
 }
 
-/// A definition with the names that clients know. An alias stays.
+/// A definition with the names that clients know. Aliases stay.
 pub(super) fn logical<'a>(column: &Column<'a>, names: &'a Names) -> Column<'a> {
-    let Some((schema, table)) = table_of(column, names) else { return *column };
-    let shown = if column.table == column.org_table { table } else { column.table };
-    Column { schema, table: shown, org_table: table, ..*column }
+    let text = std::str::from_utf8;
+    let (Ok(schema), Ok(table)) = (text(column.schema), text(column.org_table)) else { return *column };
+    if let Some((schema, table)) = names.logical(schema, table) {
+        return renamed(column, schema.as_bytes(), table.as_bytes());
+    }
+    // The columns of a derived table have its alias, in the schema of the tables behind it.
+    if let Some(schema) = names.logical_schema(schema) {
+        return Column { schema: schema.as_bytes(), ..*column };
+    }
+    // A server that has copied rows into a temporary table may leave the schema out.
+    match names.logical_table(table).filter(|_| schema.is_empty()) {
+        Some(table) => renamed(column, column.schema, table.as_bytes()),
+        None => *column,
+    }
 }
 
-/// Schema and table for clients, if they differ from those of the servers. A server that has copied
-/// rows into a temporary table may leave the schema out.
-fn table_of<'a>(column: &Column<'a>, names: &'a Names) -> Option<(&'a [u8], &'a [u8])> {
-    let schema = std::str::from_utf8(column.schema).ok()?;
-    let table = std::str::from_utf8(column.org_table).ok()?;
-    if schema.is_empty() {
-        return names.logical_table(table).map(|table| (column.schema, table.as_bytes()));
-    }
-    names.logical(schema, table).map(|(schema, table)| (schema.as_bytes(), table.as_bytes()))
+/// The definition for a table of another name, which is shown too where there is no alias.
+fn renamed<'a>(column: &Column<'a>, schema: &'a [u8], table: &'a [u8]) -> Column<'a> {
+    let shown = if column.table == column.org_table { table } else { column.table };
+    Column { schema, table: shown, org_table: table, ..*column }
 }

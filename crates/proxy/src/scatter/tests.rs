@@ -3,4 +3,5 @@
 mod relay;
 mod replies;
 mod script;
+mod servers;
 mod streams;
