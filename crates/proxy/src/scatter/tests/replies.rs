@@ -1,6 +1,7 @@
 //! What the client gets for which replies.
 
 use ::shard::merge::{Order, Protocol, Window};
+use ::shard::plan::Counts;
 use wire::packet::{Column, PrepareOk};
 use wire::reply::End;
 use wire::{Capabilities, Codec as _, StatusFlags};
@@ -107,6 +108,16 @@ fn ok_packets_are_added_up() {
     let end = scatter.over().unwrap().outcome.end;
     let status = StatusFlags::AUTOCOMMIT;
     assert_eq!(end, End::Ok { affected_rows: 3, last_insert_id: 7, status, warnings: 2 });
+}
+
+#[test]
+fn a_write_everywhere_counts_once_and_may_have_an_id_of_the_proxy() {
+    let replies = [0, 1].map(|_| reply(1, &[ok(2, 5, "")]));
+    let what = What { counts: Counts::Same, last_insert_id: Some(900), ..what(CLASSIC) };
+    let mut scatter = scatter(what, 2);
+    run(&mut scatter, &replies, 99);
+    let End::Ok { affected_rows, last_insert_id, .. } = scatter.over().unwrap().outcome.end else { panic!() };
+    assert_eq!((affected_rows, last_insert_id), (2, 900));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ::shard::merge::{Direction, Order, Part, Protocol, Window};
+use ::shard::plan::Counts;
 use ::shard::seen::Names;
 use ::shard::{Draft, Layout, Node, Table, TableKind};
 use wire::frame::put_message;
@@ -107,6 +108,8 @@ pub(super) fn what(caps: Capabilities) -> What {
         status: StatusFlags::AUTOCOMMIT,
         message_bytes_max: 64 * 1024 * 1024,
         errors: Errors::AtOnce,
+        counts: Counts::Sum,
+        last_insert_id: None,
     }
 }
 
