@@ -1,4 +1,4 @@
-//! Whole files and what they mean: every file in `tests/golden` beside the `.out` of the same name,
+//! Whole files and what they mean: every file (and the folder `sphere`) in `tests/golden` beside the `.out` of the same name,
 //! which holds the configuration and the warnings, or the problems.
 //!
 //! `POINTSMAN_WRITE_GOLDEN=1 cargo test -p config --test golden` writes the `.out` files; read the
@@ -33,9 +33,11 @@ fn files_mean_what_they_did() {
         .map(|entry| entry.unwrap().path())
         .filter(|path| {
             path.extension()
-                .is_some_and(|extension| ["cnf", "conf", "toml"].iter().any(|format| extension == *format))
+                .is_some_and(|extension| ["cnf", "conf", "toml", "yaml"].iter().any(|format| extension == *format))
         })
         .collect();
+    // All files of a folder are one configuration.
+    files.push(folder().join("sphere"));
     files.sort();
     assert!(files.len() >= 8, "{files:?}");
     for path in files {

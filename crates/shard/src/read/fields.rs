@@ -1,6 +1,6 @@
 //! The keys of a mapping, taken one by one; what is left is unknown.
 
-use super::problem::Report;
+use super::problem::{Place, Report};
 use super::yaml::{Node, Yaml};
 
 /// Mapping, with the path of its key.
@@ -86,6 +86,15 @@ impl<'a> Fields<'a> {
     /// Takes a mapping of names out.
     pub(super) fn named(&mut self, key: &str, report: &mut Report<'_>) -> Vec<(&'a str, Field<'a>)> {
         self.take(key).map(|field| Self::of(&field, report).rest()).unwrap_or_default()
+    }
+
+    /// Takes the texts of the mapping `pointsman` out: settings of this proxy.
+    pub(super) fn own(&mut self, report: &mut Report<'_>) -> Vec<(Place, String, String)> {
+        let text = |(key, field): (&str, Field<'a>), report: &mut Report<'_>| {
+            let text = field.text(report)?.to_owned();
+            Some((report.place(field.node.line, &field.path), key.to_owned(), text))
+        };
+        self.named("pointsman", report).into_iter().filter_map(|entry| text(entry, report)).collect()
     }
 
     /// Takes keys out that have no counterpart and need none.

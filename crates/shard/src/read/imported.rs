@@ -10,6 +10,8 @@ use crate::layout::Layout;
 pub struct Imported {
     /// Where clients connect, `host:port` or `:port`, if a file says it.
     pub address: Option<(Place, String)>,
+    /// Keys of the mapping `pointsman`, which the other proxy does not have, and their texts.
+    pub own: Vec<(Place, String, String)>,
     /// Groups of servers, in the order of the file.
     pub sources: Vec<Source>,
     /// Users of the proxy.

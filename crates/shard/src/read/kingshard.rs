@@ -47,6 +47,7 @@ pub fn kingshard(file: &Path, text: &str, options: Options) -> Result<Imported, 
 fn read(root: &Field<'_>, options: Options, imported: &mut Imported, report: &mut Report<'_>) {
     let mut fields = Fields::of(root, report);
     fields.leave_out(LEFT_OUT, report);
+    imported.own = fields.own(report);
     imported.address = fields
         .take("addr")
         .and_then(|field| Some((report.place(field.node.line, &field.path), field.text(report)?.to_owned())));

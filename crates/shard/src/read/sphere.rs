@@ -52,6 +52,7 @@ fn read(root: &Field<'_>, options: Options, imported: &mut Imported, report: &mu
     if name.is_none() && !fields.has("dataSources") {
         users::read(&mut fields, imported, report);
         fields.leave_out(LEFT_OUT, report);
+        imported.own.extend(fields.own(report));
         props(&mut fields, imported, report);
         fields.finish(report);
         return;

@@ -5,7 +5,9 @@ use std::path::Path;
 use shard::placement::Function;
 use shard::read::{Imported, Place, Scope, Source, own_form};
 
+use super::rows::OWN;
 use super::{Parsed, Program};
+use crate::nearest::suggestion;
 use crate::problem::Problem;
 
 /// Reports it.
@@ -22,6 +24,12 @@ pub(super) fn check(program: Program, imported: &Imported, origin: &Path, parsed
         return;
     }
     accounts(imported, parsed);
+    for (place, key, _) in
+        imported.own.iter().filter(|(_, key, _)| !OWN.iter().any(|(known, ..)| known == key))
+    {
+        let near = suggestion(key, OWN.iter().map(|(known, ..)| *known));
+        parsed.problems.push(refused(place, &format!("is not known{near}")));
+    }
     for scope in &imported.scopes {
         tables(scope, parsed);
         match program {

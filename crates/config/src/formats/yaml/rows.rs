@@ -29,6 +29,7 @@ pub(super) fn root(program: Program, imported: &Imported, origin: &Path) -> Vec<
     if let Some(listener) = listener(program, imported, &top) {
         root.push(list("listeners", vec![listener], &top));
     }
+    root.extend(own(imported));
     root.extend(layout::sections(imported, &top));
     root.retain(|entry| !matches!(&entry.node.value, Value::List(rows) if rows.is_empty()));
     root
@@ -41,6 +42,23 @@ fn listener(program: Program, imported: &Imported, top: &Place) -> Option<Node> 
         imported.address.as_ref().map(|(at, text)| (place(at), text.clone())).or_else(default)?;
     let address = if address.starts_with(':') { format!("0.0.0.0{address}") } else { address };
     Some(row(vec![entry("address", Value::Text(address), &at)], &at))
+}
+
+/// Keys of the mapping `pointsman`: the section and the name of each.
+pub(super) const OWN: [(&str, &str, &str); 3] = [
+    ("admin_address", "admin_variables", "mysql_ifaces"),
+    ("health_address", "pointsman_variables", "health_address"),
+    ("datadir", "", "datadir"),
+];
+
+/// The settings of this proxy.
+fn own(imported: &Imported) -> impl Iterator<Item = Entry> {
+    imported.own.iter().filter_map(|(at, key, text)| {
+        let at = place(at);
+        let (_, section, name) = OWN.iter().find(|(known, ..)| known == key)?;
+        let setting = entry(name, Value::Text(text.clone()), &at);
+        Some(if section.is_empty() { setting } else { entry(section, Value::Group(vec![setting]), &at) })
+    })
 }
 
 /// Neither program looks at `read_only`: who is written to stands in the file.

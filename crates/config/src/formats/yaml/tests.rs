@@ -112,6 +112,18 @@ fn what_kingshard_does_otherwise_is_refused() {
 }
 
 #[test]
+fn a_file_may_have_settings_of_this_proxy() {
+    let own = |text: &str| format!("{KINGSHARD}pointsman: {text}\n");
+    let config = loaded(&own("{admin_address: '127.0.0.1:7032', datadir: /x}")).config;
+    assert_eq!(config.admin.mysql_ifaces[0].to_string(), "127.0.0.1:7032");
+    assert_eq!(config.datadir, "/x");
+    assert_eq!(
+        problems(&own("{admin_adress: 'x'}")),
+        "f:13: `pointsman.admin_adress`: is not known; did you mean `admin_address`?"
+    );
+}
+
+#[test]
 fn a_folder_has_the_users_and_the_databases() {
     let Loaded { config, draft, warnings, .. } =
         of_folder(&[("global.yaml", GLOBAL), ("database-x.yaml", PLAIN)]).unwrap();
