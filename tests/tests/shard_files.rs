@@ -1,0 +1,99 @@
+//! Files of kingshard and ShardingSphere-Proxy, served as they are.
+
+use std::path::{Path, PathBuf};
+
+use e2e::tools::pointsman;
+use e2e::{Backend, Proxy, run};
+use testkit::client::{Client, Options};
+use testkit::guard::Sandbox;
+use testkit::server::{PASSWORD, USER};
+
+/// Settings of this proxy: an admin port that no other test has.
+const OWN: &str = "pointsman: {admin_address: '127.0.0.1:0'}\n";
+
+/// kingshard's file, whose only node is this server.
+fn kingshard(port: u16) -> String {
+    format!(
+        "addr: 127.0.0.1:0\nuser_list:\n- {{user: {USER}, password: {PASSWORD}}}\nnodes:\n\
+         - {{name: node1, user: {USER}, password: {PASSWORD}, master: '127.0.0.1:{port}'}}\nschema_list:\n\
+         - user: {USER}\n  nodes: [node1]\n  default: node1\n  shard:\n\
+         \x20 - {{db: test, table: parts, key: id, nodes: [node1], type: hash, locations: [2]}}\n{OWN}"
+    )
+}
+
+fn written(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let file = folder.join(name);
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// Folder of ShardingSphere-Proxy's files for this server, without rules.
+fn shardingsphere(sandbox: &Sandbox, port: u16) -> PathBuf {
+    let folder = sandbox.path().join("conf");
+    std::fs::create_dir(&folder).unwrap();
+    let users = format!("authority: {{users: [{{user: '{USER}@%', password: {PASSWORD}}}]}}\n");
+    written(&folder, "global.yaml", &format!("{users}props: {{proxy-default-port: 0}}\n{OWN}"));
+    let source = format!(
+        "databaseName: test\ndataSources:\n  ds:\n    url: jdbc:mysql://127.0.0.1:{port}/test?useSSL=false\n\
+         \x20   username: {USER}\n    password: {PASSWORD}\nrules: []\n"
+    );
+    written(&folder, "database-test.yaml", &source);
+    folder
+}
+
+/// Writes to a table that no rule names, and reads it.
+async fn write_and_read(proxy: &Proxy, table: &str) {
+    let options = Options::tcp(proxy.tcp(), USER, PASSWORD).schema("test");
+    let mut client = Client::connect(&options).await.unwrap();
+    client.query(&format!("CREATE TABLE {table} (id INT PRIMARY KEY, name VARCHAR(9))")).await.unwrap();
+    client.query(&format!("INSERT INTO {table} VALUES (1, 'one'), (2, 'two')")).await.unwrap();
+    let name = client.query(&format!("SELECT name FROM {table} WHERE id = 2")).await.unwrap();
+    assert_eq!(name.first().as_deref(), Some("two"));
+}
+
+/// The first cell of an answer of the admin port.
+async fn admin(proxy: &Proxy, statements: &[&str]) -> Option<String> {
+    let mut client = Client::connect(&Options::tcp(proxy.admin(), "admin", "admin")).await.unwrap();
+    let mut last = None;
+    for statement in statements {
+        last = client.query(statement).await.unwrap().first();
+    }
+    last
+}
+
+#[test]
+fn kingshards_file_is_served() {
+    let server = Backend::start(&[]);
+    let file = written(server.sandbox.path(), "ks.yaml", &kingshard(server.server.port()));
+    let proxy = Proxy::start(&server.sandbox, &file, &[], &[]);
+    run(async {
+        write_and_read(&proxy, "plain").await;
+        let nodes = "SELECT group_concat(physical_table) FROM runtime_pointsman_shard_nodes";
+        assert_eq!(admin(&proxy, &[nodes]).await.as_deref(), Some("parts_0000,parts_0001"));
+        let again =
+            ["DELETE FROM pointsman_shard_nodes", "LOAD SHARDS FROM CONFIG", "LOAD SHARDS TO RUNTIME", nodes];
+        assert_eq!(admin(&proxy, &again).await.as_deref(), Some("parts_0000,parts_0001"));
+    });
+}
+
+#[test]
+fn shardingspheres_folder_is_served() {
+    let server = Backend::start(&[]);
+    let folder = shardingsphere(&server.sandbox, server.server.port());
+    let proxy = Proxy::start(&server.sandbox, &folder, &[], &[]);
+    run(async {
+        write_and_read(&proxy, "plain").await;
+        let home = "SELECT schema_name FROM runtime_pointsman_shard_homes";
+        assert_eq!(admin(&proxy, &["LOAD SHARDS FROM CONFIG", home]).await.as_deref(), Some("test"));
+    });
+}
+
+#[test]
+fn a_check_says_what_cannot_be_kept() {
+    let server = Backend::start(&[]);
+    let text = kingshard(1).replace("type: hash", "type: modulo");
+    let file = written(server.sandbox.path(), "ks.yaml", &text);
+    let output = pointsman(&server.sandbox, ["check", "--config", &file.display().to_string()]);
+    let text = format!("{output:?}");
+    assert!(text.contains("ks.yaml:11: `schema_list[0].shard[0].type`: must be `hash`, `range`"), "{text}");
+}
