@@ -1,5 +1,5 @@
-//! Whole files and what they mean: every file (and the folder `sphere`) in `tests/golden` beside the `.out` of the same name,
-//! which holds the configuration and the warnings, or the problems.
+//! Whole files and what they mean: every file (and the folder `sphere`) in `tests/golden` beside the
+//! `.out` of the same name, which holds the configuration and the warnings, or the problems.
 //!
 //! `POINTSMAN_WRITE_GOLDEN=1 cargo test -p config --test golden` writes the `.out` files; read the
 //! difference.
@@ -32,8 +32,9 @@ fn files_mean_what_they_did() {
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| ["cnf", "conf", "toml", "yaml"].iter().any(|format| extension == *format))
+            path.extension().is_some_and(|extension| {
+                ["cnf", "conf", "toml", "yaml"].iter().any(|format| extension == *format)
+            })
         })
         .collect();
     // All files of a folder are one configuration.

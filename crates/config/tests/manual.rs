@@ -98,3 +98,22 @@ fn the_first_example_of_the_page_means_the_same_in_both_formats() {
     assert_eq!(toml.warnings, Vec::<String>::new());
     assert_eq!(toml.config.users[0].password, "secret");
 }
+
+/// The layouts of the page about shards are right.
+#[test]
+fn the_example_of_the_page_about_shards_is_a_layout() {
+    let page = std::fs::read_to_string(file("docs/src/shards.md")).unwrap();
+    let blocks = page.split("```toml").skip(1).filter_map(|rest| rest.split("```").next());
+    let blocks: Vec<&str> = blocks.collect();
+    let [example, sequence, ..] = blocks.as_slice() else { panic!("{} blocks", blocks.len()) };
+    let loaded = config::parse(&format!("{example}{sequence}"), Path::new("page"));
+    let loaded = loaded.unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(loaded.warnings, Vec::<String>::new());
+    let layout = loaded.config.shards.unwrap();
+    assert_eq!((layout.tables().len(), layout.groups().len(), layout.sequences().len()), (3, 1, 1));
+    let functions = include_str!("../../shard/src/read/own/function.rs");
+    let section = page.split("### Placement functions").nth(1).unwrap().split("### ").next().unwrap();
+    for name in section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()) {
+        assert!(name == "levels" || functions.contains(&format!("\"{name}\" =>")), "{name}");
+    }
+}

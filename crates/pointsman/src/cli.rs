@@ -29,8 +29,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfigArgs {
-    /// The configuration: a pointsman.toml, a proxysql.cnf, a mysqlrouter.conf, kingshard's YAML, or
-    /// the folder of ShardingSphere-Proxy's; its content tells which.
+    /// The configuration: a pointsman.toml, a proxysql.cnf, a mysqlrouter.conf, a file of kingshard,
+    /// or the folder of ShardingSphere-Proxy's files; its content tells which.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: PathBuf,
     /// Refuse a proxysql.cnf or mysqlrouter.conf with settings that cannot be used, instead of

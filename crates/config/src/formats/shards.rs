@@ -1,7 +1,8 @@
 //! The tables `shards` of a file, as rows of the tables that have what they say.
 //!
 //! `[[shards.table]]` becomes a row of `pointsman_shard_tables` and one of `pointsman_shard_nodes`
-//! for each node; `[[shards.group]]`, `[[shards.sequence]]` and `[[shards.home]]` become rows of the tables of those names.
+//! for each node. `[[shards.group]]`, `[[shards.sequence]]` and `[[shards.home]]` become rows of the
+//! tables of those names.
 
 use serde_json::{Map, Value as Json};
 use shard::groovy::expand;

@@ -73,7 +73,7 @@ pub static POINTSMAN_SHARD_GROUPS: Section = Section::new(
         text("group_name", "", "name of the group").required().built(),
         text("table_name", "", "sharded table of the group").required().built(),
     ]],
-    "Colocated tables: rows with equal keys are at the same servers, so joins over keys stay within a shard.",
+    "Colocated tables: rows with equal keys are at the same servers.",
 )
 .unique(&[&["schema_name", "group_name", "table_name"]])
 .examples(&[]);
