@@ -50,3 +50,7 @@ pub const DEFINITION_BYTES_MAX: usize = 8 << 20;
 
 /// Collations that one statement asks for.
 pub const COLLATIONS_MAX: usize = 32;
+
+/// Bytes of the weights of one letter, whatever expands: a ligature of 18 letters has two bytes for
+/// each of them.
+pub const LETTER_BYTES_MAX: u64 = 40;

@@ -102,9 +102,11 @@ pub enum Sorting {
     Number,
     /// By `UNIX_TIMESTAMP(column)`: TIMESTAMP, whose text an hour of the year has twice.
     Instant,
-    /// By `WEIGHT_STRING(column)`, padded with this weight of a space, if any. For columns whose
-    /// weights are within the servers' `max_sort_length`: longer ones are equal to servers.
+    /// By `WEIGHT_STRING(column)`, padded with this weight of a space, if any.
     Weight(Option<Box<[u8]>>),
+    /// By the first bytes of `WEIGHT_STRING(column)`, padded with this weight of a space: texts
+    /// that differ behind them are equal to their server.
+    WeightPrefix(Box<[u8]>, u32),
     /// Not at all: JSON, geometry, collations whose weights do not sort.
     None,
 }

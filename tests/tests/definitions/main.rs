@@ -2,6 +2,7 @@
 //! merged by them come in the server's own order.
 
 mod collations;
+mod merging;
 mod reading;
 mod sorting;
 mod types;
@@ -18,6 +19,7 @@ on_each_server!(
     keys_and_defaults_are_read,
     types_merge_as_the_server_sorts,
     texts_merge_as_the_server_sorts,
+    long_texts_merge_as_the_server_sorts,
     a_collation_merges_only_if_it_sorts_by_weights,
 );
 
@@ -35,6 +37,10 @@ fn types_merge_as_the_server_sorts(db: &'static Backend) {
 
 fn texts_merge_as_the_server_sorts(db: &'static Backend) {
     run(sorting::of_texts(db));
+}
+
+fn long_texts_merge_as_the_server_sorts(db: &'static Backend) {
+    run(sorting::of_long_texts(db));
 }
 
 fn a_collation_merges_only_if_it_sorts_by_weights(db: &'static Backend) {

@@ -1,7 +1,7 @@
 //! Rows in the order of their hidden keys, beside the order of the server.
 //!
-//! A query is planned over two shards, which are one table here. The server's rank of each row is
-//! asked for beside it: the keys of two rows that follow each other rise exactly where ranks do.
+//! The rank of each row is asked for beside the rows: the keys of two rows that follow each
+//! other rise exactly where ranks do.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -11,19 +11,11 @@ use std::time::Duration;
 use e2e::Backend;
 use e2e::dice::Dice;
 use shard::define::{Catalog, Known};
-use shard::merge::{Columns, Key, Protocol};
-use shard::placement::{Function, Level, Modulo, Sign};
-use shard::plan::{Asked, Plan, Request, Scatter, Sorting, plan};
-use shard::{Draft, Layout, Node, Table};
-use sql::Modes;
-use sql::conditional::Dialect;
-use sql::parse::{Settings, Tree};
+use shard::plan::{Plan, Scatter, Sorting};
 use testkit::client::Client;
-use wire::command::Kind;
-use wire::packet::{Column, ColumnCount};
-use wire::{Capabilities, Codec as _};
 
 use crate::collations;
+use crate::merging::{self, planned};
 use crate::reading::{collations as read_collations, connect, table};
 use crate::types::{self, TYPES};
 
@@ -129,19 +121,79 @@ fn value(dice: &mut Dice, of: &str) -> String {
     }
 }
 
-/// Asserts that the order by each column that rows merge by is the server's.
-async fn check(db: &Backend, name: &str) {
+/// Texts that are longer than what servers sort by: the next key counts where they do not differ
+/// before.
+pub(crate) async fn of_long_texts(db: &Backend) {
+    let mut types = vec![
+        "VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+        "VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+        "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_520_ci",
+        "VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_520_ci",
+        "VARCHAR(1020) CHARACTER SET latin1",
+        "VARBINARY(1020)",
+    ];
+    if db.is_mysql() {
+        types.extend([
+            "TEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs",
+            "VARCHAR(2000) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+            "TEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci",
+            "TEXT CHARACTER SET latin1 COLLATE latin1_german2_ci",
+            "VARBINARY(5000)",
+            "BLOB",
+        ]);
+    }
+    types::read(db, "long_texts", &types).await;
+    let mut rows = Vec::new();
+    for piece in ["a", "ﷺ", "ä"] {
+        for times in [10, 62, 100, 250, 500, 511, 1_019] {
+            for last in ["b", "", "a", " ", "!"] {
+                let text = format!("CONCAT(REPEAT('{piece}', {times}), '{last}')");
+                let cells = format!(", {text}").repeat(types.len());
+                rows.push(format!("({}{cells})", rows.len()));
+            }
+        }
+    }
     let mut client = connect(db).await;
-    let found = table(&mut client, "test", name).await.unwrap();
-    let known = read_collations(&mut client, &found).await;
+    // Values that do not fit are cut.
+    client.query("SET NAMES utf8mb4, sql_mode = ''").await.unwrap();
+    client.query(&format!("INSERT INTO test.long_texts VALUES {}", rows.join(", "))).await.unwrap();
+    let (version, catalog) = known(&mut client, "long_texts").await;
+    for column in 0..types.len() {
+        let sql = format!("SELECT id FROM long_texts ORDER BY c{column}, id");
+        let Plan::Many(scatter) = planned(&version, "long_texts", &sql, &catalog) else { panic!("{sql}") };
+        let found = merging::rows(&mut client, &sql, &scatter).await;
+        assert_eq!(found.len(), rows.len());
+        for pair in found.windows(2) {
+            let order = scatter.order.compare(&pair[0].1, &pair[1].1);
+            assert_eq!(
+                order,
+                Ordering::Less,
+                "{sql}: {:?}",
+                pair.iter().map(|(id, _)| &id[1..]).collect::<Vec<_>>()
+            );
+        }
+    }
+}
+
+/// The version of the server, and what it says of a table.
+async fn known(client: &mut Client, name: &str) -> (String, Catalog) {
+    let found = table(client, "test", name).await.unwrap();
+    let known = read_collations(client, &found).await;
     let mut catalog = Catalog::new(1 << 20, Duration::MAX);
     catalog.insert("test", name, Known::of(&[&found], &known).unwrap(), Duration::ZERO);
     client.query("SET sql_select_limit = DEFAULT, sql_mode = ''").await.unwrap();
+    (found.version, catalog)
+}
+
+/// Asserts that the order by each column that rows merge by is the server's.
+async fn check(db: &Backend, name: &str) {
+    let mut client = connect(db).await;
+    let (version, catalog) = known(&mut client, name).await;
     let mut merged = 0;
     for column in catalog.get("test", name).unwrap().columns.clone().unwrap() {
         for direction in ["", " DESC"] {
             let sql = format!("SELECT id FROM {name} ORDER BY {}{direction}", column.name);
-            let plan = planned(&found.version, name, &sql, &catalog);
+            let plan = planned(&version, name, &sql, &catalog);
             if column.sorts == Sorting::None {
                 assert!(matches!(plan, Plan::Refused(_)), "{sql}: {plan:?}");
                 continue;
@@ -154,28 +206,6 @@ async fn check(db: &Backend, name: &str) {
     assert!(merged >= 40, "{merged} orders");
 }
 
-/// The plan of a statement over two shards, each of which has the table.
-fn planned(version: &str, name: &str, sql: &str, catalog: &Catalog) -> Plan {
-    let node = |hostgroup| Node { hostgroup, schema: "test".to_owned(), table: name.to_owned() };
-    let function = Function::Modulo(Modulo { shards: 2, sign: Sign::Floor });
-    let level = Level { columns: vec![0], function, nodes: None };
-    let table = Table::sharded(["test", name], vec![node(1), node(2)], vec!["id".to_owned()], vec![level]);
-    let draft = Draft { hostgroups: vec![1, 2], tables: vec![table], ..Draft::default() };
-    let layout = Layout::new(draft).unwrap();
-    let mut tree = Tree::default();
-    tree.read(sql.as_bytes(), &Settings::of(Dialect::of(version.as_bytes()).unwrap())).unwrap();
-    plan(&Request {
-        sql: sql.as_bytes(),
-        tree: &tree,
-        modes: Modes::default(),
-        schema: "test",
-        layout: &layout,
-        definitions: catalog,
-        parameters: &[],
-        asked: Asked::default(),
-    })
-}
-
 /// Asserts that keys rise where ranks do, and nowhere else.
 async fn rises(
     client: &mut Client,
@@ -183,55 +213,18 @@ async fn rises(
     scatter: &Scatter,
     (name, column, direction): (&str, &str, &str),
 ) {
-    client.query("USE test").await.unwrap();
-    let ranks = format!("SELECT id, RANK() OVER (ORDER BY {column}{direction}) FROM {name}");
+    let ranks = format!("SELECT id, RANK() OVER (ORDER BY {column}{direction}) FROM test.{name}");
     let ranks = client.query(&ranks).await.unwrap().text().unwrap();
     let ranks: HashMap<Vec<u8>, u32> = ranks
         .into_iter()
         .map(|row| (row[0].clone().unwrap().into_bytes(), row[1].as_deref().unwrap().parse().unwrap()))
         .collect();
-    let branch = scatter.branches.first().unwrap();
-    let text = branch.text.as_deref().unwrap_or(sql.as_bytes());
-    client.send_command(Kind::Query, text).await.unwrap();
-    let (columns, rows) = answer(client).await;
-    assert_eq!(rows.len(), ROWS, "{}", String::from_utf8_lossy(text));
-    let decoded: Vec<_> =
-        columns.iter().map(|column| Column::decode(column, Capabilities::PROTOCOL_41).unwrap()).collect();
-    let columns = Columns::new(Protocol::Text, &decoded, scatter.order.len()).unwrap();
-    let mut last: Option<(u32, Key)> = None;
-    for row in &rows {
-        let (mut key, mut id) = (Key::default(), Vec::new());
-        columns.read_key(row, &mut key).unwrap();
-        columns.put_visible(row, &mut id).unwrap();
-        let rank = ranks[&id[1..]];
-        if let Some((last_rank, last_key)) = &last {
-            let expected = last_rank.cmp(&rank);
-            assert_ne!(expected, Ordering::Greater, "{sql}: the server does not sort by rank");
-            assert_eq!(scatter.order.compare(last_key, &key), expected, "{sql}: {last_key:?} {key:?}");
-        }
-        last = Some((rank, key));
-    }
-}
-
-/// Columns and rows of an answer, as they came.
-async fn answer(client: &mut Client) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    let capabilities = client.capabilities();
-    let head = client.packets().read().await.unwrap();
-    let count = ColumnCount::decode(&head, capabilities).unwrap_or_else(|_| panic!("{head:?}")).count;
-    let mut columns = Vec::new();
-    for _ in 0..count {
-        columns.push(client.packets().read().await.unwrap());
-    }
-    if !capabilities.contains(Capabilities::DEPRECATE_EOF) {
-        client.packets().read().await.unwrap();
-    }
-    let mut rows = Vec::new();
-    loop {
-        let row = client.packets().read().await.unwrap();
-        if row.first() == Some(&0xfe) {
-            return (columns, rows);
-        }
-        assert_ne!(row.first(), Some(&0xff), "{}", String::from_utf8_lossy(&row));
-        rows.push(row);
+    let rows = merging::rows(client, sql, scatter).await;
+    assert_eq!(rows.len(), ROWS, "{sql}");
+    for pair in rows.windows(2) {
+        let [one, other] = [&pair[0], &pair[1]].map(|(id, key)| (ranks[&id[1..]], key));
+        let expected = one.0.cmp(&other.0);
+        assert_ne!(expected, Ordering::Greater, "{sql}: the server does not sort by rank");
+        assert_eq!(scatter.order.compare(one.1, other.1), expected, "{sql}: {:?} {:?}", one.1, other.1);
     }
 }

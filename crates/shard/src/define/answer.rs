@@ -148,6 +148,7 @@ impl Row<'_> {
             expression: self.maybe(8, "an expression")?.filter(|text| !text.is_empty()),
             collation,
             length: self.maybe_number(11, "a length")?,
+            octets: self.maybe_number(12, "a length")?,
         })
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// Columns of the answer to [`table_statement`].
-pub(super) const WIDTH: usize = 12;
+pub(super) const WIDTH: usize = 13;
 
 /// The statement that asks for a physical table: `information_schema`'s rows of the table, its
 /// columns, its indexes, its foreign keys and their actions, in any order.
@@ -22,7 +22,7 @@ pub fn table_statement(schema: &str, table: &str) -> String {
         ),
         (
             "1, ORDINAL_POSITION, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, \
-             GENERATION_EXPRESSION, CHARACTER_SET_NAME, COLLATION_NAME, CHARACTER_MAXIMUM_LENGTH",
+             GENERATION_EXPRESSION, CHARACTER_SET_NAME, COLLATION_NAME, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH",
             format!("COLUMNS WHERE {}", of("TABLE")),
         ),
         (

@@ -27,8 +27,6 @@ pub struct CollationFacts {
     pub sorts: bool,
     /// The weight of a space that shorter texts are padded with; none if they are not.
     pub pad: Option<Box<[u8]>>,
-    /// Bytes of the weights of one letter, and bytes that each further one adds.
-    pub letter_bytes: [u32; 2],
     /// Checksum of the weights of all probes: equal for servers with equal weights.
     pub weights: u64,
 }
@@ -83,13 +81,10 @@ pub fn collation_statement(collations: &[Collation]) -> String {
              ON (x.s < y.s) <> (x.w < y.w) OR (x.s = y.s) <> (x.w = y.w)), \
              (SELECT COUNT(*) FROM (SELECT RANK() OVER (ORDER BY s) AS r, RANK() OVER (ORDER BY w) AS q \
              FROM {weights}) z WHERE r <> q), \
-             LENGTH(WEIGHT_STRING({})), LENGTH(WEIGHT_STRING({})), \
              (SELECT SUM(n * CRC32(w)) FROM {weights})",
             of("a"),
             of("a "),
             of(" "),
-            of("a"),
-            of("aa"),
         );
     }
     statement.push_str(" LIMIT 18446744073709551615");
@@ -140,24 +135,13 @@ impl Collations {
         let at = usize::try_from(number(0)?).map_err(|_| unreadable)?;
         let collation = asked.get(at).ok_or(unreadable)?;
         let is_padded = number(1)? == 1;
-        let (one, two) = (number(5)?, number(6)?);
-        let bytes = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
         let facts = CollationFacts {
             sorts: number(3)? == 0 && number(4)? == 0,
             pad: cell(2).filter(|_| is_padded).map(Box::from),
-            letter_bytes: [bytes(one), bytes(two.saturating_sub(one))],
-            weights: number(7)?,
+            weights: number(5)?,
         };
         self.known.entry(version.to_owned()).or_default().insert(collation.name.clone(), facts);
         Ok(())
-    }
-}
-
-impl CollationFacts {
-    /// Bytes of the weights of a text of so many letters.
-    pub(super) fn bytes_of(&self, letters: u64) -> u64 {
-        let [first, further] = self.letter_bytes.map(u64::from);
-        first.saturating_add(further.saturating_mul(letters.saturating_sub(1)))
     }
 }
 
@@ -184,7 +168,7 @@ mod tests {
     fn a_row_that_is_none_is_refused() {
         let asked = [Collation { name: "a_ci".to_owned(), charset: "a".to_owned() }];
         let mut collations = Collations::default();
-        for row in [["1", "1", " ", "0", "0", "1", "2", "7"], ["0", "1", " ", "0", "0", "1", "2", "x"]] {
+        for row in [["1", "1", " ", "0", "0", "7"], ["0", "1", " ", "0", "0", "x"]] {
             assert!(collations.read(MYSQL, &asked, &row.map(|cell| Some(cell.as_bytes()))).is_err());
         }
         assert!(collations.read(MYSQL, &asked, &[]).is_err());

@@ -1,8 +1,9 @@
 //! How the columns of a table compare, and how rows merge by them.
 
-use super::collation::{CollationFacts, Collations};
+use super::collation::Collations;
 use super::table::{ColumnDefinition, TableDefinition};
 use crate::key::ColumnType;
+use crate::limits::LETTER_BYTES_MAX;
 use crate::plan::{ColumnInfo, Sorting};
 
 /// Bytes of a sort key that a server may need for itself, besides the value.
@@ -102,7 +103,6 @@ fn sorts(
     column: &ColumnDefinition,
     collations: &Collations,
 ) -> (Sorting, Option<u64>) {
-    let fits = |bytes: u64| bytes.saturating_add(SORT_BYTES_MARGIN) <= table.sort_bytes_max.into();
     let sorting = match column.data_type.as_str() {
         "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "bit" | "year" | "date"
         | "datetime" | "time" => Sorting::Value,
@@ -110,30 +110,41 @@ fn sorts(
         "double" if column.arguments().is_none() => Sorting::Value,
         "double" | "float" | "enum" | "set" => Sorting::Number,
         "timestamp" => Sorting::Instant,
-        "binary" | "varbinary" | "tinyblob" if column.length.is_some_and(fits) => Sorting::Value,
-        "char" | "varchar" | "tinytext" => return by_weight(table, column, collations, fits),
+        "binary" | "varbinary" | "tinyblob" | "blob" if is_sorted_whole(table, column) => Sorting::Value,
+        "char" | "varchar" | "tinytext" | "text" => return by_weight(table, column, collations),
         // Longer texts, JSON, geometries, vectors; UUIDs and addresses, which sort as no text does.
         _ => Sorting::None,
     };
     (sorting, None)
 }
 
+/// Whether a server sorts by all of a text or binary string, if it pads nothing. MySQL does.
+/// MariaDB does if all bytes are within `max_sort_length`; that holds for padded texts, too.
+fn is_sorted_whole(table: &TableDefinition, column: &ColumnDefinition) -> bool {
+    let fits = |octets: u64| octets.saturating_add(SORT_BYTES_MARGIN) <= table.sort_bytes_max.into();
+    !table.is_of_mariadb() || column.octets.is_some_and(fits)
+}
+
 fn by_weight(
     table: &TableDefinition,
     column: &ColumnDefinition,
     collations: &Collations,
-    fits: impl Fn(u64) -> bool,
 ) -> (Sorting, Option<u64>) {
     let facts = column.collation.as_ref().and_then(|collation| collations.get(&table.version, collation));
-    // MariaDB sorts CHAR as if it were padded, under collations that pad nothing, too.
-    let is_odd =
-        |facts: &CollationFacts| column.data_type == "char" && facts.pad.is_none() && table.is_of_mariadb();
-    match (facts, column.length) {
-        (Some(facts), Some(length)) if facts.sorts && !is_odd(facts) && fits(facts.bytes_of(length)) => {
-            (Sorting::Weight(facts.pad.clone()), Some(facts.weights))
+    let Some(facts) = facts.filter(|facts| facts.sorts && is_sorted_whole(table, column)) else {
+        return (Sorting::None, None);
+    };
+    let longest = column.length.unwrap_or(u64::MAX).saturating_mul(LETTER_BYTES_MAX);
+    let sorting = match &facts.pad {
+        // MariaDB sorts CHAR as if it were padded.
+        None if table.is_of_mariadb() && column.data_type == "char" => return (Sorting::None, None),
+        // MySQL sorts by the first bytes of weights.
+        Some(pad) if !table.is_of_mariadb() && longest > table.sort_bytes_max.into() => {
+            Sorting::WeightPrefix(pad.clone(), table.sort_bytes_max)
         }
-        _ => (Sorting::None, None),
-    }
+        pad => Sorting::Weight(pad.clone()),
+    };
+    (sorting, Some(facts.weights))
 }
 
 #[cfg(test)]
@@ -146,9 +157,13 @@ mod tests {
         columns(&[&table], &Collations::default()).unwrap().remove(0).compares
     }
 
+    fn sorted_at(version: &str, full_type: &str, text: Option<(&str, &str)>) -> Sorting {
+        let table = read(&[&head(version), &column("1", "c", full_type, "", text)]);
+        columns(&[&table], &general(version, "7")).unwrap().remove(0).sorts
+    }
+
     fn sorted(full_type: &str, text: Option<(&str, &str)>) -> Sorting {
-        let table = read(&[&head(MYSQL), &column("1", "c", full_type, "", text)]);
-        columns(&[&table], &general(MYSQL, "7")).unwrap().remove(0).sorts
+        sorted_at(MYSQL, full_type, text)
     }
 
     #[test]
@@ -194,16 +209,15 @@ mod tests {
         assert_eq!(sorted("double(7,2)", None), Sorting::Number);
         assert_eq!(sorted("set('a','b')", general("3")), Sorting::Number);
         assert_eq!(sorted("timestamp(3)", None), Sorting::Instant);
-        let weight = Sorting::Weight(Some(b"\0 ".as_slice().into()));
-        assert_eq!(sorted("varchar(255)", general("255")), weight);
-        assert_eq!(sorted("char(9)", general("9")), weight);
-        assert_eq!(sorted("varchar(510)", general("510")), weight);
+        let pad = || b"\0 ".as_slice().into();
+        assert_eq!(sorted("char(9)", general("9")), Sorting::Weight(Some(pad())));
+        assert_eq!(sorted("varchar(25)", general("25")), Sorting::Weight(Some(pad())));
+        assert_eq!(sorted("varchar(26)", general("26")), Sorting::WeightPrefix(pad(), 1_024));
+        assert_eq!(sorted("text", general("65535")), Sorting::WeightPrefix(pad(), 1_024));
         for (full_type, text) in [
-            ("varchar(511)", general("511")),
             ("varchar(9)", Some(("utf8mb4_other_ci", "9"))),
-            ("text", general("65535")),
-            ("varbinary(1021)", Some(("", "1021"))),
-            ("blob", Some(("", "65535"))),
+            ("mediumtext", general("16777215")),
+            ("mediumblob", Some(("", "16777215"))),
             ("json", None),
             ("uuid", None),
             ("inet6", None),
@@ -211,7 +225,17 @@ mod tests {
         ] {
             assert_eq!(sorted(full_type, text), Sorting::None, "{full_type}");
         }
-        assert_eq!(sorted("varbinary(1020)", Some(("", "1020"))), Sorting::Value);
+        assert_eq!(sorted("blob", Some(("", "65535"))), Sorting::Value);
+    }
+
+    #[test]
+    fn mariadb_sorts_by_the_first_bytes_only() {
+        let bytes = |length| Some(("", length));
+        assert_eq!(sorted_at(MARIADB, "varbinary(1020)", bytes("1020")), Sorting::Value);
+        assert_eq!(sorted_at(MARIADB, "varbinary(1021)", bytes("1021")), Sorting::None);
+        let general = |length| Some(("utf8mb4_general_ci", length));
+        assert!(matches!(sorted_at(MARIADB, "varchar(255)", general("1020")), Sorting::Weight(_)));
+        assert_eq!(sorted_at(MARIADB, "varchar(256)", general("1024")), Sorting::None);
     }
 
     #[test]
@@ -221,25 +245,27 @@ mod tests {
             read(&[&head(MYSQL), &column("1", "c", "varchar(9)", "", Some(("latin7_general_ci", "9")))]);
         let asked = collations.unknown(&table);
         assert_eq!(asked.len(), 1);
-        let row = ["0", "1", "0", "0", "11", "1", "2", "7"].map(|cell| Some(cell.as_bytes()));
+        let row = ["0", "1", "0", "0", "11", "7"].map(|cell| Some(cell.as_bytes()));
         collations.read(MYSQL, &asked, &row).unwrap();
         assert_eq!(collations.unknown(&table), []);
         assert_eq!(columns(&[&table], &collations).unwrap().remove(0).sorts, Sorting::None);
     }
 
     #[test]
-    fn char_without_padding_merges_only_as_mysql_sorts_it() {
-        let merges = |version| {
-            let text = Some(("utf8mb4_nopad_bin", "9"));
-            let table = read(&[&head(version), &column("1", "c", "char(9)", "", text)]);
+    fn texts_that_are_not_padded_merge_as_their_server_sorts_them() {
+        let merges = |version, full_type| {
+            let text = Some(("utf8mb4_nopad_bin", "25"));
+            let table = read(&[&head(version), &column("1", "c", full_type, "", text)]);
             let mut collations = Collations::default();
             let asked = collations.unknown(&table);
-            let row = ["0", "0", " ", "0", "0", "3", "6", "7"].map(|cell| Some(cell.as_bytes()));
+            let row = ["0", "0", " ", "0", "0", "7"].map(|cell| Some(cell.as_bytes()));
             collations.read(version, &asked, &row).unwrap();
             columns(&[&table], &collations).unwrap().remove(0).sorts
         };
-        assert_eq!(merges(MYSQL), Sorting::Weight(None));
-        assert_eq!(merges(MARIADB), Sorting::None);
+        assert_eq!(merges(MYSQL, "char(25)"), Sorting::Weight(None));
+        assert_eq!(merges(MARIADB, "char(25)"), Sorting::None);
+        assert_eq!(merges(MYSQL, "text"), Sorting::Weight(None));
+        assert_eq!(merges(MARIADB, "varchar(25)"), Sorting::Weight(None));
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) fn column<'a>(
     let (collation, length) = text.unzip();
     let charset = collation.filter(|name| !name.is_empty()).and_then(|name| name.split('_').next());
     let collation = collation.filter(|name| !name.is_empty());
-    let tail = [Some("YES"), None, Some(extra), None, charset, collation, length];
+    let tail = [Some("YES"), None, Some(extra), None, charset, collation, length, length];
     [Some("1"), Some(position), Some(name), data_type, Some(full_type)].into_iter().chain(tail).collect()
 }
 
@@ -56,7 +56,7 @@ pub(super) fn table(version: &str, columns: &[[&str; 2]], others: &[&[Option<&st
 pub(super) fn general(version: &str, weights: &str) -> Collations {
     let mut collations = Collations::default();
     let collation = Collation { name: "utf8mb4_general_ci".to_owned(), charset: "utf8mb4".to_owned() };
-    let row = ["0", "1", "\0 ", "0", "0", "2", "4", weights].map(|cell| Some(cell.as_bytes()));
+    let row = ["0", "1", "\0 ", "0", "0", weights].map(|cell| Some(cell.as_bytes()));
     collations.read(version, &[collation], &row).unwrap();
     collations
 }

@@ -45,6 +45,8 @@ pub struct ColumnDefinition {
     pub collation: Option<Collation>,
     /// Characters of a text, bytes of a binary string.
     pub length: Option<u64>,
+    /// Bytes of a text or of a binary string.
+    pub octets: Option<u64>,
 }
 
 /// Default of a column.

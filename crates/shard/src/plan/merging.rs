@@ -146,6 +146,9 @@ impl<'r, 'a> Query<'r, 'a> {
             Sorting::Number => Some((format!("{name} + 0e0"), None)),
             Sorting::Instant => Some((format!("UNIX_TIMESTAMP({name})"), None)),
             Sorting::Weight(pad) => Some((format!("WEIGHT_STRING({name})"), pad.clone())),
+            Sorting::WeightPrefix(pad, bytes) => {
+                Some((format!("LEFT(WEIGHT_STRING({name}), {bytes})"), Some(pad.clone())))
+            }
             Sorting::None => None,
         }
     }
