@@ -9,6 +9,7 @@ mod display;
 mod failover;
 mod near;
 mod proxy;
+mod shards;
 mod stage;
 mod table;
 
@@ -28,7 +29,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use testkit::guard::Sandbox;
 use testkit::load::{Group, Load, Mix, Snapshot};
-use testkit::mariadb;
+use testkit::mariadb::{self, Binaries};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::spawn_blocking;
@@ -61,6 +62,10 @@ pub(crate) struct DemoArgs {
     /// their hits, what reaches the servers, and clients without a cache beside that
     #[arg(long, conflicts_with = "failover")]
     cache: bool,
+    /// Split the tables of a shop over four servers; show the rows of each shard, and statements
+    /// that go to one shard beside those that go to all
+    #[arg(long, conflicts_with_all = ["failover", "cache"])]
+    shards: bool,
     /// Where the proxy listens on 127.0.0.1; a free port is taken if another process has this one
     #[arg(long, default_value_t = 6033, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
@@ -77,17 +82,21 @@ pub(crate) fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
         let sandbox = Sandbox::new()?;
         let start = spawn_blocking({
             let sandbox = sandbox.clone();
-            move || Stage::start(&binaries, &sandbox, args)
+            move || Started::start(&binaries, &sandbox, args)
         });
         let outcome = tokio::select! {
-            stage = start => match stage {
-                Ok(Ok(stage)) if args.cache => cache::play(args, stage, &sandbox, &mut signals).await,
-                Ok(Ok(stage)) => play(args, stage, &sandbox, &mut signals).await,
-                Ok(Err(error)) => Err(error),
-                Err(error) => Err(error.into()),
-            },
-            () = signals.end() => Ok(ExitCode::from(INTERRUPTED)),
-        };
+                   started = start => match started {
+                       Ok(Ok(Started::Shop(shop))) => {
+        shards::play(args, shop, &sandbox, &mut signals).await }
+                       Ok(Ok(Started::Stage(stage))) if args.cache => {
+                           cache::play(args, *stage, &sandbox, &mut signals).await
+                       }
+                       Ok(Ok(Started::Stage(stage))) => play(args, *stage, &sandbox, &mut signals).await,
+                       Ok(Err(error)) => Err(error),
+                       Err(error) => Err(error.into()),
+                   },
+                   () = signals.end() => Ok(ExitCode::from(INTERRUPTED)),
+               };
         // Ends processes that still work in it, for example for the start that was interrupted.
         sandbox.close();
         outcome
@@ -96,6 +105,21 @@ pub(crate) fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     // do.
     runtime.shutdown_background();
     outcome
+}
+
+/// What was started.
+enum Started {
+    Stage(Box<Stage>),
+    Shop(shards::Shop),
+}
+
+impl Started {
+    fn start(binaries: &Binaries, sandbox: &Sandbox, args: DemoArgs) -> anyhow::Result<Self> {
+        if args.shards {
+            return shards::Shop::start(binaries, sandbox, args).map(Self::Shop);
+        }
+        Stage::start(binaries, sandbox, args).map(Box::new).map(Self::Stage)
+    }
 }
 
 /// Loads what was started, shows how it goes, and sums up.

@@ -18,7 +18,7 @@ use crate::server::{Programs, path_option, run_as_root, tail};
 
 pub use crate::server::{PASSWORD, Server, Setup, USER};
 pub use galera::Galera;
-pub use topology::Topology;
+pub use topology::{Topology, start_all};
 
 /// The account of replicas on their primary.
 const REPLICATION_USER: &str = "replication";

@@ -49,6 +49,7 @@ complete -c pointsman -n "__fish_pointsman_using_subcommand demo" -l connections
 complete -c pointsman -n "__fish_pointsman_using_subcommand demo" -l port -d 'Where the proxy listens on 127.0.0.1; a free port is taken if another process has this one' -r
 complete -c pointsman -n "__fish_pointsman_using_subcommand demo" -l failover -d 'Kill the primary after five seconds of load and promote a replica; show the errors and how long nothing was written'
 complete -c pointsman -n "__fish_pointsman_using_subcommand demo" -l cache -d 'Cache point selects in two proxies, one near the clients and one near the servers; show their hits, what reaches the servers, and clients without a cache beside that'
+complete -c pointsman -n "__fish_pointsman_using_subcommand demo" -l shards -d 'Split the tables of a shop over four servers; show the rows of each shard, and statements that go to one shard beside those that go to all'
 complete -c pointsman -n "__fish_pointsman_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c pointsman -n "__fish_pointsman_using_subcommand help; and not __fish_seen_subcommand_from serve check import demo help" -f -a "serve" -d 'Serve clients until SIGTERM or Ctrl-C'
 complete -c pointsman -n "__fish_pointsman_using_subcommand help; and not __fish_seen_subcommand_from serve check import demo help" -f -a "check" -d 'Say whether a configuration file can be used, and what is wrong with it'

@@ -170,7 +170,7 @@ impl Stage {
 }
 
 /// The wanted port on loopback, or a free one if another process has it.
-fn address(port: u16) -> anyhow::Result<SocketAddr> {
+pub(super) fn address(port: u16) -> anyhow::Result<SocketAddr> {
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     if TcpListener::bind(wanted).is_ok() {
         return Ok(wanted);

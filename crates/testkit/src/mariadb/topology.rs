@@ -27,6 +27,27 @@ pub struct Topology {
     pub replicas: Vec<Server>,
 }
 
+/// Starts servers at the same time, their data directories copies of one.
+///
+/// # Errors
+/// When one does not start.
+pub fn start_all(binaries: &Binaries, sandbox: &Sandbox, setups: Vec<Setup>) -> anyhow::Result<Vec<Server>> {
+    let template = sandbox.path().join("template");
+    binaries.install(sandbox, &template)?;
+    let start = |setup: Setup| {
+        let server = setup.create(binaries, sandbox)?;
+        copy_folder(&template, &server.datadir())?;
+        server.started()
+    };
+    let servers = thread::scope(|scope| {
+        let starts: Vec<_> = setups.into_iter().map(|setup| scope.spawn(|| start(setup))).collect();
+        let ends = starts.into_iter().map(thread::ScopedJoinHandle::join);
+        ends.map(|end| end.unwrap_or_else(|_| Err(anyhow!("a thread has panicked")))).collect()
+    });
+    std::fs::remove_dir_all(&template)?;
+    servers
+}
+
 impl Topology {
     /// Starts a primary and `replicas` replicas, all with the additional options `args`, and waits
     /// until the replicas have replayed a first change: the creation of the database `test`.
@@ -39,29 +60,11 @@ impl Topology {
         replicas: usize,
         args: &[&str],
     ) -> anyhow::Result<Self> {
-        let template = sandbox.path().join("template");
-        binaries.install(sandbox, &template)?;
-        let setups = (0..=replicas).map(|index| setup(index, args));
-        let servers: Vec<anyhow::Result<Server>> = thread::scope(|scope| {
-            let starts: Vec<_> = setups
-                .map(|setup| {
-                    let template = template.as_path();
-                    scope.spawn(move || {
-                        let server = setup.create(binaries, sandbox)?;
-                        copy_folder(template, &server.datadir())?;
-                        server.started()
-                    })
-                })
-                .collect();
-            starts
-                .into_iter()
-                .map(|start| start.join().unwrap_or_else(|_| Err(anyhow!("a thread has panicked"))))
-                .collect()
-        });
-        std::fs::remove_dir_all(&template)?;
+        let setups = (0..=replicas).map(|index| setup(index, args)).collect();
+        let servers = start_all(binaries, sandbox, setups)?;
         let mut servers = servers.into_iter();
-        let primary = servers.next().context("no primary")??;
-        let topology = Self { primary, replicas: servers.collect::<anyhow::Result<_>>()? };
+        let primary = servers.next().context("no primary")?;
+        let topology = Self { primary, replicas: servers.collect() };
         topology.replicate()?;
         Ok(topology)
     }
