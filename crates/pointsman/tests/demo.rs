@@ -210,3 +210,22 @@ fn a_failover_shows_what_it_costs() {
     demo.wait_for_line("Nothing was written for ");
     assert_eq!(demo.end().code(), Some(0), "{}", demo.errors());
 }
+
+#[test]
+fn a_shop_is_split_over_four_servers() {
+    let mut demo = Demo::on_free_port(&["--shards", "--seconds", "4"]);
+    demo.wait_for_line("4 servers, each with a shard");
+    demo.wait_for_line("# the shop, as if it were on one server");
+    demo.wait_for_line("# the admin port");
+    demo.wait_for_line("orders of each shard");
+    demo.wait_for_line("max ms");
+    for work in ["customer", "orders of one", "purchase", "newest of all"] {
+        let line = demo.wait_for_line(work);
+        let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        assert!(numbers[0] > 0 && numbers[1] == 0, "{line}");
+    }
+    let line = demo.wait_for_line("Orders of each shard");
+    let orders: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    assert!(orders.len() == 4 && orders.iter().all(|count| *count > 0), "{line}");
+    assert_eq!(demo.end().code(), Some(0), "{}", demo.errors());
+}
