@@ -15,7 +15,7 @@ CARGO_LLVM_COV_VERSION = 0.9.1
 CARGO_MUTANTS_VERSION = 27.1.0
 CARGO_FUZZ_VERSION = 0.13.2
 
-.PHONY: help run build optimized test test-servers test-clients test-page docs sim soak soak-shards history chaos lint coverage mutants bench bench-cache fuzz packages check-packages tools-run tools-test tools-bench
+.PHONY: help run build optimized test test-servers test-clients test-page docs sim soak soak-shards history chaos lint coverage mutants bench bench-cache bench-shards fuzz packages check-packages tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -86,6 +86,10 @@ bench: tools-bench ## Layer-4 floor, HAProxy and Pointsman side by side; writes 
 bench-cache: tools-bench ## The query cache: with and without it, and a hit beside a server that sends the same bytes.
 	$(CARGO) build --release --locked --package pointsman --package bench
 	$(BUILT)/release/bench --cache $(BENCH_ARGS)
+
+bench-shards: tools-bench ## Shards: a routed point select, a merged query and a long merge over four servers.
+	$(CARGO) build --release --locked --package pointsman --package bench
+	$(BUILT)/release/bench --shards $(BENCH_ARGS)
 
 # Crates whose own tests are to hold every line: they need no server.
 PURE = wire sql route pool cache monitor

@@ -22,6 +22,7 @@ mod progress;
 mod record;
 mod results;
 mod rules;
+mod shards;
 mod sharing;
 mod startup;
 mod sysbench;
@@ -108,6 +109,12 @@ struct Options {
     /// Rows of that table
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
     rows: u32,
+    /// Only shards: tables split over four servers
+    #[arg(long, conflicts_with = "cache")]
+    shards: bool,
+    /// Rows of each shard in a long merge
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    merged_rows: u32,
     /// Be the server of equal bytes on this port, with files of its greeting and its reply
     #[arg(long, value_name = "PORT", hide = true)]
     echo: Option<u16>,
@@ -135,6 +142,9 @@ fn run(options: &Options) -> anyhow::Result<()> {
     }
     if options.cache {
         return measure_cache(options);
+    }
+    if options.shards {
+        return measure_shards(options);
     }
     let programs = Programs::find(options.pointsman.as_deref())?;
     // Before anything changes files: what is measured is what was built.
@@ -168,6 +178,16 @@ fn measure_cache(options: &Options) -> anyhow::Result<()> {
     let (seconds, rounds, _) = if options.quick { QUICK } else { CACHE };
     let length = (options.seconds.unwrap_or(seconds), options.rounds.unwrap_or(rounds));
     cache::measure(&stage, &sysbench, length, &out)
+}
+
+/// Shards only.
+fn measure_shards(options: &Options) -> anyhow::Result<()> {
+    let programs = Programs::find(options.pointsman.as_deref())?;
+    let sandbox = Sandbox::new()?;
+    let (seconds, rounds, _) = if options.quick { QUICK } else { FULL };
+    let length = (options.seconds.unwrap_or(seconds), options.rounds.unwrap_or(rounds));
+    let shop = shards::Shop::start(&programs, &sandbox, options.threads, options.merged_rows)?;
+    shards::measure(&shop, length, options.merged_rows)
 }
 
 fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
