@@ -15,6 +15,7 @@
 //! - `insert`: INSERT and REPLACE;
 //! - `change`, `everywhere`: UPDATE and DELETE; changes of reference tables;
 //! - `define`: statements that define tables;
+//! - `hinted`: statements whose server a hint names;
 //! - `steady`: whether a change has the same values on several servers;
 //! - `bind`: the shards of each table, by these facts;
 //! - `apart`: whether shards can execute a statement each for itself;
@@ -32,6 +33,7 @@ mod define;
 mod everywhere;
 mod explain;
 mod facts;
+mod hinted;
 mod insert;
 mod labels;
 mod merging;
@@ -192,6 +194,14 @@ pub fn plan(request: &Request<'_>) -> Plan {
 
 fn attempt(request: &Request<'_>) -> Result<Plan, Refusal> {
     let uses = Uses::of(request)?;
+    if let Some(hint) = request.asked.shard {
+        return hinted::plan(request, &uses, hint);
+    }
+    unhinted(request, &uses)
+}
+
+/// Plans a statement whatever its hint is.
+fn unhinted(request: &Request<'_>, uses: &Uses<'_>) -> Result<Plan, Refusal> {
     if uses.all().iter().all(|table| table.table.is_none()) {
         return Ok(Plan::Home);
     }
@@ -206,13 +216,13 @@ fn attempt(request: &Request<'_>) -> Result<Plan, Refusal> {
         return Err(Cause::Size.at(whole));
     }
     match statement {
-        Some((id, Kind::Insert | Kind::Replace)) => insert::plan(request, &uses, id),
-        Some((id, Kind::Update | Kind::Delete)) => change::plan(request, &uses, id),
-        Some((id, Kind::Utility)) => match define::plan(request, &uses, id)? {
+        Some((id, Kind::Insert | Kind::Replace)) => insert::plan(request, uses, id),
+        Some((id, Kind::Update | Kind::Delete)) => change::plan(request, uses, id),
+        Some((id, Kind::Utility)) => match define::plan(request, uses, id)? {
             Some(plan) => Ok(plan),
-            None => read(request, &uses),
+            None => read(request, uses),
         },
-        _ => read(request, &uses),
+        _ => read(request, uses),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Hints of clients in the first comment of a statement: `/* hostgroup=2;query_timeout=500 */`.
 //!
 //! Pairs `key=value` are separated by `;`, blanks around keys and values do not count, nor does the
-//! case of keys. Keys are ProxySQL's, and `access_mode`. Unknown keys, and values that do not fit,
-//! are as if they were not there: other programs write comments too.
+//! case of keys. Keys are ProxySQL's, `access_mode` and `shard`. Unknown keys, and values that do
+//! not fit, are as if they were not there: other programs write comments too.
 
 /// What hints can ask for; `None` where they did not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Hints<'a> {
     pub min_gtid: Option<&'a str>,
     /// Use a new connection.
     pub create_new_connection: bool,
+    /// Take this shard: a hostgroup, or the name of a node.
+    pub shard: Option<&'a str>,
     /// Whether the statement writes, whatever it looks like.
     pub access_mode: Option<AccessMode>,
 }
@@ -56,7 +58,7 @@ pub fn parse(comment: &[u8]) -> Hints<'_> {
 }
 
 /// What can be asked for.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "hostgroup",
     "cache_ttl",
     "query_delay",
@@ -67,6 +69,7 @@ const KEYS: [&str; 11] = [
     "min_epoch_ms",
     "min_gtid",
     "create_new_connection",
+    "shard",
     "access_mode",
 ];
 
@@ -84,6 +87,7 @@ impl<'a> Hints<'a> {
             "min_epoch_ms" => set(&mut self.min_epoch_ms, value.parse().ok()),
             "min_gtid" => set(&mut self.min_gtid, Some(value).filter(|gtid| is_gtid(gtid))),
             "create_new_connection" => self.create_new_connection |= value == "1",
+            "shard" => set(&mut self.shard, Some(value).filter(|name| !name.is_empty())),
             "access_mode" => set(&mut self.access_mode, access_mode(value)),
             _ => {}
         }
@@ -133,7 +137,7 @@ mod tests {
         let gtid = "3e11fa47-71ca-11e1-9e33-c80aa9429562:23";
         let text = format!(
             " hostgroup=2; cache_ttl = 500;query_delay=1;query_retries=2;query_timeout=3;mirror=4;max_lag_ms=600000;\
-             min_epoch_ms=1700000000000;min_gtid={gtid};create_new_connection=1;access_mode=read_only;"
+             min_epoch_ms=1700000000000;min_gtid={gtid};create_new_connection=1;shard=shop.t_1;access_mode=read_only;"
         );
         let want = Hints {
             hostgroup: Some(2),
@@ -146,11 +150,13 @@ mod tests {
             min_epoch_ms: Some(1_700_000_000_000),
             min_gtid: Some(gtid),
             create_new_connection: true,
+            shard: Some("shop.t_1"),
             access_mode: Some(AccessMode::ReadOnly),
         };
         assert_eq!(parse(text.as_bytes()), want);
         let shouted = text.to_ascii_uppercase().replace("READ_ONLY", "read_only");
-        let want = Hints { min_gtid: Some("3E11FA47-71CA-11E1-9E33-C80AA9429562:23"), ..want };
+        let min_gtid = Some("3E11FA47-71CA-11E1-9E33-C80AA9429562:23");
+        let want = Hints { min_gtid, shard: Some("SHOP.T_1"), ..want };
         assert_eq!(parse(shouted.as_bytes()), want, "ProxySQL's keys have no case");
     }
 

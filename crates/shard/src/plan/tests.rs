@@ -12,6 +12,7 @@ use crate::{Reason, Value};
 mod changed;
 mod defined;
 mod explained;
+mod hinted;
 mod inserted;
 mod labels;
 mod numbered;
@@ -85,7 +86,6 @@ fn layout() -> Layout {
         groups: vec![Group { schema: "shop".into(), tables: vec!["users".into(), "orders".into()] }],
         sequences: ["items", "tickets"].map(sequence).into(),
         homes: Vec::new(),
-        ..Draft::default()
     };
     Layout::new(draft).unwrap()
 }

@@ -60,12 +60,12 @@ impl Values {
         let rows = tree.child(statement, Kind::Rows).ok_or(refused)?;
         let row = |id| Row { span: tree.span(id), values: tree.children(id).collect() };
         let rows: Vec<_> = tree.children(rows).filter(|id| tree.kind(*id) == Kind::Row).map(row).collect();
-        let (columns, list) = match rows.iter().all(|row| row.values.is_empty()) {
-            true if tree.child(statement, Kind::Columns).is_none() => {
-                let table = tree.child(statement, Kind::Table).map(|id| tree.span(id).end);
-                (Vec::new(), List::Missing { at: table.ok_or(refused)? })
-            }
-            _ => columns(insertion)?,
+        let is_bare = tree.child(statement, Kind::Columns).is_none();
+        let (columns, list) = if is_bare && rows.iter().all(|row| row.values.is_empty()) {
+            let table = tree.child(statement, Kind::Table).map(|id| tree.span(id).end);
+            (Vec::new(), List::Missing { at: table.ok_or(refused)? })
+        } else {
+            columns(insertion)?
         };
         match rows.iter().find(|row| row.values.len() != columns.len()) {
             Some(row) => Err(Cause::Columns.at(row.span)),
