@@ -47,7 +47,7 @@ mod uses;
 
 use sql::Modes;
 use sql::digest::Span;
-use sql::parse::{Kind, Tree};
+use sql::parse::{Kind, NodeId, Tree};
 
 use crate::ColumnType;
 use crate::layout::{Layout, Table};
@@ -144,6 +144,8 @@ pub struct Asked<'a> {
     pub select_limit: Option<u64>,
     /// The mode `NO_AUTO_VALUE_ON_ZERO`: 0 is stored, and gets no id.
     pub keeps_zero: bool,
+    /// What `LAST_INSERT_ID()` is, if that is known: it takes the function's place in the text.
+    pub last_insert_id: Option<u64>,
     /// Any number, another one for each statement: chooses among servers that are all right.
     pub choice: usize,
     /// The hint `shard`: a hostgroup, or a node as `schema.table`, `table` or
@@ -218,12 +220,23 @@ fn unhinted(request: &Request<'_>, uses: &Uses<'_>) -> Result<Plan, Refusal> {
     match statement {
         Some((id, Kind::Insert | Kind::Replace)) => insert::plan(request, uses, id),
         Some((id, Kind::Update | Kind::Delete)) => change::plan(request, uses, id),
+        // What it sets would be set at a server, and not for the session.
+        Some((id, Kind::Command)) if !has_statement(request, id) => Err(Cause::Statement.at(whole)),
         Some((id, Kind::Utility)) => match define::plan(request, uses, id)? {
             Some(plan) => Ok(plan),
             None => read(request, uses),
         },
         _ => read(request, uses),
     }
+}
+
+/// Whether a command is MariaDB's `SET STATEMENT ... FOR` another statement.
+fn has_statement(request: &Request<'_>, command: NodeId) -> bool {
+    let tree = request.tree;
+    let is_statement = |id: NodeId| {
+        matches!(tree.kind(id), Kind::Query | Kind::Insert | Kind::Replace | Kind::Update | Kind::Delete)
+    };
+    tree.children(command).any(is_statement)
 }
 
 /// Plans a query, or a statement about a table.

@@ -3,6 +3,8 @@
 
 mod names;
 
+use std::cell::OnceCell;
+
 use sql::digest::Span;
 use sql::parse::{Kind, Overlap, Splices, Step};
 
@@ -12,7 +14,7 @@ use crate::prune::Shards;
 use super::bind::Places;
 use super::refusal::Cause;
 use super::uses::Uses;
-use super::{Branch, Refusal, Request, labels};
+use super::{Branch, Refusal, Request, labels, text};
 
 use names::Names;
 
@@ -40,8 +42,13 @@ impl Edit {
         Self::new(Span { start: at, end: at }, text)
     }
 
-    fn span(&self) -> Span {
+    pub(super) fn span(&self) -> Span {
         Span { start: self.start, end: self.end }
+    }
+
+    /// Whether the other edit is of bytes that this one replaces.
+    fn has(&self, other: &Self) -> bool {
+        self.start <= other.start && other.end <= self.end
     }
 }
 
@@ -50,12 +57,14 @@ pub(super) struct Rewriter<'r, 'a> {
     request: &'r Request<'a>,
     uses: &'r Uses<'a>,
     /// Where names of tables stand, once one of them is replaced.
-    names: std::cell::OnceCell<Names>,
+    names: OnceCell<Names>,
+    /// Where `LAST_INSERT_ID()` stands, if its value is known.
+    last_ids: OnceCell<Vec<Edit>>,
 }
 
 impl<'r, 'a> Rewriter<'r, 'a> {
     pub(super) const fn new(request: &'r Request<'a>, uses: &'r Uses<'a>) -> Self {
-        Self { request, uses, names: std::cell::OnceCell::new() }
+        Self { request, uses, names: OnceCell::new(), last_ids: OnceCell::new() }
     }
 
     /// The statement for the server that has all of it.
@@ -86,6 +95,9 @@ impl<'r, 'a> Rewriter<'r, 'a> {
     ) -> Result<Branch, Refusal> {
         let (request, mut splices) = (self.request, Splices::default());
         self.rename(nodes, &mut splices)?;
+        for call in self.last_ids().iter().filter(|call| !edits.iter().any(|edit| edit.has(call))) {
+            splices.add(call.span(), call.text.as_slice()).map_err(refused)?;
+        }
         if !splices.is_empty() {
             labels::keep(request, &mut splices)?;
         }
@@ -101,6 +113,23 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         let mut text = Vec::with_capacity(request.sql.len() + 64);
         splices.apply(request.sql, &mut text).map_err(refused)?;
         Ok(Branch { hostgroup, text: Some(text), placeholders: self.placeholders(edits) })
+    }
+
+    /// The calls of `LAST_INSERT_ID()` with their value: a server has that of its own session.
+    pub(super) fn last_ids(&self) -> &[Edit] {
+        let request = self.request;
+        self.last_ids.get_or_init(|| {
+            let Some((id, root)) = request.asked.last_insert_id.zip(request.tree.root()) else {
+                return Vec::new();
+            };
+            let call = |step| match step {
+                Step::Enter(call) if text::is_last_id(request, call) => {
+                    Some(Edit::new(request.tree.span(call), id.to_string()))
+                }
+                _ => None,
+            };
+            request.tree.walk(root).filter_map(call).collect()
+        })
     }
 
     /// Physical names in place of the logical ones.

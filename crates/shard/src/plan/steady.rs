@@ -4,7 +4,7 @@ use sql::parse::{Kind, NodeId, Step};
 use sql::shape::{Effects, function_effects};
 
 use super::refusal::Cause;
-use super::{Refusal, Request};
+use super::{Refusal, Request, text};
 
 /// Functions of the time of a statement, which `SET timestamp` gives all servers.
 const OF_TIME: [&str; 12] = [
@@ -62,6 +62,9 @@ fn is_steady(request: &Request<'_>, function: NodeId, rows: Rows) -> bool {
     let name = name.to_ascii_lowercase();
     let call = tree.parent(function);
     let has_arguments = call.is_some_and(|call| tree.children(call).count() > 1);
+    if call.is_some_and(|call| text::is_last_id(request, call)) {
+        return request.asked.last_insert_id.is_some();
+    }
     match function_effects(&name, has_arguments) {
         Some(effects) if effects.is_empty() => !OF_A_SERVER.contains(&name.as_str()),
         Some(Effects::VOLATILE) => {

@@ -2,8 +2,10 @@
 
 use sql::parse::{Kind, NodeId, Step};
 
+use crate::key::Key;
 use crate::layout::{Table, TableKind};
 
+use super::facts::{self, Test};
 use super::refusal::Cause;
 use super::uses::Uses;
 use super::{Refusal, Request, columns, text};
@@ -118,5 +120,27 @@ fn check_key(request: &Request<'_>, uses: &Uses<'_>, assignment: NodeId) -> Resu
         certain.is_none_or(|certain| certain == number)
             && keys.iter().any(|key| key.eq_ignore_ascii_case(&name))
     });
-    if is_key { Err(Cause::Key.at(tree.span(column))) } else { Ok(()) }
+    if is_key && !is_unchanged(request, uses, assignment) {
+        return Err(Cause::Key.at(tree.span(column)));
+    }
+    Ok(())
+}
+
+/// Whether an assignment leaves the column as it is: it gets its own value, or a constant that it
+/// has in each row that the statement changes.
+fn is_unchanged(request: &Request<'_>, uses: &Uses<'_>, assignment: NodeId) -> bool {
+    let mut children = request.tree.children(assignment);
+    let Some((column, value)) = children.next().zip(children.next()) else { return false };
+    let Some(column) = columns::of(request, uses, column) else { return false };
+    if columns::of(request, uses, value).as_ref() == Some(&column) {
+        return true;
+    }
+    let Some(new) = text::constant(request, value) else { return false };
+    let kind = columns::compares(request, uses, &column);
+    let tests = facts::of(request, uses).tests;
+    let mut own = tests.iter().filter(|(of, _)| *of == column);
+    own.any(|(_, test)| match test {
+        Test::Equal(old) => Key::stored(kind, new).is_ok_and(|new| Key::compared(kind, *old) == Ok(new)),
+        _ => false,
+    })
 }

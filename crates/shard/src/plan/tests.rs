@@ -6,7 +6,7 @@ use sql::parse::Settings;
 use super::*;
 use crate::layout::{Draft, Group, Node, Sequence, SequenceKind, Table, TableKind};
 use crate::merge::Order;
-use crate::placement::{Function, Level, Modulo, Sign};
+use crate::placement::{Function, Hash, Level, Modulo, Sign};
 use crate::{Reason, Value};
 
 mod changed;
@@ -64,6 +64,13 @@ fn sequence(table: &str) -> Sequence {
     Sequence { schema: "shop".to_owned(), table: table.to_owned(), column: "id".to_owned(), kind }
 }
 
+/// `people` by the bytes of their names.
+fn people(nodes: Vec<Node>) -> Table {
+    let function = Function::Hash(Hash { shards: 4, weights: false });
+    let level = Level { columns: vec![0], function, nodes: None };
+    Table::sharded(["shop", "people"], nodes, vec!["name".to_owned()], vec![level])
+}
+
 /// `users` by `id` and `orders` by `user_id` are colocated; the parts of `events` have numbers;
 /// every server has `countries`; `prices` is on one. `items` has a sequence, `tickets` are sharded
 /// by theirs, and `notes` have none.
@@ -79,6 +86,7 @@ fn layout() -> Layout {
             sharded("events", "user_id", nodes(|n| format!("events_{n}"))),
             sharded("items", "user_id", nodes(|n| format!("items_{n}"))),
             sharded("tickets", "id", named("tickets")),
+            people(named("people")),
             sharded("notes", "user_id", named("notes")),
             table("countries", TableKind::Reference { nodes: named("countries") }),
             table("prices", TableKind::Single { node: price }),

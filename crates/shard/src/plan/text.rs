@@ -45,10 +45,57 @@ pub(crate) fn constant<'a>(request: &Request<'a>, id: NodeId) -> Option<Value<'a
             Value::Unsigned(number) if number == 1 << 63 => Some(Value::Signed(i64::MIN)),
             _ => None,
         },
+        Kind::Call if is_last_id(request, id) => {
+            let id = request.asked.last_insert_id?;
+            Some(i64::try_from(id).map_or(Value::Unsigned(id), Value::Signed))
+        }
         Kind::Placeholder(number) => *request.parameters.get(usize::try_from(number).ok()?)?,
         Kind::Literal(literal) => literal_value(literal, tree.span(id).of(request.sql)),
         _ => None,
     }
+}
+
+/// Whether a node is `LAST_INSERT_ID()`.
+pub(super) fn is_last_id(request: &Request<'_>, id: NodeId) -> bool {
+    let tree = request.tree;
+    let mut children = tree.children(id);
+    tree.kind(id) == Kind::Call
+        && children.next().is_some_and(|name| {
+            tree.kind(name) == Kind::Function
+                && tree.span(name).of(request.sql).eq_ignore_ascii_case(b"LAST_INSERT_ID")
+        })
+        && children.next().is_none()
+}
+
+/// The bytes that a string stands for, if it is one string without an introducer.
+pub(super) fn unescaped(request: &Request<'_>, id: NodeId) -> Option<Vec<u8>> {
+    let tree = request.tree;
+    let bytes = tree.span(id).of(request.sql);
+    let (quote, rest) = bytes.split_first().filter(|(quote, _)| matches!(quote, b'\'' | b'"'))?;
+    let (last, inner) = rest.split_last()?;
+    if tree.kind(id) != Kind::Literal(Literal::Text) || last != quote {
+        return None;
+    }
+    let mut found = Vec::with_capacity(inner.len());
+    let mut inner = inner.iter().copied();
+    while let Some(byte) = inner.next() {
+        match byte {
+            b'\\' if !request.modes.no_backslash_escapes => match inner.next()? {
+                b'0' => found.push(0),
+                b'b' => found.push(8),
+                b'n' => found.push(b'\n'),
+                b'r' => found.push(b'\r'),
+                b't' => found.push(b'\t'),
+                b'Z' => found.push(26),
+                wildcard @ (b'%' | b'_') => found.extend([b'\\', wildcard]),
+                other => found.push(other),
+            },
+            // A quote within is written twice; else another string follows.
+            byte if byte == *quote => found.push(inner.next().filter(|next| next == quote)?),
+            byte => found.push(byte),
+        }
+    }
+    Some(found)
 }
 
 fn literal_value(literal: Literal, bytes: &[u8]) -> Option<Value<'_>> {
@@ -111,6 +158,52 @@ mod tests {
         assert_eq!(plain_text(b"'abc'"), Some(&b"abc"[..]));
         for text in ["'a\\b'", "'a''b'", "'a' 'b'", "_utf8'a'", "N'a'", "'\u{e4}'", "'"] {
             assert_eq!(plain_text(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn strings_stand_for_their_bytes() {
+        let read = |sql: &str, modes| {
+            let mut tree = Tree::default();
+            let settings = sql::parse::Settings {
+                modes,
+                ..sql::parse::Settings::of(sql::Dialect::of(b"8.4.3").unwrap())
+            };
+            tree.read(sql.as_bytes(), &settings).unwrap();
+            let (layout, definitions) = (crate::Layout::default(), NoDefinitions);
+            let request = Request {
+                sql: sql.as_bytes(),
+                tree: &tree,
+                modes,
+                schema: "",
+                layout: &layout,
+                definitions: &definitions,
+                parameters: &[],
+                asked: super::super::Asked::default(),
+            };
+            let literal = tree.walk(tree.root().unwrap()).find_map(|step| match step {
+                sql::parse::Step::Enter(id) if tree.kind(id) == Kind::Literal(Literal::Text) => Some(id),
+                _ => None,
+            });
+            unescaped(&request, literal.unwrap()).map(|bytes| String::from_utf8(bytes).unwrap())
+        };
+        let modes = sql::Modes::default();
+        let raw = sql::Modes { no_backslash_escapes: true, ..modes };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(read(r"SELECT 'O''Br\'i\\en\n\%\x'", modes), some("O'Br'i\\en\n\\%x"));
+        assert_eq!(read(r"SELECT 'a\b'", raw), some(r"a\b"));
+        assert_eq!(read("SELECT \"a'\"\"\"", modes), some("a'\""));
+        assert_eq!(read("SELECT 'é'", modes), some("é"));
+        for sql in ["SELECT 'a' 'b'", "SELECT _utf8'a'", "SELECT N'a'"] {
+            assert_eq!(read(sql, modes), None, "{sql}");
+        }
+    }
+
+    struct NoDefinitions;
+
+    impl super::super::Definitions for NoDefinitions {
+        fn columns(&self, _schema: &str, _table: &str) -> Option<&[super::super::ColumnInfo]> {
+            None
         }
     }
 

@@ -1,7 +1,7 @@
 //! The rows of one shard, and their new ids, as edits of the client's text.
 
 use sql::digest::Span;
-use sql::parse::{Kind, Step};
+use sql::parse::{Kind, NodeId, Step};
 
 use crate::plan::rewrite::Edit;
 use crate::plan::text;
@@ -10,12 +10,14 @@ use super::Insertion;
 use super::ids::Assigned;
 use super::values::{List, Row, Values};
 
-/// The edits that leave these rows of the statement, with their ids.
+/// The edits that leave these rows of the statement, with their ids. In the rows, `last_ids` take
+/// the places of their calls.
 pub(super) fn of(
     insertion: &Insertion<'_, '_>,
     values: &Values,
     assigned: Option<&Assigned>,
     rows: &[usize],
+    last_ids: &[Edit],
 ) -> Vec<Edit> {
     let assigned = assigned.filter(|assigned| assigned.rows.iter().any(Option::is_some));
     let mut edits = Vec::new();
@@ -45,42 +47,56 @@ pub(super) fn of(
             all.text.extend_from_slice(b", ");
         }
         let at = assigned.and_then(|assigned| assigned.at);
-        add_row(insertion, row, id_of(*number).map(|id| (at, id)), &mut all);
+        add_row(insertion, row, id_of(*number).map(|id| (at, id)), last_ids, &mut all);
     }
     edits.push(all);
     edits
 }
 
 /// Adds the text of a row, in which an id takes the place of the value at a position, or is added.
-fn add_row(insertion: &Insertion<'_, '_>, row: &Row, id: Option<(Option<usize>, u64)>, to: &mut Edit) {
+fn add_row(
+    insertion: &Insertion<'_, '_>,
+    row: &Row,
+    id: Option<(Option<usize>, u64)>,
+    last_ids: &[Edit],
+    to: &mut Edit,
+) {
     let (tree, sql) = (insertion.request.tree, insertion.request.sql);
     let end = row.span.end.saturating_sub(1);
-    let replaced = id.map(|(at, id)| match at.and_then(|at| row.values.get(at)) {
-        Some(value) => (tree.span(*value), id.to_string()),
-        None if row.values.is_empty() => (Span { start: end, end }, id.to_string()),
-        None => (Span { start: end, end }, format!(", {id}")),
+    let own = id.map(|(at, id)| match at.and_then(|at| row.values.get(at)) {
+        Some(value) => Edit::new(tree.span(*value), id.to_string()),
+        None if row.values.is_empty() => Edit::insertion(end, id.to_string()),
+        None => Edit::insertion(end, format!(", {id}")),
     });
+    let first = last_ids.partition_point(|call| call.start < row.span.start);
+    let calls = last_ids.get(first..).unwrap_or_default().iter().take_while(|call| call.start < row.span.end);
+    let mut edits: Vec<_> = calls.chain(&own).collect();
+    edits.sort_by_key(|edit| edit.start);
     let mut copied = row.span.start;
-    if let Some((span, id)) = &replaced {
-        to.text.extend_from_slice(sql.get(copied..span.start).unwrap_or_default());
-        to.text.extend_from_slice(id.as_bytes());
-        copied = span.end;
+    for edit in edits.iter().filter(|edit| edit.end <= row.span.end) {
+        to.text.extend_from_slice(sql.get(copied..edit.start).unwrap_or_default());
+        to.text.extend_from_slice(&edit.text);
+        copied = edit.end.max(copied);
     }
     to.text.extend_from_slice(sql.get(copied..row.span.end).unwrap_or_default());
-    if tree.placeholders() == 0 {
-        return;
+    if tree.placeholders() > 0 {
+        to.placeholders.extend(placeholders(insertion, row, own.as_ref()));
     }
-    for value in &row.values {
-        for step in tree.walk(*value) {
-            let Step::Enter(inner) = step else { continue };
-            let is_replaced = replaced.as_ref().is_some_and(|(span, _)| *span == tree.span(*value));
-            if let Kind::Placeholder(number) = tree.kind(inner)
-                && !is_replaced
-            {
-                to.placeholders.push(number);
-            }
-        }
-    }
+}
+
+/// The placeholders of a row, without the value that gave way to an id.
+fn placeholders(insertion: &Insertion<'_, '_>, row: &Row, own: Option<&Edit>) -> Vec<u32> {
+    let tree = insertion.request.tree;
+    let is_replaced = |value: &NodeId| own.is_some_and(|own| own.span() == tree.span(*value));
+    let kept = row.values.iter().filter(|value| !is_replaced(value));
+    let number = |step| match step {
+        Step::Enter(id) => match tree.kind(id) {
+            Kind::Placeholder(number) => Some(number),
+            _ => None,
+        },
+        Step::Leave(_) => None,
+    };
+    kept.flat_map(|value| tree.walk(*value)).filter_map(number).collect()
 }
 
 /// The edit of `INSERT ... SET`.

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::Reason;
+use sql::lexer::Charset;
+use sql::parse::NodeId;
+
+use crate::key::ColumnType;
 use crate::plan::bind::Bound;
 use crate::plan::columns::{self, ColumnOf};
 use crate::plan::facts::{self, Facts};
@@ -10,8 +13,9 @@ use crate::plan::outcome::{Counts, Plan, Write};
 use crate::plan::refusal::Cause;
 use crate::plan::rewrite::Rewriter;
 use crate::plan::steady::{self, Rows};
-use crate::plan::{Refusal, change, everywhere};
-use crate::prune::Shard;
+use crate::plan::{Refusal, change, everywhere, text};
+use crate::prune::{Reason, Shard};
+use crate::value::Value;
 
 use super::Insertion;
 use super::edits;
@@ -29,7 +33,8 @@ pub(super) fn plan(insertion: &Insertion<'_, '_>) -> Result<Plan, Refusal> {
     };
     if table.placement().is_none() {
         let all: Vec<_> = (0..values.rows.len()).collect();
-        let edits = edits::of(insertion, &values, assigned.as_ref(), &all);
+        let rewriter = Rewriter::new(request, uses);
+        let edits = edits::of(insertion, &values, assigned.as_ref(), &all, rewriter.last_ids());
         let ids = assigned.map(|assigned| assigned.ids);
         return everywhere::with_edits(request, uses, (statement, target), &edits, ids);
     }
@@ -50,7 +55,8 @@ pub(super) fn plan(insertion: &Insertion<'_, '_>) -> Result<Plan, Refusal> {
         let others = || uses.all().iter().enumerate().find(|(number, _)| *number != target);
         let name = others().map_or(insertion.used.reference.name, |(_, table)| table.reference.name);
         let places = bound.one_server(request, uses).ok_or(Cause::Gather.at(name))?;
-        branches.push(rewriter.one(&places, &edits::of(insertion, &values, assigned.as_ref(), rows))?);
+        let edits = edits::of(insertion, &values, assigned.as_ref(), rows, rewriter.last_ids());
+        branches.push(rewriter.one(&places, &edits)?);
     }
     if assigned.is_none() && branches.len() == 1 {
         return Ok(branches.pop().map_or(Plan::Home, Plan::One));
@@ -80,7 +86,7 @@ fn by_shard(
 /// A key column of the table.
 struct KeyColumn<'a> {
     name: &'a str,
-    column: crate::ColumnType,
+    column: ColumnType,
     /// Its position, if the statement names it.
     at: Option<usize>,
     /// It is the one that gets ids.
@@ -120,19 +126,48 @@ fn shard_of(
     let mut span = row.span;
     for key in keys {
         let value = match (Values::given(insertion, row, key.at), id) {
-            (_, Some(id)) if key.has_ids => ids::value(id),
+            (_, Some(id)) if key.has_ids => Stored::Value(ids::value(id)),
             (Given::Value(at, value), _) => {
                 span = tree.span(at);
-                value
+                Stored::Value(value)
             }
             (Given::Default(_), _) => {
                 let (schema, table) = (&insertion.used.schema, &insertion.used.name);
                 let known = insertion.request.definitions.default_value(schema, table, key.name);
-                known.ok_or(Cause::Row(Reason::NoCondition).at(row.span))?
+                Stored::Value(known.ok_or(Cause::Row(Reason::NoCondition).at(row.span))?)
             }
-            (Given::Expression(at), _) => return Err(Cause::Row(Reason::NoCondition).at(tree.span(at))),
+            (Given::Expression(at), _) => {
+                span = tree.span(at);
+                let text = text_of(insertion, key.column, at);
+                Stored::Text(text.ok_or(Cause::Row(Reason::NoCondition).at(span))?)
+            }
         };
         stored.push((key.column, value));
     }
-    placement.place(&stored).map_err(|reason| Cause::Row(reason).at(span))
+    let values: Vec<_> = stored.iter().map(|(column, value)| (*column, value.as_value())).collect();
+    placement.place(&values).map_err(|reason| Cause::Row(reason).at(span))
+}
+
+/// A value of a key column.
+enum Stored<'a> {
+    Value(Value<'a>),
+    Text(Vec<u8>),
+}
+
+impl Stored<'_> {
+    fn as_value(&self) -> Value<'_> {
+        match self {
+            Self::Value(value) => *value,
+            Self::Text(text) => Value::Text(text),
+        }
+    }
+}
+
+/// The text that a string with escapes is, if the column stores these bytes. Where texts are
+/// compared other than by bytes any shard is right, as long as equal strings share it.
+fn text_of(insertion: &Insertion<'_, '_>, column: ColumnType, id: NodeId) -> Option<Vec<u8>> {
+    let request = insertion.request;
+    let bytes = text::unescaped(request, id)?;
+    let is_certain = bytes.is_ascii() || column == ColumnType::Text;
+    (is_certain && request.modes.charset == Charset::Plain).then_some(bytes)
 }

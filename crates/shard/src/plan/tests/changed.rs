@@ -55,7 +55,16 @@ fn which_rows_are_changed_must_be_known_to_each_shard() {
 fn keys_stay() {
     is_refused("UPDATE users u JOIN orders o ON o.user_id = u.id SET o.user_id = 5", Cause::Key, "o.user_id");
     is_refused("UPDATE users u, orders o SET user_id = 5, u.id = 7", Cause::Key, "user_id");
-    assert!(matches!(planned("UPDATE users SET user_id = 5 WHERE id = 5", &[]), Plan::One(_)));
+    is_refused("UPDATE users SET id = 5 WHERE id = 5 OR id = 6", Cause::Key, "id");
+    is_refused("UPDATE users SET id = 6 WHERE id = 5", Cause::Key, "id");
+    for sql in [
+        "UPDATE users SET user_id = 5 WHERE id = 5",
+        "UPDATE users u SET u.id = 5, name = 'x' WHERE id = 5",
+        "UPDATE users SET id = '5', name = 'x' WHERE id = 5",
+        "UPDATE users SET id = users.id WHERE id = 5",
+    ] {
+        assert_eq!(planned(sql, &[]), Plan::One(Branch { hostgroup: 11, ..Branch::default() }), "{sql}");
+    }
 }
 
 #[test]

@@ -103,6 +103,44 @@ fn rows_whose_shard_is_not_certain_are_refused() {
 }
 
 #[test]
+fn texts_with_escapes_are_keys_as_well() {
+    let hostgroup = |text: &str| {
+        let sql = format!("INSERT INTO people (name) VALUES ({text})");
+        match planned(&sql, &[]) {
+            Plan::One(branch) => branch.hostgroup,
+            other => panic!("{sql}: {other:?}"),
+        }
+    };
+    assert_eq!(hostgroup("'it''s'"), hostgroup(r"'it\'s'"));
+    assert_eq!(hostgroup("'it''s'"), hostgroup(r#""it's""#));
+    assert_eq!(hostgroup("'caf\u{e9}'"), hostgroup("'caf\\\u{e9}'"));
+    let sql = "INSERT INTO people (name) VALUES (_latin1'a')";
+    is_refused(sql, Cause::Row(Reason::NoCondition), "_latin1'a'");
+}
+
+#[test]
+fn the_last_id_is_a_constant_where_it_is_known() {
+    let asked = Asked { last_insert_id: Some(5), ..Asked::default() };
+    let sql = "INSERT INTO users (id, name) VALUES (LAST_INSERT_ID(), 'a'), (6, last_insert_id( ))";
+    let Plan::Write(write) = asking(sql, &[], asked) else { panic!() };
+    assert_eq!(
+        write.branches.iter().map(|branch| text(branch).unwrap()).collect::<Vec<_>>(),
+        ["INSERT INTO users (id, name) VALUES (5, 'a')", "INSERT INTO users (id, name) VALUES (6, 5)"]
+    );
+    let sql = "SELECT name, LAST_INSERT_ID() FROM users WHERE id = LAST_INSERT_ID()";
+    let Plan::One(branch) = asking(sql, &[], asked) else { panic!() };
+    let expected = "SELECT name, 5 AS `LAST_INSERT_ID()` FROM users WHERE id = 5";
+    assert_eq!((branch.hostgroup, text(&branch)), (11, Some(expected)));
+    is_refused(
+        "INSERT INTO users (id) VALUES (LAST_INSERT_ID())",
+        Cause::Row(Reason::NoCondition),
+        "LAST_INSERT_ID()",
+    );
+    is_refused("UPDATE users SET state = LAST_INSERT_ID()", Cause::Function, "LAST_INSERT_ID");
+    is_refused("UPDATE users SET state = LAST_INSERT_ID(4)", Cause::Function, "LAST_INSERT_ID");
+}
+
+#[test]
 fn a_key_that_is_left_out_has_its_default() {
     let sql = "INSERT INTO notes (id, name) VALUES (1, 'a')";
     assert_eq!(planned(sql, &[]), Plan::One(Branch { hostgroup: 13, ..Branch::default() }));

@@ -107,6 +107,16 @@ fn what_has_another_value_at_each_shard_is_refused() {
 }
 
 #[test]
+fn what_a_session_gets_is_not_set_at_a_server() {
+    is_refused(
+        "SET @a = (SELECT name FROM users WHERE id = 5)",
+        Cause::Statement,
+        "SET @a = (SELECT name FROM users WHERE id = 5)",
+    );
+    is_refused("DO (SELECT 1 FROM users)", Cause::Statement, "DO (SELECT 1 FROM users)");
+}
+
+#[test]
 fn names_whose_meaning_depends_on_the_server_are_refused() {
     is_refused("SELECT * FROM USERS WHERE id = 5", Cause::AmbiguousName, "USERS");
     is_refused("WITH Users AS (SELECT 1) SELECT * FROM users WHERE id = 5", Cause::AmbiguousName, "users");
