@@ -134,6 +134,12 @@ fn shard_of(
             (Given::Default(_), _) => {
                 let (schema, table) = (&insertion.used.schema, &insertion.used.name);
                 let known = insertion.request.definitions.default_value(schema, table, key.name);
+                // Definitions come in UTF-8, whatever the column stores.
+                let is_certain = |value: &Value<'_>| match value {
+                    Value::Text(text) => text.is_ascii() || key.column == ColumnType::Text,
+                    _ => true,
+                };
+                let known = known.filter(is_certain);
                 Stored::Value(known.ok_or(Cause::Row(Reason::NoCondition).at(row.span))?)
             }
             (Given::Expression(at), _) => {
