@@ -5,6 +5,7 @@
 
 use sql::Shape;
 use sql::parse::{Kind, NodeId, Step};
+use sql::shape::{Effects, function_effects};
 
 use super::columns::{self, ColumnOf};
 use super::merging::Query;
@@ -29,6 +30,15 @@ const OF_A_SERVER: [&str; 12] = [
     "SLEEP",
     "UUID_SHORT",
 ];
+
+/// Whether a function is built in, changes nothing, and is not one of a server.
+fn is_known(name: &[u8]) -> bool {
+    const PLAIN: Effects = Effects::VOLATILE.union(Effects::READS_SESSION);
+    let is_of_server = OF_A_SERVER.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()));
+    let name = std::str::from_utf8(name).map(str::to_ascii_lowercase);
+    let effects = name.ok().and_then(|name| function_effects(&name, false));
+    !is_of_server && effects.is_some_and(|effects| PLAIN.contains(effects))
+}
 
 impl Query<'_, '_> {
     /// Every table has to be on the servers of the shards, and each row needs a row of a sharded
@@ -77,24 +87,23 @@ impl Query<'_, '_> {
     /// of functions that all servers have.
     pub(super) fn check_functions(&self) -> Result<(), Refusal> {
         let (tree, sql) = (self.request.tree, self.request.sql);
-        let whole = tree.span(self.whole);
-        if !Shape::of(sql, self.request.modes).is_plain_read() {
-            return Err(Cause::Function.at(whole));
-        }
         for step in tree.walk(self.whole) {
             let Step::Enter(id) = step else { continue };
             let bytes = tree.span(id).of(sql);
             let is_refused = match tree.kind(id) {
+                Kind::Locking => return Err(Cause::Locks.at(tree.span(id))),
                 Kind::Match | Kind::UserVariable | Kind::Sequence => true,
                 Kind::Hint => bytes.to_ascii_lowercase().windows(16).any(|part| part == b"sql_select_limit"),
-                Kind::Function => OF_A_SERVER.iter().any(|name| bytes.eq_ignore_ascii_case(name.as_bytes())),
+                Kind::Function => !is_known(bytes),
                 _ => false,
             };
             if is_refused {
                 return Err(Cause::Function.at(tree.span(id)));
             }
         }
-        Ok(())
+        // What the tree does not say.
+        let is_plain = Shape::of(sql, self.request.modes).is_plain_read();
+        if is_plain { Ok(()) } else { Err(Cause::Function.at(tree.span(self.whole))) }
     }
 
     /// Refuses groups, duplicates and windows that may have rows of several shards.

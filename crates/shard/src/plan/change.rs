@@ -35,7 +35,7 @@ pub(super) fn plan(request: &Request<'_>, uses: &Uses<'_>, statement: NodeId) ->
     check_tables(uses)?;
     let (shards, why) = bound.shards(request, uses)?;
     check_clauses(request, statement)?;
-    steady::check(request, statement, Rows::Apart)?;
+    steady::check(request, Rows::Apart)?;
     let branches = Rewriter::new(request, uses).many(&shards, &[])?;
     Ok(Plan::Write(Write { branches, rows: Vec::new(), counts: Counts::Sum, ids: None, why }))
 }

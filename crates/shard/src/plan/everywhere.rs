@@ -1,6 +1,6 @@
 //! Changes of reference tables: each server makes the same change of the same rows.
 
-use sql::parse::{Kind, NodeId};
+use sql::parse::{Kind, NodeId, Step};
 
 use crate::Reason;
 use crate::layout::Node;
@@ -12,6 +12,9 @@ use super::rewrite::{Edit, Rewriter};
 use super::steady::{self, Rows};
 use super::uses::Uses;
 use super::{Refusal, Request};
+
+/// Aggregates whose value depends on the order of rows.
+const OF_AN_ORDER: [&[u8]; 3] = [b"GROUP_CONCAT", b"JSON_ARRAYAGG", b"JSON_OBJECTAGG"];
 
 /// Plans a change of the rows of the table with the number `target`.
 pub(super) fn plan(
@@ -37,7 +40,7 @@ pub(super) fn with_edits(
     }
     change::check_clauses(request, statement)?;
     check_order(request, statement)?;
-    steady::check(request, statement, Rows::Everywhere)?;
+    steady::check(request, Rows::Everywhere)?;
     let nodes = uses.get(target).and_then(|table| table.table).map_or(&[][..], |table| table.nodes());
     let rewriter = Rewriter::new(request, uses);
     let branch = |node: &Node| rewriter.branch(node.hostgroup, &uses.nodes_beside(0, node)?, edits);
@@ -53,11 +56,20 @@ pub(super) fn with_edits(
 fn check_order(request: &Request<'_>, statement: NodeId) -> Result<(), Refusal> {
     let tree = request.tree;
     let query = tree.child(statement, Kind::Query);
-    if let Some(query) = query {
-        let limit = tree.children(query).find(|id| matches!(tree.kind(*id), Kind::Limit { .. }));
-        if let Some(limit) = limit {
-            return Err(Cause::SomeRows.at(tree.span(limit)));
-        }
+    let depends = |id: &NodeId| match tree.kind(*id) {
+        Kind::Limit { .. } | Kind::WindowCall => true,
+        Kind::Aggregate => tree.children(*id).next().is_some_and(|name| {
+            let name = tree.span(name).of(request.sql);
+            OF_AN_ORDER.iter().any(|other| name.eq_ignore_ascii_case(other))
+        }),
+        _ => false,
+    };
+    let entered = tree.root().into_iter().flat_map(|root| tree.walk(root)).filter_map(|step| match step {
+        Step::Enter(id) => Some(id),
+        Step::Leave(_) => None,
+    });
+    if let Some(id) = entered.into_iter().find(depends) {
+        return Err(Cause::SomeRows.at(tree.span(id)));
     }
     let is_change = tree.kind(statement) == Kind::Update;
     for id in tree.children(statement) {

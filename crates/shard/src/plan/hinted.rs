@@ -5,6 +5,7 @@
 
 use sql::digest::Span;
 use sql::parse::{Kind, NodeId};
+use sql::{Shape, StatementKind};
 
 use crate::Reason;
 use crate::layout::{Node, Table};
@@ -28,13 +29,21 @@ pub(super) fn plan(request: &Request<'_>, uses: &Uses<'_>, hint: &str) -> Result
     let tree = request.tree;
     let whole = Span { start: 0, end: request.sql.len() };
     let refused = Cause::Hint.at(whole);
-    let place = place(request, uses, hint).ok_or(refused)?;
-    if uses.all().iter().all(|table| table.table.is_none()) {
-        return Ok(Plan::One(Branch { hostgroup: place.hostgroup, ..Branch::default() }));
-    }
     let root = tree.root().ok_or(refused)?;
     let statement = tree.children(root).find(|id| !matches!(tree.kind(*id), Kind::With { .. }));
-    match statement.map(|id| (id, tree.kind(id))) {
+    let statement = statement.map(|id| (id, tree.kind(id)));
+    let is_plain = uses.all().iter().all(|table| table.table.is_none());
+    match statement {
+        // What a statement sets or begins is of the session, not of a server.
+        Some((_, Kind::Command)) => return unhinted(request, uses),
+        Some((_, Kind::Utility)) if is_plain && !is_show(request) => return unhinted(request, uses),
+        _ => {}
+    }
+    let place = place(request, uses, hint).ok_or(refused)?;
+    if is_plain {
+        return Ok(Plan::One(Branch { hostgroup: place.hostgroup, ..Branch::default() }));
+    }
+    match statement {
         Some((_, Kind::Insert | Kind::Replace)) => inserted(request, uses, place),
         Some((id, Kind::Update | Kind::Delete)) => {
             check_targets(request, uses, id)?;
@@ -45,6 +54,10 @@ pub(super) fn plan(request: &Request<'_>, uses: &Uses<'_>, hint: &str) -> Result
             one(request, uses, place)
         }
     }
+}
+
+fn is_show(request: &Request<'_>) -> bool {
+    matches!(Shape::of(request.sql, request.modes).kind, StatementKind::Show | StatementKind::ShowTableStatus)
 }
 
 /// The place by its hostgroup, or by the name of a node of a table of the statement.

@@ -42,6 +42,8 @@ pub enum Cause {
     Order,
     /// A LIMIT that is no plain number.
     Limit,
+    /// `FOR UPDATE` and the like over rows of several servers.
+    Locks,
     /// `INTO`, `PROCEDURE`, `SQL_CALC_FOUND_ROWS`, `WITH TIES`, `ROLLUP` over several shards.
     Clause,
     /// A change of a table whose rows are on all servers, together with other tables.
@@ -54,8 +56,8 @@ pub enum Cause {
     Columns,
     /// The server would make an id, which is not unique over the shards.
     Ids,
-    /// `ORDER BY` or `LIMIT` of a change on several servers: which rows it concerns is not known
-    /// to any of them.
+    /// `ORDER BY` or `LIMIT` of a change on several servers, or what else depends on an order:
+    /// which rows it concerns is not known to any of them.
     SomeRows,
     /// Rows of one server would have to be inserted on another one.
     Gather,
@@ -91,13 +93,14 @@ impl Cause {
             Self::SetOperation => "a set operation over several shards is not supported",
             Self::Order => "rows of several shards cannot be merged by this expression",
             Self::Limit => "over several shards LIMIT must be a number",
+            Self::Locks => "a query cannot lock rows of several servers",
             Self::Clause => "this clause is not supported over several shards",
             Self::Reference => "a reference table cannot be changed together with other tables",
             Self::Key => "the sharding key of a row cannot be changed",
             Self::Row(reason) => of_row(reason),
             Self::Columns => "the number of values is not that of the columns",
             Self::Ids => "AUTO_INCREMENT is not unique over several servers: the table needs a sequence",
-            Self::SomeRows => "ORDER BY and LIMIT of a change on several servers are not supported",
+            Self::SomeRows => "a change on several servers must not depend on the order of rows",
             Self::Gather => "rows would have to move from one server to another",
             Self::Hint => "the hint names no server that has what the statement needs",
             Self::Unique => "a unique key without the sharding key holds within a shard only",

@@ -40,9 +40,10 @@ pub(super) enum Rows {
 
 /// Refuses functions and variables whose values differ between servers, or between the session of
 /// the client and that at a server.
-pub(super) fn check(request: &Request<'_>, statement: NodeId, rows: Rows) -> Result<(), Refusal> {
+pub(super) fn check(request: &Request<'_>, rows: Rows) -> Result<(), Refusal> {
     let tree = request.tree;
-    for step in tree.walk(statement) {
+    let Some(root) = tree.root() else { return Ok(()) };
+    for step in tree.walk(root) {
         let Step::Enter(id) = step else { continue };
         let is_refused = match tree.kind(id) {
             Kind::Match | Kind::UserVariable | Kind::SystemVariable | Kind::Sequence => true,
@@ -70,6 +71,8 @@ fn is_steady(request: &Request<'_>, function: NodeId, rows: Rows) -> bool {
         Some(Effects::VOLATILE) => {
             // With a seed the values of all rows are known beforehand.
             let is_of_row = OF_A_ROW.contains(&name.as_str()) && !(name == "rand" && has_arguments);
+            // A subquery may have one value for the rows of all servers.
+            let is_of_row = is_of_row && tree.ancestors(function).all(|id| tree.kind(id) != Kind::Subquery);
             OF_TIME.contains(&name.as_str()) || is_of_row && rows == Rows::Apart
         }
         // Stored functions, and what belongs to a session or to a server.

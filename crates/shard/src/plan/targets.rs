@@ -14,7 +14,7 @@ use super::{Refusal, Request, columns, text};
 pub(super) fn of(request: &Request<'_>, uses: &Uses<'_>, statement: NodeId) -> Result<Vec<usize>, Refusal> {
     let tree = request.tree;
     let mut found = match tree.kind(statement) {
-        Kind::Update => assigned(request, uses, statement)?,
+        Kind::Update => assigned(request, uses, statement),
         Kind::Delete => match tree.child(statement, Kind::Targets) {
             Some(targets) => {
                 let of = |target| named(request, uses, statement, target);
@@ -34,17 +34,17 @@ fn first(uses: &Uses<'_>, statement: NodeId) -> Vec<usize> {
     uses.of_block(statement).next().map(|(number, _)| number).into_iter().collect()
 }
 
-/// The tables whose columns an UPDATE assigns.
-fn assigned(request: &Request<'_>, uses: &Uses<'_>, statement: NodeId) -> Result<Vec<usize>, Refusal> {
+/// The tables whose columns an UPDATE assigns; all if one of the columns may be of any.
+fn assigned(request: &Request<'_>, uses: &Uses<'_>, statement: NodeId) -> Vec<usize> {
     let tree = request.tree;
     let assignments = tree.child(statement, Kind::Assignments);
-    let assignments = assignments.into_iter().flat_map(|id| tree.children(id));
     let of = |assignment| {
         let column = tree.children(assignment).next().unwrap_or(assignment);
-        let found = columns::of(request, uses, column);
-        found.map(|column| column.table).ok_or(Cause::AmbiguousName.at(tree.span(column)))
+        columns::of(request, uses, column).map(|column| column.table)
     };
-    assignments.map(of).collect()
+    let certain = assignments.into_iter().flat_map(|id| tree.children(id)).map(of).collect();
+    let any = || uses.of_block(statement).map(|(number, _)| number).collect();
+    Option::unwrap_or_else(certain, any)
 }
 
 /// The table that a target of a DELETE of several tables names.

@@ -43,7 +43,7 @@ pub(super) fn plan(insertion: &Insertion<'_, '_>) -> Result<Plan, Refusal> {
     let facts = if uses.all().len() > 1 { facts::of(request, uses) } else { Facts::default() };
     let mut bound = Bound::of(request, uses, &facts);
     if shards.len() > 1 {
-        steady::check(request, statement, Rows::Apart)?;
+        steady::check(request, Rows::Apart)?;
     }
     if shards.len() > 1 || assigned.is_some() {
         change::check_clauses(request, statement)?;

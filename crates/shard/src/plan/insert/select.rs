@@ -94,7 +94,7 @@ fn plan_query(
         return Err(Cause::SomeRows.at(tree.span(limit)));
     }
     query.check_groups()?;
-    steady::check(request, statement, Rows::Apart)?;
+    steady::check(request, Rows::Apart)?;
     let branches = rewriter.many(&shards, &[])?;
     Ok(Plan::Write(Write { branches, rows: Vec::new(), counts: Counts::Sum, ids: None, why }))
 }

@@ -24,6 +24,7 @@ fn each_shard_changes_its_own_rows() {
         "DELETE o FROM orders o LEFT JOIN users u ON u.id = o.user_id WHERE u.id IS NULL",
         "DELETE FROM users WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.user_id = users.id)",
         "UPDATE users JOIN orders ON orders.user_id = users.id SET orders.id = 5",
+        "UPDATE users JOIN orders ON orders.user_id = users.id SET state = 5",
     ] {
         let write = write(sql);
         assert_eq!(hostgroups(&write.branches), [10, 11, 12, 13], "{sql}");
@@ -47,6 +48,8 @@ fn which_rows_are_changed_must_be_known_to_each_shard() {
     is_refused("UPDATE users SET state = my_own(3)", Cause::Function, "my_own");
     is_refused("UPDATE users SET state = RAND(3)", Cause::Function, "RAND");
     is_refused("UPDATE users SET state = UUID_SHORT()", Cause::Function, "UUID_SHORT");
+    is_refused("UPDATE users SET name = (SELECT UUID())", Cause::Function, "UUID");
+    is_refused("WITH a AS (SELECT @a AS b) UPDATE users SET name = 1", Cause::Function, "@a");
     is_refused("UPDATE users, settings SET users.name = 1", Cause::ServersDiffer, "settings");
     is_refused("UPDATE users JOIN prices SET prices.name = 1", Cause::Gather, "prices");
 }
@@ -79,6 +82,16 @@ fn reference_tables_are_changed_everywhere() {
         assert_eq!((write.counts, write.why), (Counts::Same, Reason::Reference), "{sql}");
     }
     is_refused("UPDATE countries SET name = UUID()", Cause::Function, "UUID");
+    is_refused(
+        "UPDATE countries SET name = (SELECT GROUP_CONCAT(c.id) FROM countries c)",
+        Cause::SomeRows,
+        "GROUP_CONCAT(c.id)",
+    );
+    is_refused(
+        "UPDATE countries SET name = (SELECT c.id FROM countries c LIMIT 1)",
+        Cause::SomeRows,
+        "LIMIT 1",
+    );
     is_refused("DELETE FROM countries ORDER BY id LIMIT 1", Cause::SomeRows, "ORDER BY id");
     is_refused("UPDATE IGNORE countries SET id = id + 1", Cause::SomeRows, "IGNORE");
     is_refused("DELETE FROM countries WHERE id IN (SELECT state FROM users)", Cause::Gather, "users");

@@ -17,6 +17,7 @@ fn a_hint_names_the_server_or_the_node() {
         ("SELECT COUNT(*) FROM users JOIN countries", "12"),
         ("DELETE FROM users LIMIT 5", "12/shop.users"),
         ("SELECT @@hostname", "12"),
+        ("SHOW PROCESSLIST", "12"),
         ("SELECT * FROM users WHERE id = 5", "12"),
         ("INSERT INTO users (id) VALUES (2), (6)", "12"),
     ] {
@@ -25,6 +26,14 @@ fn a_hint_names_the_server_or_the_node() {
     for hint in ["13", "events_3", "shop.events_3", "13/shop.events_3"] {
         let text = "SELECT MAX(id) FROM `shop`.`events_3` AS `events`";
         assert_eq!(hinted("SELECT MAX(id) FROM events", hint), Ok((13, Some(text.to_owned()))), "{hint}");
+    }
+}
+
+#[test]
+fn a_hint_does_not_take_settings_away_from_the_session() {
+    for sql in ["SET @a = 5", "BEGIN", "USE shop", "CREATE TABLE x (a INT)"] {
+        let asked = Asked { shard: Some("12"), ..Asked::default() };
+        assert_eq!(asking(sql, &[], asked), Plan::Home, "{sql}");
     }
 }
 

@@ -96,14 +96,16 @@ fn a_hidden_column_must_not_undo_distinct() {
 fn what_has_another_value_at_each_shard_is_refused() {
     is_refused("SELECT RAND(3) FROM users", Cause::Function, "RAND");
     is_refused("SELECT DATABASE() FROM users", Cause::Function, "DATABASE");
-    for sql in [
-        "SELECT @n := @n + 1 FROM users",
-        "SELECT my_own(id) FROM users",
-        "SELECT GET_LOCK('a', 1) FROM users",
-        "SELECT * FROM users FOR UPDATE",
-    ] {
-        is_refused(sql, Cause::Function, sql);
-    }
+    is_refused("SELECT @n := 1 FROM users", Cause::Function, "@n");
+    is_refused("SELECT my_own(id) FROM users", Cause::Function, "my_own");
+    is_refused("SELECT s.my_own(id) FROM users", Cause::Function, "s.my_own");
+    is_refused("SELECT GET_LOCK('a', 1) FROM users", Cause::Function, "GET_LOCK");
+    is_refused("SELECT * FROM users FOR UPDATE", Cause::Locks, "FOR UPDATE");
+    is_refused(
+        "WITH c AS (SELECT GET_LOCK('a', 1) AS n) SELECT * FROM users JOIN countries",
+        Cause::Function,
+        "GET_LOCK",
+    );
 }
 
 #[test]
