@@ -144,29 +144,37 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         Ok(())
     }
 
-    /// The placeholders that are left, if some are not.
+    /// The placeholders that are left, if some are not. Those of parts that are not understood have
+    /// no node, and stay.
     fn placeholders(&self, edits: &[Edit]) -> Option<Vec<u32>> {
         let tree = self.request.tree;
         let root = tree.root().filter(|_| tree.placeholders() > 0)?;
         let mut replaced: Vec<_> =
             edits.iter().map(Edit::span).filter(|span| span.end > span.start).collect();
         replaced.sort_unstable_by_key(|span| span.start);
-        let is_kept = |at: usize| {
+        let is_replaced = |at: usize| {
             let behind = replaced.partition_point(|span| span.start <= at);
             let before = behind.checked_sub(1).and_then(|before| replaced.get(before));
-            before.is_none_or(|span| span.end <= at)
+            before.is_some_and(|span| at < span.end)
         };
-        let of_client = |step| match step {
-            Step::Enter(id) => match tree.kind(id) {
-                Kind::Placeholder(number) if is_kept(tree.span(id).start) => Some(number),
-                _ => None,
-            },
-            Step::Leave(_) => None,
+        let mut is_kept = vec![true; usize::try_from(tree.placeholders()).ok()?];
+        let mut set = |number: u32, kept: bool| {
+            if let Some(place) = usize::try_from(number).ok().and_then(|number| is_kept.get_mut(number)) {
+                *place = kept;
+            }
         };
-        let mut kept: Vec<_> = tree.walk(root).filter_map(of_client).collect();
-        kept.extend(edits.iter().flat_map(|edit| &edit.placeholders));
-        kept.sort_unstable();
-        (kept.len() != usize::try_from(tree.placeholders()).unwrap_or(usize::MAX)).then_some(kept)
+        for step in tree.walk(root) {
+            if let Step::Enter(id) = step
+                && let Kind::Placeholder(number) = tree.kind(id)
+                && is_replaced(tree.span(id).start)
+            {
+                set(number, false);
+            }
+        }
+        edits.iter().flat_map(|edit| &edit.placeholders).for_each(|number| set(*number, true));
+        let kept = (0..tree.placeholders()).zip(&is_kept).filter(|(_, is_kept)| **is_kept);
+        let kept: Vec<_> = kept.map(|(number, _)| number).collect();
+        (kept.len() < is_kept.len()).then_some(kept)
     }
 }
 

@@ -19,6 +19,7 @@ mod numbered;
 mod refused;
 mod routed;
 mod scattered;
+mod sound;
 
 /// Columns that all tables of these tests have.
 struct SameColumns(Vec<ColumnInfo>);
