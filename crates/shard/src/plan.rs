@@ -224,9 +224,10 @@ fn unhinted(request: &Request<'_>, uses: &Uses<'_>) -> Result<Plan, Refusal> {
         Some((id, Kind::Command)) if !has_statement(request, id) => Err(Cause::Statement.at(whole)),
         Some((id, Kind::Utility)) => match define::plan(request, uses, id)? {
             Some(plan) => Ok(plan),
-            None => read(request, uses),
+            None => other(request, uses),
         },
-        _ => read(request, uses),
+        Some((_, Kind::Query)) => read(request, uses),
+        _ => other(request, uses),
     }
 }
 
@@ -239,10 +240,15 @@ fn has_statement(request: &Request<'_>, command: NodeId) -> bool {
     tree.children(command).any(is_statement)
 }
 
-/// Plans a query, or a statement about a table.
-fn read(request: &Request<'_>, uses: &Uses<'_>) -> Result<Plan, Refusal> {
+/// Plans a statement of another kind, which may have one that changes rows within it.
+fn other(request: &Request<'_>, uses: &Uses<'_>) -> Result<Plan, Refusal> {
     targets::check_reference(request, uses)?;
     targets::check_keys(request, uses)?;
+    read(request, uses)
+}
+
+/// Plans a query, or what goes where a query would go.
+fn read(request: &Request<'_>, uses: &Uses<'_>) -> Result<Plan, Refusal> {
     let facts = facts::of(request, uses);
     let bound = Bound::of(request, uses, &facts);
     if let Some(places) = bound.one_server(request, uses) {

@@ -94,7 +94,8 @@ impl Bound {
             });
         }
         let candidates = candidates?;
-        let choice = if is_plain_query(request) { request.asked.choice } else { 0 };
+        let may_choose = candidates.len() > 1 && is_plain_query(request);
+        let choice = if may_choose { request.asked.choice } else { 0 };
         let hostgroup = *candidates.get(choice.checked_rem(candidates.len())?)?;
         let node_of = |(table, prune): (&Use<'a>, &Option<Prune>)| {
             let nodes = table.table?.nodes();

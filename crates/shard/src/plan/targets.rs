@@ -74,7 +74,7 @@ pub(super) fn check_reference(request: &Request<'_>, uses: &Uses<'_>) -> Result<
             && let Some((_, table)) =
                 uses.of_block(id).find(|(_, table)| table.table.is_some_and(is_reference))
         {
-            return Err(Cause::Reference.at(table.reference.name));
+            return Err(Cause::Statement.at(table.reference.name));
         }
     }
     Ok(())

@@ -49,7 +49,7 @@ fn a_hint_does_not_leave_servers_apart() {
         ("INSERT INTO users (id) VALUES (NOW())", "12", Cause::Row(Reason::NoCondition)),
         ("UPDATE users SET id = 5", "12", Cause::Key),
         ("UPDATE countries SET id = 5", "12", Cause::Reference),
-        ("TRUNCATE countries", "12", Cause::Reference),
+        ("TRUNCATE countries", "12", Cause::Statement),
     ] {
         assert_eq!(hinted(sql, hint), Err(cause), "{sql}");
     }

@@ -58,6 +58,9 @@ fn orders_that_cannot_be_merged_are_refused() {
 fn changes_of_keys_are_refused() {
     is_refused("UPDATE users SET ID = 7 WHERE id = 5", Cause::Key, "ID");
     is_refused("LOCK TABLES users READ", Cause::Statement, "LOCK TABLES users READ");
+    is_refused("LOCK TABLES countries WRITE", Cause::Statement, "countries");
+    is_refused("EXPLAIN UPDATE countries SET name = 1", Cause::Statement, "countries");
+    is_refused("LOAD DATA LOCAL INFILE 'a' INTO TABLE countries", Cause::Statement, "countries");
     is_refused(
         "WITH RECURSIVE users AS (SELECT * FROM users) SELECT * FROM users",
         Cause::AmbiguousName,
