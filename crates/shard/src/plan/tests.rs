@@ -10,6 +10,7 @@ use crate::placement::{Function, Hash, Level, Modulo, Sign};
 use crate::{Reason, Value};
 
 mod changed;
+mod crowded;
 mod defined;
 mod explained;
 mod hinted;
@@ -65,6 +66,13 @@ fn sequence(table: &str) -> Sequence {
     Sequence { schema: "shop".to_owned(), table: table.to_owned(), column: "id".to_owned(), kind }
 }
 
+/// All on one server, two in each schema.
+fn parts() -> Vec<Node> {
+    let node =
+        |n: u32| Node { hostgroup: 10, schema: format!("shop_{}", n / 2), table: format!("parts_{n}") };
+    (0..4).map(node).collect()
+}
+
 /// `people` by the bytes of their names.
 fn people(nodes: Vec<Node>) -> Table {
     let function = Function::Hash(Hash { shards: 4, weights: false });
@@ -79,6 +87,9 @@ fn layout() -> Layout {
     let named = |name: &'static str| nodes(move |_| name.to_owned());
     let table = |name: &str, kind| Table { schema: "shop".to_owned(), name: name.to_owned(), kind };
     let price = Node { hostgroup: 11, schema: "shop".to_owned(), table: "prices".to_owned() };
+    let codes =
+        (0..3).map(|n| Node { hostgroup: 10, schema: format!("shop_{n}"), table: "codes".to_owned() });
+    let codes = codes.collect();
     let draft = Draft {
         hostgroups: vec![10, 11, 12, 13],
         tables: vec![
@@ -88,6 +99,8 @@ fn layout() -> Layout {
             sharded("items", "user_id", nodes(|n| format!("items_{n}"))),
             sharded("tickets", "id", named("tickets")),
             people(named("people")),
+            sharded("parts", "id", parts()),
+            table("codes", TableKind::Reference { nodes: codes }),
             sharded("notes", "user_id", named("notes")),
             table("countries", TableKind::Reference { nodes: named("countries") }),
             table("prices", TableKind::Single { node: price }),

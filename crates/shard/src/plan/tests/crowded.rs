@@ -1,0 +1,64 @@
+//! Several nodes of a table on one server.
+
+use super::refused::is_refused;
+use super::*;
+
+fn texts(plan: Plan) -> Vec<String> {
+    let branches = match plan {
+        Plan::One(branch) => vec![branch],
+        Plan::Many(scatter) => scatter.branches,
+        Plan::Write(write) => write.branches,
+        Plan::Each(branches) => branches,
+        other => panic!("{other:?}"),
+    };
+    assert!(branches.iter().all(|branch| branch.hostgroup == 10));
+    branches.iter().map(|branch| text(branch).unwrap().to_owned()).collect()
+}
+
+#[test]
+fn each_node_is_asked() {
+    let all = ["`shop_0`.`parts_0`", "`shop_0`.`parts_1`", "`shop_1`.`parts_2`", "`shop_1`.`parts_3`"];
+    let expected = |before: &str, behind: &str| all.map(|name| format!("{before}{name}{behind}"));
+    assert_eq!(texts(planned("SELECT id FROM parts", &[])), expected("SELECT id FROM ", " AS `parts`"));
+    assert_eq!(texts(planned("DELETE FROM parts", &[])), expected("DELETE FROM ", ""));
+    assert_eq!(texts(planned("DROP TABLE shop.parts", &[])), expected("DROP TABLE ", ""));
+    assert_eq!(
+        texts(planned("INSERT INTO parts (id) VALUES (6), (5), (2)", &[])),
+        [
+            "INSERT INTO `shop_0`.`parts_1` (id) VALUES (5)",
+            "INSERT INTO `shop_1`.`parts_2` (id) VALUES (6), (2)",
+        ]
+    );
+}
+
+#[test]
+fn a_reference_table_is_read_beside_and_written_in_all_schemas() {
+    assert_eq!(
+        texts(planned("SELECT * FROM parts p JOIN codes c ON c.id = p.state WHERE p.id IN (1, 2)", &[])),
+        [
+            "SELECT * FROM `shop_0`.`parts_1` p JOIN `shop_0`.`codes` c ON c.id = p.state WHERE p.id IN (1, 2)",
+            "SELECT * FROM `shop_1`.`parts_2` p JOIN `shop_1`.`codes` c ON c.id = p.state WHERE p.id IN (1, 2)",
+        ]
+    );
+    let expected = |n: u32| format!("UPDATE `shop_{n}`.`codes` AS `codes` SET name = 1");
+    assert_eq!(texts(planned("UPDATE codes SET name = 1", &[])), [0, 1, 2].map(expected));
+}
+
+#[test]
+fn constraints_of_one_schema_need_names_of_their_own() {
+    is_refused(
+        "ALTER TABLE parts ADD CONSTRAINT c CHECK (id > 0)",
+        Cause::Constraint,
+        "CONSTRAINT c CHECK (id > 0)",
+    );
+    assert!(matches!(planned("ALTER TABLE parts ADD CONSTRAINT CHECK (id > 0)", &[]), Plan::Each(_)));
+    assert!(matches!(planned("ALTER TABLE users ADD CONSTRAINT c CHECK (id > 0)", &[]), Plan::Each(_)));
+}
+
+#[test]
+fn a_hint_needs_the_name_of_the_node() {
+    let hinted =
+        |shard| asking("SELECT COUNT(*) FROM parts", &[], Asked { shard: Some(shard), ..Asked::default() });
+    assert!(matches!(hinted("10"), Plan::Refused(Refusal { cause: Cause::Hint, .. })));
+    assert_eq!(texts(hinted("parts_2")), ["SELECT COUNT(*) FROM `shop_1`.`parts_2` AS `parts`"]);
+}
