@@ -21,6 +21,8 @@ pub(crate) struct Author<'a> {
     /// Whether names may have the schema in front: a server that stands for several has one schema
     /// for each.
     names_schema: bool,
+    /// `WITH`, if a table of the query in the making needs it.
+    prefix: String,
 }
 
 /// Depth of expressions.
@@ -28,13 +30,14 @@ const DEPTH: usize = 3;
 
 impl<'a> Author<'a> {
     pub(crate) fn new(dice: Dice, tables: &'a [Table], split: Split) -> Self {
-        Self { dice, tables, names_schema: split != Split::Servers }
+        Self { dice, tables, names_schema: split != Split::Servers, prefix: String::new() }
     }
 
     /// The next query.
     pub(crate) fn query(&mut self) -> Query {
+        self.prefix.clear();
         let (sources, scope) = self.sources();
-        let mut query = Query { sources, ..Query::default() };
+        let mut query = Query { prefix: self.prefix.clone(), sources, ..Query::default() };
         self.filters(&mut query, &scope);
         match self.dice.below(100) {
             0..14 => self.grouped(&mut query, &scope),
@@ -113,6 +116,9 @@ impl<'a> Author<'a> {
 
     /// The table as FROM names it.
     fn add_table(&mut self, scope: &mut Scope, table: usize) -> String {
+        if self.dice.chance(6) {
+            return self.add_derived(scope, table);
+        }
         let name = self.tables[table].name;
         let is_twice = scope.has_table(table);
         let alias = (is_twice || self.dice.chance(40)).then(|| format!("t{}", scope.len()));
@@ -134,6 +140,25 @@ impl<'a> Author<'a> {
         }
         scope.add(table, alias.unwrap_or_else(|| name.to_owned()));
         written
+    }
+
+    /// A derived or a common table in place of a table, with all its columns.
+    fn add_derived(&mut self, scope: &mut Scope, table: usize) -> String {
+        let name = self.tables[table].name;
+        let mut inner = Scope::default();
+        inner.add(table, name.to_owned());
+        let test = if self.dice.chance(80) { self.key_test(&inner) } else { self.condition(&inner, 1) };
+        let rows = format!("SELECT * FROM {name} WHERE {test}");
+        if !self.prefix.is_empty() || self.dice.chance(50) {
+            let alias = format!("d{}", scope.len());
+            scope.add(table, alias.clone());
+            return format!("({rows}) AS {alias}");
+        }
+        // A common table hides one of its name.
+        let alias = if scope.has_table(table) || self.dice.chance(70) { "common" } else { name };
+        self.prefix = format!("WITH {alias} AS ({rows}) ");
+        scope.add(table, alias.to_owned());
+        alias.to_owned()
     }
 
     fn add_colocated(&mut self, sources: &mut Vec<Source>, scope: &mut Scope, table: usize) {
@@ -183,6 +208,7 @@ impl<'a> Author<'a> {
     }
 
     fn union(&mut self, query: &mut Query) {
+        self.prefix = "(no other one)".to_owned();
         let (sources, scope) = self.sources();
         let mut other = Query { sources, ..Query::default() };
         self.filters(&mut other, &scope);

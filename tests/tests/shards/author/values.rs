@@ -19,10 +19,15 @@ impl Author<'_> {
         match self.dice.below(10) {
             // Only where it is of one table.
             0..6 if scope.len() == 1 => name,
-            6 if self.names_schema && alias == table => format!("w.{alias}.{name}"),
+            6 if self.names_schema && alias == table && !self.hides(alias) => format!("w.{alias}.{name}"),
             7 => format!("`{alias}`.{name}"),
             _ => format!("{alias}.{name}"),
         }
+    }
+
+    /// Whether a common table has this name.
+    fn hides(&self, name: &str) -> bool {
+        self.prefix.starts_with(&format!("WITH {name} "))
     }
 
     /// A column of this family, and its type.
