@@ -19,6 +19,8 @@ pub(crate) struct Answer {
     /// The same, read.
     pub(crate) rows: Vec<Cells>,
     pub(crate) warnings: u16,
+    /// What the OK packet says of a change: rows, the first id, and the text for people.
+    pub(crate) change: Option<(u64, u64, String)>,
     /// Code and text.
     pub(crate) error: Option<(u16, String)>,
     /// Whether the rows are binary.
@@ -96,7 +98,12 @@ impl Answer {
             self.warnings = eof.map_or(0, |eof| eof.warnings);
         } else {
             let ok = packet::Ok::decode(payload, capabilities);
-            self.warnings = ok.map_or(0, |ok| ok.warnings);
+            let ok = ok.unwrap_or_else(|error| panic!("no OK: {error}"));
+            self.warnings = ok.warnings;
+            if self.columns.is_empty() {
+                let info = String::from_utf8_lossy(ok.info).into_owned();
+                self.change = Some((ok.affected_rows, ok.last_insert_id, info));
+            }
         }
     }
 

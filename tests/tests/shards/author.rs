@@ -1,5 +1,6 @@
 //! Random queries.
 
+mod changes;
 mod clauses;
 mod conditions;
 mod scope;
@@ -23,6 +24,8 @@ pub(crate) struct Author<'a> {
     names_schema: bool,
     /// `WITH`, if a table of the query in the making needs it.
     prefix: String,
+    /// Ids that were given to new rows.
+    inserted: usize,
 }
 
 /// Depth of expressions.
@@ -30,7 +33,12 @@ const DEPTH: usize = 3;
 
 impl<'a> Author<'a> {
     pub(crate) fn new(dice: Dice, tables: &'a [Table], split: Split) -> Self {
-        Self { dice, tables, names_schema: split != Split::Servers, prefix: String::new() }
+        Self { dice, tables, names_schema: split != Split::Servers, prefix: String::new(), inserted: 0 }
+    }
+
+    /// Whether this happens, in so many of a hundred cases.
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
+        self.dice.chance(percent)
     }
 
     /// The next query.

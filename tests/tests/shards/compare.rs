@@ -25,6 +25,9 @@ pub(crate) fn frames(expected: &Answer, got: &Answer) -> Result<bool, Difference
         (Some((expected, _)), Some((got, _))) if expected == got => return Ok(false),
         (expected, got) => return Err(format!("errors: expected {expected:?}, got {got:?}")),
     }
+    if expected.change != got.change {
+        return Err(format!("changes: expected {:?}, got {:?}", expected.change, got.change));
+    }
     let (expected_columns, got_columns) = (expected.decoded(), got.decoded());
     if expected_columns.len() != got_columns.len() {
         return Err(format!("columns: expected {}, got {}", expected_columns.len(), got_columns.len()));

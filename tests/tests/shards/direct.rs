@@ -1,10 +1,11 @@
 //! The way of a statement without a proxy: plan, execute at the shards, merge.
 
-use shard::merge::{Columns, ColumnsError, Fate, Merge, Protocol, Step};
-use shard::plan::{Branch, Cause, Plan, Request, Scatter, plan};
+use shard::merge::{Columns, ColumnsError, Fate, Merge, Protocol, Step, Summary};
+use shard::plan::{Asked, Branch, Cause, Counts, Plan, Request, Scatter, Write, plan};
 use sql::Modes;
 use sql::parse::{Settings, Tree};
 use testkit::client::Value;
+use wire::{StatusFlags, packet};
 
 use crate::answer::{self, Answer};
 use crate::layout::SCHEMA;
@@ -41,6 +42,8 @@ pub(crate) async fn execute(world: &mut World, written: &Written) -> Outcome {
         Some(Plan::Home) => panic!("no table of the layout: {}", written.sql),
         Some(Plan::One(branch)) => Outcome::One(ask(world, written, &branch).await),
         Some(Plan::Many(scatter)) => scattered(world, written, scatter).await,
+        Some(Plan::Write(write)) => changed(world, written, write).await,
+        Some(other @ (Plan::Each(_) | Plan::NeedsIds(_))) => panic!("{other:?}: {}", written.sql),
     }
 }
 
@@ -58,6 +61,7 @@ pub(crate) fn planned(world: &World, written: &Written) -> Option<Plan> {
         layout: &world.layout,
         definitions: &world.columns,
         parameters: &parameters,
+        asked: Asked::default(),
     }))
 }
 
@@ -73,7 +77,44 @@ fn parameter(value: &Value) -> shard::Value<'_> {
 async fn ask(world: &mut World, written: &Written, branch: &Branch) -> Answer {
     let at = usize::try_from(branch.hostgroup).unwrap_or_default() - 1;
     let sql = branch.text.as_deref().unwrap_or(written.sql.as_bytes());
-    answer::query(&mut world.parts[at], sql, written.values.as_deref()).await
+    let values = match (&written.values, &branch.placeholders) {
+        (Some(values), Some(numbers)) => {
+            let value = |number: &u32| values[usize::try_from(*number).unwrap_or_default()].clone();
+            Some(numbers.iter().map(value).collect())
+        }
+        (values, _) => values.clone(),
+    };
+    answer::query(&mut world.parts[at], sql, values.as_deref()).await
+}
+
+/// The answer of shards that change rows.
+async fn changed(world: &mut World, written: &Written, write: Write) -> Outcome {
+    let mut answers = Vec::new();
+    for branch in &write.branches {
+        answers.push(ask(world, written, branch).await);
+    }
+    let shards = answers.len();
+    if let Some(failed) = answers.iter().find(|answer| answer.error.is_some()) {
+        let answer = failed.clone();
+        return Outcome::Many(Many { answer, shards, types_differ: false });
+    }
+    let mut sum = Summary::default();
+    for answer in answers.iter().take(if write.counts == Counts::Same { 1 } else { shards }) {
+        let (affected_rows, last_insert_id, info) = answer.change.clone().unwrap_or_default();
+        let ok = packet::Ok {
+            affected_rows,
+            last_insert_id,
+            warnings: answer.warnings,
+            info: info.as_bytes(),
+            ..packet::Ok::plain(StatusFlags::empty())
+        };
+        sum.add(&ok);
+    }
+    let ok = sum.ok();
+    let info = String::from_utf8_lossy(ok.info).into_owned();
+    let change = Some((ok.affected_rows, ok.last_insert_id, info));
+    let answer = Answer { warnings: ok.warnings, change, ..Answer::default() };
+    Outcome::Many(Many { answer, shards, types_differ: false })
 }
 
 async fn scattered(world: &mut World, written: &Written, scatter: Scatter) -> Outcome {

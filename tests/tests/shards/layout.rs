@@ -64,8 +64,12 @@ impl Shards {
 
     /// The places of a table that each server has.
     pub(crate) fn everywhere(&self, table: &Table) -> Vec<Place> {
-        let place =
-            |hostgroup| Place { hostgroup, schema: self.schema(hostgroup), table: table.name.to_owned() };
+        // Beside the parts is the whole table, if there is one server.
+        let name = match self.split {
+            Split::Suffixes => format!("{}_all", table.name),
+            Split::Servers | Split::Both => table.name.to_owned(),
+        };
+        let place = |hostgroup| Place { hostgroup, schema: self.schema(hostgroup), table: name.clone() };
         (1..=self.hostgroups).map(place).collect()
     }
 
@@ -76,14 +80,19 @@ impl Shards {
         }
     }
 
+    /// All places of a table: those of its shards by their numbers.
+    pub(crate) fn places(&self, table: &Table) -> Vec<Place> {
+        match table.function {
+            Some(_) => (0..self.count).map(|shard| self.place(table, shard)).collect(),
+            None => self.everywhere(table),
+        }
+    }
+
     /// The layout as tables of `pointsman.toml`.
     pub(crate) fn toml(&self, tables: &[Table]) -> String {
         let mut out = String::new();
         for table in tables {
-            let places: Vec<_> = match table.function {
-                Some(_) => (0..self.count).map(|shard| self.place(table, shard)).collect(),
-                None => self.everywhere(table),
-            };
+            let places = self.places(table);
             let node = |Place { hostgroup, schema, table }: &Place| format!("'{hostgroup}/{schema}.{table}'");
             let nodes: Vec<_> = places.iter().map(node).collect();
             // Writing to a string cannot fail.

@@ -42,6 +42,10 @@ static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(
 const STATEMENTS: usize = 10_000;
 /// Statements of one seed, refused ones too.
 const STATEMENTS_OF_SEED: usize = 2_000;
+/// Statements that change rows.
+const CHANGES_PERCENT: usize = 20;
+/// Changes behind which all rows are compared.
+const LOOKS_PERCENT: usize = 10;
 /// The first seed; the others follow it.
 const SEED: u64 = 1;
 /// How long `soak` takes.
@@ -130,6 +134,10 @@ async fn run(backend: &Backend, seed: u64, figures: &mut Figures) {
     let tables = world.tables.clone();
     let mut author = Author::new(Dice::new(seed, 1), &tables, split);
     for statement in 0..STATEMENTS_OF_SEED {
+        if author.chance(CHANGES_PERCENT) {
+            change(&mut world, &mut author, figures, seed).await;
+            continue;
+        }
         let query = author.query();
         let found = trial::judged(&mut world, &query).await;
         figures.add(&found);
@@ -152,6 +160,27 @@ async fn run(backend: &Backend, seed: u64, figures: &mut Figures) {
             }
             assert!(number("POINTSMAN_SHARDS_ALL").is_some(), "another answer; seed {seed}");
         }
+    }
+}
+
+/// Changes rows once, and looks at all rows from time to time.
+async fn change(world: &mut World, author: &mut Author<'_>, figures: &mut Figures, seed: u64) {
+    let written = author.change();
+    let commits = author.chance(50);
+    let mut found = trial::of_change(world, &written, commits).await;
+    if author.chance(LOOKS_PERCENT)
+        && let Err(difference) = world.check_rows().await
+    {
+        found = Found::Different(difference);
+    }
+    figures.add(&found);
+    if let Found::Different(difference) = found {
+        println!("seed {seed}, {:?}:\n* {difference}\n  {written:?}", world.shards);
+        println!("  {:?}\n", direct::planned(world, &written));
+        for table in &world.tables {
+            println!("  {}\n", table.create(table.name));
+        }
+        assert!(number("POINTSMAN_SHARDS_ALL").is_some(), "another answer; seed {seed}");
     }
 }
 

@@ -37,6 +37,17 @@ pub(crate) struct Written {
     pub(crate) values: Option<Vec<Value>>,
 }
 
+impl Written {
+    /// A text with its literals, or prepared with placeholders for some of them.
+    pub(crate) fn of(text: &str, is_prepared: bool) -> Self {
+        if is_prepared {
+            let (sql, values) = expression::with_placeholders(text);
+            return Self { sql, values: Some(values) };
+        }
+        Self { sql: expression::with_literals(text), values: None }
+    }
+}
+
 /// An item of a select list.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
@@ -84,12 +95,7 @@ impl Query {
 
     /// What is sent.
     pub(crate) fn written(&self) -> Written {
-        let text = self.to_string();
-        if self.is_prepared {
-            let (sql, values) = expression::with_placeholders(&text);
-            return Written { sql, values: Some(values) };
-        }
-        Written { sql: expression::with_literals(&text), values: None }
+        Written::of(&self.to_string(), self.is_prepared)
     }
 
     /// Smaller queries.

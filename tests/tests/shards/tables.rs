@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use e2e::dice::Dice;
 
+use crate::answer::Cells;
 use crate::collations::Collation;
 use crate::types::{self, INTEGERS, Type};
 
@@ -24,6 +25,8 @@ pub(crate) struct Table {
     /// The function and its settings in a file, for tables that are sharded: `function = 'mod'`.
     pub(crate) function: Option<String>,
     indexes: Vec<String>,
+    /// Literals of keys that have a place; ids are keys of a table that is not sharded.
+    keys: Vec<String>,
     pub(crate) rows: Vec<Row>,
 }
 
@@ -133,19 +136,26 @@ fn table(
     columns.push(Column { name: "cc".to_owned(), of: INTEGERS[3].clone(), is_nullable: true });
     let indexable = columns.iter().skip(1).filter(|column| column.of.is_indexable());
     let indexes = indexable.filter(|_| dice.chance(30)).map(|column| column.name.clone()).collect();
-    let mut table =
-        Table { name, columns, function: keys.map(|keys| keys.function.clone()), indexes, rows: Vec::new() };
-    table.rows = (1..=rows).map(|id| table.row(dice, id, keys)).collect();
+    let mut table = Table {
+        name,
+        columns,
+        function: keys.map(|keys| keys.function.clone()),
+        indexes,
+        keys: keys.map(|keys| keys.values.clone()).unwrap_or_default(),
+        rows: Vec::new(),
+    };
+    table.rows = (1..=rows).map(|id| table.row(dice, id)).collect();
     table
 }
 
 impl Table {
-    fn row(&self, dice: &mut Dice, id: usize, keys: Option<&Keys>) -> Row {
+    /// A random row with this id.
+    pub(crate) fn row(&self, dice: &mut Dice, id: usize) -> Row {
         let rest = self.columns.iter().skip(2).map(|column| {
             if column.is_nullable && dice.chance(20) { "NULL".to_owned() } else { column.of.value(dice) }
         });
         let rest: Vec<_> = rest.collect();
-        let key = keys.map_or_else(|| id.to_string(), |keys| dice.pick(&keys.values).clone());
+        let key = if self.keys.is_empty() { id.to_string() } else { dice.pick(&self.keys).clone() };
         Row { values: [id.to_string(), key].into_iter().chain(rest).collect() }
     }
 
@@ -195,6 +205,12 @@ pub(crate) fn key_value(literal: &str) -> shard::Value<'_> {
         Some(text) => shard::Value::Text(text.as_bytes()),
         None => shard::Value::Signed(literal.parse().unwrap_or_default()),
     }
+}
+
+/// The literal of the key of a row.
+pub(crate) fn key_literal(table: &Table, row: &Cells) -> String {
+    let key = String::from_utf8_lossy(row[KEY_AT].as_deref().unwrap_or_default()).into_owned();
+    if matches!(table.key_type(), Type::Integer(..)) { key } else { format!("'{key}'") }
 }
 
 /// A text that a statement may compare with any column.

@@ -4,7 +4,7 @@ use shard::plan::Cause;
 
 use crate::compare::{self, Difference};
 use crate::direct::{self, Outcome};
-use crate::query::Query;
+use crate::query::{Query, Written};
 use crate::world::World;
 
 /// What was found out.
@@ -67,6 +67,33 @@ pub(crate) async fn of(world: &mut World, query: &Query) -> Found {
         Ok(()) => Found::Same(Same {
             shards,
             types_differ,
+            is_error: expected.error.is_some(),
+            has_other_warnings: expected.warnings != got.warnings,
+        }),
+        Err(difference) => Found::Different(difference),
+    }
+}
+
+/// Changes rows on both sides, in a transaction that stays if `commits` and nothing fails.
+pub(crate) async fn of_change(world: &mut World, written: &Written, commits: bool) -> Found {
+    world.everywhere("BEGIN").await;
+    let (got, shards) = match direct::execute(world, written).await {
+        Outcome::Refused(cause) => {
+            world.everywhere("ROLLBACK").await;
+            return Found::Refused(cause);
+        }
+        Outcome::One(answer) => (answer, 1),
+        Outcome::Many(many) => (many.answer, many.shards),
+        Outcome::Broken(error) => return Found::Different(format!("the merge failed: {error}")),
+    };
+    let expected = world.ask_whole(written).await;
+    let compared = compare::frames(&expected, &got);
+    let stays = commits && matches!(compared, Ok(true)) && got.error.is_none();
+    world.everywhere(if stays { "COMMIT" } else { "ROLLBACK" }).await;
+    match compared {
+        Ok(_) => Found::Same(Same {
+            shards,
+            types_differ: false,
             is_error: expected.error.is_some(),
             has_other_warnings: expected.warnings != got.warnings,
         }),

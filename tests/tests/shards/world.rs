@@ -12,6 +12,7 @@ use testkit::server::{PASSWORD, USER};
 
 use crate::answer::{self, Answer};
 use crate::collations;
+use crate::compare::Difference;
 use crate::layout::{Place, SCHEMA, Shards, Split};
 use crate::query::Written;
 use crate::tables::{self, KEY, KEY_AT, Row, Table};
@@ -98,6 +99,45 @@ impl World {
         answer::query(&mut self.whole, written.sql.as_bytes(), written.values.as_deref()).await
     }
 
+    /// Runs a statement in all sessions.
+    pub(crate) async fn everywhere(&mut self, sql: &str) {
+        run(&mut self.whole, sql).await;
+        for part in &mut self.parts {
+            run(part, sql).await;
+        }
+    }
+
+    /// Compares the rows of the whole tables with those of their parts, each of which has to be in
+    /// the shard of its key.
+    pub(crate) async fn check_rows(&mut self) -> Result<(), Difference> {
+        for table in self.tables.clone() {
+            let mut parts = Vec::new();
+            for (name, number) in self.names(&table).iter().zip(0..) {
+                let sql = format!("SELECT * FROM {name} ORDER BY id, k");
+                let rows = answer::query(&mut self.whole, sql.as_bytes(), None).await.rows;
+                for row in rows.iter().filter(|_| number > 0 && table.function.is_some()) {
+                    let shard = self.shard_of_key(&table, &tables::key_literal(&table, row));
+                    if shard != number - 1 {
+                        return Err(format!("{name} has {row:?}, whose shard is {shard}"));
+                    }
+                }
+                parts.push(rows);
+            }
+            let mut whole = parts.remove(0);
+            let parts = if table.function.is_some() { vec![parts.concat()] } else { parts };
+            whole.sort();
+            for mut part in parts {
+                part.sort();
+                let lacks = whole.iter().find(|row| !part.contains(row));
+                let has = part.iter().find(|row| !whole.contains(row));
+                if whole != part {
+                    return Err(format!("rows of {}: lacks {lacks:?}, has {has:?}", table.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Takes the indexes of all tables away, or adds them again.
     pub(crate) async fn alter_indexes(&mut self, adds: bool) {
         for table in &self.tables {
@@ -112,10 +152,7 @@ impl World {
     /// The whole table and its parts, in the order of the shards.
     fn names(&self, table: &Table) -> Vec<String> {
         let whole = format!("{SCHEMA}.{}", table.name);
-        let places = match table.function {
-            Some(_) => (0..self.shards.count).map(|shard| self.shards.place(table, shard)).collect(),
-            None => self.shards.everywhere(table),
-        };
+        let places = self.shards.places(table);
         let name = |place: &Place| format!("{}.{}", real_schema(&self.shards, place), place.table);
         let parts: Vec<_> = places.iter().map(name).filter(|name| *name != whole).collect();
         std::iter::once(whole).chain(parts).collect()
@@ -123,13 +160,17 @@ impl World {
 
     /// The shard in which the layout has a row.
     fn shard_of(&self, table: &Table, row: &Row) -> u32 {
+        self.shard_of_key(table, &row.values[KEY_AT])
+    }
+
+    fn shard_of_key(&self, table: &Table, literal: &str) -> u32 {
         let placement = self.layout.table(SCHEMA, table.name).and_then(shard::Table::placement);
         let column = self.key_column(table);
-        let value = tables::key_value(&row.values[KEY_AT]);
+        let value = tables::key_value(literal);
         let placed = placement.map(|placement| placement.place(&[(column, value)]));
         match placed {
             Some(Ok(shard)) => shard,
-            other => panic!("{} of {}: {other:?}", row.values[KEY_AT], table.name),
+            other => panic!("{literal} of {}: {other:?}", table.name),
         }
     }
 

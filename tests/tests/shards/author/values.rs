@@ -108,7 +108,7 @@ impl Author<'_> {
             10 => Expression::of("YEAR(#)", [self.moment(scope, depth)]),
             11 => Expression::of("CAST(# AS DECIMAL(20, 3))", [self.number(scope, depth)]),
             12 => Expression::of("(# DIV 3)", [self.number(scope, depth)]),
-            13 => Expression::of("(0 - #)", [self.number(scope, depth)]),
+            13 => Expression::of("(0e0 - #)", [self.number(scope, depth)]),
             14 => self.scalar_subquery(scope),
             _ => Expression::of("STRCMP(#, 'a')", [self.text(scope, depth)]),
         }
