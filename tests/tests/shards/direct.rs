@@ -1,6 +1,6 @@
 //! The way of a statement without a proxy: plan, execute at the shards, merge.
 
-use shard::merge::{Columns, ColumnsError, Fate, Merge, Protocol, Step, Summary};
+use shard::merge::{Columns, ColumnsError, Fate, Merge, Protocol, Step};
 use shard::plan::{Asked, Branch, Cause, Counts, Plan, Request, Scatter, Write, plan};
 use sql::Modes;
 use sql::parse::{Settings, Tree};
@@ -52,7 +52,7 @@ pub(crate) fn planned(world: &World, written: &Written) -> Option<Plan> {
     let sql = written.sql.as_bytes();
     let mut tree = Tree::default();
     tree.read(sql, &Settings::of(world.dialect)).ok()?;
-    let parameters: Vec<_> = written.values.iter().flatten().map(parameter).collect();
+    let parameters: Vec<_> = written.values.iter().flatten().map(|value| Some(parameter(value))).collect();
     Some(plan(&Request {
         sql,
         tree: &tree,
@@ -98,7 +98,7 @@ async fn changed(world: &mut World, written: &Written, write: Write) -> Outcome 
         let answer = failed.clone();
         return Outcome::Many(Many { answer, shards, types_differ: false });
     }
-    let mut sum = Summary::default();
+    let mut sum = write.counts.summary();
     for answer in answers.iter().take(if write.counts == Counts::Same { 1 } else { shards }) {
         let (affected_rows, last_insert_id, info) = answer.change.clone().unwrap_or_default();
         let ok = packet::Ok {

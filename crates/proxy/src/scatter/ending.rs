@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ::shard::merge::{ColumnsError, Summary};
+use ::shard::merge::ColumnsError;
 use ::shard::plan::Counts;
 use wire::packet::{Err as ErrPacket, Ok as OkPacket, PrepareOk};
 use wire::reply::{End, Outcome};
@@ -33,11 +33,11 @@ impl Over {
 impl Scatter {
     /// Ends the reply as the shards have ended theirs, behind so many rows if there are rows.
     pub(super) fn end(&mut self, rows: Option<Count>, out: &mut Vec<u8>) -> Result<(), Failure> {
-        let mut sum = Summary::default();
+        let mut sum = self.what.counts.summary();
         let mut last = None;
         for (at, shard) in self.shards.iter().enumerate() {
             if let Some(ok) = shard.last_ok().map_err(|wrong| Failure::Wrong(at, wrong))? {
-                if last.is_none() || self.what.counts == Counts::Sum {
+                if last.is_none() || self.what.counts != Counts::Same {
                     sum.add(&ok);
                 }
                 last = Some(ok);

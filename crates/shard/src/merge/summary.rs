@@ -14,9 +14,17 @@ pub struct Summary {
     warnings: u16,
     status: StatusFlags,
     info: Vec<u8>,
+    /// For rows that a statement inserts with those of other shards: whether it has IGNORE.
+    inserts: Option<bool>,
 }
 
 impl Summary {
+    /// The sum for an INSERT or REPLACE of several rows, with IGNORE or without. A server that
+    /// inserts one row has no text for people, but one that inserts all rows has one.
+    pub fn of_rows(ignores: bool) -> Self {
+        Self { inserts: Some(ignores), ..Self::default() }
+    }
+
     /// Adds the OK packet of one shard. The shards come in the order of the rows of the statement:
     /// the first generated id is the first one that is not 0.
     pub fn add(&mut self, ok: &Ok<'_>) {
@@ -26,7 +34,9 @@ impl Summary {
         }
         self.warnings = self.warnings.saturating_add(ok.warnings);
         self.status = self.status.union(ok.status);
-        self.info = if self.info.is_empty() { ok.info.to_vec() } else { add_numbers(&self.info, ok.info) };
+        let one_row = self.inserts.filter(|_| ok.info.is_empty()).map(|ignores| info_of_row(ok, ignores));
+        let info = one_row.as_deref().unwrap_or(ok.info);
+        self.info = if self.info.is_empty() { info.to_vec() } else { add_numbers(&self.info, info) };
     }
 
     /// The packet for the client.
@@ -39,6 +49,14 @@ impl Summary {
             ..Ok::plain(self.status)
         }
     }
+}
+
+/// The text for a row that was inserted alone. A row that took the place of others, or changed
+/// another one, is counted with these; IGNORE counts rows that were left out.
+fn info_of_row(ok: &Ok<'_>, ignores: bool) -> Vec<u8> {
+    let duplicates =
+        if ignores { u64::from(ok.affected_rows == 0) } else { ok.affected_rows.saturating_sub(1) };
+    format!("Records: 1  Duplicates: {duplicates}  Warnings: {}", ok.warnings).into_bytes()
 }
 
 /// Adds the numbers in two texts that are alike but for these: `Rows matched: 1  Changed: 1
@@ -86,6 +104,20 @@ mod tests {
         assert_eq!((ok.affected_rows, ok.last_insert_id, ok.warnings), (6, 17, 3));
         assert_eq!(ok.info, b"Records: 13  Duplicates: 12  Warnings: 3");
         assert_eq!(ok.status, StatusFlags::AUTOCOMMIT);
+    }
+
+    #[test]
+    fn a_row_alone_counts_in_the_text_for_all() {
+        let sum = |ignores, all: &[(u64, &[u8])]| {
+            let mut sum = Summary::of_rows(ignores);
+            all.iter().for_each(|(rows, info)| sum.add(&Ok { warnings: 0, ..ok(*rows, 0, info) }));
+            String::from_utf8(sum.ok().info.to_vec()).unwrap()
+        };
+        let two = &b"Records: 2  Duplicates: 1  Warnings: 0"[..];
+        assert_eq!(sum(false, &[(3, two), (1, b"")]), "Records: 3  Duplicates: 1  Warnings: 0");
+        assert_eq!(sum(false, &[(2, b""), (3, two)]), "Records: 3  Duplicates: 2  Warnings: 0");
+        assert_eq!(sum(false, &[(1, b""), (1, b"")]), "Records: 2  Duplicates: 0  Warnings: 0");
+        assert_eq!(sum(true, &[(1, b""), (0, b"")]), "Records: 2  Duplicates: 1  Warnings: 0");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Where a statement goes.
 
 use crate::Reason;
-use crate::merge::{Order, Window};
+use crate::merge::{Order, Summary, Window};
 
 use super::Refusal;
 
@@ -70,8 +70,23 @@ pub struct Write {
 pub enum Counts {
     /// They are added: each server changes rows of its own.
     Sum,
+    /// They are added: each server inserts rows of its own, one or more.
+    Rows {
+        /// Whether the statement has IGNORE.
+        ignores: bool,
+    },
     /// Those of any one are right: each server changes the same rows.
     Same,
+}
+
+impl Counts {
+    /// Nothing yet, to which the OK packets are added.
+    pub fn summary(self) -> Summary {
+        match self {
+            Self::Rows { ignores } => Summary::of_rows(ignores),
+            Self::Sum | Self::Same => Summary::default(),
+        }
+    }
 }
 
 /// What a statement says to a sequence, and gets of it.

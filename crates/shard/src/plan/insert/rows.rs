@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use sql::lexer::Charset;
-use sql::parse::NodeId;
+use sql::parse::{Kind, NodeId};
 
+use crate::Reason;
 use crate::key::ColumnType;
 use crate::plan::bind::Bound;
 use crate::plan::columns::{self, ColumnOf};
@@ -63,9 +64,21 @@ pub(super) fn plan(insertion: &Insertion<'_, '_>) -> Result<Plan, Refusal> {
     }
     let number = |row: &usize| u32::try_from(*row).unwrap_or(u32::MAX).saturating_add(1);
     let numbers = |rows: &Vec<usize>| rows.iter().map(number).collect();
-    let rows = if shards.len() > 1 { shards.values().map(numbers).collect() } else { Vec::new() };
+    let (rows, counts) = if shards.len() > 1 {
+        (shards.values().map(numbers).collect(), Counts::Rows { ignores: ignores(insertion) })
+    } else {
+        (Vec::new(), Counts::Sum)
+    };
     let ids = assigned.map(|assigned| assigned.ids);
-    Ok(Plan::Write(Write { branches, rows, counts: Counts::Sum, ids, why: Reason::Rows }))
+    Ok(Plan::Write(Write { branches, rows, counts, ids, why: Reason::Rows }))
+}
+
+/// Whether the statement leaves out rows that are there already.
+fn ignores(insertion: &Insertion<'_, '_>) -> bool {
+    let Insertion { request, statement, .. } = *insertion;
+    let tree = request.tree;
+    let mut options = tree.children(statement).filter(|id| tree.kind(*id) == Kind::Option);
+    options.any(|id| tree.span(id).of(request.sql).eq_ignore_ascii_case(b"IGNORE"))
 }
 
 /// The rows of each shard, by their positions.

@@ -36,7 +36,17 @@ fn each_shard_gets_its_rows() {
     );
     let write = write(sql);
     assert_eq!(write.rows, [vec![2], vec![1, 3]]);
-    assert_eq!((write.counts, write.why, write.ids), (Counts::Sum, Reason::Rows, None));
+    assert_eq!((write.counts, write.why, write.ids), (Counts::Rows { ignores: false }, Reason::Rows, None));
+}
+
+#[test]
+fn rows_that_ignore_leaves_out_are_counted_otherwise() {
+    for (sql, ignores) in [
+        ("INSERT IGNORE INTO users (id) VALUES (1), (2)", true),
+        ("REPLACE INTO users (id) VALUES (1), (2)", false),
+    ] {
+        assert_eq!(write(sql).counts, Counts::Rows { ignores }, "{sql}");
+    }
 }
 
 #[test]
