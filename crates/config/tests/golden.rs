@@ -1,5 +1,5 @@
-//! Whole files and what they mean: every file (and the folder `sphere`) in `tests/golden` beside the
-//! `.out` of the same name, which holds the configuration and the warnings, or the problems.
+//! Whole files and what they mean: every file (and the folder `sphere`) in `tests/golden` beside
+//! the `.out` of the same name, which holds the configuration and the warnings, or the problems.
 //!
 //! `POINTSMAN_WRITE_GOLDEN=1 cargo test -p config --test golden` writes the `.out` files; read the
 //! difference.

@@ -29,7 +29,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfigArgs {
-    /// The configuration: a pointsman.toml, a proxysql.cnf, a mysqlrouter.conf, a file of kingshard,
+    /// The configuration: a pointsman.toml, a proxysql.cnf, a mysqlrouter.conf, kingshard's file,
     /// or the folder of ShardingSphere-Proxy's files; its content tells which.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: PathBuf,

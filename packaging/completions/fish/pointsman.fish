@@ -31,7 +31,7 @@ complete -c pointsman -n "__fish_pointsman_needs_command" -f -a "check" -d 'Say 
 complete -c pointsman -n "__fish_pointsman_needs_command" -f -a "import" -d 'Take the configuration that ProxySQL 2 has saved in its proxysql.db'
 complete -c pointsman -n "__fish_pointsman_needs_command" -f -a "demo" -d 'Start a MariaDB primary with two replicas, the proxy in front, and a load: see it work'
 complete -c pointsman -n "__fish_pointsman_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c pointsman -n "__fish_pointsman_using_subcommand serve" -s c -l config -d 'The configuration: a pointsman.toml, a proxysql.cnf, a mysqlrouter.conf, a file of kingshard, or the folder of ShardingSphere-Proxy\'s files; its content tells which' -r -F
+complete -c pointsman -n "__fish_pointsman_using_subcommand serve" -s c -l config -d 'The configuration: a pointsman.toml, a proxysql.cnf, a mysqlrouter.conf, kingshard\'s file, or the folder of ShardingSphere-Proxy\'s files; its content tells which' -r -F
 complete -c pointsman -n "__fish_pointsman_using_subcommand serve" -l log-format -d 'Form of the log, in place of `log_format` of the configuration' -r -f -a "text\t'Lines of text'
 json\t'A JSON object in each line'"
 complete -c pointsman -n "__fish_pointsman_using_subcommand serve" -l strict -d 'Refuse a proxysql.cnf or mysqlrouter.conf with settings that cannot be used, instead of leaving them out with a warning'
@@ -39,7 +39,7 @@ complete -c pointsman -n "__fish_pointsman_using_subcommand serve" -l initial -d
 complete -c pointsman -n "__fish_pointsman_using_subcommand serve" -l reload -d 'Add the rows of the file to the saved configuration, where they replace those with the same keys'
 complete -c pointsman -n "__fish_pointsman_using_subcommand serve" -l reuse-port -d 'Listen beside other instances that were started with this option, on the same TCP ports for clients (`SO_REUSEPORT`)'
 complete -c pointsman -n "__fish_pointsman_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pointsman -n "__fish_pointsman_using_subcommand check" -s c -l config -d 'The configuration: a pointsman.toml, a proxysql.cnf, a mysqlrouter.conf, a file of kingshard, or the folder of ShardingSphere-Proxy\'s files; its content tells which' -r -F
+complete -c pointsman -n "__fish_pointsman_using_subcommand check" -s c -l config -d 'The configuration: a pointsman.toml, a proxysql.cnf, a mysqlrouter.conf, kingshard\'s file, or the folder of ShardingSphere-Proxy\'s files; its content tells which' -r -F
 complete -c pointsman -n "__fish_pointsman_using_subcommand check" -l strict -d 'Refuse a proxysql.cnf or mysqlrouter.conf with settings that cannot be used, instead of leaving them out with a warning'
 complete -c pointsman -n "__fish_pointsman_using_subcommand check" -s h -l help -d 'Print help'
 complete -c pointsman -n "__fish_pointsman_using_subcommand import" -l datadir -d 'Where the saved configuration, pointsman.db, is made' -r -F

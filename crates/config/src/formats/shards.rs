@@ -1,8 +1,8 @@
 //! The tables `shards` of a file, as rows of the tables that have what they say.
 //!
 //! `[[shards.table]]` becomes a row of `pointsman_shard_tables` and one of `pointsman_shard_nodes`
-//! for each node. `[[shards.group]]`, `[[shards.sequence]]` and `[[shards.home]]` become rows of the
-//! tables of those names.
+//! for each node. `[[shards.group]]`, `[[shards.sequence]]` and `[[shards.home]]` become rows of
+//! the tables of those names.
 
 use serde_json::{Map, Value as Json};
 use shard::groovy::expand;
@@ -25,7 +25,9 @@ pub(super) fn as_rows(root: Vec<Entry>, problems: &mut Vec<Problem>) -> Vec<Entr
     for entry in root {
         match entry.node.value {
             Value::Group(lists) if entry.key == "shards" => {
-                lists.into_iter().for_each(|list| rows.list(list, problems));
+                for list in lists {
+                    rows.list(list, problems);
+                }
             }
             value => out.push(Entry { node: Node { value, ..entry.node }, ..entry }),
         }
@@ -71,7 +73,7 @@ struct Rows {
 impl Rows {
     fn list(&mut self, list: Entry, problems: &mut Vec<Problem>) {
         if !LISTS.contains(&list.key.as_str()) {
-            let near = suggestion(&list.key, LISTS.into_iter());
+            let near = suggestion(&list.key, LISTS);
             let message = format!("unknown setting `{}` in `shards`{near}", list.key.escape_debug());
             problems.push(Problem::new(&list.at.file, list.at.line, message));
             return;

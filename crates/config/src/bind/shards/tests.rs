@@ -60,7 +60,7 @@ fn changed(draft: &Draft, section: &'static crate::schema::Section, column: &str
     rows[0] = rows[0].with(column, value);
     draft.set_rows(section, rows);
     let found = draft.check().unwrap_err();
-    found.iter().map(|problem| format!("{problem}\n")).collect()
+    found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -123,22 +123,19 @@ fn what_is_wrong_with_a_row_names_table_key_and_column() {
         table("function", "modulo"),
         format!(
             "{row}`function`: must be `mod`, `hash`, `range`, `list`, `date`, `interval`, `consistent`, `hash_mod`, \
-             `cut_mod`, `auto_interval`, `inline` or `levels`\n{row}`arguments`: `bounds` is not known, so it cannot be kept\n"
+             `cut_mod`, `auto_interval`, `inline` or `levels`\n{row}`arguments`: `bounds` is not known, so it cannot be kept"
         )
     );
-    assert_eq!(
-        table("arguments", "{\"bounds\": [2, 1]}"),
-        format!("{row}`function`: `bounds` have to rise\n")
-    );
+    assert_eq!(table("arguments", "{\"bounds\": [2, 1]}"), format!("{row}`function`: `bounds` have to rise"));
     assert_eq!(table("arguments", "[1]").lines().count(), 2);
-    assert_eq!(table("key_columns", ""), format!("{row}`key_columns`: is missing\n"));
+    assert_eq!(table("key_columns", ""), format!("{row}`key_columns`: is missing"));
     let mut empty = draft.clone();
     empty.set_rows(&POINTSMAN_SHARD_NODES, Vec::new());
     let found = empty.check().unwrap_err();
     assert_eq!(found[0].to_string(), format!("{row}`table_name`: of its nodes, there are none"));
     assert_eq!(
         changed(&draft, &POINTSMAN_SHARD_NODES, "shard", Scalar::Int(5)),
-        "pointsman_shard_nodes row schema_name='shop', table_name='orders', shard=1: `shard`: 1 is there, but 0 is not\n"
+        "pointsman_shard_nodes row schema_name='shop', table_name='orders', shard=1: `shard`: 1 is there, but 0 is not"
     );
     assert_eq!(
         changed(&draft, &POINTSMAN_SHARD_NODES, "table_name", text("other")).lines().next().unwrap(),

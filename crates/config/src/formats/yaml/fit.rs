@@ -116,9 +116,10 @@ fn homes(scope: &Scope, imported: &Imported, parsed: &mut Parsed) {
     let has_rules = !scope.layout.tables().is_empty();
     if sources.len() > 1 {
         let message = format!("tables that no rule names are looked for at the data source {}", first.name);
-        match has_rules {
-            true => parsed.warnings.push(format!("{database}: {message}")),
-            false => parsed.problems.push(refused(&scope.place, &format!("{message}: others need rules"))),
+        if has_rules {
+            parsed.warnings.push(format!("{database}: {message}"));
+        } else {
+            parsed.problems.push(refused(&scope.place, &format!("{message}: others need rules")));
         }
     }
     let Some(schema) = first.schema.as_ref().filter(|schema| *schema != database) else { return };

@@ -87,10 +87,10 @@ impl Rows {
         for (key, node) in own_form(table).unwrap_or_default() {
             match (key.as_str(), &node.value) {
                 ("function", Yaml::Text(text)) => {
-                    columns.push(entry("function", Value::Text(text.clone()), at))
+                    columns.push(entry("function", Value::Text(text.clone()), at));
                 }
                 ("unique", Yaml::Text(text)) => {
-                    columns.push(entry("unique_keys", Value::Text(text.clone()), at))
+                    columns.push(entry("unique_keys", Value::Text(text.clone()), at));
                 }
                 _ => drop(arguments.insert(key, json(&node))),
             }

@@ -107,6 +107,7 @@ fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> Node {
     node(Yaml::List(items.into_iter().map(text).collect()))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "values are numbers and borrowed texts")]
 fn text(value: impl ToString) -> Node {
     node(Yaml::Text(value.to_string()))
 }

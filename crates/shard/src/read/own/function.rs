@@ -25,7 +25,7 @@ pub(super) fn function(
 ) -> Option<Function> {
     let shards = u32::try_from(nodes).ok().filter(|shards| *shards > 0)?;
     let made = match name.text(report)? {
-        "mod" => modulo(fields, shards, report)?,
+        "mod" => modulo(fields, shards, report),
         "hash" => {
             let weights = fields.text("by_collation", report) == Some("true");
             Ok(Function::Hash(Hash { shards, weights }))
@@ -66,14 +66,14 @@ pub(super) fn function(
 /// A function, or what is wrong with its keys; nothing if that was said already.
 type Made = Option<Result<Function, &'static str>>;
 
-fn modulo(fields: &mut Fields<'_>, shards: u32, report: &mut Report<'_>) -> Made {
+fn modulo(fields: &mut Fields<'_>, shards: u32, report: &mut Report<'_>) -> Result<Function, &'static str> {
     let sign = match fields.text("sign", report) {
         None | Some("floor") => Sign::Floor,
         Some("java") => Sign::Java,
         Some("absolute") => Sign::Absolute,
-        Some(_) => return Some(Err("`sign` is `floor`, `java` or `absolute`")),
+        Some(_) => return Err("`sign` is `floor`, `java` or `absolute`"),
     };
-    Some(Ok(Function::Modulo(Modulo { shards, sign })))
+    Ok(Function::Modulo(Modulo { shards, sign }))
 }
 
 /// An expression, with the name that it computes for each shard.
@@ -147,12 +147,11 @@ fn dates(fields: &mut Fields<'_>, shards: u32, report: &mut Report<'_>) -> Made 
         "day" => (Unit::Day, StepUnit::Days),
         _ => return Some(Err("`unit` of a date is `year`, `month` or `day`")),
     };
-    let numbers = match numbers {
-        Some(numbers) => numbers.items().iter().map(|item| item.integer(report)).collect::<Option<_>>()?,
-        None => {
-            let times = times(first?, Step { amount: 1, unit: step }, shards);
-            times.into_iter().map(|time| unit.number(time.date())).collect()
-        }
+    let numbers = if let Some(numbers) = numbers {
+        numbers.items().iter().map(|item| item.integer(report)).collect::<Option<_>>()?
+    } else {
+        let times = times(first?, Step { amount: 1, unit: step }, shards);
+        times.into_iter().map(|time| unit.number(time.date())).collect()
     };
     let made = Dates::new(unit, numbers, offset?).map(Function::Dates);
     Some(made.ok_or("`first` is too late, or `numbers` do not rise"))
