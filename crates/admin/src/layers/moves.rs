@@ -1,6 +1,6 @@
 //! LOAD and SAVE between file, disk and memory, and from runtime to memory.
 
-use config::schema::{MYSQL_SERVERS, Scalar, Section, Shape};
+use config::schema::{MYSQL_SERVERS, POINTSMAN_SHARD_NODES, Scalar, Section, Shape};
 use config::{Draft, Row};
 use rusqlite::{Connection, params};
 
@@ -84,6 +84,9 @@ impl Store {
                         count += set(connection, &name, &value)?;
                     }
                 } else {
+                    if section.name == POINTSMAN_SHARD_NODES.name {
+                        remove_nodes(connection, draft)?;
+                    }
                     // Rows without a key replace none: they are added if they are not there.
                     let there = if section.unique.is_empty() { memory.rows(section) } else { &[] };
                     let new = draft.rows(section).iter().filter(|row| !there.contains(row));
@@ -111,6 +114,22 @@ fn write(connection: &Connection, module: Module, draft: &Draft) -> Result<u64, 
         insert(connection, "main", table, &rows)?;
     }
     Ok(count as u64)
+}
+
+/// Removes the nodes of tables that a file gives nodes of: one more than it has would take rows.
+fn remove_nodes(connection: &Connection, draft: &Draft) -> rusqlite::Result<()> {
+    let mut statement = connection
+        .prepare("DELETE FROM main.pointsman_shard_nodes WHERE schema_name = ?1 AND table_name = ?2")?;
+    let name = |row: &Row, column| row.scalar(column).to_string();
+    let mut last = None;
+    for row in draft.rows(&POINTSMAN_SHARD_NODES) {
+        let table = (name(row, "schema_name"), name(row, "table_name"));
+        if last.as_ref() != Some(&table) {
+            statement.execute(params![table.0, table.1])?;
+            last = Some(table);
+        }
+    }
+    Ok(())
 }
 
 fn set(connection: &Connection, name: &str, value: &str) -> rusqlite::Result<usize> {

@@ -430,3 +430,19 @@ fn a_fingerprint_that_cannot_be_one_is_refused_with_its_row() {
     let rows: Vec<_> = rows.iter().map(|row| (row.active, row.fingerprint.as_str())).collect();
     assert_eq!(rows, [(true, "Enknk"), (false, "s&1c")]);
 }
+
+/// Nodes that a file no longer has would take rows of the table.
+#[test]
+fn a_file_replaces_all_nodes_of_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pointsman.toml");
+    let text =
+        "[[shards.table]]\nschema = 's'\ntable = 't'\nkey = 'k'\nfunction = 'mod'\nnodes = '1/s.t_${0..1}'\n";
+    std::fs::write(&path, text).unwrap();
+    let (mut store, _) = store();
+    store.set_file(&path);
+    store.sql("INSERT INTO pointsman_shard_nodes VALUES ('s','t',2,1,'','t_2'), ('s','other',0,1,'','')");
+    assert_eq!(store.moved(Module::Shards, Move::FileToMemory), "OK 3");
+    let nodes = "SELECT table_name, shard, physical_table FROM pointsman_shard_nodes ORDER BY 1, 2";
+    assert_eq!(store.sql(nodes), "other|0|\nt|0|t_0\nt|1|t_1");
+}

@@ -78,7 +78,7 @@ fn fast_routes(config: &Config, reachable: &HashSet<u32>) -> Vec<String> {
     unserved.into_iter().map(warning).collect()
 }
 
-/// Tables whose nodes are in hostgroups without a server.
+/// Tables whose nodes are in hostgroups without a server, and homes that are.
 fn shards(config: &Config, reachable: &HashSet<u32>) -> Vec<String> {
     let mut unserved: BTreeMap<u32, Vec<String>> = BTreeMap::new();
     for table in config.shards.iter().flat_map(|layout| layout.tables()) {
@@ -86,6 +86,11 @@ fn shards(config: &Config, reachable: &HashSet<u32>) -> Vec<String> {
         for hostgroup in hostgroups.into_iter().filter(|hostgroup| !reachable.contains(hostgroup)) {
             unserved.entry(hostgroup).or_default().push(format!("{}.{}", table.schema, table.name));
         }
+    }
+    let homes = config.shards.iter().flat_map(|layout| layout.homes());
+    for home in homes.filter(|home| !reachable.contains(&home.hostgroup)) {
+        let schema = home.schema.as_deref().unwrap_or("all schemas");
+        unserved.entry(home.hostgroup).or_default().push(format!("other tables of {schema}"));
     }
     let warning = |(hostgroup, tables): (u32, Vec<String>)| {
         let names: Vec<&str> = tables.iter().map(String::as_str).collect();
