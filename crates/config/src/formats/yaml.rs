@@ -24,20 +24,14 @@ pub(crate) enum Program {
 }
 
 /// Keys at the beginning of a line that no other format has.
-const KINGSHARD: [&str; 2] = ["user_list:", "schema_list:"];
-const SHARDINGSPHERE: [&str; 7] = [
-    "databaseName:",
-    "schemaName:",
-    "dataSources:",
-    "shardingRule:",
-    "rules:",
-    "authority:",
-    "authentication:",
-];
+const KINGSHARD: [&str; 4] = ["user_list", "schema_list", "nodes", "ups"];
+const SHARDINGSPHERE: [&str; 7] =
+    ["databaseName", "schemaName", "dataSources", "shardingRule", "rules", "authority", "authentication"];
 
 /// The program that `text` is a file of, by its keys.
 pub(crate) fn program(text: &str) -> Option<Program> {
-    let has = |keys: &[&str]| text.lines().any(|line| keys.iter().any(|key| line.starts_with(key)));
+    let key = |line: &'_ str| line.split_once(':').map(|(key, _)| key.trim_end().to_owned());
+    let has = |keys: &[&str]| text.lines().filter_map(key).any(|key| keys.contains(&key.as_str()));
     if has(&KINGSHARD) {
         Some(Program::Kingshard)
     } else if has(&SHARDINGSPHERE) {

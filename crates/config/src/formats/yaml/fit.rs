@@ -95,13 +95,29 @@ fn tables(scope: &Scope, parsed: &mut Parsed) {
     }
 }
 
-/// Rules hold for all users here.
+/// Rules hold for all users here: two of one table must be the same.
 fn same_rules(scope: &Scope, imported: &Imported, parsed: &mut Parsed) {
-    let Some(first) = imported.scopes.first() else { return };
-    if scope.layout.tables() != first.layout.tables() {
-        let (own, other) = (scope.users.join(", "), first.users.join(", "));
-        let message = format!("the rules of {own} are not those of {other}: here rules hold for all users");
-        parsed.problems.push(refused(&scope.place, &message));
+    let own = scope.users.join(", ");
+    let mut lacks_rules = false;
+    for other in &imported.scopes {
+        for table in other.layout.tables() {
+            let name = format!("{}.{}", table.schema, table.name);
+            match scope.layout.table(&table.schema, &table.name) {
+                None => lacks_rules = true,
+                Some(same) if same == table => {}
+                Some(_) => {
+                    let users = other.users.join(", ");
+                    let message =
+                        format!("{own} has another rule for {name} than {users}: here it holds for all");
+                    parsed.problems.push(refused(&scope.place, &message));
+                }
+            }
+        }
+    }
+    if lacks_rules {
+        let message =
+            format!("user `{own}` lacks rules that other users have: here rules hold for all users");
+        parsed.warnings.push(message);
     }
 }
 

@@ -11,16 +11,22 @@ use crate::schema::{
 };
 use crate::tree::{Entry, Node, Place, Value};
 
-/// The sections of all layouts. Those of several users are the same, so the first one counts.
+/// The sections of all layouts. Of a table that several users have the rules are the same.
 pub(super) fn sections(imported: &Imported, top: &Place) -> Vec<Entry> {
     let mut rows = Rows::default();
-    let first = imported.scopes.first();
-    let scopes = imported.scopes.iter().filter(|scope| scope.users.is_empty());
-    let is_by_user = first.is_some_and(|scope| !scope.users.is_empty());
     let homes: Vec<_> = imported.scopes.iter().map(|scope| scope.layout.homes()).collect();
     let has_one_home = homes.windows(2).all(|pair| matches!(pair, [one, other] if one == other));
-    for scope in scopes.chain(first.filter(|_| is_by_user)) {
-        rows.scope(scope, has_one_home || !is_by_user);
+    for (scope, number) in imported.scopes.iter().zip(0..) {
+        let is_by_user = !scope.users.is_empty();
+        let before = imported.scopes.get(..number).unwrap_or_default();
+        let is_new = |table: &&Table| {
+            !before.iter().any(|other| other.layout.table(&table.schema, &table.name).is_some())
+        };
+        let tables: Vec<&Table> = scope.layout.tables().iter().filter(is_new).collect();
+        rows.scope(scope, &tables);
+        if !is_by_user || has_one_home && number == 0 {
+            rows.home(scope);
+        }
     }
     vec![
         list(POINTSMAN_SHARD_TABLES.name, rows.tables, top),
@@ -41,9 +47,10 @@ struct Rows {
 }
 
 impl Rows {
-    fn scope(&mut self, scope: &Scope, with_home: bool) {
+    /// All but the home; of tables only these.
+    fn scope(&mut self, scope: &Scope, tables: &[&Table]) {
         let at = place(&scope.place);
-        for table in scope.layout.tables() {
+        for table in tables {
             self.table(table, &at);
         }
         for group in scope.layout.groups() {
@@ -59,7 +66,11 @@ impl Rows {
             self.groups.extend(group.tables.iter().map(of_table));
         }
         self.sequences.extend(scope.layout.sequences().iter().map(|sequence| self::sequence(sequence, &at)));
-        if let Some(home) = scope.layout.homes().first().filter(|_| with_home) {
+    }
+
+    fn home(&mut self, scope: &Scope) {
+        let at = place(&scope.place);
+        if let Some(home) = scope.layout.homes().first() {
             let columns = vec![
                 entry("schema_name", Value::Text(home.schema.clone().unwrap_or_default()), &at),
                 entry("hostgroup_id", Value::Int(home.hostgroup.into()), &at),

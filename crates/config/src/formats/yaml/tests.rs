@@ -49,6 +49,7 @@ fn the_content_tells_the_program() {
     assert_eq!(program(KINGSHARD), Some(Program::Kingshard));
     assert_eq!(program(GLOBAL), Some(Program::ShardingSphere));
     assert_eq!(program(PLAIN), Some(Program::ShardingSphere));
+    assert_eq!(program("nodes :\n"), Some(Program::Kingshard));
     for other in ["", "mysql_variables:\n{\n}\n", "[[mysql_servers]]\naddress = 'rules:'\n", "# rules:\n"] {
         assert_eq!(program(other), None, "{other}");
     }
@@ -99,16 +100,34 @@ fn what_kingshard_does_otherwise_is_refused() {
          in to servers with the name and the password of their client"
     );
     let two = KINGSHARD.replace("user_list:\n", "user_list:\n- {user: b, password: x}\n")
-        + "- {user: b, nodes: [node1], default: node1}\n";
-    assert_eq!(
-        problems(&two),
-        "f:14: `schema_list[1]`: the rules of b are not those of app: here rules hold for all users"
+        + "- user: b\n  nodes: [node1, node2]\n  default: node1\n  shard:\n  - {db: shop, table: orders, key: id, \
+           nodes: [node1], type: hash, locations: [2]}\n";
+    assert!(
+        problems(&two).contains(
+            "f:14: `schema_list[1]`: b has another rule for shop.orders than app: here it holds for all"
+        ),
+        "{}",
+        problems(&two)
     );
     assert!(
         problems(&KINGSHARD.replace("type: hash", "type: mod"))
             .starts_with("f:12: `schema_list[0].shard[0].type`: ")
     );
     assert!(problems("user_list:\n").contains("`nodes`: is missing"));
+}
+
+/// Such a user has the names of the parts in kingshard, and both here.
+#[test]
+fn a_user_without_rules_gets_those_of_others() {
+    let text = KINGSHARD.replace("user_list:\n", "user_list :\n- {user: root, password: x}\n")
+        + "- {user: root, nodes: [node1], default: node1, shard: [~]}\n";
+    let Loaded { config, warnings, .. } = loaded(&text);
+    let homes: Vec<_> =
+        config.users.iter().map(|user| (user.username.as_str(), user.default_hostgroup)).collect();
+    assert_eq!(homes, [("root", 0), ("app", 2)]);
+    let layout = config.shards.unwrap();
+    assert_eq!((layout.tables().len(), layout.homes().len()), (1, 0));
+    assert!(warnings.iter().any(|warning| warning.contains("user `root` lacks rules")), "{warnings:?}");
 }
 
 #[test]
