@@ -68,7 +68,7 @@ fn plans(sql: &str, mariadb: bool, asked: Asked<'_>) -> Option<Plan> {
     let mut tree = Tree::default();
     tree.read(sql.as_bytes(), &settings).ok()?;
     let (layout, definitions) = (layout(), columns());
-    let parameters = [Value::Signed(7); 64];
+    let parameters = [Some(Value::Signed(7)); 64];
     let request = Request {
         sql: sql.as_bytes(),
         tree: &tree,
