@@ -11,7 +11,7 @@
 //! - `uses`: the tables that a statement names, each with what the layout says of it;
 //! - `columns`: which table a column is of;
 //! - `facts`: conditions and equalities that hold for all rows that matter;
-//! - `targets`: what a statement changes;
+//! - `targets`, `keys`: the tables that a statement changes; that rows stay in their shards;
 //! - `insert`: INSERT and REPLACE;
 //! - `change`, `everywhere`: UPDATE and DELETE; changes of reference tables;
 //! - `define`: statements that define tables;
@@ -35,6 +35,7 @@ mod explain;
 mod facts;
 mod hinted;
 mod insert;
+mod keys;
 mod labels;
 mod merging;
 mod outcome;
@@ -243,7 +244,7 @@ fn has_statement(request: &Request<'_>, command: NodeId) -> bool {
 /// Plans a statement of another kind, which may have one that changes rows within it.
 fn other(request: &Request<'_>, uses: &Uses<'_>) -> Result<Plan, Refusal> {
     targets::check_reference(request, uses)?;
-    targets::check_keys(request, uses)?;
+    keys::check(request, uses)?;
     read(request, uses)
 }
 

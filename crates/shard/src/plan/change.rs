@@ -8,11 +8,11 @@ use super::refusal::Cause;
 use super::rewrite::Rewriter;
 use super::steady::{self, Rows};
 use super::uses::{Use, Uses};
-use super::{Refusal, Request, everywhere, facts, targets};
+use super::{Refusal, Request, everywhere, facts, keys, targets};
 
 /// Plans the change.
 pub(super) fn plan(request: &Request<'_>, uses: &Uses<'_>, statement: NodeId) -> Result<Plan, Refusal> {
-    targets::check_keys(request, uses)?;
+    keys::check(request, uses)?;
     let targets = targets::of(request, uses, statement)?;
     let is_reference = |number: &&usize| uses.get(**number).is_some_and(Use::is_reference);
     if let Some(reference) = targets.iter().find(is_reference) {

@@ -14,7 +14,7 @@ use super::outcome::{Branch, Plan};
 use super::refusal::Cause;
 use super::rewrite::Rewriter;
 use super::uses::{Use, Uses};
-use super::{Refusal, Request, targets, unhinted};
+use super::{Refusal, Request, keys, targets, unhinted};
 
 /// The place that a hint names.
 #[derive(Clone, Copy)]
@@ -109,7 +109,7 @@ fn node_of<'a>(table: &Use<'a>, place: Place) -> Result<Option<&'a Node>, Refusa
 
 /// Refuses changes of keys, and of tables that each server has.
 fn check_targets(request: &Request<'_>, uses: &Uses<'_>, statement: NodeId) -> Result<(), Refusal> {
-    targets::check_keys(request, uses)?;
+    keys::check(request, uses)?;
     let targets = targets::of(request, uses, statement)?;
     let mut targets = targets.iter().filter_map(|number| uses.get(*number));
     match targets.find(|table| table.is_reference()) {

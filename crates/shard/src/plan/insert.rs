@@ -21,7 +21,7 @@ use super::outcome::Plan;
 use super::refusal::Cause;
 use super::rewrite::Rewriter;
 use super::uses::{Use, Uses};
-use super::{Refusal, Request, facts, targets};
+use super::{Refusal, Request, facts, keys, targets};
 
 /// A statement that inserts into a table of several nodes, or into one with a sequence.
 pub(super) struct Insertion<'r, 'a> {
@@ -37,7 +37,7 @@ pub(super) struct Insertion<'r, 'a> {
 
 /// Plans the statement.
 pub(super) fn plan(request: &Request<'_>, uses: &Uses<'_>, statement: NodeId) -> Result<Plan, Refusal> {
-    targets::check_keys(request, uses)?;
+    keys::check(request, uses)?;
     let unknown = || Cause::Statement.at(request.tree.span(statement));
     let target = targets::of(request, uses, statement)?.first().copied().ok_or_else(unknown)?;
     let used = uses.get(target).ok_or_else(unknown)?;

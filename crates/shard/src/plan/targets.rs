@@ -1,11 +1,9 @@
-//! What a statement changes: no key of a row.
+//! Which tables a statement changes.
 
 use sql::parse::{Kind, NodeId, Step};
 
-use crate::key::Key;
 use crate::layout::{Table, TableKind};
 
-use super::facts::{self, Test};
 use super::refusal::Cause;
 use super::uses::Uses;
 use super::{Refusal, Request, columns, text};
@@ -82,65 +80,4 @@ pub(super) fn check_reference(request: &Request<'_>, uses: &Uses<'_>) -> Result<
 
 const fn is_reference(table: &Table) -> bool {
     matches!(table.kind, TableKind::Reference { .. })
-}
-
-/// Refuses an assignment to a key column of a row that is there already.
-pub(super) fn check_keys(request: &Request<'_>, uses: &Uses<'_>) -> Result<(), Refusal> {
-    let tree = request.tree;
-    let Some(root) = tree.root() else { return Ok(()) };
-    for step in tree.walk(root) {
-        if let Step::Enter(id) = step
-            && tree.kind(id) == Kind::Assignment
-            && !is_of_new_row(request, id)
-        {
-            check_key(request, uses, id)?;
-        }
-    }
-    Ok(())
-}
-
-/// Whether an assignment is one of `INSERT ... SET`.
-fn is_of_new_row(request: &Request<'_>, assignment: NodeId) -> bool {
-    let tree = request.tree;
-    let mut around = tree.ancestors(assignment).map(|id| tree.kind(id));
-    around.next() == Some(Kind::Assignments) && matches!(around.next(), Some(Kind::Insert | Kind::Replace))
-}
-
-/// If the table of the column is not certain, it may be any of the statement.
-fn check_key(request: &Request<'_>, uses: &Uses<'_>, assignment: NodeId) -> Result<(), Refusal> {
-    let tree = request.tree;
-    let target = tree.children(assignment).next().filter(|id| tree.kind(*id) == Kind::Column);
-    let Some(column) = target else { return Ok(()) };
-    let Some(last) = tree.children(column).last() else { return Ok(()) };
-    let name = text::name(request.sql, tree.span(last));
-    let certain = columns::of(request, uses, column).map(|column| column.table);
-    let mut tables = uses.all().iter().enumerate();
-    let is_key = tables.any(|(number, table)| {
-        let keys = table.table.map_or(&[][..], Table::key_columns);
-        certain.is_none_or(|certain| certain == number)
-            && keys.iter().any(|key| key.eq_ignore_ascii_case(&name))
-    });
-    if is_key && !is_unchanged(request, uses, assignment) {
-        return Err(Cause::Key.at(tree.span(column)));
-    }
-    Ok(())
-}
-
-/// Whether an assignment leaves the column as it is: it gets its own value, or a constant that it
-/// has in each row that the statement changes.
-fn is_unchanged(request: &Request<'_>, uses: &Uses<'_>, assignment: NodeId) -> bool {
-    let mut children = request.tree.children(assignment);
-    let Some((column, value)) = children.next().zip(children.next()) else { return false };
-    let Some(column) = columns::of(request, uses, column) else { return false };
-    if columns::of(request, uses, value).as_ref() == Some(&column) {
-        return true;
-    }
-    let Some(new) = text::constant(request, value) else { return false };
-    let kind = columns::compares(request, uses, &column);
-    let tests = facts::of(request, uses).tests;
-    let mut own = tests.iter().filter(|(of, _)| *of == column);
-    own.any(|(_, test)| match test {
-        Test::Equal(old) => Key::stored(kind, new).is_ok_and(|new| Key::compared(kind, *old) == Ok(new)),
-        _ => false,
-    })
 }

@@ -113,6 +113,22 @@ fn rows_whose_shard_is_not_certain_are_refused() {
 }
 
 #[test]
+fn a_duplicate_may_get_the_key_of_its_new_row() {
+    for sql in [
+        "INSERT INTO users (id, name) VALUES (1, 'a'), (2, 'b') ON DUPLICATE KEY UPDATE id = VALUES(ID), name = 1",
+        "INSERT INTO users (id, name) VALUES (1, 'a'), (2, 'b') AS new ON DUPLICATE KEY UPDATE users.id = new.id",
+    ] {
+        assert_eq!(hostgroups(&write(sql).branches), [11, 12], "{sql}");
+    }
+    for (value, part) in
+        [("VALUES(user_id)", "id"), ("VALUES(id) + 1", "id"), ("new.user_id", "id"), ("old.id", "id")]
+    {
+        let sql = format!("INSERT INTO users (id) VALUES (1) AS new ON DUPLICATE KEY UPDATE id = {value}");
+        is_refused(&sql, Cause::Key, part);
+    }
+}
+
+#[test]
 fn texts_with_escapes_are_keys_as_well() {
     let hostgroup = |text: &str| {
         let sql = format!("INSERT INTO people (name) VALUES ({text})");
