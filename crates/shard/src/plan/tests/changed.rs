@@ -18,6 +18,7 @@ pub(super) fn hostgroups(branches: &[Branch]) -> Vec<u32> {
 fn each_shard_changes_its_own_rows() {
     for sql in [
         "DELETE FROM users",
+        "UPDATE users SET state = state + 1 WHERE state > 3 ORDER BY state DESC",
         "UPDATE users SET name = UUID(), state = NOW() WHERE state > 3",
         "UPDATE users u JOIN orders o ON o.user_id = u.id SET o.state = u.state, u.name = 'x'",
         "UPDATE orders o JOIN countries c ON c.id = o.state SET o.name = c.name",
@@ -42,7 +43,7 @@ fn each_shard_changes_its_own_rows() {
 #[test]
 fn which_rows_are_changed_must_be_known_to_each_shard() {
     is_refused("DELETE FROM users LIMIT 5", Cause::SomeRows, "LIMIT 5");
-    is_refused("UPDATE users SET name = 1 ORDER BY id LIMIT 1", Cause::SomeRows, "ORDER BY id");
+    is_refused("UPDATE users SET name = 1 ORDER BY id LIMIT 1", Cause::SomeRows, "LIMIT 1");
     is_refused("DELETE FROM users WHERE id IN (SELECT user_id FROM orders)", Cause::NotColocated, "orders");
     is_refused("UPDATE users SET state = @a", Cause::Function, "@a");
     is_refused("UPDATE users SET state = my_own(3)", Cause::Function, "my_own");
@@ -92,7 +93,7 @@ fn reference_tables_are_changed_everywhere() {
         Cause::SomeRows,
         "LIMIT 1",
     );
-    is_refused("DELETE FROM countries ORDER BY id LIMIT 1", Cause::SomeRows, "ORDER BY id");
+    is_refused("DELETE FROM countries ORDER BY id LIMIT 1", Cause::SomeRows, "LIMIT 1");
     is_refused("UPDATE IGNORE countries SET id = id + 1", Cause::SomeRows, "IGNORE");
     is_refused("DELETE FROM countries WHERE id IN (SELECT state FROM users)", Cause::Gather, "users");
     is_refused("UPDATE countries c JOIN users u SET c.id = 1, u.name = 2", Cause::Reference, "countries");
