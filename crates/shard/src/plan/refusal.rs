@@ -56,6 +56,8 @@ pub enum Cause {
     Columns,
     /// The server would make an id, which is not unique over the shards.
     Ids,
+    /// A value of an AUTO_INCREMENT column, of which a server may make 0 and then an id.
+    Id,
     /// `ORDER BY` or `LIMIT` of a change on several servers, or what else depends on an order:
     /// which rows it concerns is not known to any of them.
     SomeRows,
@@ -100,6 +102,7 @@ impl Cause {
             Self::Row(reason) => of_row(reason),
             Self::Columns => "the number of values is not that of the columns",
             Self::Ids => "AUTO_INCREMENT is not unique over several servers: the table needs a sequence",
+            Self::Id => "a value of a column that gets ids must be an integer or NULL",
             Self::SomeRows => "a change on several servers must not depend on the order of rows",
             Self::Gather => "rows would have to move from one server to another",
             Self::Hint => "the hint names no server that has what the statement needs",

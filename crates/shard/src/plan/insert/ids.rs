@@ -53,7 +53,7 @@ pub(super) fn assign(insertion: &Insertion<'_, '_>, values: &Values) -> Result<O
         let id = match Values::given(insertion, row, at) {
             Given::Default(_) => None,
             Given::Value(id, value) => of_client(insertion.request, id, value)?,
-            Given::Expression(id) => return Err(Cause::Ids.at(insertion.request.tree.span(id))),
+            Given::Expression(id) => return Err(Cause::Id.at(insertion.request.tree.span(id))),
         };
         if id.is_none() && !is_sequence {
             return Err(Cause::Ids.at(row.span));
@@ -87,7 +87,7 @@ fn of_client(request: &Request<'_>, id: NodeId, value: Value<'_>) -> Result<Opti
     match Key::stored(ANY, value) {
         Ok(Key::Integer(0)) if !request.asked.keeps_zero => Ok(None),
         Ok(Key::Integer(number)) => Ok(Some(number)),
-        _ => Err(Cause::Ids.at(request.tree.span(id))),
+        _ => Err(Cause::Id.at(request.tree.span(id))),
     }
 }
 

@@ -103,8 +103,8 @@ fn a_placeholder_that_is_null_gives_way_to_an_id() {
 fn servers_make_no_ids_for_several_nodes() {
     is_refused("INSERT INTO notes (user_id) VALUES (4)", Cause::Ids, "(4)");
     is_refused("INSERT INTO notes (user_id, id) VALUES (4, 1), (8, 0)", Cause::Ids, "(8, 0)");
-    is_refused("INSERT INTO notes (user_id, id) VALUES (4, 1 - 1)", Cause::Ids, "1 - 1");
-    is_refused("INSERT INTO notes (user_id, id) VALUES (4, '0.1')", Cause::Ids, "'0.1'");
+    is_refused("INSERT INTO notes (user_id, id) VALUES (4, 1 - 1)", Cause::Id, "1 - 1");
+    is_refused("INSERT INTO notes (user_id, id) VALUES (4, '0.1')", Cause::Id, "'0.1'");
     let sql = "INSERT INTO notes (user_id, id) VALUES (4, 1)";
     assert!(matches!(planned(sql, &[]), Plan::One(_)));
     is_refused(
