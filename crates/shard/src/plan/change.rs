@@ -50,9 +50,9 @@ pub(super) fn check_tables(uses: &Uses<'_>) -> Result<(), Refusal> {
 
 /// Refuses clauses that concern the rows of all servers together.
 ///
-/// Without a `LIMIT` an order is one of the rows of each server. With one, the statement would first
-/// read the keys of its rows in order, and then change them by their keys: that needs a transaction
-/// over the servers.
+/// Without a `LIMIT` an order is one of the rows of each server. With one, the statement would
+/// first read the keys of its rows in order, and then change them by their keys: that needs a
+/// transaction over the servers.
 pub(super) fn check_clauses(request: &Request<'_>, statement: NodeId) -> Result<(), Refusal> {
     let tree = request.tree;
     for id in tree.children(statement) {
