@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use shard::Layout;
 use shard::define::{Collations, Known};
 use shard::plan::{ColumnInfo, Definitions};
 use shard::seen::Names;
+use shard::{Layout, Value};
 use sql::Dialect;
 use sql::parse::Tree;
 
@@ -48,6 +48,14 @@ impl Default for Tables {
 impl Definitions for Tables {
     fn columns(&self, schema: &str, table: &str) -> Option<&[ColumnInfo]> {
         self.known.columns(schema, table)
+    }
+
+    fn auto_increment(&self, schema: &str, table: &str) -> Option<&str> {
+        self.known.auto_increment(schema, table)
+    }
+
+    fn default_value(&self, schema: &str, table: &str, column: &str) -> Option<Value<'_>> {
+        self.known.default_value(schema, table, column)
     }
 }
 

@@ -201,6 +201,9 @@ pub(crate) const SCATTER_DEFINITIONS_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Bytes of what a worker knows of sharded tables.
 pub(crate) const DEFINITIONS_BYTES_MAX: usize = 32 << 20;
 
+/// How long a statement waits for ids that another session asks a counter for.
+pub(crate) const IDS_WAIT_MAX: Duration = Duration::from_secs(10);
+
 /// How long the definition of a sharded table holds. A change that comes through the proxy counts
 /// at once.
 pub(crate) const DEFINITION_AGE_MAX: Duration = Duration::from_mins(1);

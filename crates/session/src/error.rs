@@ -185,6 +185,9 @@ pub enum ClientError {
     /// the reason.
     #[error("This version of Pointsman doesn't yet support '{part}' over sharded tables: {reason}")]
     NotSharded { part: Box<str>, reason: Box<str> },
+    /// A row of a sharded table gets no id: the table, and behind a colon the reason.
+    #[error("Cannot make an id for a row of {0}")]
+    NoIds(Box<str>),
     /// There is no trace to be shown.
     #[error("This session keeps no trace; SET pointsman_trace = 1 makes it keep one")]
     NotTraced,
@@ -272,6 +275,7 @@ impl ClientError {
             Self::NoCursor { .. } => 1421,
             Self::NeedReprepare => 1615,
             Self::MalformedPacket(_) => 1835,
+            Self::NoIds(_) => 1467,
             Self::QueryTimeout => 1907,
             Self::ConnectionKilled => 1927,
             Self::ServerLost { .. } => 2013,

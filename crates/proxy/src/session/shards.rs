@@ -11,11 +11,14 @@
 //!   [`rows`]: reading replies for that;
 //! - [`command`]: what shards get; [`one`]: statements for one shard, [`many`]: for several;
 //! - [`prepared`]: prepared statements, [`execute`]: commands about them, [`values`]: their values;
+//! - [`explain`]: where a statement goes, written down; [`ids`]: ids of sequences;
 //! - [`transaction`]: transactions that reach shards.
 
 mod command;
 mod definitions;
 mod execute;
+mod explain;
+mod ids;
 mod inner;
 mod many;
 mod one;
@@ -31,6 +34,7 @@ use shard::seen::Names;
 use wire::command::Kind;
 
 use super::Session;
+use super::ids::Look;
 use super::phase::Phase;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -67,8 +71,6 @@ pub(super) struct Shards {
     statements: Statements,
     /// Where its last statement has run.
     last: Place,
-    /// Where the last statement has run that may have made an id.
-    last_id: Place,
     /// The command in the backlog runs at home.
     stays_home: bool,
 }
@@ -112,6 +114,12 @@ impl Session {
     /// Finds out where the command in the backlog goes, and has it run there.
     pub(super) async fn at_shards(&mut self, kind: Kind) -> Result<Phase, Ending> {
         self.control.set_busy();
+        if kind == Kind::Query {
+            self.complete_front().await?;
+        }
+        if self.look(kind, &self.io.backlog) != Look::Plain {
+            return Ok(self.stay_home());
+        }
         match kind {
             Kind::Query => self.query_at_shards().await,
             Kind::StmtPrepare => self.prepare_at_shards().await,
@@ -132,7 +140,6 @@ impl Session {
     }
 
     async fn query_at_shards(&mut self) -> Result<Phase, Ending> {
-        self.complete_front().await?;
         let Some(payload) = self.io.whole_front().map(<[u8]>::to_vec) else {
             return self.refuse_long(Kind::Query).await;
         };
@@ -164,6 +171,10 @@ impl Session {
             Way::Many(scattered) => {
                 command.close_cursor();
                 self.run_many(&command, scattered).await
+            }
+            Way::NeedsIds(_) => {
+                let error = ClientError::not_sharded("a statement", "it needs ids again");
+                self.refuse_at_shards(command.kind, &error).await
             }
             Way::Refused(error) => self.refuse_at_shards(command.kind, &error).await,
         }

@@ -119,10 +119,11 @@ fn of_commands() -> Vec<ClientError> {
         ClientError::NothingToExplain,
         ClientError::NotTraced,
         ClientError::NotSharded { part: "DISTINCT".into(), reason: "no".into() },
+        ClientError::NoIds("shop.orders: no".into()),
     ]
 }
 
-const OF_COMMANDS: [&str; 23] = [
+const OF_COMMANDS: [&str; 24] = [
     "1047 08S01 Unknown command",
     "1053 08S01 Server shutdown in progress",
     "1317 70100 Query execution was interrupted",
@@ -149,6 +150,7 @@ const OF_COMMANDS: [&str; 23] = [
     "1065 42000 Query was empty: EXPLAIN ROUTE needs a statement to explain",
     "1235 42000 This session keeps no trace; SET pointsman_trace = 1 makes it keep one",
     "1235 42000 This version of Pointsman doesn't yet support 'DISTINCT' over sharded tables: no",
+    "1467 HY000 Cannot make an id for a row of shop.orders: no",
 ];
 
 /// Errors about prepared statements.

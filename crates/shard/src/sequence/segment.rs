@@ -24,7 +24,8 @@ pub struct Segment {
     asked: Option<u64>,
 }
 
-/// The counter went back: its table was changed by hand.
+/// Ids of the counter that are in use: it was not raised as the sequence was, or its table was
+/// changed by hand. It has to be raised to `floor`, and asked again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the counter of a sequence is at {first}, but ids below {floor} are in use")]
 pub struct Backwards {

@@ -40,10 +40,10 @@ pub fn raise(schema: &str, table: &str, id: u64) -> String {
 }
 
 /// Asks a node for its largest id, 0 if it has none: a new counter begins behind those of all
-/// nodes.
+/// nodes. A locking read is for the server that is written to, and sees what is committed.
 pub fn largest(schema: &str, table: &str, column: &str) -> String {
     let [schema, table, column] = [schema, table, column].map(quoted);
-    format!("SELECT GREATEST(COALESCE(MAX({column}), 0), 0) FROM {schema}.{table}")
+    format!("SELECT GREATEST(COALESCE(MAX({column}), 0), 0) FROM {schema}.{table} LOCK IN SHARE MODE")
 }
 
 fn quoted(name: &str) -> String {
@@ -68,6 +68,9 @@ mod tests {
              ON DUPLICATE KEY UPDATE next_id = GREATEST(next_id, 8)"
         );
         assert!(raise("s", "t", u64::MAX).contains("18446744073709551615)"));
-        assert_eq!(largest("s", "a`b", "id"), "SELECT GREATEST(COALESCE(MAX(`id`), 0), 0) FROM `s`.`a``b`");
+        assert_eq!(
+            largest("s", "a`b", "id"),
+            "SELECT GREATEST(COALESCE(MAX(`id`), 0), 0) FROM `s`.`a``b` LOCK IN SHARE MODE"
+        );
     }
 }

@@ -5,14 +5,18 @@
 //! there is one connection to a server: there they can be written to, one after the other.
 
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use net::sock::memory::pair;
 use observe::running::Measured;
 use shard::merge::{Order, Protocol, Window};
 use shard::plan::{Branch, Counts, Ids, Scatter, Write};
+use shard::seen::Cells;
+use tokio::time::timeout;
 use wire::StatusFlags;
 use wire::command::Kind;
 
@@ -23,13 +27,15 @@ use super::transaction::several_servers;
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::gates::{Gates, Pass, TableName};
 use crate::scatter::Scatter as Replies;
 use crate::scatter::{Errors, Kind as Replied, Relay, Source, What, capabilities_at_shards};
 use crate::session::Session;
 use crate::session::io::Io;
-use crate::session::kill::killed_here;
+use crate::session::kill::{killed_here, while_waiting};
 use crate::session::phase::Phase;
 use crate::sock::{Input, Sock};
+use crate::state::results::LastId;
 
 /// What a command does at several shards.
 #[derive(Debug)]
@@ -46,6 +52,10 @@ pub(super) struct Scattered {
     pub(super) counts: Counts,
     /// Ids of a sequence.
     pub(super) ids: Option<Ids>,
+    /// Names that are replaced in rows.
+    pub(super) cells: Cells,
+    /// The tables that the statement names.
+    pub(super) tables: Vec<TableName>,
 }
 
 impl From<Vec<Branch>> for Scattered {
@@ -58,6 +68,8 @@ impl From<Vec<Branch>> for Scattered {
             rows: Vec::new(),
             counts: Counts::Sum,
             ids: None,
+            cells: Cells::Plain,
+            tables: Vec::new(),
         }
     }
 }
@@ -99,8 +111,39 @@ impl Session {
     pub(super) async fn run_many(
         &mut self,
         command: &Command,
-        scattered: Scattered,
+        mut scattered: Scattered,
     ) -> Result<Phase, Ending> {
+        if command.defines() {
+            self.commit_everywhere().await?;
+        }
+        let shared = Arc::clone(&self.worker.shared);
+        let tables = std::mem::take(&mut scattered.tables);
+        if scattered.branches.len() == 1 && !command.defines() {
+            return self.run_branches(command, scattered).await;
+        }
+        let longest = self.worker.settings().variables.connect_timeout_server_max;
+        let waiting = pin!(timeout(longest, pass(&shared.gates, tables, command.defines())));
+        let passed =
+            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, waiting).await?;
+        let Some(Ok(_pass)) = passed else {
+            let error = match passed {
+                None => ClientError::Interrupted,
+                Some(_) => ClientError::not_sharded(
+                    "a statement and a definition of its tables at once",
+                    "the one before has not ended in time",
+                ),
+            };
+            return self.refuse_at_shards(command.kind, &error).await;
+        };
+        let phase = self.run_branches(command, scattered).await;
+        if command.defines() {
+            shared.definitions_of_shards.fetch_add(1, Ordering::Relaxed);
+        }
+        phase
+    }
+
+    /// Runs branches, which nothing stands in the way of.
+    async fn run_branches(&mut self, command: &Command, scattered: Scattered) -> Result<Phase, Ending> {
         if let Some(error) = self.refused_scatter(command, &scattered.branches) {
             return self.refuse_at_shards(command.kind, &error).await;
         }
@@ -121,10 +164,15 @@ impl Session {
         self.begin_running(Measured::plain(command.kind), &command.text);
         let first = branches.first().map_or(0, |branch| branch.hostgroup);
         let count = branches.len();
+        let made = scattered.ids.as_ref().and_then(|ids| ids.first);
         let what = self.what(command, scattered, seq);
         let mut relay = Relay::new(Replies::new(what, std::mem::take(&mut runners.sources)));
         let is_killed = self.relay_scatter(&mut relay, &mut runners, was_open).await?;
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
+        if let Some(id) = made.filter(|_| is_done) {
+            // No server has made it: the next that is asked hears of it before.
+            self.state.last.results.set_last_id(LastId::Is(id));
+        }
         for runner in runners.all.iter_mut().filter(|runner| is_atomic && !runner.is_over) {
             // The client has its reply: what a COMMIT says would come too late.
             let text: &[u8] = if is_done { b"COMMIT" } else { b"ROLLBACK" };
@@ -133,7 +181,7 @@ impl Session {
         self.end_running();
         let is_lost = was_open && runners.all.iter().any(|runner| !runner.inner.is_in_transaction());
         runners.all.into_iter().for_each(|runner| self.put_runner(runner));
-        self.note_scattered(command, &relay, first, count);
+        self.note_scattered(&relay, first, count);
         if is_killed {
             poll_fn(|cx| relay.poll_write(cx, &mut self.io.sock)).await?;
             self.reply_error(relay.scatter().next_seq(), &ClientError::Interrupted).await?;
@@ -168,7 +216,7 @@ impl Session {
         if runners.is_atomic && !runner.inner.is_in_transaction() {
             runner.inner.session.ask(b"BEGIN").await?;
         }
-        runner.inner.wrote |= command.writes();
+        runner.inner.wrote |= command.writes() && self.has_one_connection();
         let packets = self.packets_for(&mut runner.inner, command, branch).await?;
         let packets = match packets {
             Ok(packets) => packets,
@@ -217,11 +265,12 @@ impl Session {
     }
 
     fn what(&self, command: &Command, scattered: Scattered, seq: u8) -> What {
-        let Scattered { order, window, counts, ids, .. } = scattered;
+        let Scattered { order, window, counts, ids, cells, .. } = scattered;
         What {
             kind: Replied::Result,
             errors: if command.writes() { Errors::Last } else { Errors::AtOnce },
             counts,
+            cells,
             last_insert_id: ids.and_then(|ids| ids.first),
             protocol: if command.kind == Kind::Query { Protocol::Text } else { Protocol::Binary },
             order,
@@ -291,7 +340,7 @@ impl Session {
     }
 
     /// Keeps what later statements may ask about this one.
-    fn note_scattered(&mut self, command: &Command, relay: &Relay, first: u32, branches: usize) {
+    fn note_scattered(&mut self, relay: &Relay, first: u32, branches: usize) {
         let over = relay.scatter().over();
         if let Some(over) = over.filter(|_| branches > 1) {
             self.state.last.note_elsewhere(over.outcome, over.found_rows);
@@ -299,9 +348,6 @@ impl Session {
         let is_one = branches == 1 || over.is_none_or(|over| over.is_error());
         let shards = self.role.shards();
         shards.last = if is_one { Place::Shard(first) } else { Place::Home };
-        if command.writes() {
-            shards.last_id = Place::Shard(first);
-        }
     }
 }
 
@@ -324,6 +370,11 @@ impl Runner {
             session.io = Io::new(nobody(), Vec::new());
         })
     }
+}
+
+/// Waits until a command may run that names these tables.
+async fn pass(gates: &Gates, tables: Vec<TableName>, defines: bool) -> Pass<'_> {
+    if defines { gates.close(tables).await } else { gates.enter(tables).await }
 }
 
 /// Whether the branches are for more than one server.

@@ -1,10 +1,12 @@
 //! Where a statement goes: what the planner says of its text, with what is known of its tables.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use route::StatementPlan;
 use shard::Layout;
-use shard::plan::{Asked, Branch, Plan, Refusal, Request};
+use shard::plan::{Asked, Branch, Plan, Refusal, Request, Wanted, Write};
+use shard::seen::{Asker, Cells, Seen};
 use sql::Dialect;
 use sql::parse::{Settings, Tree};
 use sql::shape::Effects;
@@ -16,7 +18,9 @@ use super::many::Scattered;
 use super::values::Own;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::gates::TableName;
 use crate::session::Session;
+use crate::state::results::LastId;
 
 /// Bytes of a statement's part that an error shows.
 const PART_BYTES_MAX: usize = 80;
@@ -32,6 +36,8 @@ pub(super) enum Way {
     One(Branch),
     /// Several shards run it.
     Many(Scattered),
+    /// Its rows need ids first.
+    NeedsIds(Wanted),
     /// It is not executed.
     Refused(ClientError),
 }
@@ -46,11 +52,13 @@ impl Session {
         let settings = self.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(Way::Home) };
         let Some(read) = self.read_settings().await else { return Ok(Way::Home) };
+        let shared = &self.worker.shared;
+        self.worker.shards.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
         let mut tree = self.worker.shards.take_tree();
         let way = match tree.read(text, &read) {
             Ok(_) => {
                 self.learn_definitions(&tree, text, layout).await?;
-                self.planned(command, &tree, read.modes, layout)
+                self.with_ids(command, &tree, read, layout).await?
             }
             Err(_) if !names_table(text, layout) => Way::Home,
             Err(refusal) => Way::Refused(unread(text, refusal)),
@@ -62,32 +70,85 @@ impl Session {
         })
     }
 
-    fn planned(&self, command: &Command, tree: &Tree, modes: Modes, layout: &Layout) -> Way {
-        let Ok(schema) = std::str::from_utf8(self.state.caller.schema()) else { return Way::Home };
-        let text = &command.text;
+    /// Where a statement goes, whose rows get ids if they need any.
+    async fn with_ids(
+        &mut self,
+        command: &Command,
+        tree: &Tree,
+        read: Settings,
+        layout: &Layout,
+    ) -> Result<Way, Ending> {
+        let mut way = self.planned(command, tree, read, layout, &[]);
+        if let Way::NeedsIds(wanted) = &way {
+            way = match self.ids_for(layout, wanted).await? {
+                Ok(ids) => self.planned(command, tree, read, layout, &ids),
+                Err(error) => Way::Refused(error),
+            };
+        }
+        if let Way::Many(Scattered { ids: Some(ids), .. }) = &way
+            && let Err(error) = self.raise_ids(layout, ids).await?
+        {
+            return Ok(Way::Refused(error));
+        }
+        Ok(way)
+    }
+
+    /// What a plan is made of, for a closure that makes one. Nothing if the session's schema has a
+    /// name that no layout has.
+    pub(super) fn with_request<T>(
+        &self,
+        command: &Command,
+        tree: &Tree,
+        read: Settings,
+        layout: &Layout,
+        ids: &[u64],
+        use_it: impl FnOnce(&Request<'_>, Asker) -> T,
+    ) -> Option<T> {
+        let schema = std::str::from_utf8(self.state.caller.schema()).ok()?;
         let values = command.execution.as_ref().map_or(&[][..], |(_, values)| values);
         let parameters: Vec<_> = values.iter().map(Own::value).collect();
-        let tables = self.worker.shards.tables();
+        let definitions = self.worker.shards.tables();
         let request = Request {
-            sql: text,
+            sql: &command.text,
             tree,
-            modes,
+            modes: read.modes,
             schema,
             layout,
-            definitions: &*tables,
+            definitions: &*definitions,
             parameters: &parameters,
-            asked: Asked::default(),
+            asked: Asked { ids, ..self.asked_with(&command.text) },
         };
-        match shard::plan::plan(&request) {
+        Some(use_it(&request, Asker { home: self.state.account.hostgroup(), dialect: read.dialect }))
+    }
+
+    fn planned(&self, command: &Command, tree: &Tree, read: Settings, layout: &Layout, ids: &[u64]) -> Way {
+        let planned = self.with_request(command, tree, read, layout, ids, |request, asker| {
+            let seen = shard::seen::seen(request, asker);
+            let seen = seen.unwrap_or_else(|| Seen { plan: shard::plan::plan(request), cells: Cells::Plain });
+            let named = shard::plan::tables(tree, request.sql, request.schema).into_iter();
+            let tables = named.filter(|(schema, table)| layout.table(schema, table).is_some()).collect();
+            (seen, tables)
+        });
+        let Some((Seen { plan, cells }, tables)): Option<(Seen, Vec<TableName>)> = planned else {
+            return Way::Home;
+        };
+        if let Some(wrong) = self.wrong_with(command, &tables) {
+            return Way::Refused(wrong);
+        }
+        match plan {
+            Plan::One(branch) if cells != Cells::Plain => {
+                Way::Many(Scattered { cells, ..vec![branch].into() })
+            }
             Plan::Home => Way::Home,
             Plan::One(branch) => Way::One(branch),
-            Plan::Many(scatter) => Way::Many(scatter.into()),
-            Plan::Write(write) => Way::Many(write.into()),
-            Plan::Each(branches) => Way::Many(branches.into()),
-            Plan::NeedsIds(_) => {
-                Way::Refused(ClientError::not_sharded("an id", "sequences are not there yet"))
-            }
-            Plan::Refused(refusal) => Way::Refused(refused(text, refusal)),
+            Plan::Many(scatter) => Way::Many(Scattered { cells, tables, ..scatter.into() }),
+            Plan::Write(write) => match only(write) {
+                Ok(branch) => Way::One(branch),
+                Err(write) => Way::Many(Scattered { tables, ..write.into() }),
+            },
+            Plan::Each(branches) => Way::Many(Scattered { tables, ..branches.into() }),
+            Plan::NeedsIds(wanted) => Way::NeedsIds(wanted),
+            Plan::Refused(refusal) => Way::Refused(refused(&command.text, refusal)),
         }
     }
 
@@ -124,43 +185,62 @@ impl Session {
         Ok(sample)
     }
 
+    /// What the session has set, and what a comment asks for, that decides where a statement goes.
+    fn asked_with<'t>(&self, text: &'t [u8]) -> Asked<'t> {
+        let limit = self.state.settings().find(|(key, _)| *key == "sql_select_limit");
+        let select_limit = limit.and_then(|(_, text)| number_of(text)).filter(|limit| *limit < u64::MAX);
+        Asked {
+            ids: &[],
+            select_limit,
+            keeps_zero: self.has_mode(b"NO_AUTO_VALUE_ON_ZERO"),
+            choice: usize::try_from(self.worker.dice.roll() >> 1).unwrap_or_default(),
+            shard: shard_hint(text),
+            last_insert_id: match self.state.last.results.last_id() {
+                LastId::Is(id) => Some(id),
+                LastId::AtServer { .. } => None,
+            },
+        }
+    }
+
+    /// What is wrong with a table that a command writes to.
+    fn wrong_with(&self, command: &Command, named: &[TableName]) -> Option<ClientError> {
+        if !command.writes() || command.defines() {
+            return None;
+        }
+        let tables = self.worker.shards.tables();
+        let wrong = named.iter().find_map(|(schema, table)| tables.wrong(schema, table))?;
+        Some(ClientError::not_sharded("a write to a table that is not as it should be", wrong))
+    }
+
+    /// Whether the session has set a mode.
+    fn has_mode(&self, mode: &[u8]) -> bool {
+        let has = |text: &[u8]| text.windows(mode.len()).any(|part| part.eq_ignore_ascii_case(mode));
+        self.state.settings().any(|(key, text)| key.starts_with("sql_mode") && has(text))
+    }
+
     /// How texts of the session are read.
-    async fn read_settings(&self) -> Option<Settings> {
+    pub(super) async fn read_settings(&self) -> Option<Settings> {
         let catalog = &self.worker.shards;
         if catalog.dialect().is_none() {
             let version = self.worker.shared.server_version().await;
             catalog.set_dialect(Dialect::of(&version));
         }
-        let has = |mode: &[u8]| {
-            let is_mode = |(key, text): (&str, &[u8])| {
-                key.starts_with("sql_mode")
-                    && text.windows(mode.len()).any(|part| part.eq_ignore_ascii_case(mode))
-            };
-            self.state.settings().any(is_mode)
-        };
         let reading = self.state.reading();
         let modes = Modes {
-            ansi_quotes: has(b"ANSI"),
+            ansi_quotes: self.has_mode(b"ANSI"),
             no_backslash_escapes: reading.no_backslash_escapes,
             ..Modes::default()
         };
         let (pipes_as_concat, high_not_precedence) =
-            (has(b"PIPES_AS_CONCAT") || has(b"ANSI"), has(b"HIGH_NOT_PRECEDENCE"));
+            (self.has_mode(b"PIPES_AS_CONCAT") || modes.ansi_quotes, self.has_mode(b"HIGH_NOT_PRECEDENCE"));
         Some(Settings { modes, dialect: catalog.dialect()?, pipes_as_concat, high_not_precedence })
     }
 
     /// Where the statement has run that this one asks about, if it asks about one.
     fn place_of_last(&mut self, what: StatementPlan) -> Option<Place> {
         let shards = self.role.shards();
-        let place = if what.effects.intersects(Effects::READS_LAST) || what.kind == StatementKind::Diagnostics
-        {
-            shards.last
-        } else if what.effects.intersects(Effects::READS_LAST_INSERT_ID) && !what.tables {
-            shards.last_id
-        } else {
-            return None;
-        };
-        (place != Place::Home).then_some(place)
+        let asks = what.effects.intersects(Effects::READS_LAST) || what.kind == StatementKind::Diagnostics;
+        Some(shards.last).filter(|place| asks && *place != Place::Home)
     }
 
     /// Why a statement cannot run at a shard in the state that the session is in.
@@ -189,6 +269,31 @@ impl Session {
         }
         None
     }
+}
+
+/// The branch of a statement that changes rows at one shard, if what the shard says of it is what
+/// the client is to hear.
+fn only(mut write: Write) -> Result<Branch, Write> {
+    if write.branches.len() != 1 || write.ids.is_some() {
+        return Err(write);
+    }
+    write.branches.pop().ok_or(write)
+}
+
+/// The number that a `SET` ends with.
+fn number_of(text: &[u8]) -> Option<u64> {
+    let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(text.get(text.len() - digits..)?).ok()?.parse().ok()
+}
+
+/// The shard that a comment in front of a statement asks for: `/* shard=2 */`.
+fn shard_hint(text: &[u8]) -> Option<&str> {
+    let inside = text.trim_ascii_start().strip_prefix(b"/*")?;
+    let end = inside.windows(2).position(|pair| pair == b"*/")?;
+    let comment = std::str::from_utf8(inside.get(..end)?).ok()?;
+    let pair =
+        comment.split(';').find_map(|pair| pair.split_once('=').filter(|(key, _)| key.trim() == "shard"))?;
+    Some(pair.1.trim()).filter(|shard| !shard.is_empty())
 }
 
 /// Whether a text has the name of a sharded table as a part of it.

@@ -1,5 +1,7 @@
 //! The table of sequences at real servers: proxies that take ids at the same time get other ones.
 
+mod rows;
+
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -11,7 +13,25 @@ use testkit::server::{PASSWORD, USER};
 static DB: LazyLock<Backend> = LazyLock::new(|| Backend::start(&[]));
 static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(&[]));
 
-on_each_server!(proxies_take_other_ids, a_new_counter_begins_behind_the_rows);
+on_each_server!(
+    proxies_take_other_ids,
+    a_new_counter_begins_behind_the_rows,
+    rows_get_ids,
+    ids_of_sessions_differ_and_rise,
+    a_user_without_privileges_hears_why,
+);
+
+fn rows_get_ids(db: &'static Backend) {
+    run(rows::get_ids(db));
+}
+
+fn ids_of_sessions_differ_and_rise(db: &'static Backend) {
+    run(rows::of_sessions(db));
+}
+
+fn a_user_without_privileges_hears_why(db: &'static Backend) {
+    run(rows::without_privileges(db));
+}
 
 /// Takes of each proxy.
 const TAKES: u64 = 100;

@@ -1,0 +1,278 @@
+//! Ids of sequences for the rows of a statement.
+//!
+//! The counter of segments is at the home of the schema. It is asked over a connection of its own,
+//! outside of the client's transaction, as the client's user.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use shard::plan::{Ids, Wanted};
+use shard::sequence::store;
+use shard::{Layout, SequenceKind, Table};
+use tokio::time::{Instant, timeout_at};
+use wire::packet;
+use wire::{Capabilities, Codec as _};
+
+use super::rows::rows;
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::limits::IDS_WAIT_MAX;
+use crate::sequences::{Question, Taken};
+use crate::session::Session;
+use crate::session::backlog::front;
+
+/// Which of the sessions at a hostgroup asks counters: none that runs statements of the client.
+const SLOT: usize = usize::MAX;
+
+/// Errors of a server that does not have the table of counters: its schema, or itself, is missing.
+const NO_SCHEMA: u16 = 1049;
+const NO_TABLE: u16 = 1146;
+
+/// Why there are no ids.
+type Reason = String;
+
+/// The reason if the time is up.
+const LATE: &str = "its counter does not answer in time";
+
+/// A sequence of the layout, with its table.
+#[derive(Clone, Copy)]
+struct Numbered<'a> {
+    layout: &'a Layout,
+    table: &'a Table,
+    sequence: &'a shard::Sequence,
+}
+
+impl Session {
+    /// Ids for the rows of a statement.
+    pub(super) async fn ids_for(
+        &mut self,
+        layout: &Layout,
+        wanted: &Wanted,
+    ) -> Result<Result<Vec<u64>, ClientError>, Ending> {
+        let Some(numbered) = Numbered::of(layout, &wanted.schema, &wanted.table) else {
+            return Ok(Ok(Vec::new()));
+        };
+        let ids = self.take_ids(numbered, wanted.count).await?;
+        Ok(ids.map_err(|reason| numbered.error(&reason)))
+    }
+
+    /// The client says ids itself: the sequence does not make them any more.
+    pub(super) async fn raise_ids(
+        &mut self,
+        layout: &Layout,
+        ids: &Ids,
+    ) -> Result<Result<(), ClientError>, Ending> {
+        let numbered = Numbered::of(layout, &ids.schema, &ids.table);
+        let (Some(numbered), Some(largest)) = (numbered, ids.largest) else { return Ok(Ok(())) };
+        if !matches!(numbered.sequence.kind, SequenceKind::Segment { .. }) {
+            return Ok(Ok(()));
+        }
+        let raised = self.raise_counter(numbered, largest).await?;
+        Ok(raised.map_err(|reason| numbered.error(&reason)))
+    }
+
+    async fn take_ids(
+        &mut self,
+        numbered: Numbered<'_>,
+        count: usize,
+    ) -> Result<Result<Vec<u64>, Reason>, Ending> {
+        let source = self.worker.shared.sequences.get(numbered.sequence);
+        let deadline = Instant::now() + IDS_WAIT_MAX;
+        loop {
+            let answered = source.answered().notified();
+            tokio::pin!(answered);
+            // What is answered from here on is heard.
+            answered.as_mut().enable();
+            match source.take(count, unix_millis()) {
+                Taken::Ids(ids) => {
+                    if let Some(question) = source.prefetch()
+                        && let Err(reason) = self.ask_counter(numbered, question).await?
+                    {
+                        tracing::warn!(table = numbered.name(), reason, "no ids for later rows");
+                    }
+                    return Ok(Ok(ids));
+                }
+                Taken::Ask(_) if Instant::now() >= deadline => return Ok(Err(LATE.to_owned())),
+                Taken::Ask(question) => {
+                    if let Err(reason) = self.ask_counter(numbered, question).await? {
+                        return Ok(Err(reason));
+                    }
+                }
+                Taken::Wait => {
+                    if timeout_at(deadline, answered).await.is_err() {
+                        return Ok(Err(LATE.to_owned()));
+                    }
+                }
+                Taken::Failed(reason) => return Ok(Err(reason)),
+            }
+        }
+    }
+
+    /// Asks the counter of a sequence, and makes it if there is none.
+    async fn ask_counter(
+        &mut self,
+        numbered: Numbered<'_>,
+        question: Question,
+    ) -> Result<Result<(), Reason>, Ending> {
+        let take = store::take(&numbered.sequence.schema, &numbered.sequence.table, question.count());
+        for is_made in [false, true] {
+            let missing = match self.say_to_counter(numbered.home(), &take).await? {
+                Said::Ok { affected_rows: 1.., last_insert_id } => {
+                    return match question.answer(last_insert_id) {
+                        Ok(()) => Ok(Ok(())),
+                        Err(behind) => self.say_raise(numbered, behind.floor.saturating_sub(1)).await,
+                    };
+                }
+                Said::Ok { .. } | Said::Rows(_) => None,
+                Said::Error(code, _) if !is_made && matches!(code, NO_SCHEMA | NO_TABLE) => Some(code),
+                Said::Error(_, text) => return Ok(Err(text)),
+            };
+            if !is_made && let Err(reason) = self.make_counter(numbered, missing).await? {
+                return Ok(Err(reason));
+            }
+        }
+        Ok(Err("the table of sequences has no row for it".to_owned()))
+    }
+
+    /// Makes the counter of a sequence, and its table if that is missing. It begins behind the ids
+    /// of all nodes.
+    async fn make_counter(
+        &mut self,
+        numbered: Numbered<'_>,
+        missing: Option<u16>,
+    ) -> Result<Result<(), Reason>, Ending> {
+        let home = numbered.home();
+        let [schema, table] = store::CREATE;
+        for (statement, is_missing) in [(schema, missing == Some(NO_SCHEMA)), (table, missing.is_some())] {
+            if is_missing && let Said::Error(_, text) = self.say_to_counter(home, statement).await? {
+                return Ok(Err(text));
+            }
+        }
+        let mut largest = 0;
+        for node in numbered.table.nodes() {
+            let ask = store::largest(&node.schema, &node.table, &numbered.sequence.column);
+            match self.say_to_counter(node.hostgroup, &ask).await? {
+                Said::Rows(id) => largest = largest.max(id),
+                Said::Error(_, text) => return Ok(Err(text)),
+                Said::Ok { .. } => {}
+            }
+        }
+        self.say_raise(numbered, largest).await
+    }
+
+    /// Raises a sequence beyond an id of the client.
+    async fn raise_counter(
+        &mut self,
+        numbered: Numbered<'_>,
+        largest: u64,
+    ) -> Result<Result<(), Reason>, Ending> {
+        let source = self.worker.shared.sequences.get(numbered.sequence);
+        let deadline = Instant::now() + IDS_WAIT_MAX;
+        // A counter that is not there yet begins behind the rows that are there.
+        while !source.is_known() {
+            let answered = source.answered().notified();
+            tokio::pin!(answered);
+            answered.as_mut().enable();
+            match source.prefetch() {
+                Some(question) => {
+                    if let Err(reason) = self.ask_counter(numbered, question).await? {
+                        return Ok(Err(reason));
+                    }
+                }
+                None if timeout_at(deadline, answered).await.is_err() => return Ok(Err(LATE.to_owned())),
+                None => {}
+            }
+        }
+        if source.raise(largest) { self.say_raise(numbered, largest).await } else { Ok(Ok(())) }
+    }
+
+    /// Lets the counter make no id up to this one.
+    async fn say_raise(
+        &mut self,
+        numbered: Numbered<'_>,
+        largest: u64,
+    ) -> Result<Result<(), Reason>, Ending> {
+        let raise = store::raise(&numbered.sequence.schema, &numbered.sequence.table, largest);
+        Ok(match self.say_to_counter(numbered.home(), &raise).await? {
+            Said::Error(_, text) => Err(text),
+            Said::Ok { .. } | Said::Rows(_) => Ok(()),
+        })
+    }
+
+    /// Says a statement at a hostgroup, outside of the client's transaction there.
+    async fn say_to_counter(&mut self, hostgroup: u32, text: &str) -> Result<Said, Ending> {
+        let mut inner = self.take_inner_at(hostgroup, SLOT);
+        let mut reply = inner.session.ask(text.as_bytes()).await;
+        if reply.is_ok() && inner.is_in_transaction() {
+            // The client has no AUTOCOMMIT.
+            reply = match inner.session.ask(b"COMMIT").await {
+                Ok(_) => reply,
+                Err(ending) => Err(ending),
+            };
+        }
+        let capabilities = inner.session.capabilities();
+        self.put_inner(inner);
+        Ok(Said::of(&reply?, capabilities))
+    }
+}
+
+impl<'a> Numbered<'a> {
+    fn of(layout: &'a Layout, schema: &str, table: &str) -> Option<Self> {
+        let sequence = layout.sequence(schema, table)?;
+        Some(Self { layout, table: layout.table(schema, table)?, sequence })
+    }
+
+    /// Hostgroup of the counter: the home of other tables of the schema; without one, that of the
+    /// first node.
+    fn home(self) -> u32 {
+        let home = self.layout.homes_of(&self.sequence.schema).next().map(|home| home.hostgroup);
+        home.or_else(|| self.table.nodes().first().map(|node| node.hostgroup)).unwrap_or_default()
+    }
+
+    fn name(self) -> String {
+        format!("{}.{}", self.sequence.schema, self.sequence.table)
+    }
+
+    fn error(self, reason: &str) -> ClientError {
+        ClientError::NoIds(format!("{}: {reason}", self.name()).into())
+    }
+}
+
+/// What a server has said.
+enum Said {
+    Ok {
+        affected_rows: u64,
+        last_insert_id: u64,
+    },
+    /// The number in the first row.
+    Rows(u64),
+    /// Code and text.
+    Error(u16, String),
+}
+
+impl Said {
+    fn of(reply: &[u8], capabilities: Capabilities) -> Self {
+        let payload = front(reply);
+        let unknown = || Self::Error(0, "the server's answer is not understood".to_owned());
+        match payload.first() {
+            Some(&packet::Err::HEADER) => packet::Err::decode(payload, capabilities).map_or_else(
+                |_| unknown(),
+                |error| Self::Error(error.code, String::from_utf8_lossy(error.message).into_owned()),
+            ),
+            Some(0) => packet::Ok::decode(payload, capabilities).map_or_else(
+                |_| unknown(),
+                |ok| Self::Ok { affected_rows: ok.affected_rows, last_insert_id: ok.last_insert_id },
+            ),
+            _ => {
+                let all = rows(reply).unwrap_or_default();
+                let cell = all.first().and_then(|row| row.first().copied().flatten());
+                let number = cell.and_then(|cell| std::str::from_utf8(cell).ok()?.parse().ok());
+                number.map_or_else(unknown, Self::Rows)
+            }
+        }
+    }
+}
+
+fn unix_millis() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
