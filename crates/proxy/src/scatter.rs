@@ -7,7 +7,7 @@
 //! - `shard`: which message of a shard's reply is next, and what it means;
 //! - `definitions`: the columns of the result, out of those of all shards;
 //! - `rows`: the order of the rows, and the limit;
-//! - `ending`: the client's last packet;
+//! - `beginning`: the first packets of the client, `ending`: its last one;
 //! - `writer`: packets for the client;
 //! - `fault`: why replies do not go together;
 //! - `relay`: the sockets.
@@ -16,6 +16,7 @@
 //! row of any shard. At most [`SCATTER_SHARD_BYTES_MAX`](crate::limits::SCATTER_SHARD_BYTES_MAX)
 //! bytes of each shard are kept, or one row that is larger.
 
+mod beginning;
 mod definitions;
 mod ending;
 mod fault;
@@ -27,8 +28,9 @@ mod shard;
 mod tests;
 mod writer;
 
-use ::shard::merge::{Columns, ColumnsError, Order, Protocol, Window};
+use ::shard::merge::{Order, Protocol, Window};
 use ::shard::plan::Counts;
+use ::shard::seen::Cells;
 use wire::packet::PrepareOk;
 use wire::{Capabilities, StatusFlags};
 
@@ -37,6 +39,7 @@ pub(crate) use fault::{Fault, Wrong};
 pub(crate) use relay::Relay;
 pub(crate) use shard::Source;
 
+use crate::limits::{SCATTER_KEPT_BYTES_MAX, SCATTER_SHARD_BYTES_MAX};
 use rows::{Count, Passed, Rows};
 use shard::{End, Shard};
 use writer::Writer;
@@ -52,6 +55,8 @@ pub(crate) struct What {
     pub(crate) order: Order,
     /// LIMIT and OFFSET of the client's statement.
     pub(crate) window: Window,
+    /// Names that are replaced in rows.
+    pub(crate) cells: Cells,
     /// The capabilities of the clients of shards: see [`capabilities_at_shards`].
     pub(crate) shard_caps: Capabilities,
     /// The capabilities of the client.
@@ -112,6 +117,8 @@ pub(crate) const fn capabilities_at_shards(caps: Capabilities) -> Capabilities {
 #[derive(Debug)]
 pub(crate) struct Scatter {
     shards: Vec<Shard>,
+    /// The definitions of the first shard, once the client has its own.
+    columns: Vec<Box<[u8]>>,
     what: What,
     writer: Writer,
     state: State,
@@ -155,15 +162,31 @@ impl Scatter {
     /// The replies of these shards, before their first bytes.
     pub(crate) fn new(what: What, sources: Vec<Source>) -> Self {
         let limit = what.message_bytes_max;
-        let shards = sources.into_iter().map(|source| Shard::new(source, what.kind, what.shard_caps, limit));
+        let mut shards: Vec<Shard> = Vec::with_capacity(sources.len());
+        for source in sources {
+            let mut shard = Shard::new(source, what.kind, what.shard_caps, limit);
+            for before in shards.iter_mut().filter(|before| before.source.session == shard.source.session) {
+                before.turn.is_followed = true;
+                shard.turn.follows = true;
+            }
+            shards.push(shard);
+        }
         let writer = Writer::new(what.client_caps, what.seq);
-        Self { shards: shards.collect(), what, writer, state: State::Begin }
+        Self { shards, columns: Vec::new(), what, writer, state: State::Begin }
     }
 
     /// How many bytes of a shard may be [fed](Self::feed): none if the shard is ahead of others, or
     /// if its reply is over.
     pub(crate) fn room(&self, shard: usize) -> usize {
-        self.shards.get(shard).map_or(0, Shard::room)
+        match self.shards.get(shard) {
+            Some(shard) if shard.room() > 0 => shard.room(),
+            // Sorted rows wait for those that the session gets later.
+            Some(shard) if shard.turn.is_followed && shard.is_open() && !self.what.order.is_empty() => {
+                let kept: usize = self.shards.iter().map(Shard::kept).sum();
+                SCATTER_KEPT_BYTES_MAX.saturating_sub(kept).min(SCATTER_SHARD_BYTES_MAX)
+            }
+            _ => 0,
+        }
     }
 
     /// Takes the next bytes of a shard, not more than there is [room](Self::room) for.
@@ -241,7 +264,9 @@ impl Scatter {
                         return Ok(Progress::Wait);
                     }
                 }
-                State::Rows(rows) => {
+                State::Rows(_) => {
+                    self.admit()?;
+                    let State::Rows(rows) = &mut self.state else { continue };
                     let passed = rows.pass(&mut self.shards, &mut self.writer, out)?;
                     let count = rows.count();
                     // Errors behind the limit are none of the client's rows.
@@ -249,7 +274,10 @@ impl Scatter {
                         self.check()?;
                     }
                     match passed {
-                        Passed::Wait => return Ok(Progress::Wait),
+                        Passed::Wait => {
+                            self.check_kept()?;
+                            return Ok(Progress::Wait);
+                        }
                         Passed::Full => return Ok(Progress::Full),
                         Passed::All => self.state = State::Rest(count),
                     }
@@ -281,50 +309,6 @@ impl Scatter {
             self.state = State::Over(over);
         }
         Progress::Over
-    }
-
-    /// Begins the client's reply as soon as all shards have begun theirs. Whether it has begun.
-    fn begin(&mut self, out: &mut Vec<u8>) -> Result<bool, Failure> {
-        let mut is_begun = true;
-        for (at, shard) in self.shards.iter_mut().enumerate() {
-            is_begun &= shard.begin().map_err(|wrong| Failure::Wrong(at, wrong))?;
-        }
-        self.check()?;
-        if !is_begun {
-            return Ok(false);
-        }
-        let has_rows = |shard: &Shard| !matches!(shard.end(), Some(End::Ok(_)));
-        let is_result = self.shards.first().is_some_and(has_rows);
-        if let Some(at) = self.shards.iter().position(|shard| has_rows(shard) != is_result) {
-            return Err(Failure::Wrong(at, Wrong::Kind));
-        }
-        match (self.what.kind, is_result) {
-            (Kind::Prepared { id }, _) => self.end_prepared(id, out)?,
-            (Kind::Result, true) => self.begin_rows(out)?,
-            (Kind::Result, false) => self.end(None, out)?,
-        }
-        Ok(true)
-    }
-
-    /// Writes the columns of the result.
-    fn begin_rows(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
-        let order = std::mem::take(&mut self.what.order);
-        let united = definitions::unite(&self.shards, self.what.shard_caps)?;
-        let wrong = |error: ColumnsError| Failure::Wrong(0, error.into());
-        let columns = Columns::new(self.what.protocol, &united, order.len()).map_err(wrong)?;
-        if columns.visible() == 0 {
-            return Err(wrong(ColumnsError::TooFew { columns: united.len(), keys: order.len() }));
-        }
-        self.writer.begin(columns.visible(), out);
-        let names = self.shards.first().map(|shard| &*shard.source.names);
-        let status = self.shards.iter().fold(StatusFlags::empty(), |all, shard| all | shard.status);
-        self.writer.definitions(united.iter().take(columns.visible()), names, status, out);
-        for shard in &mut self.shards {
-            shard.definitions = Vec::new();
-        }
-        let rows = Rows::new(columns, order, self.what.window, self.shards.len());
-        self.state = State::Rows(Box::new(rows));
-        Ok(())
     }
 
     /// Fails if a shard has answered with an error.

@@ -12,35 +12,49 @@ use super::shard::Shard;
 /// tell of keys and defaults, and hold if they hold at all shards.
 const READING: u16 = 16 | 32 | 64 | 128 | 256 | 2048;
 
-/// One definition for each column, with the names of the first shard in physical form.
+/// One definition for each column, with the names of the first shard in physical form, out of those
+/// of all shards that have begun their results.
 ///
 /// Names, types, collations and the flags that matter to readers must be equal at all shards.
 /// Lengths and decimals are the largest ones.
 pub(super) fn unite(shards: &[Shard], caps: Capabilities) -> Result<Vec<Column<'_>>, Failure> {
     let mut united = Vec::new();
-    for (n, shard) in shards.iter().enumerate() {
-        let fault = |wrong| Failure::Wrong(n, wrong);
-        let columns = shard.definitions.iter().map(|payload| Column::decode(payload, caps));
-        let columns: Vec<_> =
-            columns.collect::<Result<_, _>>().map_err(|error| fault(Wrong::Bytes(error)))?;
-        if n == 0 {
-            united = columns;
-            continue;
-        }
-        if columns.len() != united.len() {
-            return Err(fault(Wrong::Columns { here: columns.len(), there: united.len() }));
-        }
-        for (at, (one, other)) in united.iter_mut().zip(&columns).enumerate() {
-            if let Some(what) = difference(one, other) {
-                let name = String::from_utf8_lossy(other.name).into_owned();
-                return Err(fault(Wrong::Column { number: at + 1, name, what }));
-            }
-            one.max_len = one.max_len.max(other.max_len);
-            one.decimals = one.decimals.max(other.decimals);
-            one.flags &= other.flags;
-        }
+    for (at, shard) in shards.iter().enumerate().filter(|(_, shard)| !shard.definitions.is_empty()) {
+        let columns = decode(&shard.definitions, caps);
+        let joined = columns.and_then(|columns| join(&mut united, columns));
+        joined.map_err(|wrong| Failure::Wrong(at, wrong))?;
     }
     Ok(united)
+}
+
+/// Checks that the definitions of a shard are those of the result, which has begun before.
+pub(super) fn check(first: &[Box<[u8]>], own: &[Box<[u8]>], caps: Capabilities) -> Result<(), Wrong> {
+    join(&mut decode(first, caps)?, decode(own, caps)?)
+}
+
+fn decode(payloads: &[Box<[u8]>], caps: Capabilities) -> Result<Vec<Column<'_>>, Wrong> {
+    Ok(payloads.iter().map(|payload| Column::decode(payload, caps)).collect::<Result<_, _>>()?)
+}
+
+/// Makes definitions those of one more shard, too.
+fn join<'a>(united: &mut Vec<Column<'a>>, columns: Vec<Column<'a>>) -> Result<(), Wrong> {
+    if united.is_empty() {
+        *united = columns;
+        return Ok(());
+    }
+    if columns.len() != united.len() {
+        return Err(Wrong::Columns { here: columns.len(), there: united.len() });
+    }
+    for (at, (one, other)) in united.iter_mut().zip(&columns).enumerate() {
+        if let Some(what) = difference(one, other) {
+            let name = String::from_utf8_lossy(other.name).into_owned();
+            return Err(Wrong::Column { number: at + 1, name, what });
+        }
+        one.max_len = one.max_len.max(other.max_len);
+        one.decimals = one.decimals.max(other.decimals);
+        one.flags &= other.flags;
+    }
+    Ok(())
 }
 
 /// What keeps two columns from being one.

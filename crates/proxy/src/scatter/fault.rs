@@ -3,7 +3,7 @@
 use shard::merge::ColumnsError;
 use wire::WireError;
 
-use crate::limits::SCATTER_DEFINITIONS_BYTES_MAX;
+use crate::limits::{SCATTER_DEFINITIONS_BYTES_MAX, SCATTER_KEPT_BYTES_MAX};
 
 /// A reply of a shard that cannot be a part of the client's one. Displayed as the text of the
 /// client's error.
@@ -37,6 +37,12 @@ pub(crate) enum Wrong {
     /// Too many or too long definitions of columns.
     #[error("the definitions of its columns have more than {SCATTER_DEFINITIONS_BYTES_MAX} bytes")]
     Definitions,
+    /// Too many rows in front of those that the same session gets later.
+    #[error(
+        "its tables come over one connection, one after the other, and the rows to be sorted have more than \
+         {SCATTER_KEPT_BYTES_MAX} bytes; outside of a transaction there is no such limit"
+    )]
+    Kept,
     /// A result, and another shard has none; or the other way round.
     #[error("other shards have a result of another kind")]
     Kind,
@@ -63,17 +69,18 @@ pub(crate) enum Wrong {
 impl Wrong {
     /// Whether the next byte of the shard means nothing. Otherwise its replies can be told apart.
     pub(super) const fn is_about_bytes(&self) -> bool {
-        !matches!(self, Self::Rows(_) | Self::Kind | Self::Columns { .. } | Self::Column { .. })
+        !matches!(self, Self::Rows(_) | Self::Kept | Self::Kind | Self::Columns { .. } | Self::Column { .. })
     }
 }
 
 impl Fault {
     /// Code and SQL state of the client's error: `ER_NET_PACKET_TOO_LARGE`, `CR_SERVER_LOST`,
-    /// `ER_UNKNOWN_ERROR` for tables that differ, `ER_MALFORMED_PACKET`.
+    /// `ER_NOT_SUPPORTED_YET`, `ER_UNKNOWN_ERROR` for tables that differ, `ER_MALFORMED_PACKET`.
     pub(super) const fn code(&self) -> (u16, [u8; 5]) {
         match self.wrong {
             Wrong::Bytes(WireError::TooLong { .. }) => (1153, *b"08S01"),
             Wrong::Cut => (2013, *b"HY000"),
+            Wrong::Kept => (1235, *b"42000"),
             Wrong::Kind | Wrong::Columns { .. } | Wrong::Column { .. } => (1105, *b"HY000"),
             Wrong::Bytes(_) | Wrong::Rows(_) | Wrong::File | Wrong::MoreResults | Wrong::Definitions => {
                 (1835, *b"HY000")

@@ -73,6 +73,11 @@ impl Input {
         }
     }
 
+    /// Bytes that were not taken.
+    pub(super) const fn len(&self) -> usize {
+        self.bytes.len() - self.start
+    }
+
     /// What the buffer begins with.
     ///
     /// # Errors

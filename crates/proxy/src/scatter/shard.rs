@@ -21,6 +21,9 @@ const OK_BYTES_MIN: usize = 7;
 pub(crate) struct Source {
     /// The servers.
     pub(crate) hostgroup: u32,
+    /// Which session runs the statement. A session runs its statements one after the other, in the
+    /// order of the sources.
+    pub(crate) session: usize,
     /// What their physical names are to clients.
     pub(crate) names: Arc<Names>,
     /// The client's numbers of the rows that the shard has got, if they are others.
@@ -34,6 +37,10 @@ pub(super) struct Shard {
     input: Input,
     /// Nothing is read behind `input`.
     is_closed: bool,
+    /// Where the statement stands among those of its session.
+    pub(super) turn: Turn,
+    /// Whether its columns are known to be those of the client.
+    pub(super) is_admitted: bool,
     caps: Capabilities,
     kind: Kind,
     phase: Phase,
@@ -44,6 +51,15 @@ pub(super) struct Shard {
     definitions_bytes: usize,
     /// The status in the packet that ends the definitions, if there is such a packet.
     pub(super) status: StatusFlags,
+}
+
+/// Where a statement stands among those that its session runs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Turn {
+    /// The session runs another one before.
+    pub(super) follows: bool,
+    /// The session runs another one behind it.
+    pub(super) is_followed: bool,
 }
 
 /// What the next message of a shard is.
@@ -106,6 +122,8 @@ impl Shard {
             source,
             input: Input::new(limit),
             is_closed: false,
+            turn: Turn { follows: false, is_followed: false },
+            is_admitted: false,
             caps,
             kind,
             phase: Phase::First,
@@ -116,9 +134,19 @@ impl Shard {
         }
     }
 
-    /// How many bytes may be [fed](Self::feed).
+    /// Whether more of the reply may come.
+    pub(super) const fn is_open(&self) -> bool {
+        !self.is_closed && self.end().is_none()
+    }
+
+    /// How many bytes may be [fed](Self::feed) if no other statement waits for the end of this one.
     pub(super) fn room(&self) -> usize {
-        if self.is_closed || self.end().is_some() { 0 } else { self.input.room() }
+        if self.is_open() { self.input.room() } else { 0 }
+    }
+
+    /// Bytes that were fed and not taken.
+    pub(super) fn kept(&self) -> usize {
+        self.input.len()
     }
 
     /// Takes bytes of the reply.
@@ -137,6 +165,16 @@ impl Shard {
             Phase::Ended(end) => Some(end),
             _ => None,
         }
+    }
+
+    /// Whether the reply has reached its rows, or its end.
+    pub(super) const fn has_begun(&self) -> bool {
+        matches!(self.phase, Phase::Rows | Phase::Ended(_))
+    }
+
+    /// Whether the reply is a result, if it has begun.
+    pub(super) const fn has_rows(&self) -> bool {
+        !matches!(self.phase, Phase::Ended(End::Ok(_)))
     }
 
     /// The error with which the reply has ended.
@@ -166,8 +204,11 @@ impl Shard {
 
     /// The next row, which stays at the front until it is [passed](Self::pass).
     pub(super) fn next_row(&mut self) -> Result<Next, Wrong> {
-        if !matches!(self.phase, Phase::Rows) {
+        if self.end().is_some() {
             return Ok(Next::Ended);
+        }
+        if !self.is_admitted {
+            return Ok(Next::Wait);
         }
         let Some(message) = self.front()? else { return Ok(Next::Wait) };
         let end: fn(Vec<u8>) -> End = match message.first {
@@ -202,6 +243,7 @@ impl Shard {
 
     fn try_skip(&mut self) -> Result<(), Wrong> {
         if self.begin()? {
+            self.is_admitted = true;
             while let Next::Row(row) = self.next_row()? {
                 self.pass(row);
             }

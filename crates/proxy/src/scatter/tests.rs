@@ -5,3 +5,4 @@ mod replies;
 mod script;
 mod servers;
 mod streams;
+mod turns;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ::shard::merge::{Direction, Order, Part, Protocol, Window};
 use ::shard::plan::Counts;
-use ::shard::seen::Names;
+use ::shard::seen::{Cells, Names};
 use ::shard::{Draft, Layout, Node, Table, TableKind};
 use wire::frame::put_message;
 use wire::packet::{Column, Eof, Err, Ok as OkPacket, OkHeader, TextRow};
@@ -93,7 +93,12 @@ fn source(n: usize) -> Source {
     let table =
         Table { schema: "shop".to_owned(), name: "orders".to_owned(), kind: TableKind::Single { node } };
     let layout = Layout::new(Draft { hostgroups: vec![hostgroup], tables: vec![table], ..Draft::default() });
-    Source { hostgroup, names: Arc::new(Names::at(&layout.unwrap(), hostgroup)) }
+    Source {
+        hostgroup,
+        session: n,
+        names: Arc::new(Names::at(&layout.unwrap(), hostgroup)),
+        rows: Vec::new(),
+    }
 }
 
 pub(super) fn what(caps: Capabilities) -> What {
@@ -110,6 +115,7 @@ pub(super) fn what(caps: Capabilities) -> What {
         errors: Errors::AtOnce,
         counts: Counts::Sum,
         last_insert_id: None,
+        cells: Cells::Plain,
     }
 }
 
@@ -119,6 +125,35 @@ pub(super) fn ascending() -> Order {
 
 pub(super) fn scatter(what: What, shards: usize) -> Scatter {
     Scatter::new(what, (0..shards).map(source).collect())
+}
+
+/// The same, whose statements one session runs, one after the other.
+pub(super) fn scatter_of_one_session(what: What, shards: usize) -> Scatter {
+    Scatter::new(what, (0..shards).map(|n| Source { session: 7, ..source(n) }).collect())
+}
+
+/// Feeds a shard when all in front of it have nothing left to say, until nothing moves any more.
+/// What the client gets, and how much of it behind each shard.
+pub(super) fn run_one_by_one(scatter: &mut Scatter, replies: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
+    let (mut sent, mut lens) = (Vec::new(), Vec::new());
+    for (at, reply) in replies.iter().enumerate() {
+        let mut rest = &reply[..];
+        loop {
+            let mut out = Vec::new();
+            while scatter.drain(&mut out) == Progress::Full {
+                sent.append(&mut out);
+            }
+            sent.append(&mut out);
+            let (now, later) = rest.split_at(scatter.room(at).min(rest.len()));
+            if now.is_empty() {
+                break;
+            }
+            scatter.feed(at, now);
+            rest = later;
+        }
+        lens.push(sent.len());
+    }
+    (sent, lens)
 }
 
 /// Feeds shards in turns, at most `piece` bytes at a time, until nothing moves any more; returns

@@ -2,7 +2,7 @@
 //! client's reply is put together of theirs.
 //!
 //! Tables on one server are asked at the same time, over connections of their own. In a transaction
-//! there is one connection to a server: there they can be written to, one after the other.
+//! there is one connection to a server: its tables are asked one after the other.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -90,6 +90,8 @@ impl From<Write> for Scattered {
 struct Runner {
     inner: Inner,
     queue: Vec<Io>,
+    /// The number of its first branch.
+    number: usize,
     /// The inner session has ended.
     is_over: bool,
 }
@@ -210,6 +212,7 @@ impl Session {
             None => Runner {
                 inner: self.enter(branch.hostgroup, twins).await?,
                 queue: Vec::new(),
+                number: runners.sources.len(),
                 is_over: false,
             },
         };
@@ -229,12 +232,13 @@ impl Session {
         runner.queue.push(Io::new(Sock::from(theirs), packets));
         // Killing it is for who reads its reply.
         runner.inner.session.control = Rc::new(Control::new(usize::MAX, self.control.id()));
-        runners.all.push(runner);
         runners.sources.push(Source {
             hostgroup: branch.hostgroup,
+            session: runner.number,
             names: self.names_at(branch.hostgroup),
             rows,
         });
+        runners.all.push(runner);
         runners.sockets.push(Sock::from(ours));
         Ok(Ok(()))
     }
@@ -250,13 +254,7 @@ impl Session {
     /// Why a command does not run at several shards in the state that the session is in.
     fn refused_scatter(&mut self, command: &Command, branches: &[Branch]) -> Option<ClientError> {
         if !command.writes() {
-            let is_late = self.has_one_connection() && has_twins(branches);
-            return is_late.then(|| {
-                ClientError::not_sharded(
-                    "rows of several tables on one server, in a transaction",
-                    "all of them would have to come over one connection at once",
-                )
-            });
+            return None;
         }
         if !command.defines() && self.is_single() && has_several_servers(branches) {
             return Some(several_servers("a statement that writes at several servers"));
