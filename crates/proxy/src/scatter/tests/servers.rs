@@ -211,7 +211,9 @@ async fn compare(server: &Server, caps: Capabilities) {
 }
 
 async fn compare_all(server: &Server) {
-    for caps in [CAPABILITIES - Capabilities::DEPRECATE_EOF, CAPABILITIES | Capabilities::DEPRECATE_EOF] {
+    let classic = CAPABILITIES - Capabilities::DEPRECATE_EOF;
+    let modern = CAPABILITIES | Capabilities::DEPRECATE_EOF;
+    for caps in [classic, modern, modern | Capabilities::MARIADB_EXTENDED_METADATA] {
         compare(server, caps).await;
     }
 }
