@@ -107,7 +107,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         if splices.is_empty() {
             return Ok(Branch { hostgroup, ..Branch::default() });
         }
-        if request.tree.is_conditional() {
+        if request.tree.is_conditional() && splices.is_in_conditional(request.sql, request.modes) {
             return Err(Cause::Conditional.at(Span { start: 0, end: request.sql.len() }));
         }
         let mut text = Vec::with_capacity(request.sql.len() + 64);

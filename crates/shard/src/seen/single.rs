@@ -91,11 +91,11 @@ fn about(request: &Request<'_>, what: About, table: &Table, node: &Node, name: S
 
 /// The statement with the node's name.
 fn spliced(request: &Request<'_>, node: &Node, at: Span) -> Result<Vec<u8>, Cause> {
-    if request.tree.is_conditional() {
-        return Err(Cause::Conditional);
-    }
     let name = format!("{}.{}", text::quoted(&node.schema), text::quoted(&node.table));
     let (mut splices, mut out) = (Splices::default(), Vec::new());
     let done = splices.add(at, name).and_then(|()| splices.apply(request.sql, &mut out));
+    if request.tree.is_conditional() && splices.is_in_conditional(request.sql, request.modes) {
+        return Err(Cause::Conditional);
+    }
     done.map(|()| out).map_err(|_| Cause::Statement)
 }

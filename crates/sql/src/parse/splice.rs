@@ -1,6 +1,7 @@
 //! Rewrites: new texts for some spans of a statement, every other byte as it was.
 
 use crate::digest::Span;
+use crate::lexer::{Lexer, Modes, Token};
 
 /// New texts for spans of one statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,6 +55,23 @@ impl Splices {
     /// Whether the statement stays as it is.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
+    }
+
+    /// Whether a splice has bytes of a comment that servers execute, `/*! */`: it may replace the
+    /// comment's end, or what other servers do not see.
+    pub fn is_in_conditional(&self, sql: &[u8], modes: Modes) -> bool {
+        let tokens: Vec<Token> = Lexer::new(sql, modes).collect();
+        let is_open_at = |token: &Token, at: usize| {
+            let gap = sql.get(token.end..at).unwrap_or_default();
+            token.conditional && !gap.windows(2).any(|pair| pair == b"*/")
+        };
+        self.all.iter().any(|(span, _)| {
+            let before = tokens.partition_point(|token| token.end <= span.start);
+            let last = before.checked_sub(1).and_then(|last| tokens.get(last));
+            let inside = tokens.get(before..).unwrap_or_default().iter();
+            let mut inside = inside.take_while(|token| token.start < span.end);
+            last.is_some_and(|token| is_open_at(token, span.start)) || inside.any(|token| token.conditional)
+        })
     }
 
     /// Appends the rewritten statement to `out`.
@@ -125,5 +143,21 @@ mod tests {
         let changes = |start, end| splices.changes(Span { start, end });
         assert!(changes(7, 8) && changes(0, 15) && changes(13, 15));
         assert!(!changes(0, 7) && !changes(8, 14) && !changes(14, 15));
+    }
+
+    #[test]
+    fn comments_that_servers_execute_are_left_alone() {
+        let sql = b"SELECT /*!40001 SQL_NO_CACHE */ a FROM /*! t */ u";
+        for (text, is_inside) in
+            [("a", false), ("u", false), ("SQL_NO_CACHE", true), ("t", true), ("FROM /*! t", true)]
+        {
+            let start = sql.windows(text.len()).rposition(|part| part == text.as_bytes()).unwrap();
+            let mut splices = Splices::default();
+            splices.add(span(start, start + text.len()), "x").unwrap();
+            assert_eq!(splices.is_in_conditional(sql, Modes::default()), is_inside, "{text}");
+        }
+        let mut behind_name = Splices::default();
+        behind_name.add(span(28, 28), "x").unwrap();
+        assert!(behind_name.is_in_conditional(sql, Modes::default()), "the comment is open there");
     }
 }

@@ -112,7 +112,7 @@ impl Tree {
     }
 
     /// Whether a part stands in a comment that the server executes. Then a span may begin in such
-    /// a comment and end behind it, and nothing may be spliced.
+    /// a comment and end behind it: see [`Splices::is_in_conditional`](super::Splices).
     pub const fn is_conditional(&self) -> bool {
         self.is_conditional
     }

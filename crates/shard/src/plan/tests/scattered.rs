@@ -123,3 +123,11 @@ fn a_column_is_not_taken_for_one_of_another_table() {
         goes_everywhere(sql, Reason::NoCondition);
     }
 }
+
+#[test]
+fn a_dump_reads_all_shards() {
+    let dump = "SELECT /*!40001 SQL_NO_CACHE */ `id`, `name` FROM `events`";
+    let Plan::Many(scatter) = planned(dump, &[]) else { panic!("{dump}") };
+    let expected = "SELECT /*!40001 SQL_NO_CACHE */ `id`, `name` FROM `shop`.`events_0` AS `events`";
+    assert_eq!(scatter.branches.first().and_then(text), Some(expected));
+}

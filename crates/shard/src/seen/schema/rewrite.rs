@@ -44,7 +44,7 @@ pub(super) fn rewritten<'a>(
     if splices.is_empty() {
         return Ok(None);
     }
-    if request.tree.is_conditional() {
+    if request.tree.is_conditional() && splices.is_in_conditional(request.sql, request.modes) {
         return Err(Cause::Conditional.at(Span { start: 0, end: request.sql.len() }));
     }
     let mut out = Vec::with_capacity(request.sql.len() + 256);
