@@ -202,11 +202,10 @@ fn counter(source: &Source<'_>) -> String {
     let sharded = source.shown.iter().filter(|(_, table)| is_sharded(table));
     let pairs: Vec<_> =
         sharded.map(|(node, _)| format!("({}, {})", literal(&node.schema), literal(&node.table))).collect();
-    if pairs.is_empty() {
-        return "AUTO_INCREMENT".to_owned();
-    }
-    format!(
-        "CASE WHEN (TABLE_SCHEMA, TABLE_NAME) IN ({}) THEN NULL ELSE AUTO_INCREMENT END",
-        pairs.join(", ")
-    )
+    // The expression has one type, whichever tables there are.
+    let is_sharded = match pairs.as_slice() {
+        [] => "FALSE".to_owned(),
+        pairs => format!("(TABLE_SCHEMA, TABLE_NAME) IN ({})", pairs.join(", ")),
+    };
+    format!("IF({is_sharded}, NULL, AUTO_INCREMENT)")
 }

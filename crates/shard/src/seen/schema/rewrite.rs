@@ -72,15 +72,20 @@ impl Rewrite<'_, '_> {
     fn names(&mut self) -> Result<(), Refusal> {
         let tree = self.request.tree;
         let is_renamed = !self.source.has_same_names();
+        // A session at a shard may be in another schema, or in none.
+        let is_rewritten = is_renamed || self.source.is_filtered();
         let Some(root) = tree.root() else { return Ok(()) };
         for step in tree.walk(root) {
             let Step::Enter(id) = step else { continue };
             match tree.kind(id) {
                 Kind::Column => self.column(id).map_err(refused)?,
                 Kind::Star | Kind::Using if is_renamed => return Err(Cause::Clause.at(tree.span(id))),
-                Kind::Call if is_renamed && is_schema_call(self.request, id) => {
+                Kind::Call if is_rewritten && is_schema_call(self.request, id) => {
                     let shown = String::from_utf8_lossy(tree.span(id).of(self.request.sql)).into_owned();
-                    let schema = literal(self.request.schema);
+                    let schema = match self.request.schema {
+                        "" => "NULL".to_owned(),
+                        schema => literal(schema),
+                    };
                     self.replace(id, &schema, &shown).map_err(refused)?;
                 }
                 _ => {}

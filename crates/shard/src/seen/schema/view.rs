@@ -59,9 +59,12 @@ pub(super) struct Views(Vec<Used>);
 
 impl Views {
     /// The views of a query that names no table outside `information_schema`; none if it does, or
-    /// if it names no view.
+    /// if it reads other tables there, and views in subqueries at most.
     pub(super) fn of(request: &Request<'_>) -> Option<Self> {
-        let mut used = Vec::new();
+        let tree = request.tree;
+        let query = tree.root().and_then(|root| tree.child(root, Kind::Query));
+        let block = query.and_then(|query| tree.child(query, Kind::Select));
+        let (mut used, mut has_others) = (Vec::new(), false);
         for reference in request.tree.tables() {
             let schema = reference.schema.map(|span| text::name(request.sql, span));
             let schema = schema.as_deref().unwrap_or(request.schema);
@@ -71,9 +74,11 @@ impl Views {
             let name = text::name(request.sql, reference.name);
             let shown = reference.alias.map_or_else(|| name.clone(), |alias| text::name(request.sql, alias));
             let view = ALL.iter().find(|view| view.name.eq_ignore_ascii_case(&name));
+            has_others |= view.is_none() && Some(reference.block) == block;
             used.extend(view.map(|view| Used { view, reference, shown }));
         }
-        (!used.is_empty()).then_some(Self(used))
+        let has_own = used.iter().any(|used| Some(used.reference.block) == block);
+        (!used.is_empty() && (has_own || !has_others)).then_some(Self(used))
     }
 
     pub(super) fn all(&self) -> &[Used] {
