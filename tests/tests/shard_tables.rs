@@ -1,0 +1,184 @@
+//! What clients see of sharded tables: by their own tools, and by the statements with which
+//! libraries look at schemas.
+
+use std::sync::LazyLock;
+
+use e2e::tools::{self, Output};
+use e2e::{Backend, Make, Proxy, Setup, on_each_server, run};
+use testkit::client::{Client, Options};
+use testkit::server::{PASSWORD, USER};
+
+static DB: LazyLock<Backend> = LazyLock::new(|| with_tables(Backend::start(&[])));
+static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(&[]).map(with_tables));
+
+on_each_server!(
+    lists_have_logical_tables,
+    definitions_have_logical_names,
+    libraries_find_columns_and_keys,
+    a_dump_has_all_rows,
+    the_client_completes_names,
+);
+
+/// Rows of the sharded table.
+const ROWS: u32 = 40;
+
+/// Four parts of `events` and of `notes` in two schemas, which stand for servers, and a table at
+/// the home.
+fn with_tables(db: Backend) -> Backend {
+    db.sql("CREATE DATABASE shop; CREATE DATABASE s1; CREATE DATABASE s2");
+    db.sql("CREATE TABLE shop.plain (id INT PRIMARY KEY, note VARCHAR(9)); INSERT INTO shop.plain VALUES (1, 'a')");
+    for part in 0..4 {
+        let schema = if part < 2 { "s1" } else { "s2" };
+        db.sql(&format!(
+            "CREATE TABLE {schema}.events_{part} (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL DEFAULT 'events_{part}'); \
+             CREATE TABLE {schema}.notes_{part} (id INT NOT NULL, number INT NOT NULL, PRIMARY KEY (id, number), \
+             KEY by_number (number), FOREIGN KEY (id) REFERENCES {schema}.events_{part} (id))"
+        ));
+        for id in (1..=ROWS).filter(|id| id % 4 == part) {
+            db.sql(&format!("INSERT INTO {schema}.events_{part} VALUES ({id}, 'event {id}')"));
+        }
+    }
+    db
+}
+
+fn proxy(db: &Backend) -> Proxy {
+    let mut setup = Setup::before(&db.sandbox, &db.server);
+    for hostgroup in [1, 2] {
+        setup = setup.server(&db.server, &format!("hostgroup_id = {hostgroup}\n"));
+    }
+    for name in ["events", "notes"] {
+        let nodes = format!("1/s1.{name}_${{0..1}}, 2/s2.{name}_${{2..3}}");
+        setup = setup.row(
+            "shards.table",
+            &format!(
+                "schema = 'shop'\ntable = '{name}'\nkey = 'id'\nfunction = 'mod'\nnodes = '{nodes}'\n\
+                 unique = 'unchecked'"
+            ),
+        );
+    }
+    setup
+        .row("shards.group", "schema = 'shop'\ntables = ['events', 'notes']")
+        .row("shards.home", "hostgroup = 0")
+        .start()
+}
+
+async fn connect(proxy: &Proxy) -> Client {
+    let options = Options::tcp(proxy.tcp(), USER, PASSWORD).schema("shop");
+    Client::connect(&options).await.unwrap()
+}
+
+/// Rows as texts, with their columns separated by spaces.
+async fn rows(client: &mut Client, sql: &str) -> Vec<String> {
+    let result = client.query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let text = |row: Vec<Option<String>>| {
+        row.into_iter().map(|cell| cell.unwrap_or_else(|| "NULL".to_owned())).collect::<Vec<_>>().join(" ")
+    };
+    result.text().unwrap().into_iter().map(text).collect()
+}
+
+fn lists_have_logical_tables(db: &'static Backend) {
+    let proxy = proxy(db);
+    run(async {
+        let mut client = connect(&proxy).await;
+        let all = ["events", "notes", "plain"];
+        assert_eq!(rows(&mut client, "SHOW TABLES").await, all);
+        assert_eq!(rows(&mut client, "SHOW TABLES FROM shop LIKE 'e%'").await, ["events"]);
+        let full = rows(&mut client, "SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'").await;
+        assert_eq!(full, all.map(|name| format!("{name} BASE TABLE")));
+        let status = rows(&mut client, "SHOW TABLE STATUS").await;
+        let names: Vec<_> = status.iter().filter_map(|row| row.split(' ').next()).collect();
+        assert_eq!(names, all);
+        // Django's `inspectdb`, without and with an order.
+        let list =
+            "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = DATABASE()";
+        let mut found = rows(&mut client, list).await;
+        found.sort();
+        assert_eq!(found, full);
+        assert_eq!(rows(&mut client, &format!("{list} ORDER BY table_name DESC")).await, {
+            let mut reversed = full.clone();
+            reversed.reverse();
+            reversed
+        });
+    });
+}
+
+fn definitions_have_logical_names(db: &'static Backend) {
+    let proxy = proxy(db);
+    run(async {
+        let mut client = connect(&proxy).await;
+        for sql in
+            ["DESCRIBE events", "SHOW FULL COLUMNS FROM events FROM shop", "SHOW FIELDS FROM `shop`.`events`"]
+        {
+            let columns = rows(&mut client, sql).await;
+            let names: Vec<_> = columns.iter().filter_map(|row| row.split(' ').next()).collect();
+            assert_eq!(names, ["id", "name"], "{sql}");
+        }
+        let index = rows(&mut client, "SHOW INDEX FROM notes").await;
+        assert!(index.len() == 3 && index.iter().all(|row| row.starts_with("notes ")), "{index:?}");
+        for execute in [false, true] {
+            let shown = if execute {
+                let statement = client.prepare("SHOW CREATE TABLE notes").await.unwrap();
+                format!("{:?}", client.execute(&statement, &[]).await.unwrap().text().unwrap())
+            } else {
+                rows(&mut client, "SHOW CREATE TABLE notes").await.concat()
+            };
+            for part in ["CREATE TABLE `notes` (", "CONSTRAINT `notes_ibfk_1`", "REFERENCES `events` (`id`)"]
+            {
+                assert!(shown.contains(part), "{shown}");
+            }
+        }
+    });
+}
+
+fn libraries_find_columns_and_keys(db: &'static Backend) {
+    let proxy = proxy(db);
+    run(async {
+        let mut client = connect(&proxy).await;
+        let columns = "SELECT column_name, data_type FROM information_schema.columns \
+                       WHERE table_name = 'events' AND table_schema = DATABASE() ORDER BY ordinal_position";
+        assert_eq!(rows(&mut client, columns).await, ["id int", "name varchar"]);
+        let relations = "SELECT kcu.column_name, kcu.referenced_table_name, kcu.referenced_column_name \
+                         FROM information_schema.key_column_usage kcu WHERE kcu.table_name = 'notes' \
+                         AND kcu.table_schema = DATABASE() AND kcu.referenced_table_schema = DATABASE()";
+        assert_eq!(rows(&mut client, relations).await, ["id events id"]);
+        let constraints = "SELECT kc.column_name, c.constraint_type FROM information_schema.key_column_usage AS kc, \
+                           information_schema.table_constraints AS c WHERE kc.table_schema = DATABASE() AND \
+                           c.table_schema = kc.table_schema AND c.constraint_name = kc.constraint_name AND \
+                           c.table_name = kc.table_name AND kc.table_name = 'events'";
+        assert_eq!(rows(&mut client, constraints).await, ["id PRIMARY KEY"]);
+        let spelled = "SELECT table_schema, table_name, column_name FROM information_schema.columns WHERE \
+                       (table_schema, lower(table_name), lower(column_name)) IN (('shop', 'events', 'id'))";
+        assert_eq!(rows(&mut client, spelled).await, ["shop events id"]);
+    });
+}
+
+fn through(db: &Backend, proxy: &Proxy, program: &str, more: &[&str]) -> Output {
+    let port = format!("--port={}", proxy.tcp().port());
+    let (user, password) = (format!("--user={USER}"), format!("--password={PASSWORD}"));
+    let fixed =
+        ["--no-defaults", "--protocol=TCP", "--host=127.0.0.1", "--skip-ssl", &port, &user, &password];
+    tools::Running::start(&db.sandbox, program, fixed.iter().chain(more)).wait()
+}
+
+fn a_dump_has_all_rows(db: &'static Backend) {
+    let proxy = proxy(db);
+    let options = ["--skip-lock-tables", "--skip-extended-insert", "shop"];
+    let dump = through(db, &proxy, "mariadb-dump", &options).expect_success();
+    for table in ["events", "notes", "plain"] {
+        assert!(dump.contains(&format!("CREATE TABLE `{table}` (")), "{dump}");
+    }
+    let inserted = dump.lines().filter(|line| line.starts_with("INSERT INTO `events` VALUES (")).count();
+    assert_eq!(u32::try_from(inserted).unwrap(), ROWS, "{dump}");
+    assert!(!dump.contains("s1") && !dump.contains("notes_0"), "{dump}");
+}
+
+fn the_client_completes_names(db: &'static Backend) {
+    let proxy = proxy(db);
+    // With names to complete, the client asks for the columns of each table.
+    let output =
+        through(db, &proxy, "mariadb", &["--auto-rehash", "--execute=USE shop; SELECT COUNT(*) FROM plain"]);
+    assert!(output.clone().expect_success().contains('1'), "{output:?}");
+    if db.make == Make::MariaDb {
+        assert!(!output.stderr.contains("Didn't find any fields"), "{output:?}");
+    }
+}
