@@ -5,7 +5,6 @@ mod long;
 mod shop;
 
 use std::fmt::Write as _;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -50,17 +49,18 @@ pub(crate) fn measure(shop: &Shop, (seconds, rounds): (u32, u32), merged_rows: u
     let mut progress = Progress::new("shards", (u32::try_from(ways.len())? + SHARDS + 1) * rounds + 1);
     let (mut merged, mut alone) = (Runs::default(), (0..SHARDS).map(|_| Runs::default()).collect::<Vec<_>>());
     let sharded = &ways[2].1;
+    let proxies = shop.alone()?;
     for round in 1..=rounds {
         for way in turns(&[0, 1, 2], round)? {
             let (name, target) = &ways[*way];
             progress.next(&format!("round {round} of {rounds}, {name}"));
-            points[*way].0.push(run(&runtime, target.address(), Some(target), seconds, CLIENTS, point)?);
+            points[*way].0.push(run(&runtime, target, seconds, CLIENTS, point)?);
         }
         progress.next(&format!("round {round} of {rounds}, merged"));
-        merged.0.push(run(&runtime, sharded.address(), Some(sharded), seconds, 1, newest)?);
-        for (server, into) in shop.shards().iter().zip(&mut alone) {
-            progress.next(&format!("round {round} of {rounds}, {}", server.name()));
-            into.0.push(run(&runtime, server.address(), None, seconds, 1, newest)?);
+        merged.0.push(run(&runtime, sharded, seconds, 1, newest)?);
+        for (shard, (proxy, into)) in proxies.iter().zip(&mut alone).enumerate() {
+            progress.next(&format!("round {round} of {rounds}, shard {shard} alone"));
+            into.0.push(run(&runtime, proxy, seconds, 1, newest)?);
         }
     }
     progress.next("a long merge");
@@ -81,15 +81,14 @@ fn newest(_: &mut Random) -> String {
 /// Has clients execute statements for some seconds, and looks at the time of the proxy's process.
 fn run(
     runtime: &Runtime,
-    address: SocketAddr,
-    target: Option<&Target>,
+    target: &Target,
     seconds: u32,
     clients: u32,
     statement: fn(&mut Random) -> String,
 ) -> anyhow::Result<Run> {
-    let cpu = || target.map_or(Ok(Duration::ZERO), |target| procfs::cpu(target.pid()));
+    let cpu = || procfs::cpu(target.pid());
     runtime.block_on(async {
-        let options = Options::tcp(address, USER, PASSWORD).schema(SCHEMA);
+        let options = Options::tcp(target.address(), USER, PASSWORD).schema(SCHEMA);
         let mut logged_in = Vec::new();
         for _ in 0..clients {
             let mut client = Client::connect(&options).await.context("cannot log in")?;

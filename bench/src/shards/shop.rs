@@ -50,11 +50,6 @@ impl<'a> Shop<'a> {
         Ok(Self { programs, sandbox, threads, whole, shards })
     }
 
-    /// The servers with a part each.
-    pub(crate) fn shards(&self) -> &[Server] {
-        &self.shards
-    }
-
     /// What everything is started in.
     pub(crate) const fn sandbox(&self) -> &Sandbox {
         self.sandbox
@@ -73,6 +68,12 @@ impl<'a> Shop<'a> {
     /// A proxy without shards before the same server.
     pub(crate) fn whole(&self) -> anyhow::Result<Target> {
         Target::start_with(&self.stage(&self.whole), Kind::Pointsman, "", "")
+    }
+
+    /// A proxy without shards before each of the four servers.
+    pub(crate) fn alone(&self) -> anyhow::Result<Vec<Target>> {
+        let start = |server| Target::start_with(&self.stage(server), Kind::Pointsman, "", "");
+        self.shards.iter().map(start).collect()
     }
 
     /// A proxy before the four servers.
