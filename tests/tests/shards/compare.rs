@@ -11,6 +11,7 @@ use wire::packet::Column;
 
 use crate::answer::{Answer, Cells};
 use crate::query::Query;
+use crate::world::Way;
 
 /// `BINARY` as a collation: numbers, dates, bytes.
 const BINARY: u16 = 63;
@@ -19,7 +20,7 @@ const BINARY: u16 = 63;
 pub(crate) type Difference = String;
 
 /// Compares all but the rows. Whether the rows have to be compared.
-pub(crate) fn frames(expected: &Answer, got: &Answer) -> Result<bool, Difference> {
+pub(crate) fn frames(expected: &Answer, got: &Answer, way: Way) -> Result<bool, Difference> {
     match (&expected.error, &got.error) {
         (None, None) => {}
         (Some((expected, _)), Some((got, _))) if expected == got => return Ok(false),
@@ -33,7 +34,7 @@ pub(crate) fn frames(expected: &Answer, got: &Answer) -> Result<bool, Difference
         return Err(format!("columns: expected {}, got {}", expected_columns.len(), got_columns.len()));
     }
     for (expected, got) in expected_columns.iter().zip(&got_columns) {
-        if lasting(expected) != lasting(got) {
+        if lasting(expected, way) != lasting(got, way) {
             return Err(format!("columns: expected {}, got {}", shown(expected), shown(got)));
         }
     }
@@ -58,13 +59,14 @@ const INT24: u8 = 9;
 const NULL: u8 = 6;
 const VAR_STRING: u8 = 253;
 
-/// A column without the names that a proxy has to put back, and without what depends on the way of
+/// A column without the names that only a proxy puts back, and without what depends on the way of
 /// its execution.
-fn lasting<'a>(column: &Column<'a>) -> Column<'a> {
+fn lasting<'a>(column: &Column<'a>, way: Way) -> Column<'a> {
     let is_of_table = !column.table.is_empty();
+    let has_names = way == Way::Proxied;
     Column {
-        schema: b"",
-        org_table: b"",
+        schema: if has_names { column.schema } else { b"" },
+        org_table: if has_names { column.org_table } else { b"" },
         org_name: if is_of_table { column.org_name } else { b"" },
         kind: match column.kind {
             SHORT | LONG | LONGLONG | INT24 | TINY | YEAR if !is_of_table => LONGLONG,
@@ -79,9 +81,11 @@ fn lasting<'a>(column: &Column<'a>) -> Column<'a> {
 
 fn shown(column: &Column<'_>) -> String {
     format!(
-        "{}.{} ({}) kind {} collation {} length {} flags {:#x} decimals {}",
+        "{}.{}.{} (of {}.{}) kind {} collation {} length {} flags {:#x} decimals {}",
+        column.schema.escape_ascii(),
         column.table.escape_ascii(),
         column.name.escape_ascii(),
+        column.org_table.escape_ascii(),
         column.org_name.escape_ascii(),
         column.kind,
         column.collation,

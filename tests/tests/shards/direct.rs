@@ -10,12 +10,12 @@ use wire::{StatusFlags, packet};
 use crate::answer::{self, Answer};
 use crate::layout::SCHEMA;
 use crate::query::Written;
-use crate::world::World;
+use crate::world::{Way, World};
 
 /// What became of a statement.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// It was refused, by the parser if there is no cause.
+    /// It was refused. Without a cause the proxy did so, which knows less of columns or more.
     Refused(Option<Cause>),
     /// One shard has answered.
     One(Answer),
@@ -34,8 +34,37 @@ pub(crate) struct Many {
     pub(crate) types_differ: bool,
 }
 
+/// Executes a statement at the shards.
+pub(crate) async fn executed(world: &mut World, written: &Written) -> Outcome {
+    if world.way == Way::Direct {
+        return execute(world, written).await;
+    }
+    let Some(proxied) = &mut world.proxied else { panic!("there is no proxy") };
+    let answer = answer::query(proxied, written.sql.as_bytes(), written.values.as_deref()).await;
+    let plan = planned(world, written);
+    match (&answer.error, plan) {
+        (Some((NOT_SUPPORTED, why)), plan) if why.contains("Pointsman") => {
+            let cause = match plan {
+                Some(Plan::Refused(refusal)) => Some(refusal.cause),
+                _ => None,
+            };
+            Outcome::Refused(cause)
+        }
+        (_, Some(Plan::Many(scatter))) => {
+            Outcome::Many(Many { answer, shards: scatter.branches.len(), types_differ: false })
+        }
+        (_, Some(Plan::Write(write))) => {
+            Outcome::Many(Many { answer, shards: write.branches.len(), types_differ: false })
+        }
+        _ => Outcome::One(answer),
+    }
+}
+
+/// `ER_NOT_SUPPORTED_YET`: what the proxy refuses.
+const NOT_SUPPORTED: u16 = 1235;
+
 /// Plans and executes a statement.
-pub(crate) async fn execute(world: &mut World, written: &Written) -> Outcome {
+async fn execute(world: &mut World, written: &Written) -> Outcome {
     match planned(world, written) {
         None => Outcome::Refused(None),
         Some(Plan::Refused(refusal)) => Outcome::Refused(Some(refusal.cause)),

@@ -31,7 +31,7 @@ impl Figures {
                 }
             }
             Found::Refused(cause) => {
-                let cause = cause.map_or_else(|| "Parser".to_owned(), |cause| format!("{cause:?}"));
+                let cause = cause.map_or_else(|| "Other".to_owned(), |cause| format!("{cause:?}"));
                 *self.refused.entry(cause).or_default() += 1;
             }
             Found::Contradictory => self.contradictory += 1,

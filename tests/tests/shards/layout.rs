@@ -1,12 +1,12 @@
 //! Where the parts of the tables are: three kinds of layouts.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use e2e::dice::Dice;
 use shard::Layout;
 
 use crate::tables::Table;
+use crate::world::{PARTS, Way};
 
 /// The logical schema.
 pub(crate) const SCHEMA: &str = "w";
@@ -42,12 +42,15 @@ pub(crate) struct Place {
 
 impl Shards {
     /// The split of this kind, into two to eight shards.
-    pub(crate) fn random(dice: &mut Dice, split: Split) -> Self {
-        let count = dice.within(2..9);
+    pub(crate) fn random(dice: &mut Dice, split: Split, way: Way) -> Self {
+        let count = match (way, split) {
+            (Way::Proxied, Split::Servers) => PARTS,
+            _ => dice.within(2..9),
+        };
         let hostgroups = match split {
             Split::Servers => count,
             Split::Suffixes => 1,
-            Split::Both => dice.within(2..4).min(count),
+            Split::Both => PARTS.min(count),
         };
         Self { split, count, hostgroups }
     }
@@ -88,32 +91,27 @@ impl Shards {
         }
     }
 
-    /// The layout as tables of `pointsman.toml`.
-    pub(crate) fn toml(&self, tables: &[Table]) -> String {
-        let mut out = String::new();
-        for table in tables {
-            let places = self.places(table);
+    /// The layout as tables of `pointsman.toml`, each with its name.
+    pub(crate) fn rows(&self, tables: &[Table]) -> Vec<(&'static str, String)> {
+        let row = |table: &Table| {
             let node = |Place { hostgroup, schema, table }: &Place| format!("'{hostgroup}/{schema}.{table}'");
-            let nodes: Vec<_> = places.iter().map(node).collect();
-            // Writing to a string cannot fail.
-            let _ = writeln!(
-                out,
-                "[[shards.table]]\nschema = '{SCHEMA}'\ntable = '{}'\nnodes = [{}]\n{}",
-                table.name,
-                nodes.join(", "),
-                match &table.function {
-                    Some(function) => format!("key = 'k'\n{function}"),
-                    None => "kind = 'reference'".to_owned(),
-                }
-            );
-        }
-        out + &format!("[[shards.group]]\nschema = '{SCHEMA}'\ntables = ['a', 'b']\n")
+            let nodes: Vec<_> = self.places(table).iter().map(node).collect();
+            let kind = match &table.function {
+                Some(function) => format!("key = 'k'\n{function}"),
+                None => "kind = 'reference'".to_owned(),
+            };
+            let (name, nodes) = (table.name, nodes.join(", "));
+            ("shards.table", format!("schema = '{SCHEMA}'\ntable = '{name}'\nnodes = [{nodes}]\n{kind}"))
+        };
+        let group = ("shards.group", format!("schema = '{SCHEMA}'\ntables = ['a', 'b']"));
+        tables.iter().map(row).chain([group]).collect()
     }
 
     /// The same, read.
     pub(crate) fn layout(&self, tables: &[Table]) -> Layout {
         let hostgroups: Vec<_> = (1..=u32::try_from(self.hostgroups).unwrap_or(u32::MAX)).collect();
-        let toml = self.toml(tables);
+        let rows = self.rows(tables);
+        let toml: String = rows.iter().map(|(table, row)| format!("[[{table}]]\n{row}\n")).collect();
         shard::read::own(Path::new("layout"), &toml, &hostgroups)
             .unwrap_or_else(|problems| panic!("{problems}\n{toml}"))
     }

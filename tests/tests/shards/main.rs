@@ -7,6 +7,7 @@
 //! - `POINTSMAN_SHARDS_SEED`: only this seed; the first one of `soak`;
 //! - `POINTSMAN_SHARDS_STATEMENTS`: statements of one server;
 //! - `POINTSMAN_SHARDS_SECONDS`: how long `soak` takes;
+//! - `POINTSMAN_SHARDS_DIRECT=1`: without a proxy: plans are executed and merged here;
 //! - `POINTSMAN_SHARDS_ALL=1`: differences are counted and printed, and the run goes on.
 
 mod answer;
@@ -33,10 +34,16 @@ use author::Author;
 use figures::Figures;
 use layout::Split;
 use trial::Found;
-use world::World;
+use world::{Servers, Way, World};
 
-static DB: LazyLock<Backend> = LazyLock::new(|| Backend::start(&[]));
-static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(&[]));
+static DB: LazyLock<Servers> = LazyLock::new(|| {
+    let start = || Backend::start(&[]);
+    Servers { whole: start(), parts: [start(), start()] }
+});
+static MYSQL: LazyLock<Option<Servers>> = LazyLock::new(|| {
+    let start = || Backend::start_mysql(&[]);
+    Some(Servers { whole: start()?, parts: [start()?, start()?] })
+});
 
 /// Statements of one server that both sides execute.
 const STATEMENTS: usize = 10_000;
@@ -89,15 +96,20 @@ fn number(name: &str) -> Option<usize> {
     Some(value.parse().unwrap_or_else(|error| panic!("{name}={value}: {error}")))
 }
 
+/// The way that is asked for.
+fn way() -> Way {
+    if number("POINTSMAN_SHARDS_DIRECT").is_some() { Way::Direct } else { Way::Proxied }
+}
+
 /// Seeds of every run, or the one that is asked for.
-fn usual(backend: &'static Backend) {
+fn usual(servers: &'static Servers) {
     let wanted = number("POINTSMAN_SHARDS_STATEMENTS").unwrap_or(STATEMENTS);
     let only = number("POINTSMAN_SHARDS_SEED");
     block_on(async {
         let mut figures = Figures::default();
         let mut seed = only.map_or(SEED, |seed| seed as u64);
         while figures.executed() < wanted {
-            run(backend, seed, &mut figures).await;
+            run(servers, seed, &mut figures).await;
             seed += 1;
             if only.is_some() {
                 break;
@@ -109,7 +121,7 @@ fn usual(backend: &'static Backend) {
 }
 
 /// Fresh seeds, or those from one on, until the time is over.
-fn soak(backend: &'static Backend) {
+fn soak(servers: &'static Servers) {
     let seconds = number("POINTSMAN_SHARDS_SECONDS").unwrap_or(SOAK_SECONDS);
     let wanted = number("POINTSMAN_SHARDS_STATEMENTS").unwrap_or(usize::MAX);
     let first = number("POINTSMAN_SHARDS_SEED").map(|seed| seed as u64);
@@ -119,7 +131,7 @@ fn soak(backend: &'static Backend) {
         let mut seed = first.unwrap_or_else(Dice::fresh_seed);
         while Instant::now() < end && figures.executed() < wanted {
             println!("seed {seed}");
-            run(backend, seed, &mut figures).await;
+            run(servers, seed, &mut figures).await;
             println!("{figures}");
             seed += 1;
         }
@@ -128,9 +140,9 @@ fn soak(backend: &'static Backend) {
 }
 
 /// Runs the statements of a seed.
-async fn run(backend: &Backend, seed: u64, figures: &mut Figures) {
+async fn run(servers: &Servers, seed: u64, figures: &mut Figures) {
     let split = [Split::Servers, Split::Suffixes, Split::Both][(seed % 3) as usize];
-    let mut world = World::new(backend, seed, split).await;
+    let mut world = World::new(servers, seed, split, way()).await;
     let tables = world.tables.clone();
     let mut author = Author::new(Dice::new(seed, 1), &tables, split);
     for statement in 0..STATEMENTS_OF_SEED {
@@ -149,7 +161,7 @@ async fn run(backend: &Backend, seed: u64, figures: &mut Figures) {
             println!(
                 "seed {seed}, statement {statement} on {:?}, {:?}: {difference}\n  {:?}\n* {shown}\n  \
                  {:?}\n  {:?}\n",
-                backend.make,
+                servers.whole.make,
                 world.shards,
                 query.written(),
                 smallest.written(),

@@ -36,14 +36,14 @@ pub(crate) struct Same {
 /// Runs a statement on both sides.
 pub(crate) async fn of(world: &mut World, query: &Query) -> Found {
     let written = query.written();
-    let (got, shards, types_differ) = match direct::execute(world, &written).await {
+    let (got, shards, types_differ) = match direct::executed(world, &written).await {
         Outcome::Refused(cause) => return Found::Refused(cause),
         Outcome::One(answer) => (answer, 1, false),
         Outcome::Many(many) => (many.answer, many.shards, many.types_differ),
         Outcome::Broken(error) => return Found::Different(format!("the merge failed: {error}")),
     };
     let expected = world.ask_whole(&written).await;
-    let compared = match compare::frames(&expected, &got) {
+    let compared = match compare::frames(&expected, &got, world.way) {
         Ok(true) if compare::needs_places(query, &expected, &got) => {
             let ranked = world.ask_whole(&query.ranked()).await;
             if !ranked.kinds().starts_with(&expected.kinds()) {
@@ -77,7 +77,7 @@ pub(crate) async fn of(world: &mut World, query: &Query) -> Found {
 /// Changes rows on both sides, in a transaction that stays if `commits` and nothing fails.
 pub(crate) async fn of_change(world: &mut World, written: &Written, commits: bool) -> Found {
     world.everywhere("BEGIN").await;
-    let (got, shards) = match direct::execute(world, written).await {
+    let (got, shards) = match direct::executed(world, written).await {
         Outcome::Refused(cause) => {
             world.everywhere("ROLLBACK").await;
             return Found::Refused(cause);
@@ -87,7 +87,7 @@ pub(crate) async fn of_change(world: &mut World, written: &Written, commits: boo
         Outcome::Broken(error) => return Found::Different(format!("the merge failed: {error}")),
     };
     let expected = world.ask_whole(written).await;
-    let compared = compare::frames(&expected, &got);
+    let compared = compare::frames(&expected, &got, world.way);
     let stays = commits && matches!(compared, Ok(true)) && got.error.is_none();
     world.everywhere(if stays { "COMMIT" } else { "ROLLBACK" }).await;
     match compared {

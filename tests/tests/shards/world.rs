@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use e2e::dice::Dice;
-use e2e::{Backend, Make};
+use e2e::{Backend, Proxy, Setup};
 use shard::plan::{ColumnInfo, Definitions};
 use shard::{ColumnType, Layout};
 use sql::conditional::Dialect;
@@ -17,21 +17,42 @@ use crate::layout::{Place, SCHEMA, Shards, Split};
 use crate::query::Written;
 use crate::tables::{self, KEY, KEY_AT, Row, Table};
 
-/// Most hostgroups of a world.
-const HOSTGROUPS_MAX: usize = 8;
+/// Servers of one make.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    /// Where tables are whole.
+    pub(crate) whole: Backend,
+    /// Where parts are behind a proxy.
+    pub(crate) parts: [Backend; PARTS],
+}
+
+/// Servers behind a proxy, and its hostgroups.
+pub(crate) const PARTS: usize = 2;
+
+/// How statements come to the shards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// They are planned, executed and merged here. Schemas of one server stand for servers.
+    Direct,
+    /// Through a proxy.
+    Proxied,
+}
 
 /// Tables, split and not, and sessions.
 pub(crate) struct World {
-    pub(crate) make: Make,
+    pub(crate) way: Way,
     pub(crate) dialect: Dialect,
     pub(crate) shards: Shards,
     pub(crate) tables: Vec<Table>,
     pub(crate) layout: Layout,
     pub(crate) columns: Columns,
     /// Where tables are whole.
-    pub(crate) whole: Client,
+    whole: Client,
     /// One for each hostgroup; the first is 1.
     pub(crate) parts: Vec<Client>,
+    /// A session through the proxy.
+    pub(crate) proxied: Option<Client>,
+    _proxy: Option<Proxy>,
 }
 
 /// The columns of all tables.
@@ -46,51 +67,80 @@ impl Definitions for Columns {
 
 impl World {
     /// Tables of this seed, in place of those of the world before.
-    pub(crate) async fn new(backend: &Backend, seed: u64, split: Split) -> Self {
+    pub(crate) async fn new(servers: &Servers, seed: u64, split: Split, way: Way) -> Self {
         let mut dice = Dice::new(seed, 0);
-        let shards = Shards::random(&mut dice, split);
-        let tables = tables::random(&mut dice, shards.count, &collations::of(backend));
+        let shards = Shards::random(&mut dice, split, way);
+        let tables = tables::random(&mut dice, shards.count, &collations::of(&servers.whole));
         let layout = shards.layout(&tables);
         let info = |table: &Table| {
-            let info = |column: &tables::Column| column.of.info(&column.name, backend.make);
+            let info = |column: &tables::Column| column.of.info(&column.name, servers.whole.make);
             (table.name, table.columns.iter().map(info).collect())
         };
         let columns = Columns(tables.iter().map(info).collect());
-        let mut whole = connect(backend, None).await;
+        let mut whole = connect(&servers.whole).await;
         let version = run(&mut whole, "SELECT VERSION()").await;
-        for number in 0..=HOSTGROUPS_MAX {
-            let schema = if number == 0 { SCHEMA.to_owned() } else { format!("{SCHEMA}_{number}") };
-            run(&mut whole, &format!("DROP DATABASE IF EXISTS {schema}")).await;
-            run(&mut whole, &format!("CREATE DATABASE {schema}")).await;
-        }
-        run(&mut whole, &format!("USE {SCHEMA}")).await;
+        clear(&mut whole, shards.hostgroups).await;
         let mut parts = Vec::new();
         for hostgroup in 1..=shards.hostgroups {
-            let place = Place { hostgroup, schema: SCHEMA.to_owned(), table: String::new() };
-            parts.push(connect(backend, Some(&real_schema(&shards, &place))).await);
+            let mut part = match way {
+                Way::Direct => connect(&servers.whole).await,
+                Way::Proxied => connect(&servers.parts[hostgroup - 1]).await,
+            };
+            if way == Way::Proxied {
+                clear(&mut part, shards.hostgroups).await;
+            }
+            parts.push(part);
         }
         let dialect = Dialect::of(version.as_bytes()).unwrap_or_else(|| panic!("{version}"));
-        let mut world = Self { make: backend.make, dialect, shards, tables, layout, columns, whole, parts };
+        let mut world =
+            Self { way, dialect, shards, tables, layout, columns, whole, parts, proxied: None, _proxy: None };
         world.fill().await;
+        match way {
+            Way::Direct => world.use_schemas().await,
+            Way::Proxied => world.start_proxy(servers).await,
+        }
         world
+    }
+
+    /// Gives each session the schema that stands for its server.
+    async fn use_schemas(&mut self) {
+        for hostgroup in 1..=self.shards.hostgroups {
+            let place = Place { hostgroup, schema: SCHEMA.to_owned(), table: String::new() };
+            let schema = self.real_schema(&place);
+            run(&mut self.parts[hostgroup - 1], &format!("USE {schema}")).await;
+        }
+    }
+
+    async fn start_proxy(&mut self, servers: &Servers) {
+        let mut setup = Setup::new(&servers.whole.sandbox)
+            .user(USER, PASSWORD, "default_hostgroup = 1")
+            .pointsman_variable("shard_transactions", "\"best_effort\"");
+        for (server, hostgroup) in servers.parts.iter().zip(1..).take(self.shards.hostgroups) {
+            setup = setup.server(&server.server, &format!("hostgroup_id = {hostgroup}"));
+        }
+        for (table, row) in self.shards.rows(&self.tables) {
+            setup = setup.row(table, &row);
+        }
+        let proxy = setup.start();
+        let options = proxy.options().schema(SCHEMA);
+        let client = Client::connect(&options).await;
+        self.proxied = Some(client.unwrap_or_else(|error| panic!("no session: {error}")));
+        self._proxy = Some(proxy);
     }
 
     async fn fill(&mut self) {
         for table in self.tables.clone() {
-            for (name, number) in self.names(&table).iter().zip(0..) {
+            for (at, number) in self.places(&table).iter().zip(0..) {
                 let is_here = |row: &&Row| {
                     number == 0 || table.function.is_none() || self.shard_of(&table, row) == number - 1
                 };
                 let rows: Vec<_> = table.rows.iter().filter(is_here).collect();
-                self.make_table(&table, name, &rows).await;
+                let insert = table.insert(&at.name, &rows);
+                run(self.session(at), &table.create(&at.name)).await;
+                if let Some(insert) = insert {
+                    run(self.session(at), &insert).await;
+                }
             }
-        }
-    }
-
-    async fn make_table(&mut self, table: &Table, name: &str, rows: &[&Row]) {
-        run(&mut self.whole, &table.create(name)).await;
-        if let Some(insert) = table.insert(name, rows) {
-            run(&mut self.whole, &insert).await;
         }
     }
 
@@ -99,11 +149,16 @@ impl World {
         answer::query(&mut self.whole, written.sql.as_bytes(), written.values.as_deref()).await
     }
 
-    /// Runs a statement in all sessions.
+    /// Runs a statement about the transaction on both sides.
     pub(crate) async fn everywhere(&mut self, sql: &str) {
         run(&mut self.whole, sql).await;
-        for part in &mut self.parts {
-            run(part, sql).await;
+        match &mut self.proxied {
+            Some(proxied) => drop(run(proxied, sql).await),
+            None => {
+                for part in &mut self.parts {
+                    run(part, sql).await;
+                }
+            }
         }
     }
 
@@ -112,9 +167,10 @@ impl World {
     pub(crate) async fn check_rows(&mut self) -> Result<(), Difference> {
         for table in self.tables.clone() {
             let mut parts = Vec::new();
-            for (name, number) in self.names(&table).iter().zip(0..) {
+            for (at, number) in self.places(&table).iter().zip(0..) {
+                let name = &at.name;
                 let sql = format!("SELECT * FROM {name} ORDER BY id, k");
-                let rows = answer::query(&mut self.whole, sql.as_bytes(), None).await.rows;
+                let rows = answer::query(self.session(at), sql.as_bytes(), None).await.rows;
                 for row in rows.iter().filter(|_| number > 0 && table.function.is_some()) {
                     let shard = self.shard_of_key(&table, &tables::key_literal(&table, row));
                     if shard != number - 1 {
@@ -140,22 +196,39 @@ impl World {
 
     /// Takes the indexes of all tables away, or adds them again.
     pub(crate) async fn alter_indexes(&mut self, adds: bool) {
-        for table in &self.tables {
-            for name in self.names(table) {
-                if let Some(alter) = table.alter_indexes(&name, adds) {
-                    run(&mut self.whole, &alter).await;
+        for table in self.tables.clone() {
+            for at in self.places(&table) {
+                if let Some(alter) = table.alter_indexes(&at.name, adds) {
+                    run(self.session(&at), &alter).await;
                 }
             }
         }
     }
 
+    /// The session at the server of a table.
+    fn session(&mut self, at: &At) -> &mut Client {
+        match at.hostgroup.and_then(|hostgroup| self.parts.get_mut(hostgroup - 1)) {
+            Some(part) => part,
+            None => &mut self.whole,
+        }
+    }
+
     /// The whole table and its parts, in the order of the shards.
-    fn names(&self, table: &Table) -> Vec<String> {
-        let whole = format!("{SCHEMA}.{}", table.name);
-        let places = self.shards.places(table);
-        let name = |place: &Place| format!("{}.{}", real_schema(&self.shards, place), place.table);
-        let parts: Vec<_> = places.iter().map(name).filter(|name| *name != whole).collect();
-        std::iter::once(whole).chain(parts).collect()
+    fn places(&self, table: &Table) -> Vec<At> {
+        let whole = At { hostgroup: None, name: format!("{SCHEMA}.{}", table.name) };
+        let part = |place: &Place| At {
+            hostgroup: Some(place.hostgroup),
+            name: format!("{}.{}", self.real_schema(place), place.table),
+        };
+        std::iter::once(whole).chain(self.shards.places(table).iter().map(part)).collect()
+    }
+
+    /// The schema that a place has on its server, or on the one that stands for all.
+    fn real_schema(&self, place: &Place) -> String {
+        match (self.way, self.shards.split) {
+            (Way::Direct, Split::Servers) => format!("{SCHEMA}_{}", place.hostgroup),
+            _ => place.schema.clone(),
+        }
     }
 
     /// The shard in which the layout has a row.
@@ -180,19 +253,28 @@ impl World {
     }
 }
 
-/// The schema that has a place on a server that stands for all.
-fn real_schema(shards: &Shards, place: &Place) -> String {
-    match shards.split {
-        Split::Servers => format!("{SCHEMA}_{}", place.hostgroup),
-        Split::Suffixes | Split::Both => place.schema.clone(),
-    }
+/// A physical table.
+struct At {
+    /// None if it is the whole table.
+    hostgroup: Option<usize>,
+    /// With its schema.
+    name: String,
 }
 
-/// A session in this schema.
-async fn connect(backend: &Backend, schema: Option<&str>) -> Client {
+/// A session with a server.
+async fn connect(backend: &Backend) -> Client {
     let options = Options::tcp(backend.server.address(), USER, PASSWORD);
-    let options = schema.map_or(options.clone(), |schema| options.schema(schema));
     Client::connect(&options).await.unwrap_or_else(|error| panic!("no session: {error}"))
+}
+
+/// Makes the schemas of a server anew.
+async fn clear(client: &mut Client, hostgroups: usize) {
+    for number in 0..=hostgroups {
+        let schema = if number == 0 { SCHEMA.to_owned() } else { format!("{SCHEMA}_{number}") };
+        run(client, &format!("DROP DATABASE IF EXISTS {schema}")).await;
+        run(client, &format!("CREATE DATABASE {schema}")).await;
+    }
+    run(client, &format!("USE {SCHEMA}")).await;
 }
 
 /// Runs a statement that must not fail; the first cell of its result.
