@@ -26,6 +26,8 @@ pub(crate) struct Catalog {
     tree: RefCell<Option<Box<Tree>>>,
     /// How servers read texts.
     dialect: Cell<Option<Dialect>>,
+    /// How often tables had been defined anew through the proxy.
+    defined: Cell<u64>,
     /// What physical names are to clients, by hostgroup.
     names: RefCell<HashMap<u32, Arc<Names>>>,
 }
@@ -117,11 +119,12 @@ impl Catalog {
         };
     }
 
-    /// A statement may have changed the definition of a table.
-    pub(crate) fn forget(&self, schema: &str, table: &str) {
-        let mut tables = self.tables.borrow_mut();
-        tables.known.forget(schema, table);
-        tables.wrong.remove(&(schema.to_owned(), table.to_owned()));
+    /// Tables were defined anew so often through the proxy: what is known is from before that if it
+    /// was less often.
+    pub(crate) fn note_definitions(&self, count: u64) {
+        if self.defined.replace(count) != count {
+            self.tables.replace(Tables::default());
+        }
     }
 
     /// This is known of collations besides.

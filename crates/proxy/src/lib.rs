@@ -20,6 +20,7 @@ mod ending;
 mod explain;
 mod followed;
 mod fresh;
+mod gates;
 mod holders;
 mod hosts;
 mod invariant;
@@ -37,6 +38,7 @@ mod remote;
 mod routing;
 #[allow(dead_code, unused_imports, reason = "no session uses all of it yet")]
 mod scatter;
+mod sequences;
 
 mod session;
 mod shared;

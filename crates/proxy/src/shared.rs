@@ -15,6 +15,7 @@ use crate::addresses::Addresses;
 use crate::counts::report::{self, Globals, Report, StatementSums};
 use crate::descriptors::NotAccepted;
 use crate::directory::Directory;
+use crate::gates::Gates;
 use crate::hosts::Hosts;
 use crate::keys::Keys;
 use crate::logs::LogWriters;
@@ -23,6 +24,7 @@ use crate::refusals::Refusals;
 use crate::relations::Definitions;
 use crate::remote::ApplyError;
 use crate::routing::routes::Routes;
+use crate::sequences::Sequences;
 use crate::siblings::Siblings;
 use crate::snapshot::Snapshot;
 use crate::tls::{Tls, TlsChange};
@@ -79,6 +81,12 @@ pub(crate) struct Shared {
     pub(crate) statement_hash: RandomState,
     /// Answers that are given again.
     pub(crate) cache: Arc<Cache>,
+    /// Gates of sharded tables.
+    pub(crate) gates: Gates,
+    /// How often a sharded table was defined anew through the proxy.
+    pub(crate) definitions_of_shards: AtomicU64,
+    /// Ids for rows of sharded tables.
+    pub(crate) sequences: Sequences,
 }
 
 /// A configuration of which everything that can fail is done.
@@ -116,6 +124,9 @@ impl Shared {
             cache.set_bypassed();
         }
         Ok(Self {
+            gates: Gates::default(),
+            definitions_of_shards: AtomicU64::new(0),
+            sequences: Sequences::default(),
             upstream: Arc::new(upstream),
             watching,
             keys,

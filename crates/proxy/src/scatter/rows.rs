@@ -1,11 +1,12 @@
 //! The rows of all shards, in the order of the statement, within its limit.
 
-use ::shard::merge::{Columns, Fate, Key, Merge, Order, Step, Window};
+use ::shard::merge::{Columns, Fate, Key, Merge, Order, Protocol, Step, Window};
+use ::shard::seen::Cells;
 
-use super::Failure;
 use super::fault::Wrong;
 use super::shard::{Next, Shard};
 use super::writer::Writer;
+use super::{Failure, What};
 use crate::limits::SCATTER_OUT_BYTES_MAX;
 
 /// Rows on their way to the client.
@@ -30,6 +31,9 @@ struct Cut {
     columns: Columns,
     window: Window,
     count: Count,
+    /// Names that are replaced in rows.
+    cells: Cells,
+    protocol: Protocol,
 }
 
 /// How many rows there were.
@@ -53,11 +57,12 @@ pub(super) enum Passed {
 }
 
 impl Rows {
-    /// Rows with these columns, before the first one.
-    pub(super) fn new(columns: Columns, order: Order, window: Window, shards: usize) -> Self {
+    /// Rows with these columns, in this order, before the first one.
+    pub(super) fn new(columns: Columns, order: Order, what: &What, shards: usize) -> Self {
+        let (window, cells, protocol) = (what.window, what.cells.clone(), what.protocol);
         let way =
             if order.is_empty() { Way::AnyOrder { turn: 0 } } else { Way::Merged(Merge::new(order, shards)) };
-        Self { way, cut: Cut { columns, window, count: Count::default() } }
+        Self { way, cut: Cut { columns, window, count: Count::default(), cells, protocol } }
     }
 
     /// How many rows there were so far.
@@ -186,7 +191,12 @@ impl Cut {
         let fate = self.window.take();
         if fate == Fate::Sent {
             let payload = shard.payload(row);
-            writer.with(out, |out| self.columns.put_visible(&payload, out))?;
+            if self.cells == Cells::Plain {
+                writer.with(out, |out| self.columns.put_visible(&payload, out))?;
+            } else {
+                let row = self.cells.row(self.protocol, self.columns.visible(), &payload);
+                writer.with(out, |out| self.columns.put_visible(&row, out))?;
+            }
             self.count.sent += 1;
         }
         if fate != Fate::Beyond {

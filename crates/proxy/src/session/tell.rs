@@ -34,7 +34,7 @@ impl Session {
     /// Answers a question, which is in the backlog.
     pub(super) async fn tell(&mut self, kind: Kind, ask: Ask) -> Result<(), Ending> {
         let told = match ask {
-            Ask::Route { json, from } => match self.explain_backlog(from) {
+            Ask::Route { json, from } => match self.explain_route(from).await? {
                 Some(explanation) if json => Told::Json("EXPLAIN", explanation.json()),
                 Some(explanation) => Told::Rows(explanation.rows()),
                 None => Told::Refused(ClientError::NothingToExplain),
@@ -75,7 +75,15 @@ impl Session {
 
     /// Explains the statement in the backlog that begins `from` bytes behind the beginning of its
     /// text.
-    fn explain_backlog(&self, from: usize) -> Option<Explanation> {
+    async fn explain_route(&mut self, from: usize) -> Result<Option<Explanation>, Ending> {
+        if self.worker.has_shards() {
+            return Box::pin(self.explain_shards(from)).await;
+        }
+        Ok(self.explain_backlog(from))
+    }
+
+    /// The same where no tables are split over servers.
+    pub(super) fn explain_backlog(&self, from: usize) -> Option<Explanation> {
         let payload = self.io.whole_front()?;
         let text = self.statement(payload).get(from..)?;
         let session = self.state.session(self.links.open_elsewhere());

@@ -126,6 +126,8 @@ pub enum Step {
     Cache(Option<Cached>, Peek),
     /// What keeps the session from giving its connection back.
     Pin(String),
+    /// What was decided about sharded tables: the step, its result, and details.
+    Shards([String; 3]),
 }
 
 impl Step {
@@ -195,6 +197,7 @@ impl Step {
             }
             Self::Cache(cached, peek) => cache_row(cached.as_ref(), *peek),
             Self::Pin(reason) => row("connection", "kept", reason.clone()),
+            Self::Shards(row) => row.clone(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Learning what sharded tables are: inner sessions ask for their definitions, as the client's
 //! user, when a statement names them.
 
-use shard::define::{Collations, Known, Reader, TableDefinition, Unreadable, check};
+use shard::define::{Collations, Known, Problem, Reader, TableDefinition, Unreadable, check};
 use shard::define::{collation_statement, table_statement};
 use shard::{Layout, Node, Table};
 use sql::parse::Tree;
@@ -46,7 +46,9 @@ impl Session {
         let catalog = &self.worker.shards;
         let known = Known::of(&defined, &catalog.collations());
         let now = self.worker.shared.uptime();
-        catalog.learn(&table.schema, &table.name, known, findings.first().map(ToString::to_string), now);
+        // Rows that bring their ids need no sequence; others are refused one by one.
+        let matters = findings.iter().find(|finding| finding.problem != Problem::OwnNumbers);
+        catalog.learn(&table.schema, &table.name, known, matters.map(ToString::to_string), now);
         Ok(())
     }
 

@@ -36,7 +36,7 @@ impl Session {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         let mut inner = self.enter(branch.hostgroup, 0).await?;
-        inner.wrote |= command.writes();
+        inner.wrote |= command.writes() && self.has_one_connection();
         let was_open = inner.is_in_transaction();
         let packets = self.packets_for(&mut inner, command, branch).await?;
         let outcome = match packets {
@@ -51,11 +51,7 @@ impl Session {
         if let Some(error) = outcome? {
             self.answer_here(command.kind, &error).await?;
         }
-        let shards = self.role.shards();
-        shards.last = place;
-        if command.writes() {
-            shards.last_id = place;
-        }
+        self.role.shards().last = place;
         if is_lost {
             self.roll_back_with(branch.hostgroup).await?;
         }

@@ -74,7 +74,9 @@ impl Session {
     /// Ends the transaction at all shards that are in it. The error packet of the first that
     /// refuses.
     pub(super) async fn end_at_shards(&mut self, text: &[u8]) -> Result<Result<(), Vec<u8>>, Ending> {
-        self.role.shards().transaction = Transaction::default();
+        let shards = self.role.shards();
+        shards.transaction = Transaction::default();
+        shards.inner.iter_mut().for_each(|inner| inner.wrote = false);
         self.say_at_shards(text).await
     }
 
@@ -166,6 +168,15 @@ impl Session {
         Err(several_servers("a transaction that writes at several servers"))
     }
 
+    /// Servers commit before a statement that defines tables: so do all that are in the transaction.
+    pub(super) async fn commit_everywhere(&mut self) -> Result<(), Ending> {
+        self.end_at_shards(b"COMMIT").await?.ok();
+        if self.is_in_transaction() || self.state.begins_later() {
+            self.ask(b"COMMIT").await?;
+        }
+        Ok(())
+    }
+
     /// Whether a transaction may write at one server only.
     pub(super) fn is_single(&self) -> bool {
         self.worker.settings().shard_transactions == ShardTransactions::Single
@@ -173,7 +184,8 @@ impl Session {
 
     /// A statement that may write runs at home.
     pub(super) fn note_written_at_home(&mut self) {
-        self.role.shards().transaction.wrote_at_home = true;
+        let is_open = self.has_one_connection();
+        self.role.shards().transaction.wrote_at_home |= is_open;
     }
 }
 

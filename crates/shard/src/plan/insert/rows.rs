@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use sql::lexer::Charset;
 use sql::parse::{Kind, NodeId};
 
-use crate::Reason;
 use crate::key::ColumnType;
 use crate::plan::bind::Bound;
 use crate::plan::columns::{self, ColumnOf};

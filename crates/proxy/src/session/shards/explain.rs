@@ -1,0 +1,71 @@
+//! `EXPLAIN ROUTE` of statements over sharded tables.
+
+use route::{Explanation, Step};
+use shard::plan::{Plan, Row};
+use wire::command::Kind;
+
+use super::command::Command;
+use crate::ending::Ending;
+use crate::session::Session;
+
+impl Session {
+    /// Writes down where the statement in the backlog goes that begins `from` bytes behind the
+    /// beginning of its text; nothing if it is no statement.
+    pub(in crate::session) async fn explain_shards(
+        &mut self,
+        from: usize,
+    ) -> Result<Option<Explanation>, Ending> {
+        let payload = self.io.whole_front().map(<[u8]>::to_vec).unwrap_or_default();
+        let text = self.statement(&payload).get(from..).unwrap_or_default().to_vec();
+        let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
+        let command = Command { kind: Kind::Query, payload, text, what, execution: None };
+        let Some((plan, rows)) = self.explained(&command).await? else {
+            return Ok(self.explain_backlog(from));
+        };
+        let mut explanation = match &plan {
+            Plan::Home => self.explain_backlog(from),
+            Plan::One(branch) => {
+                let inner = self.take_inner(branch.hostgroup);
+                let text = branch.text.as_deref().unwrap_or(&command.text);
+                let session = inner.session.state.session(None);
+                let at = inner.session.circumstances(&session, None, false);
+                let explanation = inner.session.explain(text, true, &at);
+                self.put_inner(inner);
+                explanation
+            }
+            _ => self.explain_backlog(from).map(|mut explanation| {
+                explanation.steps.retain(|step| {
+                    matches!(step, Step::Session { .. } | Step::Digest { .. } | Step::Shape { .. })
+                });
+                explanation
+            }),
+        };
+        if let Some(explanation) = &mut explanation {
+            explanation.steps.splice(..0, rows.into_iter().map(Step::Shards));
+        }
+        Ok(explanation)
+    }
+
+    /// The plan of a command, and the plan as rows; nothing if there are no sharded tables.
+    async fn explained(&mut self, command: &Command) -> Result<Option<(Plan, Vec<Row>)>, Ending> {
+        let settings = self.worker.settings();
+        let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
+        let Some(read) = self.read_settings().await else { return Ok(None) };
+        let mut tree = self.worker.shards.take_tree();
+        let explained = if tree.read(&command.text, &read).is_ok() {
+            self.learn_definitions(&tree, &command.text, layout).await?;
+            self.with_request(command, &tree, read, layout, &[], |request, asker| {
+                let plan = match shard::seen::seen(request, asker) {
+                    Some(seen) => seen.plan,
+                    None => shard::plan::plan(request),
+                };
+                let rows = shard::plan::explain(request, &plan);
+                (plan, rows)
+            })
+        } else {
+            None
+        };
+        self.worker.shards.put_tree(tree);
+        Ok(explained)
+    }
+}
