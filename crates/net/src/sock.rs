@@ -1,8 +1,9 @@
 //! One socket, whatever it is made of.
 //!
-//! Everything above this file reads and writes through [`Sock`], so that Unix sockets, memory,
-//! TLS, compression or another kernel interface are a matter of this file and its layers alone. The methods are the few that a relay needs; each tries the system call at once and waits
-//! only when the kernel says so. tokio forgets readiness after a short read by itself, so a query
+//! Everything above this file reads and writes through [`Sock`], so that Unix sockets, memory, TLS,
+//! compression or another kernel interface are a matter of this file and its layers alone. The
+//! methods are the few that a relay needs; each tries the system call at once and waits only when
+//! the kernel says so. tokio forgets readiness after a short read by itself, so a query
 //! costs one `recv` and one `send` per side.
 //!
 //! - `plain`: the socket itself;

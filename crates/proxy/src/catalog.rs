@@ -138,7 +138,7 @@ impl Catalog {
         Arc::clone(names.entry(hostgroup).or_insert_with(|| Arc::new(Names::at(layout, hostgroup))))
     }
 
-    /// How servers read texts, if somebody has found out.
+    /// How servers read texts, if it was found out.
     pub(crate) fn dialect(&self) -> Option<Dialect> {
         self.dialect.get()
     }

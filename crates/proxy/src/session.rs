@@ -186,7 +186,6 @@ impl Session {
         worker.seat(&control, &identity);
         control.about.set_backend(backend.as_ref());
         let mut state = state_of(&worker, &identity);
-        let key = worker.alike.passport(&identity);
         let first_status = |backend: &Backend| backend.connection().first_status();
         if let Some(status) = backend.as_ref().map(first_status) {
             state.link.status = status;
@@ -194,16 +193,20 @@ impl Session {
         if backend.as_ref().is_some_and(|backend| backend.connection().tells_ages()) {
             state.take_out_ages(&identity);
         }
-        Self {
-            worker,
-            control,
-            io: Io::new(client, backlog),
-            links: Links::new(key, backend),
-            state,
-            flight: Flight::default(),
-            role: Role::default(),
-            identity,
-        }
+        Self::of((worker, control), Io::new(client, backlog), identity, state, backend)
+    }
+
+    /// A session that has this much.
+    fn of(
+        (worker, control): (Rc<Worker>, Rc<Control>),
+        io: Io,
+        identity: Box<Identity>,
+        state: Box<SessionState>,
+        backend: Option<Backend>,
+    ) -> Self {
+        let links = Links::new(worker.alike.passport(&identity), backend);
+        let (flight, role) = (Flight::default(), Role::default());
+        Self { worker, control, io, identity, links, state, flight, role }
     }
 
     /// What is left when the session is over. The backend goes first: nobody waits for a goodbye.

@@ -55,6 +55,9 @@ fn plan(word: &str) -> StatementPlan {
     StatementPlan { kind, effects, tables: true, several: false, may_load: false }
 }
 
+const ACCOUNT: Account =
+    Account { default_hostgroup: 0, transaction_persistent: true, listener: None, is_shard: false };
+
 /// What becomes of the statement in `line`, and that the remembering way decides the same.
 fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: bool) -> String {
     let mut digest = Digest::default();
@@ -98,12 +101,7 @@ fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: boo
     };
     let situation = Situation {
         ways: Ways {
-            account: Account {
-                default_hostgroup: 0,
-                transaction_persistent: true,
-                listener: None,
-                is_shard: false,
-            },
+            account: ACCOUNT,
             session: &session,
             pairs,
             split_on,

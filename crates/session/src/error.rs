@@ -181,8 +181,8 @@ pub enum ClientError {
     /// `EXPLAIN ROUTE` of nothing.
     #[error("Query was empty: EXPLAIN ROUTE needs a statement to explain")]
     NothingToExplain,
-    /// A statement over sharded tables that the proxy cannot execute: the part that it is about, and
-    /// the reason.
+    /// A statement over sharded tables that the proxy cannot execute: the part that it is about,
+    /// and the reason.
     #[error("This version of Pointsman doesn't yet support '{part}' over sharded tables: {reason}")]
     NotSharded { part: Box<str>, reason: Box<str> },
     /// A row of a sharded table gets no id: the table, and behind a colon the reason.

@@ -25,7 +25,7 @@ use sql::shape::Effects;
 use sql::{Condition, StatementKind};
 use wire::StatusFlags;
 
-use crate::alike::Beginning;
+use crate::alike::{Beginning, caller};
 use crate::error::ClientError;
 use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;
@@ -348,6 +348,21 @@ impl SessionState {
     pub(super) fn candidate(&self, command: Rc<[u8]>, execution: Option<Rc<Execution>>) -> Candidate {
         let (caller, settings) = (Arc::clone(&self.caller), Rc::clone(&self.settings));
         Candidate { command, execution, caller, settings, was_reset: self.was_reset() }
+    }
+
+    /// The beginning of a session of the same client at a shard.
+    pub(super) fn at_shard(&self, identity: &Identity, account: Account) -> Self {
+        let beginning = Beginning {
+            account: Rc::new(account),
+            caller: Arc::clone(&self.caller),
+            settings: Rc::clone(&self.settings),
+        };
+        Self::new(identity, beginning)
+    }
+
+    /// The session is in this schema.
+    pub(super) fn go_to_schema(&mut self, identity: &Identity, schema: &[u8]) {
+        self.caller = Arc::new(caller(identity, schema));
     }
 
     /// Takes over what another session of the same client has set, numbered by that session.

@@ -12,20 +12,16 @@ use wire::command::Kind;
 use wire::frame::put_message;
 
 use super::{Place, Role};
-use crate::alike::{Beginning, caller};
 use crate::ending::Ending;
 use crate::invariant::broken;
 use crate::scatter::capabilities_at_shards;
 use crate::session::Session;
-use crate::session::flight::Flight;
 use crate::session::io::Io;
-use crate::session::links::Links;
 use crate::session::phase::Phase;
-use crate::session::state::SessionState;
 use crate::sock::Sock;
 use crate::state::Settings;
 
-/// Bytes that an inner session has said and nobody has read yet.
+/// Bytes that an inner session has said and that were not read yet.
 pub(super) const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Bytes of a reply that the client does not get.
@@ -80,21 +76,10 @@ impl Session {
             is_shard: true,
             ..*self.state.account
         };
-        let beginning = Beginning {
-            account: Rc::new(account),
-            caller: Arc::clone(&self.state.caller),
-            settings: Rc::clone(self.state.shared_settings()),
-        };
-        let session = Self {
-            worker: Rc::clone(&self.worker),
-            control: Rc::clone(&self.control),
-            io: Io::new(nobody(), Vec::new()),
-            links: Links::new(self.worker.alike.passport(&identity), None),
-            state: Box::new(SessionState::new(&identity, beginning)),
-            flight: Flight::default(),
-            role: Role::Inner,
-            identity,
-        };
+        let state = Box::new(self.state.at_shard(&identity, account));
+        let (worker, control) = (Rc::clone(&self.worker), Rc::clone(&self.control));
+        let io = Io::new(no_client(), Vec::new());
+        let session = Self { role: Role::Inner, ..Self::of((worker, control), io, identity, state, None) };
         Inner { hostgroup, slot, session: Box::new(session), followed: None, wrote: false }
     }
 
@@ -162,7 +147,7 @@ impl Inner {
             state.take_settings(Rc::clone(settings));
         } else {
             let own = self.session.identity.account.schema.as_deref().unwrap_or_default();
-            state.caller = Arc::new(caller(&outer.identity, own));
+            state.go_to_schema(&outer.identity, own);
             state.take_settings(Rc::new(settings.without_schema()));
         }
         self.followed = Some((Arc::clone(&outer.state.caller), Rc::clone(settings)));
@@ -188,7 +173,7 @@ fn schema_at(outer: &Session, schema: &[u8], hostgroup: u32) -> Option<Box<[u8]>
 }
 
 /// A client that is not there.
-pub(super) fn nobody() -> Sock {
+pub(super) fn no_client() -> Sock {
     let (end, _) = pair(0);
     Sock::from(end)
 }

@@ -22,7 +22,7 @@ use wire::command::Kind;
 
 use super::Place;
 use super::command::Command;
-use super::inner::{BUFFER_BYTES, Inner, nobody};
+use super::inner::{BUFFER_BYTES, Inner, no_client};
 use super::transaction::several_servers;
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
@@ -312,7 +312,7 @@ impl Session {
             }
             let is_failed = relay.scatter().over().is_some_and(|over| over.is_error());
             if is_killed || is_replied && is_failed && !is_open {
-                // Nobody reads the rest, which ends what still runs.
+                // The rest is not read: that ends what still runs.
                 sockets.clear();
             }
             if is_replied && !sockets.is_empty() {
@@ -365,7 +365,7 @@ impl Runner {
                     break;
                 }
             }
-            session.io = Io::new(nobody(), Vec::new());
+            session.io = Io::new(no_client(), Vec::new());
         })
     }
 }

@@ -16,13 +16,13 @@ use crate::session::Session;
 use crate::session::phase::Phase;
 
 /// Savepoints and the like that a transaction has had; more are refused at shards.
-const PROLOGUE_MAX: usize = 256;
+const REPLAYED_MAX: usize = 256;
 
 /// What a shard has to hear before its first statement of the open transaction.
 #[derive(Debug, Default)]
 pub(super) struct Transaction {
     /// The statement that has begun it, and its savepoints.
-    prologue: Vec<Box<[u8]>>,
+    replayed: Vec<Box<[u8]>>,
     /// A statement has written at home.
     wrote_at_home: bool,
 }
@@ -55,7 +55,7 @@ impl Session {
             StatementKind::Rollback => self.end_at_shards(b"ROLLBACK").await?,
             kind if kind.begins() => {
                 let committed = self.end_at_shards(b"COMMIT").await?;
-                self.role.shards().transaction.prologue = vec![text.into()];
+                self.role.shards().transaction.replayed = vec![text.into()];
                 committed
             }
             _ => self.divide_at_shards(text).await?,
@@ -82,9 +82,9 @@ impl Session {
 
     /// A savepoint is set, left or released.
     async fn divide_at_shards(&mut self, text: &[u8]) -> Result<Result<(), Vec<u8>>, Ending> {
-        let prologue = &mut self.role.shards().transaction.prologue;
-        if prologue.len() < PROLOGUE_MAX {
-            prologue.push(text.into());
+        let replayed = &mut self.role.shards().transaction.replayed;
+        if replayed.len() < REPLAYED_MAX {
+            replayed.push(text.into());
         }
         self.say_at_shards(text).await
     }
@@ -122,7 +122,7 @@ impl Session {
             let autocommit = self.state.link.status.contains(wire::StatusFlags::AUTOCOMMIT);
             let shards = self.role.shards();
             let is_left = autocommit && shards.inner.iter().any(Inner::is_in_transaction);
-            shards.transaction.prologue.clear();
+            shards.transaction.replayed.clear();
             if is_left {
                 // The transaction has ended at home: it was rolled back there.
                 self.end_at_shards(b"ROLLBACK").await?.ok();
@@ -131,15 +131,15 @@ impl Session {
         let mut inner = self.take_inner_at(hostgroup, slot);
         if is_open && !inner.is_in_transaction() {
             inner.wrote = false;
-            let prologue = self.role.shards().transaction.prologue.clone();
-            for text in prologue {
+            let replayed = self.role.shards().transaction.replayed.clone();
+            for text in replayed {
                 inner.session.ask(&text).await?;
             }
         }
         Ok(inner)
     }
 
-    /// A shard has lost the open transaction: so does everybody else.
+    /// A shard has lost the open transaction: so do all others.
     pub(super) async fn roll_back_with(&mut self, hostgroup: u32) -> Result<(), Ending> {
         tracing::debug!(hostgroup, "a shard has ended the transaction; it is rolled back everywhere");
         self.end_at_shards(b"ROLLBACK").await?.ok();
@@ -155,9 +155,7 @@ impl Session {
         if !self.is_single() {
             return Ok(());
         }
-        let is_open = self.is_in_transaction()
-            || self.state.begins_later()
-            || !self.state.link.status.contains(wire::StatusFlags::AUTOCOMMIT);
+        let is_open = self.has_one_connection();
         let shards = self.role.shards();
         let mut others = shards.inner.iter().filter(|inner| inner.wrote && inner.place() != place);
         let is_elsewhere =
@@ -168,7 +166,8 @@ impl Session {
         Err(several_servers("a transaction that writes at several servers"))
     }
 
-    /// Servers commit before a statement that defines tables: so do all that are in the transaction.
+    /// Servers commit before a statement that defines tables: so do all that are in the
+    /// transaction.
     pub(super) async fn commit_everywhere(&mut self) -> Result<(), Ending> {
         self.end_at_shards(b"COMMIT").await?.ok();
         if self.is_in_transaction() || self.state.begins_later() {
