@@ -36,7 +36,6 @@ mod record;
 mod refusals;
 mod remote;
 mod routing;
-#[allow(dead_code, unused_imports, reason = "no session uses all of it yet")]
 mod scatter;
 mod sequences;
 

@@ -31,17 +31,18 @@ mod writer;
 use ::shard::merge::{Order, Protocol, Window};
 use ::shard::plan::Counts;
 use ::shard::seen::Cells;
-use wire::packet::PrepareOk;
 use wire::{Capabilities, StatusFlags};
 
 pub(crate) use ending::Over;
-pub(crate) use fault::{Fault, Wrong};
+use fault::Wrong;
 pub(crate) use relay::Relay;
 pub(crate) use shard::Source;
 
 use crate::limits::{SCATTER_KEPT_BYTES_MAX, SCATTER_SHARD_BYTES_MAX};
 use rows::{Count, Passed, Rows};
-use shard::{End, Shard};
+#[cfg(test)]
+use shard::End;
+use shard::Shard;
 use writer::Writer;
 
 /// What the replies are, and what becomes of them.
@@ -203,35 +204,14 @@ impl Scatter {
         }
     }
 
-    /// Whether the reply of a shard is not over.
-    pub(crate) fn is_running(&self, shard: usize) -> bool {
-        self.shards.get(shard).is_some_and(|shard| shard.end().is_none())
-    }
-
-    /// Whether the connection of a shard is of no use any more: its next byte means nothing.
-    pub(crate) fn is_lost(&self, shard: usize) -> bool {
-        self.shards.get(shard).is_some_and(|shard| shard.end() == Some(&End::Lost))
-    }
-
     /// Whether the replies of all shards are over.
     pub(crate) fn is_quiet(&self) -> bool {
         self.shards.iter().all(|shard| shard.end().is_some())
     }
 
-    /// Whether the client needs nothing of what running shards still send, because of a limit or an
-    /// error. Their statements may be killed.
-    pub(crate) fn is_rest(&self) -> bool {
-        !matches!(self.state, State::Begin | State::Rows(_)) && !self.is_quiet()
-    }
-
     /// The sequence id of the client's next packet.
     pub(crate) const fn next_seq(&self) -> u8 {
         self.writer.next_seq()
-    }
-
-    /// What a shard has prepared: its id there, and the number of its parameters.
-    pub(crate) fn prepared(&self, shard: usize) -> Option<PrepareOk> {
-        self.shards.get(shard)?.prepared
     }
 
     /// What has become of the statement, once the client has its reply.
@@ -320,5 +300,18 @@ impl Scatter {
     /// Drops what shards have sent, as far as it reaches.
     fn skip(&mut self) {
         self.shards.iter_mut().for_each(Shard::skip);
+    }
+}
+
+#[cfg(test)]
+impl Scatter {
+    /// Whether the next byte of a shard means nothing any more.
+    fn is_lost(&self, shard: usize) -> bool {
+        self.shards.get(shard).is_some_and(|shard| shard.end() == Some(&End::Lost))
+    }
+
+    /// Whether shards run on that the client needs nothing of, because of a limit or an error.
+    fn is_rest(&self) -> bool {
+        !matches!(self.state, State::Begin | State::Rows(_)) && !self.is_quiet()
     }
 }

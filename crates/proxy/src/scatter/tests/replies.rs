@@ -128,7 +128,7 @@ fn the_first_error_ends_the_reply_and_names_the_logical_table() {
     let sent = run(&mut scatter, &[Vec::new(), refused, Vec::new()], 5);
     assert_eq!(sent, reply(1, &[told]));
     assert_eq!(scatter.over().unwrap().outcome.end, End::Err { code: 1146 });
-    assert!(scatter.is_rest() && scatter.is_running(0) && !scatter.is_running(1));
+    assert!(scatter.is_rest(), "the other shards run on");
     let others = three(CLASSIC);
     let rest = run(&mut scatter, &[others[0].clone(), Vec::new(), others[2].clone()], 5);
     assert!(rest.is_empty() && scatter.is_quiet());
@@ -213,7 +213,6 @@ fn a_prepared_statement_has_no_hidden_columns_and_the_clients_id() {
                 let mut scatter = scatter(what, 1);
                 let sent = run(&mut scatter, &replies, piece);
                 assert_eq!(sent, prepared(caps, 5, params, &[logical_column("name", VARCHAR)]));
-                assert_eq!(scatter.prepared(0).map(|prepared| prepared.statement_id), Some(71));
                 assert_eq!(scatter.over().unwrap().outcome.end, End::Other);
             }
         }

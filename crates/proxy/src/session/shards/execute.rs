@@ -32,22 +32,21 @@ impl Session {
         let mut inner = self.take_inner(branch.hostgroup);
         let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await;
         self.put_inner(inner);
-        let mut reply = reply?;
-        if let Some(error) = error_of(&reply) {
+        let reply = reply?;
+        if let Some(error) = error_of(&self.as_prepared(&reply, branch.hostgroup, 0)) {
             self.answer_here(Kind::StmtPrepare, &error).await?;
             return Ok(Phase::Over);
         }
         let (id, params) = prepared(&reply).unwrap_or_default();
-        let site = Site { hostgroup: branch.hostgroup, text: branch.text, id };
+        let hostgroup = branch.hostgroup;
+        let site = Site { hostgroup, text: branch.text, id };
         let statement = Statement { text: text.into(), params, sites: vec![site], ..Statement::default() };
         let Some(id) = self.role.shards().statements.add(statement) else {
             let error =
                 ClientError::not_sharded("a prepared statement more", "the session has all that it may have");
             return self.refuse_at_shards(Kind::StmtPrepare, &error).await;
         };
-        if let Some(payload) = reply.get_mut(HEADER_LEN..) {
-            renumber(payload, id);
-        }
+        let reply = self.as_prepared(&reply, hostgroup, id);
         self.give_reply(Kind::StmtPrepare, &reply).await
     }
 
@@ -111,7 +110,7 @@ impl Session {
             Some(known_as) => known_as,
             None => {
                 let reply = prepare(inner, text.unwrap_or(&command.text)).await?;
-                if let Some(error) = error_of(&reply) {
+                if let Some(error) = error_of(&self.as_prepared(&reply, inner.hostgroup, 0)) {
                     return Ok(Err(error));
                 }
                 prepared(&reply).unwrap_or_default().0

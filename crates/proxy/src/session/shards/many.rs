@@ -265,7 +265,6 @@ impl Session {
     fn what(&self, command: &Command, scattered: Scattered, seq: u8) -> What {
         let Scattered { order, window, counts, ids, cells, .. } = scattered;
         What {
-            kind: Replied::Result,
             errors: if command.writes() { Errors::Last } else { Errors::AtOnce },
             counts,
             cells,
@@ -273,12 +272,41 @@ impl Session {
             protocol: if command.kind == Kind::Query { Protocol::Text } else { Protocol::Binary },
             order,
             window,
+            ..self.plain_reply(Replied::Result, seq)
+        }
+    }
+
+    /// A reply of this kind whose rows, if any, come as shards send them.
+    fn plain_reply(&self, kind: Replied, seq: u8) -> What {
+        What {
+            kind,
+            errors: Errors::AtOnce,
+            counts: Counts::Sum,
+            cells: Cells::Plain,
+            last_insert_id: None,
+            protocol: Protocol::Text,
+            order: Order::default(),
+            window: Window::ALL,
             shard_caps: capabilities_at_shards(self.capabilities()),
             client_caps: self.capabilities(),
             seq,
             status: self.state.link.status,
             message_bytes_max: self.worker.settings().variables.max_allowed_packet as usize,
         }
+    }
+
+    /// The whole reply of a shard to a `COM_STMT_PREPARE` as the client gets it: with logical names
+    /// and the client's number.
+    pub(super) fn as_prepared(&self, reply: &[u8], hostgroup: u32, id: u32) -> Vec<u8> {
+        let names = self.names_at(hostgroup);
+        let source = Source { hostgroup, session: 0, names, rows: Vec::new() };
+        let what = self.plain_reply(Replied::Prepared { id }, 1);
+        let mut replies = Replies::new(what, vec![source]);
+        replies.feed(0, reply);
+        replies.close(0);
+        let mut packets = Vec::new();
+        replies.drain(&mut packets);
+        packets
     }
 
     /// Whether all that a server gets goes over one connection: a transaction is open, or begins.
