@@ -1,12 +1,17 @@
 //! What clients see of sharded tables: by their own tools, and by the statements with which
 //! libraries look at schemas.
 
-use std::sync::LazyLock;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::task::{Context, Poll};
 
 use e2e::tools::{self, Output};
 use e2e::{Backend, Make, Proxy, Setup, on_each_server, run};
-use testkit::client::{Client, Options};
+use testkit::client::{Client, Options, Value};
 use testkit::server::{PASSWORD, USER};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 
 static DB: LazyLock<Backend> = LazyLock::new(|| with_tables(Backend::start(&[])));
 static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(&[]).map(with_tables));
@@ -15,6 +20,7 @@ on_each_server!(
     lists_have_logical_tables,
     definitions_have_logical_names,
     libraries_find_columns_and_keys,
+    preparations_have_logical_names,
     a_dump_has_all_rows,
     the_client_completes_names,
 );
@@ -149,6 +155,59 @@ fn libraries_find_columns_and_keys(db: &'static Backend) {
         let spelled = "SELECT table_schema, table_name, column_name FROM information_schema.columns WHERE \
                        (table_schema, lower(table_name), lower(column_name)) IN (('shop', 'events', 'id'))";
         assert_eq!(rows(&mut client, spelled).await, ["shop events id"]);
+    });
+}
+
+/// A stream that keeps what is read.
+struct Recorder {
+    stream: TcpStream,
+    read: Arc<Mutex<Vec<u8>>>,
+}
+
+impl AsyncRead for Recorder {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = into.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, into);
+        self.read.lock().unwrap().extend_from_slice(&into.filled()[before..]);
+        read
+    }
+}
+
+impl AsyncWrite for Recorder {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+fn preparations_have_logical_names(db: &'static Backend) {
+    let proxy = proxy(db);
+    run(async {
+        let read = Arc::default();
+        let stream = TcpStream::connect(proxy.tcp()).await.unwrap();
+        let options = Options::tcp(proxy.tcp(), USER, PASSWORD).schema("shop");
+        let recorder = Recorder { stream, read: Arc::clone(&read) };
+        let mut client = Client::over(recorder, &options).await.unwrap();
+        for sql in ["SELECT * FROM events WHERE id = ?", "SELECT name FROM shop.events ORDER BY id LIMIT 3"] {
+            read.lock().unwrap().clear();
+            let statement = client.prepare(sql).await.unwrap();
+            let values = vec![Value::Int(5); statement.params.into()];
+            client.execute(&statement, &values).await.unwrap();
+            let replies = String::from_utf8_lossy(&read.lock().unwrap()).into_owned();
+            assert!(replies.contains("shop\u{6}events\u{6}events"), "{sql}: {replies:?}");
+            assert!(!replies.contains("events_") && !replies.contains("s1"), "{sql}: {replies:?}");
+        }
     });
 }
 
