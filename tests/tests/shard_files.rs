@@ -51,6 +51,23 @@ async fn write_and_read(proxy: &Proxy, table: &str) {
     assert_eq!(name.first().as_deref(), Some("two"));
 }
 
+/// kingshard's hash is the key modulo the number of tables.
+async fn rows_are_where_kingshard_puts_them(server: &Backend, proxy: &Proxy) {
+    for number in 0..2 {
+        server.sql(&format!("CREATE TABLE test.parts_000{number} (id INT PRIMARY KEY, name VARCHAR(9))"));
+    }
+    let mut client =
+        Client::connect(&Options::tcp(proxy.tcp(), USER, PASSWORD).schema("test")).await.unwrap();
+    for id in 4..8 {
+        client.query(&format!("INSERT INTO parts VALUES ({id}, 'p{id}')")).await.unwrap();
+    }
+    let name = client.query("SELECT name FROM parts WHERE id = 7").await.unwrap();
+    assert_eq!(name.first().as_deref(), Some("p7"));
+    assert_eq!(server.sql("SELECT GROUP_CONCAT(id ORDER BY id) FROM test.parts_0001").trim(), "5,7");
+    let all = client.query("SELECT id FROM parts ORDER BY id").await.unwrap();
+    assert_eq!(all.rows, [b"\x014", b"\x015", b"\x016", b"\x017"], "{all:?}");
+}
+
 /// The first cell of an answer of the admin port.
 async fn admin(proxy: &Proxy, statements: &[&str]) -> Option<String> {
     let mut client = Client::connect(&Options::tcp(proxy.admin(), "admin", "admin")).await.unwrap();
@@ -68,6 +85,7 @@ fn kingshards_file_is_served() {
     let proxy = Proxy::start(&server.sandbox, &file, &[], &[]);
     run(async {
         write_and_read(&proxy, "plain").await;
+        rows_are_where_kingshard_puts_them(&server, &proxy).await;
         let nodes = "SELECT group_concat(physical_table) FROM runtime_pointsman_shard_nodes";
         assert_eq!(admin(&proxy, &[nodes]).await.as_deref(), Some("parts_0000,parts_0001"));
         let again =
