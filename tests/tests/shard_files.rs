@@ -106,6 +106,61 @@ fn shardingspheres_folder_is_served() {
     });
 }
 
+/// A database of two data sources, with tables under other names, as in ShardingSphere's examples.
+const SHARDING: &str = r"
+databaseName: sharding_db
+dataSources:
+  ds_0: {url: 'jdbc:mysql://127.0.0.1:PORT/demo_ds_0?useSSL=false', username: USER, password: PASSWORD}
+  ds_1: {url: 'jdbc:mysql://127.0.0.1:PORT/demo_ds_1?useSSL=false', username: USER, password: PASSWORD}
+rules:
+- !SHARDING
+  tables:
+    t_order:
+      actualDataNodes: ds_${0..1}.t_order_${0..1}
+      databaseStrategy: {standard: {shardingColumn: user_id, shardingAlgorithmName: by_user}}
+      tableStrategy: {standard: {shardingColumn: order_id, shardingAlgorithmName: by_order}}
+  shardingAlgorithms:
+    by_user: {type: INLINE, props: {algorithm-expression: 'ds_${user_id % 2}'}}
+    by_order: {type: INLINE, props: {algorithm-expression: 't_order_${order_id % 2}'}}
+";
+
+#[test]
+fn rows_are_where_shardingsphere_puts_them() {
+    let server = Backend::start(&[]);
+    server.sql("CREATE DATABASE sharding_db");
+    for node in ["demo_ds_0.t_order_0", "demo_ds_0.t_order_1", "demo_ds_1.t_order_0", "demo_ds_1.t_order_1"] {
+        let (schema, _) = node.split_once('.').unwrap();
+        server.sql(&format!("CREATE DATABASE IF NOT EXISTS {schema}"));
+        server
+            .sql(&format!("CREATE TABLE {node} (order_id BIGINT PRIMARY KEY, user_id INT, name VARCHAR(9))"));
+    }
+    let folder = server.sandbox.path().join("conf");
+    std::fs::create_dir(&folder).unwrap();
+    let users = format!("authority: {{users: [{{user: {USER}, password: {PASSWORD}}}]}}\n");
+    written(&folder, "server.yaml", &format!("{users}props: {{proxy-default-port: 0}}\n{OWN}"));
+    let text = SHARDING.replace("PORT", &server.server.port().to_string());
+    written(&folder, "config-sharding.yaml", &text.replace("USER", USER).replace("PASSWORD", PASSWORD));
+    let proxy = Proxy::start(&server.sandbox, &folder, &[], &[]);
+    run(async {
+        let options = Options::tcp(proxy.tcp(), USER, PASSWORD).schema("sharding_db");
+        let mut client = Client::connect(&options).await.unwrap();
+        for (order, user) in [(10, 1), (11, 1), (12, 2), (13, 2)] {
+            let row = format!("INSERT INTO t_order VALUES ({order}, {user}, 'o{order}')");
+            client.query(&row).await.unwrap();
+        }
+        for (node, order) in
+            [("0.t_order_0", 12), ("0.t_order_1", 13), ("1.t_order_0", 10), ("1.t_order_1", 11)]
+        {
+            let there = server.sql(&format!("SELECT GROUP_CONCAT(order_id) FROM demo_ds_{node}"));
+            assert_eq!(there.trim(), order.to_string(), "{node}");
+        }
+        let one = client.query("SELECT name FROM t_order WHERE user_id = 1 AND order_id = 11").await.unwrap();
+        assert_eq!(one.first().as_deref(), Some("o11"));
+        let all = client.query("SELECT t_order.order_id FROM t_order ORDER BY order_id DESC").await.unwrap();
+        assert_eq!(all.rows, [b"\x0213", b"\x0212", b"\x0211", b"\x0210"], "{all:?}");
+    });
+}
+
 #[test]
 fn a_check_says_what_cannot_be_kept() {
     let server = Backend::start(&[]);
