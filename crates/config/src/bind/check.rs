@@ -4,6 +4,7 @@
 mod collectors;
 mod listeners;
 mod passwords;
+mod shards;
 mod unmatched;
 mod unserved;
 

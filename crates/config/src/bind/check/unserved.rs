@@ -1,8 +1,8 @@
 //! Pairs, clusters, rules and rows of fast routing whose hostgroups have no server.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
-use super::shorten;
+use super::{shards, shorten};
 use crate::model::Config;
 use crate::turns::in_turns;
 
@@ -22,7 +22,7 @@ pub(super) fn warnings(config: &Config, served: &HashSet<u32>) -> Vec<String> {
     let mut all: Vec<String> = topologies(config, served).collect();
     all.extend(rules(config, &reachable));
     all.extend(fast_routes(config, &reachable));
-    all.extend(shards(config, &reachable));
+    all.extend(shards::warnings(config, &reachable));
     all.extend(closed(config));
     all
 }
@@ -73,31 +73,6 @@ fn fast_routes(config: &Config, reachable: &HashSet<u32>) -> Vec<String> {
         format!(
             "hostgroup {hostgroup} has no server, and is the destination_hostgroup of rows of \
              `mysql_query_rules_fast_routing` ({rows}): {WAITS}"
-        )
-    };
-    unserved.into_iter().map(warning).collect()
-}
-
-/// Tables whose nodes are in hostgroups without a server, and homes that are.
-fn shards(config: &Config, reachable: &HashSet<u32>) -> Vec<String> {
-    let mut unserved: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-    for table in config.shards.iter().flat_map(|layout| layout.tables()) {
-        let hostgroups: BTreeSet<u32> = table.nodes().iter().map(|node| node.hostgroup).collect();
-        for hostgroup in hostgroups.into_iter().filter(|hostgroup| !reachable.contains(hostgroup)) {
-            unserved.entry(hostgroup).or_default().push(format!("{}.{}", table.schema, table.name));
-        }
-    }
-    let homes = config.shards.iter().flat_map(|layout| layout.homes());
-    for home in homes.filter(|home| !reachable.contains(&home.hostgroup)) {
-        let schema = home.schema.as_deref().unwrap_or("all schemas");
-        unserved.entry(home.hostgroup).or_default().push(format!("other tables of {schema}"));
-    }
-    let warning = |(hostgroup, tables): (u32, Vec<String>)| {
-        let names: Vec<&str> = tables.iter().map(String::as_str).collect();
-        let tables = shorten(&names);
-        format!(
-            "hostgroup {hostgroup} has no server, and has nodes of {tables}: statements that need them wait for \
-             one and then hear error 9001"
         )
     };
     unserved.into_iter().map(warning).collect()

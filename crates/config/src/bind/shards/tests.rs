@@ -172,6 +172,14 @@ fn hostgroups_of_nodes_without_a_server_are_warned_of() {
         "{warnings:?}"
     );
     assert!(about(2).starts_with("`shop.items`, `shop.orders`: "), "{warnings:?}");
+    let user = |hostgroup: u32| {
+        let text = format!("{SHOP}[[mysql_users]]\nusername = 'u'\ndefault_hostgroup = {hostgroup}\n");
+        loaded(&text)
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("of `u` is none of `pointsman_shard_homes`"))
+    };
+    assert_eq!((user(0), user(1)), (true, false));
     let served = "[[mysql_servers]]\nhostname = 'b'\nhostgroup = 1\n[[mysql_servers]]\nhostname = 'c'\nhostgroup = 2\n";
     assert!(!loaded(&format!("{SHOP}{served}")).warnings.iter().any(|warning| warning.contains("nodes of")));
 }
