@@ -6,7 +6,7 @@ use wire::command::take_value;
 use wire::packet::Column;
 
 use super::Key;
-use super::form::Form;
+use super::form::{Form, UNSIGNED};
 use super::key::{KeyError, Value};
 
 /// How rows are written.
@@ -24,6 +24,16 @@ pub struct Columns {
     protocol: Protocol,
     kinds: Vec<u8>,
     keys: Vec<Form>,
+    /// Of the visible columns, in binary rows: what the client's integers have more of. Empty if no
+    /// column has any.
+    widened: Vec<Widened>,
+}
+
+/// Bytes that an integer of a client has more than that of a shard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Widened {
+    bytes: usize,
+    is_unsigned: bool,
 }
 
 /// Why rows cannot be merged, or a row cannot be read.
@@ -63,7 +73,22 @@ impl Columns {
         let visible = columns.len().checked_sub(keys).ok_or_else(|| too_few.clone())?;
         let hidden = columns.get(visible..).ok_or(too_few)?;
         let keys = hidden.iter().map(Form::of).collect::<Result<_, _>>()?;
-        Ok(Self { protocol, kinds: columns.iter().map(|column| column.kind).collect(), keys })
+        let kinds = columns.iter().map(|column| column.kind).collect();
+        Ok(Self { protocol, kinds, keys, widened: Vec::new() })
+    }
+
+    /// The same columns for a client that is told of `shown`, whose integers may be wider.
+    #[must_use]
+    pub fn shown_as(mut self, shown: &[Column<'_>]) -> Self {
+        let widened = |(kind, shown): (&u8, &Column<'_>)| {
+            let more = width(*kind).zip(width(shown.kind)).and_then(|(own, other)| other.checked_sub(own));
+            Widened { bytes: more.unwrap_or(0), is_unsigned: shown.flags & UNSIGNED != 0 }
+        };
+        let all: Vec<_> = self.kinds.iter().zip(shown).take(self.visible()).map(widened).collect();
+        if self.protocol == Protocol::Binary && all.iter().any(|widened| widened.bytes > 0) {
+            self.widened = all;
+        }
+        self
     }
 
     /// How many columns the client sees.
@@ -91,6 +116,9 @@ impl Columns {
 
     /// Appends the row without its hidden columns.
     pub fn put_visible(&self, row: &[u8], out: &mut Vec<u8>) -> Result<(), ColumnsError> {
+        if !self.widened.is_empty() {
+            return self.put_widened(row, out);
+        }
         if self.keys.is_empty() {
             out.extend_from_slice(row);
             return Ok(());
@@ -111,6 +139,20 @@ impl Columns {
         Ok(())
     }
 
+    /// Appends the visible part of a binary row, with integers as wide as the client's.
+    fn put_widened(&self, row: &[u8], out: &mut Vec<u8>) -> Result<(), ColumnsError> {
+        let mut cells = self.cells(row)?;
+        out.push(0);
+        put_nulls(cells.nulls, self.visible(), out);
+        for widened in &self.widened {
+            let Some(cell) = cells.next()? else { continue };
+            let is_negative = !widened.is_unsigned && cell.last().is_some_and(|byte| byte & 0x80 != 0);
+            out.extend_from_slice(cell);
+            out.resize(out.len() + widened.bytes, if is_negative { 0xff } else { 0 });
+        }
+        Ok(())
+    }
+
     fn cells<'a>(&'a self, row: &'a [u8]) -> Result<Cells<'a>, WireError> {
         let mut left = Reader::new(row);
         let nulls = match self.protocol {
@@ -123,6 +165,31 @@ impl Columns {
         Ok(Cells { protocol: self.protocol, kinds: self.kinds.iter(), nulls, left, at: NULLS_OFFSET })
     }
 }
+
+/// Bytes of an integer of a type in a binary row; nothing for other types.
+const fn width(kind: u8) -> Option<usize> {
+    Some(match kind {
+        0x01 => 1,
+        0x02 | 0x0d => 2,
+        0x03 | 0x09 => 4,
+        0x08 => 8,
+        _ => return None,
+    })
+}
+
+/// The type of a column whose values have one of two types at different shards: the wider one of
+/// two integers, or the other one than NULL. Nothing if there is none.
+pub fn common_kind(one: u8, other: u8) -> Option<u8> {
+    match (width(one), width(other)) {
+        _ if one == other || other == NULL_KIND => Some(one),
+        _ if one == NULL_KIND => Some(other),
+        (Some(left), Some(right)) => Some(if left < right { other } else { one }),
+        _ => None,
+    }
+}
+
+/// `MYSQL_TYPE_NULL`.
+const NULL_KIND: u8 = 0x06;
 
 /// Bits in front of those of the columns.
 const NULLS_OFFSET: usize = 2;
@@ -183,7 +250,7 @@ mod tests {
     use proptest::prelude::*;
     use wire::packet::TextRow;
 
-    use super::super::form::{BINARY, UNSIGNED};
+    use super::super::form::BINARY;
     use super::*;
     use crate::merge::{Order, Part};
 
@@ -311,6 +378,36 @@ mod tests {
         let mut out = Vec::new();
         columns.put_visible(b"\0\x18\x01", &mut out).unwrap();
         assert_eq!(out, b"\0\x08\x01");
+    }
+
+    #[test]
+    fn integers_are_as_wide_as_the_client_was_told() {
+        let unsigned = Column { flags: UNSIGNED, ..column(0x08) };
+        let shown = [column(0x08), unsigned, column(0xfd)];
+        let own = [column(0x03), Column { flags: UNSIGNED, ..column(0x01) }, column(0xfd), column(0x01)];
+        let columns = Columns::new(Protocol::Binary, &own, 1).unwrap().shown_as(&shown);
+        let mut out = Vec::new();
+        columns.put_visible(b"\0\0\xfe\xff\xff\xff\xff\x01a\x05", &mut out).unwrap();
+        assert_eq!(out, b"\0\0\xfe\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0\0\0\0\x01a");
+        let mut out = Vec::new();
+        columns.put_visible(b"\0\x04\x07\0\x05", &mut out).unwrap();
+        assert_eq!(out, b"\0\x04\x07\0\0\0\0\0\0\0\0");
+    }
+
+    #[test]
+    fn two_types_of_integers_have_a_common_one() {
+        for (one, other, common) in [
+            (0x03, 0x08, Some(0x08)),
+            (0x08, 0x01, Some(0x08)),
+            (0x0d, 0x03, Some(0x03)),
+            (0x06, 0xfd, Some(0xfd)),
+            (0xfd, 0x06, Some(0xfd)),
+            (0xfd, 0xfd, Some(0xfd)),
+            (0xfd, 0x03, None),
+            (0x05, 0x08, None),
+        ] {
+            assert_eq!(common_kind(one, other), common, "{one} {other}");
+        }
     }
 
     proptest! {
