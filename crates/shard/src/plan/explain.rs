@@ -162,7 +162,8 @@ fn order(order: &Order) -> Row {
         Direction::Descending => "descending",
     };
     let parts: Vec<_> = order.parts().iter().map(|part| direction(part.direction)).collect();
-    row("order", format!("by {} hidden columns", parts.len()), parts.join(", "))
+    let columns = if parts.len() == 1 { "column" } else { "columns" };
+    row("order", format!("by {} hidden {columns}", parts.len()), parts.join(", "))
 }
 
 /// A text for a row: not longer than the limit, and cut between characters.
