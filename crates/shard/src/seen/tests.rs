@@ -186,3 +186,37 @@ fn the_node_of_a_table_is_on_the_server_with_most_of_them() {
     let of = |name: &str| super::node(&layout, layout.table("shop", name).unwrap()).unwrap().hostgroup;
     assert_eq!([of("users"), of("orders"), of("lone")], [1, 1, 9]);
 }
+
+#[test]
+fn statements_that_are_cut_anywhere_are_answered_somehow() {
+    let layouts = [same(), apart(), numbered(), schemas()];
+    let statements = include_str!("tests/same.txt").lines().filter_map(|line| line.strip_prefix("> "));
+    for sql in statements {
+        for end in (0..sql.len()).filter(|end| sql.is_char_boundary(*end)) {
+            let cut = &sql[..end];
+            let mut tree = Tree::default();
+            let settings = Settings::of(Dialect::of(MARIADB).unwrap());
+            if tree.read(cut.as_bytes(), &settings).is_ok() {
+                for layout in &layouts {
+                    let refused = seen_in(layout, cut).map(|seen| seen.plan);
+                    if let Some(Plan::Refused(refusal)) = refused {
+                        assert!(refusal.span.end <= cut.len(), "{cut}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+proptest::proptest! {
+    /// Texts of servers are any bytes; those without a physical name stay.
+    #[test]
+    fn texts_of_any_bytes_are_taken(text in proptest::collection::vec(proptest::sample::select(
+        b"'`\".s01orders_ibfk_\xff ".to_vec()), 0..80))
+    {
+        let names = Names::at(&schemas(), 1);
+        let shown = names.logical_text(&text);
+        let has_name = text.windows(6).any(|part| part == b"shop_0");
+        proptest::prop_assert!(has_name || *shown == *text);
+    }
+}
