@@ -110,7 +110,9 @@ mod tests {
     fn a_row_alone_counts_in_the_text_for_all() {
         let sum = |ignores, all: &[(u64, &[u8])]| {
             let mut sum = Summary::of_rows(ignores);
-            all.iter().for_each(|(rows, info)| sum.add(&Ok { warnings: 0, ..ok(*rows, 0, info) }));
+            for (rows, info) in all {
+                sum.add(&Ok { warnings: 0, ..ok(*rows, 0, info) });
+            }
             String::from_utf8(sum.ok().info.to_vec()).unwrap()
         };
         let two = &b"Records: 2  Duplicates: 1  Warnings: 0"[..];
