@@ -156,6 +156,9 @@ impl Session {
         match self.way_of(&command).await? {
             Way::Home => {
                 if command.writes() {
+                    if let Err(error) = self.may_write(Place::Home) {
+                        return self.refuse_at_shards(command.kind, &error).await;
+                    }
                     self.note_written_at_home();
                 }
                 Ok(self.stay_home())

@@ -66,7 +66,7 @@ impl Session {
         self.worker.shards.put_tree(tree);
         Ok(match way {
             Way::Home => way,
-            _ => self.refused_by_session(what).map_or(way, Way::Refused),
+            _ => self.refused_by_session(what).or_else(|| self.keeps_home()).map_or(way, Way::Refused),
         })
     }
 

@@ -14,6 +14,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
 use crate::session::phase::Phase;
+use crate::state::Pin;
 
 /// Savepoints and the like that a transaction has had; more are refused at shards.
 const REPLAYED_MAX: usize = 256;
@@ -25,6 +26,8 @@ pub(super) struct Transaction {
     replayed: Vec<Box<[u8]>>,
     /// A statement has written at home.
     wrote_at_home: bool,
+    /// `SET TRANSACTION` has said something of this one alone, which only the home knows.
+    is_special: bool,
 }
 
 /// Whether a statement begins, ends or divides a transaction.
@@ -55,7 +58,9 @@ impl Session {
             StatementKind::Rollback => self.end_at_shards(b"ROLLBACK").await?,
             kind if kind.begins() => {
                 let committed = self.end_at_shards(b"COMMIT").await?;
-                self.role.shards().transaction.replayed = vec![text.into()];
+                let is_special = self.state.pins.has_any(&[Pin::NextTransaction]);
+                let transaction = &mut self.role.shards().transaction;
+                (transaction.replayed, transaction.is_special) = (vec![text.into()], is_special);
                 committed
             }
             _ => self.divide_at_shards(text).await?,
@@ -174,6 +179,23 @@ impl Session {
             self.ask(b"COMMIT").await?;
         }
         Ok(())
+    }
+
+    /// Whether the open transaction is one that shards cannot be in.
+    pub(super) fn keeps_home(&mut self) -> Option<ClientError> {
+        let is_special = self.role.shards().transaction.is_special
+            && (self.is_in_transaction() || self.state.begins_later());
+        let (part, reason) = if is_special {
+            (
+                "a transaction that SET TRANSACTION has set up",
+                "its level is known to the home only; SET SESSION TRANSACTION works",
+            )
+        } else if self.state.pins.has_any(&[Pin::Xa]) {
+            ("an XA transaction", "it is known to the home only")
+        } else {
+            return None;
+        };
+        Some(ClientError::not_sharded(part, reason))
     }
 
     /// Whether a transaction may write at one server only.
