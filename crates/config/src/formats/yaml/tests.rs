@@ -225,3 +225,52 @@ dataSources:
     assert_eq!(warnings, ["conf: sbtest: tables that no rule names are looked for at the data source ds_0"]);
     assert_eq!(draft.check().unwrap().config, config);
 }
+
+/// Pieces of files of both programs and of our own layouts, with values that do not belong there.
+const PIECES: [&str; 32] = [
+    "user_list:\n",
+    "- {user: app, password: secret}\n",
+    "nodes:\n",
+    "- {name: node1, user: app, password: secret, master: 'db1:3306', slave: 'db2:3306@2,db3'}\n",
+    "schema_list:\n",
+    "- {user: app, nodes: [node1], default: node1, shard: [~]}\n",
+    "- {user: app, nodes: [node1], default: node1, shard: [{db: s, table: t, key: k, nodes: [node1], \
+     type: hash, locations: [2]}]}\n",
+    "databaseName: s\n",
+    "dataSources:\n",
+    "  ds_0: {url: 'jdbc:mysql://a/s', username: app, password: secret}\n",
+    "  ds_1: {url: 'jdbc:mysql://b/s', username: app, password: secret}\n",
+    "rules:\n",
+    "rules: []\n",
+    "- !SHARDING\n",
+    "  tables: {t: {actualDataNodes: 'ds_${0..1}.t'}}\n",
+    "- !BROADCAST {tables: [r]}\n",
+    "authority: {users: [{user: app, password: secret}]}\n",
+    "pointsman: {datadir: 7}\n",
+    "[[shards.table]]\n",
+    "[[shards.group]]\n",
+    "[[shards.sequence]]\n",
+    "schema = 's'\n",
+    "table = 't'\n",
+    "tables = ['t', 1]\n",
+    "key = ['k', 'l']\n",
+    "function = 'mod'\n",
+    "function = 'levels'\n",
+    "levels = [{ key = [], function = 'inline', expression = '${value}', names = ['1'], nodes = [[0, 9]] }]\n",
+    "nodes = '${1..2}/s.t'\n",
+    "nodes = [{ hostgroup = -1, schema = 's', table = '' }, 7]\n",
+    "bounds = [[1], 2]\n",
+    "kind = 'single'\n",
+];
+
+proptest::proptest! {
+    #[test]
+    fn no_pieces_panic(pieces in proptest::collection::vec(proptest::sample::select(&PIECES), 0..12)) {
+        let text = pieces.concat();
+        // Rows of a file that is right go together as rows of tables, too.
+        if let Ok(loaded) = parse(&text, Path::new("x")) {
+            let shards = loaded.draft.check().map(|checked| checked.config.shards);
+            proptest::prop_assert_eq!(shards, Ok(loaded.config.shards), "{}", text);
+        }
+    }
+}
