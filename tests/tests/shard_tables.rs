@@ -221,7 +221,7 @@ fn through(db: &Backend, proxy: &Proxy, program: &str, more: &[&str]) -> Output 
 
 fn a_dump_has_all_rows(db: &'static Backend) {
     let proxy = proxy(db);
-    let options = ["--skip-lock-tables", "--skip-extended-insert", "shop"];
+    let options = ["--single-transaction", "--skip-extended-insert", "shop"];
     let dump = through(db, &proxy, "mariadb-dump", &options).expect_success();
     for table in ["events", "notes", "plain"] {
         assert!(dump.contains(&format!("CREATE TABLE `{table}` (")), "{dump}");
