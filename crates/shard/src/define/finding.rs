@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::parts;
 use crate::layout::Node;
 
 /// Something that is wrong with a physical table.
@@ -55,6 +56,25 @@ pub enum Problem {
         /// Parts that only the first node has.
         first: Vec<String>,
     },
+}
+
+impl Problem {
+    /// Whether a write may store rows that a look-up does not find, or that are there twice.
+    /// Numbers that servers would make are refused one by one; keys that are not unique change no
+    /// rows.
+    pub fn stops_writes(&self) -> bool {
+        match self {
+            Self::OwnNumbers => false,
+            Self::Differs { here, first } => here.iter().chain(first).any(|part| !parts::is_plain_key(part)),
+            Self::NoTable
+            | Self::Kind(_)
+            | Self::NoColumn
+            | Self::Generated
+            | Self::NoSequenceColumn
+            | Self::UniqueApart { .. }
+            | Self::ForeignApart { .. } => true,
+        }
+    }
 }
 
 /// Parts of a difference that are shown.

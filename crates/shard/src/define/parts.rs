@@ -15,6 +15,11 @@ pub(super) fn parts(table: &TableDefinition, logical: impl Fn(&[String; 2]) -> S
     parts
 }
 
+/// Whether a part is a key that is not unique.
+pub(super) fn is_plain_key(part: &str) -> bool {
+    part.starts_with("key (")
+}
+
 /// Parts of `one` that `other` lacks. Both are sorted.
 pub(super) fn lacking<'a>(one: &'a [String], other: &[String]) -> Vec<&'a str> {
     let mut other = other.iter().peekable();

@@ -1,7 +1,7 @@
 //! Learning what sharded tables are: inner sessions ask for their definitions, as the client's
 //! user, when a statement names them.
 
-use shard::define::{Collations, Known, Problem, Reader, TableDefinition, Unreadable, check};
+use shard::define::{Collations, Known, Reader, TableDefinition, Unreadable, check};
 use shard::define::{collation_statement, table_statement};
 use shard::{Layout, Node, Table};
 use sql::parse::Tree;
@@ -47,7 +47,7 @@ impl Session {
         let known = Known::of(&defined, &catalog.collations());
         let now = self.worker.shared.uptime();
         // Rows that bring their ids need no sequence; others are refused one by one.
-        let matters = findings.iter().find(|finding| finding.problem != Problem::OwnNumbers);
+        let matters = findings.iter().find(|finding| finding.problem.stops_writes());
         catalog.learn(&table.schema, &table.name, known, matters.map(ToString::to_string), now);
         Ok(())
     }

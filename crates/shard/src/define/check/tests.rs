@@ -181,3 +181,17 @@ fn a_node_that_differs_is_said_with_what_differs() {
     let found = findings(&layout, "orders", &[Some(one), Some(table(MYSQL, &many, &[]))]);
     assert!(found[0].contains("2 more only here") && !found[0].contains("more only there"), "{found:?}");
 }
+
+#[test]
+fn a_key_that_is_not_unique_stops_no_writes() {
+    let layout = layout(|_| ());
+    let stops = |others: &[&[Option<&str>]]| {
+        let (one, other) = (table(MYSQL, &COLUMNS, &[]), table(MYSQL, &COLUMNS, others));
+        let found = check(&layout, layout.table("shop", "orders").unwrap(), &[Some(one), Some(other)]);
+        found.iter().map(|finding| finding.problem.stops_writes()).collect::<Vec<_>>()
+    };
+    assert_eq!(stops(&[]), Vec::<bool>::new());
+    assert_eq!(stops(&[&[Some("2"), Some("1"), Some("k"), Some("1"), Some("no"), None]]), [false]);
+    assert_eq!(stops(&[&unique("k", "user_id")]), [true]);
+    assert!(!Problem::OwnNumbers.stops_writes() && Problem::NoTable.stops_writes());
+}
