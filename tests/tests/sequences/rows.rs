@@ -121,6 +121,6 @@ pub(crate) async fn without_privileges(db: &Backend) {
         "{error:?}"
     );
     // It goes on, and with privileges it has ids.
-    db.sql("GRANT ALL ON pointsman.* TO poor");
+    db.sql("GRANT CREATE, SELECT, INSERT, UPDATE ON pointsman.* TO poor");
     assert_eq!(client.query("INSERT INTO orders (note) VALUES ('a')").await.unwrap().last_insert_id, 43);
 }
