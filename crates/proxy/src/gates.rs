@@ -37,14 +37,9 @@ impl Gates {
     pub(crate) async fn enter(&self, tables: Vec<TableName>) -> Pass<'_> {
         loop {
             let changed = self.changed.notified();
-            let mut all = self.lock();
-            if !tables.iter().any(|table| all.get(table).is_some_and(|gate| gate.is_closed)) {
-                for table in &tables {
-                    all.entry(table.clone()).or_default().running += 1;
-                }
+            if self.begin(&tables, |gate| gate.running += 1) {
                 return Pass { gates: self, tables, defines: false };
             }
-            drop(all);
             changed.await;
         }
     }
@@ -54,14 +49,9 @@ impl Gates {
     pub(crate) async fn close(&self, tables: Vec<TableName>) -> Pass<'_> {
         let pass = loop {
             let changed = self.changed.notified();
-            let mut all = self.lock();
-            if !tables.iter().any(|table| all.get(table).is_some_and(|gate| gate.is_closed)) {
-                for table in &tables {
-                    all.entry(table.clone()).or_default().is_closed = true;
-                }
+            if self.begin(&tables, |gate| gate.is_closed = true) {
                 break Pass { gates: self, tables, defines: true };
             }
-            drop(all);
             changed.await;
         };
         loop {
@@ -72,6 +62,16 @@ impl Gates {
             }
             changed.await;
         }
+    }
+
+    /// Marks the gates of tables, if none of them is closed. Whether it has.
+    fn begin(&self, tables: &[TableName], mark: impl Fn(&mut Gate)) -> bool {
+        let mut all = self.lock();
+        let is_open = !tables.iter().any(|table| all.get(table).is_some_and(|gate| gate.is_closed));
+        if is_open {
+            tables.iter().for_each(|table| mark(all.entry(table.clone()).or_default()));
+        }
+        is_open
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<TableName, Gate>> {

@@ -183,8 +183,8 @@ pub enum ClientError {
     NothingToExplain,
     /// A statement over sharded tables that the proxy cannot execute: the part that it is about,
     /// and the reason.
-    #[error("This version of Pointsman doesn't yet support '{part}' over sharded tables: {reason}")]
-    NotSharded { part: Box<str>, reason: Box<str> },
+    #[error("This version of Pointsman doesn't yet support '{}' over sharded tables: {}", .0.0, .0.1)]
+    NotSharded(Box<(String, String)>),
     /// A row of a sharded table gets no id: the table, and behind a colon the reason.
     #[error("Cannot make an id for a row of {0}")]
     NoIds(Box<str>),
@@ -268,7 +268,7 @@ impl ClientError {
             Self::NoTypes { .. } => 1210,
             Self::TransactionLost { .. } | Self::NothingDone { .. } => 1213,
             Self::TooManyUserConnections(_) | Self::LimitReached(_) => 1226,
-            Self::NotTraced | Self::NotSharded { .. } => 1235,
+            Self::NotTraced | Self::NotSharded(_) => 1235,
             Self::UnknownStatement { .. } | Self::NoLastStatement(_) => 1243,
             Self::OkIsNotPrepared => 1295,
             Self::Interrupted => 1317,
@@ -316,7 +316,7 @@ impl ClientError {
             | Self::TooManyUserConnections(_)
             | Self::LimitReached(_)
             | Self::NotTraced
-            | Self::NotSharded { .. } => *b"42000",
+            | Self::NotSharded(_) => *b"42000",
             Self::Interrupted | Self::QueryTimeout | Self::ConnectionKilled => *b"70100",
             Self::Locked { .. } => *b"Y0000",
             _ => *b"HY000",

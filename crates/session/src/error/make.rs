@@ -13,7 +13,7 @@ use crate::state::pins::Pin;
 impl ClientError {
     /// A statement over sharded tables that the proxy cannot execute.
     pub fn not_sharded(part: &str, reason: &str) -> Self {
-        Self::NotSharded { part: part.into(), reason: reason.into() }
+        Self::NotSharded(Box::new((part.to_owned(), reason.to_owned())))
     }
 
     /// [`Self::TooManyUserConnections`].

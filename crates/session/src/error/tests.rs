@@ -118,7 +118,7 @@ fn of_commands() -> Vec<ClientError> {
         ClientError::UnknownInternal,
         ClientError::NothingToExplain,
         ClientError::NotTraced,
-        ClientError::NotSharded { part: "DISTINCT".into(), reason: "no".into() },
+        ClientError::not_sharded("DISTINCT", "no"),
         ClientError::NoIds("shop.orders: no".into()),
     ]
 }
