@@ -21,6 +21,7 @@ on_each_server!(
     definitions_have_logical_names,
     libraries_find_columns_and_keys,
     preparations_have_logical_names,
+    a_statement_that_fails_in_a_transaction_changes_nothing,
     a_dump_has_all_rows,
     the_client_completes_names,
 );
@@ -208,6 +209,27 @@ fn preparations_have_logical_names(db: &'static Backend) {
             assert!(replies.contains("shop\u{6}events\u{6}events"), "{sql}: {replies:?}");
             assert!(!replies.contains("events_") && !replies.contains("s1"), "{sql}: {replies:?}");
         }
+    });
+}
+
+fn a_statement_that_fails_in_a_transaction_changes_nothing(db: &'static Backend) {
+    let proxy = proxy(db);
+    run(async {
+        let mut client = connect(&proxy).await;
+        client.query("BEGIN").await.unwrap();
+        // Two parts at one server.
+        client.query("INSERT INTO notes VALUES (4, 1), (5, 1)").await.unwrap();
+        // Whichever part is first, one is changed before the other one refuses its row.
+        for new in ["(9, 2), (4, 1)", "(8, 2), (5, 1)"] {
+            let refused = client.query(&format!("INSERT INTO notes VALUES {new}")).await.unwrap_err();
+            assert!(refused.to_string().contains("Duplicate entry"), "{refused}");
+            let kept = rows(&mut client, "SELECT id, number FROM notes ORDER BY id").await;
+            assert_eq!(kept, ["4 1", "5 1"], "behind {new}");
+        }
+        client.query("UPDATE notes SET number = 7 WHERE id IN (4, 5)").await.unwrap();
+        assert_eq!(rows(&mut client, "SELECT number FROM notes").await, ["7", "7"]);
+        client.query("ROLLBACK").await.unwrap();
+        assert!(rows(&mut client, "SELECT id FROM notes").await.is_empty());
     });
 }
 

@@ -99,11 +99,56 @@ struct Runner {
 /// Inner sessions with what they run, and the other ends of their clients by branch.
 #[derive(Default)]
 struct Runners {
-    /// Branches for one server are a transaction of their own.
-    is_atomic: bool,
+    unit: Unit,
     all: Vec<Runner>,
     sources: Vec<Source>,
     sockets: Vec<Sock>,
+}
+
+/// What makes the branches of a statement one change at each server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Unit {
+    /// Nothing: they only read, or each server has one.
+    #[default]
+    None,
+    /// A transaction of their own.
+    Transaction,
+    /// A savepoint in the transaction of the client.
+    Savepoint,
+}
+
+impl Unit {
+    /// The statement in front of the first branch at a server.
+    const fn begin(self) -> Option<&'static [u8]> {
+        match self {
+            Self::None => None,
+            Self::Transaction => Some(b"BEGIN"),
+            Self::Savepoint => Some(b"SAVEPOINT pointsman_statement"),
+        }
+    }
+
+    /// The statement behind the last branch at a server: it keeps the changes or takes them back.
+    const fn end(self, is_kept: bool) -> Option<&'static [u8]> {
+        match (self, is_kept) {
+            (Self::None, _) => None,
+            (Self::Transaction, true) => Some(b"COMMIT"),
+            (Self::Transaction, false) => Some(b"ROLLBACK"),
+            (Self::Savepoint, true) => Some(b"RELEASE SAVEPOINT pointsman_statement"),
+            (Self::Savepoint, false) => Some(b"ROLLBACK TO SAVEPOINT pointsman_statement"),
+        }
+    }
+}
+
+impl Runners {
+    /// Keeps the changes of a statement at all servers, or takes them back. The client has its
+    /// reply: what servers say would come too late.
+    async fn end_unit(&mut self, is_kept: bool) -> Result<(), Ending> {
+        let Some(text) = self.unit.end(is_kept) else { return Ok(()) };
+        for runner in self.all.iter_mut().filter(|runner| !runner.is_over) {
+            runner.inner.session.ask(text).await?;
+        }
+        Ok(())
+    }
 }
 
 type Run<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
@@ -150,12 +195,12 @@ impl Session {
             return self.refuse_at_shards(command.kind, &error).await;
         }
         let branches = &scattered.branches;
-        // Several tables of one server change together.
-        let is_atomic = command.writes() && !self.has_one_connection() && has_twins(branches);
-        let mut runners = Runners { is_atomic, ..Runners::default() };
+        let unit = self.unit_of(command, branches);
+        let mut runners = Runners { unit, ..Runners::default() };
         for (number, branch) in branches.iter().enumerate() {
             let rows = scattered.rows.get(number).cloned().unwrap_or_default();
             if let Err(error) = self.add_branch(&mut runners, command, branch, rows).await? {
+                runners.end_unit(false).await?;
                 runners.all.into_iter().for_each(|runner| self.put_runner(runner));
                 self.answer_here(command.kind, &error).await?;
                 return Ok(Phase::Over);
@@ -175,11 +220,7 @@ impl Session {
             // No server has made it: the next that is asked hears of it before.
             self.state.last.results.set_last_id(LastId::Is(id));
         }
-        for runner in runners.all.iter_mut().filter(|runner| is_atomic && !runner.is_over) {
-            // The client has its reply: what a COMMIT says would come too late.
-            let text: &[u8] = if is_done { b"COMMIT" } else { b"ROLLBACK" };
-            runner.inner.session.ask(text).await?;
-        }
+        runners.end_unit(is_done).await?;
         self.end_running();
         let is_lost = was_open && runners.all.iter().any(|runner| !runner.inner.is_in_transaction());
         runners.all.into_iter().for_each(|runner| self.put_runner(runner));
@@ -194,6 +235,15 @@ impl Session {
         Ok(Phase::Over)
     }
 
+    /// What makes the branches of a command one change.
+    fn unit_of(&self, command: &Command, branches: &[Branch]) -> Unit {
+        match (command.writes(), self.has_one_connection()) {
+            (true, true) if branches.len() > 1 && !command.defines() => Unit::Savepoint,
+            (true, false) if has_twins(branches) => Unit::Transaction,
+            _ => Unit::None,
+        }
+    }
+
     /// Adds a branch to what an inner session runs. The payload of the error if a statement cannot
     /// be prepared for it.
     async fn add_branch(
@@ -205,8 +255,8 @@ impl Session {
     ) -> Result<Result<(), Vec<u8>>, Ending> {
         let is_same = |runner: &Runner| runner.inner.hostgroup == branch.hostgroup;
         let twins = runners.all.iter().filter(|runner| is_same(runner)).count();
-        let shared =
-            runners.all.iter().position(is_same).filter(|_| runners.is_atomic || self.has_one_connection());
+        let is_shared = runners.unit == Unit::Transaction || self.has_one_connection();
+        let shared = runners.all.iter().position(is_same).filter(|_| is_shared);
         let mut runner = match shared {
             Some(at) => runners.all.swap_remove(at),
             None => Runner {
@@ -216,15 +266,15 @@ impl Session {
                 is_over: false,
             },
         };
-        if runners.is_atomic && !runner.inner.is_in_transaction() {
-            runner.inner.session.ask(b"BEGIN").await?;
+        if let Some(begin) = runners.unit.begin().filter(|_| shared.is_none()) {
+            runner.inner.session.ask(begin).await?;
         }
         runner.inner.wrote |= command.writes() && self.has_one_connection();
         let packets = self.packets_for(&mut runner.inner, command, branch).await?;
         let packets = match packets {
             Ok(packets) => packets,
             Err(error) => {
-                self.put_runner(runner);
+                runners.all.push(runner);
                 return Ok(Err(error));
             }
         };
