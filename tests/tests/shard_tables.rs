@@ -216,20 +216,22 @@ fn a_statement_that_fails_in_a_transaction_changes_nothing(db: &'static Backend)
     let proxy = proxy(db);
     run(async {
         let mut client = connect(&proxy).await;
-        client.query("BEGIN").await.unwrap();
-        // Two parts at one server.
-        client.query("INSERT INTO notes VALUES (4, 1), (5, 1)").await.unwrap();
-        // Whichever part is first, one is changed before the other one refuses its row.
-        for new in ["(9, 2), (4, 1)", "(8, 2), (5, 1)"] {
-            let refused = client.query(&format!("INSERT INTO notes VALUES {new}")).await.unwrap_err();
-            assert!(refused.to_string().contains("Duplicate entry"), "{refused}");
-            let kept = rows(&mut client, "SELECT id, number FROM notes ORDER BY id").await;
-            assert_eq!(kept, ["4 1", "5 1"], "behind {new}");
+        for begin in ["BEGIN", "SET autocommit = 0"] {
+            client.query(begin).await.unwrap();
+            // Whichever part is first, it is changed before the other one refuses its row. Both are
+            // at one server.
+            for new in ["(9, 2), (4, 1)", "(8, 2), (5, 1)"] {
+                client.query("REPLACE INTO notes VALUES (4, 1), (5, 1)").await.unwrap();
+                let refused = client.query(&format!("INSERT INTO notes VALUES {new}")).await.unwrap_err();
+                assert!(refused.to_string().contains("Duplicate entry"), "{refused}");
+                let kept = rows(&mut client, "SELECT id, number FROM notes ORDER BY id").await;
+                assert_eq!(kept, ["4 1", "5 1"], "{begin}, behind {new}");
+            }
+            client.query("UPDATE notes SET number = 7 WHERE id IN (4, 5)").await.unwrap();
+            assert_eq!(rows(&mut client, "SELECT number FROM notes").await, ["7", "7"], "{begin}");
+            client.query("ROLLBACK").await.unwrap();
+            assert!(rows(&mut client, "SELECT id FROM notes").await.is_empty(), "{begin}");
         }
-        client.query("UPDATE notes SET number = 7 WHERE id IN (4, 5)").await.unwrap();
-        assert_eq!(rows(&mut client, "SELECT number FROM notes").await, ["7", "7"]);
-        client.query("ROLLBACK").await.unwrap();
-        assert!(rows(&mut client, "SELECT id FROM notes").await.is_empty());
     });
 }
 
