@@ -23,7 +23,7 @@ pub(crate) struct Catalog {
     tables: RefCell<Tables>,
     collations: RefCell<Collations>,
     /// The tree of the statement that is being read, in memory that is used again.
-    tree: RefCell<Option<Box<Tree>>>,
+    tree: RefCell<Tree>,
     /// How servers read texts.
     dialect: Cell<Option<Dialect>>,
     /// How often tables had been defined anew through the proxy.
@@ -71,13 +71,13 @@ impl Tables {
 
 impl Catalog {
     /// A tree to read a statement with.
-    pub(crate) fn take_tree(&self) -> Box<Tree> {
-        self.tree.take().unwrap_or_default()
+    pub(crate) fn take_tree(&self) -> Tree {
+        self.tree.take()
     }
 
     /// The tree is for the next statement.
-    pub(crate) fn put_tree(&self, tree: Box<Tree>) {
-        self.tree.replace(Some(tree));
+    pub(crate) fn put_tree(&self, tree: Tree) {
+        self.tree.replace(tree);
     }
 
     /// What is known of tables.

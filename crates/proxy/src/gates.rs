@@ -69,7 +69,9 @@ impl Gates {
         let mut all = self.lock();
         let is_open = !tables.iter().any(|table| all.get(table).is_some_and(|gate| gate.is_closed));
         if is_open {
-            tables.iter().for_each(|table| mark(all.entry(table.clone()).or_default()));
+            for table in tables {
+                mark(all.entry(table.clone()).or_default());
+            }
         }
         is_open
     }

@@ -173,7 +173,7 @@ impl Session {
             }
             Way::Many(scattered) => {
                 command.close_cursor();
-                self.run_many(&command, scattered).await
+                self.run_many(&command, *scattered).await
             }
             Way::NeedsIds(_) => {
                 let error = ClientError::not_sharded("a statement", "it needs ids again");

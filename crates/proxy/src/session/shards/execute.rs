@@ -106,15 +106,14 @@ impl Session {
         let Some((id, _)) = command.execution else { return Ok(Ok(command.with_text(text))) };
         let caps = self.capabilities();
         let known = |statement: &mut Statement| statement.site(inner.hostgroup, text);
-        let known_as = match self.role.shards().statements.get(id).and_then(known) {
-            Some(known_as) => known_as,
-            None => {
-                let reply = prepare(inner, text.unwrap_or(&command.text)).await?;
-                if let Some(error) = error_of(&self.as_prepared(&reply, inner.hostgroup, 0)) {
-                    return Ok(Err(error));
-                }
-                prepared(&reply).unwrap_or_default().0
+        let known_as = if let Some(known_as) = self.role.shards().statements.get(id).and_then(known) {
+            known_as
+        } else {
+            let reply = prepare(inner, text.unwrap_or(&command.text)).await?;
+            if let Some(error) = error_of(&self.as_prepared(&reply, inner.hostgroup, 0)) {
+                return Ok(Err(error));
             }
+            prepared(&reply).unwrap_or_default().0
         };
         let Some(statement) = self.role.shards().statements.get(id) else { return Ok(Ok(Vec::new())) };
         if statement.site(inner.hostgroup, text).is_none() {

@@ -29,7 +29,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::{Gates, Pass, TableName};
 use crate::scatter::Scatter as Replies;
-use crate::scatter::{Errors, Kind as Replied, Relay, Source, What, capabilities_at_shards};
+use crate::scatter::{Errors, Kind as Replied, Over, Relay, Source, What, capabilities_at_shards};
 use crate::session::Session;
 use crate::session::io::Io;
 use crate::session::kill::{killed_here, while_waiting};
@@ -388,7 +388,7 @@ impl Session {
             if !is_replied {
                 is_replied = relay.poll_reply(cx, &mut sockets, &mut self.io.sock, scratch)?.is_ready();
             }
-            let is_failed = relay.scatter().over().is_some_and(|over| over.is_error());
+            let is_failed = relay.scatter().over().is_some_and(Over::is_error);
             if is_killed || is_replied && is_failed && !is_open {
                 // The rest is not read: that ends what still runs.
                 sockets.clear();
@@ -421,7 +421,7 @@ impl Session {
         if let Some(over) = over.filter(|_| branches > 1) {
             self.state.last.note_elsewhere(over.outcome, over.found_rows);
         }
-        let is_one = branches == 1 || over.is_none_or(|over| over.is_error());
+        let is_one = branches == 1 || over.is_none_or(Over::is_error);
         let shards = self.role.shards();
         shards.last = if is_one { Place::Shard(first) } else { Place::Home };
     }

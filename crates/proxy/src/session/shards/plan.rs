@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use route::StatementPlan;
 use shard::Layout;
-use shard::plan::{Asked, Branch, Plan, Refusal, Request, Wanted, Write};
+use shard::plan::{Asked, Branch, Plan, Refusal, Request, Wanted};
 use shard::seen::{Asker, Cells, Seen};
 use sql::Dialect;
 use sql::parse::{Settings, Tree};
@@ -35,7 +35,7 @@ pub(super) enum Way {
     /// It runs at one shard.
     One(Branch),
     /// Several shards run it.
-    Many(Scattered),
+    Many(Box<Scattered>),
     /// Its rows need ids first.
     NeedsIds(Wanted),
     /// It is not executed.
@@ -85,7 +85,8 @@ impl Session {
                 Err(error) => Way::Refused(error),
             };
         }
-        if let Way::Many(Scattered { ids: Some(ids), .. }) = &way
+        if let Way::Many(scattered) = &way
+            && let Some(ids) = &scattered.ids
             && let Err(error) = self.raise_ids(layout, ids).await?
         {
             return Ok(Way::Refused(error));
@@ -135,18 +136,18 @@ impl Session {
         if let Some(wrong) = self.wrong_with(command, &tables) {
             return Way::Refused(wrong);
         }
+        let many = |scattered| Way::Many(Box::new(scattered));
         match plan {
-            Plan::One(branch) if cells != Cells::Plain => {
-                Way::Many(Scattered { cells, ..vec![branch].into() })
-            }
+            Plan::One(branch) if cells != Cells::Plain => many(Scattered { cells, ..vec![branch].into() }),
             Plan::Home => Way::Home,
             Plan::One(branch) => Way::One(branch),
-            Plan::Many(scatter) => Way::Many(Scattered { cells, tables, ..scatter.into() }),
-            Plan::Write(write) => match only(write) {
-                Ok(branch) => Way::One(branch),
-                Err(write) => Way::Many(Scattered { tables, ..write.into() }),
-            },
-            Plan::Each(branches) => Way::Many(Scattered { tables, ..branches.into() }),
+            Plan::Many(scatter) => many(Scattered { cells, tables, ..scatter.into() }),
+            // What the only shard says of it is what the client is to hear.
+            Plan::Write(mut write) if write.branches.len() == 1 && write.ids.is_none() => {
+                write.branches.pop().map_or(Way::Home, Way::One)
+            }
+            Plan::Write(write) => many(Scattered { tables, ..write.into() }),
+            Plan::Each(branches) => many(Scattered { tables, ..branches.into() }),
             Plan::NeedsIds(wanted) => Way::NeedsIds(wanted),
             Plan::Refused(refusal) => Way::Refused(refused(&command.text, refusal)),
         }
@@ -269,15 +270,6 @@ impl Session {
         }
         None
     }
-}
-
-/// The branch of a statement that changes rows at one shard, if what the shard says of it is what
-/// the client is to hear.
-fn only(mut write: Write) -> Result<Branch, Write> {
-    if write.branches.len() != 1 || write.ids.is_some() {
-        return Err(write);
-    }
-    write.branches.pop().ok_or(write)
 }
 
 /// The number that a `SET` ends with.
