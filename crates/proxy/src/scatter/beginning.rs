@@ -48,7 +48,8 @@ impl Scatter {
                 return Err(wrong(Wrong::Kind));
             }
             let own = std::mem::take(&mut shard.definitions);
-            definitions::check(&self.columns, &own, self.what.shard_caps).map_err(wrong)?;
+            let (protocol, caps) = (self.what.protocol, self.what.shard_caps);
+            definitions::check(&self.columns, &own, protocol, caps).map_err(wrong)?;
             shard.is_admitted = true;
         }
         Ok(())
@@ -69,7 +70,7 @@ impl Scatter {
     /// Writes the columns of the result.
     fn begin_rows(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
         let order = self.what.order.clone();
-        let united = definitions::unite(&self.shards, self.what.shard_caps)?;
+        let united = definitions::unite(&self.shards, self.what.protocol, self.what.shard_caps)?;
         let wrong = |error: ColumnsError| Failure::Wrong(0, error.into());
         let columns = Columns::new(self.what.protocol, &united, order.len()).map_err(wrong)?;
         if columns.visible() == 0 {

@@ -1,5 +1,6 @@
 //! The columns of the client's result, out of the definitions of all shards.
 
+use ::shard::merge::Protocol;
 use ::shard::seen::Names;
 use wire::packet::Column;
 use wire::{Capabilities, Codec as _};
@@ -8,28 +9,42 @@ use super::Failure;
 use super::fault::Wrong;
 use super::shard::Shard;
 
-/// Flags by which clients read values: BLOB, UNSIGNED, ZEROFILL, BINARY, ENUM, SET. The other flags
-/// tell of keys and defaults, and hold if they hold at all shards.
-const READING: u16 = 16 | 32 | 64 | 128 | 256 | 2048;
+/// Flags by which clients read values: BLOB, UNSIGNED, ZEROFILL, ENUM, SET. The other flags tell of
+/// keys and defaults, and hold if they hold at all shards. BINARY says of texts what their collation
+/// says, and of numbers nothing.
+const READING: u16 = 16 | 32 | 64 | 256 | 2048;
+
+/// Types of integers, the narrowest first: TINY, SHORT, YEAR, INT24, LONG, LONGLONG.
+const INTEGERS: [u8; 6] = [0x01, 0x02, 0x0d, 0x09, 0x03, 0x08];
 
 /// One definition for each column, with the names of the first shard in physical form, out of those
 /// of all shards that have begun their results.
 ///
 /// Names, types, collations and the flags that matter to readers must be equal at all shards.
-/// Lengths and decimals are the largest ones.
-pub(super) fn unite(shards: &[Shard], caps: Capabilities) -> Result<Vec<Column<'_>>, Failure> {
+/// Lengths and decimals are the largest ones. In text, types of integers may differ: an expression
+/// has another one where a server has copied it into a temporary table.
+pub(super) fn unite(
+    shards: &[Shard],
+    protocol: Protocol,
+    caps: Capabilities,
+) -> Result<Vec<Column<'_>>, Failure> {
     let mut united = Vec::new();
     for (at, shard) in shards.iter().enumerate().filter(|(_, shard)| !shard.definitions.is_empty()) {
         let columns = decode(&shard.definitions, caps);
-        let joined = columns.and_then(|columns| join(&mut united, columns));
+        let joined = columns.and_then(|columns| join(&mut united, columns, protocol));
         joined.map_err(|wrong| Failure::Wrong(at, wrong))?;
     }
     Ok(united)
 }
 
 /// Checks that the definitions of a shard are those of the result, which has begun before.
-pub(super) fn check(first: &[Box<[u8]>], own: &[Box<[u8]>], caps: Capabilities) -> Result<(), Wrong> {
-    join(&mut decode(first, caps)?, decode(own, caps)?)
+pub(super) fn check(
+    first: &[Box<[u8]>],
+    own: &[Box<[u8]>],
+    protocol: Protocol,
+    caps: Capabilities,
+) -> Result<(), Wrong> {
+    join(&mut decode(first, caps)?, decode(own, caps)?, protocol)
 }
 
 fn decode(payloads: &[Box<[u8]>], caps: Capabilities) -> Result<Vec<Column<'_>>, Wrong> {
@@ -37,7 +52,7 @@ fn decode(payloads: &[Box<[u8]>], caps: Capabilities) -> Result<Vec<Column<'_>>,
 }
 
 /// Makes definitions those of one more shard, too.
-fn join<'a>(united: &mut Vec<Column<'a>>, columns: Vec<Column<'a>>) -> Result<(), Wrong> {
+fn join<'a>(united: &mut Vec<Column<'a>>, columns: Vec<Column<'a>>, protocol: Protocol) -> Result<(), Wrong> {
     if united.is_empty() {
         *united = columns;
         return Ok(());
@@ -46,10 +61,13 @@ fn join<'a>(united: &mut Vec<Column<'a>>, columns: Vec<Column<'a>>) -> Result<()
         return Err(Wrong::Columns { here: columns.len(), there: united.len() });
     }
     for (at, (one, other)) in united.iter_mut().zip(&columns).enumerate() {
-        if let Some(what) = difference(one, other) {
+        let kind = common_kind(one.kind, other.kind, protocol);
+        let Some(kind) = kind.filter(|_| difference(one, other).is_none()) else {
             let name = String::from_utf8_lossy(other.name).into_owned();
+            let what = difference(one, other).unwrap_or("type");
             return Err(Wrong::Column { number: at + 1, name, what });
-        }
+        };
+        one.kind = kind;
         one.max_len = one.max_len.max(other.max_len);
         one.decimals = one.decimals.max(other.decimals);
         one.flags &= other.flags;
@@ -57,12 +75,23 @@ fn join<'a>(united: &mut Vec<Column<'a>>, columns: Vec<Column<'a>>) -> Result<()
     Ok(())
 }
 
+/// The type of a column that has one of two at different shards; nothing if there is none.
+fn common_kind(one: u8, other: u8, protocol: Protocol) -> Option<u8> {
+    if one == other {
+        return Some(one);
+    }
+    // In binary rows, integers are as wide as their type.
+    let place = |kind: u8| INTEGERS.iter().position(|integer| *integer == kind);
+    let wider = place(one).zip(place(other)).map(|(one, other)| one.max(other))?;
+    if protocol == Protocol::Text { INTEGERS.get(wider).copied() } else { None }
+}
+
 /// What keeps two columns from being one.
 fn difference(one: &Column<'_>, other: &Column<'_>) -> Option<&'static str> {
     // A name that differs in its case only is that of the same column.
     let differs = [
         (!one.name.eq_ignore_ascii_case(other.name), "name"),
-        (one.kind != other.kind || one.extended_type != other.extended_type, "type"),
+        (one.extended_type != other.extended_type, "type"),
         (one.collation != other.collation, "collation"),
         (one.flags & READING != other.flags & READING, "form of its values"),
     ];

@@ -247,6 +247,21 @@ fn replies_that_do_not_go_together_are_an_error() {
 }
 
 #[test]
+fn types_of_integers_may_differ_in_text() {
+    const LONGLONG: u8 = 8;
+    let plain = |shard, kind| reply(1, &result(CLASSIC, &[column(shard, "a", kind)], &[]));
+    for kinds in [[LONG, LONGLONG], [LONGLONG, LONG]] {
+        let [one, other] = [plain(0, kinds[0]), plain(1, kinds[1])];
+        let sent = run(&mut scatter(what(CLASSIC), 2), &[one.clone(), other.clone()], 1000);
+        let wide = run(&mut scatter(what(CLASSIC), 2), &[plain(0, LONGLONG), plain(1, LONGLONG)], 1000);
+        assert_eq!(sent, wide);
+        // A binary row has as many bytes as the type.
+        let mut binary = scatter(What { protocol: Protocol::Binary, ..what(CLASSIC) }, 2);
+        assert_eq!(run(&mut binary, &[one, other], 1000)[4], 0xff);
+    }
+}
+
+#[test]
 fn several_results_are_an_error() {
     let more = StatusFlags::AUTOCOMMIT | StatusFlags::MORE_RESULTS;
     let mut first = ok(1, 0, "");
