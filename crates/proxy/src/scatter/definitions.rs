@@ -9,20 +9,23 @@ use super::Failure;
 use super::fault::Wrong;
 use super::shard::Shard;
 
-/// Flags by which clients read values: BLOB, UNSIGNED, ZEROFILL, ENUM, SET. The other flags tell of
-/// keys and defaults, and hold if they hold at all shards. BINARY says of texts what their collation
-/// says, and of numbers nothing.
-const READING: u16 = 16 | 32 | 64 | 256 | 2048;
+/// Flags by which clients read values: UNSIGNED, ZEROFILL, ENUM, SET. The other flags tell of keys
+/// and defaults, and hold if they hold at all shards. BINARY says of texts what their collation says,
+/// and of numbers nothing; BLOB says what the type says.
+const READING: u16 = 32 | 64 | 256 | 2048;
 
 /// Types of integers, the narrowest first: TINY, SHORT, YEAR, INT24, LONG, LONGLONG.
 const INTEGERS: [u8; 6] = [0x01, 0x02, 0x0d, 0x09, 0x03, 0x08];
+
+/// Types of texts and bytes, whose values look the same: STRING, VARCHAR, VAR_STRING, the BLOBs.
+const TEXTS: [u8; 7] = [0xfe, 0x0f, 0xfd, 0xf9, 0xfc, 0xfa, 0xfb];
 
 /// One definition for each column, with the names of the first shard in physical form, out of those
 /// of all shards that have begun their results.
 ///
 /// Names, types, collations and the flags that matter to readers must be equal at all shards.
-/// Lengths and decimals are the largest ones. In text, types of integers may differ: an expression
-/// has another one where a server has copied it into a temporary table.
+/// Lengths and decimals are the largest ones. Types of texts may differ, and in text those of
+/// integers: an expression has another one where a server has copied it into a temporary table.
 pub(super) fn unite(
     shards: &[Shard],
     protocol: Protocol,
@@ -80,10 +83,14 @@ fn common_kind(one: u8, other: u8, protocol: Protocol) -> Option<u8> {
     if one == other {
         return Some(one);
     }
+    let later = |kinds: &[u8]| {
+        let place = |kind: u8| kinds.iter().position(|other| *other == kind);
+        let later = place(one).zip(place(other)).map(|(one, other)| one.max(other))?;
+        kinds.get(later).copied()
+    };
     // In binary rows, integers are as wide as their type.
-    let place = |kind: u8| INTEGERS.iter().position(|integer| *integer == kind);
-    let wider = place(one).zip(place(other)).map(|(one, other)| one.max(other))?;
-    if protocol == Protocol::Text { INTEGERS.get(wider).copied() } else { None }
+    let integer = later(&INTEGERS).filter(|_| protocol == Protocol::Text);
+    integer.or_else(|| later(&TEXTS))
 }
 
 /// What keeps two columns from being one.

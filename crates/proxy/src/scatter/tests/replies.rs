@@ -262,6 +262,18 @@ fn types_of_integers_may_differ_in_text() {
 }
 
 #[test]
+fn types_of_texts_may_differ() {
+    const BLOB: u8 = 0xfc;
+    let plain = |shard, kind| reply(1, &result(CLASSIC, &[column(shard, "a", kind)], &[]));
+    for protocol in [Protocol::Text, Protocol::Binary] {
+        let what = || What { protocol, ..what(CLASSIC) };
+        let sent = run(&mut scatter(what(), 2), &[plain(0, VARCHAR), plain(1, BLOB)], 1000);
+        let blobs = run(&mut scatter(what(), 2), &[plain(0, BLOB), plain(1, BLOB)], 1000);
+        assert_eq!(sent, blobs);
+    }
+}
+
+#[test]
 fn several_results_are_an_error() {
     let more = StatusFlags::AUTOCOMMIT | StatusFlags::MORE_RESULTS;
     let mut first = ok(1, 0, "");
