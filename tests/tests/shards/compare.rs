@@ -34,7 +34,9 @@ pub(crate) fn frames(expected: &Answer, got: &Answer, way: Way) -> Result<bool, 
         return Err(format!("columns: expected {}, got {}", expected_columns.len(), got_columns.len()));
     }
     for (expected, got) in expected_columns.iter().zip(&got_columns) {
-        if lasting(expected, way) != lasting(got, way) {
+        // A server that makes a temporary table leaves out the schema.
+        let has_names = way == Way::Proxied && !expected.schema.is_empty() && !got.schema.is_empty();
+        if lasting(expected, has_names) != lasting(got, has_names) {
             return Err(format!("columns: expected {}, got {}", shown(expected), shown(got)));
         }
     }
@@ -59,20 +61,21 @@ const INT24: u8 = 9;
 const NULL: u8 = 6;
 const VAR_STRING: u8 = 253;
 
-/// A column without the names that only a proxy puts back, and without what depends on the way of
+/// A column, with the names that only a proxy puts back or without, and without what depends on the way of
 /// its execution.
-fn lasting<'a>(column: &Column<'a>, way: Way) -> Column<'a> {
+fn lasting<'a>(column: &Column<'a>, has_names: bool) -> Column<'a> {
     let is_of_table = !column.table.is_empty();
-    let has_names = way == Way::Proxied;
     Column {
         schema: if has_names { column.schema } else { b"" },
         org_table: if has_names { column.org_table } else { b"" },
         org_name: if is_of_table { column.org_name } else { b"" },
         kind: match column.kind {
             SHORT | LONG | LONGLONG | INT24 | TINY | YEAR if !is_of_table => LONGLONG,
-            NULL if !is_of_table => VAR_STRING,
+            NULL | 249..=252 if !is_of_table => VAR_STRING,
             kind => kind,
         },
+        // GROUP_CONCAT has the length of the BLOB that it went through.
+        max_len: if !is_of_table && matches!(column.kind, 249..=252) { 0 } else { column.max_len },
         flags: column.flags & if is_of_table { OF_TYPE } else { UNSIGNED },
         decimals: if column.decimals >= NOT_FIXED { 0 } else { column.decimals },
         ..*column
