@@ -61,8 +61,8 @@ const INT24: u8 = 9;
 const NULL: u8 = 6;
 const VAR_STRING: u8 = 253;
 
-/// A column, with the names that only a proxy puts back or without, and without what depends on the way of
-/// its execution.
+/// A column, with the names that only a proxy puts back or without them. What depends on the way of
+/// its execution is left out.
 fn lasting<'a>(column: &Column<'a>, has_names: bool) -> Column<'a> {
     let is_of_table = !column.table.is_empty();
     Column {

@@ -10,8 +10,8 @@ use super::fault::Wrong;
 use super::shard::Shard;
 
 /// Flags by which clients read values: UNSIGNED, ZEROFILL, ENUM, SET. The other flags tell of keys
-/// and defaults, and hold if they hold at all shards. BINARY says of texts what their collation says,
-/// and of numbers nothing; BLOB says what the type says.
+/// and defaults, and hold if they hold at all shards. BINARY says of texts what their collation
+/// says, and of numbers nothing; BLOB says what the type says.
 const READING: u16 = 32 | 64 | 256 | 2048;
 
 /// Types of integers, the narrowest first: TINY, SHORT, YEAR, INT24, LONG, LONGLONG.
