@@ -139,8 +139,8 @@ impl<'a> Author<'a> {
             written = format!("w.{written}");
         }
         match &alias {
-            Some(alias) if self.dice.chance(50) => written.push_str(&format!(" AS {alias}")),
-            Some(alias) => written.push_str(&format!(" {alias}")),
+            Some(alias) if self.dice.chance(50) => written = format!("{written} AS {alias}"),
+            Some(alias) => written = format!("{written} {alias}"),
             None => {}
         }
         if self.dice.chance(5) {
@@ -216,7 +216,7 @@ impl<'a> Author<'a> {
     }
 
     fn union(&mut self, query: &mut Query) {
-        self.prefix = "(no other one)".to_owned();
+        "(no other one)".clone_into(&mut self.prefix);
         let (sources, scope) = self.sources();
         let mut other = Query { sources, ..Query::default() };
         self.filters(&mut other, &scope);

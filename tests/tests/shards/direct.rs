@@ -153,28 +153,28 @@ async fn scattered(world: &mut World, written: &Written, scatter: Scatter) -> Ou
     }
     let shards = answers.len();
     let types_differ = answers.windows(2).any(|pair| pair[0].kinds() != pair[1].kinds());
-    match merged(scatter, answers) {
+    match merged(scatter, &answers) {
         Ok(answer) => Outcome::Many(Many { answer, shards, types_differ }),
         Err(error) => Outcome::Broken(error),
     }
 }
 
 /// One answer out of those of all shards.
-fn merged(scatter: Scatter, answers: Vec<Answer>) -> Result<Answer, ColumnsError> {
+fn merged(scatter: Scatter, answers: &[Answer]) -> Result<Answer, ColumnsError> {
     if let Some(failed) = answers.iter().find(|answer| answer.error.is_some()) {
         return Ok(Answer { error: failed.error.clone(), ..Answer::default() });
     }
     let keys = scatter.order.len();
     let mut columns = Vec::new();
-    for answer in &answers {
+    for answer in answers {
         let protocol = if answer.is_binary { Protocol::Binary } else { Protocol::Text };
         columns.push(Columns::new(protocol, &answer.decoded(), keys)?);
     }
     let mut out = Answer::default();
-    for answer in &answers {
+    for answer in answers {
         out.warnings = out.warnings.saturating_add(answer.warnings);
     }
-    out.columns = answers[0].columns.clone();
+    out.columns.clone_from(&answers[0].columns);
     out.columns.truncate(columns[0].visible());
     let mut heads = vec![0; answers.len()];
     let mut merge = Merge::new(scatter.order, answers.len());

@@ -111,7 +111,8 @@ impl Shards {
     pub(crate) fn layout(&self, tables: &[Table]) -> Layout {
         let hostgroups: Vec<_> = (1..=u32::try_from(self.hostgroups).unwrap_or(u32::MAX)).collect();
         let rows = self.rows(tables);
-        let toml: String = rows.iter().map(|(table, row)| format!("[[{table}]]\n{row}\n")).collect();
+        let toml: Vec<_> = rows.iter().map(|(table, row)| format!("[[{table}]]\n{row}\n")).collect();
+        let toml = toml.concat();
         shard::read::own(Path::new("layout"), &toml, &hostgroups)
             .unwrap_or_else(|problems| panic!("{problems}\n{toml}"))
     }

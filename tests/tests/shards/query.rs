@@ -19,7 +19,7 @@ pub(crate) struct Query {
     pub(crate) groups: Vec<Expression>,
     pub(crate) having: Option<Expression>,
     /// A set operation with another query behind it.
-    pub(crate) union: Option<(&'static str, Box<Query>)>,
+    pub(crate) union: Option<(&'static str, Box<Self>)>,
     pub(crate) order: Vec<Term>,
     /// The offset and the count.
     pub(crate) limit: Option<(u64, u64)>,

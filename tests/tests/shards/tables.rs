@@ -67,12 +67,12 @@ impl Keys {
             2 => Self {
                 types: vec![Type::Text("VARCHAR(20)", dice.pick(collations).clone())],
                 values: quoted(&["a", "A", "a ", "b", "B", "1", "01", "ss", "5abc", "", "ab", "z"]),
-                function: function(*dice.pick(&["hash", "consistent"])),
+                function: function(dice.pick::<&str>(&["hash", "consistent"])),
             },
             3 => Self {
                 types: vec![bytes(collations), Type::Bytes("VARBINARY(12)")],
                 values: quoted(&["a", "A", "a ", "b", "B", "1", "01", "ss", "5abc", "", "ab", "z"]),
-                function: function(*dice.pick(&["hash", "consistent"])),
+                function: function(dice.pick::<&str>(&["hash", "consistent"])),
             },
             _ => Self::integers(dice, shards),
         }
@@ -183,7 +183,7 @@ impl Table {
     }
 
     /// Inserts these rows; nothing if there are none.
-    pub(crate) fn insert(&self, name: &str, rows: &[&Row]) -> Option<String> {
+    pub(crate) fn insert(name: &str, rows: &[&Row]) -> Option<String> {
         let tuples: Vec<_> = rows.iter().map(|row| format!("({})", row.values.join(", "))).collect();
         (!rows.is_empty()).then(|| format!("INSERT INTO {name} VALUES {}", tuples.join(", ")))
     }

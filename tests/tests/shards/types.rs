@@ -176,7 +176,8 @@ impl Type {
 
     /// A value that the column holds, as a literal.
     pub(crate) fn value(&self, dice: &mut Dice) -> String {
-        let quarter = |dice: &mut Dice| dice.within(0..80) as f64 / 4.0 - 10.0;
+        let quarter =
+            |dice: &mut Dice| f64::from(u8::try_from(dice.below(80)).unwrap_or_default()) / 4.0 - 10.0;
         match self {
             Self::Integer(_, min, max) => match dice.below(20) {
                 0 => min.to_string(),
@@ -256,15 +257,19 @@ fn fraction(dice: &mut Dice, digits: u8) -> String {
 
 /// A text that this collation's character set has.
 pub(crate) fn text(dice: &mut Dice, collation: &Collation) -> &'static str {
-    if collation.is_unicode && dice.chance(30) { *dice.pick(&WIDE_TEXTS) } else { *dice.pick(&TEXTS) }
+    if collation.is_unicode && dice.chance(30) {
+        dice.pick::<&str>(&WIDE_TEXTS)
+    } else {
+        dice.pick::<&str>(&TEXTS)
+    }
 }
 
 /// A text in ASCII.
 pub(crate) fn ascii(dice: &mut Dice) -> &'static str {
-    *dice.pick(&TEXTS)
+    dice.pick::<&str>(&TEXTS)
 }
 
 /// A day.
 pub(crate) fn day(dice: &mut Dice) -> &'static str {
-    *dice.pick(&DAYS)
+    dice.pick::<&str>(&DAYS)
 }

@@ -52,7 +52,8 @@ pub(crate) struct World {
     pub(crate) parts: Vec<Client>,
     /// A session through the proxy.
     pub(crate) proxied: Option<Client>,
-    _proxy: Option<Proxy>,
+    /// What `proxied` goes through.
+    proxy: Option<Proxy>,
 }
 
 /// The columns of all tables.
@@ -93,7 +94,7 @@ impl World {
         }
         let dialect = Dialect::of(version.as_bytes()).unwrap_or_else(|| panic!("{version}"));
         let mut world =
-            Self { way, dialect, shards, tables, layout, columns, whole, parts, proxied: None, _proxy: None };
+            Self { way, dialect, shards, tables, layout, columns, whole, parts, proxied: None, proxy: None };
         world.fill().await;
         match way {
             Way::Direct => world.use_schemas().await,
@@ -125,7 +126,7 @@ impl World {
         let options = proxy.options().schema(SCHEMA);
         let client = Client::connect(&options).await;
         self.proxied = Some(client.unwrap_or_else(|error| panic!("no session: {error}")));
-        self._proxy = Some(proxy);
+        self.proxy = Some(proxy);
     }
 
     async fn fill(&mut self) {
@@ -135,7 +136,7 @@ impl World {
                     number == 0 || table.function.is_none() || self.shard_of(&table, row) == number - 1
                 };
                 let rows: Vec<_> = table.rows.iter().filter(is_here).collect();
-                let insert = table.insert(&at.name, &rows);
+                let insert = Table::insert(&at.name, &rows);
                 run(self.session(at), &table.create(&at.name)).await;
                 if let Some(insert) = insert {
                     run(self.session(at), &insert).await;

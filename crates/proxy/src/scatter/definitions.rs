@@ -17,7 +17,7 @@ const READING: u16 = 32 | 64 | 256 | 2048;
 /// Types of integers, the narrowest first: TINY, SHORT, YEAR, INT24, LONG, LONGLONG.
 const INTEGERS: [u8; 6] = [0x01, 0x02, 0x0d, 0x09, 0x03, 0x08];
 
-/// Types of texts and bytes, whose values look the same: `STRING`, `VARCHAR`, `VAR_STRING`, `BLOB`s.
+/// Types of texts and bytes, whose values look the same: `STRING`, `VARCHAR`, `VAR_STRING`, BLOBs.
 const TEXTS: [u8; 7] = [0xfe, 0x0f, 0xfd, 0xf9, 0xfc, 0xfa, 0xfb];
 
 /// One definition for each column, with the names of the first shard in physical form, out of those
