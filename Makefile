@@ -66,8 +66,10 @@ soak: tools-test test-servers ## The model test with fresh seeds for ten minutes
 	POINTSMAN_MODEL_SECONDS=$(or $(SECONDS),600) $(if $(CACHED),POINTSMAN_MODEL_CACHED=$(CACHED)) $(CARGO) test --locked --package e2e --test model -- \
 		--ignored --nocapture --exact on_$(or $(SERVER),mariadb)::soak$(if $(filter no,$(SHARED)),_one_to_one)$(if $(filter line,$(SHARED)),_in_one_line)
 
-soak-shards: tools-test test-servers ## Random statements over shards beside one server, with fresh seeds: make soak-shards SECONDS=600 STATEMENTS=1000000 SERVER=mysql SEED=17
-	POINTSMAN_SHARDS_SECONDS=$(or $(SECONDS),$(if $(STATEMENTS),10800,600)) $(if $(STATEMENTS),POINTSMAN_SHARDS_STATEMENTS=$(STATEMENTS)) $(if $(SEED),POINTSMAN_SHARDS_SEED=$(SEED)) \
+soak-shards: tools-test test-servers ## Random statements over shards beside one server, with fresh seeds: make soak-shards SECONDS=600 STATEMENTS=1000000 SERVER=mysql SEED=17 DIRECT=yes
+	$(CARGO) build --locked --package pointsman
+	POINTSMAN_SHARDS_SECONDS=$(or $(SECONDS),$(if $(STATEMENTS),10800,600)) $(if $(STATEMENTS),POINTSMAN_SHARDS_STATEMENTS=$(STATEMENTS)) \
+		$(if $(SEED),POINTSMAN_SHARDS_SEED=$(SEED)) $(if $(DIRECT),POINTSMAN_SHARDS_DIRECT=1) \
 		$(CARGO) test --locked --package e2e --test shards -- --ignored --nocapture --exact on_$(or $(SERVER),mariadb)::soak
 
 history: tools-test test-servers ## Reads of the query cache beside all kinds of writes, checked against a clock: make history READS=10000000 SERVER=mariadb
