@@ -16,12 +16,24 @@ pub(crate) struct Relay {
     scatter: Scatter,
     out: Vec<u8>,
     written: usize,
+    /// Nothing is written before the whole reply is there.
+    holds: bool,
 }
 
 impl Relay {
     /// Nothing has been read or written.
     pub(crate) const fn new(scatter: Scatter) -> Self {
-        Self { scatter, out: Vec::new(), written: 0 }
+        Self { scatter, out: Vec::new(), written: 0, holds: false }
+    }
+
+    /// The same for a reply that waits for a COMMIT behind it. Rows do not wait.
+    pub(crate) fn holding(scatter: Scatter) -> Self {
+        Self { holds: true, ..Self::new(scatter) }
+    }
+
+    /// Whether the client has got nothing of the reply because it is held.
+    pub(crate) const fn is_held(&self) -> bool {
+        self.holds
     }
 
     /// The replies.
@@ -43,10 +55,11 @@ impl Relay {
         scratch: &mut [u8],
     ) -> Poll<io::Result<()>> {
         loop {
-            let is_written = self.poll_write(cx, client)?.is_ready();
+            let is_written = self.holds || self.poll_write(cx, client)?.is_ready();
             if is_written {
                 let progress = self.scatter.drain(&mut self.out);
-                if !self.out.is_empty() {
+                self.holds &= self.out.len() < SCATTER_OUT_BYTES_MAX;
+                if !self.out.is_empty() && !self.holds {
                     continue;
                 }
                 if progress == Progress::Over {

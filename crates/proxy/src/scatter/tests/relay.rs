@@ -4,6 +4,7 @@ use std::future::poll_fn;
 
 use super::super::{Relay, What};
 use super::script::*;
+use crate::limits::SCATTER_OUT_BYTES_MAX;
 use crate::sock::Sock;
 use crate::sock::memory::pair;
 
@@ -84,4 +85,38 @@ async fn a_shard_that_hangs_up_ends_the_reply() {
     drop(client);
     let sent = read_all(reader).await;
     assert!(String::from_utf8_lossy(&sent).contains("hostgroup 1"), "{sent:?}");
+}
+
+#[tokio::test]
+async fn a_reply_that_is_held_waits_for_its_commit() {
+    let replies = [reply(1, &[ok(1, 0, "")]), reply(1, &[ok(2, 0, "")])];
+    let mut relay = Relay::holding(scatter(what(MODERN), 2));
+    let ((mut first, one), (mut second, other)) = (socks(1024), socks(1024));
+    let (client, reader) = pair(1024);
+    let (mut client, mut shards, mut scratch) = (Sock::from(client), [one, other], [0; 256]);
+    first.write_all(&replies[0]).await.unwrap();
+    second.write_all(&replies[1]).await.unwrap();
+    poll_fn(|cx| relay.poll_reply(cx, &mut shards, &mut client, &mut scratch)).await.unwrap();
+    assert_eq!((reader.unread(), relay.is_held()), (0, true), "the servers have not committed");
+    poll_fn(|cx| relay.poll_write(cx, &mut client)).await.unwrap();
+    drop(client);
+    let expected = run(&mut scatter(what(MODERN), 2), &replies, 4096);
+    assert_eq!(read_all(reader.into()).await, expected);
+}
+
+#[tokio::test]
+async fn rows_are_not_held() {
+    let replies = [numbers(0, 0..90_000), numbers(1, 0..0)];
+    let mut relay = Relay::holding(scatter(what(MODERN), 2));
+    let ((mut first, one), (mut second, other)) = (socks(1 << 22), socks(1024));
+    let (mut client, reader) = socks(PIPE);
+    let (mut shards, mut scratch) = ([one, other], vec![0; 1 << 16]);
+    first.write_all(&replies[0]).await.unwrap();
+    second.write_all(&replies[1]).await.unwrap();
+    let pass = async {
+        poll_fn(|cx| relay.poll_reply(cx, &mut shards, &mut client, &mut scratch)).await.unwrap();
+        drop(client);
+    };
+    let (sent, ()) = tokio::join!(read_all(reader), pass);
+    assert!(sent.len() > SCATTER_OUT_BYTES_MAX && !relay.is_held());
 }

@@ -23,7 +23,7 @@ use wire::command::Kind;
 use super::Place;
 use super::command::Command;
 use super::inner::{BUFFER_BYTES, Inner, no_client};
-use super::transaction::several_servers;
+use super::transaction::{error_of, several_servers};
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -140,14 +140,16 @@ impl Unit {
 }
 
 impl Runners {
-    /// Keeps the changes of a statement at all servers, or takes them back. The client has its
-    /// reply: what servers say would come too late.
-    async fn end_unit(&mut self, is_kept: bool) -> Result<(), Ending> {
-        let Some(text) = self.unit.end(is_kept) else { return Ok(()) };
+    /// Keeps the changes of a statement at all servers, or takes them back. The payload of the
+    /// first error.
+    async fn end_unit(&mut self, is_kept: bool) -> Result<Option<Vec<u8>>, Ending> {
+        let mut refused = None;
+        let Some(text) = self.unit.end(is_kept) else { return Ok(refused) };
         for runner in self.all.iter_mut().filter(|runner| !runner.is_over) {
-            runner.inner.session.ask(text).await?;
+            let reply = runner.inner.session.ask(text).await?;
+            refused = refused.or_else(|| error_of(&reply));
         }
-        Ok(())
+        Ok(refused)
     }
 }
 
@@ -213,20 +215,26 @@ impl Session {
         let count = branches.len();
         let made = scattered.ids.as_ref().and_then(|ids| ids.first);
         let what = self.what(command, scattered, seq);
-        let mut relay = Relay::new(Replies::new(what, std::mem::take(&mut runners.sources)));
+        let replies = Replies::new(what, std::mem::take(&mut runners.sources));
+        let holds = unit == Unit::Transaction;
+        let mut relay = if holds { Relay::holding(replies) } else { Relay::new(replies) };
         let is_killed = self.relay_scatter(&mut relay, &mut runners, was_open).await?;
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
-        if let Some(id) = made.filter(|_| is_done) {
+        let refused = runners.end_unit(is_done).await?.filter(|_| is_done && relay.is_held());
+        if let Some(id) = made.filter(|_| is_done && refused.is_none()) {
             // No server has made it: the next that is asked hears of it before.
             self.state.last.results.set_last_id(LastId::Is(id));
         }
-        runners.end_unit(is_done).await?;
+        match refused {
+            // All that the client hears is why it was not committed.
+            Some(error) => self.reply(seq, &error).await?,
+            None => poll_fn(|cx| relay.poll_write(cx, &mut self.io.sock)).await?,
+        }
         self.end_running();
         let is_lost = was_open && runners.all.iter().any(|runner| !runner.inner.is_in_transaction());
         runners.all.into_iter().for_each(|runner| self.put_runner(runner));
         self.note_scattered(&relay, first, count);
         if is_killed {
-            poll_fn(|cx| relay.poll_write(cx, &mut self.io.sock)).await?;
             self.reply_error(relay.scatter().next_seq(), &ClientError::Interrupted).await?;
         }
         if is_lost {
