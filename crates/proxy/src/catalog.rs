@@ -64,6 +64,9 @@ impl Definitions for Tables {
 impl Tables {
     /// What is wrong with a table, if anything is.
     pub(crate) fn wrong(&self, schema: &str, table: &str) -> Option<&str> {
+        if self.wrong.is_empty() {
+            return None;
+        }
         let wrong = self.wrong.get(&(schema.to_owned(), table.to_owned()));
         wrong.map(|(text, _)| text.as_str())
     }

@@ -154,7 +154,7 @@ impl Session {
         let mut packets = Vec::new();
         put_message(&mut packets, 0, &payload);
         let mut inner = self.take_inner(hostgroup);
-        self.lend(&mut inner, packets).await?;
+        self.lend(&mut inner, Some(packets)).await?;
         self.put_inner(inner);
         Ok(Phase::Over)
     }

@@ -38,7 +38,12 @@ impl Session {
         let mut inner = self.enter(branch.hostgroup, 0).await?;
         inner.wrote |= command.writes() && self.has_one_connection();
         let was_open = inner.is_in_transaction();
-        let packets = self.packets_for(&mut inner, command, branch).await?;
+        let is_as_it_came = command.execution.is_none() && branch.text.is_none();
+        let packets = if is_as_it_came {
+            Ok(None)
+        } else {
+            self.packets_for(&mut inner, command, branch).await?.map(Some)
+        };
         let outcome = match packets {
             Ok(packets) => {
                 self.note_cursor(command, branch);
@@ -70,16 +75,18 @@ impl Session {
     pub(super) async fn run_where(&mut self, place: Place, command: &Command) -> Result<Phase, Ending> {
         let Place::Shard(hostgroup) = place else { return Ok(self.stay_home()) };
         let mut inner = self.take_inner(hostgroup);
-        let lent = self.lend(&mut inner, command.with_text(None)).await;
+        let lent = self.lend(&mut inner, Some(command.with_text(None))).await;
         self.put_inner(inner);
         lent.map(|()| Phase::Over)
     }
 
-    /// Lends the client to an inner session, which gets these packets in the place of the command
-    /// that the backlog begins with.
-    pub(super) async fn lend(&mut self, inner: &mut Inner, packets: Vec<u8>) -> Result<(), Ending> {
-        let behind = self.take_front();
-        self.io.backlog = packets;
+    /// Lends the client to an inner session, which gets the command that the backlog begins with,
+    /// or these packets in its place.
+    pub(super) async fn lend(&mut self, inner: &mut Inner, packets: Option<Vec<u8>>) -> Result<(), Ending> {
+        let behind = self.split_front();
+        if let Some(packets) = packets {
+            self.io.backlog = packets;
+        }
         std::mem::swap(&mut self.io, &mut inner.session.io);
         let ended = inner.session.run_as_inner().await;
         std::mem::swap(&mut self.io, &mut inner.session.io);
@@ -87,10 +94,10 @@ impl Session {
         ended
     }
 
-    /// Takes the command that the backlog begins with out of it. What stands behind it.
-    fn take_front(&mut self) -> Vec<u8> {
-        let backlog = std::mem::take(&mut self.io.backlog);
+    /// Leaves only the command in the backlog that it begins with. What stands behind it.
+    fn split_front(&mut self) -> Vec<u8> {
+        let backlog = &mut self.io.backlog;
         let len = backlog.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
-        backlog.get(HEADER_LEN + len..).unwrap_or_default().to_vec()
+        backlog.split_off(backlog.len().min(HEADER_LEN + len))
     }
 }

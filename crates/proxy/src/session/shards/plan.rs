@@ -126,6 +126,9 @@ impl Session {
         let planned = self.with_request(command, tree, read, layout, ids, |request, asker| {
             let seen = shard::seen::seen(request, asker);
             let seen = seen.unwrap_or_else(|| Seen { plan: shard::plan::plan(request), cells: Cells::Plain });
+            if matches!(seen.plan, Plan::Home | Plan::One(_)) && !command.writes() {
+                return (seen, Vec::new());
+            }
             let named = shard::plan::tables(tree, request.sql, request.schema).into_iter();
             let tables = named.filter(|(schema, table)| layout.table(schema, table).is_some()).collect();
             (seen, tables)
