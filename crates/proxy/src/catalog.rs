@@ -13,6 +13,7 @@ use sql::Dialect;
 use sql::parse::Tree;
 
 use crate::limits::{DEFINITION_AGE_MAX, DEFINITIONS_BYTES_MAX};
+use crate::templates::Templates;
 
 /// The version of a server that texts are read for if nothing is known of the servers.
 const LIKE_MYSQL: &[u8] = b"8.0.36";
@@ -28,6 +29,8 @@ pub(crate) struct Catalog {
     dialect: Cell<Option<Dialect>>,
     /// How often tables had been defined anew through the proxy.
     defined: Cell<u64>,
+    /// Plans of statements that came before.
+    pub(crate) templates: RefCell<Templates>,
     /// What physical names are to clients, by hostgroup.
     names: RefCell<HashMap<u32, Arc<Names>>>,
 }
@@ -110,6 +113,7 @@ impl Catalog {
         wrong: Option<String>,
         now: Duration,
     ) {
+        self.templates.borrow_mut().clear();
         let mut tables = self.tables.borrow_mut();
         match known {
             Some(known) => tables.known.insert(schema, table, known, now),
@@ -126,6 +130,7 @@ impl Catalog {
     /// was less often.
     pub(crate) fn note_definitions(&self, count: u64) {
         if self.defined.replace(count) != count {
+            self.templates.borrow_mut().clear();
             self.tables.replace(Tables::default());
         }
     }
@@ -155,6 +160,7 @@ impl Catalog {
     /// The configuration is another one.
     pub(crate) fn clear(&self) {
         self.names.borrow_mut().clear();
+        self.templates.borrow_mut().clear();
         self.tables.replace(Tables::default());
         self.dialect.set(None);
     }

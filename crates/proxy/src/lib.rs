@@ -47,6 +47,7 @@ mod spans;
 #[cfg(feature = "memory")]
 pub mod stage;
 mod taps;
+mod templates;
 mod tunnel;
 mod worker;
 

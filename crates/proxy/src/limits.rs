@@ -211,3 +211,6 @@ pub(crate) const IDS_WAIT_MAX: Duration = Duration::from_secs(10);
 /// How long the definition of a sharded table holds. A change that comes through the proxy counts
 /// at once.
 pub(crate) const DEFINITION_AGE_MAX: Duration = Duration::from_mins(1);
+
+/// Plans over sharded tables that a worker remembers. Beyond, it forgets all.
+pub(crate) const TEMPLATES_MAX: usize = 1_024;

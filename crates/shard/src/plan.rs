@@ -22,7 +22,7 @@
 //! - `merging`: the order and the limit of their rows;
 //! - `rewrite`: the text for one shard;
 //! - `labels`: names of columns whose expressions change in it;
-//! - `outcome`: the plan;
+//! - `outcome`: the plan; `template`: one that holds for many statements;
 //! - `explain`: a plan as rows of `EXPLAIN ROUTE`.
 
 mod apart;
@@ -43,6 +43,7 @@ mod refusal;
 mod rewrite;
 mod steady;
 mod targets;
+mod template;
 pub(crate) mod text;
 mod uses;
 
@@ -57,6 +58,7 @@ use crate::value::Value;
 pub use explain::{Row, explain};
 pub use outcome::{Branch, Counts, Ids, Plan, Scatter, Wanted, Write};
 pub use refusal::{Cause, Refusal};
+pub use template::Template;
 
 use bind::Bound;
 use rewrite::Rewriter;

@@ -51,6 +51,27 @@ impl Outline {
         self.text.get(from..) == Some(rest)
     }
 
+    /// The number of the plain value at this place of the statement that the outline was made of.
+    pub fn number_of(&self, value: Span) -> Option<usize> {
+        self.values.iter().position(|one| *one == value)
+    }
+
+    /// Where the plain value with this number is in `sql`; nothing if `sql` does not have the
+    /// outline.
+    pub fn value_of(&self, sql: &[u8], number: usize) -> Option<Span> {
+        let (mut from, mut rest, mut found) = (0, sql, None);
+        for (at, value) in self.values.iter().enumerate() {
+            rest = rest.strip_prefix(Span { start: from, end: value.start }.of(&self.text))?;
+            let start = sql.len() - rest.len();
+            rest = skip_plain(rest, self.text.get(value.start).copied()?)?;
+            from = value.end;
+            if at == number {
+                found = Some(Span { start, end: sql.len() - rest.len() });
+            }
+        }
+        found.filter(|_| self.text.get(from..) == Some(rest))
+    }
+
     /// A statement with this outline, and what `other` says in the place of each plain value.
     pub(crate) fn filled(&self, mut other: impl FnMut(&[u8]) -> Vec<u8>) -> Vec<u8> {
         let mut sql = Vec::new();

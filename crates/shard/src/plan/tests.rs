@@ -21,6 +21,7 @@ mod refused;
 mod routed;
 mod scattered;
 mod sound;
+mod templates;
 
 /// Columns that all tables of these tests have.
 struct SameColumns(Vec<ColumnInfo>);

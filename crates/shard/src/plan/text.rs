@@ -98,7 +98,7 @@ pub(super) fn unescaped(request: &Request<'_>, id: NodeId) -> Option<Vec<u8>> {
     Some(found)
 }
 
-fn literal_value(literal: Literal, bytes: &[u8]) -> Option<Value<'_>> {
+pub(super) fn literal_value(literal: Literal, bytes: &[u8]) -> Option<Value<'_>> {
     match literal {
         Literal::Null => Some(Value::Null),
         Literal::Integer => {

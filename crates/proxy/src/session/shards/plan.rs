@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use route::StatementPlan;
 use shard::Layout;
-use shard::plan::{Asked, Branch, Plan, Refusal, Request, Wanted};
+use shard::plan::{Asked, Branch, Plan, Refusal, Request, Template, Wanted};
 use shard::seen::{Asker, Cells, Seen};
 use sql::Dialect;
 use sql::parse::{Settings, Tree};
@@ -21,6 +21,7 @@ use crate::error::ClientError;
 use crate::gates::TableName;
 use crate::session::Session;
 use crate::state::results::LastId;
+use crate::templates::Holds;
 
 /// Bytes of a statement's part that an error shows.
 const PART_BYTES_MAX: usize = 80;
@@ -54,6 +55,26 @@ impl Session {
         let Some(read) = self.read_settings().await else { return Ok(Way::Home) };
         let shared = &self.worker.shared;
         self.worker.shards.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
+        let holds = Holds { schema: self.state.caller.schema(), read, now: shared.uptime() };
+        let known = self.worker.shards.templates.borrow().branch(layout, text, holds);
+        let way = match known.filter(|_| command.execution.is_none()) {
+            Some(branch) => Way::One(branch),
+            None => self.way_anew(command, read, layout).await?,
+        };
+        Ok(match way {
+            Way::Home => way,
+            _ => self.refused_by_session(what).or_else(|| self.keeps_home()).map_or(way, Way::Refused),
+        })
+    }
+
+    /// The same for a statement that is read and planned.
+    async fn way_anew(
+        &mut self,
+        command: &Command,
+        read: Settings,
+        layout: &Arc<Layout>,
+    ) -> Result<Way, Ending> {
+        let text = &command.text;
         let mut tree = self.worker.shards.take_tree();
         let way = match tree.read(text, &read) {
             Ok(_) => {
@@ -63,11 +84,19 @@ impl Session {
             Err(_) if !names_table(text, layout) => Way::Home,
             Err(refusal) => Way::Refused(unread(text, refusal)),
         };
+        if let Way::One(branch) = &way
+            && command.execution.is_none()
+        {
+            let holds = Holds { schema: self.state.caller.schema(), read, now: self.worker.shared.uptime() };
+            let template = || {
+                let plan = Plan::One(branch.clone());
+                let made = |request: &Request<'_>, _| Template::of(request, &plan);
+                self.with_request(command, &tree, read, layout, &[], made).flatten()
+            };
+            self.worker.shards.templates.borrow_mut().learn(text, holds, template);
+        }
         self.worker.shards.put_tree(tree);
-        Ok(match way {
-            Way::Home => way,
-            _ => self.refused_by_session(what).or_else(|| self.keeps_home()).map_or(way, Way::Refused),
-        })
+        Ok(way)
     }
 
     /// Where a statement goes, whose rows get ids if they need any.
