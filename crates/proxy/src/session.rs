@@ -149,7 +149,6 @@ use flight::{Flight, InFlight};
 use io::Io;
 use links::Links;
 use phase::Phase;
-use shards::Role;
 use state::{Past, SessionState};
 
 pub(crate) use cached_known::Known;
@@ -169,8 +168,6 @@ pub(crate) struct Session {
     links: Links,
     state: Box<SessionState>,
     flight: Flight,
-    /// Its part in statements over sharded tables.
-    role: Role,
 }
 
 /// The beginning of a session.
@@ -205,8 +202,7 @@ impl Session {
         backend: Option<Backend>,
     ) -> Self {
         let links = Links::new(worker.alike.passport(&identity), backend);
-        let (flight, role) = (Flight::default(), Role::default());
-        Self { worker, control, io, identity, links, state, flight, role }
+        Self { worker, control, io, identity, links, state, flight: Flight::default() }
     }
 
     /// What is left when the session is over. The backend goes first: nobody waits for a goodbye.
@@ -248,7 +244,9 @@ impl Session {
     async fn run_phases(&mut self, mut phase: Phase) -> Result<(), Ending> {
         loop {
             phase = match phase {
-                Phase::Reading if self.role.is_inner() && self.io.backlog.is_empty() => return Ok(()),
+                Phase::Reading if self.links.away.role.is_inner() && self.io.backlog.is_empty() => {
+                    return Ok(());
+                }
                 // Polled in place: an idle session has none of their state.
                 Phase::Reading => poll_fn(|cx| self.poll_command(cx)).await?,
                 Phase::InLine => poll_fn(|cx| self.poll_line(cx)).await?,

@@ -102,7 +102,7 @@ impl Session {
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs. If
     /// not, it is in the backlog from then on.
     fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Phase, Ending> {
-        if self.worker.has_shards() && self.role.looks() {
+        if self.worker.has_shards() && self.links.away.role.looks() {
             let kind = self.first_kind(input)?;
             self.io.backlog = input.to_vec();
             return Ok(kind.map_or(Phase::Refusing, Phase::Sharded));

@@ -14,6 +14,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, Peer};
 
 use super::pipelined::Pipelined;
+use super::shards::Role;
 use super::state::{LinkState, SessionState};
 use crate::ending::Ending;
 use crate::invariant::in_use_mut;
@@ -45,6 +46,9 @@ pub(super) struct Away {
     key: Rc<Passport>,
     /// A server has let the session in.
     pub(super) is_admitted: bool,
+    /// Its part in statements over sharded tables: connections to shards are those of inner
+    /// sessions.
+    pub(super) role: Role,
 }
 
 /// A connection that is not in use.
@@ -68,7 +72,13 @@ impl Links {
             in_use,
             unsent: Parked::default(),
             pipelined: Pipelined::default(),
-            away: Box::new(Away { others: Vec::new(), idle: Vec::new(), key, is_admitted }),
+            away: Box::new(Away {
+                others: Vec::new(),
+                idle: Vec::new(),
+                key,
+                is_admitted,
+                role: Role::default(),
+            }),
         }
     }
 

@@ -45,19 +45,17 @@ use plan::Way;
 use prepared::{Statements, names_one};
 use transaction::{Transaction, is_about_transaction};
 
-/// The part of a session in statements over sharded tables.
+/// The part of a session in statements over sharded tables. Most have none, and all pay for its
+/// size.
+#[derive(Debug, Default)]
+pub(super) struct Role(Option<Box<Part>>);
+
 #[derive(Debug)]
-pub(super) enum Role {
-    /// A client's session. What it has at shards, if it has used any.
-    Outer(Option<Box<Shards>>),
+enum Part {
+    /// A client's session. What it has at shards.
+    Outer(Shards),
     /// A session at a shard, whose client is an outer session.
     Inner,
-}
-
-impl Default for Role {
-    fn default() -> Self {
-        Self::Outer(None)
-    }
 }
 
 /// What an outer session has at shards.
@@ -86,27 +84,34 @@ enum Place {
 }
 
 impl Role {
+    /// That of a session at a shard.
+    fn inner() -> Self {
+        Self(Some(Box::new(Part::Inner)))
+    }
+
     /// Whether the session stops when it has run a command.
-    pub(super) const fn is_inner(&self) -> bool {
-        matches!(self, Self::Inner)
+    pub(super) fn is_inner(&self) -> bool {
+        matches!(self.0.as_deref(), Some(Part::Inner))
     }
 
     /// Whether the next command may be about sharded tables. If it was looked at, it is not.
     pub(super) fn looks(&mut self) -> bool {
-        match self {
-            Self::Outer(Some(shards)) => !std::mem::take(&mut shards.stays_home),
-            Self::Outer(None) => true,
-            Self::Inner => false,
+        match self.0.as_deref_mut() {
+            Some(Part::Outer(shards)) => !std::mem::take(&mut shards.stays_home),
+            Some(Part::Inner) => false,
+            None => true,
         }
     }
 
     /// What it has at shards.
     fn shards(&mut self) -> &mut Shards {
-        if let Self::Outer(Some(shards)) = self {
-            return shards;
+        if !matches!(self.0.as_deref(), Some(Part::Outer(_))) {
+            self.0 = Some(Box::new(Part::Outer(Shards::default())));
         }
-        *self = Self::Outer(Some(Box::default()));
-        self.shards()
+        match self.0.as_deref_mut() {
+            Some(Part::Outer(shards)) => shards,
+            _ => unreachable!("it was made above"),
+        }
     }
 }
 
@@ -134,7 +139,7 @@ impl Session {
 
     /// The command in the backlog runs in the outer session.
     fn stay_home(&mut self) -> Phase {
-        let shards = self.role.shards();
+        let shards = self.links.away.role.shards();
         (shards.stays_home, shards.last) = (true, Place::Home);
         Phase::Reading
     }
@@ -191,7 +196,7 @@ impl Session {
     }
 
     async fn refuse_at_shards(&mut self, kind: Kind, error: &ClientError) -> Result<Phase, Ending> {
-        self.role.shards().last = Place::Home;
+        self.links.away.role.shards().last = Place::Home;
         self.refuse_here(kind, error).await?;
         Ok(Phase::Over)
     }
@@ -213,10 +218,10 @@ impl Session {
 
     /// Ends what the session has at shards.
     async fn leave_shards(&mut self) -> Result<(), Ending> {
-        if matches!(self.role, Role::Outer(Some(_))) {
+        if self.links.away.role.0.is_some() {
             self.end_at_shards(b"ROLLBACK").await?.ok();
         }
-        self.role = Role::default();
+        self.links.away.role = Role::default();
         Ok(())
     }
 }

@@ -24,7 +24,7 @@ impl Session {
         let branch = match self.sample_of(&text).await? {
             Ok(Some(branch)) => branch,
             Ok(None) => {
-                self.role.shards().statements.note_other();
+                self.links.away.role.shards().statements.note_other();
                 return Ok(self.stay_home());
             }
             Err(error) => return self.refuse_at_shards(Kind::StmtPrepare, &error).await,
@@ -41,7 +41,7 @@ impl Session {
         let hostgroup = branch.hostgroup;
         let site = Site { hostgroup, text: branch.text, id };
         let statement = Statement { text: text.into(), params, sites: vec![site], ..Statement::default() };
-        let Some(id) = self.role.shards().statements.add(statement) else {
+        let Some(id) = self.links.away.role.shards().statements.add(statement) else {
             let error =
                 ClientError::not_sharded("a prepared statement more", "the session has all that it may have");
             return self.refuse_at_shards(Kind::StmtPrepare, &error).await;
@@ -52,7 +52,7 @@ impl Session {
 
     /// A command that names a prepared statement is in the backlog.
     pub(super) async fn statement_at_shards(&mut self, kind: Kind) -> Result<Phase, Ending> {
-        let Some(id) = self.role.shards().statements.named(self.io.front()) else {
+        let Some(id) = self.links.away.role.shards().statements.named(self.io.front()) else {
             return Ok(self.stay_home());
         };
         self.complete_front().await?;
@@ -62,7 +62,7 @@ impl Session {
         match kind {
             Kind::StmtExecute => self.execute_at_shards(id, &payload).await,
             Kind::SendLongData => {
-                if let Some(statement) = self.role.shards().statements.get(id) {
+                if let Some(statement) = self.links.away.role.shards().statements.get(id) {
                     statement.add_part(&payload);
                 }
                 self.skip_command().await?;
@@ -75,7 +75,7 @@ impl Session {
 
     async fn execute_at_shards(&mut self, id: u32, payload: &[u8]) -> Result<Phase, Ending> {
         let caps = self.capabilities();
-        let execution = self.role.shards().statements.get(id).and_then(|statement| {
+        let execution = self.links.away.role.shards().statements.get(id).and_then(|statement| {
             let execute = StmtExecute::decode(payload, caps).ok()?;
             statement.note_types(&execute, caps);
             let payload = with_types(&execute, statement, caps)?;
@@ -88,7 +88,7 @@ impl Session {
         let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
         let command = Command { kind: Kind::StmtExecute, payload, text, what, execution: Some((id, values)) };
         let phase = self.run_command(command).await;
-        if let Some(statement) = self.role.shards().statements.get(id) {
+        if let Some(statement) = self.links.away.role.shards().statements.get(id) {
             statement.parts.clear();
         }
         phase
@@ -106,16 +106,19 @@ impl Session {
         let Some((id, _)) = command.execution else { return Ok(Ok(command.with_text(text))) };
         let caps = self.capabilities();
         let known = |statement: &mut Statement| statement.site(inner.hostgroup, text);
-        let known_as = if let Some(known_as) = self.role.shards().statements.get(id).and_then(known) {
-            known_as
-        } else {
-            let reply = prepare(inner, text.unwrap_or(&command.text)).await?;
-            if let Some(error) = error_of(&self.as_prepared(&reply, inner.hostgroup, 0)) {
-                return Ok(Err(error));
-            }
-            prepared(&reply).unwrap_or_default().0
+        let known_as =
+            if let Some(known_as) = self.links.away.role.shards().statements.get(id).and_then(known) {
+                known_as
+            } else {
+                let reply = prepare(inner, text.unwrap_or(&command.text)).await?;
+                if let Some(error) = error_of(&self.as_prepared(&reply, inner.hostgroup, 0)) {
+                    return Ok(Err(error));
+                }
+                prepared(&reply).unwrap_or_default().0
+            };
+        let Some(statement) = self.links.away.role.shards().statements.get(id) else {
+            return Ok(Ok(Vec::new()));
         };
-        let Some(statement) = self.role.shards().statements.get(id) else { return Ok(Ok(Vec::new())) };
         if statement.site(inner.hostgroup, text).is_none() {
             let text = branch.text.clone();
             statement.sites.push(Site { hostgroup: inner.hostgroup, text, id: known_as });
@@ -136,7 +139,9 @@ impl Session {
 
     /// The command in the backlog is about the cursor of a statement, or about parts of values.
     async fn pass_to_cursor(&mut self, kind: Kind, id: u32, mut payload: Vec<u8>) -> Result<Phase, Ending> {
-        let Some(statement) = self.role.shards().statements.get(id) else { return Ok(self.stay_home()) };
+        let Some(statement) = self.links.away.role.shards().statements.get(id) else {
+            return Ok(self.stay_home());
+        };
         statement.parts.clear();
         let Some((hostgroup, known_as)) = statement.cursor else {
             if kind == Kind::StmtFetch {
@@ -162,7 +167,7 @@ impl Session {
     async fn close_at_shards(&mut self, id: u32) -> Result<Phase, Ending> {
         self.measure_own(Kind::StmtClose, self.io.front());
         self.skip_command().await?;
-        let sites = self.role.shards().statements.remove(id).map(|statement| statement.sites);
+        let sites = self.links.away.role.shards().statements.remove(id).map(|statement| statement.sites);
         for site in sites.unwrap_or_default() {
             let mut payload = vec![Kind::StmtClose as u8];
             payload.extend(site.id.to_le_bytes());

@@ -50,7 +50,7 @@ impl Session {
 
     /// The same for another one of that hostgroup.
     pub(super) fn take_inner_at(&mut self, hostgroup: u32, slot: usize) -> Inner {
-        let list = &mut self.role.shards().inner;
+        let list = &mut self.links.away.role.shards().inner;
         let at = list.iter().position(|inner| inner.hostgroup == hostgroup && inner.slot == slot);
         let mut inner = match at {
             Some(at) => list.swap_remove(at),
@@ -62,7 +62,7 @@ impl Session {
 
     /// Puts an inner session back.
     pub(super) fn put_inner(&mut self, inner: Inner) {
-        self.role.shards().inner.push(inner);
+        self.links.away.role.shards().inner.push(inner);
     }
 
     fn new_inner(&self, hostgroup: u32, slot: usize) -> Inner {
@@ -79,21 +79,26 @@ impl Session {
         let state = Box::new(self.state.at_shard(&identity, account));
         let (worker, control) = (Rc::clone(&self.worker), Rc::clone(&self.control));
         let io = Io::new(no_client(), Vec::new());
-        let session = Self { role: Role::Inner, ..Self::of((worker, control), io, identity, state, None) };
+        let mut session = Self::of((worker, control), io, identity, state, None);
+        session.links.away.role = Role::inner();
         Inner { hostgroup, slot, session: Box::new(session), followed: None, wrote: false }
     }
 
     /// Has the session run the command in its backlog, as an inner one. What it comes to if it does
     /// not go on after that.
     pub(super) async fn run_as_inner(&mut self) -> Result<(), Ending> {
-        let role = std::mem::replace(&mut self.role, Role::Inner);
+        // An outer session that is asked is one for as long.
+        let own = (!self.links.away.role.is_inner())
+            .then(|| std::mem::replace(&mut self.links.away.role, Role::inner()));
         // Boxed: an outer session that is asked runs within its own phases.
         let ended = Box::pin(self.run_phases(Phase::Reading)).await;
         let ended = match ended {
             Ok(()) => Ok(()),
             Err(ending) => Err(Box::pin(self.end_of(ending)).await),
         };
-        self.role = role;
+        if let Some(own) = own {
+            self.links.away.role = own;
+        }
         ended
     }
 

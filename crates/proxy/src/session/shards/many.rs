@@ -430,7 +430,7 @@ impl Session {
             self.state.last.note_elsewhere(over.outcome, over.found_rows);
         }
         let is_one = branches == 1 || over.is_none_or(Over::is_error);
-        let shards = self.role.shards();
+        let shards = self.links.away.role.shards();
         shards.last = if is_one { Place::Shard(first) } else { Place::Home };
     }
 }

@@ -56,7 +56,7 @@ impl Session {
         if let Some(error) = outcome? {
             self.answer_here(command.kind, &error).await?;
         }
-        self.role.shards().last = place;
+        self.links.away.role.shards().last = place;
         if is_lost {
             self.roll_back_with(branch.hostgroup).await?;
         }
@@ -66,7 +66,7 @@ impl Session {
     /// An execution may open a cursor at this shard.
     fn note_cursor(&mut self, command: &Command, branch: &Branch) {
         let Some((id, _)) = command.execution else { return };
-        let Some(statement) = self.role.shards().statements.get(id) else { return };
+        let Some(statement) = self.links.away.role.shards().statements.get(id) else { return };
         let known_as = statement.site(branch.hostgroup, branch.text.as_deref());
         statement.cursor = known_as.filter(|_| command.opens_cursor()).map(|id| (branch.hostgroup, id));
     }

@@ -271,7 +271,7 @@ impl Session {
 
     /// Where the statement has run that this one asks about, if it asks about one.
     fn place_of_last(&mut self, what: StatementPlan) -> Option<Place> {
-        let shards = self.role.shards();
+        let shards = self.links.away.role.shards();
         let asks = what.effects.intersects(Effects::READS_LAST) || what.kind == StatementKind::Diagnostics;
         Some(shards.last).filter(|place| asks && *place != Place::Home)
     }

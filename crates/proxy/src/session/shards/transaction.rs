@@ -59,7 +59,7 @@ impl Session {
             kind if kind.begins() => {
                 let committed = self.end_at_shards(b"COMMIT").await?;
                 let is_special = self.state.pins.has_any(&[Pin::NextTransaction]);
-                let transaction = &mut self.role.shards().transaction;
+                let transaction = &mut self.links.away.role.shards().transaction;
                 (transaction.replayed, transaction.is_special) = (vec![text.into()], is_special);
                 committed
             }
@@ -79,7 +79,7 @@ impl Session {
     /// Ends the transaction at all shards that are in it. The error packet of the first that
     /// refuses.
     pub(super) async fn end_at_shards(&mut self, text: &[u8]) -> Result<Result<(), Vec<u8>>, Ending> {
-        let shards = self.role.shards();
+        let shards = self.links.away.role.shards();
         shards.transaction = Transaction::default();
         shards.inner.iter_mut().for_each(|inner| inner.wrote = false);
         self.say_at_shards(text).await
@@ -87,7 +87,7 @@ impl Session {
 
     /// A savepoint is set, left or released.
     async fn divide_at_shards(&mut self, text: &[u8]) -> Result<Result<(), Vec<u8>>, Ending> {
-        let replayed = &mut self.role.shards().transaction.replayed;
+        let replayed = &mut self.links.away.role.shards().transaction.replayed;
         if replayed.len() < REPLAYED_MAX {
             replayed.push(text.into());
         }
@@ -98,6 +98,8 @@ impl Session {
     async fn say_at_shards(&mut self, text: &[u8]) -> Result<Result<(), Vec<u8>>, Ending> {
         let open = |inner: &Inner| inner.is_in_transaction();
         let all: Vec<u32> = self
+            .links
+            .away
             .role
             .shards()
             .inner
@@ -125,7 +127,7 @@ impl Session {
         let is_open = self.is_in_transaction() || self.state.begins_later();
         if !is_open {
             let autocommit = self.state.link.status.contains(wire::StatusFlags::AUTOCOMMIT);
-            let shards = self.role.shards();
+            let shards = self.links.away.role.shards();
             let is_left = autocommit && shards.inner.iter().any(Inner::is_in_transaction);
             shards.transaction.replayed.clear();
             if is_left {
@@ -136,7 +138,7 @@ impl Session {
         let mut inner = self.take_inner_at(hostgroup, slot);
         if is_open && !inner.is_in_transaction() {
             inner.wrote = false;
-            let replayed = self.role.shards().transaction.replayed.clone();
+            let replayed = self.links.away.role.shards().transaction.replayed.clone();
             for text in replayed {
                 inner.session.ask(&text).await?;
             }
@@ -161,7 +163,7 @@ impl Session {
             return Ok(());
         }
         let is_open = self.has_one_connection();
-        let shards = self.role.shards();
+        let shards = self.links.away.role.shards();
         let mut others = shards.inner.iter().filter(|inner| inner.wrote && inner.place() != place);
         let is_elsewhere =
             others.next().is_some() || shards.transaction.wrote_at_home && place != Place::Home;
@@ -183,7 +185,7 @@ impl Session {
 
     /// Whether the open transaction is one that shards cannot be in.
     pub(super) fn keeps_home(&mut self) -> Option<ClientError> {
-        let is_special = self.role.shards().transaction.is_special
+        let is_special = self.links.away.role.shards().transaction.is_special
             && (self.is_in_transaction() || self.state.begins_later());
         let (part, reason) = if is_special {
             (
@@ -206,7 +208,7 @@ impl Session {
     /// A statement that may write runs at home.
     pub(super) fn note_written_at_home(&mut self) {
         let is_open = self.has_one_connection();
-        self.role.shards().transaction.wrote_at_home |= is_open;
+        self.links.away.role.shards().transaction.wrote_at_home |= is_open;
     }
 }
 
