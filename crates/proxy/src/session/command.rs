@@ -82,7 +82,8 @@ impl Session {
 
     /// Does what others want of the session before a command is sent. Ready if one may be.
     fn poll_may_send(&mut self) -> Poll<Result<(), Ending>> {
-        self.obey(false)?;
+        // What an inner session runs is a part of what its client runs.
+        self.obey(self.links.away.role.is_inner())?;
         if self.control.is_recalled() {
             self.leave_servers_off()?;
         }

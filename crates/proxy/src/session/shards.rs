@@ -35,6 +35,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::ids::Look;
+use super::lost::is_about_transactions;
 use super::phase::Phase;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -63,6 +64,8 @@ enum Part {
 pub(super) struct Shards {
     /// Those that it has used.
     inner: Vec<Inner>,
+    /// How many it has made.
+    made: u64,
     /// The transaction that is open.
     transaction: Transaction,
     /// What it has prepared.
@@ -119,7 +122,12 @@ impl Session {
     /// Finds out where the command in the backlog goes, and has it run there.
     pub(super) async fn at_shards(&mut self, kind: Kind) -> Result<Phase, Ending> {
         self.control.set_busy();
-        if kind == Kind::Query {
+        if self.state.transaction.rolled_back.is_some() && is_about_transactions(kind) {
+            // The client is told so: it has lost what it did at shards, too.
+            self.end_at_shards(b"ROLLBACK").await?.ok();
+            return Ok(self.stay_home());
+        }
+        if matches!(kind, Kind::Query | Kind::StmtPrepare) {
             self.complete_front().await?;
         }
         if self.look(kind, &self.io.backlog) != Look::Plain {
@@ -160,6 +168,10 @@ impl Session {
     async fn run_command(&mut self, mut command: Command) -> Result<Phase, Ending> {
         match self.way_of(&command).await? {
             Way::Home => {
+                if let Some(error) = self.leave_transaction(&command).await? {
+                    self.answer_here(command.kind, &error).await?;
+                    return Ok(Phase::Over);
+                }
                 if command.writes() {
                     if let Err(error) = self.may_write(Place::Home) {
                         return self.refuse_at_shards(command.kind, &error).await;
@@ -203,6 +215,16 @@ impl Session {
 
     /// Refuses the command in the backlog, which is too long to be looked at.
     async fn refuse_long(&mut self, kind: Kind) -> Result<Phase, Ending> {
+        if kind == Kind::SendLongData {
+            // There is no reply to it: the execution is refused.
+            if let Some(id) = self.links.away.role.shards().statements.named(self.io.front())
+                && let Some(statement) = self.links.away.role.shards().statements.get(id)
+            {
+                statement.is_cut = true;
+            }
+            self.skip_command().await?;
+            return Ok(Phase::Over);
+        }
         let error = ClientError::not_sharded("a statement", "it is longer than one packet (16 MB)");
         self.refuse_at_shards(kind, &error).await
     }

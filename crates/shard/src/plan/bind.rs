@@ -137,23 +137,26 @@ impl Bound {
         uses: &Uses<'_>,
         sharded: &[usize],
     ) -> Result<(), Refusal> {
-        let Some((first, rest)) = sharded.split_first() else { return Ok(()) };
-        let (mut inside, mut outside) = (vec![*first], rest.to_vec());
-        while !outside.is_empty() {
-            let next = outside
+        // The rows of one table decide which rows of the others matter: over an outer join or a
+        // subquery, an equality leads one way only.
+        let mut lone = None;
+        for root in sharded {
+            let (mut inside, mut outside) = (vec![*root], sharded.to_vec());
+            outside.retain(|number| number != root);
+            while let Some(next) = outside
                 .iter()
-                .position(|outer| inside.iter().any(|inner| self.is_joined(request, uses, [*inner, *outer])));
-            let Some(next) = next else {
-                let lone = outside.first().and_then(|number| uses.get(*number));
-                let span = lone.map_or(sql::digest::Span { start: 0, end: 0 }, |table| table.reference.name);
-                return Err(Cause::NotColocated.at(span));
-            };
-            inside.push(outside.swap_remove(next));
+                .position(|outer| inside.iter().any(|inner| self.leads(request, uses, [*inner, *outer])))
+            {
+                inside.push(outside.swap_remove(next));
+            }
+            let Some(left) = outside.first() else { return Ok(()) };
+            lone = lone.or_else(|| uses.get(*left));
         }
-        Ok(())
+        lone.map_or(Ok(()), |table| Err(Cause::NotColocated.at(table.reference.name)))
     }
 
-    fn is_joined(&self, request: &Request<'_>, uses: &Uses<'_>, pair: [usize; 2]) -> bool {
+    /// Whether rows of the second table matter only for rows of the first one with the same key.
+    fn leads(&self, request: &Request<'_>, uses: &Uses<'_>, pair: [usize; 2]) -> bool {
         let [Some(one), Some(other)] = pair.map(|number| uses.get(number)) else { return false };
         let [Some(one_table), Some(other_table)] = [one.table, other.table] else { return false };
         let names = [one.name.as_str(), other.name.as_str()];
@@ -166,10 +169,7 @@ impl Bound {
             && keeps_together(request, uses, other)
             && one_table.key_columns().len() == other_table.key_columns().len()
             && keys.all(|(one, other)| {
-                self.equalities.iter().any(|equality| {
-                    (equality.from == one && equality.to == other)
-                        || (equality.from == other && equality.to == one)
-                })
+                self.equalities.iter().any(|equality| equality.from == one && equality.to == other)
             })
     }
 }

@@ -40,6 +40,12 @@ pub(super) fn with_edits(
     }
     change::check_clauses(request, statement)?;
     check_order(request, statement)?;
+    if request.tree.kind(statement) == Kind::Update
+        && let Some(joined) = uses.get(1)
+    {
+        // Which of several rows gives the value depends on the server.
+        return Err(Cause::SomeRows.at(joined.reference.name));
+    }
     steady::check(request, Rows::Everywhere)?;
     let nodes = uses.get(target).and_then(|table| table.table).map_or(&[][..], |table| table.nodes());
     let rewriter = Rewriter::new(request, uses);

@@ -122,11 +122,22 @@ fn check_targets(request: &Request<'_>, uses: &Uses<'_>, statement: NodeId) -> R
 fn inserted(request: &Request<'_>, uses: &Uses<'_>, place: Place) -> Result<Plan, Refusal> {
     let is_there = |branch: &Branch| branch.hostgroup == place.hostgroup;
     match unhinted(request, uses) {
-        Err(Refusal { cause: Cause::Row(Reason::Hint), .. }) => one(request, uses, place),
+        Err(Refusal { cause: Cause::Row(Reason::Hint), .. }) if is_hinted_only(request, uses) => {
+            one(request, uses, place)
+        }
+        Err(Refusal { cause: Cause::Row(Reason::Hint), .. }) => Err(elsewhere(request)),
         Ok(Plan::One(branch)) if !is_there(&branch) => Err(elsewhere(request)),
         Ok(Plan::Write(write)) if !write.branches.iter().all(is_there) => Err(elsewhere(request)),
         planned => planned,
     }
+}
+
+/// Whether nothing but hints says where rows of the first table go, and nothing makes ids for them.
+fn is_hinted_only(request: &Request<'_>, uses: &Uses<'_>) -> bool {
+    uses.get(0).is_some_and(|first| {
+        let has_key = first.table.is_some_and(|table| !table.key_columns().is_empty());
+        !has_key && request.layout.sequence(&first.schema, &first.name).is_none()
+    })
 }
 
 fn elsewhere(request: &Request<'_>) -> Refusal {

@@ -94,6 +94,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         edits: &[Edit],
     ) -> Result<Branch, Refusal> {
         let (request, mut splices) = (self.request, Splices::default());
+        self.check_last_ids()?;
         self.rename(nodes, &mut splices)?;
         for call in self.last_ids().iter().filter(|call| !edits.iter().any(|edit| edit.has(call))) {
             splices.add(call.span(), call.text.as_slice()).map_err(refused)?;
@@ -113,6 +114,20 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         let mut text = Vec::with_capacity(request.sql.len() + 64);
         splices.apply(request.sql, &mut text).map_err(refused)?;
         Ok(Branch { hostgroup, text: Some(text), placeholders: self.placeholders(edits) })
+    }
+
+    /// Refuses `LAST_INSERT_ID()` if its value is not known.
+    fn check_last_ids(&self) -> Result<(), Refusal> {
+        let tree = self.request.tree;
+        if self.request.asked.last_insert_id.is_some() || !text::has_last_id(self.request.sql) {
+            return Ok(());
+        }
+        let is_call = |step| match step {
+            Step::Enter(id) if text::is_last_id(self.request, id) => Some(id),
+            _ => None,
+        };
+        let call = tree.root().and_then(|root| tree.walk(root).find_map(is_call));
+        call.map_or(Ok(()), |id| Err(Cause::Function.at(tree.span(id))))
     }
 
     /// The calls of `LAST_INSERT_ID()` with their value: a server has that of its own session.

@@ -38,6 +38,10 @@ impl Template {
         if !is_query || tree.placeholders() > 0 || tree.is_conditional() || request.asked.shard.is_some() {
             return None;
         }
+        if text::has_last_id(request.sql) {
+            // It has another value in each session.
+            return None;
+        }
         let uses = Uses::of(request).ok()?;
         let [only] = uses.all() else { return None };
         let [key] = only.table?.key_columns() else { return None };

@@ -55,6 +55,12 @@ pub(crate) fn constant<'a>(request: &Request<'a>, id: NodeId) -> Option<Value<'a
     }
 }
 
+/// Whether a text may have `LAST_INSERT_ID()`.
+pub(super) fn has_last_id(sql: &[u8]) -> bool {
+    const NAME: &[u8] = b"last_insert_id";
+    sql.windows(NAME.len()).any(|part| part.eq_ignore_ascii_case(NAME))
+}
+
 /// Whether a node is `LAST_INSERT_ID()`.
 pub(super) fn is_last_id(request: &Request<'_>, id: NodeId) -> bool {
     let tree = request.tree;

@@ -7,7 +7,7 @@ use wire::frame::{HEADER_LEN, put_message};
 use super::Inner;
 use super::command::{Command, with_types};
 use super::prepared::{Site, Statement, prepared, renumber};
-use super::transaction::error_of;
+use super::transaction::{error_of, is_about_transaction};
 use super::values::values;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -21,6 +21,14 @@ impl Session {
         self.complete_front().await?;
         let text = self.io.whole_front().and_then(|payload| payload.get(1..)).map(<[u8]>::to_vec);
         let Some(text) = text else { return self.refuse_long(Kind::StmtPrepare).await };
+        let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
+        if is_about_transaction(what) {
+            let error = ClientError::not_sharded(
+                "a prepared statement about transactions",
+                "shards are to hear of it",
+            );
+            return self.refuse_at_shards(Kind::StmtPrepare, &error).await;
+        }
         let branch = match self.sample_of(&text).await? {
             Ok(Some(branch)) => branch,
             Ok(None) => {
@@ -31,6 +39,7 @@ impl Session {
         };
         let mut inner = self.take_inner(branch.hostgroup);
         let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await;
+        let serial = inner.serial;
         self.put_inner(inner);
         let reply = reply?;
         if let Some(error) = error_of(&self.as_prepared(&reply, branch.hostgroup, 0)) {
@@ -39,7 +48,7 @@ impl Session {
         }
         let (id, params) = prepared(&reply).unwrap_or_default();
         let hostgroup = branch.hostgroup;
-        let site = Site { hostgroup, text: branch.text, id };
+        let site = Site { inner: serial, text: branch.text, id };
         let statement = Statement { text: text.into(), params, sites: vec![site], ..Statement::default() };
         let Some(id) = self.links.away.role.shards().statements.add(statement) else {
             let error =
@@ -85,6 +94,11 @@ impl Session {
         let Some((payload, text, values)) = execution else {
             return self.refuse_at_shards(Kind::StmtExecute, &ClientError::NoTypes { id }).await;
         };
+        let cut = self.links.away.role.shards().statements.get(id);
+        if cut.is_some_and(|statement| std::mem::take(&mut statement.is_cut)) {
+            let error = ClientError::not_sharded("values sent in parts", "they are longer than 1 MiB");
+            return self.refuse_at_shards(Kind::StmtExecute, &error).await;
+        }
         let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
         let command = Command { kind: Kind::StmtExecute, payload, text, what, execution: Some((id, values)) };
         let phase = self.run_command(command).await;
@@ -105,7 +119,7 @@ impl Session {
         let text = branch.text.as_deref();
         let Some((id, _)) = command.execution else { return Ok(Ok(command.with_text(text))) };
         let caps = self.capabilities();
-        let known = |statement: &mut Statement| statement.site(inner.hostgroup, text);
+        let known = |statement: &mut Statement| statement.site(inner.serial, text);
         let known_as =
             if let Some(known_as) = self.links.away.role.shards().statements.get(id).and_then(known) {
                 known_as
@@ -119,22 +133,21 @@ impl Session {
         let Some(statement) = self.links.away.role.shards().statements.get(id) else {
             return Ok(Ok(Vec::new()));
         };
-        if statement.site(inner.hostgroup, text).is_none() {
+        if statement.site(inner.serial, text).is_none() {
             let text = branch.text.clone();
-            statement.sites.push(Site { hostgroup: inner.hostgroup, text, id: known_as });
+            statement.sites.push(Site { inner: inner.serial, text, id: known_as });
         }
-        let packets = command.executing(known_as, statement, branch, caps);
+        let Some(packets) = command.executing(known_as, statement, branch, caps) else {
+            let error = ClientError::not_sharded("a value sent in parts", "its row is one of several");
+            return Ok(Err(error.to_packet(0, caps).split_off(HEADER_LEN)));
+        };
         for mut part in statement.parts.clone() {
             renumber(&mut part, known_as);
             let mut packet = Vec::new();
             put_message(&mut packet, 0, &part);
             inner.session.ask_packet(packet).await?;
         }
-        let refused = || {
-            let error = ClientError::not_sharded("a value sent in parts", "its row is one of several");
-            error.to_packet(0, caps).split_off(HEADER_LEN)
-        };
-        Ok(packets.ok_or_else(refused))
+        Ok(Ok(packets))
     }
 
     /// The command in the backlog is about the cursor of a statement, or about parts of values.
@@ -143,7 +156,10 @@ impl Session {
             return Ok(self.stay_home());
         };
         statement.parts.clear();
-        let Some((hostgroup, known_as)) = statement.cursor else {
+        statement.is_cut = false;
+        let cursor = statement.cursor;
+        let open = cursor.and_then(|(serial, known_as)| Some((self.take_inner_of(serial)?, known_as)));
+        let Some((mut inner, known_as)) = open else {
             if kind == Kind::StmtFetch {
                 let is_mariadb = self.worker.shared.says_mariadb().await;
                 return self.refuse_at_shards(kind, &ClientError::NoCursor { id, is_mariadb }).await;
@@ -152,13 +168,14 @@ impl Session {
             self.answer_here(kind, &ok).await?;
             return Ok(Phase::Over);
         };
-        if kind == Kind::StmtReset {
+        if kind == Kind::StmtReset
+            && let Some(statement) = self.links.away.role.shards().statements.get(id)
+        {
             statement.cursor = None;
         }
         renumber(&mut payload, known_as);
         let mut packets = Vec::new();
         put_message(&mut packets, 0, &payload);
-        let mut inner = self.take_inner(hostgroup);
         self.lend(&mut inner, Some(packets)).await?;
         self.put_inner(inner);
         Ok(Phase::Over)
@@ -173,7 +190,7 @@ impl Session {
             payload.extend(site.id.to_le_bytes());
             let mut packet = Vec::new();
             put_message(&mut packet, 0, &payload);
-            let mut inner = self.take_inner(site.hostgroup);
+            let Some(mut inner) = self.take_inner_of(site.inner) else { continue };
             let closed = inner.session.ask_packet(packet).await;
             self.put_inner(inner);
             closed?;

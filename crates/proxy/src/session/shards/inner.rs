@@ -34,6 +34,8 @@ pub(super) struct Inner {
     pub(super) hostgroup: u32,
     /// Which of the sessions of that hostgroup: 0 has the transactions.
     slot: usize,
+    /// Its number among all that the outer session has made.
+    pub(super) serial: u64,
     pub(super) session: Box<Session>,
     /// Who the outer session was, and what it had set, when that was taken over.
     followed: Option<(Arc<Caller>, Rc<Settings>)>,
@@ -52,12 +54,25 @@ impl Session {
     pub(super) fn take_inner_at(&mut self, hostgroup: u32, slot: usize) -> Inner {
         let list = &mut self.links.away.role.shards().inner;
         let at = list.iter().position(|inner| inner.hostgroup == hostgroup && inner.slot == slot);
-        let mut inner = match at {
-            Some(at) => list.swap_remove(at),
-            None => self.new_inner(hostgroup, slot),
+        let mut inner = if let Some(at) = at {
+            list.swap_remove(at)
+        } else {
+            let made = &mut self.links.away.role.shards().made;
+            *made += 1;
+            let serial = *made;
+            self.new_inner(hostgroup, slot, serial)
         };
         inner.follow(self);
         inner
+    }
+
+    /// The inner session with this number, if it is still there.
+    pub(super) fn take_inner_of(&mut self, serial: u64) -> Option<Inner> {
+        let list = &mut self.links.away.role.shards().inner;
+        let at = list.iter().position(|inner| inner.serial == serial)?;
+        let mut inner = list.swap_remove(at);
+        inner.follow(self);
+        Some(inner)
     }
 
     /// Puts an inner session back.
@@ -65,7 +80,7 @@ impl Session {
         self.links.away.role.shards().inner.push(inner);
     }
 
-    fn new_inner(&self, hostgroup: u32, slot: usize) -> Inner {
+    fn new_inner(&self, hostgroup: u32, slot: usize, serial: u64) -> Inner {
         let mut identity = self.identity.for_others(self.identity.connection_id);
         identity.capabilities = capabilities_at_shards(identity.capabilities);
         let schema = self.identity.account.schema.as_deref();
@@ -81,7 +96,7 @@ impl Session {
         let io = Io::new(no_client(), Vec::new());
         let mut session = Self::of((worker, control), io, identity, state, None);
         session.links.away.role = Role::inner();
-        Inner { hostgroup, slot, session: Box::new(session), followed: None, wrote: false }
+        Inner { hostgroup, slot, serial, session: Box::new(session), followed: None, wrote: false }
     }
 
     /// Has the session run the command in its backlog, as an inner one. What it comes to if it does

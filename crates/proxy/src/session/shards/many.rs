@@ -231,7 +231,7 @@ impl Session {
             None => poll_fn(|cx| relay.poll_write(cx, &mut self.io.sock)).await?,
         }
         self.end_running();
-        let is_lost = was_open && runners.all.iter().any(|runner| !runner.inner.is_in_transaction());
+        let is_lost = was_open && runners.all.iter().any(Runner::is_lost);
         runners.all.into_iter().for_each(|runner| self.put_runner(runner));
         self.note_scattered(&relay, first, count);
         if is_killed {
@@ -267,15 +267,19 @@ impl Session {
         let shared = runners.all.iter().position(is_same).filter(|_| is_shared);
         let mut runner = match shared {
             Some(at) => runners.all.swap_remove(at),
-            None => Runner {
-                inner: self.enter(branch.hostgroup, twins).await?,
-                queue: Vec::new(),
-                number: runners.sources.len(),
-                is_over: false,
+            None => match self.enter(branch.hostgroup, twins).await? {
+                Ok(inner) => {
+                    Runner { inner, queue: Vec::new(), number: runners.sources.len(), is_over: false }
+                }
+                Err(error) => return Ok(Err(error)),
             },
         };
         if let Some(begin) = runners.unit.begin().filter(|_| shared.is_none()) {
-            runner.inner.session.ask(begin).await?;
+            let reply = runner.inner.session.ask(begin).await?;
+            if let Some(error) = error_of(&reply) {
+                self.put_runner(runner);
+                return Ok(Err(error));
+            }
         }
         runner.inner.wrote |= command.writes() && self.has_one_connection();
         let packets = self.packets_for(&mut runner.inner, command, branch).await?;
@@ -386,25 +390,30 @@ impl Session {
             runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
         let mut sockets = std::mem::take(&mut runners.sockets);
         let worker = Rc::clone(&self.worker);
-        let (mut is_replied, mut is_killed) = (false, false);
+        // How the statement ends: nothing as long as the client has no reply, and whether it was
+        // killed.
+        let mut ended: Option<Result<bool, Ending>> = None;
         poll_fn(|cx| {
             let is_running = poll_all(&mut runs, cx);
-            if !is_replied && self.poll_stop(cx)? {
-                (is_replied, is_killed) = (true, true);
+            if ended.is_none() {
+                ended = self.poll_stop(cx).map(|is_killed| is_killed.then_some(true)).transpose();
             }
             let scratch = &mut worker.net.scratch.borrow_mut();
-            if !is_replied {
-                is_replied = relay.poll_reply(cx, &mut sockets, &mut self.io.sock, scratch)?.is_ready();
+            if ended.is_none()
+                && let Poll::Ready(sent) = relay.poll_reply(cx, &mut sockets, &mut self.io.sock, scratch)
+            {
+                ended = Some(sent.map(|()| false).map_err(Ending::from));
             }
+            let is_stopped = !matches!(ended, None | Some(Ok(false)));
             let is_failed = relay.scatter().over().is_some_and(Over::is_error);
-            if is_killed || is_replied && is_failed && !is_open {
+            if is_stopped || ended.is_some() && is_failed && !is_open {
                 // The rest is not read: that ends what still runs.
                 sockets.clear();
             }
-            if is_replied && !sockets.is_empty() {
+            if ended.is_some() && !sockets.is_empty() {
                 let _ = relay.poll_rest(cx, &mut sockets, scratch);
             }
-            if is_replied && !is_running { Poll::Ready(Ok(is_killed)) } else { Poll::Pending }
+            if is_running { Poll::Pending } else { ended.take().map_or(Poll::Pending, Poll::Ready) }
         })
         .await
     }
@@ -436,6 +445,11 @@ impl Session {
 }
 
 impl Runner {
+    /// Whether a transaction that was open there is lost.
+    fn is_lost(&self) -> bool {
+        self.is_over || !self.inner.is_in_transaction()
+    }
+
     /// Runs the branches.
     fn run(&mut self) -> Run<'_> {
         Box::pin(async {

@@ -35,7 +35,13 @@ impl Session {
         {
             return self.refuse_at_shards(command.kind, &error).await;
         }
-        let mut inner = self.enter(branch.hostgroup, 0).await?;
+        let mut inner = match self.enter(branch.hostgroup, 0).await? {
+            Ok(inner) => inner,
+            Err(error) => {
+                self.answer_here(command.kind, &error).await?;
+                return Ok(Phase::Over);
+            }
+        };
         inner.wrote |= command.writes() && self.has_one_connection();
         let was_open = inner.is_in_transaction();
         let is_as_it_came = command.execution.is_none() && branch.text.is_none();
@@ -46,7 +52,7 @@ impl Session {
         };
         let outcome = match packets {
             Ok(packets) => {
-                self.note_cursor(command, branch);
+                self.note_cursor(command, branch, inner.serial);
                 self.lend(&mut inner, packets).await.map(|()| None)
             }
             Err(error) => Ok(Some(error)),
@@ -64,11 +70,11 @@ impl Session {
     }
 
     /// An execution may open a cursor at this shard.
-    fn note_cursor(&mut self, command: &Command, branch: &Branch) {
+    fn note_cursor(&mut self, command: &Command, branch: &Branch, inner: u64) {
         let Some((id, _)) = command.execution else { return };
         let Some(statement) = self.links.away.role.shards().statements.get(id) else { return };
-        let known_as = statement.site(branch.hostgroup, branch.text.as_deref());
-        statement.cursor = known_as.filter(|_| command.opens_cursor()).map(|id| (branch.hostgroup, id));
+        let known_as = statement.site(inner, branch.text.as_deref());
+        statement.cursor = known_as.filter(|_| command.opens_cursor()).map(|id| (inner, id));
     }
 
     /// Runs the command in the backlog, which asks about another one, where that has run.

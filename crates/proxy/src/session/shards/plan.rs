@@ -47,7 +47,9 @@ impl Session {
     /// Where the statement of a command goes.
     pub(super) async fn way_of(&mut self, command: &Command) -> Result<Way, Ending> {
         let (text, what) = (&command.text, command.what);
-        if let Some(place) = self.place_of_last(what) {
+        if command.execution.is_none()
+            && let Some(place) = self.place_of_last(what)
+        {
             return Ok(Way::At(place));
         }
         let settings = self.worker.settings();

@@ -41,15 +41,17 @@ pub(super) struct Statement {
     pub(super) parts: Vec<Vec<u8>>,
     /// Where it is prepared.
     pub(super) sites: Vec<Site>,
-    /// The hostgroup at which a cursor is open, and its number there.
-    pub(super) cursor: Option<(u32, u32)>,
+    /// The inner session at which a cursor is open, and the statement's number there.
+    pub(super) cursor: Option<(u64, u32)>,
+    /// Parts of values were left out, as they were too long.
+    pub(super) is_cut: bool,
 }
 
 /// A statement at one shard.
 #[derive(Debug)]
 pub(super) struct Site {
-    /// The hostgroup.
-    pub(super) hostgroup: u32,
+    /// The inner session, by its serial number.
+    pub(super) inner: u64,
     /// The text that the shard has; none if it is that of the client.
     pub(super) text: Option<Vec<u8>>,
     /// The number that the inner session has given it.
@@ -107,12 +109,14 @@ impl Statement {
         let bytes: usize = self.parts.iter().map(Vec::len).sum();
         if bytes + payload.len() <= PARTS_BYTES_MAX {
             self.parts.push(payload.to_vec());
+        } else {
+            self.is_cut = true;
         }
     }
 
-    /// The number of the statement with this text at a shard, if it is prepared there.
-    pub(super) fn site(&self, hostgroup: u32, text: Option<&[u8]>) -> Option<u32> {
-        let is_it = |site: &&Site| site.hostgroup == hostgroup && site.text.as_deref() == text;
+    /// The number of the statement with this text at an inner session, if it is prepared there.
+    pub(super) fn site(&self, inner: u64, text: Option<&[u8]>) -> Option<u32> {
+        let is_it = |site: &&Site| site.inner == inner && site.text.as_deref() == text;
         self.sites.iter().find(is_it).map(|site| site.id)
     }
 

@@ -7,8 +7,11 @@
 use config::ShardTransactions;
 use route::StatementPlan;
 use sql::StatementKind;
+use sql::shape::Effects;
+use wire::frame::HEADER_LEN;
 use wire::packet;
 
+use super::command::Command;
 use super::{Inner, Place};
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -24,6 +27,8 @@ const REPLAYED_MAX: usize = 256;
 pub(super) struct Transaction {
     /// The statement that has begun it, and its savepoints.
     replayed: Vec<Box<[u8]>>,
+    /// Whether the first of these has begun it. `AND CHAIN` begins one without a statement.
+    has_beginning: bool,
     /// A statement has written at home.
     wrote_at_home: bool,
     /// `SET TRANSACTION` has said something of this one alone, which only the home knows.
@@ -61,6 +66,7 @@ impl Session {
                 let is_special = self.state.pins.has_any(&[Pin::NextTransaction]);
                 let transaction = &mut self.links.away.role.shards().transaction;
                 (transaction.replayed, transaction.is_special) = (vec![text.into()], is_special);
+                transaction.has_beginning = true;
                 committed
             }
             _ => self.divide_at_shards(text).await?,
@@ -122,14 +128,36 @@ impl Session {
         Ok(refused)
     }
 
-    /// The inner session of a shard, in the transaction if one is open.
-    pub(super) async fn enter(&mut self, hostgroup: u32, slot: usize) -> Result<Inner, Ending> {
+    /// A statement that runs at home ends the transaction, or may do so unseen: shards in it hear
+    /// of it before. The payload of the error if the statement is not to run.
+    pub(super) async fn leave_transaction(&mut self, command: &Command) -> Result<Option<Vec<u8>>, Ending> {
+        let is_in = self.links.away.role.shards().inner.iter().any(Inner::is_in_transaction);
+        if !is_in {
+            return Ok(None);
+        }
+        if command.what.several && command.what.effects.intersects(Effects::TRANSACTION | Effects::COMMITS) {
+            let error = ClientError::not_sharded(
+                "several statements in one text that end a transaction",
+                "shards are in it",
+            );
+            return Ok(Some(error.to_packet(0, self.capabilities()).split_off(HEADER_LEN)));
+        }
+        if command.defines() { Ok(self.end_at_shards(b"COMMIT").await?.err()) } else { Ok(None) }
+    }
+
+    /// The inner session of a shard, in the transaction if one is open. The payload of the error if
+    /// the shard does not begin it.
+    pub(super) async fn enter(
+        &mut self,
+        hostgroup: u32,
+        slot: usize,
+    ) -> Result<Result<Inner, Vec<u8>>, Ending> {
         let is_open = self.is_in_transaction() || self.state.begins_later();
         if !is_open {
             let autocommit = self.state.link.status.contains(wire::StatusFlags::AUTOCOMMIT);
             let shards = self.links.away.role.shards();
             let is_left = autocommit && shards.inner.iter().any(Inner::is_in_transaction);
-            shards.transaction.replayed.clear();
+            shards.transaction = Transaction::default();
             if is_left {
                 // The transaction has ended at home: it was rolled back there.
                 self.end_at_shards(b"ROLLBACK").await?.ok();
@@ -138,12 +166,18 @@ impl Session {
         let mut inner = self.take_inner_at(hostgroup, slot);
         if is_open && !inner.is_in_transaction() {
             inner.wrote = false;
-            let replayed = self.links.away.role.shards().transaction.replayed.clone();
+            let transaction = &self.links.away.role.shards().transaction;
+            let begin = (!transaction.has_beginning).then(|| b"BEGIN"[..].into());
+            let replayed: Vec<Box<[u8]>> = begin.into_iter().chain(transaction.replayed.clone()).collect();
             for text in replayed {
-                inner.session.ask(&text).await?;
+                let reply = inner.session.ask(&text).await?;
+                if let Some(error) = error_of(&reply) {
+                    self.put_inner(inner);
+                    return Ok(Err(error));
+                }
             }
         }
-        Ok(inner)
+        Ok(Ok(inner))
     }
 
     /// A shard has lost the open transaction: so do all others.

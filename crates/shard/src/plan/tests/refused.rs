@@ -27,6 +27,42 @@ fn groups_over_several_shards_are_refused() {
 }
 
 #[test]
+fn equalities_that_lead_one_way_join_nothing_else() {
+    is_refused(
+        "SELECT o.id, p.id FROM orders o JOIN orders p ON p.state = o.state \
+         LEFT JOIN users u ON u.id = o.user_id AND u.id = p.user_id",
+        Cause::NotColocated,
+        "orders",
+    );
+    is_refused(
+        "SELECT o.id FROM orders o WHERE EXISTS (SELECT 1 FROM orders p WHERE NOT EXISTS \
+         (SELECT 1 FROM users u WHERE u.id = p.user_id AND u.id = o.user_id))",
+        Cause::NotColocated,
+        "orders",
+    );
+}
+
+#[test]
+fn values_that_differ_between_servers_are_refused_where_all_have_the_row() {
+    is_refused("UPDATE countries SET name = NOW() WHERE id = 5", Cause::Function, "NOW");
+    is_refused(
+        "INSERT INTO countries (id, name) VALUES (1, CURRENT_TIMESTAMP)",
+        Cause::Function,
+        "CURRENT_TIMESTAMP",
+    );
+    is_refused(
+        "UPDATE countries c JOIN codes k ON k.id = c.id SET c.name = k.name",
+        Cause::SomeRows,
+        "codes",
+    );
+    is_refused(
+        "INSERT INTO users (id, state) VALUES (5, LAST_INSERT_ID())",
+        Cause::Function,
+        "LAST_INSERT_ID()",
+    );
+}
+
+#[test]
 fn tables_that_are_not_joined_by_their_keys_are_refused() {
     is_refused("SELECT * FROM users u JOIN orders o ON u.id = o.id", Cause::NotColocated, "orders");
     is_refused("SELECT * FROM users u JOIN events e ON u.id = e.user_id", Cause::NotColocated, "events");
