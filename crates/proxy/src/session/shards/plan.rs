@@ -54,6 +54,13 @@ impl Session {
         }
         let settings = self.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(Way::Home) };
+        if what.effects.intersects(Effects::PREPARED) && prepares_table(text, layout) {
+            let error = ClientError::not_sharded(
+                "a statement that is prepared as text",
+                "its text is not planned; drivers' prepared statements are",
+            );
+            return Ok(Way::Refused(error));
+        }
         let Some(read) = self.read_settings().await else { return Ok(Way::Home) };
         let shared = &self.worker.shared;
         self.worker.shards.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
@@ -320,6 +327,14 @@ fn shard_hint(text: &[u8]) -> Option<&str> {
     let pair =
         comment.split(';').find_map(|pair| pair.split_once('=').filter(|(key, _)| key.trim() == "shard"))?;
     Some(pair.1.trim()).filter(|shard| !shard.is_empty())
+}
+
+/// Whether a `PREPARE` or an `EXECUTE IMMEDIATE` may be about a sharded table: its text names one,
+/// or is in a variable.
+fn prepares_table(text: &[u8], layout: &Arc<Layout>) -> bool {
+    let has = |part: &[u8]| text.windows(part.len()).any(|one| one.eq_ignore_ascii_case(part));
+    let is_executed = StatementKind::of(text) == StatementKind::Execute && !has(b"immediate");
+    !is_executed && (names_table(text, layout) || has(b"@"))
 }
 
 /// Whether a text has the name of a sharded table as a part of it.
