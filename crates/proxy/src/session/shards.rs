@@ -9,7 +9,8 @@
 //! - [`inner`]: inner sessions, and having one run a command;
 //! - [`plan`](mod@plan): where a statement goes; [`definitions`]: learning what its tables are,
 //!   [`rows`]: reading replies for that;
-//! - [`command`]: what shards get; [`one`]: statements for one shard, [`many`]: for several;
+//! - [`command`]: what shards get; [`one`]: statements for one shard, [`many`]: for several
+//!   ([`scattered`], [`runners`]);
 //! - [`prepared`]: prepared statements, [`execute`]: commands about them, [`values`]: their values;
 //! - [`explain`]: where a statement goes, written down; [`ids`]: ids of sequences;
 //! - [`transaction`]: transactions that reach shards.
@@ -25,6 +26,8 @@ mod one;
 mod plan;
 mod prepared;
 mod rows;
+mod runners;
+mod scattered;
 mod transaction;
 mod values;
 

@@ -3,8 +3,6 @@
 //! The counter of segments is at the home of the schema. It is asked over a connection of its own,
 //! outside of the client's transaction, as the client's user.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
 use shard::plan::{Ids, Wanted};
 use shard::sequence::store;
 use shard::{Layout, SequenceKind, Table};
@@ -13,6 +11,7 @@ use wire::packet;
 use wire::{Capabilities, Codec as _};
 
 use super::rows::rows;
+use crate::clock::unix_ms;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::IDS_WAIT_MAX;
@@ -82,7 +81,7 @@ impl Session {
             tokio::pin!(answered);
             // What is answered from here on is heard.
             answered.as_mut().enable();
-            match source.take(count, unix_millis()) {
+            match source.take(count, unix_ms()) {
                 Taken::Ids(ids) => {
                     if let Some(question) = source.prefetch()
                         && let Err(reason) = self.ask_counter(numbered, question).await?
@@ -270,9 +269,4 @@ impl Said {
             }
         }
     }
-}
-
-fn unix_millis() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -5,7 +5,7 @@
 //! there is one connection to a server: its tables are asked one after the other.
 
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 use net::sock::memory::pair;
 use observe::running::Measured;
 use shard::merge::{Order, Protocol, Window};
-use shard::plan::{Branch, Counts, Ids, Scatter, Write};
+use shard::plan::{Branch, Counts};
 use shard::seen::Cells;
 use tokio::time::timeout;
 use wire::StatusFlags;
@@ -22,7 +22,9 @@ use wire::command::Kind;
 
 use super::Place;
 use super::command::Command;
-use super::inner::{BUFFER_BYTES, Inner, no_client};
+use super::inner::BUFFER_BYTES;
+use super::runners::{Run, Runner, Runners, Unit, poll_all};
+use super::scattered::{Scattered, has_several_servers, has_twins};
 use super::transaction::{error_of, several_servers};
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
@@ -36,124 +38,6 @@ use crate::session::kill::{killed_here, while_waiting};
 use crate::session::phase::Phase;
 use crate::sock::{Input, Sock};
 use crate::state::results::LastId;
-
-/// What a command does at several shards.
-#[derive(Debug)]
-pub(super) struct Scattered {
-    /// What each shard gets.
-    pub(super) branches: Vec<Branch>,
-    /// The hidden keys at the end of rows.
-    pub(super) order: Order,
-    /// LIMIT and OFFSET of the client.
-    pub(super) window: Window,
-    /// The client's numbers of the rows of each branch; empty if they are the same.
-    pub(super) rows: Vec<Vec<u32>>,
-    /// How the numbers of rows become one.
-    pub(super) counts: Counts,
-    /// Ids of a sequence.
-    pub(super) ids: Option<Ids>,
-    /// Names that are replaced in rows.
-    pub(super) cells: Cells,
-    /// The tables that the statement names.
-    pub(super) tables: Vec<TableName>,
-}
-
-impl From<Vec<Branch>> for Scattered {
-    /// Branches that answer with OK packets, or rows in any order.
-    fn from(branches: Vec<Branch>) -> Self {
-        Self {
-            branches,
-            order: Order::default(),
-            window: Window::ALL,
-            rows: Vec::new(),
-            counts: Counts::Sum,
-            ids: None,
-            cells: Cells::Plain,
-            tables: Vec::new(),
-        }
-    }
-}
-
-impl From<Scatter> for Scattered {
-    fn from(Scatter { branches, order, window, .. }: Scatter) -> Self {
-        Self { order, window, ..branches.into() }
-    }
-}
-
-impl From<Write> for Scattered {
-    fn from(Write { branches, rows, counts, ids, .. }: Write) -> Self {
-        Self { rows, counts, ids, ..branches.into() }
-    }
-}
-
-/// An inner session with the branches that it runs, one after the other.
-struct Runner {
-    inner: Inner,
-    queue: Vec<Io>,
-    /// The number of its first branch.
-    number: usize,
-    /// The inner session has ended.
-    is_over: bool,
-}
-
-/// Inner sessions with what they run, and the other ends of their clients by branch.
-#[derive(Default)]
-struct Runners {
-    unit: Unit,
-    all: Vec<Runner>,
-    sources: Vec<Source>,
-    sockets: Vec<Sock>,
-}
-
-/// What makes the branches of a statement one change at each server.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Unit {
-    /// Nothing: they only read, or each server has one.
-    #[default]
-    None,
-    /// A transaction of their own.
-    Transaction,
-    /// A savepoint in the transaction of the client.
-    Savepoint,
-}
-
-impl Unit {
-    /// The statement in front of the first branch at a server.
-    const fn begin(self) -> Option<&'static [u8]> {
-        match self {
-            Self::None => None,
-            Self::Transaction => Some(b"BEGIN"),
-            Self::Savepoint => Some(b"SAVEPOINT pointsman_statement"),
-        }
-    }
-
-    /// The statement behind the last branch at a server: it keeps the changes or takes them back.
-    const fn end(self, is_kept: bool) -> Option<&'static [u8]> {
-        match (self, is_kept) {
-            (Self::None, _) => None,
-            (Self::Transaction, true) => Some(b"COMMIT"),
-            (Self::Transaction, false) => Some(b"ROLLBACK"),
-            (Self::Savepoint, true) => Some(b"RELEASE SAVEPOINT pointsman_statement"),
-            (Self::Savepoint, false) => Some(b"ROLLBACK TO SAVEPOINT pointsman_statement"),
-        }
-    }
-}
-
-impl Runners {
-    /// Keeps the changes of a statement at all servers, or takes them back. The payload of the
-    /// first error.
-    async fn end_unit(&mut self, is_kept: bool) -> Result<Option<Vec<u8>>, Ending> {
-        let mut refused = None;
-        let Some(text) = self.unit.end(is_kept) else { return Ok(refused) };
-        for runner in self.all.iter_mut().filter(|runner| !runner.is_over) {
-            let reply = runner.inner.session.ask(text).await?;
-            refused = refused.or_else(|| error_of(&reply));
-        }
-        Ok(refused)
-    }
-}
-
-type Run<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 impl Session {
     /// Runs the branches of a command, which the backlog begins with. The client gets one reply.
@@ -444,55 +328,7 @@ impl Session {
     }
 }
 
-impl Runner {
-    /// Whether a transaction that was open there is lost.
-    fn is_lost(&self) -> bool {
-        self.is_over || !self.inner.is_in_transaction()
-    }
-
-    /// Runs the branches.
-    fn run(&mut self) -> Run<'_> {
-        Box::pin(async {
-            let session = &mut self.inner.session;
-            for client in std::mem::take(&mut self.queue) {
-                session.io = client;
-                if let Err(ending) = session.run_as_inner().await {
-                    if let Some(packets) = ending.packets() {
-                        // Who has left does not hear it.
-                        let _ = session.io.sock.write_all(packets).await;
-                    }
-                    self.is_over = true;
-                    break;
-                }
-            }
-            session.io = Io::new(no_client(), Vec::new());
-        })
-    }
-}
-
 /// Waits until a command may run that names these tables.
 async fn pass(gates: &Gates, tables: Vec<TableName>, defines: bool) -> Pass<'_> {
     if defines { gates.close(tables).await } else { gates.enter(tables).await }
-}
-
-/// Whether the branches are for more than one server.
-fn has_several_servers(branches: &[Branch]) -> bool {
-    branches.windows(2).any(|pair| matches!(pair, [one, other] if one.hostgroup != other.hostgroup))
-}
-
-/// Whether two branches are for one server.
-fn has_twins(branches: &[Branch]) -> bool {
-    let mut all: Vec<u32> = branches.iter().map(|branch| branch.hostgroup).collect();
-    all.sort_unstable();
-    all.windows(2).any(|pair| matches!(pair, [one, other] if one == other))
-}
-
-/// Lets all go on. Whether any has not come to its end.
-fn poll_all(runs: &mut [Option<Run<'_>>], cx: &mut Context<'_>) -> bool {
-    for run in runs.iter_mut() {
-        if run.as_mut().is_some_and(|one| one.as_mut().poll(cx).is_ready()) {
-            *run = None;
-        }
-    }
-    runs.iter().any(Option::is_some)
 }

@@ -14,7 +14,7 @@ use sql::{Modes, StatementKind};
 
 use super::Place;
 use super::command::Command;
-use super::many::Scattered;
+use super::scattered::Scattered;
 use super::values::Own;
 use crate::ending::Ending;
 use crate::error::ClientError;

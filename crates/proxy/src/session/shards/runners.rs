@@ -1,0 +1,116 @@
+//! Inner sessions that run the branches of one command.
+
+use std::pin::Pin;
+use std::task::Context;
+
+use super::inner::{Inner, no_client};
+use super::transaction::error_of;
+use crate::ending::Ending;
+use crate::scatter::Source;
+use crate::session::io::Io;
+use crate::sock::Sock;
+
+/// An inner session with the branches that it runs, one after the other.
+pub(super) struct Runner {
+    pub(super) inner: Inner,
+    pub(super) queue: Vec<Io>,
+    /// The number of its first branch.
+    pub(super) number: usize,
+    /// The inner session has ended.
+    pub(super) is_over: bool,
+}
+
+/// Inner sessions with what they run, and the other ends of their clients by branch.
+#[derive(Default)]
+pub(super) struct Runners {
+    pub(super) unit: Unit,
+    pub(super) all: Vec<Runner>,
+    pub(super) sources: Vec<Source>,
+    pub(super) sockets: Vec<Sock>,
+}
+
+/// What makes the branches of a statement one change at each server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Nothing: they only read, or each server has one.
+    #[default]
+    None,
+    /// A transaction of their own.
+    Transaction,
+    /// A savepoint in the transaction of the client.
+    Savepoint,
+}
+
+impl Unit {
+    /// The statement in front of the first branch at a server.
+    pub(super) const fn begin(self) -> Option<&'static [u8]> {
+        match self {
+            Self::None => None,
+            Self::Transaction => Some(b"BEGIN"),
+            Self::Savepoint => Some(b"SAVEPOINT pointsman_statement"),
+        }
+    }
+
+    /// The statement behind the last branch at a server: it keeps the changes or takes them back.
+    pub(super) const fn end(self, is_kept: bool) -> Option<&'static [u8]> {
+        match (self, is_kept) {
+            (Self::None, _) => None,
+            (Self::Transaction, true) => Some(b"COMMIT"),
+            (Self::Transaction, false) => Some(b"ROLLBACK"),
+            (Self::Savepoint, true) => Some(b"RELEASE SAVEPOINT pointsman_statement"),
+            (Self::Savepoint, false) => Some(b"ROLLBACK TO SAVEPOINT pointsman_statement"),
+        }
+    }
+}
+
+impl Runners {
+    /// Keeps the changes of a statement at all servers, or takes them back. The payload of the
+    /// first error.
+    pub(super) async fn end_unit(&mut self, is_kept: bool) -> Result<Option<Vec<u8>>, Ending> {
+        let mut refused = None;
+        let Some(text) = self.unit.end(is_kept) else { return Ok(refused) };
+        for runner in self.all.iter_mut().filter(|runner| !runner.is_over) {
+            let reply = runner.inner.session.ask(text).await?;
+            refused = refused.or_else(|| error_of(&reply));
+        }
+        Ok(refused)
+    }
+}
+
+pub(super) type Run<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+impl Runner {
+    /// Whether a transaction that was open there is lost.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_over || !self.inner.is_in_transaction()
+    }
+
+    /// Runs the branches.
+    pub(super) fn run(&mut self) -> Run<'_> {
+        Box::pin(async {
+            let session = &mut self.inner.session;
+            for client in std::mem::take(&mut self.queue) {
+                session.io = client;
+                if let Err(ending) = session.run_as_inner().await {
+                    if let Some(packets) = ending.packets() {
+                        // Who has left does not hear it.
+                        let _ = session.io.sock.write_all(packets).await;
+                    }
+                    self.is_over = true;
+                    break;
+                }
+            }
+            session.io = Io::new(no_client(), Vec::new());
+        })
+    }
+}
+
+/// Lets all go on. Whether any has not come to its end.
+pub(super) fn poll_all(runs: &mut [Option<Run<'_>>], cx: &mut Context<'_>) -> bool {
+    for run in runs.iter_mut() {
+        if run.as_mut().is_some_and(|one| one.as_mut().poll(cx).is_ready()) {
+            *run = None;
+        }
+    }
+    runs.iter().any(Option::is_some)
+}
