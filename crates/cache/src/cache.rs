@@ -10,6 +10,7 @@ use crate::doorkeeper::Doorkeeper;
 use crate::flights::Flights;
 use crate::key::Keys;
 use crate::proven::Proven;
+use crate::source::Sources;
 use crate::store::{Store, Usage};
 use crate::versions::Versions;
 use crate::writing::Unknown;
@@ -42,6 +43,8 @@ pub struct Cache {
     pub proven: Arc<Proven>,
     /// What was learnt of tables.
     pub catalog: Catalog,
+    /// Servers whose binary logs are followed.
+    pub sources: Sources,
     /// Writes that may still go on at servers.
     pub(crate) unknown: Unknown,
     /// Whether there may be answers that writes or changes of privileges make too old.
@@ -78,6 +81,7 @@ impl Cache {
             adviser: Adviser::default(),
             proven: Arc::default(),
             catalog: Catalog::new(budget / CATALOG_SHARE),
+            sources: Sources::default(),
             unknown: Unknown::default(),
             watches: AtomicBool::new(false),
             watches_tables: AtomicBool::new(false),

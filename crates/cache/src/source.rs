@@ -1,0 +1,342 @@
+//! How far what a server has committed is known here, as sessions ask for it.
+//!
+//! The binary log of a server says which tables were changed, whoever changed them. A [`Source`]
+//! tells up to which moment all of that is known: the cache is exact as of that moment. An answer
+//! in the mode `bounded` is given if that moment is not too long ago; one in the mode `strict` if
+//! it is behind the arrival of the query, for which a session may [wait](Source::poll_proven).
+//!
+//! [`Following`](crate::Following) moves the moment on. Times are microseconds.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::task::{Context, Poll, Waker};
+
+use crate::following::Position;
+
+/// Hostgroups whose servers may be followed, at most.
+const HOSTGROUPS_MAX: usize = 256;
+
+/// For so long after the last query that needs it, the moment is moved on; in microseconds.
+pub const DEMAND_US: u64 = 1_000_000;
+
+/// How exactly the last query is known, in microseconds: it is noted this often at most.
+const DEMAND_STEP_US: u64 = 50_000;
+
+/// A server whose binary log is followed.
+#[derive(Debug)]
+pub struct Source {
+    /// The server, as `host:port`.
+    name: Box<str>,
+    /// The cache is exact as of then; 0: the log is not followed.
+    proven_us: AtomicU64,
+    /// When the last query in the mode `bounded` came, nearly.
+    asked_us: AtomicU64,
+    /// The shortest bound of such queries.
+    bound_us: AtomicU64,
+    /// What follows the log waits for a query.
+    is_idle: AtomicBool,
+    wakers: Mutex<Wakers>,
+    counters: Mutex<Counters>,
+}
+
+/// Those who wait.
+#[derive(Debug, Default)]
+struct Wakers {
+    /// Sessions that wait for the moment to move on.
+    sessions: Vec<Waker>,
+    /// What follows the log.
+    follower: Option<Waker>,
+}
+
+/// What is told to operators of a source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Up to where the log was read.
+    pub position: Position,
+    /// Transactions that were read.
+    pub transactions: u64,
+    /// Those of them that are not known to be visible.
+    pub unsettled: u64,
+    /// Questions that the server was asked about its log's end or about what is visible.
+    pub probes: u64,
+    /// Events that were not understood; each flushes all.
+    pub unknown: u64,
+    /// How often all was flushed, as something may have been missed.
+    pub flushes: u64,
+    /// Why the log is not followed, or was not last.
+    pub reason: String,
+}
+
+/// What queries need of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Demand {
+    /// Sessions wait for the moment to move on.
+    pub is_waited_for: bool,
+    /// Queries with this bound have come lately, in microseconds.
+    pub bound_us: Option<u64>,
+}
+
+impl Source {
+    /// A server that is not followed yet.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            proven_us: AtomicU64::new(0),
+            asked_us: AtomicU64::new(0),
+            bound_us: AtomicU64::new(u64::MAX),
+            is_idle: AtomicBool::new(false),
+            wakers: Mutex::default(),
+            counters: Mutex::default(),
+        }
+    }
+
+    /// The server, as `host:port`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// As of when the cache is exact; nothing if the log is not followed.
+    #[must_use]
+    pub fn proven_us(&self) -> Option<u64> {
+        Some(self.proven_us.load(Acquire)).filter(|proven| *proven > 0)
+    }
+
+    /// Whether the cache was exact at most `bound_us` before `now_us`. To be asked before the
+    /// versions of tables are: a change that is learnt in between makes the answer too old.
+    #[must_use]
+    pub fn is_within(&self, now_us: u64, bound_us: u64) -> bool {
+        self.note_asked(now_us, bound_us);
+        self.proven_us().is_some_and(|proven| now_us.saturating_sub(proven) <= bound_us)
+    }
+
+    /// Whether the cache is exact as of `since_us` or later.
+    #[must_use]
+    pub fn is_proven(&self, since_us: u64) -> bool {
+        self.proven_us().is_some_and(|proven| proven >= since_us)
+    }
+
+    /// Waits until the cache is exact as of `since_us` or later. False if the log is not followed.
+    pub fn poll_proven(&self, since_us: u64, cx: &Context<'_>) -> Poll<bool> {
+        let ended = || match self.proven_us() {
+            None => Some(false),
+            Some(proven) => (proven >= since_us).then_some(true),
+        };
+        if let Some(end) = ended() {
+            return Poll::Ready(end);
+        }
+        let mut wakers = self.wakers();
+        if !wakers.sessions.iter().any(|waker| waker.will_wake(cx.waker())) {
+            wakers.sessions.push(cx.waker().clone());
+        }
+        // Under the lock: whoever moves the moment on wakes those in the list behind that.
+        if let Some(end) = ended() {
+            return Poll::Ready(end);
+        }
+        if let Some(follower) = wakers.follower.take() {
+            follower.wake();
+        }
+        Poll::Pending
+    }
+
+    /// What queries need now; what follows the log is woken when they need more.
+    pub fn poll_demand(&self, now_us: u64, cx: &Context<'_>) -> Demand {
+        let mut wakers = self.wakers();
+        wakers.follower = Some(cx.waker().clone());
+        let is_waited_for = !wakers.sessions.is_empty();
+        self.is_idle.store(true, Release);
+        let is_asked = now_us.saturating_sub(self.asked_us.load(Acquire)) < DEMAND_US;
+        if is_asked {
+            self.is_idle.store(false, Release);
+        }
+        let bound_us = self.bound_us.load(Relaxed);
+        Demand { is_waited_for, bound_us: (is_asked && bound_us < u64::MAX).then_some(bound_us) }
+    }
+
+    /// Bounds of queries count anew.
+    pub fn forget_bounds(&self) {
+        self.bound_us.store(u64::MAX, Relaxed);
+    }
+
+    /// What is told to operators.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.lock_counters().clone()
+    }
+
+    /// Counts something.
+    pub fn count(&self, count: impl FnOnce(&mut Counters)) {
+        count(&mut self.lock_counters());
+    }
+
+    /// The cache is exact as of this moment.
+    pub(crate) fn prove(&self, at_us: u64) {
+        if self.proven_us.fetch_max(at_us.max(1), Release) < at_us {
+            self.wake_sessions();
+        }
+    }
+
+    /// The log is not followed any more.
+    pub(crate) fn lose(&self) {
+        self.proven_us.store(0, Release);
+        self.wake_sessions();
+    }
+
+    fn wake_sessions(&self) {
+        let sessions = std::mem::take(&mut self.wakers().sessions);
+        sessions.into_iter().for_each(Waker::wake);
+    }
+
+    fn note_asked(&self, now_us: u64, bound_us: u64) {
+        if bound_us < self.bound_us.load(Relaxed) {
+            self.bound_us.fetch_min(bound_us, Relaxed);
+        }
+        if now_us.saturating_sub(self.asked_us.load(Relaxed)) >= DEMAND_STEP_US {
+            self.asked_us.store(now_us, Release);
+            if self.is_idle.swap(false, Acquire)
+                && let Some(follower) = self.wakers().follower.take()
+            {
+                follower.wake();
+            }
+        }
+    }
+
+    fn wakers(&self) -> MutexGuard<'_, Wakers> {
+        self.wakers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_counters(&self) -> MutexGuard<'_, Counters> {
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The sources of a process, by the hostgroups whose server they are.
+#[derive(Debug, Default)]
+pub struct Sources {
+    all: RwLock<HashMap<u32, Option<Arc<Source>>>>,
+    /// What follows logs waits for a hostgroup.
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Sources {
+    /// The source of a hostgroup. One that is not there is followed from now on.
+    #[must_use]
+    pub fn of(&self, hostgroup: u32) -> Option<Arc<Source>> {
+        let known = self.all.read().unwrap_or_else(PoisonError::into_inner).get(&hostgroup).cloned();
+        known.unwrap_or_else(|| {
+            self.want(hostgroup);
+            None
+        })
+    }
+
+    /// The source of a hostgroup, if there is one. Nothing is followed because of this.
+    #[must_use]
+    pub fn peek(&self, hostgroup: u32) -> Option<Arc<Source>> {
+        self.all.read().unwrap_or_else(PoisonError::into_inner).get(&hostgroup).cloned().flatten()
+    }
+
+    /// The hostgroups whose servers are to be followed, with their sources.
+    #[must_use]
+    pub fn wanted(&self) -> Vec<(u32, Option<Arc<Source>>)> {
+        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+        let mut wanted: Vec<_> = all.iter().map(|(hostgroup, source)| (*hostgroup, source.clone())).collect();
+        wanted.sort_unstable_by_key(|(hostgroup, _)| *hostgroup);
+        wanted
+    }
+
+    /// The source of a hostgroup is another one, or none.
+    pub fn set(&self, hostgroup: u32, source: Option<Arc<Source>>) {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = all.get_mut(&hostgroup) {
+            *place = source;
+        }
+    }
+
+    /// Waits until another hostgroup is wanted than these many.
+    pub fn poll_wanted(&self, known: usize, cx: &Context<'_>) -> Poll<()> {
+        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(cx.waker().clone());
+        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+        if all.len() == known { Poll::Pending } else { Poll::Ready(()) }
+    }
+
+    #[cold]
+    fn want(&self, hostgroup: u32) {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= HOSTGROUPS_MAX {
+            return;
+        }
+        all.entry(hostgroup).or_default();
+        drop(all);
+        if let Some(waker) = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            waker.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn context() -> Context<'static> {
+        Context::from_waker(Waker::noop())
+    }
+
+    #[test]
+    fn an_answer_is_given_within_the_bound_and_not_after_it() {
+        let source = Source::new("db:3306");
+        assert!(!source.is_within(100, u64::MAX), "not followed");
+        source.prove(1000);
+        assert!(source.is_within(1000, 0) && source.is_within(1020, 20));
+        assert!(!source.is_within(1021, 20));
+        source.prove(900);
+        assert!(source.is_within(1020, 20), "it never goes back");
+        source.lose();
+        assert!(!source.is_within(1000, 20));
+    }
+
+    #[test]
+    fn a_session_waits_for_a_moment_behind_its_query() {
+        let source = Source::new("db:3306");
+        assert_eq!(source.poll_proven(1, &context()), Poll::Ready(false), "not followed");
+        source.prove(1000);
+        assert_eq!(source.poll_proven(1000, &context()), Poll::Ready(true));
+        assert_eq!(source.poll_proven(1001, &context()), Poll::Pending);
+        assert!(source.poll_demand(2000, &context()).is_waited_for);
+        source.prove(1001);
+        assert_eq!(source.poll_proven(1001, &context()), Poll::Ready(true));
+        assert!(!source.poll_demand(2000, &context()).is_waited_for);
+        assert_eq!(source.poll_proven(1002, &context()), Poll::Pending);
+        source.lose();
+        assert_eq!(source.poll_proven(1002, &context()), Poll::Ready(false));
+    }
+
+    #[test]
+    fn nothing_is_asked_of_the_server_for_a_while_after_the_last_query() {
+        let source = Source::new("db:3306");
+        let bound = |now| source.poll_demand(now, &context()).bound_us;
+        assert_eq!(bound(5_000_000), None);
+        let _ = source.is_within(5_000_000, 20_000);
+        let _ = source.is_within(5_000_000, 50_000);
+        assert_eq!(bound(5_000_001), Some(20_000), "the shortest bound");
+        assert_eq!(bound(5_000_000 + DEMAND_US), None);
+        source.forget_bounds();
+        let _ = source.is_within(7_000_000, 50_000);
+        assert_eq!(bound(7_000_000), Some(50_000));
+    }
+
+    #[test]
+    fn a_hostgroup_is_followed_from_the_first_query_on() {
+        let sources = Sources::default();
+        assert!(sources.peek(1).is_none() && sources.wanted().is_empty());
+        assert_eq!(sources.poll_wanted(0, &context()), Poll::Pending);
+        assert!(sources.of(1).is_none());
+        assert_eq!(sources.poll_wanted(0, &context()), Poll::Ready(()));
+        sources.set(1, Some(Arc::new(Source::new("db:3306"))));
+        sources.set(2, Some(Arc::new(Source::new("db:3306"))));
+        assert_eq!(sources.of(1).unwrap().name(), "db:3306");
+        assert!(sources.peek(2).is_none(), "nobody wanted it");
+    }
+}
