@@ -30,11 +30,13 @@ pub enum NotStored {
     TooOld,
     /// It comes from the cache of a proxy in between, and own writes are to be seen.
     Elsewhere,
+    /// Its server is not the one whose binary log tells of writes.
+    OtherServer,
 }
 
 impl NotStored {
     /// All reasons.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Error,
         Self::Warnings,
         Self::Empty,
@@ -48,6 +50,7 @@ impl NotStored {
         Self::Columns,
         Self::TooOld,
         Self::Elsewhere,
+        Self::OtherServer,
     ];
 
     /// What operators read.
@@ -67,6 +70,7 @@ impl NotStored {
             Self::Columns => "other columns than it was prepared with",
             Self::TooOld => "as old as its time to live",
             Self::Elsewhere => "own writes, and from another proxy's cache",
+            Self::OtherServer => "another server than the one whose log is followed",
         }
     }
 }

@@ -89,11 +89,13 @@ pub enum Refusal {
     Engine,
     /// The client is a proxy that caches answers, and cannot be told how old they are.
     Untold,
+    /// Writes elsewhere are to be seen, and the server's binary log is not followed, or not yet.
+    NotFollowed,
 }
 
 impl Refusal {
     /// All reasons, in the order in which they are looked for.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 38] = [
         Self::Several,
         Self::UnknownFunction,
         Self::Locks,
@@ -131,6 +133,7 @@ impl Refusal {
         Self::Hidden,
         Self::Engine,
         Self::Untold,
+        Self::NotFollowed,
     ];
 
     /// What operators read.
@@ -176,6 +179,7 @@ impl Refusal {
             Self::Hidden => "a view or table whose definition may not be seen",
             Self::Engine => "own writes, and a table's engine is not InnoDB or RocksDB",
             Self::Untold => "a proxy that cannot be told how old answers are",
+            Self::NotFollowed => "the server's binary log is not followed",
         }
     }
 

@@ -108,11 +108,13 @@ pub enum Miss {
     Invalidated,
     /// The account has not run the digest itself since privileges were changed.
     Unproven,
+    /// It is not known what others have written lately.
+    Behind,
 }
 
 impl Miss {
     /// All reasons.
-    pub const ALL: [Self; 4] = [Self::Absent, Self::Expired, Self::Invalidated, Self::Unproven];
+    pub const ALL: [Self; 5] = [Self::Absent, Self::Expired, Self::Invalidated, Self::Unproven, Self::Behind];
 
     /// What operators read.
     #[must_use]
@@ -122,6 +124,7 @@ impl Miss {
             Self::Expired => "the answer is older than its time to live",
             Self::Invalidated => "a write or FLUSH came after the answer",
             Self::Unproven => "the user has not run this digest lately",
+            Self::Behind => "what was written lately is not known from the server's binary log",
         }
     }
 }

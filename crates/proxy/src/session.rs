@@ -59,6 +59,7 @@ mod aside;
 mod backlog;
 mod bring;
 mod cached;
+mod cached_fresh;
 mod cached_key;
 mod cached_known;
 mod cached_missed;

@@ -150,11 +150,11 @@ impl Taps {
     }
 
     /// Shows a segment of the reply to the taps that change nothing.
-    pub(crate) fn look(&mut self, worker: &Worker, segment: &Segment<'_>) {
+    pub(crate) fn look(&mut self, worker: &Worker, segment: &Segment<'_>, server: &Endpoint) {
         if let Some(others) = self.others.as_mut()
             && let Some(fill) = others.fill.take()
         {
-            others.fill = fill.segment(segment.bytes, segment.event, || worker.uptime_ms());
+            others.fill = fill.segment(segment.bytes, segment.event, server, || worker.uptime_ms());
             if others.fill.is_none() {
                 self.there &= !Self::FILL;
             }

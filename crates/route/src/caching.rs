@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use config::{CacheMode, CacheScope, CacheSettings, Config};
 
-use crate::limits::{CACHE_TIMEOUT, CACHED_ANSWER_BYTES_MAX};
+use crate::limits::{CACHE_STALENESS, CACHE_TIMEOUT, CACHED_ANSWER_BYTES_MAX};
 use crate::verdict::{Source, Verdict};
 
 /// How the answer of a statement is cached.
@@ -22,6 +22,8 @@ pub struct CachePolicy {
     pub stale_ms: u32,
     /// What is promised about its age.
     pub mode: CacheMode,
+    /// How old it may be in the mode `bounded`, by writes elsewhere, in milliseconds.
+    pub staleness_ms: u32,
     /// Which accounts get it.
     pub scope: CacheScope,
     /// Whether an answer without rows is stored.
@@ -86,6 +88,7 @@ impl CacheDefaults {
             soft_ttl_ms,
             stale_ms: settings.stale_if_error.map_or(0, millis),
             mode: settings.mode.unwrap_or_default(),
+            staleness_ms: millis(settings.max_staleness.unwrap_or(CACHE_STALENESS)),
             scope: settings.scope.unwrap_or_default(),
             stores_empty: verdict.cache_empty_result.unwrap_or(self.stores_empty),
             answer_bytes_max: max.unwrap_or(CACHED_ANSWER_BYTES_MAX),

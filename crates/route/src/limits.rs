@@ -67,3 +67,7 @@ pub const CACHED_ANSWER_BYTES_MAX: usize = 4 << 20;
 
 /// How long equal queries wait for the answer of the first where no rule has `cache_timeout`.
 pub const CACHE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How old answers in the mode `bounded` may be, by writes elsewhere, where nothing gives
+/// `max_staleness_ms`.
+pub const CACHE_STALENESS: Duration = Duration::from_millis(100);

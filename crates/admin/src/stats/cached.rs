@@ -28,6 +28,7 @@ fn counted(key: RowKey, row: &cache::stats::Row) -> Row {
         number(row.missed(Miss::Expired)),
         number(row.missed(Miss::Invalidated)),
         number(row.missed(Miss::Unproven)),
+        number(row.missed(Miss::Behind)),
         number(row.waited),
         number(row.stored),
         text(row.invalidated_text()),

@@ -180,6 +180,7 @@ const STATS_POINTSMAN_CACHE: Table = Table::new(
         "misses_expired INT NOT NULL",
         "misses_invalidated INT NOT NULL",
         "misses_unproven INT NOT NULL",
+        "misses_behind INT NOT NULL",
         "waited INT NOT NULL",
         "stored INT NOT NULL",
         "invalidated VARCHAR NOT NULL",

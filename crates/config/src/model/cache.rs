@@ -10,7 +10,16 @@ use crate::nearest::suggestion;
 const TIME_MAX_MS: u64 = i32::MAX as u64;
 
 /// Members of the object.
-const MEMBERS: [&str; 6] = ["ttl_ms", "soft_ttl_ms", "stale_if_error_ms", "mode", "scope", "max_answer"];
+const MEMBERS: [&str; 8] = [
+    "ttl_ms",
+    "soft_ttl_ms",
+    "stale_if_error_ms",
+    "mode",
+    "invalidate",
+    "max_staleness_ms",
+    "scope",
+    "max_answer",
+];
 
 /// Settings of `"cache": {...}` in the attributes of a rule, a user or a hostgroup. What is missing
 /// is `None`.
@@ -25,6 +34,9 @@ pub struct CacheSettings {
     pub stale_if_error: Option<Duration>,
     /// What is promised about the age of an answer.
     pub mode: Option<CacheMode>,
+    /// How old an answer may be in the mode `bounded`, by writes that others make
+    /// (`max_staleness_ms`); at least 1 ms.
+    pub max_staleness: Option<Duration>,
     /// Which accounts get an answer.
     pub scope: Option<CacheScope>,
     /// Largest answer that is stored, in bytes.
@@ -39,6 +51,10 @@ pub enum CacheMode {
     Ttl,
     /// Besides, it is not older than any write to its tables through this proxy.
     Own,
+    /// Besides, it is from at most some time before a write to its tables elsewhere.
+    Bounded,
+    /// It is what the server would have answered when the query came, or later.
+    Strict,
 }
 
 /// Which accounts get an answer.
@@ -56,14 +72,30 @@ pub enum CacheScope {
 
 impl CacheMode {
     /// All of them with their words in `mode`.
-    const WORDS: [(&str, Self); 2] = [("ttl", Self::Ttl), ("own", Self::Own)];
+    const WORDS: [(&str, Self); 4] =
+        [("ttl", Self::Ttl), ("own", Self::Own), ("bounded", Self::Bounded), ("strict", Self::Strict)];
+
+    /// What `invalidate` may say, with the mode that it stands for.
+    const INVALIDATIONS: [(&str, Self); 2] = [("ttl", Self::Ttl), ("tables", Self::Bounded)];
 
     /// The word for it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ttl => "ttl",
             Self::Own => "own",
+            Self::Bounded => "bounded",
+            Self::Strict => "strict",
         }
+    }
+
+    /// Whether an answer is never older than a write to its tables through this proxy.
+    pub const fn sees_own_writes(self) -> bool {
+        !matches!(self, Self::Ttl)
+    }
+
+    /// Whether writes elsewhere count: the server's binary log has to be followed.
+    pub const fn sees_all_writes(self) -> bool {
+        matches!(self, Self::Bounded | Self::Strict)
     }
 }
 
@@ -102,11 +134,17 @@ impl CacheSettings {
             return Err(format!("must have in `cache` only `{members}`, not `{name}`{near}"));
         }
         let time = |name| Ok::<_, String>(number(json, name, 0, TIME_MAX_MS)?.map(Duration::from_millis));
+        let mode = word(json, "mode", &CacheMode::WORDS)?;
+        let invalidate = word(json, "invalidate", &CacheMode::INVALIDATIONS)?;
+        if mode.is_some() && invalidate.is_some() {
+            return Err("must have in `cache` either `mode` or `invalidate`".to_owned());
+        }
         Ok(Some(Self {
             ttl: time("ttl_ms")?,
             soft_ttl: time("soft_ttl_ms")?,
             stale_if_error: time("stale_if_error_ms")?,
-            mode: word(json, "mode", &CacheMode::WORDS)?,
+            mode: mode.or(invalidate),
+            max_staleness: number(json, "max_staleness_ms", 1, TIME_MAX_MS)?.map(Duration::from_millis),
             scope: word(json, "scope", &CacheScope::WORDS)?,
             max_answer: number(json, "max_answer", 1, u64::MAX)?,
         }))
@@ -120,6 +158,7 @@ impl CacheSettings {
             soft_ttl: self.soft_ttl.or(others.soft_ttl),
             stale_if_error: self.stale_if_error.or(others.stale_if_error),
             mode: self.mode.or(others.mode),
+            max_staleness: self.max_staleness.or(others.max_staleness),
             scope: self.scope.or(others.scope),
             max_answer: self.max_answer.or(others.max_answer),
         }
@@ -135,6 +174,7 @@ impl fmt::Display for CacheSettings {
             ("soft_ttl_ms", ms(self.soft_ttl)),
             ("stale_if_error_ms", ms(self.stale_if_error)),
             ("mode", self.mode.map(|mode| format!("\"{}\"", mode.name()))),
+            ("max_staleness_ms", ms(self.max_staleness)),
             ("scope", self.scope.map(|scope| format!("\"{}\"", scope.name()))),
             ("max_answer", self.max_answer.map(|bytes| bytes.to_string())),
         ];
@@ -186,6 +226,12 @@ mod tests {
         assert_eq!(settings.stale_if_error, Some(Duration::from_mins(1)));
         assert_eq!((settings.mode, settings.scope), (Some(CacheMode::Own), Some(CacheScope::User)));
         assert_eq!(settings.max_answer, Some(65536));
+        let exact = of(r#"{"cache": {"invalidate": "tables", "max_staleness_ms": 20}}"#).unwrap().unwrap();
+        assert_eq!(
+            (exact.mode, exact.max_staleness),
+            (Some(CacheMode::Bounded), Some(Duration::from_millis(20)))
+        );
+        assert_eq!(exact.to_string(), r#"{"mode": "bounded", "max_staleness_ms": 20}"#);
         let other = of(r#"{"cache": {"ttl_ms": 7, "mode": null}}"#).unwrap().unwrap();
         assert_eq!(other.or(settings), CacheSettings { ttl: Some(Duration::from_millis(7)), ..settings });
     }
@@ -203,7 +249,18 @@ mod tests {
                 r#"{"cache": {"max_answer": 0}}"#,
                 "must have `max_answer` in `cache` as a whole number from 1 on",
             ),
-            (r#"{"cache": {"mode": "owm"}}"#, "one of `ttl`, `own`, not \"owm\"; did you mean `own`?"),
+            (
+                r#"{"cache": {"mode": "owm"}}"#,
+                "one of `ttl`, `own`, `bounded`, `strict`, not \"owm\"; did you mean `own`?",
+            ),
+            (
+                r#"{"cache": {"mode": "own", "invalidate": "tables"}}"#,
+                "must have in `cache` either `mode` or `invalidate`",
+            ),
+            (
+                r#"{"cache": {"max_staleness_ms": 0}}"#,
+                "must have `max_staleness_ms` in `cache` as a whole number from 1 to 2147483647",
+            ),
             (
                 r#"{"cache": {"scope": 7}}"#,
                 "must have as `scope` in `cache` one of `user`, `proven`, `shared`, not 7",

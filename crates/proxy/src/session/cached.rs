@@ -6,12 +6,13 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Context;
 use std::time::Duration;
 
 use cache::stats::RowKey;
-use cache::{Form, Joined, Leader, Miss, Moment, Refusal, Waiter};
-use route::{CachePolicy, Cached, Route, Source};
+use cache::{Form, Joined, Leader, Miss, Moment, Refusal, Source, Waiter};
+use route::{CachePolicy, Cached, Route, Source as By};
 use tokio::time::Instant;
 use wire::command::{Kind, StmtExecute};
 use wire::frame::HEADER_LEN;
@@ -19,6 +20,7 @@ use wire::{Capabilities, Codec as _, StatusFlags};
 
 use super::Session;
 use super::backlog::whole_front;
+use super::cached_fresh::Fresh;
 use super::cached_key::Asked;
 use super::decided::Decided;
 use super::kill::while_waiting;
@@ -45,6 +47,8 @@ pub(super) enum Look {
     Pass,
     /// Another session has sent it.
     Wait(Waiter),
+    /// The answer is there, and whether it is new enough becomes known soon.
+    Prove(Arc<Source>),
 }
 
 impl Session {
@@ -66,7 +70,7 @@ impl Session {
         };
         match self.cache_key(kind, input, &decided) {
             Err(refusal) => refuse(&mut decided, refusal),
-            Ok(asked) => match self.look_up(&asked) {
+            Ok(asked) => match self.look_up(&asked, self.uptime_us()) {
                 Look::Hit(rows, bytes) => {
                     let len = HEADER_LEN + whole_front(input).map_or(0, <[u8]>::len);
                     let (now, later) = input.split_at_checked(len).unwrap_or((input, &[]));
@@ -81,7 +85,7 @@ impl Session {
                 }
                 Look::Miss(leader) => self.send_missed(kind, asked, leader, &mut decided),
                 Look::Pass => self.send_to_target(&asked, &mut decided),
-                Look::Wait(_) => {}
+                Look::Wait(_) | Look::Prove(_) => {}
             },
         }
         self.flight().decided = Some(decided);
@@ -98,7 +102,7 @@ impl Session {
     /// Waits for the answer to another session's query, as long as the policy says. True if the
     /// command in the backlog was answered with it.
     pub(super) async fn await_answer(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
-        let begun = Instant::now();
+        let (begun, since_us) = (Instant::now(), self.uptime_us());
         loop {
             let asked = match self.cache_key(kind, &self.io.backlog, decided) {
                 Ok(asked) => asked,
@@ -107,7 +111,7 @@ impl Session {
                     return Ok(false);
                 }
             };
-            let waiter = match self.look_up(&asked) {
+            let waiter = match self.look_up(&asked, since_us) {
                 Look::Hit(rows, bytes) => {
                     let payload = self.io.front().to_vec();
                     self.begin_hit(kind, &payload, decided, rows, bytes);
@@ -125,24 +129,26 @@ impl Session {
                     self.send_to_target(&asked, decided);
                     return Ok(false);
                 }
-                Look::Wait(waiter) => waiter,
+                look @ (Look::Wait(_) | Look::Prove(_)) => look,
             };
             let deadline = begun + Duration::from_millis(asked.how.policy.timeout_ms.into());
-            self.worker.counts.cache.borrow_mut().waited(asked.row);
             self.release_to_wait();
             self.show_waiting();
-            let landed = {
-                let waiting = pin!(tokio::time::timeout_at(deadline, poll_fn(|cx| waiter.poll(cx))));
-                let caps = self.identity.capabilities;
-                while_waiting(&self.control, &mut self.io.sock, caps, waiting).await?
+            let (landed, miss) = match waiter {
+                Look::Prove(source) => (self.await_proof(&source, since_us, deadline).await?, Miss::Behind),
+                Look::Wait(waiter) => {
+                    self.worker.counts.cache.borrow_mut().waited(asked.row);
+                    (self.await_leader(&waiter, deadline).await?, Miss::Absent)
+                }
+                _ => (Some(false), Miss::Absent),
             };
             self.end_running();
             self.take_back();
             match landed {
-                Some(Ok(_)) => {}
+                Some(true) => {}
                 // It has taken too long: this session sends it as well.
-                Some(Err(_)) => {
-                    self.worker.counts.cache.borrow_mut().missed(asked.row, Miss::Absent);
+                Some(false) => {
+                    self.worker.counts.cache.borrow_mut().missed(asked.row, miss);
                     self.send_missed(kind, asked, None, decided);
                     return Ok(false);
                 }
@@ -154,8 +160,17 @@ impl Session {
         }
     }
 
-    /// Looks for the answer.
-    fn look_up(&self, asked: &Asked) -> Look {
+    /// Waits for the answer to another session's query; false if it has not come in time. Nothing if
+    /// the session's query is killed meanwhile.
+    async fn await_leader(&mut self, waiter: &Waiter, deadline: Instant) -> Result<Option<bool>, Ending> {
+        let waiting = pin!(tokio::time::timeout_at(deadline, poll_fn(|cx| waiter.poll(cx))));
+        let caps = self.identity.capabilities;
+        let landed = while_waiting(&self.control, &mut self.io.sock, caps, waiting).await?;
+        Ok(landed.map(|in_time| in_time.is_ok()))
+    }
+
+    /// Looks for the answer to a query that has come at `since_us`.
+    fn look_up(&self, asked: &Asked, since_us: u64) -> Look {
         let (worker, now_ms) = (&*self.worker, self.worker.uptime_ms());
         let cache = &worker.shared.cache;
         let mut stats = worker.counts.cache.borrow_mut();
@@ -163,7 +178,18 @@ impl Session {
             // Sessions of the same account wait for the one that proves it.
             return self.join(asked, (proof, now_ms), Miss::Unproven, &mut stats);
         }
+        let fresh = self.freshness(asked, since_us);
+        if fresh == Fresh::Behind {
+            stats.missed(asked.row, Miss::Behind);
+            return Look::Miss(None);
+        }
         let allows = |moment: Moment| cache.versions.allows(&asked.said.scope, moment);
+        if fresh == Fresh::Awaited
+            && let Some(source) = &asked.source
+            && cache.store.peek(asked.key, now_ms, asked.life, allows).is_ok()
+        {
+            return Look::Prove(Arc::clone(source));
+        }
         let what = (&**cache, asked.key, now_ms, asked.life);
         match worker.cached.look_up(what, allows, self.style()) {
             Ok(found) => {
@@ -289,7 +315,7 @@ impl Session {
 
 /// Where a statement is counted.
 pub(super) fn row(policy: &CachePolicy, decided: &Decided) -> RowKey {
-    let rule = if let Some(Source::Rule(id)) = policy.source { Some(id) } else { None };
+    let rule = if let Some(By::Rule(id)) = policy.source { Some(id) } else { None };
     RowKey { rule, digest: decided.digest() }
 }
 

@@ -2,10 +2,11 @@
 //! answer too old.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use cache::stats::RowKey;
-use cache::{Key, KeyBuilder, Life, Refusal, Said};
-use config::{CacheMode, CacheScope, ProxyProtocol};
+use cache::{Key, KeyBuilder, Life, Refusal, Said, Source};
+use config::{CacheScope, ProxyProtocol};
 use route::Cached;
 use session::cached::trimmed;
 use session::unjudged::Unseen;
@@ -33,6 +34,8 @@ pub(super) struct Asked {
     /// What the answer depends on, and who may have it.
     pub(super) said: Rc<Said>,
     pub(super) how: Cached,
+    /// The server whose binary log tells of writes, where the mode wants that.
+    pub(super) source: Option<Arc<Source>>,
     /// Where it is counted.
     pub(super) row: RowKey,
     pub(super) is_proven: bool,
@@ -67,13 +70,14 @@ impl Session {
         let (class, user) = worker.cached.class(cache, settings, &state.caller, &self.identity, was_reset)?;
         // Reader and writer have the same data.
         let hostgroup = if target.is_split { state.account.default_hostgroup } else { target.hostgroup };
-        let asked_at = if policy.mode == CacheMode::Own {
+        let asked_at = if policy.mode.sees_own_writes() {
             self.sees_own_writes(hostgroup)?;
             cache.watch_tables();
             hostgroup
         } else {
             target.hostgroup
         };
+        let source = self.source_of(policy, hostgroup)?;
         let (account, text) = (self.cache_account(Some(user)), self.text_of(kind, payload));
         let who = Who { account, class, hostgroups: [hostgroup, asked_at] };
         let said = self.said(&who, text, decided, &how, epoch);
@@ -89,6 +93,7 @@ impl Session {
             key: self.with_text(key, kind, payload, decided)?.finish(),
             life: Life { ttl_ms: policy.ttl_ms, soft_ttl_ms: policy.soft_ttl_ms, stale_ms: policy.stale_ms },
             how,
+            source,
             is_proven: said.is_proven(&cache.proven, worker.uptime_ms()),
             epoch,
             said,

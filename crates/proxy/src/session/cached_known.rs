@@ -14,6 +14,7 @@ use wire::{Capabilities, StatusFlags};
 use super::Session;
 use super::backlog::whole_front;
 use super::cached::STATUS;
+use super::cached_fresh::Fresh;
 use super::cached_key::Asked;
 use super::decided::Decided;
 use super::phase::Phase;
@@ -67,6 +68,7 @@ impl Session {
             && let Some(known) = self.worker.cached.known(payload)
             && now_ms.saturating_sub(known.since_ms) < CACHE_KNOWN_AGE_MAX_MS
             && self.is_as(&known)
+            && self.freshness(&known.asked, u64::MAX) == Fresh::Enough
             && let Some((rows, bytes)) = self.answer_near(&known.asked)
         {
             self.begin_hit(Kind::Query, payload, &known.decided, rows, bytes);

@@ -3,7 +3,6 @@
 
 use cache::stats::Stats;
 use cache::{Doorkeeper, Joined, Key, Leader, Miss, NotStored, Outcome};
-use config::CacheMode;
 use route::Route;
 use tokio::time::Instant;
 use wire::command::Kind;
@@ -59,7 +58,7 @@ impl Session {
     /// The command goes to its target.
     pub(super) fn send_to_target(&self, asked: &Asked, decided: &mut Decided) {
         let Some(mut target) = decided.route.target() else { return };
-        if asked.how.policy.mode == CacheMode::Own && target.is_split {
+        if asked.how.policy.mode.sees_own_writes() && target.is_split {
             // Replicas get own writes later.
             target.hostgroup = self.state.account.default_hostgroup;
         }
@@ -75,7 +74,7 @@ impl Session {
         decided: &mut Decided,
     ) {
         self.send_to_target(&asked, decided);
-        let Asked { key, life, said, how, row, is_proven, epoch } = asked;
+        let Asked { key, life, said, how, source, row, is_proven, epoch } = asked;
         if decided.unseen().is_some() {
             // What is behind its tables is asked for behind this reply, so the next one is kept. An
             // answer that is there is from a session that knew.
@@ -105,6 +104,7 @@ impl Session {
             is_proven,
             epoch,
             mode: how.policy.mode,
+            source,
             row,
             sent: Instant::now(),
             leader,

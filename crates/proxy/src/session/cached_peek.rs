@@ -7,6 +7,7 @@ use wire::command::Kind;
 use wire::frame::put_message;
 
 use super::Session;
+use super::cached_fresh::Fresh;
 use super::cached_key::Asked;
 use crate::routing::Judged;
 
@@ -38,7 +39,9 @@ impl Session {
     fn peek_at(&self, asked: &Asked) -> Peek {
         let (cache, now_ms) = (&self.worker.shared.cache, self.worker.uptime_ms());
         let allows = |moment: Moment| cache.versions.allows(&asked.said.scope, moment);
+        let fresh = self.freshness(asked, self.uptime_us());
         let seen = match asked.said.proof {
+            _ if fresh == Fresh::Behind => Err(Miss::Behind),
             Some(_) if !asked.is_proven => Err(Miss::Unproven),
             _ => cache.store.peek(asked.key, now_ms, asked.life, allows),
         };

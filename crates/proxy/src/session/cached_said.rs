@@ -140,7 +140,7 @@ impl Session {
             let schema = table.schema.as_deref().map_or(self.state.caller.schema(), str::as_bytes);
             scope.add(Name::Table(schema, table.name.as_bytes()).hash());
         }
-        if how.policy.mode == CacheMode::Own {
+        if how.policy.mode.sees_own_writes() {
             match reading {
                 Some(reading) if !reading.is_open => scope.add_writes_to(&reading.tables),
                 _ => scope.add_any_write(),
@@ -160,7 +160,7 @@ fn judge(reading: Option<&Reads>, mode: CacheMode) -> Result<(), Refusal> {
     let Some(reading) = reading else { return Ok(()) };
     match reading.refusal {
         Some(refusal) => Err(refusal),
-        None if mode == CacheMode::Own && reading.has_other_engines => Err(Refusal::Engine),
+        None if mode.sees_own_writes() && reading.has_other_engines => Err(Refusal::Engine),
         None => Ok(()),
     }
 }

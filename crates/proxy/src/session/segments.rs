@@ -125,7 +125,8 @@ impl At<'_> {
     fn show(&mut self, segment: &Segment<'_>, read: &[u8]) {
         self.collect(segment.event, read);
         if let Some(flight) = self.flight.as_mut() {
-            flight.taps.look(self.worker, segment);
+            let server = &self.backend.server().endpoint().endpoint;
+            flight.taps.look(self.worker, segment, server);
         }
         self.note_definitions(segment.bytes);
     }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use cache::stats::RowKey;
 use cache::{
     Answer, Cache, Captured, Form, Hit, Key, Leader, Life, Moment, NotStored, Outcome as Landing, Scope,
+    Source,
 };
-use config::CacheMode;
+use config::{CacheMode, Endpoint};
 use session::tier::plain_end;
 use tokio::time::Instant;
 use wire::StatusFlags;
@@ -41,6 +42,8 @@ pub(crate) struct Filling {
     pub(crate) epoch: u64,
     /// What is promised of its age.
     pub(crate) mode: CacheMode,
+    /// The server whose binary log tells of writes, where the mode wants that.
+    pub(crate) source: Option<Arc<Source>>,
     /// Where it is counted.
     pub(crate) row: RowKey,
     /// When it was sent.
@@ -91,6 +94,7 @@ impl CacheFill {
         mut self: Box<Self>,
         bytes: &[u8],
         event: Event,
+        server: &Endpoint,
         now_ms: impl FnOnce() -> u64,
     ) -> Option<Box<Self>> {
         let is_within = self.bytes.len() + bytes.len() <= self.filling.max;
@@ -100,7 +104,8 @@ impl CacheFill {
         }
         let now_ms = now_ms();
         let stored = match event {
-            Event::Done(outcome) => self.store(outcome, bytes, now_ms),
+            Event::Done(outcome) if self.is_from(server) => self.store(outcome, bytes, now_ms),
+            Event::Done(_) => Err(NotStored::OtherServer),
             Event::More => Err(NotStored::TooLarge),
             Event::Changed | Event::LocalInfile => Err(NotStored::NotRows),
         };
@@ -118,7 +123,10 @@ impl CacheFill {
 
     /// The stale answer that the client may get if no server answers.
     pub(crate) fn stale(&self, now_ms: u64) -> Option<Hit> {
-        let Filling { key, life, scope, proof, is_proven, epoch, .. } = &self.filling;
+        let Filling { key, life, scope, proof, is_proven, epoch, mode, .. } = &self.filling;
+        if mode.sees_all_writes() {
+            return None;
+        }
         let allows = |moment| self.cache.versions.allows(scope, moment);
         let hit = self.cache.store.get_stale(*key, now_ms, *life, allows)?;
         // Behind the look: another account may have stored it since the proof was forgotten.
@@ -149,6 +157,12 @@ impl CacheFill {
         self.is_over = true;
     }
 
+    /// Whether the binary log that tells of writes is that of the server which has answered.
+    fn is_from(&self, server: &Endpoint) -> bool {
+        let source = self.filling.source.as_ref();
+        source.is_none_or(|source| *source.name() == *server.to_string())
+    }
+
     /// Stores the reply, which ends like this with these bytes.
     fn store(&mut self, outcome: Outcome, bytes: &[u8], now_ms: u64) -> Result<(), NotStored> {
         let Filling { key, life, scope, moment, form, has_columns, stores_empty, proof, mode, .. } =
@@ -158,7 +172,7 @@ impl CacheFill {
             cache.proven.add(proof, &cache.versions, moment, now_ms);
         }
         check(outcome, self.told.is_some())?;
-        if self.told.is_some() && *mode == CacheMode::Own {
+        if self.told.is_some() && mode.sees_own_writes() {
             return Err(NotStored::Elsewhere);
         }
         if outcome.rows == 0 && !stores_empty {
@@ -302,6 +316,10 @@ mod tests {
         Keys::new([1, 2]).builder().finish()
     }
 
+    fn db() -> Endpoint {
+        Endpoint::Tcp { host: "db".to_owned(), port: 3306 }
+    }
+
     fn fill(cache: &Arc<Cache>, counts: &Rc<Counts>, leader: Option<Leader>) -> Box<CacheFill> {
         fill_with(cache, counts, leader, true)
     }
@@ -327,6 +345,7 @@ mod tests {
             is_proven: true,
             epoch: 0,
             mode: CacheMode::Ttl,
+            source: None,
             row: RowKey::default(),
             sent: Instant::now(),
             leader,
@@ -345,9 +364,9 @@ mod tests {
         for cut in 0..bytes.len() {
             cache.store.clear();
             let (first, rest) = bytes.split_at(cut);
-            let fill = fill(&cache, &Rc::default(), None).segment(first, Event::More, || 0).unwrap();
+            let fill = fill(&cache, &Rc::default(), None).segment(first, Event::More, &db(), || 0).unwrap();
             assert!(stored(&cache).is_none());
-            assert!(fill.segment(rest, done(1, 0, StatusFlags::AUTOCOMMIT), || 0).is_none());
+            assert!(fill.segment(rest, done(1, 0, StatusFlags::AUTOCOMMIT), &db(), || 0).is_none());
             assert_eq!(stored(&cache).unwrap(), bytes, "cut at {cut}");
         }
         assert_eq!(cache.usage().bytes, cache.store.usage().bytes, "nothing is captured any more");
@@ -370,7 +389,7 @@ mod tests {
             (done(1, 0, on), b"\x07\0\0\x01\0\0\0\x02\0\0\0".to_vec()),
             (done(9, 0, on), reply(&[&[b'x'; 200][..]; 9])),
         ] {
-            assert!(fill(&cache, &Rc::default(), None).segment(&bytes, event, || 0).is_none());
+            assert!(fill(&cache, &Rc::default(), None).segment(&bytes, event, &db(), || 0).is_none());
             assert!(stored(&cache).is_none(), "{event:?}");
         }
     }
@@ -401,7 +420,7 @@ mod tests {
                 let cache = Arc::new(Cache::new([1, 2], 1 << 24));
                 let counts = Rc::default();
                 let fill = fill_with(&cache, &counts, None, wanted);
-                fill.segment(&bytes, done(1, 0, StatusFlags::AUTOCOMMIT), || 0);
+                fill.segment(&bytes, done(1, 0, StatusFlags::AUTOCOMMIT), &db(), || 0);
                 assert_eq!(stored(&cache), (wanted == has_columns).then(|| bytes.clone()));
             }
         }
@@ -415,9 +434,9 @@ mod tests {
         let failed = Outcome { end: End::Err { code: 1213 }, rows: 1, ends_rows: false };
         for (end, not_stored, stored) in ends.into_iter().chain([(Some(Event::Done(failed)), "error=1", 0)]) {
             let counts = Rc::default();
-            let fill = fill(&cache, &counts, None).segment(&bytes[..9], Event::More, || 0).unwrap();
+            let fill = fill(&cache, &counts, None).segment(&bytes[..9], Event::More, &db(), || 0).unwrap();
             match end {
-                Some(event) => assert!(fill.segment(&bytes[9..], event, || 0).is_none()),
+                Some(event) => assert!(fill.segment(&bytes[9..], event, &db(), || 0).is_none()),
                 None => drop(fill),
             }
             let totals = counts.cache.borrow().totals();
@@ -444,7 +463,7 @@ mod tests {
         {
             let Joined::Leader(leader) = cache.flights.join(key(), 0) else { panic!("a leader") };
             let Joined::Waiter(waiter) = cache.flights.join(key(), 0) else { panic!("a waiter") };
-            fill(&cache, &Rc::default(), Some(leader)).segment(&bytes, event, || 0);
+            fill(&cache, &Rc::default(), Some(leader)).segment(&bytes, event, &db(), || 0);
             let cx = std::task::Context::from_waker(std::task::Waker::noop());
             assert_eq!(waiter.poll(&cx), std::task::Poll::Ready(landing));
         }
@@ -455,7 +474,18 @@ mod tests {
         let cache = Arc::new(Cache::new([1, 2], 1 << 24));
         let fill = fill(&cache, &Rc::default(), None);
         cache.versions.flush(Scope::all());
-        fill.segment(&reply(&[b"\x0242"]), done(1, 0, StatusFlags::AUTOCOMMIT), || 0);
+        fill.segment(&reply(&[b"\x0242"]), done(1, 0, StatusFlags::AUTOCOMMIT), &db(), || 0);
         assert!(stored(&cache).is_none());
+    }
+
+    #[test]
+    fn c20_a_reply_of_a_server_whose_log_is_not_followed_is_not_stored() {
+        let cache = Arc::new(Cache::new([1, 2], 1 << 24));
+        for (name, stores) in [("other:3306", false), ("db:3306", true)] {
+            let mut fill = fill(&cache, &Rc::default(), None);
+            fill.filling.source = Some(Arc::new(Source::new(name)));
+            fill.segment(&reply(&[b"\x0242"]), done(1, 0, StatusFlags::AUTOCOMMIT), &db(), || 0);
+            assert_eq!(stored(&cache).is_some(), stores, "{name}");
+        }
     }
 }

@@ -177,6 +177,7 @@ const fn reason(miss: Miss) -> &'static str {
         Miss::Expired => "expired",
         Miss::Invalidated => "invalidated",
         Miss::Unproven => "unproven",
+        Miss::Behind => "behind",
     }
 }
 

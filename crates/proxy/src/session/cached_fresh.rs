@@ -1,0 +1,78 @@
+//! Whether what the query cache holds is new enough for a query, by the binary log of its server.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+
+use cache::{Refusal, Source};
+use config::CacheMode;
+use route::CachePolicy;
+use tokio::time::Instant;
+
+use super::Session;
+use super::cached_key::Asked;
+use super::kill::while_waiting;
+use crate::ending::Ending;
+
+/// How far the changes are known that others have made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fresh {
+    /// As far as the answer's mode wants it.
+    Enough,
+    /// Not far enough, and the query does not wait for that.
+    Behind,
+    /// Not up to the query's arrival, for which it may wait.
+    Awaited,
+}
+
+impl Session {
+    /// The server whose binary log tells of writes to the tables of a query at this hostgroup, where
+    /// its mode wants that.
+    pub(super) fn source_of(
+        &self,
+        policy: &CachePolicy,
+        hostgroup: u32,
+    ) -> Result<Option<Arc<Source>>, Refusal> {
+        if !policy.mode.sees_all_writes() {
+            return Ok(None);
+        }
+        let source = self.worker.shared.cache.sources.of(hostgroup);
+        source.map(Some).ok_or(Refusal::NotFollowed)
+    }
+
+    /// Microseconds since the start.
+    pub(super) fn uptime_us(&self) -> u64 {
+        u64::try_from(self.worker.shared.uptime().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Whether an answer may be given to a query that has come at `since_us`. To be asked before the
+    /// answer is looked for: a change that becomes known in between makes the answer too old.
+    pub(super) fn freshness(&self, asked: &Asked, since_us: u64) -> Fresh {
+        let Some(source) = &asked.source else { return Fresh::Enough };
+        let policy = &asked.how.policy;
+        let is_enough = match policy.mode {
+            CacheMode::Strict => source.is_proven(since_us),
+            _ => source.is_within(self.uptime_us(), u64::from(policy.staleness_ms) * 1000),
+        };
+        match policy.mode {
+            _ if is_enough => Fresh::Enough,
+            CacheMode::Strict if source.proven_us().is_some() => Fresh::Awaited,
+            _ => Fresh::Behind,
+        }
+    }
+
+    /// Waits until all is known that was written before `since_us`; false if that does not become
+    /// known in time. Nothing if the session's query is killed meanwhile.
+    pub(super) async fn await_proof(
+        &mut self,
+        source: &Source,
+        since_us: u64,
+        deadline: Instant,
+    ) -> Result<Option<bool>, Ending> {
+        let waiting = poll_fn(|cx| source.poll_proven(since_us, cx));
+        let waiting = pin!(tokio::time::timeout_at(deadline, waiting));
+        let caps = self.identity.capabilities;
+        let ended = while_waiting(&self.control, &mut self.io.sock, caps, waiting).await?;
+        Ok(ended.map(|in_time| in_time.unwrap_or_default()))
+    }
+}
