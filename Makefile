@@ -94,7 +94,7 @@ bench-shards: tools-bench ## Shards: a routed point select, a merged query and a
 	$(BUILT)/release/bench --shards $(BENCH_ARGS)
 
 # Crates whose own tests are to hold every line: they need no server.
-PURE = wire sql route pool cache monitor
+PURE = wire sql route pool cache gtid monitor
 
 coverage: ## Lines that the tests of some crates run: make coverage CRATES="pool cache"
 	@command -v cargo-llvm-cov >/dev/null || $(CARGO) install --locked --version $(CARGO_LLVM_COV_VERSION) cargo-llvm-cov

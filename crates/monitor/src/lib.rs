@@ -14,8 +14,7 @@
 //!   know, members of which an RDS cluster does;
 //! - `placement`: which rows are in use in which hostgroups, from what the operator wants and what
 //!   servers say of themselves;
-//! - `gtid`: transactions that a server has executed, and what the reader of its binary log says of
-//!   them;
+//! - `feed`: transactions that a server has executed, as the reader of its binary log says;
 //! - `watch`: what is known of one server;
 //! - `schedule`: which checks are due, in a heap.
 //!
@@ -27,8 +26,8 @@
 
 mod cluster;
 mod event;
+mod feed;
 mod finding;
-mod gtid;
 mod monitor;
 mod placement;
 mod plan;
@@ -41,8 +40,8 @@ pub use cluster::{
     GroupMember, GroupWord, MemberState, Role, Spare, Topology, Word,
 };
 pub use event::{Change, Event};
+pub use feed::{Feed, FeedError, LINE_BYTES_MAX, Line, RANGES_MAX};
 pub use finding::{Finding, Lag, Told};
-pub use gtid::{Feed, FeedError, Gtid, GtidError, GtidSet, LINE_BYTES_MAX, Line, RANGES_MAX, Source};
 pub use monitor::{Conflict, Conflicts, Health, Monitor, Places, Writers};
 pub use placement::{Member, place};
 pub use plan::{Pace, Pair, Plan, Row, Settings};

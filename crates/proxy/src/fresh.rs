@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use config::Endpoint;
-use monitor::Gtid;
+use gtid::mysql::Gtid;
 use pool::Server;
 use route::{MustSee, Verdict};
 

@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use config::Endpoint;
-use monitor::{Feed, FeedError, Gtid, Line};
+use gtid::mysql::Gtid;
+use monitor::{Feed, FeedError, Line};
 use observe::counts::report::address;
 use observe::rows::GtidStats;
 

@@ -4,7 +4,7 @@
 //! Servers are asked by a [setting](super::settings) like those of clients. A client that has not
 //! asked for it is told nothing of what it brings: see [`trackers`](super::trackers).
 
-use monitor::{Gtid, GtidSet};
+use gtid::mysql::{Gtid, Set};
 
 use super::trackers::{Keeps, Trackers};
 use super::{Setting, Settings};
@@ -119,7 +119,7 @@ impl Gtids {
 /// The last transaction of those that a server tells.
 pub(super) fn last_of(told: &[u8]) -> Option<Gtid> {
     let last = told.rsplit(|byte| *byte == b',').next()?;
-    let set: GtidSet = std::str::from_utf8(last).ok()?.parse().ok()?;
+    let set: Set = std::str::from_utf8(last).ok()?.parse().ok()?;
     set.last()
 }
 

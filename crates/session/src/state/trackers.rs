@@ -4,7 +4,7 @@
 //! A packet that a read has cut is held back until the rest of it comes. What is not an OK packet,
 //! and what is too long to be one that servers send, passes as it is.
 
-use monitor::Gtid;
+use gtid::mysql::Gtid;
 use wire::frame::{HEADER_LEN, Header, put_message};
 use wire::packet::{self, SessionState, StateChange};
 use wire::{Capabilities, Codec as _, StatusFlags};

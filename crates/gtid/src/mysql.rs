@@ -1,9 +1,8 @@
-//! Transactions that a server has executed, by their GTIDs as MySQL counts them.
+//! GTIDs of MySQL: one transaction, and the set of those that a server has executed.
 //!
-//! Each server that transactions come from numbers its own; what another one has executed of them
-//! is a few ranges, most often one. `feed` reads what a `proxysql_binlog_reader` says.
+//! Each source numbers its own transactions. A server's set has a few ranges of each source, most
+//! often one.
 
-mod feed;
 mod tag;
 
 use std::collections::BTreeMap;
@@ -11,7 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use self::tag::Tag;
-pub use feed::{Feed, FeedError, LINE_BYTES_MAX, Line, RANGES_MAX};
+use crate::GtidError;
 
 /// A server that transactions come from, by its UUID, and their tag, if they have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,22 +28,29 @@ pub struct Gtid {
     pub number: u64,
 }
 
-/// What is no GTID, or no range of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GtidError {
-    /// Not 32 hexadecimal digits, with or without hyphens.
-    #[error("not a UUID")]
-    Source,
-    /// Not a tag: too long, or with other characters than letters, digits and underscores.
-    #[error("not a tag")]
-    Tag,
-    /// Not a number, 0, or a range whose end is before its beginning.
-    #[error("not a range of transaction numbers")]
-    Range,
-}
-
 /// Digits of a UUID.
 const SOURCE_DIGITS: usize = 32;
+
+impl Source {
+    /// The source with this UUID, for transactions without a tag.
+    pub const fn of(uuid: u128) -> Self {
+        Self { uuid, tag: Tag::NONE }
+    }
+
+    /// The server's UUID, without the tag.
+    pub const fn uuid(self) -> u128 {
+        self.uuid
+    }
+
+    /// The same server with a tag.
+    ///
+    /// # Errors
+    ///
+    /// The text is no tag: see [`GtidError::Tag`].
+    pub fn with_tag(self, tag: &str) -> Result<Self, GtidError> {
+        Ok(Self { tag: tag.parse()?, ..self })
+    }
+}
 
 impl FromStr for Source {
     type Err = GtidError;
@@ -96,8 +102,12 @@ impl fmt::Display for Gtid {
     }
 }
 
-/// A range of numbers, both ends included: `7` or `3-9`.
-fn range(text: &str) -> Result<(u64, u64), GtidError> {
+/// The first and the last number of a range, both included, from `7` or `3-9`.
+///
+/// # Errors
+///
+/// The text is no range: see [`GtidError::Range`].
+pub fn range(text: &str) -> Result<(u64, u64), GtidError> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (first.parse(), last.parse()) {
         (Ok(first), Ok(last)) if 0 < first && first <= last => Ok((first, last)),
@@ -107,14 +117,14 @@ fn range(text: &str) -> Result<(u64, u64), GtidError> {
 
 /// What a server has executed.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct GtidSet {
+pub struct Set {
     /// The ranges of each source by their first number, with their last one; no two of them touch.
     sources: BTreeMap<Source, BTreeMap<u64, u64>>,
     /// How many there are.
     ranges: usize,
 }
 
-impl GtidSet {
+impl Set {
     /// Adds a range of a source's transactions, both ends included. One whose end is before its
     /// beginning is empty.
     pub fn insert(&mut self, source: Source, mut first: u64, mut last: u64) {
@@ -135,14 +145,42 @@ impl GtidSet {
         self.ranges += 1;
     }
 
-    /// Whether a transaction is in it.
-    pub fn contains(&self, gtid: &Gtid) -> bool {
-        let ranges = self.sources.get(&gtid.source);
-        let before = ranges.and_then(|ranges| ranges.range(..=gtid.number).next_back());
-        before.is_some_and(|(_, last)| gtid.number <= *last)
+    /// Adds all transactions of another set.
+    pub fn merge(&mut self, other: &Self) {
+        for (source, ranges) in &other.sources {
+            for (first, last) in ranges {
+                self.insert(*source, *first, *last);
+            }
+        }
     }
 
-    /// The last number of the last of its sources.
+    /// Whether all transactions of another set are in the set.
+    pub fn contains_all(&self, other: &Self) -> bool {
+        other.sources.iter().all(|(source, ranges)| {
+            ranges.iter().all(|(first, last)| self.contains_range(*source, *first, *last))
+        })
+    }
+
+    /// Whether a range of a source's transactions, both ends included, is in the set.
+    pub fn contains_range(&self, source: Source, first: u64, last: u64) -> bool {
+        let ranges = self.sources.get(&source);
+        let before = ranges.and_then(|ranges| ranges.range(..=first).next_back());
+        first > last || before.is_some_and(|(_, end)| last <= *end)
+    }
+
+    /// Whether a transaction is in the set.
+    pub fn contains(&self, gtid: &Gtid) -> bool {
+        self.contains_range(gtid.source, gtid.number, gtid.number)
+    }
+
+    /// The ranges of the set: the source, the first and the last number, both included.
+    pub fn iter(&self) -> impl Iterator<Item = (Source, u64, u64)> + '_ {
+        self.sources
+            .iter()
+            .flat_map(|(source, ranges)| ranges.iter().map(|(first, last)| (*source, *first, *last)))
+    }
+
+    /// The last number of the last source.
     pub fn last(&self) -> Option<Gtid> {
         let (source, ranges) = self.sources.last_key_value()?;
         ranges.last_key_value().map(|(_, last)| Gtid { source: *source, number: *last })
@@ -154,7 +192,7 @@ impl GtidSet {
     }
 }
 
-impl FromStr for GtidSet {
+impl FromStr for Set {
     type Err = GtidError;
 
     /// `uuid:1-5:7,uuid:1-9:tag:1-3`, as `@@gtid_executed` has it; the text may be empty.
@@ -176,7 +214,7 @@ impl FromStr for GtidSet {
     }
 }
 
-impl fmt::Display for GtidSet {
+impl fmt::Display for Set {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut before = None;
         for (source, ranges) in &self.sources {
@@ -206,30 +244,26 @@ mod tests {
 
     use super::*;
 
-    const A: Source = of(0x3e11_fa47_71ca_11e1_9e33_c80a_a942_9562);
-    const B: Source = of(7);
-
-    const fn of(uuid: u128) -> Source {
-        Source { uuid, tag: Tag::NONE }
-    }
+    const A: Source = Source::of(0x3e11_fa47_71ca_11e1_9e33_c80a_a942_9562);
+    const B: Source = Source::of(7);
 
     #[test]
     fn texts_are_those_of_mysql() {
         let text =
             "00000000-0000-0000-0000-000000000007:1-9,3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5:7:11-18";
-        let set: GtidSet = text.parse().unwrap();
+        let set: Set = text.parse().unwrap();
         assert_eq!(set.to_string(), text);
         let spaced = format!(" {} ,\n", text.replace(',', ",\n").to_uppercase());
         assert_eq!(spaced.parse(), Ok(set));
-        assert_eq!("".parse(), Ok(GtidSet::default()));
-        assert_eq!(GtidSet::default().to_string(), "");
+        assert_eq!("".parse(), Ok(Set::default()));
+        assert_eq!(Set::default().to_string(), "");
         assert_eq!(A.to_string().replace('-', "").parse(), Ok(A));
     }
 
     #[test]
     fn transactions_with_a_tag_are_counted_by_themselves() {
         let text = format!("00000000-0000-0000-0000-000000000007:ddl:3,{A}:1-5:7:ddl:1-2:online:4");
-        let set: GtidSet = text.parse().unwrap();
+        let set: Set = text.parse().unwrap();
         assert_eq!((set.to_string(), set.ranges()), (text, 5));
         let has = |gtid: String| set.contains(&gtid.parse().unwrap());
         assert!(has(format!("{A}:5")) && has(format!("{A}:DDL:2")) && has(format!("{A}:online:4")));
@@ -239,7 +273,7 @@ mod tests {
         for text in [format!("{A}:tag:"), format!("{A}:tag"), format!("{A}:9x:1"), format!("{A}:a:b:1")] {
             text.parse::<Gtid>().unwrap_err();
         }
-        assert_eq!(format!("{A}:a-b:1").parse::<GtidSet>(), Err(GtidError::Tag));
+        assert_eq!(format!("{A}:a-b:1").parse::<Set>(), Err(GtidError::Tag));
     }
 
     #[test]
@@ -258,15 +292,37 @@ mod tests {
             format!("{uuid}:{number}").parse::<Gtid>().unwrap_err();
         }
         for range in ["0-3", "5-4", "1-", "-"] {
-            assert_eq!(format!("{uuid}:{range}").parse::<GtidSet>(), Err(GtidError::Range), "{range}");
+            assert_eq!(format!("{uuid}:{range}").parse::<Set>(), Err(GtidError::Range), "{range}");
         }
         let last = u64::MAX;
         let gtid: Gtid = format!("{uuid}:{last}").parse().unwrap();
-        let mut set = GtidSet::default();
+        let mut set = Set::default();
         set.insert(A, last, last);
         set.insert(A, 5, 4);
         assert!(set.contains(&gtid));
         assert_eq!(set.ranges(), 1);
+    }
+
+    #[test]
+    fn sets_are_merged_and_compared() {
+        let set = |text: String| text.parse::<Set>().unwrap();
+        let (small, large) = (set(format!("{A}:2-3:7")), set(format!("{A}:1-4:7-9,{B}:1")));
+        assert!(large.contains_all(&small) && !small.contains_all(&large));
+        assert!(small.contains_all(&Set::default()));
+        assert!(!large.contains_range(A, 4, 7) && large.contains_range(A, 7, 9));
+        let mut merged = small.clone();
+        merged.merge(&large);
+        assert_eq!(merged, large);
+        merged.merge(&set(format!("{A}:5-6")));
+        assert_eq!(merged.to_string(), set(format!("{A}:1-9,{B}:1")).to_string());
+        assert_eq!(merged.iter().collect::<Vec<_>>(), [(B, 1, 1), (A, 1, 9)]);
+    }
+
+    #[test]
+    fn a_source_has_a_uuid_and_a_tag() {
+        let tagged = A.with_tag("Ddl").unwrap();
+        assert_eq!((tagged.uuid(), tagged.to_string()), (A.uuid(), format!("{A}:ddl")));
+        assert_eq!(A.with_tag("9"), Err(GtidError::Tag));
     }
 
     proptest! {
@@ -274,7 +330,7 @@ mod tests {
         /// says itself in as few as can be.
         #[test]
         fn a_set_is_what_was_put_in(ranges in prop::collection::vec((any::<bool>(), 1_u64..60, 0_u64..12), 0..40)) {
-            let (mut set, mut plain) = (GtidSet::default(), BTreeSet::new());
+            let (mut set, mut plain) = (Set::default(), BTreeSet::new());
             for (is_a, first, more) in ranges {
                 let source = if is_a { A } else { B };
                 set.insert(source, first, first + more);

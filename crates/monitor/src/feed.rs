@@ -7,7 +7,8 @@
 
 use std::str::FromStr;
 
-use super::{GtidError, GtidSet, Source, range};
+use gtid::GtidError;
+use gtid::mysql::{Set, Source, range};
 
 /// Bytes of the longest line: sets of servers that have had many sources, some of them with holes.
 pub const LINE_BYTES_MAX: usize = 1 << 20;
@@ -37,7 +38,7 @@ pub enum FeedError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     /// All that the server has executed.
-    Whole(GtidSet),
+    Whole(Set),
     /// A range of a source's transactions, both ends included.
     Of(Source, (u64, u64)),
     /// The same of the source of the line before.
@@ -65,7 +66,7 @@ impl FromStr for Line {
 /// What one reader has said.
 #[derive(Clone, Debug, Default)]
 pub struct Feed {
-    executed: GtidSet,
+    executed: Set,
     last: Option<Source>,
     is_complete: bool,
     events: u64,
@@ -97,7 +98,7 @@ impl Feed {
     }
 
     /// What the server has executed, as far as it is known; nothing before the whole set has come.
-    pub fn executed(&self) -> Option<&GtidSet> {
+    pub fn executed(&self) -> Option<&Set> {
         self.is_complete.then_some(&self.executed)
     }
 

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::GtidError;
+use crate::GtidError;
 
 /// Bytes of the longest tag.
 const TAG_BYTES_MAX: usize = 32;

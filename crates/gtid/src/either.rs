@@ -1,0 +1,168 @@
+//! A GTID of either server, and the highest one of each origin.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{GtidError, mariadb, mysql};
+
+/// One transaction of MySQL or MariaDB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Gtid {
+    /// `uuid:number` or `uuid:tag:number`.
+    MySql(mysql::Gtid),
+    /// `domain-server-sequence`.
+    MariaDb(mariadb::Gtid),
+}
+
+/// What counts a transaction: GTIDs of one origin are in the order of their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// A server of MySQL and a tag.
+    Source(mysql::Source),
+    /// A replication domain of MariaDB.
+    Domain(u32),
+}
+
+impl Gtid {
+    /// What counts the transaction.
+    pub const fn origin(&self) -> Origin {
+        match self {
+            Self::MySql(gtid) => Origin::Source(gtid.source),
+            Self::MariaDb(gtid) => Origin::Domain(gtid.domain),
+        }
+    }
+
+    /// The number at the origin.
+    pub const fn number(&self) -> u64 {
+        match self {
+            Self::MySql(gtid) => gtid.number,
+            Self::MariaDb(gtid) => gtid.sequence,
+        }
+    }
+}
+
+impl FromStr for Gtid {
+    type Err = GtidError;
+
+    /// A text with a colon is MySQL's, one without is MariaDB's.
+    fn from_str(text: &str) -> Result<Self, GtidError> {
+        if text.contains(':') { text.parse().map(Self::MySql) } else { text.parse().map(Self::MariaDb) }
+    }
+}
+
+impl fmt::Display for Gtid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MySql(gtid) => gtid.fmt(f),
+            Self::MariaDb(gtid) => gtid.fmt(f),
+        }
+    }
+}
+
+/// Origins that a [`Highest`] keeps. Each former primary of MySQL is one, and so is each tag.
+pub const ORIGINS_MAX: usize = 64;
+
+/// The highest GTID of each origin, for a few origins.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Highest {
+    /// One of each origin; the origin that was added last is last.
+    gtids: Vec<Gtid>,
+}
+
+impl Highest {
+    /// Raises the GTID of its origin to this one, unless it is as high already. Returns whether it
+    /// has changed. Beyond [`ORIGINS_MAX`] the origin that was added first is dropped.
+    pub fn raise(&mut self, gtid: Gtid) -> bool {
+        let origin = gtid.origin();
+        if let Some(held) = self.gtids.iter_mut().find(|held| held.origin() == origin) {
+            let is_higher = held.number() < gtid.number();
+            if is_higher {
+                *held = gtid;
+            }
+            return is_higher;
+        }
+        if self.gtids.len() >= ORIGINS_MAX {
+            self.gtids.remove(0);
+        }
+        self.gtids.push(gtid);
+        true
+    }
+
+    /// Raises all origins to what another one has. Returns whether any has changed.
+    pub fn merge(&mut self, other: &Self) -> bool {
+        other.gtids.iter().fold(false, |changed, gtid| self.raise(*gtid) || changed)
+    }
+
+    /// Whether the GTID of this origin is as high as this one.
+    pub fn reaches(&self, gtid: &Gtid) -> bool {
+        let origin = gtid.origin();
+        self.gtids.iter().any(|held| held.origin() == origin && held.number() >= gtid.number())
+    }
+
+    /// Keeps the GTIDs that pass a test. Returns how many are dropped.
+    pub fn retain(&mut self, keep: impl FnMut(&Gtid) -> bool) -> usize {
+        let before = self.gtids.len();
+        self.gtids.retain(keep);
+        before - self.gtids.len()
+    }
+
+    /// One GTID of each origin.
+    pub fn iter(&self) -> std::slice::Iter<'_, Gtid> {
+        self.gtids.iter()
+    }
+
+    /// Whether there is no GTID.
+    pub const fn is_empty(&self) -> bool {
+        self.gtids.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+
+    fn gtid(text: &str) -> Gtid {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn texts_tell_which_server_they_are_of() {
+        for text in [format!("{UUID}:7"), format!("{UUID}:tag:7"), "0-1-7".to_owned()] {
+            let gtid = gtid(&text);
+            assert_eq!((gtid.to_string(), gtid.number()), (text, 7));
+        }
+        assert_eq!("".parse::<Gtid>(), Err(GtidError::MariaDb));
+        assert_eq!(format!("{UUID}:").parse::<Gtid>(), Err(GtidError::Range));
+    }
+
+    #[test]
+    fn each_origin_has_its_highest() {
+        let mut highest = Highest::default();
+        assert!(highest.is_empty() && !highest.reaches(&gtid("0-1-1")));
+        for (text, changes) in [("0-1-7", true), ("0-2-5", false), ("1-1-2", true), ("0-2-8", true)] {
+            assert_eq!(highest.raise(gtid(text)), changes, "{text}");
+        }
+        assert!(highest.raise(gtid(&format!("{UUID}:3"))) && highest.raise(gtid(&format!("{UUID}:tag:1"))));
+        assert!(highest.reaches(&gtid("0-9-8")) && !highest.reaches(&gtid("0-1-9")));
+        assert!(
+            highest.reaches(&gtid(&format!("{UUID}:2"))) && !highest.reaches(&gtid(&format!("{UUID}:tag:2")))
+        );
+        let mut other = Highest::default();
+        assert!(other.merge(&highest) && !other.merge(&highest));
+        assert_eq!(other, highest);
+        assert_eq!(other.retain(|gtid| matches!(gtid, Gtid::MySql(_))), 2);
+        assert_eq!(other.iter().count(), 2);
+    }
+
+    #[test]
+    fn origins_are_bounded() {
+        let mut highest = Highest::default();
+        for domain in 0..=ORIGINS_MAX {
+            highest.raise(gtid(&format!("{domain}-1-1")));
+        }
+        assert_eq!(highest.iter().count(), ORIGINS_MAX);
+        assert!(!highest.reaches(&gtid("0-1-1")) && highest.reaches(&gtid(&format!("{ORIGINS_MAX}-1-1"))));
+    }
+}
