@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use gtid::mysql::Gtid;
+use gtid::Gtid;
 use otlp::Parent;
 use sql::StatementKind;
 use tokio::time::Instant;

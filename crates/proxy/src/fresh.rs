@@ -44,10 +44,13 @@ impl Avoid for Behind<'_> {
 
 impl Fresh {
     /// What a verdict asks for, and this transaction of the session's own besides if the verdict
-    /// names none.
-    pub(crate) fn new(verdict: &Verdict, own: impl FnOnce(u32) -> Option<Gtid>) -> Option<Self> {
+    /// names none. Readers of binary logs tell transactions of MySQL only.
+    pub(crate) fn new(verdict: &Verdict, own: impl FnOnce(u32) -> Option<gtid::Gtid>) -> Option<Self> {
         let named = verdict.min_gtid.as_deref().and_then(|gtid| gtid.parse().ok());
-        let gtid = named.or_else(|| verdict.gtid_from_hostgroup.and_then(own));
+        let gtid = match named.or_else(|| verdict.gtid_from_hostgroup.and_then(own)) {
+            Some(gtid::Gtid::MySql(gtid)) => Some(gtid),
+            Some(gtid::Gtid::MariaDb(_)) | None => None,
+        };
         let max_lag = verdict.max_lag_ms.map(|ms| Duration::from_millis(ms.into()));
         (gtid.is_some() || max_lag.is_some()).then_some(Self { gtid, max_lag })
     }

@@ -1,7 +1,7 @@
 //! Commands that turn a connection on which one session has left its state into the state that
 //! another session needs.
 
-use session::state::gtids::TRACK_GTIDS;
+use session::state::gtids::{TRACK_GTIDS, said_to};
 use session::state::{OPTION, Setting};
 use tokio::time::Instant;
 use wire::Capabilities;
@@ -109,7 +109,7 @@ pub(crate) fn plan(
     };
     plan.extend(missing.into_iter().map(|Setting { key, text }| match &*key {
         OPTION => (Purpose::Setting, (text.to_vec(), Answer::Single)),
-        TRACK_GTIDS => ask(Purpose::Tracking, &text),
+        TRACK_GTIDS => ask(Purpose::Tracking, said_to(&text, link.is_mariadb())),
         _ => ask(Purpose::Setting, &text),
     }));
     plan

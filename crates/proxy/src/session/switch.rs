@@ -15,6 +15,7 @@ use super::state::{Loss, Said};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::Gone;
+use crate::state::gtids::said_to;
 use crate::statement::set_use::{SetOf, set_of};
 use upstream::{AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Setup, part, query};
 
@@ -199,7 +200,12 @@ impl Session {
         match said {
             Said::Schema(schema) => ([&[Kind::InitDb as u8][..], &schema].concat(), Answer::Single),
             Said::Option(payload) => (payload, Answer::Single),
-            Said::Statement(text) | Said::Tracking(text) => (self.query(&text), Answer::Result),
+            Said::Statement(text) => (self.query(&text), Answer::Result),
+            Said::Tracking(text) => {
+                let is_mariadb =
+                    self.links.in_use.as_ref().is_some_and(|backend| backend.connection().is_mariadb());
+                (self.query(said_to(&text, is_mariadb)), Answer::Result)
+            }
         }
     }
 

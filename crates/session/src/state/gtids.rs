@@ -1,16 +1,44 @@
-//! What servers tell of the transactions that a session has committed (`session_track_gtids`): who
-//! wants that, and what was told last.
+//! What servers tell of the transactions that a session has committed: who wants that, and what was
+//! told last.
 //!
-//! Servers are asked by a [setting](super::settings) like those of clients. A client that has not
-//! asked for it is told nothing of what it brings: see [`trackers`](super::trackers).
+//! Servers are asked by a [setting](super::settings) like those of clients: MySQL by
+//! `session_track_gtids`, MariaDB by `last_gtid` among `session_track_system_variables`. A client
+//! that has not asked for it is told nothing of what it brings: see [`trackers`](super::trackers).
 
-use gtid::mysql::{Gtid, Set};
+use gtid::mysql::Set;
+use gtid::{Gtid, mariadb};
 
 use super::trackers::{Keeps, Trackers};
 use super::{Setting, Settings};
 
 /// The variable by which servers are asked.
 pub const TRACK_GTIDS: &str = "session_track_gtids";
+
+/// The variable of MariaDB that names the variables whose changes OK packets tell.
+const TRACK_VARIABLES: &str = "session_track_system_variables";
+
+/// The variable of MariaDB with the session's last transaction.
+pub(super) const LAST_GTID: &[u8] = b"last_gtid";
+
+/// How MariaDB is asked to tell the session's transactions. What the session tracks besides stays.
+const ASKS_MARIADB: &[u8] = b"SET SESSION session_track_system_variables = \
+    CONCAT_WS(',', NULLIF(@@session.session_track_system_variables, ''), 'last_gtid')";
+
+/// The text of the [setting](TRACK_GTIDS) `text` for a server of this kind.
+pub fn said_to(text: &[u8], is_mariadb: bool) -> &[u8] {
+    let asks = matches!(Wish::of(text), Some(Wish::Own | Wish::All));
+    if is_mariadb && asks { ASKS_MARIADB } else { text }
+}
+
+/// Whether a client that sets this variable replaces the list by which MariaDB tells transactions.
+pub fn replaces_tracked(key: &str) -> bool {
+    key == TRACK_VARIABLES
+}
+
+/// Whether the text of such a setting asks for `last_gtid`.
+pub fn names_last_gtid(text: &[u8]) -> bool {
+    text.contains(&b'*') || text.windows(LAST_GTID.len()).any(|word| word.eq_ignore_ascii_case(LAST_GTID))
+}
 
 /// Whose wishes count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -63,8 +91,13 @@ impl Tracking {
     /// clients.
     pub fn with_first(settings: &Settings) -> Settings {
         let mut settings = settings.clone();
-        settings.set(Wish::Own.setting());
+        settings.set(Self::first());
         settings
+    }
+
+    /// The setting that they begin with.
+    pub fn first() -> Setting {
+        Wish::Own.setting()
     }
 
     /// What a client's `SET` of the variable asks for: whether it is to be told, how the setting is
@@ -116,11 +149,17 @@ impl Gtids {
     }
 }
 
-/// The last transaction of those that a server tells.
+/// The last transaction of those that MySQL tells.
 pub(super) fn last_of(told: &[u8]) -> Option<Gtid> {
     let last = told.rsplit(|byte| *byte == b',').next()?;
     let set: Set = std::str::from_utf8(last).ok()?.parse().ok()?;
-    set.last()
+    set.last().map(Gtid::MySql)
+}
+
+/// The transaction that is the value of MariaDB's `last_gtid`; nothing if it is empty.
+pub(super) fn last_at_mariadb(value: &[u8]) -> Option<Gtid> {
+    let gtid: mariadb::Gtid = std::str::from_utf8(value).ok()?.parse().ok()?;
+    Some(Gtid::MariaDb(gtid))
 }
 
 #[cfg(test)]
@@ -150,9 +189,24 @@ mod tests {
     }
 
     #[test]
+    fn each_server_is_asked_in_its_words() {
+        let own = Wish::Own.setting();
+        assert_eq!(said_to(&own.text, false), &*own.text);
+        assert_eq!(said_to(&own.text, true), ASKS_MARIADB);
+        let off = Wish::Off.setting();
+        assert_eq!(said_to(&off.text, true), &*off.text);
+        assert!(!ASKS_MARIADB.windows(2).any(|pair| pair == b"  "), "it is one line");
+        let asks =
+            |text: &str| names_last_gtid(format!("SET session_track_system_variables = {text}").as_bytes());
+        assert!(asks("'*'") && asks("'autocommit,LAST_GTID'") && !asks("'autocommit'") && !asks("DEFAULT"));
+        assert_eq!(last_at_mariadb(b"0-1-7"), "0-1-7".parse().ok());
+        assert_eq!([last_at_mariadb(b""), last_at_mariadb(b"\xff")], [None, None]);
+    }
+
+    #[test]
     fn the_last_one_of_a_hostgroup_counts() {
         const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
-        let gtid = |number| Gtid { source: UUID.parse().unwrap(), number };
+        let gtid = |number| Gtid::MySql(gtid::mysql::Gtid { source: UUID.parse().unwrap(), number });
         let told = |text: &str| last_of(text.as_bytes());
         assert_eq!(told(&format!("{UUID}:7")), Some(gtid(7)));
         assert_eq!(told(&format!("{UUID}:7-9")), Some(gtid(9)));

@@ -29,9 +29,10 @@ pub struct Setting {
 impl Setting {
     /// Whether it matters which of such settings comes first: character sets are set by several
     /// variables, a literal is in the one of its moment, lists of switches may have some in common,
-    /// and to set `max_join_size` changes `sql_big_selects`.
+    /// to set `max_join_size` changes `sql_big_selects`, and `last_gtid` is among the variables that
+    /// MariaDB's session tracks.
     pub(super) fn interplays(&self) -> bool {
-        const GROUPS: [&str; 11] = [
+        const GROUPS: [&str; 12] = [
             "names",
             "character_set",
             "collation",
@@ -42,6 +43,7 @@ impl Setting {
             "max_join_size",
             "sql_max_join_size",
             "sql_big_selects",
+            "session_track_",
             "@",
         ];
         GROUPS.iter().any(|group| self.key.starts_with(group)) || self.text.contains(&b'"')

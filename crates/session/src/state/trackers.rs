@@ -4,12 +4,12 @@
 //! A packet that a read has cut is held back until the rest of it comes. What is not an OK packet,
 //! and what is too long to be one that servers send, passes as it is.
 
-use gtid::mysql::Gtid;
+use gtid::Gtid;
 use wire::frame::{HEADER_LEN, Header, put_message};
 use wire::packet::{self, SessionState, StateChange};
 use wire::{Capabilities, Codec as _, StatusFlags};
 
-use super::gtids::last_of;
+use super::gtids::{LAST_GTID, last_at_mariadb, last_of};
 use crate::limits::TRACKERS_BYTES_MAX;
 use crate::tier;
 
@@ -42,6 +42,8 @@ pub struct Trackers {
     keeps: Keeps,
     /// The client gets the ages of answers.
     keeps_ages: bool,
+    /// The client has asked MariaDB for `last_gtid` itself.
+    keeps_last_gtid: bool,
     /// The beginning of a packet that the last read has cut.
     held: Vec<u8>,
     /// What was held and read, up to where `passed` is, as the client gets it.
@@ -53,12 +55,17 @@ pub struct Trackers {
 impl Trackers {
     /// For a client that gets this, and the ages of answers if it `keeps_ages`.
     pub const fn new(keeps: Keeps, keeps_ages: bool) -> Self {
-        Self { keeps, keeps_ages, held: Vec::new(), told: Vec::new(), passed: 0 }
+        Self { keeps, keeps_ages, keeps_last_gtid: false, held: Vec::new(), told: Vec::new(), passed: 0 }
     }
 
     /// What the client gets from now on.
     pub const fn keep(&mut self, keeps: Keeps) {
         self.keeps = keeps;
+    }
+
+    /// Whether the client gets MariaDB's `last_gtid` from now on, whatever else it gets.
+    pub const fn keep_last_gtid(&mut self, keeps: bool) {
+        self.keeps_last_gtid = keeps;
     }
 
     /// Another answer begins. Of one that was cut short the client gets nothing more.
@@ -97,6 +104,9 @@ impl Trackers {
         }
         let is_kept = |change: &StateChange<'_>| match change {
             StateChange::Gtids(_) => self.keeps == Keeps::All,
+            StateChange::SystemVariable { name: LAST_GTID, .. } => {
+                self.keeps == Keeps::All || self.keeps_last_gtid
+            }
             change => self.keeps_ages || tier::age(change).is_none(),
         };
         let kept: Vec<_> = state.iter().filter_map(Result::ok).filter(is_kept).collect();
@@ -140,6 +150,7 @@ impl Trackers {
 fn told(state: SessionState<'_>) -> Option<Gtid> {
     let gtids = state.iter().filter_map(|change| match change {
         Ok(StateChange::Gtids(text)) => last_of(text),
+        Ok(StateChange::SystemVariable { name: LAST_GTID, value }) => last_at_mariadb(value),
         _ => None,
     });
     gtids.last()
@@ -242,6 +253,25 @@ mod tests {
             let single: Vec<_> = told.chunks(1).collect();
             assert_eq!(pass(keeps, &single), (of(keeps), expected.to_vec()), "{keeps:?}, byte by byte");
         }
+    }
+
+    #[test]
+    fn mariadbs_last_gtid_is_taken_out_unless_the_client_has_asked_for_it() {
+        let last = StateChange::SystemVariable { name: b"last_gtid", value: b"0-1-7" };
+        let zone = StateChange::SystemVariable { name: b"time_zone", value: b"UTC" };
+        let of =
+            |changes: &[StateChange<'_>]| messages(&[ok(OkHeader::Ok, StatusFlags::AUTOCOMMIT, changes)]);
+        let told = of(&[zone, last]);
+        let gtid: Gtid = "0-1-7".parse().unwrap();
+        for (keeps, expected) in
+            [(Keeps::All, told.clone()), (Keeps::Others, of(&[zone])), (Keeps::Nothing, of(&[]))]
+        {
+            assert_eq!(pass(keeps, &[&told]), (expected, vec![gtid]), "{keeps:?}");
+        }
+        let mut trackers = Trackers::new(Keeps::Others, false);
+        trackers.keep_last_gtid(true);
+        assert_eq!(trackers.look(&told, told.len()).unwrap().gtid, Some(gtid));
+        assert_eq!(trackers.pass(&told, 0).as_deref().unwrap_or(&told), told);
     }
 
     #[test]

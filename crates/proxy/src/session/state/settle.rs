@@ -14,7 +14,7 @@ use wire::{Capabilities, StatusFlags};
 use super::{LastResults, LinkState, Past, SessionState, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
 use crate::session::decided::Decided;
-use crate::state::gtids::{Gtids, TRACK_GTIDS};
+use crate::state::gtids::{Gtids, TRACK_GTIDS, Tracking, names_last_gtid, replaces_tracked};
 use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
 use session::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
@@ -388,6 +388,12 @@ impl SessionState {
             self.pins.note(Mark::End(Pin::Setting, setting.key.as_bytes().into()), self.link.hostgroup);
             if &*setting.key == TRACK_GTIDS {
                 (setting, besides) = self.track(identity, setting);
+            }
+            if replaces_tracked(&setting.key)
+                && let Some(gtids) = self.gtids.as_mut().filter(|_| identity.tracking().by_default)
+            {
+                gtids.trackers.keep_last_gtid(names_last_gtid(&setting.text));
+                besides = Some(Tracking::first());
             }
             if &*setting.key == SCHEMA {
                 self.caller = Arc::new(caller(identity, &setting.text));
