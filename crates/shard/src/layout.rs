@@ -105,12 +105,16 @@ impl Layout {
         self.homes.iter().filter(move |home| home.schema.as_deref().is_none_or(|own| own == schema))
     }
 
-    /// The schema at this hostgroup that has the nodes of a logical schema's tables; of several the
-    /// one of the first table.
+    /// The schema at this hostgroup in which statements of a logical schema run: the one of that
+    /// name if a node is in it, since names that need no change stay as they are; otherwise that of
+    /// the first node.
     pub fn schema_at(&self, schema: &str, hostgroup: u32) -> Option<&str> {
-        let nodes = self.tables.iter().filter(|table| table.schema == schema).flat_map(Table::nodes);
-        let node = nodes.into_iter().find(|node| node.hostgroup == hostgroup);
-        node.map(|node| node.schema.as_str())
+        let tables = self.tables.iter().filter(|table| table.schema == schema);
+        let there = || {
+            let nodes = tables.clone().flat_map(Table::nodes);
+            nodes.filter(|node| node.hostgroup == hostgroup).map(|node| node.schema.as_str())
+        };
+        there().find(|name| *name == schema).or_else(|| there().next())
     }
 
     /// Whether equal keys of two tables of a schema are on the same servers.

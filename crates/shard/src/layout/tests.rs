@@ -137,3 +137,21 @@ fn a_sequence_belongs_to_a_table_that_is_spread() {
         ]
     );
 }
+
+#[test]
+fn statements_run_in_the_schema_whose_names_stay_as_they_are() {
+    let at = |hostgroup: u32, schema: &str, table: &str| Node {
+        schema: schema.to_owned(),
+        ..node(hostgroup, table)
+    };
+    let tables = vec![
+        sharded("events", vec![at(1, "parts", "events_0"), at(2, "parts", "events_1")], 2),
+        sharded("orders", vec![at(1, "shop", "orders"), at(3, "shop", "orders")], 2),
+    ];
+    let layout = Layout::new(Draft { hostgroups: vec![1, 2, 3], ..draft(tables) }).unwrap();
+    assert_eq!(layout.schema_at("shop", 1), Some("shop"), "of several the one with the logical name");
+    assert_eq!(layout.schema_at("shop", 2), Some("parts"));
+    assert_eq!(layout.schema_at("shop", 3), Some("shop"));
+    assert_eq!(layout.schema_at("shop", 4), None);
+    assert_eq!(layout.schema_at("other", 1), None);
+}

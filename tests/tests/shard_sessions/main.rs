@@ -1,0 +1,34 @@
+//! Sessions over shards in rare cases: transactions that end in unusual ways, prepared statements
+//! at several inner sessions, clients that leave, and what a session may ask later.
+
+mod ends;
+mod prepared;
+mod transactions;
+mod world;
+
+use std::sync::LazyLock;
+
+use e2e::{Backend, on_each_server};
+
+use world::Servers;
+
+static DB: LazyLock<Servers> = LazyLock::new(|| Servers::of(|| Some(Backend::start(&[]))).unwrap());
+static MYSQL: LazyLock<Option<Servers>> = LazyLock::new(|| Servers::of(|| Backend::start_mysql(&[])));
+
+use ends::*;
+use prepared::*;
+use transactions::*;
+
+on_each_server!(
+    a_chained_transaction_reaches_shards,
+    a_definition_at_home_commits_at_shards,
+    a_beginning_that_fails_leaves_the_transaction,
+    another_beginning_commits_at_shards,
+    a_killed_session_loses_its_transaction,
+    a_killed_statement_leaves_the_transaction,
+    a_client_that_leaves_ends_what_runs,
+    numbers_are_those_of_each_inner_session,
+    values_that_were_cut_are_refused,
+    texts_over_sharded_tables_are_not_prepared_by_name,
+    joins_that_lead_one_way_are_right,
+);
