@@ -2,6 +2,7 @@
 
 pub(crate) mod cnf;
 mod router;
+mod shard_rows;
 mod shards;
 mod toml;
 pub(crate) mod yaml;

@@ -7,12 +7,9 @@
 use serde_json::{Map, Value as Json};
 use shard::groovy::expand;
 
+use super::shard_rows::ShardRows;
 use crate::nearest::suggestion;
 use crate::problem::Problem;
-use crate::schema::{
-    POINTSMAN_SHARD_GROUPS, POINTSMAN_SHARD_HOMES, POINTSMAN_SHARD_NODES, POINTSMAN_SHARD_SEQUENCES,
-    POINTSMAN_SHARD_TABLES, Section,
-};
 use crate::tree::{Entry, Node, Place, Value};
 
 /// The lists in `shards`.
@@ -20,7 +17,7 @@ const LISTS: [&str; 4] = ["table", "group", "sequence", "home"];
 
 /// `root`, in which rows of sections stand in place of `shards`.
 pub(super) fn as_rows(root: Vec<Entry>, problems: &mut Vec<Problem>) -> Vec<Entry> {
-    let mut rows = Rows::default();
+    let mut rows = ShardRows::default();
     let mut out = Vec::with_capacity(root.len());
     for entry in root {
         match entry.node.value {
@@ -60,17 +57,7 @@ fn renamed(entries: Vec<Entry>, names: &Names, at: Place) -> Node {
     Node { value: Value::Group(columns(entries, names)), at }
 }
 
-/// Rows of each section.
-#[derive(Default)]
-struct Rows {
-    tables: Vec<Node>,
-    nodes: Vec<Node>,
-    groups: Vec<Node>,
-    sequences: Vec<Node>,
-    homes: Vec<Node>,
-}
-
-impl Rows {
+impl ShardRows {
     fn list(&mut self, list: Entry, problems: &mut Vec<Problem>) {
         if !LISTS.contains(&list.key.as_str()) {
             let near = suggestion(&list.key, LISTS);
@@ -161,14 +148,7 @@ impl Rows {
 
     /// Appends the sections that have rows; to rows of the same section that stand elsewhere.
     fn into_sections(self, root: &mut Vec<Entry>) {
-        let sections: [(&Section, Vec<Node>); 5] = [
-            (&POINTSMAN_SHARD_TABLES, self.tables),
-            (&POINTSMAN_SHARD_NODES, self.nodes),
-            (&POINTSMAN_SHARD_GROUPS, self.groups),
-            (&POINTSMAN_SHARD_SEQUENCES, self.sequences),
-            (&POINTSMAN_SHARD_HOMES, self.homes),
-        ];
-        for (section, rows) in sections {
+        for (section, rows) in self.sections() {
             let Some(first) = rows.first() else { continue };
             let at = first.at.clone();
             let known = root.iter_mut().find(|entry| entry.key == section.name);

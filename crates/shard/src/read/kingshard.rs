@@ -58,8 +58,11 @@ fn read(root: &Field<'_>, options: Options, imported: &mut Imported, report: &mu
             report.refuse(field.node.line, &field.path, "keeps out what would be allowed without it");
         }
     }
-    let list = fields.take("user_list");
+    let list = fields.need("user_list", report);
     imported.users = list.as_ref().map(|list| users(list, report)).unwrap_or_default();
+    if let Some(list) = list.as_ref().filter(|_| imported.users.is_empty()) {
+        report.refuse(list.node.line, &list.path, "has no user");
+    }
     for item in fields.need("nodes", report).iter().flat_map(Field::items) {
         let number = u32::try_from(imported.sources.len()).unwrap_or(u32::MAX);
         let hostgroup = options.first_hostgroup.saturating_add(number.saturating_mul(2));

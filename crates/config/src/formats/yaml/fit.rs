@@ -10,17 +10,15 @@ use super::{Parsed, Program};
 use crate::nearest::suggestion;
 use crate::problem::Problem;
 
+/// What a file of ShardingSphere-Proxy without users or data sources lacks.
+const PARTS: &str = "users are in one file of ShardingSphere-Proxy (`authority`, in global.yaml or server.yaml), data \
+                     sources in others (`databaseName`): give the folder that has all of them";
+
 /// Reports it.
 pub(super) fn check(program: Program, imported: &Imported, origin: &Path, parsed: &mut Parsed) {
-    let parts = match program {
-        Program::Kingshard => "`user_list` has no user with a schema",
-        Program::ShardingSphere => {
-            "users are in one file of ShardingSphere-Proxy (`authority`, in global.yaml or server.yaml), data sources \
-             in others (`databaseName`): give the folder that has all of them"
-        }
-    };
+    // kingshard's file has both, or its reader refuses it.
     if imported.users.is_empty() || imported.scopes.is_empty() {
-        parsed.problems.push(Problem::new(origin, 0, parts.to_owned()));
+        parsed.problems.push(Problem::new(origin, 0, PARTS.to_owned()));
         return;
     }
     accounts(imported, parsed);

@@ -4,16 +4,13 @@ use serde_json::{Map, Value as Json};
 use shard::read::{Imported, Scope, Yaml, YamlNode, own_form};
 use shard::{Sequence, SequenceKind, Table, TableKind};
 
+use super::super::shard_rows::ShardRows;
 use super::rows::{entry, list, place, row};
-use crate::schema::{
-    POINTSMAN_SHARD_GROUPS, POINTSMAN_SHARD_HOMES, POINTSMAN_SHARD_NODES, POINTSMAN_SHARD_SEQUENCES,
-    POINTSMAN_SHARD_TABLES,
-};
 use crate::tree::{Entry, Node, Place, Value};
 
 /// The sections of all layouts. Of a table that several users have the rules are the same.
 pub(super) fn sections(imported: &Imported, top: &Place) -> Vec<Entry> {
-    let mut rows = Rows::default();
+    let mut rows = ShardRows::default();
     let homes: Vec<_> = imported.scopes.iter().map(|scope| scope.layout.homes()).collect();
     let has_one_home = homes.windows(2).all(|pair| matches!(pair, [one, other] if one == other));
     for (scope, number) in imported.scopes.iter().zip(0..) {
@@ -28,30 +25,15 @@ pub(super) fn sections(imported: &Imported, top: &Place) -> Vec<Entry> {
             rows.home(scope);
         }
     }
-    vec![
-        list(POINTSMAN_SHARD_TABLES.name, rows.tables, top),
-        list(POINTSMAN_SHARD_NODES.name, rows.nodes, top),
-        list(POINTSMAN_SHARD_GROUPS.name, rows.groups, top),
-        list(POINTSMAN_SHARD_SEQUENCES.name, rows.sequences, top),
-        list(POINTSMAN_SHARD_HOMES.name, rows.homes, top),
-    ]
+    rows.sections().into_iter().map(|(section, rows)| list(section.name, rows, top)).collect()
 }
 
-#[derive(Default)]
-struct Rows {
-    tables: Vec<Node>,
-    nodes: Vec<Node>,
-    groups: Vec<Node>,
-    sequences: Vec<Node>,
-    homes: Vec<Node>,
-}
-
-impl Rows {
+impl ShardRows {
     /// All but the home; of tables only these.
     fn scope(&mut self, scope: &Scope, tables: &[&Table]) {
         let at = place(&scope.place);
         for table in tables {
-            self.table(table, &at);
+            self.layout_table(table, &at);
         }
         for group in scope.layout.groups() {
             let Some(name) = group.tables.first() else { continue };
@@ -79,7 +61,7 @@ impl Rows {
         }
     }
 
-    fn table(&mut self, table: &Table, at: &Place) {
+    fn layout_table(&mut self, table: &Table, at: &Place) {
         let kind = match table.kind {
             TableKind::Sharded { .. } => "sharded",
             TableKind::Reference { .. } => "reference",

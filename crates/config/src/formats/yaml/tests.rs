@@ -116,6 +116,17 @@ fn what_kingshard_does_otherwise_is_refused() {
     assert!(problems("user_list:\n").contains("`nodes`: is missing"));
 }
 
+#[test]
+fn kingshard_without_users_is_refused_where_they_would_stand() {
+    let (head, tail) = KINGSHARD.split_once("user_list:\n").unwrap();
+    let (_user, rest) = tail.split_once('\n').unwrap();
+    let line = head.lines().count() + 1;
+    let empty = problems(&format!("{head}user_list:\n{rest}"));
+    assert!(empty.contains(&format!("f:{line}: `user_list`: has no user")), "{empty}");
+    let missing = problems(&format!("{head}{rest}"));
+    assert!(missing.contains("f:1: `user_list`: is missing"), "{missing}");
+}
+
 /// Such a user has the names of the parts in kingshard, and both here.
 #[test]
 fn a_user_without_rules_gets_those_of_others() {
