@@ -1,0 +1,193 @@
+//! Whole transactions out of events: which tables each one changes.
+
+mod control;
+mod judged;
+mod open;
+mod position;
+mod prepared;
+mod tables;
+
+pub use position::Position;
+pub use tables::{How, Table, Tables, Why};
+
+use gtid::Gtid;
+
+use crate::event::{Event, Logged, Statement};
+use crate::xid::Xid;
+use control::Control;
+use open::{End, Open};
+use prepared::Prepared;
+
+/// A transaction that has ended in the log. It may not be visible yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transaction {
+    /// The transaction's GTID; `None` if the server gives none.
+    pub gtid: Option<Gtid>,
+    /// Tables that the transaction changes. An XA transaction changes them when it is committed.
+    pub tables: Tables,
+    /// The transaction changes definitions.
+    pub definitions: bool,
+    /// The transaction changes accounts, roles or privileges.
+    pub privileges: bool,
+}
+
+/// What follows from an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fact {
+    /// A transaction has ended.
+    Transaction(Transaction),
+    /// The stream has come to [`Transactions::position`] without a transaction.
+    Progress,
+    /// An event of an unknown type: every table may have changed.
+    Unknown {
+        /// The type's number.
+        kind: u8,
+    },
+    /// The server has lost events: every table may have changed.
+    Incident,
+    /// An event comes where none of its kind may be: every table may have changed.
+    Misplaced {
+        /// What the event is.
+        event: &'static str,
+    },
+    /// The server has sent the whole log, and was asked not to wait for more.
+    End,
+    /// The server ends the stream with an error.
+    Refused {
+        /// The error's number: 1236 if the log cannot be read from the position that was asked for.
+        code: u16,
+        /// The error's text.
+        message: String,
+    },
+}
+
+/// Folds the events of one stream to transactions.
+///
+/// XA transactions that were prepared are remembered over reconnects, as long as no transaction is
+/// missed: see [`Transactions::reconnect`].
+#[derive(Debug, Default)]
+pub struct Transactions {
+    position: Position,
+    open: Option<Open>,
+    prepared: Prepared,
+}
+
+impl Transactions {
+    /// Where the last transaction ends, or where the log was said to end.
+    pub const fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// Another stream begins, behind the last transaction of this one. The transaction that is open
+    /// comes again.
+    pub fn reconnect(&mut self) {
+        self.open = None;
+    }
+
+    /// Goes on with an event. Facts go to `out`, in their order.
+    pub fn take(&mut self, logged: &Logged<'_>, mut out: impl FnMut(Fact)) {
+        match &logged.event {
+            Event::Format { .. } => self.close(0, &mut out),
+            Event::Rotate { file, position } => {
+                self.close(0, &mut out);
+                self.position.set(file, *position);
+                out(Fact::Progress);
+            }
+            Event::Begin(begin) => {
+                // The one before has no end: it is what its events have said so far.
+                self.close(0, &mut out);
+                self.open = Some(Open::new(begin));
+            }
+            Event::Statement(statement) => self.statement(statement, logged.next_position, &mut out),
+            Event::Table { id, schema, name } => {
+                self.in_open("a table", &mut out, |open| open.map(*id, schema, name));
+            }
+            Event::Rows { id, flags } => self.in_open("rows", &mut out, |open| open.rows(*id, *flags)),
+            Event::Commit | Event::Prepare { one_phase: true, .. } => {
+                self.end(End::Commit, logged.next_position, &mut out);
+            }
+            Event::Prepare { xid, .. } => self.end(End::Prepare(*xid), logged.next_position, &mut out),
+            Event::Compressed => self.in_open("a compressed transaction", &mut out, Open::compress),
+            Event::Expanded { whole } => {
+                self.in_open("the end of a compressed transaction", &mut out, |open| open.expand(*whole));
+                self.close(logged.next_position, &mut out);
+            }
+            Event::Unknown { kind } => {
+                if let Some(open) = &mut self.open {
+                    open.transaction.tables.all(Why::UnknownEvent);
+                }
+                out(Fact::Unknown { kind: *kind });
+            }
+            Event::Incident => {
+                self.close(logged.next_position, &mut out);
+                out(Fact::Incident);
+            }
+            Event::Heartbeat { file, position } => {
+                self.position.set(file, *position);
+                out(Fact::Progress);
+            }
+            Event::End => out(Fact::End),
+            Event::Refused { code, message } => {
+                let message = String::from_utf8_lossy(message).into_owned();
+                out(Fact::Refused { code: *code, message });
+            }
+        }
+    }
+
+    /// Something that belongs into a transaction.
+    fn in_open(&mut self, event: &'static str, out: &mut impl FnMut(Fact), change: impl FnOnce(&mut Open)) {
+        match &mut self.open {
+            Some(open) => change(open),
+            None => out(Fact::Misplaced { event }),
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement<'_>, next_position: u32, out: &mut impl FnMut(Fact)) {
+        let Some(open) = &mut self.open else { return out(Fact::Misplaced { event: "a statement" }) };
+        match Control::of(statement.text) {
+            Control::Begin => open.is_single = false,
+            Control::Inside => {}
+            Control::End => self.end(End::Commit, next_position, out),
+            Control::XaCommit(xid) => self.end(End::Complete(xid), next_position, out),
+            Control::XaRollback(xid) => self.end(End::Forget(xid), next_position, out),
+            Control::None => {
+                open.statement(statement);
+                if open.is_single {
+                    self.end(End::Commit, next_position, out);
+                }
+            }
+        }
+    }
+
+    /// The open transaction ends, now or with the compressed events that it is in.
+    fn end(&mut self, end: End, next_position: u32, out: &mut impl FnMut(Fact)) {
+        let Some(open) = &mut self.open else { return out(Fact::Misplaced { event: "a commit" }) };
+        open.end = end;
+        if !open.is_compressed {
+            self.close(next_position, out);
+        }
+    }
+
+    /// Nothing comes to the open transaction any more.
+    fn close(&mut self, next_position: u32, out: &mut impl FnMut(Fact)) {
+        let Some(open) = self.open.take() else { return };
+        self.position.advance(next_position);
+        let mut transaction = open.transaction;
+        let prepared = |xid: Option<Xid>, all: &mut Prepared| xid.and_then(|xid| all.remove(&xid));
+        match open.end {
+            End::Commit => {}
+            End::Prepare(xid) => self.prepared.insert(xid, std::mem::take(&mut transaction.tables)),
+            End::Complete(xid) => {
+                let tables = prepared(xid, &mut self.prepared);
+                transaction.tables = tables.unwrap_or(Tables::All(Why::UnknownXid));
+            }
+            End::Forget(xid) => {
+                prepared(xid, &mut self.prepared);
+            }
+        }
+        out(Fact::Transaction(transaction));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! XA transactions that were prepared and not yet committed.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::tables::Tables;
+use crate::xid::Xid;
+
+/// Prepared transactions that are remembered, at most. The oldest one is forgotten, and changes
+/// every table when it is committed.
+const PREPARED_MAX: usize = 1024;
+
+/// Tables of all of them, at most.
+const TABLES_MAX: usize = 16 * 1024;
+
+/// The tables of prepared transactions, by their names.
+#[derive(Debug, Default)]
+pub(super) struct Prepared {
+    tables: HashMap<Xid, Tables>,
+    /// Their names, the oldest first. A name is there once.
+    order: VecDeque<Xid>,
+    /// How many tables they have.
+    len: usize,
+}
+
+impl Prepared {
+    /// Remembers a transaction.
+    pub(super) fn insert(&mut self, xid: Xid, tables: Tables) {
+        self.remove(&xid);
+        self.len += tables.len();
+        self.tables.insert(xid, tables);
+        self.order.push_back(xid);
+        while self.order.len() > PREPARED_MAX || self.len > TABLES_MAX {
+            let Some(oldest) = self.order.front().copied() else { return };
+            self.remove(&oldest);
+        }
+    }
+
+    /// The tables of a transaction that ends.
+    pub(super) fn remove(&mut self, xid: &Xid) -> Option<Tables> {
+        let tables = self.tables.remove(xid)?;
+        self.len -= tables.len();
+        self.order.retain(|other| other != xid);
+        Some(tables)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tables::{How, Table, Why};
+    use super::*;
+
+    fn xid(number: usize) -> Xid {
+        Xid::new(1, number.to_string().as_bytes(), b"").unwrap()
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten() {
+        let mut prepared = Prepared::default();
+        for number in 0..=PREPARED_MAX {
+            prepared.insert(xid(number), Tables::All(Why::Many));
+        }
+        assert_eq!(prepared.remove(&xid(0)), None);
+        assert_eq!(prepared.remove(&xid(1)), Some(Tables::All(Why::Many)));
+        assert_eq!(prepared.remove(&xid(1)), None);
+    }
+
+    #[test]
+    fn tables_are_bounded() {
+        let mut prepared = Prepared::default();
+        let tables = |count: usize| {
+            let table = |number: usize| Table { schema: String::new(), name: number.to_string() };
+            Tables::These((0..count).map(|number| (table(number), How::ROWS)).collect())
+        };
+        let each = TABLES_MAX / 4;
+        for number in 0..5 {
+            prepared.insert(xid(number), tables(each));
+            prepared.insert(xid(number), tables(each));
+        }
+        assert_eq!((prepared.len, prepared.order.len()), (4 * each, 4));
+        assert_eq!(prepared.remove(&xid(0)), None);
+        for number in 1..5 {
+            assert!(prepared.remove(&xid(number)).is_some());
+        }
+        assert_eq!((prepared.len, prepared.order.len()), (0, 0));
+    }
+}

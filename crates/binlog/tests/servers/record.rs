@@ -1,0 +1,86 @@
+//! Writes statements into a server's log, and reads the log as a replica does.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use binlog::request::{Replica, Start};
+use testkit::client::{Client, Options};
+use testkit::server::{PASSWORD, Server, USER};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use wire::command::Kind;
+use wire::frame::put_message;
+
+use crate::common::facts;
+
+/// What writes the recordings and their facts anew.
+const WRITE: &str = "POINTSMAN_WRITE_RECORDINGS";
+
+const REPLICA: Replica =
+    Replica { server_id: 4_000_000_007, uuid: 77, heartbeat: Duration::from_secs(1), waits: false };
+
+/// Runs a future on a runtime of its own.
+pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().build().unwrap().block_on(future)
+}
+
+fn options(server: &Server) -> Options {
+    Options::tcp(server.address(), USER, PASSWORD)
+}
+
+/// A new session.
+pub(crate) async fn client(server: &Server) -> Client {
+    Client::connect(&options(server)).await.unwrap()
+}
+
+/// Executes statements, each of which must succeed.
+pub(crate) async fn execute(client: &mut Client, statements: &[&str]) {
+    for statement in statements {
+        client.query(statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+}
+
+/// The bytes that a server sends of its log from a position to the end of the log.
+pub(crate) async fn stream(server: &Server, start: &Start) -> Vec<u8> {
+    let mut socket = TcpStream::connect(server.address()).await.unwrap();
+    let mut client = Client::over(&mut socket, &options(server)).await.unwrap();
+    for statement in REPLICA.settings(start) {
+        client.query(&statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+    let register = REPLICA.register();
+    client.send_command(Kind::RegisterReplica, &register[1..]).await.unwrap();
+    client.read_result().await.unwrap();
+    drop(client);
+    let mut command = Vec::new();
+    put_message(&mut command, 0, &REPLICA.dump(start));
+    socket.write_all(&command).await.unwrap();
+    let mut bytes = Vec::new();
+    // The server sends the end of the log, and waits for another command.
+    while !is_over(&bytes) {
+        let len = socket.read_buf(&mut bytes).await.unwrap();
+        assert_ne!(len, 0, "the server has closed the connection");
+    }
+    bytes
+}
+
+/// Whether the last packet is the end of the log, or an error.
+fn is_over(bytes: &[u8]) -> bool {
+    let (lines, state) = facts([bytes]);
+    state.unwrap() && lines.last().is_some_and(|line| line == "End" || line.starts_with("Refused"))
+}
+
+/// The stream has the facts of the recording `name`. Both are written anew if that is wanted.
+pub(crate) fn check(name: &str, bytes: &[u8]) {
+    let (lines, state) = facts([bytes]);
+    assert_eq!(state, Ok(true));
+    let said = lines.join("\n") + "\n";
+    let path =
+        |end: &str| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/recorded/{name}.{end}"));
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(path("bin"), bytes).unwrap();
+        std::fs::write(path("out"), &said).unwrap();
+    }
+    let expected = std::fs::read_to_string(path("out")).unwrap_or_default();
+    assert_eq!(said, expected, "{name}: run with {WRITE}=1 to write it anew");
+}
