@@ -132,6 +132,11 @@ pub trait DataPlane: Send + Sync + 'static {
         cache::stats::Stats::default()
     }
 
+    /// The servers whose binary logs are followed for the query cache.
+    fn cache_sources(&self) -> Vec<cache::SourceRow> {
+        Vec::new()
+    }
+
     /// What rules would do that cache more; nothing while queries are not followed.
     fn cache_advice(&self) -> Option<Vec<cache::advice::Advice>> {
         None

@@ -68,6 +68,7 @@ impl<M> Following<M> {
     /// on writes is flushed: nobody knows what was written before.
     pub fn begin(cache: &Arc<Cache>, source: &Arc<Source>, from: Position) -> Self {
         Writing::of_privileges(cache).end();
+        source.follow();
         source.count(|counters| {
             counters.flushes += 1;
             counters.position = from;

@@ -71,7 +71,7 @@ pub use near::Near;
 pub use not_stored::NotStored;
 pub use proven::Proven;
 pub use refusal::Refusal;
-pub use source::{Counters as SourceCounters, DEMAND_US, Demand, Source, Sources};
+pub use source::{Counters as SourceCounters, DEMAND_US, Demand, Source, SourceRow, Sources};
 pub use store::{Hit, Life, Lookup, Miss, Seen, Store, Usage};
 pub use versions::{Moment, Scope, Versions, Write};
 pub use writing::Writing;

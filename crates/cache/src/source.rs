@@ -29,7 +29,9 @@ const DEMAND_STEP_US: u64 = 50_000;
 pub struct Source {
     /// The server, as `host:port`.
     name: Box<str>,
-    /// The cache is exact as of then; 0: the log is not followed.
+    /// The log is followed.
+    is_followed: AtomicBool,
+    /// The cache is exact as of then; 0: that is not known of any moment.
     proven_us: AtomicU64,
     /// When the last query in the mode `bounded` came, nearly.
     asked_us: AtomicU64,
@@ -69,6 +71,22 @@ pub struct Counters {
     pub reason: String,
 }
 
+/// What is known of a hostgroup whose server is to be followed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SourceRow {
+    /// The hostgroup.
+    pub hostgroup: u32,
+    /// Its server, as `host:port`; nothing if it has none, or several.
+    pub server: Option<String>,
+    /// Whether its log is followed.
+    pub is_followed: bool,
+    /// How long ago the cache was exact, in microseconds; nothing if that is not known. It grows
+    /// while no query asks for that.
+    pub behind_us: Option<u64>,
+    /// What was counted.
+    pub counters: Counters,
+}
+
 /// What queries need of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
@@ -84,6 +102,7 @@ impl Source {
     pub fn new(name: &str) -> Self {
         Self {
             name: name.into(),
+            is_followed: AtomicBool::new(false),
             proven_us: AtomicU64::new(0),
             asked_us: AtomicU64::new(0),
             bound_us: AtomicU64::new(u64::MAX),
@@ -99,7 +118,13 @@ impl Source {
         &self.name
     }
 
-    /// As of when the cache is exact; nothing if the log is not followed.
+    /// Whether the log is followed.
+    #[must_use]
+    pub fn is_followed(&self) -> bool {
+        self.is_followed.load(Acquire)
+    }
+
+    /// As of when the cache is exact; nothing if that is not known, or the log is not followed.
     #[must_use]
     pub fn proven_us(&self) -> Option<u64> {
         Some(self.proven_us.load(Acquire)).filter(|proven| *proven > 0)
@@ -121,9 +146,9 @@ impl Source {
 
     /// Waits until the cache is exact as of `since_us` or later. False if the log is not followed.
     pub fn poll_proven(&self, since_us: u64, cx: &Context<'_>) -> Poll<bool> {
-        let ended = || match self.proven_us() {
-            None => Some(false),
-            Some(proven) => (proven >= since_us).then_some(true),
+        let ended = || match self.is_followed() {
+            false => Some(false),
+            true => self.is_proven(since_us).then_some(true),
         };
         if let Some(end) = ended() {
             return Poll::Ready(end);
@@ -179,8 +204,14 @@ impl Source {
         }
     }
 
+    /// The log is followed from now on.
+    pub(crate) fn follow(&self) {
+        self.is_followed.store(true, Release);
+    }
+
     /// The log is not followed any more.
     pub(crate) fn lose(&self) {
+        self.is_followed.store(false, Release);
         self.proven_us.store(0, Release);
         self.wake_sessions();
     }
@@ -247,6 +278,22 @@ impl Sources {
         wanted
     }
 
+    /// What is known of them at `now_us`.
+    #[must_use]
+    pub fn rows(&self, now_us: u64) -> Vec<SourceRow> {
+        let row = |(hostgroup, source): (u32, Option<Arc<Source>>)| {
+            let source = source.as_deref();
+            SourceRow {
+                hostgroup,
+                server: source.map(|source| source.name().to_owned()),
+                is_followed: source.is_some_and(Source::is_followed),
+                behind_us: source.and_then(Source::proven_us).map(|proven| now_us.saturating_sub(proven)),
+                counters: source.map(Source::counters).unwrap_or_default(),
+            }
+        };
+        self.wanted().into_iter().map(row).collect()
+    }
+
     /// The source of a hostgroup is another one, or none.
     pub fn set(&self, hostgroup: u32, source: Option<Arc<Source>>) {
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
@@ -301,6 +348,8 @@ mod tests {
     fn a_session_waits_for_a_moment_behind_its_query() {
         let source = Source::new("db:3306");
         assert_eq!(source.poll_proven(1, &context()), Poll::Ready(false), "not followed");
+        source.follow();
+        assert_eq!(source.poll_proven(1, &context()), Poll::Pending, "nothing is known yet");
         source.prove(1000);
         assert_eq!(source.poll_proven(1000, &context()), Poll::Ready(true));
         assert_eq!(source.poll_proven(1001, &context()), Poll::Pending);

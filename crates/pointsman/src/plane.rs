@@ -204,6 +204,10 @@ impl DataPlane for Plane {
         self.remote.cache_stats(reset)
     }
 
+    fn cache_sources(&self) -> Vec<cache::SourceRow> {
+        self.remote.cache_sources()
+    }
+
     fn cache_advice(&self) -> Option<Vec<cache::advice::Advice>> {
         self.remote.cache_advice()
     }

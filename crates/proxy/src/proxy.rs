@@ -76,8 +76,9 @@ impl Proxy {
         };
         let workers: Vec<_> = (0..config.variables.threads).map(spawn).collect::<Result<_, _>>()?;
         let (workers, threads): (Vec<_>, Vec<_>) = workers.into_iter().unzip();
-        let monitor = watch::spawn(Arc::clone(&shared.upstream), Arc::clone(&shared.watching))
-            .map_err(StartError::Monitor)?;
+        let (watching, cache) = (Arc::clone(&shared.watching), Arc::clone(&shared.cache));
+        let monitor =
+            watch::spawn(Arc::clone(&shared.upstream), watching, cache).map_err(StartError::Monitor)?;
         let workers: Arc<[Inbox]> = workers.into();
         let _runtime = control.enter();
         let listeners = Listeners::start(bound, beside, &shared, &workers);

@@ -342,6 +342,12 @@ impl Remote {
         adviser.is_on().then(|| adviser.advice(now_ms))
     }
 
+    /// The servers whose binary logs are followed for the query cache.
+    pub fn cache_sources(&self) -> Vec<cache::SourceRow> {
+        let now_us = u64::try_from(self.shared.uptime().as_micros()).unwrap_or(u64::MAX);
+        self.shared.cache.sources.rows(now_us)
+    }
+
     /// What the query cache has done, by rule and digest; with `reset` the rows are taken away.
     pub fn cache_stats(&self, reset: bool) -> cache::stats::Stats {
         let workers = self.ask(move |worker| {

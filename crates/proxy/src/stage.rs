@@ -113,6 +113,7 @@ impl Stage {
         tokio::task::spawn_local(watch::run(
             Rc::clone(&self.worker.upstream),
             Arc::clone(&self.shared.watching),
+            Arc::clone(&self.shared.cache),
         ));
     }
 

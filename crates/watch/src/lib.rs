@@ -16,6 +16,7 @@
 //!   their primary knows; `rds`: and for servers of RDS Multi-AZ clusters;
 //! - `readers`: what servers have executed, told by the readers of their binary logs;
 //!   `executed`: who asks for it; `lags`: how far those of Aurora are behind;
+//! - `sources`: the binary logs of servers, followed for the query cache;
 //! - `watching`: where it meets the rest of the proxy: who is in which hostgroup, and is used
 //!   there;
 //! - `records`: what was found, for the admin port; `aurora_records`: what is special to
@@ -43,6 +44,7 @@ mod rds;
 mod readers;
 mod records;
 mod replicas;
+mod sources;
 mod watching;
 
 use std::future::ready;
@@ -52,6 +54,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use cache::Cache;
 use config::Endpoint;
 use monitor::{Check, Event, Monitor, Order};
 use tokio::runtime::{Builder, LocalOptions};
@@ -70,7 +73,7 @@ use watching::News;
 pub use watching::Watching;
 
 /// Starts the thread; it ends when [`Watching::stop`] says so.
-pub fn spawn(shared: Arc<Shared>, watching: Arc<Watching>) -> io::Result<JoinHandle<()>> {
+pub fn spawn(shared: Arc<Shared>, watching: Arc<Watching>, cache: Arc<Cache>) -> io::Result<JoinHandle<()>> {
     let (ready, outcome) = std::sync::mpsc::sync_channel(1);
     let thread = std::thread::Builder::new().name("monitor".to_owned()).spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
@@ -85,7 +88,7 @@ pub fn spawn(shared: Arc<Shared>, watching: Arc<Watching>) -> io::Result<JoinHan
             let net = net::Local::new(None);
             let (dice, dialer) = (Dice::new(), Dialer::Network(Purpose::Monitor));
             let worker = Worker::new(shared, configuration, net, dice, dialer, Box::new(NoSessions));
-            run(Rc::new(worker), watching).await;
+            run(Rc::new(worker), watching, cache).await;
         });
     })?;
     match outcome.recv() {
@@ -105,11 +108,12 @@ impl Holders for NoSessions {
 }
 
 /// Watches servers until [`Watching::stop`] says that it is enough.
-pub async fn run(worker: Rc<Worker>, watching: Arc<Watching>) {
+pub async fn run(worker: Rc<Worker>, watching: Arc<Watching>, cache: Arc<Cache>) {
     let shared = Arc::clone(&worker.shared);
     let mut news = watching.subscribe();
     // Whether or not servers are checked. It ends by itself.
     tokio::task::spawn_local(readers::follow(Rc::clone(&worker), Arc::clone(&watching)));
+    tokio::task::spawn_local(sources::follow(Rc::clone(&worker), Arc::clone(&watching), cache));
     loop {
         // Before the configuration is looked at: whatever changes behind that is news again.
         let is_over = news.borrow_and_update().is_over;

@@ -77,6 +77,11 @@ impl Rows {
         Some(Self { columns, rows })
     }
 
+    /// The cells of each row; a NULL is nothing.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = &[Option<Vec<u8>>]> {
+        self.rows.iter().map(Vec::as_slice)
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()

@@ -1,4 +1,4 @@
-//! Rows of `stats_pointsman_cache`.
+//! Rows of `stats_pointsman_cache` and `stats_pointsman_sources`.
 
 use cache::Miss;
 use cache::stats::RowKey;
@@ -13,6 +13,28 @@ pub(super) fn rows(plane: &dyn DataPlane, reset: bool) -> Vec<Row> {
     let mut rows: Vec<_> = stats.rows().collect();
     rows.sort_by_key(|(key, row)| (std::cmp::Reverse(row.hits), *key));
     rows.into_iter().map(|(key, row)| counted(key.unwrap_or_default(), row)).collect()
+}
+
+/// A row for each hostgroup whose server is to be followed.
+pub(super) fn sources(plane: &dyn DataPlane) -> Vec<Row> {
+    let row = |row: cache::SourceRow| {
+        let cache::SourceRow { hostgroup, server, is_followed, behind_us, counters } = row;
+        vec![
+            number(u64::from(hostgroup)),
+            server.map_or(Value::Null, text),
+            number(u64::from(is_followed)),
+            behind_us.map_or(Value::Null, number),
+            number(counters.position.file),
+            number(counters.position.offset),
+            number(counters.transactions),
+            number(counters.unsettled),
+            number(counters.probes),
+            number(counters.unknown),
+            number(counters.flushes),
+            text(counters.reason),
+        ]
+    };
+    plane.cache_sources().into_iter().map(row).collect()
 }
 
 fn counted(key: RowKey, row: &cache::stats::Row) -> Row {

@@ -32,7 +32,7 @@ pub(super) struct Table {
 }
 
 /// All tables that have something in them.
-pub(super) static TABLES: [Table; 15] = [
+pub(super) static TABLES: [Table; 16] = [
     Table { name: "stats_mysql_global", reset: None, rows: |plane, _| pairs(plane.globals()) },
     Table { name: "stats_memory_metrics", reset: None, rows: |plane, _| pairs(plane.memory()) },
     Table {
@@ -66,6 +66,7 @@ pub(super) static TABLES: [Table; 15] = [
         reset: None,
         rows: |plane, _| plane.injections().into_iter().map(injection).collect(),
     },
+    Table { name: "stats_pointsman_sources", reset: None, rows: |plane, _| cached::sources(plane) },
     Table { name: "stats_pointsman_cache", reset: Some("stats_pointsman_cache_reset"), rows: cached::rows },
     Table {
         name: "stats_mysql_commands_counters",

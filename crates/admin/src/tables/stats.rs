@@ -194,6 +194,25 @@ const STATS_POINTSMAN_CACHE: Table = Table::new(
     &[],
 );
 
+const STATS_POINTSMAN_SOURCES: Table = Table::new(
+    "stats_pointsman_sources",
+    &[
+        "hostgroup INT NOT NULL",
+        "server VARCHAR",
+        "followed INT NOT NULL",
+        "behind_us INT",
+        "file INT NOT NULL",
+        "position INT NOT NULL",
+        "transactions INT NOT NULL",
+        "unsettled INT NOT NULL",
+        "probes INT NOT NULL",
+        "unknown_events INT NOT NULL",
+        "flushes INT NOT NULL",
+        "reason VARCHAR NOT NULL",
+    ],
+    &["PRIMARY KEY (hostgroup)"],
+);
+
 const STATS_MYSQL_ERRORS: Table = Table::new(
     "stats_mysql_errors",
     &[
@@ -411,5 +430,6 @@ pub(super) const WITH_RESET: &[&Table] = &[
     &STATS_MYSQL_ERRORS,
     &STATS_MYSQL_CLIENT_HOST_CACHE,
     &STATS_POINTSMAN_CACHE,
+    &STATS_POINTSMAN_SOURCES,
     &STATS_PROXYSQL_MESSAGE_METRICS,
 ];

@@ -56,7 +56,7 @@ impl Session {
         };
         match policy.mode {
             _ if is_enough => Fresh::Enough,
-            CacheMode::Strict if source.proven_us().is_some() => Fresh::Awaited,
+            CacheMode::Strict if source.is_followed() => Fresh::Awaited,
             _ => Fresh::Behind,
         }
     }

@@ -1,0 +1,98 @@
+//! The connection over which a server is asked about its log, and the one that its log comes over.
+
+use std::sync::Arc;
+
+use net::random;
+use session::identity::{Identity, Stranger};
+use session::users::User;
+use upstream::{Connection, OpenError, Target, Worker, open};
+use wire::Peer;
+use wire::auth::Secret;
+
+use super::probe::Kind;
+use crate::ask::{query, question_of, refused, request};
+use crate::probe::Failure;
+use crate::question::Rows;
+use wire::reply::Answer;
+
+/// Why a server's log is not followed any more.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Lost {
+    /// There is no connection.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The server refuses a statement.
+    #[error("`{statement}`: {error}")]
+    Refused {
+        /// The statement.
+        statement: String,
+        /// The server's words.
+        error: String,
+    },
+    /// The connection broke, or said what makes no sense.
+    #[error("{0}")]
+    Broken(String),
+    /// The server answers, and its log is of no use.
+    #[error("{0}")]
+    Useless(&'static str),
+}
+
+/// A connection of the monitor's account.
+pub(super) struct Control<'w> {
+    pub(super) worker: &'w Worker,
+    pub(super) link: Connection,
+    pub(super) kind: Kind,
+}
+
+impl<'w> Control<'w> {
+    /// Logs in.
+    pub(super) async fn open(worker: &'w Worker, target: &Target) -> Result<Self, Lost> {
+        let configuration = worker.shared.configuration();
+        let variables = &configuration.config().monitor;
+        let secret = match variables.password.as_bytes() {
+            [] => Secret::Empty,
+            password => Secret::Clear(password.to_vec()),
+        };
+        let user: Arc<User> = User::of_monitor(&variables.username, &variables.password);
+        let stranger = Stranger { user, secret, peer: Peer::Local };
+        let identity = Identity::of_proxy(worker.shared.connection_id(), stranger, random::nonce());
+        let mut target = target.clone();
+        target.compression = false;
+        let link = open(worker, &target, &identity).await?;
+        let kind = if link.is_mariadb() { Kind::MariaDb } else { Kind::MySql { is_old: false } };
+        Ok(Self { worker, link, kind })
+    }
+
+    /// The rows of a statement.
+    pub(super) async fn ask(&mut self, statement: &str) -> Result<Rows, Lost> {
+        match query(self.worker, &mut self.link, statement).await {
+            Ok(Ok(rows)) => Ok(rows),
+            Ok(Err(error)) => Err(Lost::Refused { statement: statement.to_owned(), error }),
+            Err(Failure::Stale(why) | Failure::Finding(_, why)) => Err(Lost::Broken(why)),
+        }
+    }
+
+    /// A statement without rows.
+    pub(super) async fn run(&mut self, statement: &str) -> Result<(), Lost> {
+        match request(self.worker, &mut self.link, question_of(statement), Answer::Single).await {
+            Ok(reply) => match refused(&reply) {
+                Some(error) => Err(Lost::Refused { statement: statement.to_owned(), error }),
+                None => Ok(()),
+            },
+            Err(Failure::Stale(why) | Failure::Finding(_, why)) => Err(Lost::Broken(why)),
+        }
+    }
+
+    /// Where the log ends, in the words that the server knows.
+    pub(super) async fn ask_end(&mut self) -> Result<Rows, Lost> {
+        match self.ask(self.kind.end()).await {
+            Err(Lost::Refused { statement, error }) if self.kind == (Kind::MySql { is_old: false }) => {
+                self.kind = Kind::MySql { is_old: true };
+                let answer = self.ask(self.kind.end()).await;
+                // A server that does not know these words either had another reason.
+                answer.map_err(|_| Lost::Refused { statement, error })
+            }
+            answer => answer,
+        }
+    }
+}

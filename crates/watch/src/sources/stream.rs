@@ -1,0 +1,99 @@
+//! The stream of a server's log.
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use binlog::request::{Replica, Start};
+use binlog::{Checksum, Fact, Reader, Transactions};
+use net::random;
+use tokio::time::timeout;
+use upstream::{Connection, Target, Worker};
+use wire::frame::put_message;
+use wire::reply::Answer;
+
+use super::control::{Control, Lost};
+use super::probe::place;
+use crate::ask::{refused, request};
+use crate::probe::Failure;
+
+/// How often the server says that there is nothing to log, and where the log ends.
+const HEARTBEAT: Duration = Duration::from_millis(200);
+
+/// A server that says nothing for so long is lost.
+const SILENCE_MAX: Duration = Duration::from_secs(5);
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 64 * 1024;
+
+/// The log of a server from some place on.
+pub(super) struct Stream {
+    link: Connection,
+    reader: Reader,
+    transactions: Transactions,
+    buffer: Vec<u8>,
+}
+
+/// What was read, and up to where; nothing as long as the server has not said where that is.
+pub(super) type Read = (Fact, Option<cache::Position>);
+
+impl Stream {
+    /// Asks for the log behind `start`.
+    pub(super) async fn open(worker: &Worker, target: &Target, start: &Start) -> Result<Self, Lost> {
+        let mut control = Control::open(worker, target).await?;
+        let nonce = random::nonce();
+        let number =
+            |at: usize| u32::from_le_bytes(std::array::from_fn(|i| nonce.get(at + i).copied().unwrap_or(1)));
+        let uuid = (0..4).fold(0, |uuid: u128, part| uuid << 32 | u128::from(number(4 * part)));
+        // Above 2^31, where operators seldom put theirs.
+        let replica = Replica { server_id: number(16) | 1 << 31, uuid, heartbeat: HEARTBEAT, waits: true };
+        for statement in replica.settings(start) {
+            control.run(&statement).await?;
+        }
+        match request(worker, &mut control.link, replica.register(), Answer::Single).await {
+            Ok(reply) => match refused(&reply) {
+                Some(error) => {
+                    return Err(Lost::Refused { statement: "COM_REGISTER_SLAVE".to_owned(), error });
+                }
+                None => {}
+            },
+            Err(Failure::Stale(why) | Failure::Finding(_, why)) => return Err(Lost::Broken(why)),
+        }
+        let mut command = Vec::new();
+        put_message(&mut command, 0, &replica.dump(start));
+        let mut link = control.link;
+        link.sock_mut().write_all(&command).await.map_err(|error| Lost::Broken(error.to_string()))?;
+        Ok(Self {
+            link,
+            reader: Reader::new(Checksum::Crc32),
+            transactions: Transactions::default(),
+            buffer: vec![0; READ_BYTES],
+        })
+    }
+
+    /// What comes next, at least one thing. Nothing is lost if this is dropped before its end.
+    pub(super) async fn next(&mut self, read: &mut Vec<Read>) -> Result<(), Lost> {
+        while read.is_empty() {
+            let (link, buffer) = (&mut self.link, &mut self.buffer);
+            let reading = poll_fn(|cx| link.sock_mut().poll_read(cx, buffer));
+            let n = match timeout(SILENCE_MAX, reading).await {
+                Ok(n) => n.map_err(|error| Lost::Broken(error.to_string()))?,
+                Err(_) => return Err(Lost::Useless("the server sends neither events nor heartbeats")),
+            };
+            let bytes = self.buffer.get(..n).unwrap_or_default();
+            if bytes.is_empty() {
+                return Err(Lost::Useless("the server has closed the stream"));
+            }
+            let transactions = &mut self.transactions;
+            let fed = self.reader.feed(bytes, |logged| {
+                let begun = read.len();
+                transactions.take(&logged, |fact| read.push((fact, None)));
+                let at = place(transactions.position());
+                for (_, place) in read.iter_mut().skip(begun) {
+                    *place = at;
+                }
+            });
+            fed.map_err(|broken| Lost::Broken(broken.to_string()))?;
+        }
+        Ok(())
+    }
+}
