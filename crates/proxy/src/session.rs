@@ -215,10 +215,13 @@ impl Session {
     pub(crate) async fn run(&mut self) -> Ending {
         audit::note(&self.worker, &self.control, AuditEvent::ConnectOk(Port::Traffic));
         let first = if self.is_fast_forward() { Phase::FastForward } else { Phase::Reading };
-        let ending = match self.run_phases(first).await {
+        let mut ending = match self.run_phases(first).await {
             Ok(()) => broken("a session that stops for its client"),
             Err(ending) => self.end_of(ending).await,
         };
+        if self.trade_back() {
+            ending = self.end_of(ending).await;
+        }
         if let Ending::Broken(broken) = &ending {
             broken.note(&self.worker.counts);
         }
@@ -246,7 +249,10 @@ impl Session {
         loop {
             phase = match phase {
                 Phase::Reading if self.links.away.role.is_inner() && self.io.backlog.is_empty() => {
-                    return Ok(());
+                    if !self.trade_back() {
+                        return Ok(());
+                    }
+                    Phase::Reading
                 }
                 // Polled in place: an idle session has none of their state.
                 Phase::Reading => poll_fn(|cx| self.poll_command(cx)).await?,

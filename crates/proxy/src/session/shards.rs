@@ -9,8 +9,8 @@
 //! - [`inner`]: inner sessions, and having one run a command;
 //! - [`plan`](mod@plan): where a statement goes; [`definitions`]: learning what its tables are,
 //!   [`rows`]: reading replies for that;
-//! - [`command`]: what shards get; [`one`]: statements for one shard, [`many`]: for several
-//!   ([`scattered`], [`runners`]);
+//! - [`command`]: what shards get; [`one`]: statements for one shard, [`straight`]: those that come
+//!   again, [`many`]: for several shards ([`scattered`], [`runners`]);
 //! - [`prepared`]: prepared statements, [`execute`]: commands about them, [`values`]: their values;
 //! - [`explain`]: where a statement goes, written down; [`ids`]: ids of sequences;
 //! - [`transaction`]: transactions that reach shards.
@@ -28,6 +28,7 @@ mod prepared;
 mod rows;
 mod runners;
 mod scattered;
+mod straight;
 mod transaction;
 mod values;
 
@@ -58,8 +59,9 @@ pub(super) struct Role(Option<Box<Part>>);
 enum Part {
     /// A client's session. What it has at shards.
     Outer(Shards),
-    /// A session at a shard, whose client is an outer session.
-    Inner,
+    /// A session at a shard, whose client is an outer session. If it has taken the place of the
+    /// outer session: where that is parked, as the session of this one.
+    Inner(Option<Inner>),
 }
 
 /// What an outer session has at shards.
@@ -92,20 +94,35 @@ enum Place {
 impl Role {
     /// That of a session at a shard.
     fn inner() -> Self {
-        Self(Some(Box::new(Part::Inner)))
+        Self(Some(Box::new(Part::Inner(None))))
     }
 
     /// Whether the session stops when it has run a command.
     pub(super) fn is_inner(&self) -> bool {
-        matches!(self.0.as_deref(), Some(Part::Inner))
+        matches!(self.0.as_deref(), Some(Part::Inner(_)))
     }
 
     /// Whether the next command may be about sharded tables. If it was looked at, it is not.
     pub(super) fn looks(&mut self) -> bool {
         match self.0.as_deref_mut() {
             Some(Part::Outer(shards)) => !std::mem::take(&mut shards.stays_home),
-            Some(Part::Inner) => false,
+            Some(Part::Inner(_)) => false,
             None => true,
+        }
+    }
+
+    /// The session has taken the place of an outer one, which is in `outer`.
+    fn park(&mut self, outer: Inner) {
+        if let Some(Part::Inner(parked)) = self.0.as_deref_mut() {
+            *parked = Some(outer);
+        }
+    }
+
+    /// The outer session whose place this one has, if it has one's.
+    fn take_parked(&mut self) -> Option<Inner> {
+        match self.0.as_deref_mut() {
+            Some(Part::Inner(parked)) => parked.take(),
+            _ => None,
         }
     }
 

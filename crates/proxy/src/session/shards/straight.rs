@@ -1,0 +1,82 @@
+//! Queries whose shard a template names: the inner session takes the place of the outer one.
+//!
+//! Nothing is copied and nothing is allocated for them. They take the phases of a session without
+//! shards, in the task of the client.
+
+use std::sync::atomic::Ordering;
+use std::task::Context;
+
+use wire::command::Kind;
+use wire::frame::HEADER_LEN;
+
+use super::Inner;
+use crate::ending::Ending;
+use crate::session::Session;
+use crate::session::backlog::whole_front;
+use crate::session::ids::Look;
+use crate::session::phase::Phase;
+use crate::state::Pin;
+use crate::templates::Holds;
+
+impl Session {
+    /// Begins the query that `input` consists of at its shard. Nothing if the shard is not known,
+    /// or if something else is to be done before.
+    pub(in crate::session) fn begin_at_shard(
+        &mut self,
+        cx: &mut Context<'_>,
+        kind: Kind,
+        input: &[u8],
+    ) -> Result<Option<Phase>, Ending> {
+        let Some(hostgroup) = self.known_shard(kind, input) else { return Ok(None) };
+        let mut inner = self.take_inner(hostgroup);
+        self.trade_places(&mut inner);
+        self.links.away.role.park(inner);
+        self.begin(cx, input).map(Some)
+    }
+
+    /// The outer session gets back the place that an inner one has taken. Whether one had.
+    pub(in crate::session) fn trade_back(&mut self) -> bool {
+        let Some(mut inner) = self.links.away.role.take_parked() else { return false };
+        self.trade_places(&mut inner);
+        self.links.away.role.shards().last = inner.place();
+        self.put_inner(inner);
+        true
+    }
+
+    /// Exchanges this session and that of `inner`. The client stays where it is.
+    fn trade_places(&mut self, inner: &mut Inner) {
+        std::mem::swap(self, &mut inner.session);
+        std::mem::swap(&mut self.io, &mut inner.session.io);
+    }
+
+    /// The hostgroup of the query that `input` consists of, if it is known, and if all that has to
+    /// be done is to have its inner session run it.
+    fn known_shard(&mut self, kind: Kind, input: &[u8]) -> Option<u32> {
+        let payload = whole_front(input).filter(|payload| HEADER_LEN + payload.len() == input.len())?;
+        let is_plain = kind == Kind::Query && self.look(kind, input) == Look::Plain;
+        if !is_plain || !self.is_free_of_home() {
+            return None;
+        }
+        let catalog = &self.worker.shards;
+        let read = self.read_settings_for(catalog.dialect()?);
+        let (settings, shared) = (self.worker.settings(), &self.worker.shared);
+        let layout = settings.shards.as_ref()?;
+        catalog.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
+        let holds = Holds { schema: self.state.caller.schema(), read, now: shared.uptime() };
+        let branch = catalog.templates.borrow().branch(layout, self.statement(payload), &[], holds)?;
+        let is_as_named = catalog.names(layout, branch.hostgroup).is_empty();
+        is_as_named.then_some(branch.hostgroup)
+    }
+
+    /// Whether nothing that only the home knows matters to a query at a shard: no transaction is
+    /// open, and the session is not bound to its server.
+    fn is_free_of_home(&mut self) -> bool {
+        let state = &self.state;
+        let is_bound = state.transaction.rolled_back.is_some()
+            || state.reading().two_byte_quotes
+            || state.pins.locked_on().is_some()
+            || state.pins.has_any(&[Pin::Xa])
+            || self.has_one_connection();
+        !is_bound && !self.links.away.role.shards().inner.iter().any(Inner::is_in_transaction)
+    }
+}
