@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use shard::Layout;
 use shard::plan::{Branch, Template};
+use shard::{Layout, Value};
 use sql::outline;
 use sql::parse::Settings;
 
@@ -38,15 +38,21 @@ struct Known {
 }
 
 impl Templates {
-    /// Where a statement goes; none if that is not known.
-    pub(crate) fn branch(&self, layout: &Layout, text: &[u8], holds: Holds<'_>) -> Option<Branch> {
+    /// Where a statement goes that is executed with these parameters; none if that is not known.
+    pub(crate) fn branch(
+        &self,
+        layout: &Layout,
+        text: &[u8],
+        parameters: &[Option<Value<'_>>],
+        holds: Holds<'_>,
+    ) -> Option<Branch> {
         if self.known.is_empty() || text.len() > outline::BYTES_MAX {
             return None;
         }
         let known = self.known.get(&outline::hash(text))?;
         let is_young = holds.now.saturating_sub(known.made_at) < DEFINITION_AGE_MAX;
         let fits = is_young && known.read == holds.read && *known.schema == *holds.schema;
-        if fits { known.template.branch(layout, text) } else { None }
+        if fits { known.template.branch(layout, text, parameters) } else { None }
     }
 
     /// Remembers the plan of a statement that comes for the second time.

@@ -1,5 +1,6 @@
-//! Plans that hold for all statements that differ in plain values only: a query of one table with
-//! `key = value` among its conditions goes to the server of that value.
+//! Plans that hold for all statements that differ in plain values only, or for all executions of
+//! one: a query of one table with `key = value` among its conditions goes to the server of that
+//! value.
 
 use sql::Outline;
 use sql::digest::{Options, Span};
@@ -9,23 +10,29 @@ use crate::ColumnType;
 use crate::condition::{Condition, Test};
 use crate::layout::Layout;
 use crate::prune::Prune;
+use crate::value::Value;
 
 use super::columns::{self, ColumnOf};
 use super::uses::Uses;
 use super::{Branch, Plan, Request, text};
 
-/// The plan of queries with one outline.
+/// The plan of queries with one outline, or of executions of one query.
 #[derive(Clone, Debug)]
 pub struct Template {
-    outline: Outline,
     schema: String,
     table: String,
     /// Type of the key column, by the definition of which the template was made.
     column: ColumnType,
-    /// Number of the value among the plain ones of the outline.
-    value: usize,
-    /// What the value is.
-    literal: Literal,
+    source: Source,
+}
+
+/// Where the value of the key is.
+#[derive(Clone, Debug)]
+enum Source {
+    /// The plain value with this number, among those of the outline.
+    Plain { outline: Outline, number: usize, literal: Literal },
+    /// The parameter with this number, in executions of this text.
+    Parameter { text: Box<[u8]>, number: usize },
 }
 
 impl Template {
@@ -35,7 +42,7 @@ impl Template {
         let (tree, root) = (request.tree, request.tree.root()?);
         let is_query = tree.children(root).next().is_some_and(|first| tree.kind(first) == Kind::Query);
         let Plan::One(Branch { text: None, placeholders: None, .. }) = plan else { return None };
-        if !is_query || tree.placeholders() > 0 || tree.is_conditional() || request.asked.shard.is_some() {
+        if !is_query || tree.is_conditional() || request.asked.shard.is_some() {
             return None;
         }
         if text::has_last_id(request.sql) {
@@ -47,28 +54,53 @@ impl Template {
         let [key] = only.table?.key_columns() else { return None };
         let key = ColumnOf { table: 0, name: key.to_lowercase() };
         let value = value_of(request, &uses, &key, only.reference.block)?;
-        let Kind::Literal(literal @ (Literal::Integer | Literal::Text)) = tree.kind(value) else {
-            return None;
-        };
-        let mut digest = sql::Digest::default();
-        digest.read(request.sql, &Options::default());
-        let outline = Outline::of(request.sql, &digest)?;
-        let value = outline.number_of(tree.span(value))?;
+        let source = Source::of(request, value)?;
         let column = columns::compares(request, &uses, &key);
         let (schema, table) = (only.schema.clone(), only.name.clone());
-        Some(Self { outline, schema, table, column, value, literal })
+        Some(Self { schema, table, column, source })
     }
 
-    /// Where a statement goes; none if the template says nothing of it.
-    pub fn branch(&self, layout: &Layout, sql: &[u8]) -> Option<Branch> {
-        let value: Span = self.outline.value_of(sql, self.value)?;
-        let value = text::literal_value(self.literal, value.of(sql))?;
+    /// Where a statement goes that is executed with these parameters; none if the template says
+    /// nothing of it.
+    pub fn branch(&self, layout: &Layout, sql: &[u8], parameters: &[Option<Value<'_>>]) -> Option<Branch> {
+        let value = self.source.value(sql, parameters)?;
         let table = layout.table(&self.schema, &self.table)?;
         let condition = Condition { column: self.column, test: Test::Equal(value) };
         let Prune::One(shard) = table.placement()?.prune(&[condition]) else { return None };
         let node = table.nodes().get(usize::try_from(shard).ok()?)?;
         let is_same = node.schema == self.schema && node.table == self.table;
         is_same.then(|| Branch { hostgroup: node.hostgroup, ..Branch::default() })
+    }
+}
+
+impl Source {
+    /// Where statements have what this one has in the place `value`.
+    fn of(request: &Request<'_>, value: NodeId) -> Option<Self> {
+        match request.tree.kind(value) {
+            Kind::Literal(literal @ (Literal::Integer | Literal::Text)) => {
+                let mut digest = sql::Digest::default();
+                digest.read(request.sql, &Options::default());
+                let outline = Outline::of(request.sql, &digest)?;
+                let number = outline.number_of(request.tree.span(value))?;
+                Some(Self::Plain { outline, number, literal })
+            }
+            Kind::Placeholder(number) => {
+                Some(Self::Parameter { text: request.sql.into(), number: usize::try_from(number).ok()? })
+            }
+            _ => None,
+        }
+    }
+
+    /// The value that a statement has there.
+    fn value<'a>(&self, sql: &'a [u8], parameters: &[Option<Value<'a>>]) -> Option<Value<'a>> {
+        match self {
+            Self::Plain { outline, number, literal } => {
+                let value: Span = outline.value_of(sql, *number)?;
+                text::literal_value(*literal, value.of(sql))
+            }
+            Self::Parameter { text, number } if **text == *sql => *parameters.get(*number)?,
+            Self::Parameter { .. } => None,
+        }
     }
 }
 

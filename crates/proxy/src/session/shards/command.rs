@@ -1,6 +1,7 @@
 //! A command that runs a statement, and what shards get of it.
 
 use route::StatementPlan;
+use shard::Value;
 use shard::plan::Branch;
 use wire::codec::Reader;
 use wire::command::{ExecuteParams, Kind, StmtExecute, take_value};
@@ -35,6 +36,13 @@ impl Command {
     /// A `COM_QUERY`.
     pub(super) fn query(payload: Vec<u8>, text: Vec<u8>, what: StatementPlan) -> Self {
         Self { kind: Kind::Query, payload, text, what, execution: None }
+    }
+
+    /// The values of an execution, by the numbers of parameters; nothing for those that the planner
+    /// cannot compute with.
+    pub(super) fn parameters(&self) -> Vec<Option<Value<'_>>> {
+        let values = self.execution.as_ref().map_or(&[][..], |(_, values)| values);
+        values.iter().map(Own::value).collect()
     }
 
     /// The packets of this query with another text.

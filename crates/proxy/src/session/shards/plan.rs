@@ -15,7 +15,6 @@ use sql::{Modes, StatementKind};
 use super::Place;
 use super::command::Command;
 use super::scattered::Scattered;
-use super::values::Own;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
@@ -25,6 +24,15 @@ use crate::templates::Holds;
 
 /// Bytes of a statement's part that an error shows.
 const PART_BYTES_MAX: usize = 80;
+
+/// Effects for which it matters what the session has done at home: no template is made of a
+/// statement that has one.
+const MATTERS_TO_SESSION: Effects = Effects::USER_VARIABLES
+    .union(Effects::NAMED_LOCKS)
+    .union(Effects::READS_LAST)
+    .union(Effects::WRITES)
+    .union(Effects::UNKNOWN)
+    .union(Effects::FUNCTION);
 
 /// What is to be done with a statement.
 #[derive(Debug)]
@@ -65,8 +73,8 @@ impl Session {
         let shared = &self.worker.shared;
         self.worker.shards.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
         let holds = Holds { schema: self.state.caller.schema(), read, now: shared.uptime() };
-        let known = self.worker.shards.templates.borrow().branch(layout, text, holds);
-        let way = match known.filter(|_| command.execution.is_none()) {
+        let known = self.worker.shards.templates.borrow().branch(layout, text, &command.parameters(), holds);
+        let way = match known {
             Some(branch) => Way::One(branch),
             None => self.way_anew(command, read, layout).await?,
         };
@@ -94,7 +102,8 @@ impl Session {
             Err(refusal) => Way::Refused(unread(text, refusal)),
         };
         if let Way::One(branch) = &way
-            && command.execution.is_none()
+            && !command.what.several
+            && !command.what.effects.intersects(MATTERS_TO_SESSION)
         {
             let holds = Holds { schema: self.state.caller.schema(), read, now: self.worker.shared.uptime() };
             let template = || {
@@ -144,8 +153,7 @@ impl Session {
         use_it: impl FnOnce(&Request<'_>, Asker) -> T,
     ) -> Option<T> {
         let schema = std::str::from_utf8(self.state.caller.schema()).ok()?;
-        let values = command.execution.as_ref().map_or(&[][..], |(_, values)| values);
-        let parameters: Vec<_> = values.iter().map(Own::value).collect();
+        let parameters = command.parameters();
         let definitions = self.worker.shards.tables();
         let request = Request {
             sql: &command.text,
@@ -267,6 +275,11 @@ impl Session {
             let version = self.worker.shared.server_version().await;
             catalog.set_dialect(Dialect::of(&version));
         }
+        Some(self.read_settings_for(catalog.dialect()?))
+    }
+
+    /// The same for servers that read texts like this.
+    pub(super) fn read_settings_for(&self, dialect: Dialect) -> Settings {
         let reading = self.state.reading();
         let modes = Modes {
             ansi_quotes: self.has_mode(b"ANSI"),
@@ -275,7 +288,7 @@ impl Session {
         };
         let (pipes_as_concat, high_not_precedence) =
             (self.has_mode(b"PIPES_AS_CONCAT") || modes.ansi_quotes, self.has_mode(b"HIGH_NOT_PRECEDENCE"));
-        Some(Settings { modes, dialect: catalog.dialect()?, pipes_as_concat, high_not_precedence })
+        Settings { modes, dialect, pipes_as_concat, high_not_precedence }
     }
 
     /// Where the statement has run that this one asks about, if it asks about one.

@@ -36,7 +36,7 @@ fn a_template_never_says_anything_else_than_the_planner() {
             let Some(template) = template(&fill(query, first)) else { continue };
             for value in VALUES {
                 let sql = fill(query, value);
-                if let Some(branch) = template.branch(&layout, sql.as_bytes()) {
+                if let Some(branch) = template.branch(&layout, sql.as_bytes(), &[]) {
                     assert!(matches!(planned(&sql, &[]), Plan::One(_)), "{sql}");
                     let rows = |hostgroup: u32| matches!(planned(&sql, &[]), Plan::One(one) if one.hostgroup == hostgroup);
                     assert!(rows(branch.hostgroup) || sql.contains("user_id = 6"), "{sql}");
@@ -52,7 +52,7 @@ fn a_template_never_says_anything_else_than_the_planner() {
 fn values_of_one_kind_have_one_template() {
     let layout = layout();
     let of_seven = template("SELECT * FROM orders WHERE user_id = 7 LIMIT 1").unwrap();
-    let hostgroup = |sql: &str| of_seven.branch(&layout, sql.as_bytes()).map(|branch| branch.hostgroup);
+    let hostgroup = |sql: &str| of_seven.branch(&layout, sql.as_bytes(), &[]).map(|branch| branch.hostgroup);
     assert_eq!(hostgroup("SELECT * FROM orders WHERE user_id = 8 LIMIT 20"), Some(10));
     assert_eq!(hostgroup("SELECT * FROM orders WHERE user_id = 11 LIMIT 1"), Some(13));
     for other in [
@@ -65,6 +65,35 @@ fn values_of_one_kind_have_one_template() {
     ] {
         assert_eq!(hostgroup(other), None, "{other}");
     }
+}
+
+#[test]
+fn executions_of_one_text_have_one_template() {
+    let layout = layout();
+    let values = [Value::Signed(6), Value::Signed(7), Value::Text(b"7"), Value::Text(b"x"), Value::Null];
+    let mut said = 0;
+    for query in QUERIES {
+        let sql = fill(query, "?");
+        for first in values {
+            let made = with_request(&sql, &[first], |request| Template::of(request, &plan(request)));
+            let Some(template) = made else { continue };
+            for value in values {
+                if let Some(branch) = template.branch(&layout, sql.as_bytes(), &[Some(value)]) {
+                    let Plan::One(one) = planned(&sql, &[value]) else { panic!("{sql} with {value:?}") };
+                    assert!(one.hostgroup == branch.hostgroup || sql.contains("user_id = 6"), "{sql}");
+                    said += 1;
+                }
+            }
+            let is_by_parameter = !sql.contains("user_id = 6");
+            for unknown in [&[][..], &[None]] {
+                let branch = template.branch(&layout, sql.as_bytes(), unknown);
+                assert_ne!(branch.is_none(), !is_by_parameter, "{sql} with {unknown:?}");
+            }
+            let other = format!("{sql} ");
+            assert!(template.branch(&layout, other.as_bytes(), &[Some(first)]).is_none(), "{other}");
+        }
+    }
+    assert!(said > 10, "templates have said {said} times where an execution goes");
 }
 
 #[test]
