@@ -17,6 +17,7 @@ mod check;
 mod collation;
 mod columns;
 mod finding;
+mod own_values;
 mod parts;
 #[cfg(test)]
 mod sample;
@@ -30,4 +31,4 @@ pub use check::check;
 pub use collation::{Collation, CollationFacts, Collations, collation_statement};
 pub use columns::columns;
 pub use finding::{Finding, Problem};
-pub use table::{ColumnDefinition, DefaultValue, ForeignKey, Index, IndexPart, TableDefinition};
+pub use table::{ColumnDefinition, DefaultValue, ForeignKey, Index, IndexPart, TableDefinition, Trigger};

@@ -1,7 +1,8 @@
 //! The answer to [`table_statement`](super::table_statement).
 
 use super::collation::Collation;
-use super::table::{ColumnDefinition, DefaultValue, ForeignKey, Index, IndexPart, TableDefinition};
+use super::own_values;
+use super::table::{ColumnDefinition, DefaultValue, ForeignKey, Index, IndexPart, TableDefinition, Trigger};
 use crate::limits::DEFINITION_BYTES_MAX;
 
 /// Why an answer is none.
@@ -26,6 +27,7 @@ pub struct Reader {
     indexes: Vec<(u32, Index)>,
     foreign_keys: Vec<(u32, ForeignKey)>,
     actions: Vec<[String; 3]>,
+    triggers: Vec<Trigger>,
     bytes: usize,
 }
 
@@ -51,6 +53,10 @@ impl Reader {
                 let text = |at| row.text(at, "a foreign key");
                 self.actions.push([text(2)?, text(3)?, text(4)?]);
             }
+            5 => {
+                let own_value = own_values::function(&row.text(3, "a trigger")?);
+                self.triggers.push(Trigger { name: row.text(2, "a trigger")?, own_value });
+            }
             _ => return Err(Unreadable::Value("the kind")),
         }
         Ok(())
@@ -68,6 +74,8 @@ impl Reader {
         for column in &mut table.columns {
             column.default = default_of(column, is_mariadb);
         }
+        self.triggers.sort_by(|one, other| one.name.cmp(&other.name));
+        table.triggers = self.triggers;
         self.indexes.sort_by(|(a, one), (b, other)| (&one.name, a).cmp(&(&other.name, b)));
         for (_, index) in self.indexes {
             match table.indexes.last_mut().filter(|last| last.name == index.name) {
@@ -128,6 +136,7 @@ impl Row<'_> {
             columns: Vec::new(),
             indexes: Vec::new(),
             foreign_keys: Vec::new(),
+            triggers: Vec::new(),
         })
     }
 
@@ -186,10 +195,11 @@ fn default_of(column: &ColumnDefinition, is_mariadb: bool) -> DefaultValue {
     if !is_mariadb {
         let is_expression =
             column.extra.contains("DEFAULT_GENERATED") || text.starts_with("CURRENT_TIMESTAMP");
-        return if is_expression {
-            DefaultValue::Expression(text.clone())
-        } else {
-            DefaultValue::Constant(text.clone())
+        let is_binary = matches!(column.data_type.as_str(), "binary" | "varbinary");
+        let constant = if is_binary { unhexed(text) } else { Some(text.clone()) };
+        return match constant.filter(|_| !is_expression) {
+            Some(constant) => DefaultValue::Constant(constant),
+            None => DefaultValue::Expression(text.clone()),
         };
     }
     if text == "NULL" {
@@ -199,6 +209,18 @@ fn default_of(column: &ColumnDefinition, is_mariadb: bool) -> DefaultValue {
         && text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
     let constant = if is_number { Some(text.clone()) } else { unquoted(text) };
     constant.map_or_else(|| DefaultValue::Expression(text.clone()), DefaultValue::Constant)
+}
+
+/// The text of a binary string, which MySQL writes as `0x` and its digits. None if the bytes are no
+/// text.
+fn unhexed(literal: &str) -> Option<String> {
+    let digits = literal.strip_prefix("0x")?.as_bytes();
+    let digit = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
+    let byte = |pair: &[u8]| match pair {
+        &[high, low] => Some(digit(high)? << 4 | digit(low)?),
+        _ => None,
+    };
+    String::from_utf8(digits.chunks(2).map(byte).collect::<Option<_>>()?).ok()
 }
 
 /// The text of a literal in quotes, if it is nothing but that.

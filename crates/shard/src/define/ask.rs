@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 pub(super) const WIDTH: usize = 13;
 
 /// The statement that asks for a physical table: `information_schema`'s rows of the table, its
-/// columns, its indexes, its foreign keys and their actions, in any order.
+/// columns, its indexes, its foreign keys and their actions, its triggers, in any order.
 ///
 /// It means the same in all modes, and its answer is UTF-8 for all character sets: names stand in
 /// it as bytes, and all columns are binary. It is for MariaDB 10.2 and MySQL 8.0, and later ones. A
@@ -37,6 +37,10 @@ pub fn table_statement(schema: &str, table: &str) -> String {
         (
             "4, 0, CONSTRAINT_NAME, UPDATE_RULE, DELETE_RULE",
             format!("REFERENTIAL_CONSTRAINTS WHERE {}", of("CONSTRAINT")),
+        ),
+        (
+            "5, 0, TRIGGER_NAME, ACTION_STATEMENT",
+            format!("TRIGGERS WHERE EVENT_OBJECT_SCHEMA = {schema} AND EVENT_OBJECT_TABLE = {table}"),
         ),
     ];
     let mut statement = String::new();
@@ -70,7 +74,7 @@ mod tests {
         let statement = table_statement("sh'op", "order\\s");
         assert!(statement.contains("TABLE_SCHEMA = _utf8mb4 X'7368276f70'"), "{statement}");
         assert!(statement.contains("TABLE_NAME = _utf8mb4 X'6f726465725c73'"), "{statement}");
-        assert_eq!(statement.matches("UNION ALL").count(), 4);
+        assert_eq!(statement.matches("UNION ALL").count(), 5);
     }
 
     #[test]

@@ -83,6 +83,13 @@ impl Catalog {
         self.schemas.entry(schema.to_owned()).or_default().insert(table.to_owned(), entry);
     }
 
+    /// A table is at `now` as it was.
+    pub fn renew(&mut self, schema: &str, table: &str, now: Duration) {
+        if let Some(entry) = self.schemas.get_mut(schema).and_then(|tables| tables.get_mut(table)) {
+            entry.read_at = now;
+        }
+    }
+
     /// Forgets a table: a statement may have changed its definition.
     pub fn forget(&mut self, schema: &str, table: &str) {
         let Some(tables) = self.schemas.get_mut(schema) else { return };
@@ -161,6 +168,8 @@ mod tests {
         assert!(catalog.wants("shop", "orders", 11 * SECOND));
         assert_eq!(catalog.columns("shop", "orders").map(<[ColumnInfo]>::len), Some(1));
         assert_eq!(catalog.columns("shop", "items"), None);
+        catalog.renew("shop", "orders", 11 * SECOND);
+        assert!(!catalog.wants("shop", "orders", 20 * SECOND));
         catalog.forget("shop", "orders");
         assert!(catalog.get("shop", "orders").is_none());
         assert_eq!(catalog.bytes(), 0);

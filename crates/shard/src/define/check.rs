@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::collation::Collations;
 use super::columns::columns;
 use super::finding::{Finding, Problem};
-use super::parts;
-use super::table::{ForeignKey, TableDefinition};
+use super::table::{ForeignKey, Index, TableDefinition};
+use super::{own_values, parts};
 use crate::key::ColumnType;
 use crate::layout::{Layout, Node, Table, TableKind, Unique};
 use crate::placement::Level;
@@ -84,9 +84,28 @@ impl Checked<'_> {
             }
             _ => {}
         }
+        if matches!(self.table.kind, TableKind::Reference { .. }) && self.table.nodes().len() > 1 {
+            self.own_values(definition, findings);
+        }
         if self.table.unique() == Unique::Checked {
             self.unique_keys(definition, findings);
             self.foreign_keys(definition, findings);
+        }
+    }
+
+    /// The copies of a row have to be the same.
+    fn own_values(&self, definition: &TableDefinition, findings: &mut Vec<Finding>) {
+        for column in &definition.columns {
+            if let Some(function) = own_values::of_column(column) {
+                let problem = Problem::OwnValue { function, trigger: None };
+                findings.push(self.finding(Some(&column.name), problem));
+            }
+        }
+        for trigger in &definition.triggers {
+            if let Some(function) = trigger.own_value.clone() {
+                let problem = Problem::OwnValue { function, trigger: Some(trigger.name.clone()) };
+                findings.push(self.finding(None, problem));
+            }
         }
     }
 
@@ -94,6 +113,13 @@ impl Checked<'_> {
     /// shard may have rows.
     fn unique_keys(&self, definition: &TableDefinition, findings: &mut Vec<Finding>) {
         let Some(placement) = self.table.placement().filter(|_| self.table.nodes().len() > 1) else { return };
+        let unique = definition.indexes.iter().filter(|index| index.is_unique);
+        if placement.levels().iter().any(|level| level.columns.is_empty()) {
+            let by_hint =
+                |index: &Index| self.finding(None, Problem::UniqueByHint { key: index.name.clone() });
+            findings.extend(unique.map(by_hint));
+            return;
+        }
         let known = columns(&[definition], &Collations::default()).unwrap_or_default();
         let compares = |name: &str| {
             let column = known.iter().find(|column| column.name.eq_ignore_ascii_case(name));
@@ -107,7 +133,7 @@ impl Checked<'_> {
         };
         let deciding: Vec<_> = placement.levels().iter().flat_map(of_level).collect();
         let mut seen = HashSet::new();
-        for index in definition.indexes.iter().filter(|index| index.is_unique) {
+        for index in unique {
             for (column, is_exact) in &deciding {
                 let is_inexact = index.has_whole(column);
                 if is_inexact && *is_exact || definition.column(column).is_none() {

@@ -42,6 +42,18 @@ pub enum Problem {
         /// Whether the key has the column; then rows that it takes for equal have other shards.
         is_inexact: bool,
     },
+    /// Statements name the shard, so that a unique key holds within a shard only.
+    UniqueByHint {
+        /// Name of the key.
+        key: String,
+    },
+    /// Each copy of a row has another value, because servers make it themselves.
+    OwnValue {
+        /// The function that makes it.
+        function: String,
+        /// The trigger that calls the function; none for what a column gets by its definition.
+        trigger: Option<String>,
+    },
     /// A row that a foreign key refers to may be elsewhere.
     ForeignApart {
         /// Name of the foreign key.
@@ -72,6 +84,8 @@ impl Problem {
             | Self::Generated
             | Self::NoSequenceColumn
             | Self::UniqueApart { .. }
+            | Self::UniqueByHint { .. }
+            | Self::OwnValue { .. }
             | Self::ForeignApart { .. } => true,
         }
     }
@@ -113,6 +127,21 @@ impl fmt::Display for Problem {
                 f,
                 "the unique key {key} takes values of {by} for equal that have other shards; give the column \
                  a binary collation, or say unique = \"unchecked\""
+            ),
+            Self::UniqueByHint { key } => write!(
+                f,
+                "hints name the shards of the table, so that the unique key {key} holds within a shard only; say \
+                 unique = \"unchecked\""
+            ),
+            Self::OwnValue { function, trigger: None } => write!(
+                f,
+                "the copies of a row differ where a statement does not say the value: each server has its own \
+                 {function}(); give the column another default"
+            ),
+            Self::OwnValue { function, trigger: Some(trigger) } => write!(
+                f,
+                "the copies of a row differ: the trigger {trigger} calls {function}(), and each server has its \
+                 own value; drop the trigger"
             ),
             Self::ForeignApart { key, to } => write!(
                 f,

@@ -22,6 +22,8 @@ pub struct TableDefinition {
     pub indexes: Vec<Index>,
     /// Foreign keys by name.
     pub foreign_keys: Vec<ForeignKey>,
+    /// Triggers by name, as far as the user sees them.
+    pub triggers: Vec<Trigger>,
 }
 
 /// What a server says of a column.
@@ -99,6 +101,15 @@ pub struct ForeignKey {
     pub on_delete: String,
 }
 
+/// Trigger of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trigger {
+    /// Name.
+    pub name: String,
+    /// The first function of its body whose value is one server's own.
+    pub own_value: Option<String>,
+}
+
 impl TableDefinition {
     /// The column with this name. Names of columns have no case.
     pub fn column(&self, name: &str) -> Option<&ColumnDefinition> {
@@ -127,7 +138,7 @@ impl TableDefinition {
     }
 
     /// Bytes that it takes, about.
-    pub(super) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let of_column = |column: &ColumnDefinition| {
             let texts = [&column.name, &column.data_type, &column.full_type, &column.extra];
             let default = match &column.default {
@@ -148,10 +159,14 @@ impl TableDefinition {
             let names = key.columns.iter().chain(&key.referenced).chain(&key.table);
             size_of::<ForeignKey>() + names.map(|name| size_of::<String>() + name.len()).sum::<usize>()
         };
+        let of_trigger = |trigger: &Trigger| {
+            size_of::<Trigger>() + trigger.name.len() + trigger.own_value.as_ref().map_or(0, String::len)
+        };
         size_of::<Self>()
             + self.columns.iter().map(of_column).sum::<usize>()
             + self.indexes.iter().map(of_index).sum::<usize>()
             + self.foreign_keys.iter().map(of_key).sum::<usize>()
+            + self.triggers.iter().map(of_trigger).sum::<usize>()
     }
 }
 

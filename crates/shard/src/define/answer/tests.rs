@@ -91,6 +91,32 @@ fn mysql_writes_defaults_as_values() {
 }
 
 #[test]
+fn mysql_writes_binary_defaults_in_hex() {
+    let default = |text, full_type| {
+        let mut row = column("1", "c", full_type, "", None);
+        row[6] = Some(text);
+        read(&[&head(MYSQL), &row]).columns[0].default.clone()
+    };
+    let text = |text: &str| DefaultValue::Constant(text.to_owned());
+    assert_eq!(default("0x6162", "varbinary(9)"), text("ab"));
+    assert_eq!(default("0x", "varbinary(9)"), text(""));
+    assert_eq!(default("0x6162", "varchar(9)"), text("0x6162"));
+    for other in ["0xff", "0x616", "ab"] {
+        assert_eq!(default(other, "binary(2)"), DefaultValue::Expression(other.to_owned()), "{other}");
+    }
+}
+
+#[test]
+fn triggers_are_kept_with_what_they_call() {
+    let trigger = |name, body| [Some("5"), Some("0"), Some(name), Some(body)];
+    let found =
+        read(&[&trigger("b", "SET NEW.a = UUID()"), &head(MYSQL), &trigger("a", "SET NEW.a = 'now()'")]);
+    let own: Vec<_> =
+        found.triggers.iter().map(|one| (one.name.as_str(), one.own_value.as_deref())).collect();
+    assert_eq!(own, [("a", None), ("b", Some("uuid"))]);
+}
+
+#[test]
 fn what_is_no_answer_is_said() {
     let first = |row: &[Option<&[u8]>]| Reader::new().row(row).unwrap_err();
     assert_eq!(first(&[]), Unreadable::Value("the kind"));

@@ -125,6 +125,50 @@ fn unique_keys_have_the_columns_that_decide() {
 }
 
 #[test]
+fn unique_keys_of_a_table_by_hints_are_not_unique() {
+    let by_hint = |unique| {
+        layout(|draft| {
+            let level = Level { columns: Vec::new(), function: modulo(), nodes: None };
+            let table = Table::sharded(["shop", "orders"], nodes("orders"), Vec::new(), vec![level]);
+            draft.tables[0] = table.with_unique(unique);
+            draft.groups.clear();
+        })
+    };
+    let found = |layout: &Layout| {
+        let keys = table(MYSQL, &COLUMNS, &[&unique("PRIMARY", "user_id")]);
+        findings(layout, "orders", &[Some(keys.clone()), Some(keys)])
+    };
+    let checked = found(&by_hint(Unique::Checked));
+    assert_eq!(checked.len(), 2);
+    assert!(checked[1].contains("hostgroup 2, shop.orders: hints name the shards"), "{checked:?}");
+    assert_eq!(found(&by_hint(Unique::Unchecked)), Vec::<String>::new());
+}
+
+#[test]
+fn copies_of_reference_tables_have_no_values_of_their_own() {
+    let layout = layout(|_| ());
+    let lands = read(&[
+        &head(MYSQL),
+        &column("1", "at", "timestamp", "on update CURRENT_TIMESTAMP", None),
+        &column("2", "no", "int", "", None),
+        &[Some("5"), Some("0"), Some("t"), Some("SET NEW.no = RAND()")],
+    ]);
+    let found = findings(&layout, "lands", &[Some(lands.clone()), Some(lands.clone())]);
+    assert_eq!(
+        found[..2],
+        [
+            "table shop.lands, hostgroup 1, shop.lands, column at: the copies of a row differ where a statement \
+             does not say the value: each server has its own current_timestamp(); give the column another default",
+            "table shop.lands, hostgroup 1, shop.lands: the copies of a row differ: the trigger t calls rand(), and \
+             each server has its own value; drop the trigger",
+        ]
+    );
+    assert_eq!(found.len(), 4);
+    // Each row of a sharded table is there once.
+    assert!(!findings(&layout, "lone", &[Some(lands)]).iter().any(|found| found.contains("copies")));
+}
+
+#[test]
 fn foreign_keys_stay_on_their_node() {
     let layout = layout(|_| ());
     let refers = |to, own, other| {

@@ -1,0 +1,71 @@
+//! Values that each server makes for itself: copies of a reference table with them differ.
+
+use sql::lexer::{Kind, Token};
+use sql::shape::{Effects, function_effects};
+use sql::{Lexer, Modes};
+
+use super::table::{ColumnDefinition, DefaultValue};
+
+/// Functions of the time that need no parentheses.
+const BARE: [&str; 8] = [
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "localtime",
+    "localtimestamp",
+    "utc_date",
+    "utc_time",
+    "utc_timestamp",
+];
+
+/// The first function that an expression or the body of a trigger calls whose value is one server's
+/// own: of the time, of chance, of a session. In lower case. Stored functions are not looked into.
+pub(super) fn function(sql: &str) -> Option<String> {
+    let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Modes::default()).collect();
+    tokens.iter().enumerate().find_map(|(at, token)| {
+        let name = sql.get(token.start..token.end).filter(|_| token.kind == Kind::Word)?;
+        let name = name.to_ascii_lowercase();
+        let is_sign = |at: usize, sign| tokens.get(at).is_some_and(|token| token.kind == Kind::Sign(sign));
+        let is_called = is_sign(at + 1, b'(');
+        if !is_called && !BARE.contains(&name.as_str()) {
+            return None;
+        }
+        let has_arguments = is_called && !is_sign(at + 2, b')');
+        let own = Effects::VOLATILE | Effects::READS_SESSION | Effects::SEQUENCE;
+        function_effects(&name, has_arguments).is_some_and(|effects| effects.intersects(own)).then_some(name)
+    })
+}
+
+/// The function whose value a column gets where a statement says none.
+pub(super) fn of_column(column: &ColumnDefinition) -> Option<String> {
+    let of_default = match &column.default {
+        DefaultValue::Expression(text) => function(text),
+        DefaultValue::Missing | DefaultValue::Null | DefaultValue::Constant(_) => None,
+    };
+    of_default.or_else(|| {
+        let extra = column.extra.to_ascii_lowercase();
+        function(extra.split_once("on update")?.1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_a_server_are_found() {
+        for (sql, expected) in [
+            ("uuid()", Some("uuid")),
+            ("(RAND() * 5)", Some("rand")),
+            ("CURRENT_TIMESTAMP", Some("current_timestamp")),
+            ("current_timestamp(6)", Some("current_timestamp")),
+            ("concat('now()', `uuid`, 5)", None),
+            ("BEGIN INSERT INTO log (id) VALUES (NEW.id); SET NEW.at = NOW(); END", Some("now")),
+            ("SET NEW.who = CONNECTION_ID()", Some("connection_id")),
+            ("SET NEW.total = NEW.price * NEW.pieces /* now() */", None),
+            ("SET NEW.now = 1", None),
+        ] {
+            assert_eq!(function(sql).as_deref(), expected, "{sql}");
+        }
+    }
+}
