@@ -24,8 +24,8 @@ pub(crate) const COLLATIONS_TIME_MAX: Duration = Duration::from_secs(1);
 /// Servers that are asked for them, until one answers.
 pub(crate) const COLLATIONS_SERVERS_MAX: usize = 4;
 
-/// Users as whom a server is asked, until it lets one in.
-pub(crate) const COLLATIONS_USERS_MAX: usize = 4;
+/// Users as whom a server is asked for something of the proxy's own, until it lets one in.
+pub(crate) const LOGIN_USERS_MAX: usize = 4;
 
 /// Collations that a server may list. MariaDB 11 has fewer than 1,000, MySQL 9 some 300.
 pub(crate) const COLLATIONS_MAX: usize = 10_000;

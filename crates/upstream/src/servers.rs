@@ -6,15 +6,18 @@
 //! they are configured, by a connection that ends after the greeting, and every login to a server
 //! brings the news.
 //!
-//! What else is learned of servers is learned here as well: who could log in, and [`collations`].
+//! What else is learned of servers is learned here as well: who could log in ([`logins`]), and
+//! [`collations`].
 
 pub mod collations;
+pub mod logins;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use collations::{Listed, Login};
+use collations::Listed;
 use config::Endpoint;
+use logins::Login;
 use observe::rows::Collation;
 use session::users::User;
 use tokio::sync::watch;

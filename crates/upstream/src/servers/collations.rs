@@ -8,19 +8,16 @@ use std::sync::Arc;
 
 use config::Endpoint;
 use net::exchange::Exchange;
-use net::random;
 use net::sock::Sock;
 use observe::rows::Collation;
-use session::identity::{Identity, PLAIN, Stranger};
-use session::users::{Options, User};
+use session::identity::PLAIN;
 use tokio::time::timeout;
-use wire::Peer;
-use wire::auth::{Credential, Secret};
 use wire::command::Kind;
 use wire::{Codec as _, packet};
 
-use crate::limits::{COLLATIONS_MAX, COLLATIONS_SERVERS_MAX, COLLATIONS_TIME_MAX, COLLATIONS_USERS_MAX};
-use crate::{OpenError, Target, Worker, open};
+use super::logins::{Login, logins};
+use crate::limits::{COLLATIONS_MAX, COLLATIONS_SERVERS_MAX, COLLATIONS_TIME_MAX};
+use crate::{OpenError, Target, Worker};
 
 /// The list, in the words of MariaDB 10.10 and later, where a collation like `uca1400_ai_ci` has a
 /// number with each character set; and in those of all others, which answer the first with an
@@ -39,19 +36,6 @@ pub(super) struct Listed {
     /// The server's version then.
     pub(super) version: Box<[u8]>,
     pub(super) collations: Arc<[Collation]>,
-}
-
-/// User that can log in to a server.
-#[derive(Debug, Clone)]
-pub(super) struct Login {
-    user: Arc<User>,
-    secret: Secret,
-}
-
-impl Login {
-    pub(super) fn new(user: &Arc<User>, secret: &Secret) -> Self {
-        Self { user: Arc::clone(user), secret: secret.clone() }
-    }
 }
 
 /// The collations of the first server of the configuration that lists them, whose version is the
@@ -78,7 +62,7 @@ async fn ask_as_any(worker: &Worker, endpoint: &Endpoint) -> Option<Arc<[Collati
     let rows = rows.iter().filter(|server| server.endpoint().endpoint == *endpoint);
     let target = rows.clone().next()?.endpoint().clone();
     let hostgroups: Vec<u32> = rows.map(|server| server.hostgroup()).collect();
-    for login in logins(worker, endpoint, &hostgroups) {
+    for login in logins(worker, endpoint, |user| hostgroups.contains(&user.default_hostgroup)) {
         match ask(worker, &target, &login).await {
             Ok(collations) => return Some(collations.into()),
             Err(error) => tracing::debug!(server = %endpoint, %error, "no collations"),
@@ -88,31 +72,8 @@ async fn ask_as_any(worker: &Worker, endpoint: &Endpoint) -> Option<Arc<[Collati
     None
 }
 
-/// Who to log in as: a user who has done so before, and some whose passwords are known and whose
-/// statements go there.
-fn logins(worker: &Worker, endpoint: &Endpoint, hostgroups: &[u32]) -> Vec<Login> {
-    let snapshot = worker.shared.configuration();
-    let before = worker.shared.servers.login(endpoint);
-    // His row may be another one meanwhile, or gone.
-    let before = before.filter(|login| snapshot.users.find(&login.user.name).has(Options::FOR_SERVERS));
-    let here =
-        |user: &&Arc<User>| user.has(Options::FOR_SERVERS) && hostgroups.contains(&user.default_hostgroup);
-    let known = snapshot.users.iter().filter(here).filter_map(|user| {
-        let secret = match &user.credential {
-            Credential::Empty => Secret::Empty,
-            Credential::Clear(password) => Secret::Clear(password.clone()),
-            Credential::Native(_) | Credential::CachingSha2(_) => return None,
-        };
-        Some(Login::new(user, &secret))
-    });
-    before.into_iter().chain(known).take(COLLATIONS_USERS_MAX).collect()
-}
-
 async fn ask(worker: &Worker, target: &Target, login: &Login) -> Result<Vec<Collation>, OpenError> {
-    let Login { user, secret } = login.clone();
-    let stranger = Stranger { user, secret, peer: Peer::Local };
-    let identity = Identity::of_proxy(worker.shared.connection_id(), stranger, random::nonce());
-    let mut link = open(worker, target, &identity).await?;
+    let mut link = login.open(worker, target, None).await?;
     let mut answer = Vec::new();
     for statement in STATEMENTS {
         answer = list(worker, link.sock_mut(), statement).await?;
