@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use shard::define::{Collations, Known};
+use shard::define::{Collations, Known, TableDefinition};
 use shard::plan::{ColumnInfo, Definitions};
 use shard::seen::Names;
 use shard::{Layout, Value};
@@ -102,6 +102,24 @@ impl Catalog {
         let is_young = |(_, at): &(String, Duration)| now.saturating_sub(*at) < DEFINITION_AGE_MAX;
         tables.known.wants(schema, table, now)
             && !tables.wrong.get(&(schema.to_owned(), table.to_owned())).is_some_and(is_young)
+    }
+
+    /// The first node of a table is like this at `now`. Whether all nodes were so before, and
+    /// nothing was wrong with them: then that holds on.
+    pub(crate) fn renew(
+        &self,
+        schema: &str,
+        table: &str,
+        first: Option<&TableDefinition>,
+        now: Duration,
+    ) -> bool {
+        let tables = &mut *self.tables.borrow_mut();
+        let is_same = tables.known.get(schema, table).map(|known| &known.definition) == first;
+        let holds = is_same && first.is_some() && tables.wrong(schema, table).is_none();
+        if holds {
+            tables.known.renew(schema, table, now);
+        }
+        holds
     }
 
     /// This was found of a table at `now`, and this is wrong with it.

@@ -18,6 +18,7 @@ mod descriptors;
 mod directory;
 mod ending;
 mod explain;
+mod findings;
 mod followed;
 mod fresh;
 mod gates;

@@ -15,6 +15,7 @@ use crate::addresses::Addresses;
 use crate::counts::report::{self, Globals, Report, StatementSums};
 use crate::descriptors::NotAccepted;
 use crate::directory::Directory;
+use crate::findings::Findings;
 use crate::gates::Gates;
 use crate::hosts::Hosts;
 use crate::keys::Keys;
@@ -85,6 +86,8 @@ pub(crate) struct Shared {
     pub(crate) gates: Gates,
     /// How often a sharded table was defined anew through the proxy.
     pub(crate) definitions_of_shards: AtomicU64,
+    /// What is wrong with sharded tables.
+    pub(crate) findings: Findings,
     /// Ids for rows of sharded tables.
     pub(crate) sequences: Sequences,
 }
@@ -127,6 +130,7 @@ impl Shared {
             gates: Gates::default(),
             definitions_of_shards: AtomicU64::new(0),
             sequences: Sequences::default(),
+            findings: Findings::default(),
             upstream: Arc::new(upstream),
             watching,
             keys,

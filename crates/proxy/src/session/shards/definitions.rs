@@ -32,17 +32,21 @@ impl Session {
         Ok(())
     }
 
-    /// Learns the definition of a table.
+    /// Learns the definition of a table. Nodes that were as they should be are asked again only if
+    /// the first one is not as it was.
     async fn learn_definition(&mut self, layout: &Layout, table: &Table) -> Result<(), Ending> {
         let mut found = Vec::new();
-        for node in table.nodes().iter().take(NODES_ASKED_MAX) {
-            found.push(self.definition_of(node).await?);
+        for (number, node) in table.nodes().iter().take(NODES_ASKED_MAX).enumerate() {
+            let definition = self.definition_of(node).await?;
+            let now = self.worker.shared.uptime();
+            if number == 0 && self.worker.shards.renew(&table.schema, &table.name, definition.as_ref(), now) {
+                return Ok(());
+            }
+            found.push(definition);
         }
         let defined: Vec<&TableDefinition> = found.iter().flatten().collect();
         let findings = check(layout, table, &found);
-        for finding in &findings {
-            tracing::warn!(%finding, "a sharded table is not as it should be");
-        }
+        self.worker.shared.findings.log(&table.schema, &table.name, &findings);
         let catalog = &self.worker.shards;
         let known = Known::of(&defined, &catalog.collations());
         let now = self.worker.shared.uptime();
