@@ -46,7 +46,7 @@ pub use answer::{AdminError, Answer, Cell};
 pub use boot::{BootError, Booted, Claim, Imported, Start, boot, import, saved_in};
 pub use engine::{Asked, Engine};
 pub use layers::{Module, Move};
-pub use plane::{AdminDid, AdminEvent, Check, DataPlane, Explained, NotApplied, Order, Question};
+pub use plane::{AdminDid, AdminEvent, Check, DataPlane, Explained, NotApplied, Order, Question, ShardCheck};
 pub use port::Port;
 pub use server::{Clients, Login, LoginRefused};
 pub use settings::Settings;

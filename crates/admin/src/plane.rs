@@ -16,7 +16,7 @@ use observe::rows::{
 use querylog::Record;
 use rustls::ServerConfig;
 
-pub use self::wishes::{AdminDid, AdminEvent, Explained, NotApplied, Order, Question};
+pub use self::wishes::{AdminDid, AdminEvent, Explained, NotApplied, Order, Question, ShardCheck};
 pub use monitor::Check;
 
 /// The running proxy, as the admin port sees it.
@@ -28,6 +28,12 @@ pub trait DataPlane: Send + Sync + 'static {
     /// The rows of `config` for which [`apply`](Self::apply) would refuse it, although each of
     /// their values is right.
     fn check(&self, config: &Config) -> Vec<RowProblem>;
+
+    /// What servers say of the tables of the layout of `config`. May block for some seconds where
+    /// servers do not answer.
+    fn check_shards(&self, _config: &Config) -> ShardCheck {
+        ShardCheck::default()
+    }
 
     /// What would become of a statement, or why that cannot be said.
     fn explain(&self, question: &Question) -> Result<Explained, String>;

@@ -247,6 +247,7 @@ async fn run(
     let _pid = PidFile::write(&config.pidfile);
     let web = Web::start(port.engine(), &plane, control);
     announce(&proxy, &port, &config, started);
+    look_at_shards(&plane, &config)?;
     manager.tell(Phase::Ready);
     let wish = loop {
         tokio::select! {
@@ -286,6 +287,26 @@ async fn run(
     }
     admins.end().await;
     Ok(wish)
+}
+
+/// Logs what is wrong with the tables of the layout at their servers, on a thread of its own: no
+/// client waits for that.
+fn look_at_shards(plane: &Arc<dyn DataPlane>, config: &Arc<Config>) -> anyhow::Result<()> {
+    if config.shards.is_none() {
+        return Ok(());
+    }
+    let (plane, config) = (Arc::clone(plane), Arc::clone(config));
+    let look = move || {
+        let found = plane.check_shards(&config);
+        for problem in &found.problems {
+            tracing::warn!(finding = %problem, "a sharded table is not as it should be");
+        }
+        for warning in &found.warnings {
+            tracing::warn!("shards: {warning}");
+        }
+    };
+    std::thread::Builder::new().name("shards".to_owned()).spawn(look).context("cannot start a thread")?;
+    Ok(())
 }
 
 /// One line that says what listens where.

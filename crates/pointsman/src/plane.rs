@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use admin::{AdminDid, AdminEvent, Check, DataPlane, Explained, NotApplied, Order, Question};
+use admin::{AdminDid, AdminEvent, Check, DataPlane, Explained, NotApplied, Order, Question, ShardCheck};
 use config::{Config, RowProblem};
 use observe::micros;
 use observe::rows::{
@@ -12,7 +12,7 @@ use observe::rows::{
     ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes, InjectionStats, MemberStats,
     ServerEvent, ServerStats, SessionStats, StatementStats, UserConnections,
 };
-use proxy::{ApplyError, Assumed, AuditEvent, AuditRecord, Port, Remote, rule_problem};
+use proxy::{ApplyError, Assumed, AuditEvent, AuditRecord, Finding, Inspected, Port, Remote, rule_problem};
 use querylog::Record;
 use rustls::ServerConfig;
 use tokio::sync::mpsc::UnboundedSender;
@@ -68,6 +68,17 @@ impl DataPlane for Plane {
 
     fn check(&self, config: &Config) -> Vec<RowProblem> {
         proxy::check_rules(config)
+    }
+
+    fn check_shards(&self, config: &Config) -> ShardCheck {
+        let Some(layout) = &config.shards else { return ShardCheck::default() };
+        let Inspected { problems, warnings } = self.remote.inspect(layout);
+        let problem = |finding: Finding| RowProblem {
+            table: String::new(),
+            row: String::new(),
+            message: finding.to_string(),
+        };
+        ShardCheck { problems: problems.into_iter().map(problem).collect(), warnings }
     }
 
     fn explain(&self, question: &Question) -> Result<Explained, String> {

@@ -9,6 +9,7 @@
 
 mod alike;
 mod arrival;
+mod asking;
 mod audit;
 mod cached;
 mod catalog;
@@ -24,6 +25,7 @@ mod fresh;
 mod gates;
 mod holders;
 mod hosts;
+mod inspection;
 mod invariant;
 mod kill;
 mod limited;
@@ -57,8 +59,10 @@ use net::{exchange, keys, names, random, relay, sock, throttle, tls};
 use observe::{clock, counts, document, log_limit, logs};
 
 pub use ::monitor::Check;
+pub use ::shard::define::Finding;
 pub use descriptors::too_few_descriptors;
 pub use explain::{Assumed, ExplainError};
+pub use inspection::Inspected;
 pub use listeners::ListenError;
 pub use net::random::gather_entropy;
 #[cfg(feature = "memory")]

@@ -205,6 +205,13 @@ pub(crate) const SCATTER_DEFINITIONS_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Bytes of what a worker knows of sharded tables.
 pub(crate) const DEFINITIONS_BYTES_MAX: usize = 32 << 20;
 
+/// How long all servers together may take that are asked for the tables of a layout: the thread of
+/// the admin port waits for them.
+pub(crate) const DEFINITIONS_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// Hostgroups that are asked for the tables of a layout at a time.
+pub(crate) const HOSTGROUPS_ASKED_MAX: usize = 64;
+
 /// How long a statement waits for ids that another session asks a counter for.
 pub(crate) const IDS_WAIT_MAX: Duration = Duration::from_secs(10);
 

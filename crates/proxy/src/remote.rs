@@ -17,11 +17,13 @@ use monitor::Check;
 use querylog::{AuditRecord, LateError, Record};
 use route::RuleError;
 use rustls::ServerConfig;
+use shard::Layout;
 use tokio::runtime::Handle;
 use tokio::task::spawn_local;
 
 use crate::counts::{fingerprints, hostgroups, report};
-use crate::limits::{ASK_WAIT_MAX, DIGESTS_PAUSE, FLUSH_LOGS_MAX};
+use crate::inspection::{Inspected, inspect};
+use crate::limits::{ASK_WAIT_MAX, DEFINITIONS_WAIT_MAX, DIGESTS_PAUSE, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
 use crate::routing::Routing;
 use crate::routing::routes;
@@ -411,6 +413,23 @@ impl Remote {
             spawn_local(async move { drop(sender.send(collations(&worker).await)) });
         })));
         answer.recv_timeout(ASK_WAIT_MAX).ok().flatten()
+    }
+
+    /// Asks all servers for the tables of a layout, and judges them. Blocks for some seconds at
+    /// most.
+    pub fn inspect(&self, layout: &Arc<Layout>) -> Inspected {
+        let (sender, answer) = channel();
+        let layout = Arc::clone(layout);
+        if let Some(worker) = self.workers.iter().find(|worker| worker.is_alive()) {
+            worker.send(Message::Ask(Question::new(move |worker| {
+                let inspected = inspect(Rc::clone(worker), layout);
+                // Nobody listens any more when it was too late.
+                spawn_local(async move { drop(sender.send(inspected.await)) });
+            })));
+        }
+        let unasked =
+            || Inspected { warnings: vec!["no server was asked".to_owned()], ..Inspected::default() };
+        answer.recv_timeout(DEFINITIONS_WAIT_MAX + ASK_WAIT_MAX).unwrap_or_else(|_| unasked())
     }
 
     /// Asks every worker, and returns what those answer that have not ended.

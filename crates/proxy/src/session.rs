@@ -111,7 +111,7 @@ mod route;
 mod routines;
 mod segments;
 mod set_up;
-mod shards;
+pub(crate) mod shards;
 mod state;
 mod stop;
 mod switch;

@@ -6,7 +6,8 @@
 //! 1. [`table_statement`] asks for a table, a [`Reader`] makes a [`TableDefinition`] of the answer;
 //! 2. [`Collations::unknown`] says which collations are to be asked for, [`collation_statement`]
 //!    asks, and [`Collations::read`] takes the answer;
-//! 3. [`columns`] says what a planner needs, [`check()`] what is wrong with the tables.
+//! 3. [`columns`] says what a planner needs, [`check()`] what is wrong with the tables, [`survey()`]
+//!    what of that keeps a layout from being used.
 //!
 //! A [`Catalog`] keeps all that within a number of bytes.
 
@@ -21,6 +22,7 @@ mod own_values;
 mod parts;
 #[cfg(test)]
 mod sample;
+mod survey;
 mod table;
 
 pub use answer::{Reader, Unreadable};
@@ -31,4 +33,5 @@ pub use check::check;
 pub use collation::{Collation, CollationFacts, Collations, collation_statement};
 pub use columns::columns;
 pub use finding::{Finding, Problem};
+pub use survey::{Found, Survey, survey};
 pub use table::{ColumnDefinition, DefaultValue, ForeignKey, Index, IndexPart, TableDefinition, Trigger};

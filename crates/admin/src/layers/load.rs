@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use config::schema::{LISTENERS, MYSQL_USERS, MYSQL_VARIABLES, Scalar};
-use config::{Draft, Row};
+use config::{Config, Draft, Row};
 
 use super::Module;
 use crate::answer::{AdminError, Answer};
-use crate::plane::NotApplied;
+use crate::plane::{DataPlane, NotApplied, ShardCheck};
 use crate::store::{Store, refusal, set_version};
 
 /// Variables that are used when the proxy starts, and not again.
 const AT_START: [&str; 3] = ["interfaces", "threads", "stacksize"];
+
+/// Warnings about shards that an admin is told with the answer; the log has all.
+const WARNINGS_SHOWN_MAX: usize = 3;
 
 /// What becomes of a module whose rows cannot be used.
 const NOT_LOADED: &str = "not loaded";
@@ -89,8 +92,12 @@ impl Store {
             .check_from(&self.runtime, self.config())
             .map_err(|problems| refusal(&format!("{words} {NOT_LOADED}"), &problems))?;
         let config = Arc::new(checked.config);
+        let not_loaded = format!("{words} {NOT_LOADED}");
+        let mut told: Vec<String> = Some(info).into_iter().filter(|info| !info.is_empty()).collect();
+        if let Some(plane) = self.plane.as_deref().filter(|_| modules.contains(&Module::Shards)) {
+            told.extend(check_shards(plane, &config, &not_loaded)?);
+        }
         if let Some(plane) = &self.plane {
-            let not_loaded = format!("{words} {NOT_LOADED}");
             plane.apply(&config).map_err(|why| match why {
                 NotApplied::Rows(problems) => refusal(&not_loaded, &problems),
                 NotApplied::Because(why) => {
@@ -110,7 +117,7 @@ impl Store {
         if self.plane.is_some() {
             tracing::info!(by = who, "loaded {words} to runtime");
         }
-        Ok(Answer::Ok { affected: 0, info })
+        Ok(Answer::Ok { affected: 0, info: told.join("; ") })
     }
 
     /// Puts what only a start can change back to what it was; the answer's message says what that
@@ -150,4 +157,21 @@ impl Store {
         )?;
         Ok(Answer::done())
     }
+}
+
+/// Has servers say whether they have the tables of a layout as they should be. What is to be told
+/// to the admin if the layout can be loaded.
+fn check_shards(plane: &dyn DataPlane, config: &Config, not_loaded: &str) -> Result<Vec<String>, AdminError> {
+    let ShardCheck { problems, mut warnings } = plane.check_shards(config);
+    if !problems.is_empty() {
+        return Err(refusal(not_loaded, &problems));
+    }
+    for warning in &warnings {
+        tracing::warn!("shards: {warning}");
+    }
+    if let Some(more) = warnings.len().checked_sub(WARNINGS_SHOWN_MAX).filter(|more| *more > 0) {
+        warnings.truncate(WARNINGS_SHOWN_MAX);
+        warnings.push(format!("{more} more warnings are in the log"));
+    }
+    Ok(warnings)
 }

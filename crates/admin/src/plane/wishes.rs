@@ -15,6 +15,15 @@ pub enum NotApplied {
     Because(String),
 }
 
+/// What servers say of the tables of a layout.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ShardCheck {
+    /// Why the layout is not loaded.
+    pub problems: Vec<RowProblem>,
+    /// What does not keep the layout from being loaded.
+    pub warnings: Vec<String>,
+}
+
 /// A statement that `POINTSMAN EXPLAIN ROUTE` asks about, and the session that would send it. What
 /// is `None` the data plane chooses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -25,7 +25,7 @@ mod many;
 mod one;
 mod plan;
 mod prepared;
-mod rows;
+pub(crate) mod rows;
 mod runners;
 mod scattered;
 mod straight;

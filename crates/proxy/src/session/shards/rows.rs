@@ -8,10 +8,10 @@ use wire::packet;
 const NULL: u8 = 0xfb;
 
 /// Values of a row, by the place of their columns.
-pub(super) type Row<'a> = Vec<Option<&'a [u8]>>;
+pub(crate) type Row<'a> = Vec<Option<&'a [u8]>>;
 
 /// The rows of a reply in the text protocol; none if it is an error, no result, or cut.
-pub(super) fn rows(reply: &[u8]) -> Option<Vec<Row<'_>>> {
+pub(crate) fn rows(reply: &[u8]) -> Option<Vec<Row<'_>>> {
     let mut packets = packets(reply)?.into_iter();
     let head = packets.next()?;
     if matches!(head.first(), None | Some(&0 | &packet::Err::HEADER)) {

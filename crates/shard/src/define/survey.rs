@@ -1,0 +1,117 @@
+//! What becomes of a layout by what is found at the nodes of its tables.
+
+use super::check::check;
+use super::finding::{Finding, Problem};
+use super::table::TableDefinition;
+use crate::layout::{Layout, Node, Table, Unique};
+
+/// What was found at a node of a table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Found {
+    /// The server was not asked, or has not answered.
+    #[default]
+    Unasked,
+    /// The server has no such table.
+    Missing,
+    /// The table.
+    Defined(Box<TableDefinition>),
+}
+
+/// What is wrong with the nodes of a table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// Findings for which a layout is not to be used.
+    pub problems: Vec<Finding>,
+    /// Findings that concern single statements, or a table that is declared unchecked.
+    pub warnings: Vec<Finding>,
+    /// No server that was asked has the table: it may be created later.
+    pub is_nowhere: bool,
+}
+
+/// Judges what was found of a table, by the numbers of its nodes. Nodes that were not asked have no
+/// findings.
+pub fn survey(layout: &Layout, table: &Table, found: Vec<Found>) -> Survey {
+    let unasked: Vec<&Node> = table
+        .nodes()
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| found.get(*number).is_none_or(|found| *found == Found::Unasked))
+        .map(|(_, node)| node)
+        .collect();
+    if found.iter().all(|found| !matches!(found, Found::Defined(_))) {
+        return Survey { is_nowhere: unasked.len() < table.nodes().len(), ..Survey::default() };
+    }
+    let definition = |found| match found {
+        Found::Defined(definition) => Some(*definition),
+        Found::Unasked | Found::Missing => None,
+    };
+    let found: Vec<Option<TableDefinition>> = found.into_iter().map(definition).collect();
+    let mut findings = check(layout, table, &found);
+    findings.retain(|finding| finding.problem != Problem::NoTable || !unasked.contains(&&finding.node));
+    let is_problem = |finding: &Finding| finding.problem.stops_writes() && table.unique() == Unique::Checked;
+    let (problems, warnings) = findings.into_iter().partition(is_problem);
+    Survey { problems, warnings, is_nowhere: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{MYSQL, table};
+    use super::*;
+    use crate::layout::Draft;
+    use crate::placement::{Function, Level, Modulo, Sign};
+
+    /// `orders` of three nodes by `id`.
+    fn layout(unique: Unique) -> Layout {
+        let node = |hostgroup| Node { hostgroup, schema: "shop".to_owned(), table: "orders".to_owned() };
+        let function = Function::Modulo(Modulo { shards: 3, sign: Sign::Floor });
+        let level = Level { columns: vec![0], function, nodes: None };
+        let nodes = [1, 2, 3].map(node).to_vec();
+        let orders = Table::sharded(["shop", "orders"], nodes, vec!["no".to_owned()], vec![level]);
+        let tables = vec![orders.with_unique(unique)];
+        Layout::new(Draft { hostgroups: vec![1, 2, 3], tables, ..Draft::default() }).unwrap()
+    }
+
+    fn of(unique: Unique, found: [Found; 3]) -> Survey {
+        let layout = layout(unique);
+        survey(&layout, layout.table("shop", "orders").unwrap(), found.into())
+    }
+
+    fn defined(columns: &[[&str; 2]]) -> Found {
+        Found::Defined(Box::new(table(MYSQL, columns, &[])))
+    }
+
+    #[test]
+    fn a_server_that_was_not_asked_has_no_findings() {
+        let one = || defined(&[["no", "int"]]);
+        assert_eq!(of(Unique::Checked, [one(), Found::Unasked, one()]), Survey::default());
+        let missing = of(Unique::Checked, [one(), Found::Unasked, Found::Missing]);
+        assert_eq!(
+            missing.problems.iter().map(|finding| finding.node.hostgroup).collect::<Vec<_>>(),
+            [3],
+            "{missing:?}"
+        );
+    }
+
+    #[test]
+    fn a_table_that_is_nowhere_may_be_created_later() {
+        assert_eq!(of(Unique::Checked, [Found::Unasked, Found::Unasked, Found::Unasked]), Survey::default());
+        let nowhere = of(Unique::Checked, [Found::Missing, Found::Unasked, Found::Missing]);
+        assert_eq!(nowhere, Survey { is_nowhere: true, ..Survey::default() });
+    }
+
+    #[test]
+    fn an_unchecked_table_is_used_all_the_same() {
+        let found = || [defined(&[["no", "int"]]), defined(&[["no", "bigint"]]), Found::Missing];
+        let checked = of(Unique::Checked, found());
+        assert_eq!((checked.problems.len(), checked.warnings.len()), (2, 0), "{checked:?}");
+        let unchecked = of(Unique::Unchecked, found());
+        assert_eq!((unchecked.problems.len(), unchecked.warnings.len()), (0, 2), "{unchecked:?}");
+    }
+
+    #[test]
+    fn numbers_of_a_server_concern_single_statements() {
+        let found = || defined(&[["id", "int"], ["no", "int"]]);
+        let survey = of(Unique::Checked, [found(), found(), found()]);
+        assert_eq!((survey.problems.len(), survey.warnings.len()), (0, 3), "{survey:?}");
+    }
+}
