@@ -70,6 +70,7 @@ pub(crate) async fn keys_and_defaults(db: &Backend) {
              n VARCHAR(20) NOT NULL DEFAULT 'it''s \\\\ ü', m VARCHAR(20),
              t DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
              e VARCHAR(9) DEFAULT (CONCAT('a', 'b')), d DATE DEFAULT '2024-01-02',
+             v VARBINARY(9) DEFAULT 'a''b',
              g INT GENERATED ALWAYS AS (h + 1) STORED, h INT INVISIBLE DEFAULT 7,
              UNIQUE u (n(3), x), KEY k (y),
              CONSTRAINT f FOREIGN KEY (x, y) REFERENCES test.parents (a, b) ON DELETE CASCADE
@@ -85,11 +86,20 @@ pub(crate) async fn keys_and_defaults(db: &Backend) {
     assert_eq!(default("n"), constant("it's \\ ü"));
     assert_eq!(default("m"), DefaultValue::Null);
     assert_eq!(default("d"), constant("2024-01-02"));
+    assert_eq!(default("v"), constant("a'b"));
     assert_eq!(default("h"), constant("7"));
     for name in ["t", "e"] {
         assert!(matches!(default(name), DefaultValue::Expression(_)), "{name}: {:?}", default(name));
     }
     assert!(found.column("g").unwrap().is_generated() && found.column("h").unwrap().is_invisible());
+    db.sql(
+        "CREATE TRIGGER test.own BEFORE INSERT ON test.`it's a \"table\"` FOR EACH ROW SET NEW.m = UUID(); \
+         CREATE TRIGGER test.plain BEFORE UPDATE ON test.`it's a \"table\"` FOR EACH ROW SET NEW.m = NEW.n",
+    );
+    let again = table(&mut client, "test", "it's a \"table\"").await.unwrap();
+    let own: Vec<_> =
+        again.triggers.iter().map(|one| (one.name.as_str(), one.own_value.as_deref())).collect();
+    assert_eq!(own, [("own", Some("uuid")), ("plain", None)]);
     let index = |name: &str| found.indexes.iter().find(|index| index.name == name).unwrap();
     assert!(index("PRIMARY").is_unique && index("PRIMARY").has_whole("id"));
     assert!(index("u").is_unique && index("u").has_whole("x") && !index("u").has_whole("n"));
