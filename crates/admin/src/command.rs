@@ -85,6 +85,10 @@ pub(crate) enum Command {
     Diff(Module),
     /// `POINTSMAN ROLLBACK <module> [TO <version>]`.
     Rollback(Module, Option<u64>),
+    /// `POINTSMAN RESUME DDL <id>`.
+    ResumeDdl(u64),
+    /// `POINTSMAN FORGET DDL <id>`.
+    ForgetDdl(u64),
     /// One of ProxySQL's that there is nothing for here, and why.
     Refused(&'static str),
     /// The same, and programs wait for OK: what the OK says.
@@ -120,6 +124,8 @@ impl Command {
             | Self::CheckConfig
             | Self::Diff(_)
             | Self::Rollback(..)
+            | Self::ResumeDdl(_)
+            | Self::ForgetDdl(_)
             | Self::Refused(_)
             | Self::Ignored(_) => Rights::Admin,
             Self::ExplainRoute(..) | Self::BadExplain(_) | Self::CacheAdvise => Rights::Stats,
@@ -165,7 +171,7 @@ mod tests {
     }
 
     /// One statement of every kind of command.
-    const COMMANDS: [&str; 24] = [
+    const COMMANDS: [&str; 26] = [
         "DUMP EVENTSLOG FROM BUFFER TO DISK",
         "FLUSH CACHE RULE 1",
         "LOAD MYSQL USERS TO RUNTIME",
@@ -188,6 +194,8 @@ mod tests {
         "SIGNAL MYSQL THREADS",
         "POINTSMAN DIFF MYSQL USERS",
         "POINTSMAN ROLLBACK MYSQL USERS",
+        "POINTSMAN RESUME DDL 1",
+        "POINTSMAN FORGET DDL 1",
         "PROXY_SELECT 1",
         "LOAD PGSQL USERS TO RUNTIME",
     ];

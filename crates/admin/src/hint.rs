@@ -17,7 +17,7 @@ const SYNTAX: [(&str, &str); 4] = [
     ("KILL", "the syntax is: KILL CONNECTION id"),
     (
         "POINTSMAN",
-        "there are POINTSMAN CHECK CONFIG, DIFF module, ROLLBACK module [TO version] and EXPLAIN ROUTE statement",
+        "there are POINTSMAN CHECK CONFIG, DIFF module, ROLLBACK module [TO version], RESUME DDL id, FORGET DDL id and EXPLAIN ROUTE statement",
     ),
 ];
 

@@ -11,7 +11,7 @@ use config::{Config, RowProblem};
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
     ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes, InjectionStats, MemberStats,
-    ServerEvent, ServerStats, SessionStats, StatementStats, UserConnections,
+    ServerEvent, ServerStats, SessionStats, ShardDdl, StatementStats, UserConnections,
 };
 use querylog::Record;
 use rustls::ServerConfig;
@@ -41,6 +41,21 @@ pub trait DataPlane: Send + Sync + 'static {
     /// Hears what a client of the admin port did, for the audit log. Any task may say so; does not
     /// block.
     fn audit(&self, _event: &AdminEvent) {}
+
+    /// Definitions of sharded tables that have not come to their ends.
+    fn shard_ddl(&self) -> Vec<ShardDdl> {
+        Vec::new()
+    }
+
+    /// Has one of them go on that has stopped, without waiting for its end; or why it does not.
+    fn resume_ddl(&self, _id: u64) -> Result<(), String> {
+        Err("there are no sharded tables".to_owned())
+    }
+
+    /// Forgets one of them that has stopped; or why it is not forgotten.
+    fn forget_ddl(&self, _id: u64) -> Result<(), String> {
+        Err("there are no sharded tables".to_owned())
+    }
 
     /// Carries out an order, or says why it cannot be.
     fn order(&self, order: Order) -> Result<(), String>;

@@ -172,6 +172,27 @@ pub struct AuroraFailover {
     pub time_us: u64,
 }
 
+/// A row of `stats_pointsman_shard_ddl`: a node that gets a definition of a sharded table.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ShardDdl {
+    /// Number of the definition.
+    pub id: u64,
+    /// The client's statement.
+    pub statement: String,
+    /// The logical tables that it names.
+    pub tables: String,
+    /// The hostgroup of the node.
+    pub hostgroup: u32,
+    /// Physical schema and table.
+    pub node: String,
+    /// How far the node has come: `waiting`, `asked`, `done` or `failed`.
+    pub state: &'static str,
+    /// The error of its server.
+    pub error: String,
+    /// Whether a session or an order is at the definition; else it has stopped.
+    pub is_running: bool,
+}
+
 /// A row of `stats_pointsman_server_events`: a change of a server in a hostgroup.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerEvent {

@@ -10,7 +10,7 @@ use observe::micros;
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
     ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes, InjectionStats, MemberStats,
-    ServerEvent, ServerStats, SessionStats, StatementStats, UserConnections,
+    ServerEvent, ServerStats, SessionStats, ShardDdl, StatementStats, UserConnections,
 };
 use proxy::{ApplyError, Assumed, AuditEvent, AuditRecord, Finding, Inspected, Port, Remote, rule_problem};
 use querylog::Record;
@@ -165,6 +165,18 @@ impl DataPlane for Plane {
 
     fn aurora_failovers(&self) -> Vec<AuroraFailover> {
         self.remote.aurora_failovers()
+    }
+
+    fn shard_ddl(&self) -> Vec<ShardDdl> {
+        self.remote.shard_ddl()
+    }
+
+    fn resume_ddl(&self, id: u64) -> Result<(), String> {
+        self.remote.resume_ddl(id)
+    }
+
+    fn forget_ddl(&self, id: u64) -> Result<(), String> {
+        self.remote.forget_ddl(id)
     }
 
     fn server_events(&self) -> Vec<ServerEvent> {

@@ -15,6 +15,7 @@ mod cached;
 mod catalog;
 mod client;
 mod control;
+mod ddl;
 mod descriptors;
 mod directory;
 mod ending;

@@ -212,6 +212,15 @@ pub(crate) const DEFINITIONS_WAIT_MAX: Duration = Duration::from_secs(5);
 /// Hostgroups that are asked for the tables of a layout at a time.
 pub(crate) const HOSTGROUPS_ASKED_MAX: usize = 64;
 
+/// Definitions that have not come to their ends.
+pub(crate) const DDL_RECORDS_MAX: usize = 256;
+
+/// Bytes of the record of one: 16,384 nodes with a statement of 1 KiB, or fewer with longer ones.
+pub(crate) const DDL_RECORD_BYTES_MAX: usize = 32 << 20;
+
+/// How long an admin's order to go on with one may take: large tables take hours.
+pub(crate) const DDL_RESUMED_MAX: Duration = Duration::from_hours(24);
+
 /// How long a statement waits for ids that another session asks a counter for.
 pub(crate) const IDS_WAIT_MAX: Duration = Duration::from_secs(10);
 

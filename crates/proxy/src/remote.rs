@@ -22,6 +22,7 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_local;
 
 use crate::counts::{fingerprints, hostgroups, report};
+use crate::ddl;
 use crate::inspection::{Inspected, inspect};
 use crate::limits::{ASK_WAIT_MAX, DEFINITIONS_WAIT_MAX, DIGESTS_PAUSE, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
@@ -35,7 +36,7 @@ use observe::digests::{self, DIGESTS_PER_TURN};
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
     ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes, InjectionStats, MemberStats,
-    ServerEvent, ServerStats, SessionStats, UserConnections,
+    ServerEvent, ServerStats, SessionStats, ShardDdl, UserConnections,
 };
 use upstream::servers::collations::collations;
 use upstream::{hostgroups, readiness};
@@ -430,6 +431,26 @@ impl Remote {
         let unasked =
             || Inspected { warnings: vec!["no server was asked".to_owned()], ..Inspected::default() };
         answer.recv_timeout(DEFINITIONS_WAIT_MAX + ASK_WAIT_MAX).unwrap_or_else(|_| unasked())
+    }
+
+    /// Definitions of sharded tables that have not come to their ends.
+    pub fn shard_ddl(&self) -> Vec<ShardDdl> {
+        self.shared.ddl.rows()
+    }
+
+    /// Has a definition that has stopped go on, and does not wait for its end.
+    pub fn resume_ddl(&self, id: u64) -> Result<(), String> {
+        let worker = self.workers.iter().find(|worker| worker.is_alive()).ok_or("the proxy ends")?;
+        let running = self.shared.ddl.go_on(id).map_err(|error| error.to_string())?;
+        worker.send(Message::Ask(Question::new(move |worker| {
+            drop(spawn_local(ddl::resume(Rc::clone(worker), running)));
+        })));
+        Ok(())
+    }
+
+    /// Forgets a definition that has stopped.
+    pub fn forget_ddl(&self, id: u64) -> Result<(), String> {
+        self.shared.ddl.forget(id).map_err(|error| error.to_string())
     }
 
     /// Asks every worker, and returns what those answer that have not ended.

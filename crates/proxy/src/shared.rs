@@ -13,6 +13,7 @@ use route::{CacheDefaults, RuleError};
 
 use crate::addresses::Addresses;
 use crate::counts::report::{self, Globals, Report, StatementSums};
+use crate::ddl::Ddl;
 use crate::descriptors::NotAccepted;
 use crate::directory::Directory;
 use crate::findings::Findings;
@@ -86,6 +87,8 @@ pub(crate) struct Shared {
     pub(crate) gates: Gates,
     /// How often a sharded table was defined anew through the proxy.
     pub(crate) definitions_of_shards: AtomicU64,
+    /// Definitions of sharded tables that have not come to their ends.
+    pub(crate) ddl: Arc<Ddl>,
     /// What is wrong with sharded tables.
     pub(crate) findings: Findings,
     /// Ids for rows of sharded tables.
@@ -131,6 +134,7 @@ impl Shared {
             definitions_of_shards: AtomicU64::new(0),
             sequences: Sequences::default(),
             findings: Findings::default(),
+            ddl: Arc::new(Ddl::open(&config.datadir)),
             upstream: Arc::new(upstream),
             watching,
             keys,

@@ -4,7 +4,8 @@ use super::{Command, Statement};
 use crate::layers::Module;
 
 /// `POINTSMAN CHECK CONFIG`, `POINTSMAN CACHE ADVISE`, `POINTSMAN DIFF <module>`,
-/// `POINTSMAN ROLLBACK <module> [TO <version>]`.
+/// `POINTSMAN ROLLBACK <module> [TO <version>]`, `POINTSMAN RESUME DDL <id>`,
+/// `POINTSMAN FORGET DDL <id>`.
 pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
     let words = statement.upper.strip_prefix("POINTSMAN ")?;
     if words == "CACHE ADVISE" {
@@ -15,6 +16,12 @@ pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
     }
     if let Some(name) = words.strip_prefix("DIFF ") {
         return module(name).map(Command::Diff);
+    }
+    if let Some(id) = words.strip_prefix("RESUME DDL ") {
+        return Some(Command::ResumeDdl(id.parse().ok()?));
+    }
+    if let Some(id) = words.strip_prefix("FORGET DDL ") {
+        return Some(Command::ForgetDdl(id.parse().ok()?));
     }
     let target = words.strip_prefix("ROLLBACK ")?;
     match target.rsplit_once(" TO ") {
@@ -53,9 +60,16 @@ mod tests {
         let rollback = |to| Some(Command::Rollback(Module::Scheduler, to));
         assert_eq!(of("pointsman rollback scheduler"), rollback(None));
         assert_eq!(of("pointsman rollback scheduler to 7"), rollback(Some(7)));
-        for text in
-            ["pointsman", "pointsman diff", "pointsman rollback scheduler to x", "pointsman diff nothing"]
-        {
+        assert_eq!(of("pointsman resume ddl 7"), Some(Command::ResumeDdl(7)));
+        assert_eq!(of("pointsman forget ddl 7"), Some(Command::ForgetDdl(7)));
+        for text in [
+            "pointsman resume ddl",
+            "pointsman forget ddl x",
+            "pointsman",
+            "pointsman diff",
+            "pointsman rollback scheduler to x",
+            "pointsman diff nothing",
+        ] {
             assert_eq!(of(text), None, "{text}");
         }
     }

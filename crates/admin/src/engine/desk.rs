@@ -196,6 +196,8 @@ impl Desk {
                 self.renew_settings();
                 answer
             }
+            Command::ResumeDdl(id) => carried_out(self.plane.resume_ddl(id)),
+            Command::ForgetDdl(id) => carried_out(self.plane.forget_ddl(id)),
             Command::PullVersion { .. } => AdminError::new("PULL VERSION waits elsewhere").into(),
         }
     }
@@ -290,10 +292,7 @@ impl Desk {
     }
 
     fn carry_out(&self, order: Order) -> Answer {
-        match self.plane.order(order) {
-            Ok(()) => Answer::done(),
-            Err(error) => AdminError::new(error).into(),
-        }
+        carried_out(self.plane.order(order))
     }
 
     /// Closes or opens the listeners; an error of the data plane goes on after "it".
@@ -357,6 +356,14 @@ impl Desk {
         for pull in self.pulls.extract_if(.., |pull| version > pull.version || now >= pull.until) {
             let _ = pull.reply.send(single("version", version.to_string()));
         }
+    }
+}
+
+/// OK, or why an order is not carried out.
+fn carried_out(done: Result<(), String>) -> Answer {
+    match done {
+        Ok(()) => Answer::done(),
+        Err(error) => AdminError::new(error).into(),
     }
 }
 

@@ -9,7 +9,8 @@ use std::time::Duration;
 use observe::micros;
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, CommandCounts, Detail, ErrorStats,
-    FreeConnection, GtidStats, InjectionStats, ServerEvent, ServerStats, SessionStats, UserConnections,
+    FreeConnection, GtidStats, InjectionStats, ServerEvent, ServerStats, SessionStats, ShardDdl,
+    UserConnections,
 };
 use rusqlite::types::Value;
 
@@ -84,6 +85,11 @@ pub(super) static TABLES: [Table; 16] = [
         rows: |plane, _| plane.server_events().into_iter().map(server_event).collect(),
     },
     Table {
+        name: "stats_pointsman_shard_ddl",
+        reset: None,
+        rows: |plane, _| plane.shard_ddl().into_iter().map(shard_ddl).collect(),
+    },
+    Table {
         name: "stats_mysql_query_rules",
         reset: None,
         rows: |plane, _| plane.rule_hits().into_iter().map(rule_hits).collect(),
@@ -106,6 +112,19 @@ pub(super) fn text(value: impl Into<String>) -> Value {
 
 fn optional(value: Option<impl Into<String>>) -> Value {
     value.map_or(Value::Null, text)
+}
+
+fn shard_ddl(step: ShardDdl) -> Row {
+    vec![
+        number(step.id),
+        text(step.statement),
+        text(step.tables),
+        Value::Integer(step.hostgroup.into()),
+        text(step.node),
+        text(step.state),
+        text(step.error),
+        Value::Integer(step.is_running.into()),
+    ]
 }
 
 fn rule_hits((rule, matches): (i64, u64)) -> Row {

@@ -110,6 +110,21 @@ const STATS_POINTSMAN_DIGEST_LATENCY: Table = Table::new(
     &["PRIMARY KEY (hostgroup, schemaname, username, client_address, digest)"],
 );
 
+const STATS_POINTSMAN_SHARD_DDL: Table = Table::new(
+    "stats_pointsman_shard_ddl",
+    &[
+        "id INT NOT NULL",
+        "statement VARCHAR NOT NULL",
+        "tables VARCHAR NOT NULL",
+        "hostgroup INT NOT NULL",
+        "node VARCHAR NOT NULL",
+        "state VARCHAR NOT NULL",
+        "error VARCHAR NOT NULL",
+        "running INT NOT NULL",
+    ],
+    &["PRIMARY KEY (id, hostgroup, node)"],
+);
+
 const STATS_POINTSMAN_SERVER_EVENTS: Table = Table::new(
     "stats_pointsman_server_events",
     &[
@@ -418,6 +433,7 @@ pub(super) const TABLES: &[&Table] = &[
     &STATS_PROXYSQL_SERVERS_CLIENTS_STATUS,
     &STATS_POINTSMAN_DIGEST_LATENCY,
     &STATS_POINTSMAN_SERVER_EVENTS,
+    &STATS_POINTSMAN_SHARD_DDL,
     &STATS_MYSQL_QUERY_EVENTS,
     &STATS_POINTSMAN_PINS,
     &STATS_POINTSMAN_SQLI_FINGERPRINTS,

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use admin::{AdminEvent, DataPlane, Explained, NotApplied, Order, Question};
+use admin::{AdminEvent, DataPlane, Explained, NotApplied, Order, Question, ShardCheck};
 use config::{Config, RowProblem};
 use observe::rows::{
     ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, FreeConnection, ServerEvent, ServerStats,
-    SessionStats, StatementStats, Times, UserConnections,
+    SessionStats, ShardDdl, StatementStats, Times, UserConnections,
 };
 use rustls::ServerConfig;
 
@@ -70,6 +70,46 @@ impl DataPlane for FakePlane {
             message: "`match_pattern`: a parenthesis is not closed".to_owned(),
         })
         .collect()
+    }
+
+    /// Tables that are called `apart` differ, and no server has those that are called `nowhere`.
+    fn check_shards(&self, config: &Config) -> ShardCheck {
+        let tables = config.shards.iter().flat_map(|layout| layout.tables());
+        let (apart, nowhere): (Vec<_>, Vec<_>) = tables
+            .filter(|table| ["apart", "nowhere"].contains(&table.name.as_str()))
+            .partition(|table| table.name == "apart");
+        let problem = |message: &str| RowProblem {
+            table: String::new(),
+            row: String::new(),
+            message: message.to_owned(),
+        };
+        ShardCheck {
+            problems: apart.iter().map(|_| problem("table shop.apart, hostgroup 2: it differs")).collect(),
+            warnings: nowhere.iter().map(|_| "table shop.nowhere: no server has it".to_owned()).collect(),
+        }
+    }
+
+    /// Definition 3 has stopped.
+    fn shard_ddl(&self) -> Vec<ShardDdl> {
+        let node = |hostgroup, state, error: &str| ShardDdl {
+            id: 3,
+            statement: "ALTER TABLE orders ADD a INT".to_owned(),
+            tables: "shop.orders".to_owned(),
+            hostgroup,
+            node: format!("shop.orders_{hostgroup}"),
+            state,
+            error: error.to_owned(),
+            is_running: false,
+        };
+        vec![node(1, "done", ""), node(2, "failed", "1205: Lock wait timeout exceeded")]
+    }
+
+    fn resume_ddl(&self, id: u64) -> Result<(), String> {
+        if id == 3 { Ok(()) } else { Err(format!("there is no definition with the id {id}")) }
+    }
+
+    fn forget_ddl(&self, id: u64) -> Result<(), String> {
+        self.resume_ddl(id)
     }
 
     fn explain(&self, question: &Question) -> Result<Explained, String> {

@@ -8,7 +8,7 @@
 //!
 //! - [`inner`]: inner sessions, and having one run a command;
 //! - [`plan`](mod@plan): where a statement goes; [`definitions`]: learning what its tables are,
-//!   [`rows`]: reading replies for that;
+//!   [`rows`]: reading replies for that; [`defining`]: definitions of tables of several nodes;
 //! - [`command`]: what shards get; [`one`]: statements for one shard, [`straight`]: those that come
 //!   again, [`many`]: for several shards ([`scattered`], [`runners`]);
 //! - [`prepared`]: prepared statements, [`execute`]: commands about them, [`values`]: their values;
@@ -16,6 +16,7 @@
 //! - [`transaction`]: transactions that reach shards.
 
 mod command;
+mod defining;
 mod definitions;
 mod execute;
 mod explain;
@@ -45,6 +46,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 
 use command::Command;
+pub(crate) use defining::error_text;
 use inner::Inner;
 use plan::Way;
 use prepared::{Statements, names_one};

@@ -58,7 +58,8 @@ impl Session {
 
     /// The definition of a physical table; none if the server does not show it.
     async fn definition_of(&mut self, node: &Node) -> Result<Option<TableDefinition>, Ending> {
-        let reply = self.ask_at(node.hostgroup, &table_statement(&node.schema, &node.table)).await?;
+        let reply =
+            self.ask_at(node.hostgroup, table_statement(&node.schema, &node.table).as_bytes()).await?;
         let definition = match read(&reply) {
             Ok(definition) => definition,
             Err(why) => {
@@ -72,7 +73,7 @@ impl Session {
             if unknown.is_empty() {
                 return Ok(Some(definition));
             }
-            let reply = self.ask_at(node.hostgroup, &collation_statement(&unknown)).await?;
+            let reply = self.ask_at(node.hostgroup, collation_statement(&unknown).as_bytes()).await?;
             let mut learned = Collations::default();
             let all = rows(&reply).unwrap_or_default();
             let is_read = all.iter().all(|row| learned.read(&definition.version, &unknown, row).is_ok());
@@ -89,9 +90,9 @@ impl Session {
     }
 
     /// Has the inner session of a hostgroup run a statement. The reply, as packets.
-    pub(super) async fn ask_at(&mut self, hostgroup: u32, text: &str) -> Result<Vec<u8>, Ending> {
+    pub(super) async fn ask_at(&mut self, hostgroup: u32, text: &[u8]) -> Result<Vec<u8>, Ending> {
         let mut inner = self.take_inner(hostgroup);
-        let reply = inner.session.ask(text.as_bytes()).await;
+        let reply = inner.session.ask(text).await;
         self.put_inner(inner);
         reply
     }

@@ -54,6 +54,8 @@ impl Session {
         if scattered.branches.len() == 1 && !command.defines() {
             return self.run_branches(command, scattered).await;
         }
+        let defined =
+            scattered.is_definition.then(|| tables.clone()).filter(|_| scattered.branches.len() > 1);
         let longest = self.worker.settings().variables.connect_timeout_server_max;
         let waiting = pin!(timeout(longest, pass(&shared.gates, tables, command.defines())));
         let passed =
@@ -68,7 +70,10 @@ impl Session {
             };
             return self.refuse_at_shards(command.kind, &error).await;
         };
-        let phase = self.run_branches(command, scattered).await;
+        let phase = match defined {
+            Some(tables) => Box::pin(self.run_definition(command, scattered, tables)).await,
+            None => self.run_branches(command, scattered).await,
+        };
         if command.defines() {
             shared.definitions_of_shards.fetch_add(1, Ordering::Relaxed);
         }
@@ -198,7 +203,7 @@ impl Session {
     }
 
     /// Why a command does not run at several shards in the state that the session is in.
-    fn refused_scatter(&mut self, command: &Command, branches: &[Branch]) -> Option<ClientError> {
+    pub(super) fn refused_scatter(&mut self, command: &Command, branches: &[Branch]) -> Option<ClientError> {
         if !command.writes() {
             return None;
         }
@@ -223,7 +228,7 @@ impl Session {
     }
 
     /// A reply of this kind whose rows, if any, come as shards send them.
-    fn plain_reply(&self, kind: Replied, seq: u8) -> What {
+    pub(super) fn plain_reply(&self, kind: Replied, seq: u8) -> What {
         What {
             kind,
             errors: Errors::AtOnce,
@@ -317,7 +322,7 @@ impl Session {
     }
 
     /// Keeps what later statements may ask about this one.
-    fn note_scattered(&mut self, relay: &Relay, first: u32, branches: usize) {
+    pub(super) fn note_scattered(&mut self, relay: &Relay, first: u32, branches: usize) {
         let over = relay.scatter().over();
         if let Some(over) = over.filter(|_| branches > 1) {
             self.state.last.note_elsewhere(over.outcome, over.found_rows);

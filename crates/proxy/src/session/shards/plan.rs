@@ -14,6 +14,7 @@ use sql::{Modes, StatementKind};
 
 use super::Place;
 use super::command::Command;
+use super::defining::stopped;
 use super::scattered::Scattered;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -196,7 +197,7 @@ impl Session {
                 write.branches.pop().map_or(Way::Home, Way::One)
             }
             Plan::Write(write) => many(Scattered { tables, ..write.into() }),
-            Plan::Each(branches) => many(Scattered { tables, ..branches.into() }),
+            Plan::Each(branches) => many(Scattered { tables, is_definition: true, ..branches.into() }),
             Plan::NeedsIds(wanted) => Way::NeedsIds(wanted),
             Plan::Refused(refusal) => Way::Refused(refused(&command.text, refusal)),
         }
@@ -256,6 +257,9 @@ impl Session {
     fn wrong_with(&self, command: &Command, named: &[TableName]) -> Option<ClientError> {
         if !command.writes() || command.defines() {
             return None;
+        }
+        if let Some(id) = self.worker.shared.ddl.stopped_of(named) {
+            return Some(stopped(id));
         }
         let tables = self.worker.shards.tables();
         let wrong = named.iter().find_map(|(schema, table)| tables.wrong(schema, table))?;

@@ -25,6 +25,8 @@ pub(super) struct Scattered {
     pub(super) cells: Cells,
     /// The tables that the statement names.
     pub(super) tables: Vec<TableName>,
+    /// It defines a table: each node gets it.
+    pub(super) is_definition: bool,
 }
 
 impl From<Vec<Branch>> for Scattered {
@@ -39,6 +41,7 @@ impl From<Vec<Branch>> for Scattered {
             ids: None,
             cells: Cells::Plain,
             tables: Vec::new(),
+            is_definition: false,
         }
     }
 }

@@ -1,0 +1,184 @@
+//! A definition that several nodes get, one after the other: recorded before the first is asked.
+
+use shard::Table;
+use shard::plan::Branch;
+use wire::packet;
+use wire::{Capabilities, Codec as _};
+
+use super::Place;
+use super::command::Command;
+use super::scattered::Scattered;
+use super::transaction::error_of;
+use crate::ddl::{Record, Running, State, Step, fingerprint};
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::gates::TableName;
+use crate::scatter::Scatter as Replies;
+use crate::scatter::{Kind as Replied, Relay, Source};
+use crate::session::Session;
+use crate::session::backlog::front;
+use crate::session::phase::Phase;
+use crate::state::SCHEMA;
+use observe::running::Measured;
+
+/// Errors behind which a server may go on with the statement: the connection to it is lost.
+const IN_DOUBT: [u16; 4] = [1053, 1927, 2013, 9009];
+
+impl Session {
+    /// Has each node execute a definition, which nothing stands in the way of. One that fails at the
+    /// first node has changed nothing; one that fails at another node has stopped.
+    pub(super) async fn run_definition(
+        &mut self,
+        command: &Command,
+        scattered: Scattered,
+        tables: Vec<TableName>,
+    ) -> Result<Phase, Ending> {
+        let branches = scattered.branches;
+        if let Some(error) = self.refused_scatter(command, &branches) {
+            return self.refuse_at_shards(command.kind, &error).await;
+        }
+        if let Some(id) = self.worker.shared.ddl.stopped_of(&tables) {
+            return self.refuse_at_shards(command.kind, &stopped(id)).await;
+        }
+        let record = self.record_of(command, &branches, tables).await?;
+        let running = match self.worker.shared.ddl.begin(record).await {
+            Ok(running) => running,
+            Err(why) => {
+                let error = ClientError::not_sharded("a definition of a table of several nodes", &why);
+                return self.refuse_at_shards(command.kind, &error).await;
+            }
+        };
+        let seq = self.skip_command().await?;
+        self.begin_running(Measured::plain(command.kind), &command.text);
+        let mut replies = Vec::new();
+        let mut is_refused = false;
+        for (number, branch) in branches.iter().enumerate() {
+            running.note(number, State::Asked, "").await;
+            let text = branch.text.as_deref().unwrap_or(&command.text);
+            let reply = self.ask_at(branch.hostgroup, text).await?;
+            let error = error_of(&reply);
+            replies.push(reply);
+            if let Some(error) = error {
+                is_refused = true;
+                running.note(number, State::Failed, &told(&error)).await;
+                if number > 0 || self.is_in_doubt(&error, &running).await? {
+                    drop(running);
+                } else {
+                    running.end().await;
+                }
+                return self.give_definition(seq, &branches, &replies, is_refused).await;
+            }
+            running.note(number, State::Done, "").await;
+        }
+        running.end().await;
+        self.give_definition(seq, &branches, &replies, is_refused).await
+    }
+
+    /// Whether the first node may have executed a definition that was answered with an error.
+    async fn is_in_doubt(&mut self, error: &[u8], running: &Running) -> Result<bool, Ending> {
+        let code = packet::Err::decode(error, Capabilities::PROTOCOL_41).map_or(0, |error| error.code);
+        let record = running.record();
+        let Some(first) = record.steps.first() else { return Ok(false) };
+        Ok(IN_DOUBT.contains(&code)
+            || self.fingerprint_of(first.hostgroup, &first.node).await? != first.before)
+    }
+
+    /// What is recorded of a definition.
+    async fn record_of(
+        &mut self,
+        command: &Command,
+        branches: &[Branch],
+        tables: Vec<TableName>,
+    ) -> Result<Record, Ending> {
+        let settings = self.worker.settings();
+        let table = tables.first().zip(settings.shards.as_deref());
+        let table = table.and_then(|((schema, name), layout)| layout.table(schema, name));
+        let mut steps = Vec::with_capacity(branches.len());
+        for (branch, node) in branches.iter().zip(table.map_or(&[][..], Table::nodes)) {
+            let inner = self.take_inner(branch.hostgroup);
+            let current = inner.session.state.caller.schema().to_vec();
+            self.put_inner(inner);
+            let node = [node.schema.clone(), node.table.clone()];
+            let before = self.fingerprint_of(branch.hostgroup, &node).await?;
+            let text = branch.text.as_deref().unwrap_or(&command.text).to_vec();
+            let (state, error) = (State::Waiting, String::new());
+            steps.push(Step { hostgroup: branch.hostgroup, node, current, text, before, state, error });
+        }
+        let set = self.state.settings().filter(|(key, _)| *key != SCHEMA);
+        Ok(Record {
+            id: 0,
+            user: self.identity.account.user.name.to_vec(),
+            collation: self.identity.collation,
+            settings: set.map(|(_, text)| text.to_vec()).collect(),
+            statement: command.text.clone(),
+            tables,
+            steps,
+        })
+    }
+
+    /// The fingerprint of a physical table; none if the server does not show one.
+    async fn fingerprint_of(&mut self, hostgroup: u32, node: &[String; 2]) -> Result<Option<u64>, Ending> {
+        let [schema, table] = node;
+        let text = shard::define::table_statement(schema, table);
+        let reply = self.ask_at(hostgroup, text.as_bytes()).await?;
+        Ok(fingerprint(crate::inspection::read(&reply).as_ref()))
+    }
+
+    /// Gives the client one reply out of those of nodes.
+    async fn give_definition(
+        &mut self,
+        seq: u8,
+        branches: &[Branch],
+        replies: &[Vec<u8>],
+        is_refused: bool,
+    ) -> Result<Phase, Ending> {
+        let source = |(session, branch): (usize, &Branch)| Source {
+            hostgroup: branch.hostgroup,
+            session,
+            names: self.names_at(branch.hostgroup),
+            rows: Vec::new(),
+        };
+        let sources: Vec<_> = branches.iter().take(replies.len()).enumerate().map(source).collect();
+        let mut merged = Replies::new(self.plain_reply(Replied::Result, seq), sources);
+        for (number, reply) in replies.iter().enumerate() {
+            merged.feed(number, reply);
+            merged.close(number);
+        }
+        let mut packets = Vec::new();
+        merged.drain(&mut packets);
+        self.write_to_client(&packets).await?;
+        self.end_running();
+        let last = replies.len().checked_sub(1).and_then(|last| branches.get(last));
+        self.note_scattered(&Relay::new(merged), last.map_or(0, |branch| branch.hostgroup), branches.len());
+        if is_refused && let Some(branch) = last {
+            // Diagnostics are those of the node that has refused it.
+            self.links.away.role.shards().last = Place::Shard(branch.hostgroup);
+        }
+        Ok(Phase::Over)
+    }
+}
+
+/// The refusal of a statement on a table whose definition has stopped.
+pub(super) fn stopped(id: u64) -> ClientError {
+    ClientError::not_sharded(
+        "a statement on a table whose nodes differ",
+        &format!(
+            "definition {id} has not come to its end at all nodes: POINTSMAN RESUME DDL {id} at the admin port \
+             goes on with it, POINTSMAN FORGET DDL {id} leaves the nodes as they are"
+        ),
+    )
+}
+
+/// An error of a server, by the payload of its packet.
+fn told(payload: &[u8]) -> String {
+    match packet::Err::decode(payload, Capabilities::PROTOCOL_41) {
+        Ok(error) => format!("{}: {}", error.code, String::from_utf8_lossy(error.message)),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// The error that a reply is, if it is one.
+pub(crate) fn error_text(reply: &[u8]) -> Option<String> {
+    let payload = front(reply);
+    (payload.first() == Some(&packet::Err::HEADER)).then(|| told(payload))
+}
