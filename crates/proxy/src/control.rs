@@ -245,9 +245,15 @@ impl Control {
         let Some(seat) = self.seat.get().filter(|_| self.statement().is_some()) else { return };
         if self.running.is_overdue(now, default) {
             self.overdue.set(true);
-            self.mail.put(overdue_request(seat.id));
+            self.mail.put(own_request(seat.id));
             self.wake();
         }
+    }
+
+    /// Has the statement that runs killed: it is a part of one that somebody has killed.
+    pub(crate) fn interrupt(&self) {
+        self.mail.put(own_request(self.id));
+        self.wake();
     }
 
     /// Whether the statement that runs is being killed because it takes too long.
@@ -436,14 +442,15 @@ impl Control {
     }
 }
 
-/// A KILL of the statement of the session `id`. That it could not be killed is said in the log.
-fn overdue_request(id: u32) -> Request {
+/// A KILL of the statement of the session `id` by the proxy. That it could not be killed is said in
+/// the log.
+fn own_request(id: u32) -> Request {
     let (reply, verdict) = oneshot::channel();
     tokio::task::spawn_local(async move {
         match verdict.await {
             Ok(Verdict::Done | Verdict::Unknown) | Err(_) => {}
             Ok(verdict) => {
-                tracing::warn!(connection = id, %verdict, "a statement that takes too long cannot be killed");
+                tracing::warn!(connection = id, %verdict, "a statement cannot be killed");
             }
         }
     });

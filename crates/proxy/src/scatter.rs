@@ -209,11 +209,6 @@ impl Scatter {
         self.shards.iter().all(|shard| shard.end().is_some())
     }
 
-    /// The sequence id of the client's next packet.
-    pub(crate) const fn next_seq(&self) -> u8 {
-        self.writer.next_seq()
-    }
-
     /// What has become of the statement, once the client has its reply.
     pub(crate) const fn over(&self) -> Option<&Over> {
         match &self.state {

@@ -49,15 +49,17 @@ pub(crate) fn a_killed_statement_leaves_the_transaction(servers: &'static Server
     run(async {
         let mut other = locked(&world, &proxy).await;
         let mut client = world.connect(&proxy).await;
+        // Reads wait for locks, too.
+        change(&mut client, "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE").await;
         change(&mut client, "BEGIN").await;
         change(&mut client, "UPDATE orders SET note = 'kept' WHERE id = 1").await;
         for sql in [
-            "SELECT id FROM interrupted.orders ORDER BY id FOR UPDATE",
+            "SELECT note FROM interrupted.orders ORDER BY id",
             "UPDATE interrupted.orders SET note = 'all'",
             "UPDATE interrupted.orders SET note = 'one' WHERE id = 2",
         ] {
             client.send_command(Kind::Query, sql.as_bytes()).await.unwrap();
-            wait_for("a statement that waits", || waiting(&world) == 1);
+            wait_for(sql, || waiting(&world) == 1);
             let id = client.server().connection_id;
             change(&mut other, &format!("KILL QUERY {id}")).await;
             let error = client.read_result().await.unwrap_err();

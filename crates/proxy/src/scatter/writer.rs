@@ -20,11 +20,6 @@ impl Writer {
         Self { caps, seq }
     }
 
-    /// The sequence id of the next packet.
-    pub(super) const fn next_seq(&self) -> u8 {
-        self.seq
-    }
-
     /// Begins a result with so many columns.
     pub(super) fn begin(&mut self, columns: usize, out: &mut Vec<u8>) {
         let count = ColumnCount { count: columns as u64, metadata_follows: None };

@@ -83,6 +83,16 @@ impl Session {
     }
 
     async fn execute_at_shards(&mut self, id: u32, payload: &[u8]) -> Result<Phase, Ending> {
+        let phase = self.execute_with_parts(id, payload).await;
+        // However it ends, the next execution has parts of its own.
+        if let Some(statement) = self.links.away.role.shards().statements.get(id) {
+            statement.parts.clear();
+            statement.is_cut = false;
+        }
+        phase
+    }
+
+    async fn execute_with_parts(&mut self, id: u32, payload: &[u8]) -> Result<Phase, Ending> {
         let caps = self.capabilities();
         let execution = self.links.away.role.shards().statements.get(id).and_then(|statement| {
             let execute = StmtExecute::decode(payload, caps).ok()?;
@@ -95,17 +105,13 @@ impl Session {
             return self.refuse_at_shards(Kind::StmtExecute, &ClientError::NoTypes { id }).await;
         };
         let cut = self.links.away.role.shards().statements.get(id);
-        if cut.is_some_and(|statement| std::mem::take(&mut statement.is_cut)) {
+        if cut.is_some_and(|statement| statement.is_cut) {
             let error = ClientError::not_sharded("values sent in parts", "they are longer than 1 MiB");
             return self.refuse_at_shards(Kind::StmtExecute, &error).await;
         }
         let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
         let command = Command { kind: Kind::StmtExecute, payload, text, what, execution: Some((id, values)) };
-        let phase = self.run_command(command).await;
-        if let Some(statement) = self.links.away.role.shards().statements.get(id) {
-            statement.parts.clear();
-        }
-        phase
+        self.run_command(command).await
     }
 
     /// The packets of a command for an inner session, in which the statement is prepared before if

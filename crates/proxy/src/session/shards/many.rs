@@ -107,8 +107,10 @@ impl Session {
         let replies = Replies::new(what, std::mem::take(&mut runners.sources));
         let holds = unit == Unit::Transaction;
         let mut relay = if holds { Relay::holding(replies) } else { Relay::new(replies) };
-        let is_killed = self.relay_scatter(&mut relay, &mut runners, was_open).await?;
-        let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
+        self.control.begin_statement();
+        self.relay_scatter(&mut relay, &mut runners, was_open).await?;
+        self.control.end_statement();
+        let is_done = relay.scatter().over().is_some_and(|over| !over.is_error());
         let refused = runners.end_unit(is_done).await?.filter(|_| is_done && relay.is_held());
         if let Some(id) = made.filter(|_| is_done && refused.is_none()) {
             // No server has made it: the next that is asked hears of it before.
@@ -123,9 +125,6 @@ impl Session {
         let is_lost = was_open && runners.all.iter().any(Runner::is_lost);
         runners.all.into_iter().for_each(|runner| self.put_runner(runner));
         self.note_scattered(&relay, first, count);
-        if is_killed {
-            self.reply_error(relay.scatter().next_seq(), &ClientError::Interrupted).await?;
-        }
         if is_lost {
             self.roll_back_with(first).await?;
         }
@@ -267,33 +266,32 @@ impl Session {
             || !self.state.link.status.contains(StatusFlags::AUTOCOMMIT)
     }
 
-    /// Moves the replies until the client has its own, and all shards have ended theirs. Whether
-    /// the statement was killed meanwhile.
+    /// Moves the replies until the client has its own, and all shards have ended theirs.
     async fn relay_scatter(
         &mut self,
         relay: &mut Relay,
         runners: &mut Runners,
         is_open: bool,
-    ) -> Result<bool, Ending> {
+    ) -> Result<(), Ending> {
+        let controls = runners.controls();
         let mut runs: Vec<Option<Run<'_>>> =
             runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
         let mut sockets = std::mem::take(&mut runners.sockets);
         let worker = Rc::clone(&self.worker);
-        // How the statement ends: nothing as long as the client has no reply, and whether it was
-        // killed.
-        let mut ended: Option<Result<bool, Ending>> = None;
+        // How the statement ends: nothing as long as the client has no reply.
+        let mut ended: Option<Result<(), Ending>> = None;
         poll_fn(|cx| {
             let is_running = poll_all(&mut runs, cx);
             if ended.is_none() {
-                ended = self.poll_stop(cx).map(|is_killed| is_killed.then_some(true)).transpose();
+                ended = self.poll_stop(cx, &controls).err().map(Err);
             }
             let scratch = &mut worker.net.scratch.borrow_mut();
             if ended.is_none()
                 && let Poll::Ready(sent) = relay.poll_reply(cx, &mut sockets, &mut self.io.sock, scratch)
             {
-                ended = Some(sent.map(|()| false).map_err(Ending::from));
+                ended = Some(sent.map_err(Ending::from));
             }
-            let is_stopped = !matches!(ended, None | Some(Ok(false)));
+            let is_stopped = matches!(ended, Some(Err(_)));
             let is_failed = relay.scatter().over().is_some_and(Over::is_error);
             if is_stopped || ended.is_some() && is_failed && !is_open {
                 // The rest is not read: that ends what still runs.
@@ -307,17 +305,18 @@ impl Session {
         .await
     }
 
-    /// Whether a scattered statement is to stop.
-    fn poll_stop(&mut self, cx: &mut Context<'_>) -> Result<bool, Ending> {
+    /// Does what others want of a scattered statement: to be killed, each shard kills its part, or
+    /// to end with the session.
+    fn poll_stop(&mut self, cx: &mut Context<'_>, parts: &[Rc<Control>]) -> Result<(), Ending> {
         if killed_here(&self.control, self.capabilities(), true)? {
-            return Ok(true);
+            parts.iter().for_each(|control| control.interrupt());
         }
         if self.control.signal() >= Signal::Stop {
             return Err(Ending::Silent);
         }
         match self.io.sock.poll_input(cx) {
             Poll::Ready(Input::End) => Err(Ending::ClientLeft),
-            _ => Ok(false),
+            _ => Ok(()),
         }
     }
 

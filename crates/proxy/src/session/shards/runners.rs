@@ -1,10 +1,13 @@
 //! Inner sessions that run the branches of one command.
 
+use std::future::poll_fn;
 use std::pin::Pin;
-use std::task::Context;
+use std::rc::Rc;
+use std::task::{Context, Poll};
 
 use super::inner::{Inner, no_client};
 use super::transaction::error_of;
+use crate::control::Control;
 use crate::ending::Ending;
 use crate::scatter::Source;
 use crate::session::io::Io;
@@ -64,6 +67,11 @@ impl Unit {
 }
 
 impl Runners {
+    /// How each inner session is told to end its part.
+    pub(super) fn controls(&self) -> Vec<Rc<Control>> {
+        self.all.iter().map(|runner| Rc::clone(&runner.inner.session.control)).collect()
+    }
+
     /// Keeps the changes of a statement at all servers, or takes them back. The payload of the
     /// first error.
     pub(super) async fn end_unit(&mut self, is_kept: bool) -> Result<Option<Vec<u8>>, Ending> {
@@ -89,6 +97,7 @@ impl Runner {
     pub(super) fn run(&mut self) -> Run<'_> {
         Box::pin(async {
             let session = &mut self.inner.session;
+            session.control.attach().await;
             for client in std::mem::take(&mut self.queue) {
                 session.io = client;
                 if let Err(ending) = session.run_as_inner().await {
@@ -101,6 +110,9 @@ impl Runner {
                 }
             }
             session.io = Io::new(no_client(), Vec::new());
+            // A KILL that is on its way must not meet the next statement.
+            let control = Rc::clone(&session.control);
+            poll_fn(|_| if control.is_held() { Poll::Pending } else { Poll::Ready(()) }).await;
         })
     }
 }
