@@ -29,7 +29,7 @@ pub use answer::{Reader, Unreadable};
 pub(crate) use ask::literal;
 pub use ask::table_statement;
 pub use catalog::{Catalog, Known};
-pub use check::check;
+pub use check::{Answer, check};
 pub use collation::{Collation, CollationFacts, Collations, collation_statement};
 pub use columns::columns;
 pub use finding::{Finding, Problem};

@@ -11,16 +11,41 @@ use crate::key::ColumnType;
 use crate::layout::{Layout, Node, Table, TableKind, Unique};
 use crate::placement::Level;
 
-/// What is wrong with the nodes of a table. `found` has the definitions by the nodes of the table;
-/// `None` is a node that has no such table. Nodes behind the end of `found` are not looked at.
-pub fn check(layout: &Layout, table: &Table, found: &[Option<TableDefinition>]) -> Vec<Finding> {
+/// What a node says of its table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// This is its definition.
+    Table(TableDefinition),
+    /// There is no such table.
+    NoTable,
+    /// Nothing: its servers do not answer.
+    Unknown,
+}
+
+impl Answer {
+    /// The definition, if there is one.
+    pub fn table(&self) -> Option<&TableDefinition> {
+        match self {
+            Self::Table(definition) => Some(definition),
+            Self::NoTable | Self::Unknown => None,
+        }
+    }
+}
+
+/// What is wrong with the nodes of a table. `found` has their answers in the order of the nodes.
+/// Nodes behind the end of `found` are not looked at.
+pub fn check(layout: &Layout, table: &Table, found: &[Answer]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut first: Option<Vec<String>> = None;
     for (number, (node, definition)) in table.nodes().iter().zip(found).enumerate() {
         let of_node = Checked { layout, table, node, number };
-        let Some(definition) = definition else {
-            findings.push(of_node.finding(None, Problem::NoTable));
-            continue;
+        let definition = match definition {
+            Answer::Table(definition) => definition,
+            Answer::NoTable => {
+                findings.push(of_node.finding(None, Problem::NoTable));
+                continue;
+            }
+            Answer::Unknown => continue,
         };
         if !definition.is_table() {
             findings.push(of_node.finding(None, Problem::Kind(definition.kind.to_lowercase())));

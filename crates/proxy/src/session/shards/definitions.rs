@@ -1,12 +1,13 @@
 //! Learning what sharded tables are: inner sessions ask for their definitions, as the client's
 //! user, when a statement names them.
 
-use shard::define::{Collations, Known, Reader, TableDefinition, Unreadable, check};
+use shard::define::{Answer, Collations, Known, Reader, TableDefinition, Unreadable, check};
 use shard::define::{collation_statement, table_statement};
 use shard::{Layout, Node, Table};
 use sql::parse::Tree;
 
 use super::rows::rows;
+use super::transaction::error_of;
 use crate::ending::Ending;
 use crate::session::Session;
 
@@ -39,12 +40,12 @@ impl Session {
         for (number, node) in table.nodes().iter().take(NODES_ASKED_MAX).enumerate() {
             let definition = self.definition_of(node).await?;
             let now = self.worker.shared.uptime();
-            if number == 0 && self.worker.shards.renew(&table.schema, &table.name, definition.as_ref(), now) {
+            if number == 0 && self.worker.shards.renew(&table.schema, &table.name, definition.table(), now) {
                 return Ok(());
             }
             found.push(definition);
         }
-        let defined: Vec<&TableDefinition> = found.iter().flatten().collect();
+        let defined: Vec<&TableDefinition> = found.iter().filter_map(Answer::table).collect();
         let findings = check(layout, table, &found);
         self.worker.shared.findings.log(&table.schema, &table.name, &findings);
         let catalog = &self.worker.shards;
@@ -56,10 +57,13 @@ impl Session {
         Ok(())
     }
 
-    /// The definition of a physical table; none if the server does not show it.
-    async fn definition_of(&mut self, node: &Node) -> Result<Option<TableDefinition>, Ending> {
-        let reply =
-            self.ask_at(node.hostgroup, table_statement(&node.schema, &node.table).as_bytes()).await?;
+    /// What a node says of its table.
+    async fn definition_of(&mut self, node: &Node) -> Result<Answer, Ending> {
+        let reply = self.ask_at(node.hostgroup, table_statement(&node.schema, &node.table).as_bytes()).await?;
+        if error_of(&reply).is_some() {
+            // No table is no error: nobody answers, and there the client hears why.
+            return Ok(Answer::Unknown);
+        }
         let definition = match read(&reply) {
             Ok(definition) => definition,
             Err(why) => {
@@ -67,11 +71,11 @@ impl Session {
                 None
             }
         };
-        let Some(definition) = definition else { return Ok(None) };
+        let Some(definition) = definition else { return Ok(Answer::NoTable) };
         loop {
             let unknown = self.worker.shards.collations().unknown(&definition);
             if unknown.is_empty() {
-                return Ok(Some(definition));
+                return Ok(Answer::Table(definition));
             }
             let reply = self.ask_at(node.hostgroup, collation_statement(&unknown).as_bytes()).await?;
             let mut learned = Collations::default();
@@ -83,7 +87,7 @@ impl Session {
                     table = node.table,
                     "what a server says of collations is not understood"
                 );
-                return Ok(Some(definition));
+                return Ok(Answer::Table(definition));
             }
             self.worker.shards.learn_collations(learned);
         }

@@ -38,7 +38,7 @@ fn layout(change: impl FnOnce(&mut Draft)) -> Layout {
     Layout::new(draft).unwrap()
 }
 
-fn findings(layout: &Layout, name: &str, found: &[Option<TableDefinition>]) -> Vec<String> {
+fn findings(layout: &Layout, name: &str, found: &[Answer]) -> Vec<String> {
     check(layout, layout.table("shop", name).unwrap(), found).iter().map(Finding::to_string).collect()
 }
 
@@ -53,11 +53,20 @@ fn foreign(to: &'static str, own: &'static str, other: &'static str) -> [Option<
 const COLUMNS: [[&str; 2]; 2] = [["no", "int"], ["user_id", "int"]];
 
 #[test]
+fn a_node_that_does_not_answer_is_not_judged() {
+    let layout = layout(|_| {});
+    assert_eq!(findings(&layout, "orders", &[Answer::Unknown, Answer::Unknown]), Vec::<String>::new());
+}
+
+#[test]
 fn a_table_that_is_right_has_no_findings() {
     let layout = layout(|_| ());
     let right =
         table(MYSQL, &COLUMNS, &[&unique("PRIMARY", "user_id"), &foreign("items", "user_id", "user_id")]);
-    assert_eq!(findings(&layout, "orders", &[Some(right.clone()), Some(right)]), Vec::<String>::new());
+    assert_eq!(
+        findings(&layout, "orders", &[Answer::Table(right.clone()), Answer::Table(right)]),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -65,7 +74,7 @@ fn what_is_missing_is_said_of_its_node() {
     let layout = layout(|_| ());
     let view = read(&[&[Some("0"), Some("VIEW"), None, Some(MYSQL), Some("1024")]]);
     assert_eq!(
-        findings(&layout, "orders", &[None, Some(view)]),
+        findings(&layout, "orders", &[Answer::NoTable, Answer::Table(view)]),
         [
             "table shop.orders, hostgroup 1, shop.orders: there is no such table, or the user has no privilege \
              for it",
@@ -74,14 +83,14 @@ fn what_is_missing_is_said_of_its_node() {
     );
     let without = table(MYSQL, &[["no", "int"]], &[]);
     assert_eq!(
-        findings(&layout, "orders", &[Some(without)]),
+        findings(&layout, "orders", &[Answer::Table(without)]),
         [
             "table shop.orders, hostgroup 1, shop.orders, column user_id: there is no such column, but it is in \
           the table's `key`"
         ]
     );
     let computed = read(&[&head(MYSQL), &column("1", "user_id", "int", "VIRTUAL GENERATED", None)]);
-    let found = check(&layout, layout.table("shop", "orders").unwrap(), &[Some(computed)]);
+    let found = check(&layout, layout.table("shop", "orders").unwrap(), &[Answer::Table(computed)]);
     assert_eq!(found.iter().map(|finding| &finding.problem).collect::<Vec<_>>(), [&Problem::Generated]);
 }
 
@@ -93,7 +102,7 @@ fn unique_keys_have_the_columns_that_decide() {
         is_inexact,
     };
     let found = |layout: &Layout, table: &TableDefinition| {
-        let found = check(layout, layout.table("shop", "orders").unwrap(), &[Some(table.clone())]);
+        let found = check(layout, layout.table("shop", "orders").unwrap(), &[Answer::Table(table.clone())]);
         found.into_iter().map(|finding| finding.problem).collect::<Vec<_>>()
     };
     let keys = table(
@@ -173,7 +182,7 @@ fn foreign_keys_stay_on_their_node() {
     let layout = layout(|_| ());
     let refers = |to, own, other| {
         let table = table(MYSQL, &COLUMNS, &[&foreign(to, own, other)]);
-        findings(&layout, "orders", &[Some(table)]).len()
+        findings(&layout, "orders", &[Answer::Table(table)]).len()
     };
     assert_eq!(refers("items", "user_id", "user_id"), 0);
     assert_eq!(refers("orders", "user_id", "user_id"), 0);
@@ -197,7 +206,7 @@ fn numbers_of_a_server_come_twice() {
         layout(|draft| draft.sequences.push(sequence))
     };
     let found = |layout: &Layout, name| {
-        let found = check(layout, layout.table("shop", name).unwrap(), &[Some(own.clone())]);
+        let found = check(layout, layout.table("shop", name).unwrap(), &[Answer::Table(own.clone())]);
         found
             .into_iter()
             .map(|finding| (finding.column.unwrap_or_default(), finding.problem))
@@ -217,12 +226,12 @@ fn a_node_that_differs_is_said_with_what_differs() {
     let one = table(MYSQL, &COLUMNS, &[]);
     let other = table(MYSQL, &[["no", "bigint"], ["user_id", "int"]], &[]);
     assert_eq!(
-        findings(&layout, "orders", &[Some(one.clone()), Some(other)]),
+        findings(&layout, "orders", &[Answer::Table(one.clone()), Answer::Table(other)]),
         ["table shop.orders, hostgroup 2, shop.orders: it differs from the first node; only here: column 1 \
           `no` bigint NULL DEFAULT NULL; only there: column 1 `no` int NULL DEFAULT NULL"]
     );
     let many: Vec<[&str; 2]> = ["a", "b", "c", "d", "user_id"].map(|name| [name, "int"]).to_vec();
-    let found = findings(&layout, "orders", &[Some(one), Some(table(MYSQL, &many, &[]))]);
+    let found = findings(&layout, "orders", &[Answer::Table(one), Answer::Table(table(MYSQL, &many, &[]))]);
     assert!(found[0].contains("2 more only here") && !found[0].contains("more only there"), "{found:?}");
 }
 
@@ -231,7 +240,11 @@ fn a_key_that_is_not_unique_stops_no_writes() {
     let layout = layout(|_| ());
     let stops = |others: &[&[Option<&str>]]| {
         let (one, other) = (table(MYSQL, &COLUMNS, &[]), table(MYSQL, &COLUMNS, others));
-        let found = check(&layout, layout.table("shop", "orders").unwrap(), &[Some(one), Some(other)]);
+        let found = check(
+            &layout,
+            layout.table("shop", "orders").unwrap(),
+            &[Answer::Table(one), Answer::Table(other)],
+        );
         found.iter().map(|finding| finding.problem.stops_writes()).collect::<Vec<_>>()
     };
     assert_eq!(stops(&[]), Vec::<bool>::new());
