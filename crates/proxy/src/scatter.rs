@@ -33,6 +33,7 @@ use ::shard::plan::Counts;
 use ::shard::seen::Cells;
 use wire::{Capabilities, StatusFlags};
 
+pub(crate) use definitions::logical;
 pub(crate) use ending::Over;
 use fault::Wrong;
 pub(crate) use relay::Relay;

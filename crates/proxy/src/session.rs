@@ -353,14 +353,17 @@ impl Session {
             self.end_unwatched();
         }
         self.flight.end_try(&self.worker.flights);
-        self.control.set_idle(self.worker.now(), self.is_in_transaction());
+        if !self.links.away.role.is_inner() {
+            // What an inner session has run is a part of what its client runs.
+            self.control.set_idle(self.worker.now(), self.has_transaction());
+        }
         self.lay_aside();
         Phase::Reading
     }
 
     /// The session waits for its client from now on, in the middle of a command.
     fn set_slow(&self) {
-        self.control.set_slow(self.worker.now(), self.is_in_transaction());
+        self.control.set_slow(self.worker.now(), self.has_transaction());
     }
 
     /// The state of the command that runs, to be changed.
@@ -432,7 +435,7 @@ impl Session {
         if self.control.has_mail() {
             self.be_killed(running)?;
         }
-        let in_transaction = self.is_in_transaction();
+        let in_transaction = self.has_transaction();
         match self.control.signal() {
             Signal::None => Ok(()),
             Signal::Drain if running || in_transaction => Ok(()),

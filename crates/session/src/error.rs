@@ -74,6 +74,11 @@ pub enum ClientError {
     /// The transaction is lost with its server.
     #[error("Transaction was rolled back: server {server} {gone}; try restarting transaction")]
     TransactionLost { server: Box<str>, gone: Gone },
+    /// The layout has changed while a transaction was open at shards.
+    #[error(
+        "Transaction was rolled back: the layout of sharded tables has changed; try restarting transaction"
+    )]
+    LayoutChanged,
     /// A server was lost before it answered to a statement that changes nothing.
     #[error("Nothing was changed: server {server} {gone}; try again")]
     NothingDone { server: Box<str>, gone: Gone },
@@ -266,7 +271,7 @@ impl ClientError {
             Self::PacketsOutOfOrder(_) => 1156,
             Self::BadFrame(_) => 1157,
             Self::NoTypes { .. } => 1210,
-            Self::TransactionLost { .. } | Self::NothingDone { .. } => 1213,
+            Self::TransactionLost { .. } | Self::LayoutChanged | Self::NothingDone { .. } => 1213,
             Self::TooManyUserConnections(_) | Self::LimitReached(_) => 1226,
             Self::NotTraced | Self::NotSharded(_) => 1235,
             Self::UnknownStatement { .. } | Self::NoLastStatement(_) => 1243,
@@ -326,7 +331,7 @@ impl ClientError {
     /// Whether the client may begin its transaction, or send its statement, again: nothing of it
     /// was done.
     pub(crate) const fn may_retry(&self) -> bool {
-        matches!(self, Self::TransactionLost { .. } | Self::NothingDone { .. })
+        matches!(self, Self::TransactionLost { .. } | Self::LayoutChanged | Self::NothingDone { .. })
     }
 
     /// Whether client libraries use its code for an error of their own.

@@ -1,7 +1,10 @@
 //! Sessions over shards in rare cases: transactions that end in unusual ways, prepared statements
 //! at several inner sessions, clients that leave, and what a session may ask later.
 
+mod changes;
 mod ends;
+mod fields;
+mod ids;
 mod prepared;
 mod transactions;
 mod world;
@@ -15,7 +18,10 @@ use world::Servers;
 static DB: LazyLock<Servers> = LazyLock::new(|| Servers::of(|| Some(Backend::start(&[]))).unwrap());
 static MYSQL: LazyLock<Option<Servers>> = LazyLock::new(|| Servers::of(|| Backend::start_mysql(&[])));
 
+use changes::*;
 use ends::*;
+use fields::*;
+use ids::*;
 use prepared::*;
 use transactions::*;
 
@@ -31,4 +37,10 @@ on_each_server!(
     values_that_were_cut_are_refused,
     texts_over_sharded_tables_are_not_prepared_by_name,
     joins_that_lead_one_way_are_right,
+    ids_of_a_single_table_are_the_sessions,
+    ids_that_are_said_change_nothing,
+    ids_that_are_set_are_the_sessions,
+    a_server_that_is_off_ends_the_transaction,
+    another_layout_ends_the_transaction,
+    fields_have_logical_names,
 );

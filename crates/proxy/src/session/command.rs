@@ -103,7 +103,7 @@ impl Session {
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs. If
     /// not, it is in the backlog from then on.
     pub(super) fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Phase, Ending> {
-        if self.worker.has_shards() && self.links.away.role.looks() {
+        if self.links.away.role.looks(self.worker.has_shards()) {
             let kind = self.first_kind(input)?;
             if let Some(kind) = kind
                 && let Some(phase) = self.begin_at_shard(cx, kind, input)?

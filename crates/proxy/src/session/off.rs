@@ -18,7 +18,11 @@ impl Session {
     /// Before a command is sent: closes the connections to servers that are off, or ends the
     /// session with the reason if it cannot do without one.
     pub(super) fn leave_servers_off(&mut self) -> Result<(), Ending> {
-        self.control.heed_recall();
+        if !self.links.away.role.is_inner() {
+            // The inner sessions of a client have one flag.
+            self.control.heed_recall();
+            self.leave_shards_off()?;
+        }
         let is_off = |other: &Other| other.backend.server().is_off();
         while let Some(at) = self.links.away.others.iter().position(is_off) {
             let other = self.links.away.others.swap_remove(at);

@@ -12,16 +12,20 @@
 //! - [`command`]: what shards get; [`one`]: statements for one shard, [`straight`]: those that come
 //!   again, [`many`]: for several shards ([`scattered`], [`runners`]);
 //! - [`prepared`]: prepared statements, [`execute`]: commands about them, [`values`]: their values;
-//! - [`explain`]: where a statement goes, written down; [`ids`]: ids of sequences;
-//! - [`transaction`]: transactions that reach shards.
+//! - [`explain`]: where a statement goes, written down; [`fields`]: `COM_FIELD_LIST`; [`ids`]: ids of sequences, [`last_id`]: what
+//!   `LAST_INSERT_ID()` is;
+//! - [`transaction`]: transactions that reach shards, [`lost`]: those that end unasked.
 
 mod command;
 mod defining;
 mod definitions;
 mod execute;
 mod explain;
+mod fields;
 mod ids;
 mod inner;
+mod last_id;
+mod lost;
 mod many;
 mod one;
 mod plan;
@@ -35,6 +39,7 @@ mod values;
 
 use std::sync::Arc;
 
+use shard::Layout;
 use shard::seen::Names;
 use wire::command::Kind;
 
@@ -50,6 +55,7 @@ pub(crate) use defining::error_text;
 use inner::Inner;
 use plan::Way;
 use prepared::{Statements, names_one};
+use scattered::Scattered;
 use transaction::{Transaction, is_about_transaction};
 
 /// The part of a session in statements over sharded tables. Most have none, and all pay for its
@@ -81,6 +87,10 @@ pub(super) struct Shards {
     last: Place,
     /// The command in the backlog runs at home.
     stays_home: bool,
+    /// The layout with which the open transaction has reached its first shard.
+    layout: Option<Arc<Layout>>,
+    /// The inner session, by its serial number, whose server knows what `LAST_INSERT_ID()` is.
+    last_id: Option<u64>,
 }
 
 /// Where a statement runs.
@@ -104,12 +114,13 @@ impl Role {
         matches!(self.0.as_deref(), Some(Part::Inner(_)))
     }
 
-    /// Whether the next command may be about sharded tables. If it was looked at, it is not.
-    pub(super) fn looks(&mut self) -> bool {
+    /// Whether the next command may be about sharded tables: there are some, or the session has
+    /// used some. If it was looked at, it is not.
+    pub(super) fn looks(&mut self, has_shards: bool) -> bool {
         match self.0.as_deref_mut() {
             Some(Part::Outer(shards)) => !std::mem::take(&mut shards.stays_home),
             Some(Part::Inner(_)) => false,
-            None => true,
+            None => has_shards,
         }
     }
 
@@ -144,10 +155,18 @@ impl Session {
     /// Finds out where the command in the backlog goes, and has it run there.
     pub(super) async fn at_shards(&mut self, kind: Kind) -> Result<Phase, Ending> {
         self.control.set_busy();
-        if self.state.transaction.rolled_back.is_some() && is_about_transactions(kind) {
-            // The client is told so: it has lost what it did at shards, too.
-            self.end_at_shards(b"ROLLBACK").await?.ok();
-            return Ok(self.stay_home());
+        if !self.worker.has_shards() && !self.links.away.role.has_transaction() {
+            // There are no sharded tables any more.
+            self.leave_shards().await?;
+            return Ok(Phase::Reading);
+        }
+        if is_about_transactions(kind) {
+            self.heed_lost_shards().await?;
+            if self.state.transaction.rolled_back.is_some() {
+                // The client is told so: it has lost what it did at shards, too.
+                self.end_at_shards(b"ROLLBACK").await?.ok();
+                return Ok(self.stay_home());
+            }
         }
         if matches!(kind, Kind::Query | Kind::StmtPrepare) {
             self.complete_front().await?;
@@ -158,6 +177,7 @@ impl Session {
         match kind {
             Kind::Query => self.query_at_shards().await,
             Kind::StmtPrepare => self.prepare_at_shards().await,
+            Kind::FieldList => self.list_fields().await,
             kind if names_one(kind) => self.statement_at_shards(kind).await,
             Kind::ResetConnection | Kind::ChangeUser | Kind::Quit => {
                 self.leave_shards().await?;
@@ -188,8 +208,15 @@ impl Session {
 
     /// Runs a command, which the backlog begins with, where its statement goes.
     async fn run_command(&mut self, mut command: Command) -> Result<Phase, Ending> {
+        if self.leave_old_layout().await? {
+            // There the client hears that its transaction is over.
+            return Ok(self.stay_home());
+        }
         match self.way_of(&command).await? {
             Way::Home => {
+                if command.needs_last_id() {
+                    self.learn_last_id().await?;
+                }
                 if let Some(error) = self.leave_transaction(&command).await? {
                     self.answer_here(command.kind, &error).await?;
                     return Ok(Phase::Over);
@@ -203,12 +230,15 @@ impl Session {
                 Ok(self.stay_home())
             }
             Way::At(place) => self.run_where(place, &command).await,
-            Way::One(branch) if branch.text.is_none() && self.names_at(branch.hostgroup).is_empty() => {
-                self.run_one(&command, &branch).await
+            Way::One { branch, is_single }
+                if branch.text.is_none() && self.names_at(branch.hostgroup).is_empty() =>
+            {
+                self.run_one(&command, &branch, is_single).await
             }
-            Way::One(branch) => {
+            Way::One { branch, is_single } => {
                 command.close_cursor();
-                self.run_many(&command, vec![branch].into()).await
+                let one = Scattered { is_single, ..vec![branch].into() };
+                self.run_many(&command, one).await
             }
             Way::Many(scattered) => {
                 command.close_cursor();

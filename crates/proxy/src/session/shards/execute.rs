@@ -62,6 +62,10 @@ impl Session {
     /// A command that names a prepared statement is in the backlog.
     pub(super) async fn statement_at_shards(&mut self, kind: Kind) -> Result<Phase, Ending> {
         let Some(id) = self.links.away.role.shards().statements.named(self.io.front()) else {
+            if kind == Kind::StmtExecute {
+                // The statement may ask for it.
+                self.learn_last_id().await?;
+            }
             return Ok(self.stay_home());
         };
         self.complete_front().await?;

@@ -60,7 +60,9 @@ impl Session {
             let made = &mut self.links.away.role.shards().made;
             *made += 1;
             let serial = *made;
-            self.new_inner(hostgroup, slot, serial)
+            let schema = self.identity.account.schema.as_deref();
+            let schema = schema.and_then(|schema| schema_at(self, schema, hostgroup));
+            self.new_inner(hostgroup, slot, serial, schema)
         };
         inner.follow(self);
         inner
@@ -80,11 +82,19 @@ impl Session {
         self.links.away.role.shards().inner.push(inner);
     }
 
-    fn new_inner(&self, hostgroup: u32, slot: usize, serial: u64) -> Inner {
+    /// An inner session that is in this schema of a hostgroup, whatever that of the client is, and
+    /// is for one command.
+    pub(super) fn inner_in(&self, hostgroup: u32, schema: &str) -> Inner {
+        let mut inner = self.new_inner(hostgroup, 0, 0, Some(schema.as_bytes().into()));
+        inner.stay_in_schema(self);
+        inner
+    }
+
+    /// A new inner session that logs in to this schema. It has nothing of this one's settings yet.
+    fn new_inner(&self, hostgroup: u32, slot: usize, serial: u64, schema: Option<Box<[u8]>>) -> Inner {
         let mut identity = self.identity.for_others(self.identity.connection_id);
         identity.capabilities = capabilities_at_shards(identity.capabilities);
-        let schema = self.identity.account.schema.as_deref();
-        identity.account.schema = schema.and_then(|schema| schema_at(self, schema, hostgroup));
+        identity.account.schema = schema;
         let account = route::Account {
             default_hostgroup: hostgroup,
             listener: None,
@@ -166,11 +176,17 @@ impl Inner {
             state.caller = Arc::clone(&outer.state.caller);
             state.take_settings(Rc::clone(settings));
         } else {
-            let own = self.session.identity.account.schema.as_deref().unwrap_or_default();
-            state.go_to_schema(&outer.identity, own);
-            state.take_settings(Rc::new(settings.without_schema()));
+            self.stay_in_schema(outer);
         }
         self.followed = Some((Arc::clone(&outer.state.caller), Rc::clone(settings)));
+    }
+
+    /// The inner session is in the schema of its login, and has all else that the outer one has
+    /// set.
+    fn stay_in_schema(&mut self, outer: &Session) {
+        let Session { state, identity, .. } = &mut *self.session;
+        state.go_to_schema(&outer.identity, identity.account.schema.as_deref().unwrap_or_default());
+        state.take_settings(Rc::new(outer.state.shared_settings().without_schema()));
     }
 
     /// Where it is.

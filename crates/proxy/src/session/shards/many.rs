@@ -37,7 +37,6 @@ use crate::session::io::Io;
 use crate::session::kill::{killed_here, while_waiting};
 use crate::session::phase::Phase;
 use crate::sock::{Input, Sock};
-use crate::state::results::LastId;
 
 impl Session {
     /// Runs the branches of a command, which the backlog begins with. The client gets one reply.
@@ -85,6 +84,11 @@ impl Session {
         if let Some(error) = self.refused_scatter(command, &scattered.branches) {
             return self.refuse_at_shards(command.kind, &error).await;
         }
+        let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
+        let may_set_id = scattered.is_single || scattered.branches.len() == 1 && command.asks_last_id();
+        if may_set_id {
+            self.learn_last_id_for(Place::Shard(first)).await?;
+        }
         let branches = &scattered.branches;
         let unit = self.unit_of(command, branches);
         let mut runners = Runners { unit, ..Runners::default() };
@@ -97,10 +101,12 @@ impl Session {
                 return Ok(Phase::Over);
             }
         }
+        if may_set_id {
+            runners.all.iter_mut().for_each(|runner| self.give_last_id(&mut runner.inner));
+        }
         let was_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
         let seq = self.skip_command().await?;
         self.begin_running(Measured::plain(command.kind), &command.text);
-        let first = branches.first().map_or(0, |branch| branch.hostgroup);
         let count = branches.len();
         let made = scattered.ids.as_ref().and_then(|ids| ids.first);
         let what = self.what(command, scattered, seq);
@@ -114,7 +120,7 @@ impl Session {
         let refused = runners.end_unit(is_done).await?.filter(|_| is_done && relay.is_held());
         if let Some(id) = made.filter(|_| is_done && refused.is_none()) {
             // No server has made it: the next that is asked hears of it before.
-            self.state.last.results.set_last_id(LastId::Is(id));
+            self.set_last_id(id);
         }
         match refused {
             // All that the client hears is why it was not committed.
@@ -123,6 +129,9 @@ impl Session {
         }
         self.end_running();
         let is_lost = was_open && runners.all.iter().any(Runner::is_lost);
+        if may_set_id {
+            runners.all.iter_mut().for_each(|runner| self.note_last_id(&mut runner.inner));
+        }
         runners.all.into_iter().for_each(|runner| self.put_runner(runner));
         self.note_scattered(&relay, first, count);
         if is_lost {
@@ -280,7 +289,11 @@ impl Session {
         let worker = Rc::clone(&self.worker);
         // How the statement ends: nothing as long as the client has no reply.
         let mut ended: Option<Result<(), Ending>> = None;
+        let mut is_recalled = false;
         poll_fn(|cx| {
+            if self.control.is_recalled() && !std::mem::replace(&mut is_recalled, true) {
+                controls.iter().for_each(|control| control.recall());
+            }
             let is_running = poll_all(&mut runs, cx);
             if ended.is_none() {
                 ended = self.poll_stop(cx, &controls).err().map(Err);

@@ -28,12 +28,22 @@ impl Command {
 
 impl Session {
     /// Runs a command, which the backlog begins with, at one shard that has the client's names.
-    pub(super) async fn run_one(&mut self, command: &Command, branch: &Branch) -> Result<Phase, Ending> {
+    /// `is_single` says whether its server may make an id.
+    pub(super) async fn run_one(
+        &mut self,
+        command: &Command,
+        branch: &Branch,
+        is_single: bool,
+    ) -> Result<Phase, Ending> {
         let place = Place::Shard(branch.hostgroup);
+        let may_set_id = is_single || command.asks_last_id();
         if command.writes()
             && let Err(error) = self.may_write(place)
         {
             return self.refuse_at_shards(command.kind, &error).await;
+        }
+        if may_set_id {
+            self.learn_last_id_for(place).await?;
         }
         let mut inner = match self.enter(branch.hostgroup, 0).await? {
             Ok(inner) => inner,
@@ -43,6 +53,9 @@ impl Session {
             }
         };
         inner.wrote |= command.writes() && self.has_one_connection();
+        if may_set_id {
+            self.give_last_id(&mut inner);
+        }
         let was_open = inner.is_in_transaction();
         let is_as_it_came = command.execution.is_none() && branch.text.is_none();
         let packets = if is_as_it_came {
@@ -58,6 +71,9 @@ impl Session {
             Err(error) => Ok(Some(error)),
         };
         let is_lost = was_open && !inner.is_in_transaction();
+        if may_set_id {
+            self.note_last_id(&mut inner);
+        }
         self.put_inner(inner);
         if let Some(error) = outcome? {
             self.answer_here(command.kind, &error).await?;
@@ -80,7 +96,11 @@ impl Session {
     /// Runs the command in the backlog, which asks about another one, where that has run.
     pub(super) async fn run_where(&mut self, place: Place, command: &Command) -> Result<Phase, Ending> {
         let Place::Shard(hostgroup) = place else { return Ok(self.stay_home()) };
+        if command.asks_last_id() {
+            self.learn_last_id_for(place).await?;
+        }
         let mut inner = self.take_inner(hostgroup);
+        self.give_last_id(&mut inner);
         let lent = self.lend(&mut inner, Some(command.with_text(None))).await;
         self.put_inner(inner);
         lent.map(|()| Phase::Over)

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use route::StatementPlan;
-use shard::Layout;
 use shard::plan::{Asked, Branch, Plan, Refusal, Request, Template, Wanted};
 use shard::seen::{Asker, Cells, Seen};
+use shard::{Layout, TableKind};
 use sql::Dialect;
 use sql::parse::{Settings, Tree};
 use sql::shape::Effects;
@@ -43,7 +43,12 @@ pub(super) enum Way {
     /// It asks about a statement that has run there.
     At(Place),
     /// It runs at one shard.
-    One(Branch),
+    One {
+        /// What the shard gets.
+        branch: Branch,
+        /// It changes a table that is on this node only, so that its server may make an id.
+        is_single: bool,
+    },
     /// Several shards run it.
     Many(Box<Scattered>),
     /// Its rows need ids first.
@@ -71,12 +76,15 @@ impl Session {
             return Ok(Way::Refused(error));
         }
         let Some(read) = self.read_settings().await else { return Ok(Way::Home) };
+        if command.asks_last_id() {
+            self.learn_last_id().await?;
+        }
         let shared = &self.worker.shared;
         self.worker.shards.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
         let holds = Holds { schema: self.state.caller.schema(), read, now: shared.uptime() };
         let known = self.worker.shards.templates.borrow().branch(layout, text, &command.parameters(), holds);
         let way = match known {
-            Some(branch) => Way::One(branch),
+            Some(branch) => Way::One { branch, is_single: false },
             None => self.way_anew(command, read, layout).await?,
         };
         Ok(match way {
@@ -97,12 +105,15 @@ impl Session {
         let way = match tree.read(text, &read) {
             Ok(_) => {
                 self.learn_definitions(&tree, text, layout).await?;
+                if command.asks_last_id() && self.names_sharded(&tree, text, layout) {
+                    self.learn_last_id_at_home().await?;
+                }
                 self.with_ids(command, &tree, read, layout).await?
             }
             Err(_) if !names_table(text, layout) => Way::Home,
             Err(refusal) => Way::Refused(unread(text, refusal)),
         };
-        if let Way::One(branch) = &way
+        if let Way::One { branch, .. } = &way
             && !command.what.several
             && !command.what.effects.intersects(MATTERS_TO_SESSION)
         {
@@ -116,6 +127,13 @@ impl Session {
         }
         self.worker.shards.put_tree(tree);
         Ok(way)
+    }
+
+    /// Whether a statement names a sharded table.
+    fn names_sharded(&self, tree: &Tree, text: &[u8], layout: &Layout) -> bool {
+        let current = String::from_utf8_lossy(self.state.caller.schema());
+        let named = shard::plan::tables(tree, text, &current);
+        named.iter().any(|(schema, table)| layout.table(schema, table).is_some())
     }
 
     /// Where a statement goes, whose rows get ids if they need any.
@@ -187,14 +205,17 @@ impl Session {
             return Way::Refused(wrong);
         }
         let many = |scattered| Way::Many(Box::new(scattered));
+        let is_single = tables.iter().any(|(schema, table)| {
+            matches!(layout.table(schema, table).map(|table| &table.kind), Some(TableKind::Single { .. }))
+        });
         match plan {
             Plan::One(branch) if cells != Cells::Plain => many(Scattered { cells, ..vec![branch].into() }),
             Plan::Home => Way::Home,
-            Plan::One(branch) => Way::One(branch),
+            Plan::One(branch) => Way::One { branch, is_single },
             Plan::Many(scatter) => many(Scattered { cells, tables, ..scatter.into() }),
             // What the only shard says of it is what the client is to hear.
             Plan::Write(mut write) if write.branches.len() == 1 && write.ids.is_none() => {
-                write.branches.pop().map_or(Way::Home, Way::One)
+                write.branches.pop().map_or(Way::Home, |branch| Way::One { branch, is_single })
             }
             Plan::Write(write) => many(Scattered { tables, ..write.into() }),
             Plan::Each(branches) => many(Scattered { tables, is_definition: true, ..branches.into() }),

@@ -31,7 +31,8 @@ pub(crate) fn rows(reply: &[u8]) -> Option<Vec<Row<'_>>> {
     rest.iter().map(|row| values(row, columns)).collect()
 }
 
-fn packets(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
+/// The payloads of the packets of a reply; none if it is cut.
+pub(super) fn packets(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
     let mut all = Vec::new();
     while !bytes.is_empty() {
         let (header, behind) = bytes.split_first_chunk::<HEADER_LEN>()?;

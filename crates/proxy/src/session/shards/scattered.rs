@@ -27,6 +27,8 @@ pub(super) struct Scattered {
     pub(super) tables: Vec<TableName>,
     /// It defines a table: each node gets it.
     pub(super) is_definition: bool,
+    /// It changes a table that is on one node only, whose server may make an id.
+    pub(super) is_single: bool,
 }
 
 impl From<Vec<Branch>> for Scattered {
@@ -42,6 +44,7 @@ impl From<Vec<Branch>> for Scattered {
             cells: Cells::Plain,
             tables: Vec::new(),
             is_definition: false,
+            is_single: false,
         }
     }
 }

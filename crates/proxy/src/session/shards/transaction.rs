@@ -163,6 +163,11 @@ impl Session {
                 self.end_at_shards(b"ROLLBACK").await?.ok();
             }
         }
+        let layout = self.worker.settings().shards.clone();
+        let shards = self.links.away.role.shards();
+        if !shards.inner.iter().any(Inner::is_in_transaction) {
+            shards.layout = layout;
+        }
         let mut inner = self.take_inner_at(hostgroup, slot);
         if is_open && !inner.is_in_transaction() {
             inner.wrote = false;
@@ -183,6 +188,11 @@ impl Session {
     /// A shard has lost the open transaction: so do all others.
     pub(super) async fn roll_back_with(&mut self, hostgroup: u32) -> Result<(), Ending> {
         tracing::debug!(hostgroup, "a shard has ended the transaction; it is rolled back everywhere");
+        self.roll_back_everywhere().await
+    }
+
+    /// Rolls the open transaction back at shards, and at home.
+    pub(super) async fn roll_back_everywhere(&mut self) -> Result<(), Ending> {
         self.end_at_shards(b"ROLLBACK").await?.ok();
         if self.is_in_transaction() || self.state.begins_later() {
             self.ask(b"ROLLBACK").await?;

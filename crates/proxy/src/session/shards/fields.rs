@@ -1,0 +1,67 @@
+//! `COM_FIELD_LIST` of sharded tables: the columns of a table, with their defaults.
+
+use shard::Node;
+use shard::seen::{Names, node};
+use wire::command::{FieldList, Kind};
+use wire::frame::put_message;
+use wire::packet::{Column, Err as ErrPacket};
+use wire::{Capabilities, Codec as _};
+
+use super::rows::packets;
+use crate::ending::Ending;
+use crate::scatter::logical;
+use crate::session::Session;
+use crate::session::phase::Phase;
+
+/// A statement that leaves nothing.
+const NOTHING: &[u8] = b"DO 0";
+
+impl Session {
+    /// A `COM_FIELD_LIST` is in the backlog: a node of its table answers.
+    pub(super) async fn list_fields(&mut self) -> Result<Phase, Ending> {
+        self.complete_front().await?;
+        let Some((node, payload)) = self.listed_at() else { return Ok(self.stay_home()) };
+        let mut packet = Vec::new();
+        put_message(&mut packet, 0, &payload);
+        // The command has no name of a schema: this inner session is in that of the node.
+        let mut inner = self.inner_in(node.hostgroup, &node.schema);
+        let reply = inner.session.ask_packet(packet).await?;
+        // Warnings that it may have left would keep the connection from others.
+        inner.session.ask(NOTHING).await?;
+        let reply = fields(&reply, &self.names_at(node.hostgroup), self.capabilities());
+        self.give_reply(Kind::FieldList, &reply).await
+    }
+
+    /// The node that answers the command in the backlog, and its payload there; none if its table
+    /// is not sharded.
+    fn listed_at(&self) -> Option<(Node, Vec<u8>)> {
+        let caps = self.capabilities();
+        let asked = FieldList::decode(self.io.whole_front()?, caps).ok()?;
+        let settings = self.worker.settings();
+        let layout = settings.shards.as_ref()?;
+        let text = std::str::from_utf8;
+        let table = layout.table(text(self.state.caller.schema()).ok()?, text(asked.table).ok()?)?;
+        let node = node(layout, table)?;
+        let payload = FieldList { table: node.table.as_bytes(), ..asked }.encode(caps);
+        Some((node.clone(), payload))
+    }
+}
+
+/// The reply of a node with the names that clients know.
+fn fields(reply: &[u8], names: &Names, caps: Capabilities) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut seq = 1;
+    for payload in packets(reply).unwrap_or_default() {
+        let told = match payload.first() {
+            Some(&ErrPacket::HEADER) => ErrPacket::decode(payload, Capabilities::PROTOCOL_41).map(|error| {
+                let message = names.logical_text(error.message);
+                ErrPacket { message: &message, ..error }.encode(Capabilities::PROTOCOL_41)
+            }),
+            // A definition begins with the length of `def`.
+            Some(0x03) => Column::decode(payload, caps).map(|column| logical(&column, names).encode(caps)),
+            _ => Ok(payload.to_vec()),
+        };
+        seq = put_message(&mut out, seq, &told.unwrap_or_else(|_| payload.to_vec()));
+    }
+    out
+}

@@ -1,0 +1,97 @@
+//! `LAST_INSERT_ID()` of a session, where the server of a shard may have made it.
+//!
+//! Servers make ids of tables that are on one node. Those of sharded tables are the proxy's, and
+//! known to the outer session at once.
+
+use sql::shape::Effects;
+
+use super::command::Command;
+use super::rows::rows;
+use super::{Inner, Place};
+use crate::ending::Ending;
+use crate::session::Session;
+use crate::session::route::NEEDS_LAST_ID;
+use crate::state::results::LastId;
+
+/// What may ask for `LAST_INSERT_ID()`, or set it.
+const ASKS: Effects = Effects::LAST_INSERT_ID.union(Effects::FUNCTION).union(Effects::UNKNOWN);
+
+impl Command {
+    /// Whether it may ask for `LAST_INSERT_ID()`.
+    pub(super) fn asks_last_id(&self) -> bool {
+        self.what.effects.intersects(ASKS)
+    }
+
+    /// Whether it may ask for `LAST_INSERT_ID()`, or tell by it whether it has changed.
+    pub(super) fn needs_last_id(&self) -> bool {
+        self.what.effects.intersects(NEEDS_LAST_ID)
+    }
+}
+
+impl Session {
+    /// Finds out what `LAST_INSERT_ID()` is, if only the server of a shard knows.
+    pub(super) async fn learn_last_id(&mut self) -> Result<(), Ending> {
+        let knows = self.links.away.role.shards().last_id.take();
+        let Some(mut inner) = knows.and_then(|serial| self.take_inner_of(serial)) else { return Ok(()) };
+        let asked = ask_last_id(&mut inner.session).await;
+        self.put_inner(inner);
+        if let Some(id) = asked? {
+            self.state.last.results.set_last_id(LastId::Is(id));
+        }
+        Ok(())
+    }
+
+    /// The same if only the home's server knows.
+    pub(super) async fn learn_last_id_at_home(&mut self) -> Result<(), Ending> {
+        if matches!(self.state.last.results.last_id(), LastId::AtServer { .. })
+            && let Some(id) = ask_last_id(self).await?
+        {
+            self.state.last.results.set_last_id(LastId::Is(id));
+        }
+        Ok(())
+    }
+
+    /// Finds it out, wherever it is known, unless the inner session at `place` knows it: that is
+    /// about to [get](Self::give_last_id) it.
+    pub(super) async fn learn_last_id_for(&mut self, place: Place) -> Result<(), Ending> {
+        let shards = self.links.away.role.shards();
+        let knows = |inner: &&Inner| Some(inner.serial) == shards.last_id;
+        if shards.inner.iter().find(knows).is_some_and(|inner| inner.place() == place) {
+            return Ok(());
+        }
+        self.learn_last_id().await?;
+        self.learn_last_id_at_home().await
+    }
+
+    /// Lets an inner session know what `LAST_INSERT_ID()` is: it tells its server if that matters.
+    pub(super) fn give_last_id(&mut self, inner: &mut Inner) {
+        if self.links.away.role.shards().last_id != Some(inner.serial) {
+            let id = self.state.last.results.last_id().known();
+            inner.session.state.last.results.set_last_id(LastId::Is(id));
+        }
+    }
+
+    /// A statement has run in an inner session that had [got](Self::give_last_id) the value, and
+    /// may have set another one.
+    pub(super) fn note_last_id(&mut self, inner: &mut Inner) {
+        let session = &mut *inner.session;
+        session.links.note_ran(&mut session.state);
+        if inner.session.state.last.results.last_id() != self.state.last.results.last_id() {
+            self.links.away.role.shards().last_id = Some(inner.serial);
+        }
+    }
+
+    /// The proxy has made an id.
+    pub(super) fn set_last_id(&mut self, id: u64) {
+        self.links.away.role.shards().last_id = None;
+        self.state.last.results.set_last_id(LastId::Is(id));
+    }
+}
+
+/// What the server of a session says that `LAST_INSERT_ID()` is.
+async fn ask_last_id(session: &mut Session) -> Result<Option<u64>, Ending> {
+    let reply = session.ask(b"SELECT LAST_INSERT_ID()").await?;
+    let all = rows(&reply).unwrap_or_default();
+    let cell = all.first().and_then(|row| row.first().copied().flatten());
+    Ok(cell.and_then(|cell| std::str::from_utf8(cell).ok()?.parse().ok()))
+}

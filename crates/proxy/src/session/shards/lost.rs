@@ -1,0 +1,82 @@
+//! Transactions that end between two commands, since a shard has lost its part, or the layout is
+//! another one.
+
+use std::sync::Arc;
+
+use super::{Inner, Part, Role};
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::session::Session;
+
+impl Role {
+    /// Inner sessions, if the session has any.
+    fn inner_sessions(&mut self) -> &mut [Inner] {
+        match self.0.as_deref_mut() {
+            Some(Part::Outer(shards)) => &mut shards.inner,
+            Some(Part::Inner) | None => &mut [],
+        }
+    }
+
+    /// Whether a transaction is open at a shard.
+    pub(in crate::session) fn has_transaction(&self) -> bool {
+        match self.0.as_deref() {
+            Some(Part::Outer(shards)) => shards.inner.iter().any(Inner::is_in_transaction),
+            Some(Part::Inner) | None => false,
+        }
+    }
+}
+
+impl Session {
+    /// Whether a transaction is open, at home or at a shard.
+    pub(in crate::session) fn has_transaction(&self) -> bool {
+        self.is_in_transaction() || self.links.away.role.has_transaction()
+    }
+
+    /// Servers were switched off: inner sessions leave them, as this one does.
+    pub(in crate::session) fn leave_shards_off(&mut self) -> Result<(), Ending> {
+        for inner in self.links.away.role.inner_sessions() {
+            inner.session.leave_servers_off()?;
+        }
+        self.control.note_transaction(self.worker.now(), self.has_transaction());
+        Ok(())
+    }
+
+    /// Ends the transaction everywhere if a shard has lost its part since the last command. The
+    /// client hears of it with its next statement.
+    pub(super) async fn heed_lost_shards(&mut self) -> Result<(), Ending> {
+        let inner = self.links.away.role.inner_sessions().iter_mut();
+        // Each is taken: none of them is to tell it a second time.
+        let mut lost = None;
+        for error in inner.filter_map(|inner| inner.session.state.transaction.rolled_back.take()) {
+            lost = Some(error);
+        }
+        match lost {
+            Some(error) => self.lose_transaction(*error).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Ends a transaction everywhere that is open at shards, if tables are elsewhere by the layout
+    /// of now. Whether there was one. It may be committed and rolled back, but has no further statements.
+    pub(super) async fn leave_old_layout(&mut self) -> Result<bool, Ending> {
+        if !self.links.away.role.has_transaction() {
+            return Ok(false);
+        }
+        let settings = self.worker.settings();
+        let is_same = match (&self.links.away.role.shards().layout, &settings.shards) {
+            (Some(old), Some(new)) => Arc::ptr_eq(old, new) || old.tables() == new.tables(),
+            (old, new) => old.is_none() && new.is_none(),
+        };
+        if !is_same {
+            self.lose_transaction(ClientError::LayoutChanged).await?;
+        }
+        Ok(!is_same)
+    }
+
+    /// Rolls back everywhere. The client hears why with its next statement.
+    async fn lose_transaction(&mut self, error: ClientError) -> Result<(), Ending> {
+        self.roll_back_everywhere().await?;
+        self.state.transaction.rolled_back = Some(Box::new(error));
+        Ok(())
+    }
+}
