@@ -119,7 +119,8 @@ pub(crate) const fn capabilities_at_shards(caps: Capabilities) -> Capabilities {
 #[derive(Debug)]
 pub(crate) struct Scatter {
     shards: Vec<Shard>,
-    /// The definitions of the first shard, once the client has its own.
+    /// The definitions that the client was told, with the names of the first shard, if shards begin
+    /// behind them.
     columns: Vec<Box<[u8]>>,
     what: What,
     writer: Writer,

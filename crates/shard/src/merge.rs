@@ -18,7 +18,7 @@ mod pick;
 mod summary;
 mod window;
 
-pub use columns::{Columns, ColumnsError, Protocol, common_kind};
+pub use columns::{Columns, ColumnsError, Protocol};
 pub use key::{Key, KeyError};
 pub use order::{Direction, Order, Part};
 pub use pick::{Merge, Step};

@@ -1,7 +1,7 @@
 //! The first packets of the client's reply, and shards that begin behind them.
 
 use ::shard::merge::{Columns, ColumnsError};
-use wire::StatusFlags;
+use wire::{Codec as _, StatusFlags};
 
 use super::fault::Wrong;
 use super::rows::Rows;
@@ -39,6 +39,7 @@ impl Scatter {
 
     /// Takes the rows of shards that begin behind the client's result.
     pub(super) fn admit(&mut self) -> Result<(), Failure> {
+        let (caps, form) = (self.what.shard_caps, (self.what.protocol, self.what.order.len()));
         for (at, shard) in self.shards.iter_mut().enumerate().filter(|(_, shard)| !shard.is_admitted) {
             let wrong = |wrong| Failure::Wrong(at, wrong);
             if !shard.begin().map_err(wrong)? || shard.refusal().is_some() {
@@ -48,8 +49,9 @@ impl Scatter {
                 return Err(wrong(Wrong::Kind));
             }
             let own = std::mem::take(&mut shard.definitions);
-            let (protocol, caps) = (self.what.protocol, self.what.shard_caps);
-            definitions::check(&self.columns, &own, protocol, caps).map_err(wrong)?;
+            let told = definitions::decode(&self.columns, caps).map_err(wrong)?;
+            definitions::check(&told, &own, caps).map_err(wrong)?;
+            shard.columns = definitions::own_columns(&told, &own, form, caps).map_err(wrong)?;
             shard.is_admitted = true;
         }
         Ok(())
@@ -70,7 +72,7 @@ impl Scatter {
     /// Writes the columns of the result.
     fn begin_rows(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
         let order = self.what.order.clone();
-        let united = definitions::unite(&self.shards, self.what.protocol, self.what.shard_caps)?;
+        let united = definitions::unite(&self.shards, self.what.shard_caps)?;
         let wrong = |error: ColumnsError| Failure::Wrong(0, error.into());
         let columns = Columns::new(self.what.protocol, &united, order.len()).map_err(wrong)?;
         if columns.visible() == 0 {
@@ -80,12 +82,20 @@ impl Scatter {
         let names = self.shards.first().map(|shard| &*shard.source.names);
         let status = self.shards.iter().fold(StatusFlags::empty(), |all, shard| all | shard.status);
         self.writer.definitions(united.iter().take(columns.visible()), names, status, out);
+        let (caps, form) = (self.what.shard_caps, (self.what.protocol, order.len()));
+        let own = |(at, shard): (usize, &Shard)| {
+            definitions::own_columns(&united, &shard.definitions, form, caps)
+                .map_err(|wrong| Failure::Wrong(at, wrong))
+        };
+        let begun = self.shards.iter().enumerate().filter(|(_, shard)| shard.has_begun());
+        let mut all = begun.map(own).collect::<Result<Vec<_>, _>>()?.into_iter();
+        if all.len() < self.shards.len() {
+            self.columns = united.iter().map(|column| column.encode(caps).into()).collect();
+        }
         for shard in self.shards.iter_mut().filter(|shard| shard.has_begun()) {
             shard.is_admitted = true;
-            let own = std::mem::take(&mut shard.definitions);
-            if self.columns.is_empty() {
-                self.columns = own;
-            }
+            shard.columns = all.next().flatten();
+            shard.definitions = Vec::new();
         }
         let rows = Rows::new(columns, order, &self.what, self.shards.len());
         self.state = State::Rows(Box::new(rows));

@@ -1,6 +1,6 @@
 //! The columns of the client's result, out of the definitions of all shards.
 
-use ::shard::merge::Protocol;
+use ::shard::merge::{Columns, Protocol};
 use ::shard::seen::Names;
 use wire::packet::Column;
 use wire::{Capabilities, Codec as _};
@@ -24,38 +24,47 @@ const TEXTS: [u8; 7] = [0xfe, 0x0f, 0xfd, 0xf9, 0xfc, 0xfa, 0xfb];
 /// of all shards that have begun their results.
 ///
 /// Names, types, collations and the flags that matter to readers must be equal at all shards.
-/// Lengths and decimals are the largest ones. Types of texts may differ, and in text those of
-/// integers: an expression has another one where a server has copied it into a temporary table.
-pub(super) fn unite(
-    shards: &[Shard],
-    protocol: Protocol,
-    caps: Capabilities,
-) -> Result<Vec<Column<'_>>, Failure> {
+/// Lengths and decimals are the largest ones. Types of texts and of integers may differ: an
+/// expression has another one where a server has copied it into a temporary table. Of integers the
+/// widest is told.
+pub(super) fn unite(shards: &[Shard], caps: Capabilities) -> Result<Vec<Column<'_>>, Failure> {
     let mut united = Vec::new();
     for (at, shard) in shards.iter().enumerate().filter(|(_, shard)| !shard.definitions.is_empty()) {
         let columns = decode(&shard.definitions, caps);
-        let joined = columns.and_then(|columns| join(&mut united, columns, protocol));
+        let joined = columns.and_then(|columns| join(&mut united, columns));
         joined.map_err(|wrong| Failure::Wrong(at, wrong))?;
     }
     Ok(united)
 }
 
-/// Checks that the definitions of a shard are those of the result, which has begun before.
-pub(super) fn check(
-    first: &[Box<[u8]>],
+/// The columns of a shard for a client that was told of others; none if its rows can stay as they
+/// are. The last `keys` are hidden.
+pub(super) fn own_columns(
+    told: &[Column<'_>],
     own: &[Box<[u8]>],
-    protocol: Protocol,
+    (protocol, keys): (Protocol, usize),
     caps: Capabilities,
-) -> Result<(), Wrong> {
-    join(&mut decode(first, caps)?, decode(own, caps)?, protocol)
+) -> Result<Option<Box<Columns>>, Wrong> {
+    let own = decode(own, caps)?;
+    let is_as_told = own.iter().zip(told).all(|(own, told)| own.kind == told.kind);
+    if protocol == Protocol::Text || is_as_told {
+        return Ok(None);
+    }
+    Ok(Some(Box::new(Columns::new(protocol, &own, keys)?.shown_as(told))))
 }
 
-fn decode(payloads: &[Box<[u8]>], caps: Capabilities) -> Result<Vec<Column<'_>>, Wrong> {
+/// Checks that the definitions of a shard go with those of the result, which has begun before.
+pub(super) fn check(told: &[Column<'_>], own: &[Box<[u8]>], caps: Capabilities) -> Result<(), Wrong> {
+    join(&mut told.to_vec(), decode(own, caps)?)
+}
+
+/// Definitions as columns.
+pub(super) fn decode(payloads: &[Box<[u8]>], caps: Capabilities) -> Result<Vec<Column<'_>>, Wrong> {
     Ok(payloads.iter().map(|payload| Column::decode(payload, caps)).collect::<Result<_, _>>()?)
 }
 
 /// Makes definitions those of one more shard, too.
-fn join<'a>(united: &mut Vec<Column<'a>>, columns: Vec<Column<'a>>, protocol: Protocol) -> Result<(), Wrong> {
+fn join<'a>(united: &mut Vec<Column<'a>>, columns: Vec<Column<'a>>) -> Result<(), Wrong> {
     if united.is_empty() {
         *united = columns;
         return Ok(());
@@ -64,7 +73,7 @@ fn join<'a>(united: &mut Vec<Column<'a>>, columns: Vec<Column<'a>>, protocol: Pr
         return Err(Wrong::Columns { here: columns.len(), there: united.len() });
     }
     for (at, (one, other)) in united.iter_mut().zip(&columns).enumerate() {
-        let kind = common_kind(one.kind, other.kind, protocol);
+        let kind = common_kind(one.kind, other.kind);
         let Some(kind) = kind.filter(|_| difference(one, other).is_none()) else {
             let name = String::from_utf8_lossy(other.name).into_owned();
             let what = difference(one, other).unwrap_or("type");
@@ -79,7 +88,7 @@ fn join<'a>(united: &mut Vec<Column<'a>>, columns: Vec<Column<'a>>, protocol: Pr
 }
 
 /// The type of a column that has one of two at different shards; nothing if there is none.
-fn common_kind(one: u8, other: u8, protocol: Protocol) -> Option<u8> {
+fn common_kind(one: u8, other: u8) -> Option<u8> {
     if one == other {
         return Some(one);
     }
@@ -88,9 +97,7 @@ fn common_kind(one: u8, other: u8, protocol: Protocol) -> Option<u8> {
         let later = place(one).zip(place(other)).map(|(one, other)| one.max(other))?;
         kinds.get(later).copied()
     };
-    // In binary rows, integers are as wide as their type.
-    let integer = later(&INTEGERS).filter(|_| protocol == Protocol::Text);
-    integer.or_else(|| later(&TEXTS))
+    later(&INTEGERS).or_else(|| later(&TEXTS))
 }
 
 /// What keeps two columns from being one.

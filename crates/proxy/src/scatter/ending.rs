@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ::shard::merge::{ColumnsError, Protocol};
+use ::shard::merge::ColumnsError;
 use ::shard::plan::Counts;
 use wire::packet::{Err as ErrPacket, Ok as OkPacket, PrepareOk};
 use wire::reply::{End, Outcome};
@@ -70,7 +70,7 @@ impl Scatter {
 
     /// Replies with what the shards have prepared, without the hidden columns.
     pub(super) fn end_prepared(&mut self, statement_id: u32, out: &mut Vec<u8>) -> Result<(), Failure> {
-        let united = definitions::unite(&self.shards, Protocol::Text, self.what.shard_caps)?;
+        let united = definitions::unite(&self.shards, self.what.shard_caps)?;
         let first = self.shards.first();
         let Some(prepared) = first.and_then(|shard| shard.prepared) else { return Ok(()) };
         let keys = self.what.order.len();

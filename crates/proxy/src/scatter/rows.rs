@@ -167,7 +167,8 @@ fn look_at(at: usize, merge: &mut Merge, cut: &Cut, shards: &mut [Shard]) -> Res
         Next::Ended => merge.end(at),
         Next::Row(row) => {
             let payload = shard.payload(row);
-            let read = |key: &mut Key| cut.columns.read_key(&payload, key);
+            let columns = shard.columns.as_deref().unwrap_or(&cut.columns);
+            let read = |key: &mut Key| columns.read_key(&payload, key);
             merge.set_head(at, read).map_err(|error| Failure::Wrong(at, error.into()))?;
         }
     }
@@ -191,11 +192,12 @@ impl Cut {
         let fate = self.window.take();
         if fate == Fate::Sent {
             let payload = shard.payload(row);
+            let columns = shard.columns.as_deref().unwrap_or(&self.columns);
             if self.cells == Cells::Plain {
-                writer.with(out, |out| self.columns.put_visible(&payload, out))?;
+                writer.with(out, |out| columns.put_visible(&payload, out))?;
             } else {
-                let row = self.cells.row(self.protocol, self.columns.visible(), &payload);
-                writer.with(out, |out| self.columns.put_visible(&row, out))?;
+                let row = self.cells.row(self.protocol, columns.visible(), &payload);
+                writer.with(out, |out| columns.put_visible(&row, out))?;
             }
             self.count.sent += 1;
         }

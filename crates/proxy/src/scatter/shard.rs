@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use ::shard::merge::Columns;
 use ::shard::seen::Names;
 use wire::frame::MAX_PAYLOAD;
 use wire::packet::{ColumnCount, Eof, Err, LocalInfile, Ok as OkPacket, OkHeader, PrepareOk};
@@ -49,6 +50,8 @@ pub(super) struct Shard {
     /// Payloads of the definitions of parameters and columns, until the client has them.
     pub(super) definitions: Vec<Box<[u8]>>,
     definitions_bytes: usize,
+    /// Its columns, if they are others than the client was told.
+    pub(super) columns: Option<Box<Columns>>,
     /// The status in the packet that ends the definitions, if there is such a packet.
     pub(super) status: StatusFlags,
 }
@@ -130,6 +133,7 @@ impl Shard {
             prepared: None,
             definitions: Vec::new(),
             definitions_bytes: 0,
+            columns: None,
             status: StatusFlags::empty(),
         }
     }

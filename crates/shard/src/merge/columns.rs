@@ -24,15 +24,16 @@ pub struct Columns {
     protocol: Protocol,
     kinds: Vec<u8>,
     keys: Vec<Form>,
-    /// Of the visible columns, in binary rows: what the client's integers have more of. Empty if no
-    /// column has any.
-    widened: Vec<Widened>,
+    /// The visible columns as the client was told of them, in binary rows. Empty if all integers
+    /// are as wide.
+    told: Vec<Told>,
 }
 
-/// Bytes that an integer of a client has more than that of a shard.
+/// A column as the client was told of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Widened {
-    bytes: usize,
+struct Told {
+    /// Bytes of its integers; none if it has others, or the shard's are as wide.
+    bytes: Option<usize>,
     is_unsigned: bool,
 }
 
@@ -58,6 +59,9 @@ pub enum ColumnsError {
     /// The row is not what the columns say.
     #[error("a row of a shard cannot be read: {0}")]
     Row(#[from] WireError),
+    /// An integer does not fit into the type that the client was told.
+    #[error("a number of a shard is larger than the type that the client was told")]
+    TooWide,
     /// A key has a value that is not of its type.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -74,19 +78,20 @@ impl Columns {
         let hidden = columns.get(visible..).ok_or(too_few)?;
         let keys = hidden.iter().map(Form::of).collect::<Result<_, _>>()?;
         let kinds = columns.iter().map(|column| column.kind).collect();
-        Ok(Self { protocol, kinds, keys, widened: Vec::new() })
+        Ok(Self { protocol, kinds, keys, told: Vec::new() })
     }
 
-    /// The same columns for a client that is told of `shown`, whose integers may be wider.
+    /// The same columns for a client that was told of `shown`, whose integers may have other
+    /// widths.
     #[must_use]
     pub fn shown_as(mut self, shown: &[Column<'_>]) -> Self {
-        let widened = |(kind, shown): (&u8, &Column<'_>)| {
-            let more = width(*kind).zip(width(shown.kind)).and_then(|(own, other)| other.checked_sub(own));
-            Widened { bytes: more.unwrap_or(0), is_unsigned: shown.flags & UNSIGNED != 0 }
+        let told = |(kind, shown): (&u8, &Column<'_>)| {
+            let widths = width(*kind).zip(width(shown.kind)).filter(|(own, other)| own != other);
+            Told { bytes: widths.map(|(_, other)| other), is_unsigned: shown.flags & UNSIGNED != 0 }
         };
-        let all: Vec<_> = self.kinds.iter().zip(shown).take(self.visible()).map(widened).collect();
-        if self.protocol == Protocol::Binary && all.iter().any(|widened| widened.bytes > 0) {
-            self.widened = all;
+        let all: Vec<_> = self.kinds.iter().zip(shown).take(self.visible()).map(told).collect();
+        if self.protocol == Protocol::Binary && all.iter().any(|told| told.bytes.is_some()) {
+            self.told = all;
         }
         self
     }
@@ -116,8 +121,8 @@ impl Columns {
 
     /// Appends the row without its hidden columns.
     pub fn put_visible(&self, row: &[u8], out: &mut Vec<u8>) -> Result<(), ColumnsError> {
-        if !self.widened.is_empty() {
-            return self.put_widened(row, out);
+        if !self.told.is_empty() {
+            return self.put_told(row, out);
         }
         if self.keys.is_empty() {
             out.extend_from_slice(row);
@@ -140,15 +145,16 @@ impl Columns {
     }
 
     /// Appends the visible part of a binary row, with integers as wide as the client's.
-    fn put_widened(&self, row: &[u8], out: &mut Vec<u8>) -> Result<(), ColumnsError> {
+    fn put_told(&self, row: &[u8], out: &mut Vec<u8>) -> Result<(), ColumnsError> {
         let mut cells = self.cells(row)?;
         out.push(0);
         put_nulls(cells.nulls, self.visible(), out);
-        for widened in &self.widened {
+        for told in &self.told {
             let Some(cell) = cells.next()? else { continue };
-            let is_negative = !widened.is_unsigned && cell.last().is_some_and(|byte| byte & 0x80 != 0);
-            out.extend_from_slice(cell);
-            out.resize(out.len() + widened.bytes, if is_negative { 0xff } else { 0 });
+            match told.bytes {
+                None => out.extend_from_slice(cell),
+                Some(bytes) => put_integer(cell, bytes, told.is_unsigned, out)?,
+            }
         }
         Ok(())
     }
@@ -166,6 +172,19 @@ impl Columns {
     }
 }
 
+/// Appends an integer in so many bytes, into which it has to fit.
+fn put_integer(cell: &[u8], bytes: usize, is_unsigned: bool, out: &mut Vec<u8>) -> Result<(), ColumnsError> {
+    let (kept, left_out) = cell.split_at_checked(bytes).unwrap_or((cell, &[]));
+    let has_sign = |bytes: &[u8]| !is_unsigned && bytes.last().is_some_and(|byte| byte & 0x80 != 0);
+    let fill = if has_sign(cell) { 0xff } else { 0 };
+    if has_sign(kept) != has_sign(cell) || left_out.iter().any(|byte| *byte != fill) {
+        return Err(ColumnsError::TooWide);
+    }
+    out.extend_from_slice(kept);
+    out.resize(out.len() + bytes.saturating_sub(kept.len()), fill);
+    Ok(())
+}
+
 /// Bytes of an integer of a type in a binary row; nothing for other types.
 const fn width(kind: u8) -> Option<usize> {
     Some(match kind {
@@ -176,20 +195,6 @@ const fn width(kind: u8) -> Option<usize> {
         _ => return None,
     })
 }
-
-/// The type of a column whose values have one of two types at different shards: the wider one of
-/// two integers, or the other one than NULL. Nothing if there is none.
-pub fn common_kind(one: u8, other: u8) -> Option<u8> {
-    match (width(one), width(other)) {
-        _ if one == other || other == NULL_KIND => Some(one),
-        _ if one == NULL_KIND => Some(other),
-        (Some(left), Some(right)) => Some(if left < right { other } else { one }),
-        _ => None,
-    }
-}
-
-/// `MYSQL_TYPE_NULL`.
-const NULL_KIND: u8 = 0x06;
 
 /// Bits in front of those of the columns.
 const NULLS_OFFSET: usize = 2;
@@ -395,18 +400,19 @@ mod tests {
     }
 
     #[test]
-    fn two_types_of_integers_have_a_common_one() {
-        for (one, other, common) in [
-            (0x03, 0x08, Some(0x08)),
-            (0x08, 0x01, Some(0x08)),
-            (0x0d, 0x03, Some(0x03)),
-            (0x06, 0xfd, Some(0xfd)),
-            (0xfd, 0x06, Some(0xfd)),
-            (0xfd, 0xfd, Some(0xfd)),
-            (0xfd, 0x03, None),
-            (0x05, 0x08, None),
-        ] {
-            assert_eq!(common_kind(one, other), common, "{one} {other}");
+    fn integers_that_are_wider_than_the_client_was_told_have_to_fit() {
+        let shown = [column(0x02), Column { flags: UNSIGNED, ..column(0x01) }];
+        let own = [column(0x08), Column { flags: UNSIGNED, ..column(0x03) }];
+        let columns = Columns::new(Protocol::Binary, &own, 0).unwrap().shown_as(&shown);
+        let row = |one: i64, other: u32| [&b"\0\0"[..], &one.to_le_bytes(), &other.to_le_bytes()].concat();
+        let told = |one, other| {
+            let mut out = Vec::new();
+            columns.put_visible(&row(one, other), &mut out).map(|()| out)
+        };
+        assert_eq!(told(-2, 255).unwrap(), b"\0\0\xfe\xff\xff");
+        assert_eq!(told(0x7fff, 0).unwrap(), b"\0\0\xff\x7f\0");
+        for (one, other) in [(0x8000, 0), (-0x8001, 0), (i64::MIN, 0), (0, 256)] {
+            assert_eq!(told(one, other), Err(ColumnsError::TooWide), "{one} {other}");
         }
     }
 
