@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use shard::define::{Finding, Found, Reader, Survey, TableDefinition, survey, table_statement};
+use shard::define::{Answer, Finding, Reader, Survey, TableDefinition, survey, table_statement};
 use shard::{Layout, Node};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -30,7 +30,7 @@ type Place = (usize, usize);
 /// What servers have answered so far.
 #[derive(Default)]
 struct Answers {
-    found: HashMap<Place, Found>,
+    found: HashMap<Place, Answer>,
     bytes: usize,
 }
 
@@ -64,8 +64,8 @@ pub(crate) async fn inspect(worker: Rc<Worker>, layout: Arc<Layout>) -> Inspecte
     let mut inspected = Inspected { problems: Vec::new(), warnings };
     for (number, table) in layout.tables().iter().enumerate() {
         let nodes = 0..table.nodes().len();
-        let found = nodes.map(|node| answers.found.remove(&(number, node)).unwrap_or_default());
-        let Survey { problems, warnings, is_nowhere } = survey(&layout, table, found.collect());
+        let found = nodes.map(|node| answers.found.remove(&(number, node)).unwrap_or(Answer::Unknown));
+        let Survey { problems, warnings, is_nowhere } = survey(&layout, table, &found.collect::<Vec<_>>());
         if is_nowhere {
             let warning = format!("table {}.{}: no server that was asked has it", table.schema, table.name);
             inspected.warnings.push(warning);
@@ -105,7 +105,7 @@ async fn ask(
         if answers.bytes > DEFINITIONS_BYTES_MAX {
             return Err("the definitions of all tables are too large".to_owned());
         }
-        let found = definition.map_or(Found::Missing, |definition| Found::Defined(Box::new(definition)));
+        let found = definition.map_or(Answer::NoTable, Answer::Table);
         answers.found.insert(*place, found);
     }
     asking.close().await;

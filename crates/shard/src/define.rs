@@ -33,5 +33,5 @@ pub use check::{Answer, check};
 pub use collation::{Collation, CollationFacts, Collations, collation_statement};
 pub use columns::columns;
 pub use finding::{Finding, Problem};
-pub use survey::{Found, Survey, survey};
+pub use survey::{Survey, survey};
 pub use table::{ColumnDefinition, DefaultValue, ForeignKey, Index, IndexPart, TableDefinition, Trigger};

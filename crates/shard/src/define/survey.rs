@@ -1,21 +1,8 @@
 //! What becomes of a layout by what is found at the nodes of its tables.
 
-use super::check::check;
-use super::finding::{Finding, Problem};
-use super::table::TableDefinition;
-use crate::layout::{Layout, Node, Table, Unique};
-
-/// What was found at a node of a table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Found {
-    /// The server was not asked, or has not answered.
-    #[default]
-    Unasked,
-    /// The server has no such table.
-    Missing,
-    /// The table.
-    Defined(Box<TableDefinition>),
-}
+use super::check::{Answer, check};
+use super::finding::Finding;
+use crate::layout::{Layout, Table, Unique};
 
 /// What is wrong with the nodes of a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,26 +15,13 @@ pub struct Survey {
     pub is_nowhere: bool,
 }
 
-/// Judges what was found of a table, by the numbers of its nodes. Nodes that were not asked have no
-/// findings.
-pub fn survey(layout: &Layout, table: &Table, found: Vec<Found>) -> Survey {
-    let unasked: Vec<&Node> = table
-        .nodes()
-        .iter()
-        .enumerate()
-        .filter(|(number, _)| found.get(*number).is_none_or(|found| *found == Found::Unasked))
-        .map(|(_, node)| node)
-        .collect();
-    if found.iter().all(|found| !matches!(found, Found::Defined(_))) {
-        return Survey { is_nowhere: unasked.len() < table.nodes().len(), ..Survey::default() };
+/// Judges what the nodes of a table have said, in their order. Those that do not answer, or were
+/// not asked, have no findings.
+pub fn survey(layout: &Layout, table: &Table, found: &[Answer]) -> Survey {
+    if found.iter().all(|answer| answer.table().is_none()) {
+        return Survey { is_nowhere: found.contains(&Answer::NoTable), ..Survey::default() };
     }
-    let definition = |found| match found {
-        Found::Defined(definition) => Some(*definition),
-        Found::Unasked | Found::Missing => None,
-    };
-    let found: Vec<Option<TableDefinition>> = found.into_iter().map(definition).collect();
-    let mut findings = check(layout, table, &found);
-    findings.retain(|finding| finding.problem != Problem::NoTable || !unasked.contains(&&finding.node));
+    let findings = check(layout, table, found);
     let is_problem = |finding: &Finding| finding.problem.stops_writes() && table.unique() == Unique::Checked;
     let (problems, warnings) = findings.into_iter().partition(is_problem);
     Survey { problems, warnings, is_nowhere: false }
@@ -57,7 +31,7 @@ pub fn survey(layout: &Layout, table: &Table, found: Vec<Found>) -> Survey {
 mod tests {
     use super::super::sample::{MYSQL, table};
     use super::*;
-    use crate::layout::Draft;
+    use crate::layout::{Draft, Node};
     use crate::placement::{Function, Level, Modulo, Sign};
 
     /// `orders` of three nodes by `id`.
@@ -71,20 +45,20 @@ mod tests {
         Layout::new(Draft { hostgroups: vec![1, 2, 3], tables, ..Draft::default() }).unwrap()
     }
 
-    fn of(unique: Unique, found: [Found; 3]) -> Survey {
+    fn of(unique: Unique, found: [Answer; 3]) -> Survey {
         let layout = layout(unique);
-        survey(&layout, layout.table("shop", "orders").unwrap(), found.into())
+        survey(&layout, layout.table("shop", "orders").unwrap(), &found)
     }
 
-    fn defined(columns: &[[&str; 2]]) -> Found {
-        Found::Defined(Box::new(table(MYSQL, columns, &[])))
+    fn defined(columns: &[[&str; 2]]) -> Answer {
+        Answer::Table(table(MYSQL, columns, &[]))
     }
 
     #[test]
     fn a_server_that_was_not_asked_has_no_findings() {
         let one = || defined(&[["no", "int"]]);
-        assert_eq!(of(Unique::Checked, [one(), Found::Unasked, one()]), Survey::default());
-        let missing = of(Unique::Checked, [one(), Found::Unasked, Found::Missing]);
+        assert_eq!(of(Unique::Checked, [one(), Answer::Unknown, one()]), Survey::default());
+        let missing = of(Unique::Checked, [one(), Answer::Unknown, Answer::NoTable]);
         assert_eq!(
             missing.problems.iter().map(|finding| finding.node.hostgroup).collect::<Vec<_>>(),
             [3],
@@ -94,14 +68,17 @@ mod tests {
 
     #[test]
     fn a_table_that_is_nowhere_may_be_created_later() {
-        assert_eq!(of(Unique::Checked, [Found::Unasked, Found::Unasked, Found::Unasked]), Survey::default());
-        let nowhere = of(Unique::Checked, [Found::Missing, Found::Unasked, Found::Missing]);
+        assert_eq!(
+            of(Unique::Checked, [Answer::Unknown, Answer::Unknown, Answer::Unknown]),
+            Survey::default()
+        );
+        let nowhere = of(Unique::Checked, [Answer::NoTable, Answer::Unknown, Answer::NoTable]);
         assert_eq!(nowhere, Survey { is_nowhere: true, ..Survey::default() });
     }
 
     #[test]
     fn an_unchecked_table_is_used_all_the_same() {
-        let found = || [defined(&[["no", "int"]]), defined(&[["no", "bigint"]]), Found::Missing];
+        let found = || [defined(&[["no", "int"]]), defined(&[["no", "bigint"]]), Answer::NoTable];
         let checked = of(Unique::Checked, found());
         assert_eq!((checked.problems.len(), checked.warnings.len()), (2, 0), "{checked:?}");
         let unchecked = of(Unique::Unchecked, found());

@@ -59,7 +59,8 @@ impl Session {
 
     /// What a node says of its table.
     async fn definition_of(&mut self, node: &Node) -> Result<Answer, Ending> {
-        let reply = self.ask_at(node.hostgroup, table_statement(&node.schema, &node.table).as_bytes()).await?;
+        let reply =
+            self.ask_at(node.hostgroup, table_statement(&node.schema, &node.table).as_bytes()).await?;
         if error_of(&reply).is_some() {
             // No table is no error: nobody answers, and there the client hears why.
             return Ok(Answer::Unknown);

@@ -13,7 +13,7 @@ impl Role {
     fn inner_sessions(&mut self) -> &mut [Inner] {
         match self.0.as_deref_mut() {
             Some(Part::Outer(shards)) => &mut shards.inner,
-            Some(Part::Inner) | None => &mut [],
+            Some(Part::Inner(_)) | None => &mut [],
         }
     }
 
@@ -21,7 +21,7 @@ impl Role {
     pub(in crate::session) fn has_transaction(&self) -> bool {
         match self.0.as_deref() {
             Some(Part::Outer(shards)) => shards.inner.iter().any(Inner::is_in_transaction),
-            Some(Part::Inner) | None => false,
+            Some(Part::Inner(_)) | None => false,
         }
     }
 }

@@ -145,7 +145,7 @@ fn unique_keys_of_a_table_by_hints_are_not_unique() {
     };
     let found = |layout: &Layout| {
         let keys = table(MYSQL, &COLUMNS, &[&unique("PRIMARY", "user_id")]);
-        findings(layout, "orders", &[Some(keys.clone()), Some(keys)])
+        findings(layout, "orders", &[Answer::Table(keys.clone()), Answer::Table(keys)])
     };
     let checked = found(&by_hint(Unique::Checked));
     assert_eq!(checked.len(), 2);
@@ -162,7 +162,7 @@ fn copies_of_reference_tables_have_no_values_of_their_own() {
         &column("2", "no", "int", "", None),
         &[Some("5"), Some("0"), Some("t"), Some("SET NEW.no = RAND()")],
     ]);
-    let found = findings(&layout, "lands", &[Some(lands.clone()), Some(lands.clone())]);
+    let found = findings(&layout, "lands", &[Answer::Table(lands.clone()), Answer::Table(lands.clone())]);
     assert_eq!(
         found[..2],
         [
@@ -174,7 +174,7 @@ fn copies_of_reference_tables_have_no_values_of_their_own() {
     );
     assert_eq!(found.len(), 4);
     // Each row of a sharded table is there once.
-    assert!(!findings(&layout, "lone", &[Some(lands)]).iter().any(|found| found.contains("copies")));
+    assert!(!findings(&layout, "lone", &[Answer::Table(lands)]).iter().any(|found| found.contains("copies")));
 }
 
 #[test]
