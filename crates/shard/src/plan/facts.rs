@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use sql::parse::{Join, Kind, NodeId, Operator, Step};
+use sql::parse::{Join, Kind, NodeId, Operator, Step, Tree};
 
 use crate::value::Value;
 
@@ -147,6 +147,26 @@ impl<'a> Facts<'a> {
     ) {
         let mut operands = request.tree.children(id);
         let (Some(left), Some(right)) = (operands.next(), operands.next()) else { return };
+        if let Some(pairs) = paired(request.tree, left, right) {
+            if matches!(operator, Operator::Equal | Operator::NullSafeEqual) {
+                for pair in pairs.take(FACTS_MAX) {
+                    self.compare(request, uses, pair, operator, within);
+                }
+            }
+            return;
+        }
+        self.compare(request, uses, [left, right], operator, within);
+    }
+
+    /// A comparison of two expressions.
+    fn compare(
+        &mut self,
+        request: &Request<'a>,
+        uses: &Uses<'a>,
+        [left, right]: [NodeId; 2],
+        operator: Operator,
+        within: Within,
+    ) {
         let columns = [left, right].map(|id| columns::of(request, uses, id));
         match columns {
             [Some(left), Some(right)] if operator == Operator::Equal => {
@@ -169,9 +189,19 @@ impl<'a> Facts<'a> {
     fn add_list(&mut self, request: &Request<'a>, uses: &Uses<'a>, id: NodeId, within: Within) {
         let tree = request.tree;
         let mut operands = tree.children(id);
-        let column = operands.next().and_then(|id| columns::of(request, uses, id));
-        let list = operands.next().filter(|id| tree.kind(*id) == Kind::List);
-        let Some((column, list)) = column.zip(list) else { return };
+        let list = |id: &NodeId| tree.kind(*id) == Kind::List;
+        let Some((operand, list)) = operands.next().zip(operands.next().filter(list)) else { return };
+        let operand = text::without_parens(tree, operand);
+        if tree.kind(operand) == Kind::Tuple {
+            for (part, number) in tree.children(operand).zip(0..FACTS_MAX) {
+                let Some(column) = columns::of(request, uses, part) else { continue };
+                let value = |row| integer_in_row(request, row, number);
+                let values: Option<Vec<_>> = tree.children(list).map(value).collect();
+                self.add_test(request, uses, column, values.map(Test::In), within);
+            }
+            return;
+        }
+        let Some(column) = columns::of(request, uses, operand) else { return };
         let values: Option<Vec<_>> = tree.children(list).map(|id| text::constant(request, id)).collect();
         self.add_test(request, uses, column, values.map(Test::In), within);
     }
@@ -240,6 +270,21 @@ fn test(operator: Operator, value: Value<'_>) -> Option<Test<'_>> {
         Operator::GreaterEqual => Test::Range(Bound::Included(value), Bound::Unbounded),
         _ => return None,
     })
+}
+
+/// The operands of a comparison of rows: equal rows are those whose parts are equal.
+fn paired(tree: &Tree, left: NodeId, right: NodeId) -> Option<impl Iterator<Item = [NodeId; 2]>> {
+    let [left, right] = [left, right].map(|id| text::without_parens(tree, id));
+    let are_rows = [left, right].iter().all(|id| tree.kind(*id) == Kind::Tuple);
+    are_rows.then(|| tree.children(left).zip(tree.children(right)).map(|(left, right)| [left, right]))
+}
+
+/// A constant of a row in a list of rows. Servers compare other types there in ways of their own.
+fn integer_in_row<'a>(request: &Request<'a>, row: NodeId, number: usize) -> Option<Value<'a>> {
+    let row = text::without_parens(request.tree, row);
+    let part = request.tree.children(row).nth(number)?;
+    let value = text::constant(request, part).filter(|_| request.tree.kind(row) == Kind::Tuple);
+    value.filter(|value| matches!(value, Value::Signed(_) | Value::Unsigned(_) | Value::Null))
 }
 
 /// The operator with its operands exchanged.

@@ -20,6 +20,37 @@ fn a_key_that_equals_a_constant_names_the_shard() {
 }
 
 #[test]
+fn rows_equal_constants_by_their_parts() {
+    goes_to(11, "SELECT * FROM users WHERE (id, name) = (5, 'a')");
+    goes_to(11, "SELECT * FROM users WHERE ROW('a', 5) <=> (name, id)");
+    goes_to(11, "SELECT * FROM orders WHERE ((user_id, id) IN ((5, 1), (9, 2), (5, NULL))) FOR UPDATE");
+    goes_to(
+        11,
+        "SELECT * FROM users u JOIN orders o ON (u.id, u.state) = (o.user_id, o.state) WHERE u.id = 5",
+    );
+    let plan = planned(
+        "SELECT * FROM orders WHERE (user_id, id) IN ((?, ?), (?, ?))",
+        &[Value::Signed(5), Value::Signed(1), Value::Signed(9), Value::Signed(2)],
+    );
+    assert_eq!(plan, Plan::One(Branch { hostgroup: 11, ..Branch::default() }));
+}
+
+#[test]
+fn rows_that_do_not_equal_constants_for_certain_are_looked_for_everywhere() {
+    for sql in [
+        "SELECT * FROM users WHERE (id, name) < (5, 'a')",
+        "SELECT * FROM users WHERE (id, name) <> (5, 'a')",
+        "SELECT * FROM users WHERE (id, name) NOT IN ((5, 'a'))",
+        "SELECT * FROM users WHERE (id, name) IN (('5', 'a'))",
+        "SELECT * FROM users WHERE (id, name) IN ((5, 'a'), (SELECT 6, 'b'))",
+        "SELECT * FROM users WHERE (name, (id, state)) = ('a', (5, 1))",
+    ] {
+        let Plan::Many(scatter) = planned(sql, &[]) else { panic!("{sql}") };
+        assert_eq!(scatter.branches.len(), 4, "{sql}");
+    }
+}
+
+#[test]
 fn parameters_are_values() {
     let plan =
         planned("SELECT * FROM users WHERE name = ? AND id = ?", &[Value::Text(b"a"), Value::Signed(6)]);
