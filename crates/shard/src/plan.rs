@@ -10,6 +10,7 @@
 //!
 //! - `uses`: the tables that a statement names, each with what the layout says of it;
 //! - `columns`: which table a column is of;
+//! - `origin`: columns of derived tables, and what is behind them;
 //! - `facts`: conditions and equalities that hold for all rows that matter;
 //! - `targets`, `keys`: the tables that a statement changes; that rows stay in their shards;
 //! - `insert`: INSERT and REPLACE;
@@ -38,6 +39,7 @@ mod insert;
 mod keys;
 mod labels;
 mod merging;
+mod origin;
 mod outcome;
 mod refusal;
 mod rewrite;

@@ -1,11 +1,16 @@
 //! Which table a column of a statement is of.
 
-use sql::parse::{Kind, NodeId, Step, Tree};
+mod derived;
+
+use sql::parse::{Kind, NodeId, Tree};
 
 use crate::key::ColumnType;
 
 use super::uses::{Use, Uses};
 use super::{ColumnInfo, Request, text};
+
+use derived::of_block;
+pub(super) use derived::{DEPTH_MAX, behind, name_of_item, names_of, references, shown, with};
 
 /// A column of a table of the statement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,34 +102,27 @@ fn qualified(
 /// Whether a block has a table that is derived, a common one, or a `JSON_TABLE`: with this alias,
 /// or with any.
 fn has_derived(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, shown: Option<&str>) -> bool {
+    let is_shown = |id: &NodeId| shown.is_none_or(|shown| is_shown(request, *id, shown));
+    of_block(request, uses, block).any(|id| is_shown(&id))
+}
+
+/// Whether a table reference is shown by this name, in any case.
+fn is_shown(request: &Request<'_>, id: NodeId, shown: &str) -> bool {
     let tree = request.tree;
-    let is_shown = |id: NodeId| {
-        let alias = tree.child(id, Kind::Alias).or_else(|| tree.child(id, Kind::TableName));
-        let name = alias.map(|alias| text::name(request.sql, tree.span(alias)));
-        shown.is_none_or(|shown| name.is_some_and(|name| name.eq_ignore_ascii_case(shown)))
-    };
-    let is_common = |id: NodeId| {
-        let name = tree.child(id, Kind::TableName);
-        name.is_some_and(|name| uses.all().iter().all(|table| table.reference.id != name))
-    };
-    tree.walk(block).any(|step| match step {
-        Step::Enter(id) => {
-            let is_derived = match tree.kind(id) {
-                Kind::Derived { .. } | Kind::JsonTable => true,
-                Kind::Table => is_common(id),
-                _ => false,
-            };
-            is_derived && tree.block(id) == Some(block) && is_shown(id)
-        }
-        Step::Leave(_) => false,
-    })
+    let alias = tree.child(id, Kind::Alias).or_else(|| tree.child(id, Kind::TableName));
+    let name = alias.map(|alias| text::name(request.sql, tree.span(alias)));
+    name.is_some_and(|name| name.eq_ignore_ascii_case(shown))
 }
 
 fn unqualified(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, name: &str) -> Found {
     let tables: Vec<_> = uses.of_block(block).collect();
     let named = request.tree.tables().filter(|reference| reference.block == block).count();
-    // Columns of common tables and derived ones are not known here.
-    if tables.len() != named || has_derived(request, uses, block, None) {
+    // Columns of common tables are not known here.
+    let lacks_it = |id| {
+        let names = names_of(request, uses, id, DEPTH_MAX);
+        names.is_some_and(|names| names.iter().all(|other| other != name))
+    };
+    if tables.len() != named || !of_block(request, uses, block).all(lacks_it) {
         return Found::Unclear;
     }
     match tables.as_slice() {
@@ -160,7 +158,7 @@ fn is(info: &ColumnInfo, name: &str) -> bool {
 }
 
 /// The columns of a table, if they are known.
-fn columns<'a>(request: &Request<'a>, table: &Use<'_>) -> Option<&'a [ColumnInfo]> {
+pub(super) fn columns<'a>(request: &Request<'a>, table: &Use<'_>) -> Option<&'a [ColumnInfo]> {
     request.definitions.columns(&table.schema, &table.name)
 }
 

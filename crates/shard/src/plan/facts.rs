@@ -1,12 +1,15 @@
 //! What holds for all rows of a statement's tables that matter for its result.
 
+mod joins;
+
 use std::ops::Bound;
 
-use sql::parse::{Join, Kind, NodeId, Operator, Step, Tree};
+use sql::parse::{Kind, NodeId, Operator, Step, Tree};
 
 use crate::value::Value;
 
-use super::columns::{self, ColumnOf};
+use super::columns::ColumnOf;
+use super::origin::{self, Origin};
 use super::uses::Uses;
 use super::{FACTS_MAX, Request, text};
 
@@ -65,55 +68,6 @@ pub(super) fn of<'a>(request: &Request<'a>, uses: &Uses<'a>) -> Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    fn add_join(&mut self, request: &Request<'a>, uses: &Uses<'a>, id: NodeId, join: Join) {
-        let tree = request.tree;
-        let mut children = tree.children(id);
-        let (left, right) = (children.next(), children.next());
-        let within = match join {
-            // An outer join around an inner one makes its rows missing as a whole.
-            Join::Inner | Join::Straight | Join::Natural => tree.block(id).map(Within::Block),
-            Join::Left | Join::NaturalLeft => right.map(Within::Side),
-            Join::Right | Join::NaturalRight => left.map(Within::Side),
-        };
-        let condition = tree.child(id, Kind::On).and_then(|on| tree.children(on).next());
-        if let Some((condition, within)) = condition.zip(within) {
-            self.add(request, uses, condition, within);
-        }
-        let using = tree.child(id, Kind::Using);
-        if let Some((using, (left, right))) = using.zip(left.zip(right)) {
-            self.add_using(request, uses, using, [left, right], join);
-        }
-    }
-
-    /// `USING` of two plain tables.
-    fn add_using(
-        &mut self,
-        request: &Request<'a>,
-        uses: &Uses<'a>,
-        using: NodeId,
-        sides: [NodeId; 2],
-        join: Join,
-    ) {
-        let tree = request.tree;
-        let [Some(left), Some(right)] = sides.map(|side| {
-            let name = tree.child(side, Kind::TableName).filter(|_| tree.kind(side) == Kind::Table)?;
-            uses.all().iter().position(|table| table.reference.id == name)
-        }) else {
-            return;
-        };
-        for name in tree.children(using) {
-            let name = text::name(request.sql, tree.span(name)).to_lowercase();
-            let left = ColumnOf { table: left, name: name.clone() };
-            let right = ColumnOf { table: right, name };
-            if !matches!(join, Join::Right) {
-                self.equalities.push(Equality { from: left.clone(), to: right.clone() });
-            }
-            if !matches!(join, Join::Left) {
-                self.equalities.push(Equality { from: right, to: left });
-            }
-        }
-    }
-
     /// A condition that is met by every row that matters.
     fn add(&mut self, request: &Request<'a>, uses: &Uses<'a>, id: NodeId, within: Within) {
         let tree = request.tree;
@@ -167,20 +121,20 @@ impl<'a> Facts<'a> {
         operator: Operator,
         within: Within,
     ) {
-        let columns = [left, right].map(|id| columns::of(request, uses, id));
+        let columns = [left, right].map(|id| origin::of(request, uses, id));
         match columns {
             [Some(left), Some(right)] if operator == Operator::Equal => {
-                self.add_equality(request, uses, left, right, within);
+                self.add_equality(request, [left, right], within);
             }
             [Some(column), None] => {
                 let value = text::constant(request, right);
                 let test = value.and_then(|value| test(operator, value));
-                self.add_test(request, uses, column, test, within);
+                self.add_test(request, column, test, within);
             }
             [None, Some(column)] => {
                 let value = text::constant(request, left);
                 let test = value.and_then(|value| test(mirrored(operator), value));
-                self.add_test(request, uses, column, test, within);
+                self.add_test(request, column, test, within);
             }
             _ => {}
         }
@@ -194,56 +148,44 @@ impl<'a> Facts<'a> {
         let operand = text::without_parens(tree, operand);
         if tree.kind(operand) == Kind::Tuple {
             for (part, number) in tree.children(operand).zip(0..FACTS_MAX) {
-                let Some(column) = columns::of(request, uses, part) else { continue };
+                let Some(column) = origin::of(request, uses, part) else { continue };
                 let value = |row| integer_in_row(request, row, number);
                 let values: Option<Vec<_>> = tree.children(list).map(value).collect();
-                self.add_test(request, uses, column, values.map(Test::In), within);
+                self.add_test(request, column, values.map(Test::In), within);
             }
             return;
         }
-        let Some(column) = columns::of(request, uses, operand) else { return };
+        let Some(column) = origin::of(request, uses, operand) else { return };
         let values: Option<Vec<_>> = tree.children(list).map(|id| text::constant(request, id)).collect();
-        self.add_test(request, uses, column, values.map(Test::In), within);
+        self.add_test(request, column, values.map(Test::In), within);
     }
 
     fn add_between(&mut self, request: &Request<'a>, uses: &Uses<'a>, id: NodeId, within: Within) {
         let mut operands = request.tree.children(id);
-        let column = operands.next().and_then(|id| columns::of(request, uses, id));
+        let column = operands.next().and_then(|id| origin::of(request, uses, id));
         let mut end = || operands.next().and_then(|id| text::constant(request, id));
         let (lower, upper) = (end(), end());
         let Some(column) = column else { return };
         let test = lower.zip(upper);
         let test = test.map(|(lower, upper)| Test::Range(Bound::Included(lower), Bound::Included(upper)));
-        self.add_test(request, uses, column, test, within);
+        self.add_test(request, column, test, within);
     }
 
-    fn add_test(
-        &mut self,
-        request: &Request<'a>,
-        uses: &Uses<'a>,
-        column: ColumnOf,
-        test: Option<Test<'a>>,
-        within: Within,
-    ) {
+    fn add_test(&mut self, request: &Request<'a>, tested: Origin, test: Option<Test<'a>>, within: Within) {
         if let Some(test) = test
-            && within.has(request, uses, &column)
+            && within.has(request, &tested)
         {
-            self.tests.push((column, test));
+            self.tests.push((tested.column, test));
         }
     }
 
-    fn add_equality(
-        &mut self,
-        request: &Request<'a>,
-        uses: &Uses<'a>,
-        left: ColumnOf,
-        right: ColumnOf,
-        within: Within,
-    ) {
-        if within.has(request, uses, &right) {
+    fn add_equality(&mut self, request: &Request<'a>, [left, right]: [Origin; 2], within: Within) {
+        let [has_left, has_right] = [&left, &right].map(|origin| within.has(request, origin));
+        let (left, right) = (left.column, right.column);
+        if has_right {
             self.equalities.push(Equality { from: left.clone(), to: right.clone() });
         }
-        if within.has(request, uses, &left) {
+        if has_left {
             self.equalities.push(Equality { from: right, to: left });
         }
     }
@@ -251,11 +193,13 @@ impl<'a> Facts<'a> {
 
 impl Within {
     /// Whether rows of the column's table do not matter if they do not meet the condition.
-    fn has(self, request: &Request<'_>, uses: &Uses<'_>, column: &ColumnOf) -> bool {
-        let Some(table) = uses.get(column.table) else { return false };
+    fn has(self, request: &Request<'_>, column: &Origin) -> bool {
+        let tree = request.tree;
         match self {
-            Self::Block(block) => table.reference.block == block,
-            Self::Side(side) => request.tree.ancestors(table.reference.id).any(|around| around == side),
+            Self::Block(block) => tree.block(column.seen) == Some(block),
+            Self::Side(side) => {
+                column.seen == side || tree.ancestors(column.seen).any(|around| around == side)
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::{Reason, Value};
 mod changed;
 mod crowded;
 mod defined;
+mod derived;
 mod explained;
 mod hinted;
 mod inserted;
