@@ -22,6 +22,7 @@ on_each_server!(
     libraries_find_columns_and_keys,
     preparations_have_logical_names,
     a_statement_that_fails_in_a_transaction_changes_nothing,
+    an_unknown_savepoint_is_an_error_of_the_statement_alone,
     a_dump_has_all_rows,
     the_client_completes_names,
 );
@@ -232,6 +233,41 @@ fn a_statement_that_fails_in_a_transaction_changes_nothing(db: &'static Backend)
             client.query("ROLLBACK").await.unwrap();
             assert!(rows(&mut client, "SELECT id FROM notes").await.is_empty(), "{begin}");
         }
+    });
+}
+
+fn an_unknown_savepoint_is_an_error_of_the_statement_alone(db: &'static Backend) {
+    let proxy = proxy(db);
+    run(async {
+        let mut client = connect(&proxy).await;
+        let kept = "SELECT id FROM notes WHERE id IN (36, 40) ORDER BY id";
+        let unknown = "does not exist";
+        for (sql, error) in [
+            ("BEGIN", ""),
+            // No shard hears of these.
+            ("SAVEPOINT a", ""),
+            ("RELEASE SAVEPOINT a", ""),
+            ("ROLLBACK TO a", unknown),
+            ("INSERT INTO notes VALUES (36, 1)", ""),
+            ("SAVEPOINT b", ""),
+            ("INSERT INTO notes VALUES (40, 1)", ""),
+            ("ROLLBACK TO a", unknown),
+        ] {
+            match client.query(sql).await {
+                Ok(_) => assert_eq!(error, "", "{sql}"),
+                Err(said) => assert!(!error.is_empty() && said.to_string().contains(error), "{sql}: {said}"),
+            }
+        }
+        assert_eq!(rows(&mut client, kept).await, ["36", "40"]);
+        // Another server comes into the transaction.
+        assert_eq!(rows(&mut client, "SELECT id FROM events WHERE id = 2").await, ["2"]);
+        client.query("ROLLBACK TO b").await.unwrap();
+        assert_eq!(rows(&mut client, kept).await, ["36"]);
+        client.query("RELEASE SAVEPOINT b").await.unwrap();
+        assert!(client.query("ROLLBACK TO b").await.unwrap_err().to_string().contains(unknown));
+        assert_eq!(rows(&mut client, kept).await, ["36"]);
+        client.query("ROLLBACK").await.unwrap();
+        assert!(rows(&mut client, kept).await.is_empty());
     });
 }
 

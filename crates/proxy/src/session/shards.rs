@@ -12,9 +12,10 @@
 //! - [`command`]: what shards get; [`one`]: statements for one shard, [`straight`]: those that come
 //!   again, [`many`]: for several shards ([`scattered`], [`runners`]);
 //! - [`prepared`]: prepared statements, [`execute`]: commands about them, [`values`]: their values;
-//! - [`explain`]: where a statement goes, written down; [`fields`]: `COM_FIELD_LIST`; [`ids`]: ids of sequences, [`last_id`]: what
-//!   `LAST_INSERT_ID()` is;
-//! - [`transaction`]: transactions that reach shards, [`lost`]: those that end unasked.
+//! - [`explain`]: where a statement goes, written down; [`fields`]: `COM_FIELD_LIST`;
+//!   [`ids`]: ids of sequences, [`last_id`]: what `LAST_INSERT_ID()` is;
+//! - [`transaction`]: transactions that reach shards, [`savepoints`]: those within them,
+//!   [`lost`]: those that end unasked.
 
 mod command;
 mod defining;
@@ -32,6 +33,7 @@ mod plan;
 mod prepared;
 pub(crate) mod rows;
 mod runners;
+mod savepoints;
 mod scattered;
 mod straight;
 mod transaction;

@@ -2,16 +2,19 @@
 //!
 //! A transaction begins at home. A shard hears of its beginning, and of savepoints, in front of the
 //! first statement that it gets of the transaction. The end goes to all that are in it, shards
-//! first. A transaction writes at one place, unless several are allowed.
+//! first. A transaction writes at one place, unless several are allowed. Home is asked about
+//! savepoints first: a name that it does not know is an error of the statement alone.
 
 use config::ShardTransactions;
 use route::StatementPlan;
 use sql::StatementKind;
 use sql::shape::Effects;
+use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::packet;
 
 use super::command::Command;
+use super::savepoints::Savepoints;
 use super::{Inner, Place};
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -19,16 +22,13 @@ use crate::session::Session;
 use crate::session::phase::Phase;
 use crate::state::Pin;
 
-/// Savepoints and the like that a transaction has had; more are refused at shards.
-const REPLAYED_MAX: usize = 256;
-
 /// What a shard has to hear before its first statement of the open transaction.
 #[derive(Debug, Default)]
 pub(super) struct Transaction {
-    /// The statement that has begun it, and its savepoints.
-    replayed: Vec<Box<[u8]>>,
-    /// Whether the first of these has begun it. `AND CHAIN` begins one without a statement.
-    has_beginning: bool,
+    /// The statement that has begun it. `AND CHAIN` begins one without a statement.
+    beginning: Option<Box<[u8]>>,
+    /// Those that it has.
+    savepoints: Savepoints,
     /// A statement has written at home.
     wrote_at_home: bool,
     /// `SET TRANSACTION` has said something of this one alone, which only the home knows.
@@ -65,21 +65,15 @@ impl Session {
                 let committed = self.end_at_shards(b"COMMIT").await?;
                 let is_special = self.state.pins.has_any(&[Pin::NextTransaction]);
                 let transaction = &mut self.links.away.role.shards().transaction;
-                (transaction.replayed, transaction.is_special) = (vec![text.into()], is_special);
-                transaction.has_beginning = true;
+                (transaction.beginning, transaction.is_special) = (Some(text.into()), is_special);
                 committed
             }
-            _ => self.divide_at_shards(text).await?,
+            kind => return self.divide_transaction(kind, text).await,
         };
-        if let Err(error) = outcome {
-            // Nothing of it is to last where it can be taken back.
-            self.end_at_shards(b"ROLLBACK").await?.ok();
-            self.ask(b"ROLLBACK").await?;
-            let kind = wire::command::Kind::Query;
-            self.answer_here(kind, &error).await?;
-            return Ok(Phase::Over);
+        match outcome {
+            Ok(()) => Ok(self.stay_home()),
+            Err(error) => self.lose_transaction(&error).await,
         }
-        Ok(self.stay_home())
     }
 
     /// Ends the transaction at all shards that are in it. The error packet of the first that
@@ -91,13 +85,33 @@ impl Session {
         self.say_at_shards(text).await
     }
 
-    /// A savepoint is set, left or released.
-    async fn divide_at_shards(&mut self, text: &[u8]) -> Result<Result<(), Vec<u8>>, Ending> {
-        let replayed = &mut self.links.away.role.shards().transaction.replayed;
-        if replayed.len() < REPLAYED_MAX {
-            replayed.push(text.into());
+    /// The command in the backlog sets, leaves or releases a savepoint. A name that home does not
+    /// know changes nothing.
+    async fn divide_transaction(&mut self, kind: StatementKind, text: &[u8]) -> Result<Phase, Ending> {
+        let savepoints = &self.links.away.role.shards().transaction.savepoints;
+        if kind == StatementKind::Savepoint && savepoints.is_full() {
+            let error =
+                ClientError::not_sharded("a savepoint more", "the transaction has all that it may have");
+            return self.refuse_at_shards(Kind::Query, &error).await;
         }
-        self.say_at_shards(text).await
+        let reply = self.ask(text).await?;
+        if error_of(&reply).is_none() {
+            self.links.away.role.shards().transaction.savepoints.note(kind, text);
+            if let Err(error) = self.say_at_shards(text).await? {
+                return self.lose_transaction(&error).await;
+            }
+        }
+        self.links.away.role.shards().last = Place::Home;
+        self.give_reply(Kind::Query, &reply).await
+    }
+
+    /// A shard has refused what divides or ends the transaction: nothing of it is to last where it
+    /// can be taken back.
+    async fn lose_transaction(&mut self, error: &[u8]) -> Result<Phase, Ending> {
+        self.end_at_shards(b"ROLLBACK").await?.ok();
+        self.ask(b"ROLLBACK").await?;
+        self.answer_here(Kind::Query, error).await?;
+        Ok(Phase::Over)
     }
 
     /// Has all shards that are in the transaction run a statement, one after the other.
@@ -172,9 +186,9 @@ impl Session {
         if is_open && !inner.is_in_transaction() {
             inner.wrote = false;
             let transaction = &self.links.away.role.shards().transaction;
-            let begin = (!transaction.has_beginning).then(|| b"BEGIN"[..].into());
-            let replayed: Vec<Box<[u8]>> = begin.into_iter().chain(transaction.replayed.clone()).collect();
-            for text in replayed {
+            let begin = transaction.beginning.clone().unwrap_or_else(|| b"BEGIN"[..].into());
+            let savepoints = transaction.savepoints.texts().map(Box::from);
+            for text in std::iter::once(begin).chain(savepoints).collect::<Vec<_>>() {
                 let reply = inner.session.ask(&text).await?;
                 if let Some(error) = error_of(&reply) {
                     self.put_inner(inner);
