@@ -37,8 +37,11 @@ impl Scatter {
         let mut last = None;
         for (at, shard) in self.shards.iter().enumerate() {
             if let Some(ok) = shard.last_ok().map_err(|wrong| Failure::Wrong(at, wrong))? {
-                if last.is_none() || self.what.counts != Counts::Same {
-                    sum.add(&ok);
+                match self.what.counts {
+                    Counts::Rows { .. } => sum.add_rows(&ok, shard.source.rows.last().copied()),
+                    Counts::Sum => sum.add(&ok),
+                    Counts::Same if last.is_none() => sum.add(&ok),
+                    Counts::Same => {}
                 }
                 last = Some(ok);
             }

@@ -16,6 +16,8 @@ pub struct Summary {
     info: Vec<u8>,
     /// For rows that a statement inserts with those of other shards: whether it has IGNORE.
     inserts: Option<bool>,
+    /// The number of the last row that the packets so far are about.
+    last_row: Option<u32>,
 }
 
 impl Summary {
@@ -37,6 +39,15 @@ impl Summary {
         let one_row = self.inserts.filter(|_| ok.info.is_empty()).map(|ignores| info_of_row(ok, ignores));
         let info = one_row.as_deref().unwrap_or(ok.info);
         self.info = if self.info.is_empty() { info.to_vec() } else { add_numbers(&self.info, info) };
+    }
+
+    /// The same if the shard has inserted rows with ids of their own, the last of which has this
+    /// number in the statement: servers tell the id of the last row.
+    pub fn add_rows(&mut self, ok: &Ok<'_>, last_row: Option<u32>) {
+        let id = if last_row > self.last_row { ok.last_insert_id } else { self.last_insert_id };
+        self.last_row = self.last_row.max(last_row);
+        self.add(ok);
+        self.last_insert_id = id;
     }
 
     /// The packet for the client.
@@ -104,6 +115,20 @@ mod tests {
         assert_eq!((ok.affected_rows, ok.last_insert_id, ok.warnings), (6, 17, 3));
         assert_eq!(ok.info, b"Records: 13  Duplicates: 12  Warnings: 3");
         assert_eq!(ok.status, StatusFlags::AUTOCOMMIT);
+    }
+
+    #[test]
+    fn the_id_of_the_last_row_counts_if_rows_have_their_own() {
+        let id_after = |all: &[(u64, Option<u32>)]| {
+            let mut sum = Summary::of_rows(false);
+            for (id, last_row) in all {
+                sum.add_rows(&ok(1, *id, b""), *last_row);
+            }
+            sum.ok().last_insert_id
+        };
+        assert_eq!(id_after(&[(30, Some(3)), (20, Some(2))]), 30);
+        assert_eq!(id_after(&[(10, Some(1)), (30, Some(3)), (20, Some(2))]), 30);
+        assert_eq!(id_after(&[(10, Some(1)), (0, Some(2))]), 0, "the last row has none");
     }
 
     #[test]
