@@ -114,18 +114,18 @@ impl Session {
     ) -> Result<Result<(), Reason>, Ending> {
         let take = store::take(&numbered.sequence.schema, &numbered.sequence.table, question.count());
         for is_made in [false, true] {
-            let missing = match self.say_to_counter(numbered.home(), &take).await? {
+            let is_missing = match self.say_to_counter(numbered.home(), &take).await? {
                 Said::Ok { affected_rows: 1.., last_insert_id } => {
                     return match question.answer(last_insert_id) {
                         Ok(()) => Ok(Ok(())),
                         Err(behind) => self.say_raise(numbered, behind.floor.saturating_sub(1)).await,
                     };
                 }
-                Said::Ok { .. } | Said::Rows(_) => None,
-                Said::Error(code, _) if !is_made && matches!(code, NO_SCHEMA | NO_TABLE) => Some(code),
+                Said::Ok { .. } | Said::Rows(_) => false,
+                Said::Error(code, _) if !is_made && matches!(code, NO_SCHEMA | NO_TABLE) => true,
                 Said::Error(_, text) => return Ok(Err(text)),
             };
-            if !is_made && let Err(reason) = self.make_counter(numbered, missing).await? {
+            if !is_made && let Err(reason) = self.make_counter(numbered, is_missing).await? {
                 return Ok(Err(reason));
             }
         }
@@ -137,14 +137,10 @@ impl Session {
     async fn make_counter(
         &mut self,
         numbered: Numbered<'_>,
-        missing: Option<u16>,
+        is_missing: bool,
     ) -> Result<Result<(), Reason>, Ending> {
-        let home = numbered.home();
-        let [schema, table] = store::CREATE;
-        for (statement, is_missing) in [(schema, missing == Some(NO_SCHEMA)), (table, missing.is_some())] {
-            if is_missing && let Said::Error(_, text) = self.say_to_counter(home, statement).await? {
-                return Ok(Err(text));
-            }
+        if is_missing && let Said::Error(_, text) = self.make_table(numbered.home()).await? {
+            return Ok(Err(text));
         }
         let mut largest = 0;
         for node in numbered.table.nodes() {
@@ -156,6 +152,20 @@ impl Session {
             }
         }
         self.say_raise(numbered, largest).await
+    }
+
+    /// Makes the table of counters, and its schema if that is missing. Of a change in a schema that
+    /// is not there MariaDB says only that the table is missing.
+    async fn make_table(&mut self, home: u32) -> Result<Said, Ending> {
+        let [schema, table] = store::CREATE;
+        match self.say_to_counter(home, table).await? {
+            Said::Error(NO_SCHEMA, _) => {}
+            said => return Ok(said),
+        }
+        match self.say_to_counter(home, schema).await? {
+            Said::Error(code, text) => Ok(Said::Error(code, text)),
+            _ => self.say_to_counter(home, table).await,
+        }
     }
 
     /// Raises a sequence beyond an id of the client.
