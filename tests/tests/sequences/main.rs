@@ -5,7 +5,7 @@ mod rows;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use e2e::{Backend, on_each_server, run};
+use e2e::{Backend, Make, on_each_server, run};
 use shard::sequence::{Segment, store};
 use testkit::client::{Client, ClientError, Options};
 use testkit::server::{PASSWORD, USER};
@@ -18,6 +18,8 @@ on_each_server!(
     a_new_counter_begins_behind_the_rows,
     rows_get_ids,
     ids_of_sessions_differ_and_rise,
+    the_schema_of_counters_is_made,
+    statements_at_shards_set_the_last_id,
     a_user_without_privileges_hears_why,
 );
 
@@ -27,6 +29,20 @@ fn rows_get_ids(db: &'static Backend) {
 
 fn ids_of_sessions_differ_and_rise(db: &'static Backend) {
     run(rows::of_sessions(db));
+}
+
+fn the_schema_of_counters_is_made(db: &'static Backend) {
+    let fresh = match db.make {
+        Make::MariaDb => Some(Backend::start(&[])),
+        Make::MySql => Backend::start_mysql(&[]),
+    };
+    if let Some(fresh) = fresh {
+        run(rows::get_ids(&fresh));
+    }
+}
+
+fn statements_at_shards_set_the_last_id(db: &'static Backend) {
+    run(rows::last_ids_of_shards(db));
 }
 
 fn a_user_without_privileges_hears_why(db: &'static Backend) {

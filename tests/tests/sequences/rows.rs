@@ -76,8 +76,14 @@ pub(crate) async fn get_ids(db: &Backend) {
     let statement = client.prepare("INSERT INTO orders (note) VALUES (?), (?)").await.unwrap();
     let values = [Value::Bytes(b"l".to_vec()), Value::Bytes(b"m".to_vec())];
     assert_eq!(client.execute(&statement, &values).await.unwrap().last_insert_id, 1_004);
-    let ids = [5, 42, 43, 44, 45, 46, 47, 48, 1_000, 1_001, 1_002, 1_004, 1_005];
-    let expected: Vec<_> = ids.into_iter().map(|id| (id, usize::try_from(id).unwrap() % NODES)).collect();
+    // Ids of the client are no ids that the statement has made: that of the last row is told.
+    let own = "INSERT INTO orders VALUES (2002, 'n'), (2001, 'o'), (2003, 'p'), (2004, 'q'), (2000, 'r')";
+    assert_eq!(client.query(own).await.unwrap().last_insert_id, 2_000);
+    let last = client.query("SELECT LAST_INSERT_ID()").await.unwrap().first();
+    assert_eq!(last.as_deref(), Some("1004"));
+    let own = 2_000..=2_004;
+    let ids = [5, 42, 43, 44, 45, 46, 47, 48, 1_000, 1_001, 1_002, 1_004, 1_005].into_iter().chain(own);
+    let expected: Vec<_> = ids.map(|id| (id, usize::try_from(id).unwrap() % NODES)).collect();
     assert_eq!(stored(db, "ids_rows"), expected);
 }
 
@@ -105,6 +111,33 @@ pub(crate) async fn of_sessions(db: &Backend) {
     assert_eq!(all.len(), SESSIONS * rows + 1);
     let distinct: HashSet<_> = all.iter().map(|(id, _)| id).collect();
     assert_eq!(distinct.len(), all.len());
+}
+
+/// Statements that set what `LAST_INSERT_ID()` is, at the server of a node.
+pub(crate) async fn last_ids_of_shards(db: &Backend) {
+    let proxy = proxy(db, "ids_last", &[]);
+    let mut client = connect(&proxy, "ids_last").await;
+    let asked = client.prepare("SELECT LAST_INSERT_ID()").await.unwrap();
+    client.query("CREATE TABLE plain (id INT AUTO_INCREMENT PRIMARY KEY, note VARCHAR(9))").await.unwrap();
+    for (sql, expected) in [
+        ("UPDATE orders SET note = LAST_INSERT_ID(77) WHERE id = 42", "77"),
+        ("UPDATE orders SET note = 'x' WHERE id = 42", "77"),
+        ("INSERT INTO plain (note) VALUES ('a')", "1"),
+        ("UPDATE orders SET note = 'y' WHERE id = 42", "1"),
+        ("UPDATE orders SET note = LAST_INSERT_ID(78) WHERE id = 42", "78"),
+        ("INSERT INTO plain (id, note) VALUES (50, LAST_INSERT_ID())", "78"),
+        ("INSERT INTO orders (note) VALUES ('b')", "43"),
+    ] {
+        client.query(sql).await.unwrap();
+        let last = client.query("SELECT LAST_INSERT_ID()").await.unwrap().first();
+        assert_eq!(last.as_deref(), Some(expected), "{sql}");
+        let row = client.execute(&asked, &[]).await.unwrap().rows.remove(0);
+        assert!(row.ends_with(&expected.parse::<u64>().unwrap().to_le_bytes()), "{sql}: {row:?}");
+    }
+    assert_eq!(
+        client.query("SELECT note FROM plain WHERE id = 50").await.unwrap().first().as_deref(),
+        Some("78")
+    );
 }
 
 pub(crate) async fn without_privileges(db: &Backend) {
