@@ -17,6 +17,7 @@ pub mod groovy;
 mod key;
 mod layout;
 pub mod limits;
+pub mod load;
 pub mod merge;
 pub mod pattern;
 pub mod placement;
