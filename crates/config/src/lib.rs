@@ -31,13 +31,13 @@ use std::path::Path;
 pub use draft::{Change, Changed, Checked, Draft, RowProblem, RowReader, SqlCell};
 pub use model::{
     Address, AdminVariables, AuroraHostgroups, AuthPlugin, Balance, BehindIn, CacheMode, CacheScope,
-    CacheSettings, CheckLogins, ClusterHostgroups, Config, Credentials, Endpoint, FastRoute, FirewallMode,
-    FirewallRule, FirewallUser, HostgroupAttributes, HostgroupSettings, InvalidAddress, InvalidCredentials,
-    InvalidNetworks, Isolation, Listener, LogFormat, MonitorVariables, MysqlVariables, Network, Networks,
-    PointsmanVariables, Protocol, ProxyProtocol, QueryRule, ReplicationHostgroups, Role, Rows, Server,
-    ServerOptions, ServerStatus, ServerTls, ServersDefaults, ShardTransactions, SpiffeId, SqliFingerprint,
-    Strategy, TlsParams, TrackGtids, UNIX_PATH_MAX_BYTES, User, UserAttributes, WritersRead, digest_number,
-    is_sqli_fingerprint,
+    CacheSettings, CausalReads, CheckLogins, ClusterHostgroups, Config, Credentials, Endpoint, FastRoute,
+    FirewallMode, FirewallRule, FirewallUser, HostgroupAttributes, HostgroupSettings, InvalidAddress,
+    InvalidCredentials, InvalidNetworks, Isolation, Listener, LogFormat, MonitorVariables, MysqlVariables,
+    Network, Networks, PointsmanVariables, Protocol, ProxyProtocol, QueryRule, ReplicationHostgroups, Role,
+    Rows, Server, ServerOptions, ServerStatus, ServerTls, ServersDefaults, ShardTransactions, SpiffeId,
+    SqliFingerprint, Strategy, TlsParams, TrackGtids, UNIX_PATH_MAX_BYTES, User, UserAttributes, WritersRead,
+    digest_number, is_sqli_fingerprint,
 };
 pub use nearest::{mistakes, suggestion};
 pub use problem::{Problem, Problems};

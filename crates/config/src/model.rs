@@ -2,6 +2,7 @@
 
 mod admin;
 mod cache;
+mod causal;
 mod cluster;
 mod credentials;
 mod firewall;
@@ -22,6 +23,7 @@ mod variables;
 
 pub use admin::AdminVariables;
 pub use cache::{CacheMode, CacheScope, CacheSettings};
+pub use causal::CausalReads;
 pub use cluster::{AuroraHostgroups, ClusterHostgroups, ServersDefaults, WritersRead};
 pub use credentials::{Credentials, InvalidCredentials};
 pub use firewall::{

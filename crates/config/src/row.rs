@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::{
-    Address, AuthPlugin, CheckLogins, Credentials, FirewallMode, LogFormat, Networks, Protocol,
+    Address, AuthPlugin, CausalReads, CheckLogins, Credentials, FirewallMode, LogFormat, Networks, Protocol,
     ProxyProtocol, Role, ServerStatus, ShardTransactions, Strategy, TrackGtids, UserAttributes,
 };
 use crate::schema::{Column, Field, Kind, Null, Preset, Scalar, Section, Unit, addresses};
@@ -312,6 +312,8 @@ words!(FirewallMode {
 });
 words!(LogFormat { "text" => Self::Text, "json" => Self::Json, });
 words!(CheckLogins { "never" => Self::Never, "first" => Self::First, "always" => Self::Always, });
+words!(CausalReads { "off" => Self::Off, "session" => Self::Session, "user" => Self::User,
+    "application" => Self::Application, });
 words!(ShardTransactions { "single" => Self::Single, "best_effort" => Self::BestEffort, });
 words!(TrackGtids { "OFF" => Self::Off, "OWN_GTID" => Self::OwnGtid, });
 words!(AuthPlugin {

@@ -1,7 +1,7 @@
 //! One rule, compiled.
 
 use config::json::{self, Json};
-use config::{CacheSettings, QueryRule, digest_number};
+use config::{CacheSettings, CausalReads, QueryRule, digest_number};
 
 use crate::pattern::{Engine, Exhausted, Haystack, Pattern, Template};
 use crate::query::{Caller, Statement};
@@ -117,7 +117,7 @@ impl Rule {
         };
         let client_addr = row.client_addr.as_deref().map(ClientAddr::new).transpose();
         let digest = row.digest.as_deref().map(digest).transpose();
-        let Attributes { weighted, extras, cache } =
+        let Attributes { weighted, extras, cache, causal_reads } =
             attributes(&row.attributes).map_err(|message| error("attributes", message))?;
         if row.cache_ttl.is_some() && cache.is_some_and(|cache| cache.ttl.is_some()) {
             return Err(error(
@@ -142,7 +142,7 @@ impl Rule {
             weighted,
             replace: replace.transpose().map_err(|message| error("replace_pattern", message))?,
             global,
-            outputs: Verdict::of_rule(row, cache),
+            outputs: Verdict { causal_reads, ..Verdict::of_rule(row, cache) },
             apply: row.apply,
             extras,
         })
@@ -306,6 +306,7 @@ struct Attributes {
     weighted: Option<Weighted>,
     extras: Extras,
     cache: Option<CacheSettings>,
+    causal_reads: Option<CausalReads>,
 }
 
 /// Reads the JSON of the column. Unknown members mean nothing.
@@ -327,7 +328,8 @@ fn attributes(text: &str) -> Result<Attributes, String> {
     };
     let extras = Extras { compare, max_qps: limit("max_qps")?, max_concurrent: limit("max_concurrent")? };
     let weighted = json.get("flagOUTs").map(weighted).transpose()?.flatten();
-    Ok(Attributes { weighted, extras, cache: CacheSettings::of(&json)? })
+    let (cache, causal_reads) = (CacheSettings::of(&json)?, CausalReads::in_json(&json)?);
+    Ok(Attributes { weighted, extras, cache, causal_reads })
 }
 
 /// The states that `flagOUTs` chooses among; nothing if all weights are 0.

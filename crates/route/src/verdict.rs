@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{CacheSettings, QueryRule};
+use config::{CacheSettings, CausalReads, QueryRule};
 
 use sql::hint::{AccessMode, Hints, MAX_LAG_MS};
 
@@ -56,6 +56,10 @@ pub struct Verdict {
     pub max_lag_ms: Option<u32>,
     /// What the server must have executed.
     pub min_gtid: Option<Arc<str>>,
+    /// Whose writes the statement must see at a reader.
+    pub causal_reads: Option<CausalReads>,
+    /// The application that the statement belongs to.
+    pub causal_scope: Option<Arc<str>>,
     /// Whether the statement gets a connection of its own.
     pub create_new_connection: bool,
     /// The side of a replication pair that the client asks for.
@@ -155,7 +159,8 @@ impl Verdict {
     /// Whether it says anything about a statement besides where it goes and which side the client
     /// asks for.
     pub fn says_more_than_where(&self) -> bool {
-        self.log.is_some() || self.says_more_than_before_sending()
+        let is_causal = self.causal_reads.is_some() || self.causal_scope.is_some();
+        self.log.is_some() || is_causal || self.says_more_than_before_sending()
     }
 
     /// The same besides whether it is logged, which matters only when it is over, and whether the
@@ -179,7 +184,7 @@ impl Verdict {
     pub(crate) fn overwrite(&mut self, later: &Self) {
         overwrite!(self, later,
             hostgroup source next_query_flag_in mirror_flag_out mirror_hostgroup error ok cache_ttl cache_source cache
-            cache_empty_result cache_timeout reconnect sticky_conn timeout retries delay multiplex gtid_from_hostgroup log);
+            cache_empty_result cache_timeout reconnect sticky_conn timeout retries delay multiplex gtid_from_hostgroup log causal_reads);
     }
 
     /// Lets the client's hints beat the rules, at the time `now_ms` since 1970.
@@ -194,12 +199,14 @@ impl Verdict {
             timeout: ms(hints.query_timeout),
             retries: hints.query_retries,
             delay: ms(hints.query_delay),
+            causal_reads: hints.causal_reads.and_then(CausalReads::of),
             ..Self::default()
         };
         self.overwrite(&hinted);
         let since = hints.min_epoch_ms.and_then(|epoch| u32::try_from(now_ms.saturating_sub(epoch)).ok());
         self.max_lag_ms = since.filter(|lag| *lag <= MAX_LAG_MS).or(hints.max_lag_ms);
         self.min_gtid = hints.min_gtid.map(Arc::from);
+        self.causal_scope = hints.causal_scope.map(Arc::from);
         self.create_new_connection = hints.create_new_connection;
         self.access_mode = hints.access_mode;
     }
@@ -231,6 +238,8 @@ impl Verdict {
             ("log", switch(self.log)),
             ("max_lag_ms", self.max_lag_ms.map(|ms| ms.to_string())),
             ("min_gtid", text(&self.min_gtid)),
+            ("causal_reads", self.causal_reads.map(|scope| scope.word().to_owned())),
+            ("causal_scope", text(&self.causal_scope)),
             ("create_new_connection", self.create_new_connection.then(|| "1".to_owned())),
             ("access_mode", self.access_mode.map(|mode| mode_name(mode).to_owned())),
         ];

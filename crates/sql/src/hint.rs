@@ -1,8 +1,8 @@
 //! Hints of clients in the first comment of a statement: `/* hostgroup=2;query_timeout=500 */`.
 //!
 //! Pairs `key=value` are separated by `;`, blanks around keys and values do not count, nor does the
-//! case of keys. Keys are ProxySQL's, `access_mode` and `shard`. Unknown keys, and values that do
-//! not fit, are as if they were not there: other programs write comments too.
+//! case of keys. Keys are ProxySQL's, `access_mode`, `shard`, `causal_reads` and `causal_scope`. Unknown
+//! keys, and values that do not fit, are as if they were not there: other programs write comments too.
 
 /// What hints can ask for; `None` where they did not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Hints<'a> {
     pub max_lag_ms: Option<u32>,
     /// Take no server that lacks what was written at this time, in milliseconds since 1970.
     pub min_epoch_ms: Option<u64>,
-    /// Take no server that lacks this transaction: `uuid:number`.
+    /// Take no server that lacks this transaction: `uuid:number` or `domain-server-sequence`.
     pub min_gtid: Option<&'a str>,
     /// Use a new connection.
     pub create_new_connection: bool,
@@ -31,6 +31,10 @@ pub struct Hints<'a> {
     pub shard: Option<&'a str>,
     /// Whether the statement writes, whatever it looks like.
     pub access_mode: Option<AccessMode>,
+    /// Whose writes a read must see, as the word of the configuration.
+    pub causal_reads: Option<&'a str>,
+    /// The application that the statement belongs to.
+    pub causal_scope: Option<&'a str>,
 }
 
 /// What a client says that a statement does.
@@ -58,7 +62,7 @@ pub fn parse(comment: &[u8]) -> Hints<'_> {
 }
 
 /// What can be asked for.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
     "hostgroup",
     "cache_ttl",
     "query_delay",
@@ -71,6 +75,8 @@ const KEYS: [&str; 12] = [
     "create_new_connection",
     "shard",
     "access_mode",
+    "causal_reads",
+    "causal_scope",
 ];
 
 impl<'a> Hints<'a> {
@@ -89,6 +95,8 @@ impl<'a> Hints<'a> {
             "create_new_connection" => self.create_new_connection |= value == "1",
             "shard" => set(&mut self.shard, Some(value).filter(|name| !name.is_empty())),
             "access_mode" => set(&mut self.access_mode, access_mode(value)),
+            "causal_reads" => set(&mut self.causal_reads, Some(value)),
+            "causal_scope" => set(&mut self.causal_scope, Some(value).filter(|name| !name.is_empty())),
             _ => {}
         }
     }
@@ -107,8 +115,19 @@ fn number(value: &str) -> Option<u32> {
 }
 
 /// `uuid:number` or, in MySQL 8.3 and later, `uuid:tag:number`; the dashes of the UUID may be
-/// missing, as ProxySQL's binlog reader writes it.
+/// missing, as ProxySQL's binlog reader writes it. MariaDB's form is `domain-server-sequence`.
 fn is_gtid(value: &str) -> bool {
+    is_mysql_gtid(value) || is_mariadb_gtid(value)
+}
+
+fn is_mariadb_gtid(value: &str) -> bool {
+    let mut numbers = value.split('-');
+    let mut next = || numbers.next().filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    let ids = [next(), next()].iter().all(|id| id.is_some_and(|id| id.parse::<u32>().is_ok()));
+    ids && next().is_some_and(|number| number.parse::<u64>().is_ok()) && numbers.next().is_none()
+}
+
+fn is_mysql_gtid(value: &str) -> bool {
     let Some((source, number)) = value.rsplit_once(':') else { return false };
     let (uuid, tag) = source.split_once(':').unwrap_or((source, "_"));
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -137,7 +156,8 @@ mod tests {
         let gtid = "3e11fa47-71ca-11e1-9e33-c80aa9429562:23";
         let text = format!(
             " hostgroup=2; cache_ttl = 500;query_delay=1;query_retries=2;query_timeout=3;mirror=4;max_lag_ms=600000;\
-             min_epoch_ms=1700000000000;min_gtid={gtid};create_new_connection=1;shard=shop.t_1;access_mode=read_only;"
+             min_epoch_ms=1700000000000;min_gtid={gtid};create_new_connection=1;shard=shop.t_1;access_mode=read_only;\
+             causal_reads=user;causal_scope=shop;"
         );
         let want = Hints {
             hostgroup: Some(2),
@@ -152,11 +172,14 @@ mod tests {
             create_new_connection: true,
             shard: Some("shop.t_1"),
             access_mode: Some(AccessMode::ReadOnly),
+            causal_reads: Some("user"),
+            causal_scope: Some("shop"),
         };
         assert_eq!(parse(text.as_bytes()), want);
         let shouted = text.to_ascii_uppercase().replace("READ_ONLY", "read_only");
         let min_gtid = Some("3E11FA47-71CA-11E1-9E33-C80AA9429562:23");
-        let want = Hints { min_gtid, shard: Some("SHOP.T_1"), ..want };
+        let (causal_reads, causal_scope) = (Some("USER"), Some("SHOP"));
+        let want = Hints { min_gtid, shard: Some("SHOP.T_1"), causal_reads, causal_scope, ..want };
         assert_eq!(parse(shouted.as_bytes()), want, "ProxySQL's keys have no case");
     }
 
@@ -173,13 +196,15 @@ mod tests {
             "max_lag_ms=600001",
             "min_gtid=23;min_gtid=3e11:1",
             "min_gtid=3e11fa47-71ca-11e1-9e33-c80aa9429562::23",
-            "create_new_connection=yes;access_mode=both",
+            "min_gtid=0-1;min_gtid=0-1-;min_gtid=0-1-2-3;min_gtid=0-+1-2;min_gtid=4294967296-1-1",
+            "create_new_connection=yes;causal_scope=;access_mode=both",
             "hostgroup=\u{661}",
         ] {
             assert_eq!(parse(comment.as_bytes()), Hints::default(), "{comment}");
         }
         let tagged = "3e11fa47-71ca-11e1-9e33-c80aa9429562:online:23";
         assert_eq!(parse(format!("min_gtid={tagged}").as_bytes()).min_gtid, Some(tagged));
+        assert_eq!(parse(b"min_gtid=0-1-23").min_gtid, Some("0-1-23"));
         assert_eq!(parse(b"x\xff=1;hostgroup=1;y=2").hostgroup, Some(1));
     }
 }

@@ -34,13 +34,14 @@ const COLUMNS: [Column; 4] = [
             "default-transaction_isolation",
             "spiffe_id",
             "cache",
+            "causal_reads",
         ],
         unbuilt: &[],
     },
     Column {
         section: &MYSQL_QUERY_RULES,
         name: "attributes",
-        members: &["flagOUTs", "compare", "max_qps", "max_concurrent", "cache"],
+        members: &["flagOUTs", "compare", "max_qps", "max_concurrent", "cache", "causal_reads"],
         unbuilt: &[],
     },
     Column {

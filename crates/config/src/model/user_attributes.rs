@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{CacheSettings, SpiffeId};
+use super::{CacheSettings, CausalReads, SpiffeId};
 use crate::json::{self, Json};
 use crate::password;
 
@@ -31,6 +31,9 @@ pub struct UserAttributes {
     pub spiffe_id: Option<SpiffeId>,
     /// How answers to the user's statements are cached where no rule says something else.
     pub cache: Option<CacheSettings>,
+    /// Whose writes reads of the user must see, instead of what the variable says
+    /// (`causal_reads`).
+    pub causal_reads: Option<CausalReads>,
 }
 
 /// An isolation level of transactions.
@@ -81,6 +84,7 @@ impl Default for UserAttributes {
             isolation: None,
             spiffe_id: None,
             cache: None,
+            causal_reads: None,
         }
     }
 }
@@ -105,6 +109,7 @@ impl FromStr for UserAttributes {
             isolation: isolation(&json)?,
             spiffe_id: spiffe_id(&json)?,
             cache: CacheSettings::of(&json)?,
+            causal_reads: CausalReads::in_json(&json)?,
         })
     }
 }
@@ -185,6 +190,7 @@ impl fmt::Debug for UserAttributes {
             .field("isolation", &self.isolation)
             .field("spiffe_id", &self.spiffe_id)
             .field("cache", &self.cache)
+            .field("causal_reads", &self.causal_reads)
             .finish()
     }
 }
@@ -268,7 +274,7 @@ mod tests {
         let attributes: UserAttributes = r#"{"additional_password": "736563726574"}"#.parse().unwrap();
         assert_eq!(
             format!("{attributes:?}"),
-            r#"UserAttributes { additional_password: "hidden", clear_password: false, hints: true, max_qps: None, max_concurrent: None, max_backend_connections: None, isolation: None, spiffe_id: None, cache: None }"#
+            r#"UserAttributes { additional_password: "hidden", clear_password: false, hints: true, max_qps: None, max_concurrent: None, max_backend_connections: None, isolation: None, spiffe_id: None, cache: None, causal_reads: None }"#
         );
     }
 

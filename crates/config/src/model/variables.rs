@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Address, Networks, ShardTransactions, TlsParams};
+use super::{Address, CausalReads, Networks, ShardTransactions, TlsParams};
 use crate::row::from_row;
 use crate::schema::{MYSQL_VARIABLES, POINTSMAN_VARIABLES};
 
@@ -357,6 +357,10 @@ pub struct PointsmanVariables {
     pub cache_advise: u32,
     /// What transactions may change in sharded tables.
     pub shard_transactions: ShardTransactions,
+    /// Whose writes reads at readers must see.
+    pub causal_reads: CausalReads,
+    /// How long a read waits for its replica before the writer does it (`causal_wait_ms`).
+    pub causal_wait: Duration,
 }
 
 from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
@@ -380,6 +384,8 @@ from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
     judge_tables,
     cache_advise,
     shard_transactions,
+    causal_reads,
+    causal_wait = "causal_wait_ms",
 });
 
 /// A login method.

@@ -218,6 +218,21 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
         "what a transaction, or a statement outside of one, may change in [sharded tables](shards.md): `single`: rows of one shard; \
          `best_effort`: rows of any shards, which commit one after the other",
     )
+    .built(),
+    choice(
+        "causal_reads",
+        "off",
+        &["off", "session", "user", "application"],
+        "whose acknowledged writes a statement must see that goes to a [reader](causal.md): those of its `session`, of its `user`, of its \
+         `application`; `off`: no one's. It counts for clients that log in after it was set",
+    )
+    .built(),
+    ms(
+        "causal_wait_ms",
+        50,
+        (0, 5_000),
+        "such a statement waits so long for its replica to have the writes, and goes to the writer then; 0: at once",
+    )
     .built()]],
     "Variables that ProxySQL does not have.",
 )

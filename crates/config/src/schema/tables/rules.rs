@@ -76,7 +76,7 @@ const RULE: &[Field] = &[
         "attributes",
         "JSON: `flagOUTs`; `compare`, with which the answer is compared with that of the mirrored copy; `max_qps` and \
          `max_concurrent`, most statements in a second and at a time to which the rule points; `cache`, an object: `mode` (`ttl` unless set, `own`, `bounded` or `strict`), `max_staleness_ms` of the mode `bounded`, `scope` (`proven` unless set, `user` or `shared`), \
-         `soft_ttl_ms`, `stale_if_error_ms`, `max_answer` (bytes), and `ttl_ms`, which counts where the column `cache_ttl` is not set, 0 for no caching",
+         `soft_ttl_ms`, `stale_if_error_ms`, `max_answer` (bytes), and `ttl_ms`, which counts where the column `cache_ttl` is not set, 0 for no caching; `causal_reads` as the variable `pointsman-causal_reads`",
     )
     .built(),
     text("comment", "", "free text").null().built(),
