@@ -3,6 +3,7 @@
 //!
 //! - [`addresses`]: how many clients there are from each address;
 //! - [`cached`]: what answers of the query cache depend on;
+//! - [`causal`]: reads at replicas that see acknowledged writes;
 //! - [`change`](mod@change): what a statement changes for those behind it;
 //! - [`definitions`]: what a client was told of a prepared statement;
 //! - [`told_columns`]: what a client was told with an execution;
@@ -27,6 +28,7 @@
 
 pub mod addresses;
 pub mod cached;
+pub mod causal;
 pub mod change;
 pub mod definitions;
 pub mod door;

@@ -1,0 +1,12 @@
+//! Reads at replicas that see acknowledged writes.
+//!
+//! - [`tokens`]: the transactions that reads must see, by scope;
+//! - [`applied`]: what replicas are known to have applied;
+//! - [`question`]: the statement that asks a replica.
+//!
+//! A write's token is noted before its client gets the OK. So a read that comes behind the OK finds
+//! the token in the scope.
+
+pub mod applied;
+pub mod question;
+pub mod tokens;
