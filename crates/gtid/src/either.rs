@@ -117,6 +117,16 @@ impl Highest {
     }
 }
 
+impl FromIterator<Gtid> for Highest {
+    fn from_iter<I: IntoIterator<Item = Gtid>>(gtids: I) -> Self {
+        let mut highest = Self::default();
+        for gtid in gtids {
+            highest.raise(gtid);
+        }
+        highest
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -63,6 +63,14 @@ pub enum Counter {
     GtidConsistent,
     /// Transactions of sessions that servers have told.
     GtidCollected,
+    /// Statements that readers ran and that had to see writes. Of those for which the reader was
+    /// asked: it had the writes, it had them after a wait, it lacked them.
+    CausalReads,
+    CausalHad,
+    CausalWaited,
+    CausalLacked,
+    /// Transactions that were acknowledged and that a new primary lacks.
+    CausalLost,
     /// Statements that bear a lag, those of them that have waited because all servers had more, and
     /// for how many microseconds; servers that were passed over for that.
     LagLimited,

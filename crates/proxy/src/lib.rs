@@ -13,6 +13,7 @@ mod asking;
 mod audit;
 mod cached;
 mod catalog;
+mod causal;
 mod client;
 mod control;
 mod ddl;

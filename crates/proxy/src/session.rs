@@ -69,6 +69,7 @@ mod cached_stale;
 mod cached_tables;
 mod cached_writes;
 mod catch_up;
+mod causal;
 mod change_user;
 mod command;
 mod correction;
@@ -174,7 +175,11 @@ pub(crate) struct Session {
 /// The beginning of a session.
 fn state_of(worker: &Worker, identity: &Identity) -> Box<SessionState> {
     let account = identity.route_account(&worker.routing.borrow().routes().pairs);
-    Box::new(SessionState::new(identity, worker.alike.beginning(identity, account)))
+    let mut state = Box::new(SessionState::new(identity, worker.alike.beginning(identity, account)));
+    if let Some(gtids) = &mut state.gtids {
+        gtids.own = worker.shared.causal.own(identity);
+    }
+    state
 }
 
 impl Session {

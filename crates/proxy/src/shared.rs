@@ -12,6 +12,7 @@ use pool::{Pool, Quota, Share};
 use route::{CacheDefaults, RuleError};
 
 use crate::addresses::Addresses;
+use crate::causal::Causal;
 use crate::counts::report::{self, Globals, Report, StatementSums};
 use crate::ddl::Ddl;
 use crate::descriptors::NotAccepted;
@@ -93,6 +94,8 @@ pub(crate) struct Shared {
     pub(crate) findings: Findings,
     /// Ids for rows of sharded tables.
     pub(crate) sequences: Sequences,
+    /// What reads must see, and which readers have it.
+    pub(crate) causal: Causal,
 }
 
 /// A configuration of which everything that can fail is done.
@@ -135,6 +138,7 @@ impl Shared {
             sequences: Sequences::default(),
             findings: Findings::default(),
             ddl: Arc::new(Ddl::open(&config.datadir)),
+            causal: Causal::default(),
             upstream: Arc::new(upstream),
             watching,
             keys,

@@ -9,7 +9,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{CheckLogins, Config, MonitorVariables, MysqlVariables, ShardTransactions};
+use config::{
+    CausalReads, CheckLogins, Config, MonitorVariables, MysqlVariables, QueryRule, ShardTransactions,
+};
 use route::RuleError;
 use shard::Layout;
 
@@ -40,6 +42,29 @@ pub(crate) struct Snapshot {
     pub(crate) shards: Option<Arc<Layout>>,
     /// At how many servers a transaction may write.
     pub(crate) shard_transactions: ShardTransactions,
+    pub(crate) causal: CausalSettings,
+}
+
+/// Which writes reads must see.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CausalSettings {
+    /// Those of this scope, where no user, rule or hint says something else.
+    pub(crate) reads: CausalReads,
+    /// Whether a rule says something else.
+    pub(crate) by_rules: bool,
+    /// How long a read waits for its reader.
+    pub(crate) wait: Duration,
+}
+
+impl CausalSettings {
+    fn new(config: &Config) -> Self {
+        let says = |rule: &QueryRule| rule.active && rule.attributes.contains("causal_reads");
+        Self {
+            reads: config.pointsman.causal_reads,
+            by_rules: config.query_rules.iter().any(says),
+            wait: config.pointsman.causal_wait,
+        }
+    }
 }
 
 /// One worker's reference. Sessions count references to it, not to the snapshot, whose count all
@@ -81,6 +106,7 @@ impl Snapshot {
             limits: RuleLimits::new(&routes.rules, before.map(|before| &before.limits)),
             shards: config.shards.clone(),
             shard_transactions: config.pointsman.shard_transactions,
+            causal: CausalSettings::new(config),
             routes: Arc::new(routes),
         })
     }

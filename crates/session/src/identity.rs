@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use config::CausalReads;
 use pool::Share;
 use route::Pairs;
 use wire::auth::{NONCE_LEN, Secret};
@@ -12,7 +13,7 @@ use crate::addresses::Place;
 use crate::door::Door;
 use crate::state::gtids::Tracking;
 use crate::state::trackers::Keeps;
-use crate::tier::{self, Tier};
+use crate::tier::{self, Tier, attribute};
 use crate::turn::Turn;
 use crate::users::{Options, User};
 
@@ -46,6 +47,9 @@ pub struct Identity {
     /// Whether it comes before others that wait for a connection.
     pub turn: Rc<Turn>,
 }
+
+/// The connection attribute that names the application whose sessions see each other's writes.
+const APPLICATION: &[u8] = b"pointsman_scope";
 
 /// A driver that takes a packet in more than two compressed frames for broken. Servers make frames
 /// of up to 16 MB where they have to.
@@ -87,8 +91,24 @@ impl Identity {
     /// Who wants to know of its transactions. Where nobody looks at what servers say, nobody could
     /// take out what they tell.
     pub fn tracking(&self) -> Tracking {
-        let Tracking { by_default, for_clients } = self.tracking;
-        Tracking { by_default: by_default && !self.account.user.has(Options::FAST_FORWARD), for_clients }
+        let by_default = self.tracking.by_default || self.is_causal();
+        Tracking { by_default: by_default && !self.account.user.has(Options::FAST_FORWARD), ..self.tracking }
+    }
+
+    /// Whose writes its reads must see, where no rule and no hint says something else.
+    pub fn causal_reads(&self) -> CausalReads {
+        self.account.user.causal_reads.unwrap_or(self.tracking.causal)
+    }
+
+    /// Whether its reads may have to see writes.
+    pub fn is_causal(&self) -> bool {
+        let may_have_to = self.causal_reads() != CausalReads::Off || self.tracking.causal_by_rules;
+        may_have_to && !self.account.user.has(Options::FAST_FORWARD)
+    }
+
+    /// The name of the application that it says it belongs to, by a connection attribute.
+    pub fn application(&self) -> Option<&[u8]> {
+        attribute(self.attributes.as_deref()?, APPLICATION).filter(|name| !name.is_empty())
     }
 
     /// What is agreed on with its servers: what it has asked for, and what the proxy keeps for
@@ -101,7 +121,7 @@ impl Identity {
 
     /// What the client gets of what servers tell of its session, if it `asks` for GTIDs or not.
     pub fn keeps(&self, asks: bool) -> Keeps {
-        let Tracking { by_default, for_clients } = self.tracking();
+        let Tracking { by_default, for_clients, .. } = self.tracking();
         if !self.capabilities.contains(Capabilities::SESSION_TRACK) {
             Keeps::Nothing
         } else if !asks && (by_default || !for_clients) {

@@ -87,11 +87,16 @@ fn entry() -> Vec<u8> {
 
 /// The value of the attribute.
 fn named(attributes: &[u8]) -> Option<&[u8]> {
+    attribute(attributes, ATTRIBUTE)
+}
+
+/// The value of the connection attribute with this name, of attributes as they are on the wire.
+pub fn attribute<'a>(attributes: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
     let mut reader = Reader::new(attributes);
     while !reader.is_empty() {
         let name = reader.lenenc_bytes("attribute").ok()?;
         let value = reader.lenenc_bytes("attribute").ok()?;
-        if name == ATTRIBUTE {
+        if name == wanted {
             return Some(value);
         }
     }

@@ -26,6 +26,7 @@ use crate::limits::LOGIN_REST;
 use crate::queueing;
 use crate::random;
 use crate::refusals::Reason;
+use crate::snapshot::Snapshot;
 use crate::sock::Sock;
 use crate::sock::tls::{HandshakeError, Role};
 use crate::state::gtids::Tracking;
@@ -49,8 +50,11 @@ pub(crate) struct LoggedIn {
 }
 
 /// Who wants to know of transactions, as variables say it.
-fn tracking(variables: &MysqlVariables) -> Tracking {
+fn tracking(settings: &Snapshot) -> Tracking {
+    let variables = &settings.variables;
     Tracking {
+        causal: settings.causal.reads,
+        causal_by_rules: settings.causal.by_rules,
         by_default: variables.default_session_track_gtids == TrackGtids::OwnGtid,
         for_clients: variables.client_session_track_gtid,
     }
@@ -202,7 +206,7 @@ async fn enter(
         door: hello.door,
         // What there is of it on the other side is not the client's choice.
         capabilities: packet.capabilities.difference(Capabilities::SSL | COMPRESSION),
-        tracking: tracking(&worker.settings().variables),
+        tracking: tracking(&worker.settings()),
         collation: packet.collation.into(),
         max_packet: packet.max_packet,
         attributes: None,

@@ -77,7 +77,7 @@ impl Session {
 
     /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer,
     /// and what asks about the statement before has to ask the server that has executed that.
-    fn stays(&self, decided: &Decided) -> bool {
+    pub(super) fn stays(&self, decided: &Decided) -> bool {
         let session = self.state.session(self.links.open_elsewhere());
         let here = Some(decided.hostgroup());
         session.transaction == here
@@ -86,7 +86,7 @@ impl Session {
 
     /// Whether the session has left something in this hostgroup that its statements need, so that
     /// no other server will do.
-    fn is_bound_to(&self, hostgroup: u32) -> bool {
+    pub(super) fn is_bound_to(&self, hostgroup: u32) -> bool {
         let session = self.state.session(self.links.open_elsewhere());
         session.locked_on == Some(hostgroup) || session.hold.is_some_and(|(_, at)| at == hostgroup)
     }
@@ -182,7 +182,7 @@ impl Session {
     }
 
     /// The writer of the pair does it.
-    async fn leave_to(&mut self, writer: u32, decided: &mut Decided) -> Result<u32, Stop> {
+    pub(super) async fn leave_to(&mut self, writer: u32, decided: &mut Decided) -> Result<u32, Stop> {
         decided.redirect(writer);
         self.reach(decided).await
     }

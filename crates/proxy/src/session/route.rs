@@ -139,6 +139,7 @@ impl Session {
         !(ordered
             || asks
             || decided.next == Next::Commit
+            || self.may_lack_writes(decided)
             || self.has_to_wait(kind)
             || self.has_to_prepare(kind, input, decided))
     }
@@ -272,6 +273,7 @@ impl Session {
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
             self.state.last.ran.note(decided.plan, !self.links.pipelined.is_empty());
             self.note_write(kind, payload, decided);
+            self.note_causal(decided);
         }
         if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex) {
             self.state.note_multiplex(multiplex, decided);

@@ -86,9 +86,10 @@ impl Session {
             return Err(self.forget_statement().await.into());
         }
         self.flight().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup());
-        let reached = if let Some(fresh) = self.has_to_see(decided) {
+        let fresh = self.has_to_see(decided);
+        let reached = if fresh.is_some() || self.awaits_writes(decided) {
             // Boxed: most must see nothing.
-            Box::pin(self.reach_caught_up(kind, fresh, decided)).await
+            Box::pin(self.reach_seeing(kind, fresh, decided)).await
         } else {
             self.flight().ahead = self.ahead(kind, decided);
             self.reach(decided).await

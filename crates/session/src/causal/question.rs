@@ -3,10 +3,26 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use gtid::mariadb::Position;
 use gtid::{Gtid, Highest};
+use wire::Codec as _;
+use wire::packet::TextRow;
+
+use crate::identity::PLAIN;
+
+/// What a server says about transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply {
+    /// It had them when it was asked.
+    Had,
+    /// It has them now.
+    Waited,
+    /// It lacks some of them.
+    Lacks,
+}
 
 /// The statement that asks a server, MariaDB or MySQL, whether it has applied these transactions.
-/// The server waits for them up to `wait`. The answer is one row with one number: 1 for yes.
+/// The server waits for them up to `wait`. [`read`] reads the answer.
 ///
 /// Nothing if there is a transaction of the other kind of server, which no server of this kind has.
 ///
@@ -23,34 +39,50 @@ pub fn of(tokens: &Highest, is_mariadb: bool, wait: Duration) -> Option<String> 
         };
         written.ok()?;
     }
-    let (seconds, micros) = (wait.as_secs(), wait.subsec_micros());
-    Some(match (is_mariadb, wait.is_zero()) {
-        (true, _) => format!("SELECT MASTER_GTID_WAIT('{list}', {seconds}.{micros:06}) = 0"),
-        // `WAIT_FOR_EXECUTED_GTID_SET` with 0 waits for ever.
-        (false, true) => format!("SELECT GTID_SUBSET('{list}', @@global.gtid_executed)"),
-        (false, false) => {
-            format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{list}', {seconds}.{micros:06}) = 0")
-        }
-    })
+    let now = if is_mariadb {
+        format!("SELECT MASTER_GTID_WAIT('{list}', 0) = 0")
+    } else {
+        format!("SELECT GTID_SUBSET('{list}', @@global.gtid_executed)")
+    };
+    // `WAIT_FOR_EXECUTED_GTID_SET` with 0 waits for ever.
+    if wait.as_micros() == 0 {
+        return Some(now);
+    }
+    let function = if is_mariadb { "MASTER_GTID_WAIT" } else { "WAIT_FOR_EXECUTED_GTID_SET" };
+    Some(format!("{now}, {function}('{list}', {}.{:06}) = 0", wait.as_secs(), wait.subsec_micros()))
 }
 
-/// The statement that asks a writer whether it has this transaction at all; its answer is that of
-/// [`of`]. A primary of MariaDB has its own transactions in its binary log.
-pub fn of_writer(token: &Gtid) -> String {
-    match token {
-        Gtid::MySql(gtid) => format!("SELECT GTID_SUBSET('{gtid}', @@global.gtid_executed)"),
-        Gtid::MariaDb(gtid) => format!(
-            "SELECT COALESCE(MAX({} <= CAST(SUBSTRING_INDEX(pos, '-', -1) AS UNSIGNED)), 0) FROM \
-             (SELECT REGEXP_SUBSTR(CONCAT(',', @@global.gtid_current_pos), ',{}-[0-9]+-[0-9]+') pos) t \
-             WHERE pos <> ''",
-            gtid.sequence, gtid.domain
-        ),
+/// What the row of the answer says, as it is in its packet: a column that tells what the server had
+/// at once and, if it was to wait, one that tells what it has now.
+pub fn read(row: &[u8]) -> Reply {
+    match row {
+        b"\x011" | b"\x011\x011" => Reply::Had,
+        b"\x010\x011" => Reply::Waited,
+        _ => Reply::Lacks,
     }
 }
 
-/// What the row of the answer says, as it is in its packet.
-pub fn is_yes(row: &[u8]) -> bool {
-    row == b"\x011"
+/// The statement that asks a writer for what it has: [`writer_has`] reads the answer. A primary of
+/// MariaDB has its own transactions in its binary log, and MySQL is asked for the one transaction:
+/// its own ones need not begin with 1.
+pub fn of_writer(token: &Gtid) -> String {
+    match token {
+        Gtid::MySql(gtid) => format!("SELECT GTID_SUBSET('{gtid}', @@global.gtid_executed)"),
+        Gtid::MariaDb(_) => "SELECT @@global.gtid_current_pos".to_owned(),
+    }
+}
+
+/// Whether a writer has a transaction, by the row of its answer, as it is in its packet; nothing if
+/// the answer makes no sense.
+pub fn writer_has(token: &Gtid, row: &[u8]) -> Option<bool> {
+    let cell = TextRow::decode(row, PLAIN).ok()?.iter().next()??;
+    match token {
+        Gtid::MySql(_) => [&b"0"[..], b"1"].iter().position(|number| *number == cell).map(|at| at == 1),
+        Gtid::MariaDb(gtid) => {
+            let position: Position = std::str::from_utf8(cell).ok()?.parse().ok()?;
+            Some(position.contains(*gtid))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -75,19 +107,45 @@ mod tests {
         let list = format!("{UUID}:1-7,{UUID}:ddl:1-3");
         assert_eq!(now, format!("SELECT GTID_SUBSET('{list}', @@global.gtid_executed)"));
         let later = of(&tokens, false, Duration::from_millis(1_050)).unwrap();
-        assert_eq!(later, format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{list}', 1.050000) = 0"));
+        assert_eq!(later, format!("{now}, WAIT_FOR_EXECUTED_GTID_SET('{list}', 1.050000) = 0"));
         let tokens = highest(&["0-1-7", "2-1-9"]);
         let now = of(&tokens, true, Duration::ZERO).unwrap();
-        assert_eq!(now, "SELECT MASTER_GTID_WAIT('0-1-7,2-1-9', 0.000000) = 0");
+        assert_eq!(now, "SELECT MASTER_GTID_WAIT('0-1-7,2-1-9', 0) = 0");
+        let later = of(&tokens, true, Duration::from_millis(50)).unwrap();
+        assert_eq!(later, format!("{now}, MASTER_GTID_WAIT('0-1-7,2-1-9', 0.050000) = 0"));
         assert_eq!(of(&tokens, false, Duration::ZERO), None);
         assert_eq!(of(&highest(&["0-1-7", &first]), true, Duration::ZERO), None);
     }
 
     #[test]
-    fn the_answer_is_one() {
-        assert!(is_yes(b"\x011"));
-        for row in [&b"\x010"[..], b"\x02-1", b"\xfb", b"", b"\x0211"] {
-            assert!(!is_yes(row), "{row:?}");
+    fn answers_say_what_a_server_has() {
+        for (row, reply) in [
+            (&b"\x011"[..], Reply::Had),
+            (b"\x011\x011", Reply::Had),
+            (b"\x010\x011", Reply::Waited),
+            (b"\x010\x010", Reply::Lacks),
+            (b"\x010", Reply::Lacks),
+            (b"\xfb", Reply::Lacks),
+            (b"\xfb\xfb", Reply::Lacks),
+            (b"", Reply::Lacks),
+        ] {
+            assert_eq!(read(row), reply, "{row:?}");
         }
+    }
+
+    #[test]
+    fn a_writer_may_lack_what_was_acknowledged() {
+        let (mysql, mariadb) = (format!("{UUID}:7").parse().unwrap(), "1-1-7".parse().unwrap());
+        assert_eq!(of_writer(&mysql), format!("SELECT GTID_SUBSET('{UUID}:7', @@global.gtid_executed)"));
+        assert_eq!(of_writer(&mariadb), "SELECT @@global.gtid_current_pos");
+        let has = |token: &Gtid, cell: &str| {
+            let mut row = Vec::new();
+            TextRow::put(&mut row, [Some(cell)].into_iter());
+            writer_has(token, &row)
+        };
+        assert_eq!([has(&mysql, "1"), has(&mysql, "0"), has(&mysql, "x")], [Some(true), Some(false), None]);
+        assert_eq!([has(&mariadb, "0-1-9,1-2-7"), has(&mariadb, "1-1-6")], [Some(true), Some(false)]);
+        assert_eq!([has(&mariadb, ""), has(&mariadb, "x")], [Some(false), None]);
+        assert_eq!([writer_has(&mysql, b"\xfb"), writer_has(&mysql, b"")], [None, None]);
     }
 }

@@ -5,11 +5,13 @@
 //! `session_track_gtids`, MariaDB by `last_gtid` among `session_track_system_variables`. A client
 //! that has not asked for it is told nothing of what it brings: see [`trackers`](super::trackers).
 
+use config::CausalReads;
 use gtid::mysql::Set;
 use gtid::{Gtid, mariadb};
 
 use super::trackers::{Keeps, Trackers};
 use super::{Setting, Settings};
+use crate::causal::own::Own;
 
 /// The variable by which servers are asked.
 pub const TRACK_GTIDS: &str = "session_track_gtids";
@@ -43,6 +45,10 @@ pub fn names_last_gtid(text: &[u8]) -> bool {
 /// Whose wishes count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tracking {
+    /// Whose writes reads must see where the user's row says nothing (`pointsman-causal_reads`).
+    pub causal: CausalReads,
+    /// Rules say that reads must see writes.
+    pub causal_by_rules: bool,
     /// Servers tell them whether the client has asked or not (`mysql-default_session_track_gtids`).
     pub by_default: bool,
     /// Clients that ask are told (`mysql-client_session_track_gtid`).
@@ -124,6 +130,8 @@ impl Tracking {
 pub struct Gtids {
     /// The last transaction of each hostgroup that has told one.
     last: Vec<(u32, Gtid)>,
+    /// What reads of the session must see, where they must see writes.
+    pub own: Option<Own>,
     /// What of its answers the client sees.
     pub trackers: Trackers,
 }
@@ -132,11 +140,14 @@ impl Gtids {
     /// Nothing yet; the client gets this of what servers tell, and the ages of answers if it
     /// `keeps_ages`.
     pub const fn new(keeps: Keeps, keeps_ages: bool) -> Self {
-        Self { last: Vec::new(), trackers: Trackers::new(keeps, keeps_ages) }
+        Self { last: Vec::new(), own: None, trackers: Trackers::new(keeps, keeps_ages) }
     }
 
     /// A server of this hostgroup has told this.
     pub fn note(&mut self, hostgroup: u32, gtid: Gtid) {
+        if let Some(own) = &mut self.own {
+            own.note(gtid);
+        }
         match self.last.iter_mut().find(|(at, _)| *at == hostgroup) {
             Some((_, last)) => *last = gtid,
             None => self.last.push((hostgroup, gtid)),
@@ -168,7 +179,7 @@ mod tests {
 
     fn judged(by_default: bool, for_clients: bool, value: &str) -> (bool, String, Option<String>) {
         let text = format!("SET SESSION {TRACK_GTIDS} = {value}").into_bytes().into();
-        let tracking = Tracking { by_default, for_clients };
+        let tracking = Tracking { by_default, for_clients, ..Tracking::default() };
         let (asks, kept, wanted) = tracking.judge(Setting { key: TRACK_GTIDS.into(), text });
         let value = |one: Setting| String::from_utf8_lossy(&one.text).rsplit_once(' ').unwrap().1.to_owned();
         (asks, value(kept), wanted.map(value))

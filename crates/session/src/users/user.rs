@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use bitflags::bitflags;
-use config::{Isolation, SpiffeId};
+use config::{CausalReads, Isolation, SpiffeId};
 use pool::{Quota, Share};
 use wire::auth::{Credential, Secret};
 
@@ -28,6 +28,8 @@ pub struct User {
     options: Options,
     /// The isolation level that its sessions begin with; nothing: the server's.
     pub isolation: Option<Isolation>,
+    /// Whose writes its reads must see; nothing: what the variable says.
+    pub causal_reads: Option<CausalReads>,
     /// The schema of logins that name none.
     pub default_schema: Option<Vec<u8>>,
     /// How many clients may be logged in as this user.
@@ -130,6 +132,7 @@ impl User {
             default_hostgroup: row.default_hostgroup,
             options: Options::of(row, for_servers),
             isolation: row.attributes.isolation,
+            causal_reads: row.attributes.causal_reads,
             default_schema: row.default_schema.clone().map(String::into_bytes),
             max_connections: row.max_connections,
             limit: None,
@@ -175,6 +178,7 @@ impl User {
             && self.route_account() == before.route_account()
             && self.options == before.options
             && self.isolation == before.isolation
+            && self.causal_reads == before.causal_reads
             && self.default_schema == before.default_schema
             && self.max_connections == before.max_connections
             && self.limit.as_ref().map(Limit::rates) == before.limit.as_ref().map(Limit::rates)

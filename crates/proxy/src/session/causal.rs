@@ -1,0 +1,289 @@
+//! Reads that must see acknowledged writes (`pointsman-causal_reads`), and transactions of MariaDB
+//! that a hint or a rule names. The reader of the connection is asked whether it has them, unless
+//! that is known. A reader that lacks them is waited for, and then the writer does the read.
+//!
+//! The question goes over the connection that the read gets, in front of it. So it is about the
+//! very server that runs the read.
+
+use config::CausalReads;
+use gtid::{Gtid, Highest};
+use route::Verdict;
+use session::causal::question::{self, Reply};
+use session::causal::tokens::Scope;
+use tokio::time::Instant;
+use wire::command::Kind;
+use wire::reply::Answer;
+
+use super::Session;
+use super::decided::Decided;
+use super::stop::Stop;
+use crate::causal::{is_writer_of, machine};
+use crate::counts::Counter;
+use crate::error::ClientError;
+use crate::fresh::Fresh;
+use upstream::query;
+
+/// What a read must see at its reader.
+#[derive(Debug)]
+pub(super) struct Awaited {
+    tokens: Highest,
+    scope: CausalReads,
+    /// The version of the scope that has these tokens.
+    version: u64,
+}
+
+/// What is known of the reader of the connection in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// It has the tokens.
+    Has,
+    /// It has to be asked.
+    Unsure,
+}
+
+impl Session {
+    /// Whether the connection in use may lack writes that the command must see, so that its server
+    /// has to be asked first.
+    #[inline]
+    pub(super) fn may_lack_writes(&self, decided: &Decided) -> bool {
+        self.state.gtids.as_ref().is_some_and(|gtids| gtids.own.is_some()) && self.lacks_proof(decided)
+    }
+
+    fn lacks_proof(&self, decided: &Decided) -> bool {
+        let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
+        if verdict.is_some_and(|verdict| verdict.causal_scope.is_some()) {
+            // Its write is to be noted in that scope, and no other one.
+            return true;
+        }
+        let scope = self.causal_scope_of(verdict);
+        let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
+        let opened = self.links.in_use.as_ref().map(|backend| backend.connection().opened().into_std());
+        let is_proven = |opened| own.is_none_or(|own| own.is_proven(scope, opened));
+        scope != CausalReads::Off && self.is_at_reader(decided) && !opened.is_some_and(is_proven)
+    }
+
+    /// Whose writes a statement must see.
+    fn causal_scope_of(&self, verdict: Option<&Verdict>) -> CausalReads {
+        let said = verdict.and_then(|verdict| verdict.causal_reads);
+        said.unwrap_or_else(|| self.identity.causal_reads())
+    }
+
+    /// Whether a command goes to a reader and may go to its writer as well.
+    fn is_at_reader(&self, decided: &Decided) -> bool {
+        let Some(hostgroup) = decided.target() else { return false };
+        let is_reader = self.worker.routing.borrow().routes().pairs.writer(hostgroup).is_some();
+        is_reader && !self.stays(decided) && !self.worker.settings().is_writer(hostgroup)
+    }
+
+    /// Whether the command may have to see writes that its server lacks.
+    pub(super) fn awaits_writes(&self, decided: &Decided) -> bool {
+        let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
+        self.may_lack_writes(decided) || verdict.is_some_and(|verdict| self.asked_gtid(verdict).is_some())
+    }
+
+    /// A statement is being sent to a server that has what the statement must see.
+    #[inline]
+    pub(super) fn note_causal(&mut self, decided: &Decided) {
+        if self.state.gtids.as_ref().is_some_and(|gtids| gtids.own.is_some()) {
+            self.note_application(decided);
+            let scope = self.causal_scope_of(decided.orders.as_ref().map(|orders| &orders.verdict));
+            if scope != CausalReads::Off && self.is_at_reader(decided) {
+                self.worker.counts.note(Counter::CausalReads);
+            }
+        }
+    }
+
+    /// The statement belongs to the application that a hint names.
+    fn note_application(&mut self, decided: &Decided) {
+        let Some(own) = self.state.gtids.as_mut().and_then(|gtids| gtids.own.as_mut()) else { return };
+        let named = decided.orders.as_ref().and_then(|orders| orders.verdict.causal_scope.as_deref());
+        let tokens = &self.worker.shared.causal.tokens;
+        own.name_application(named.map(|name| tokens.of(Scope::application(name.as_bytes()))));
+    }
+
+    /// What the command in the backlog must see, if it goes to a reader and must see anything.
+    pub(super) fn awaited(&self, decided: &Decided) -> Option<Awaited> {
+        let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
+        let named = verdict.and_then(|verdict| self.asked_gtid(verdict));
+        let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
+        if own.is_none() && named.is_none() || !self.is_at_reader(decided) {
+            return None;
+        }
+        let scope = own.map_or(CausalReads::Off, |_| self.causal_scope_of(verdict));
+        let version = own.map_or(0, |own| own.version(scope));
+        let mut tokens = own.map(|own| own.tokens(scope)).unwrap_or_default();
+        tokens.merge(&named.into_iter().collect());
+        (!tokens.is_empty()).then_some(Awaited { tokens, scope, version })
+    }
+
+    /// The transaction that a hint or a rule names, if servers are asked for it: no reader of
+    /// binary logs tells MariaDB's.
+    fn asked_gtid(&self, verdict: &Verdict) -> Option<Gtid> {
+        let hinted = verdict.min_gtid.as_deref().and_then(|gtid| gtid.parse().ok());
+        let last = |hostgroup| self.state.gtids.as_ref()?.last(hostgroup);
+        let gtid = hinted.or_else(|| verdict.gtid_from_hostgroup.and_then(last));
+        gtid.filter(|gtid| matches!(gtid, Gtid::MariaDb(_)))
+    }
+
+    /// Gets to a server that has what the command in the backlog must see: what `fresh` says, and
+    /// acknowledged writes.
+    pub(super) async fn reach_seeing(
+        &mut self,
+        kind: Kind,
+        fresh: Option<Fresh>,
+        decided: &mut Decided,
+    ) -> Result<u32, Stop> {
+        self.note_application(decided);
+        let reached = match fresh {
+            Some(fresh) => self.reach_caught_up(kind, fresh, decided).await?,
+            None => self.reach(decided).await?,
+        };
+        match self.awaited(decided) {
+            Some(awaited) => self.see_writes(kind, awaited, decided, reached).await,
+            None => Ok(reached),
+        }
+    }
+
+    /// Sees to it that the command runs at a server that has what it must see: at the one of
+    /// `reached`, or at the writer.
+    pub(super) async fn see_writes(
+        &mut self,
+        kind: Kind,
+        awaited: Awaited,
+        decided: &mut Decided,
+        reached: u32,
+    ) -> Result<u32, Stop> {
+        let hostgroup = decided.hostgroup();
+        let writer = self.worker.routing.borrow().routes().pairs.writer(hostgroup);
+        let Some(writer) = writer.filter(|_| reached == hostgroup) else { return Ok(reached) };
+        if self.known(&awaited, writer) == Known::Has {
+            return Ok(reached);
+        }
+        let reply = self.ask_reader(kind, &awaited, decided).await?;
+        self.worker.counts.note(match reply {
+            Reply::Had => Counter::CausalHad,
+            Reply::Waited => Counter::CausalWaited,
+            Reply::Lacks => Counter::CausalLacked,
+        });
+        if reply != Reply::Lacks {
+            return Ok(reached);
+        }
+        if self.is_bound_to(hostgroup) {
+            let limit = self.worker.settings().causal.wait;
+            let why = "the server to which the session is bound lacks writes that it must see";
+            let error = ClientError::no_backend(hostgroup, limit, &why);
+            return Err(self.refuse_here(kind, &error).await.into());
+        }
+        let reached = self.leave_to(writer, decided).await?;
+        self.drop_lost(kind, &awaited, decided, reached).await?;
+        Ok(reached)
+    }
+
+    /// What is known of the server of the connection in use. What is found is remembered.
+    fn known(&self, awaited: &Awaited, writer: u32) -> Known {
+        let Some(backend) = &self.links.in_use else { return Known::Unsure };
+        let (server, link) = (&backend.server().endpoint().endpoint, backend.connection());
+        let (shared, opened) = (&self.worker.shared, link.opened().into_std());
+        let has = shared.causal.applied.has(&machine(server, link), opened, awaited.tokens.iter())
+            || is_writer_of(shared, server, writer);
+        if has {
+            self.remember(awaited);
+            Known::Has
+        } else {
+            Known::Unsure
+        }
+    }
+
+    /// The server of the connection in use has the tokens.
+    fn remember(&self, awaited: &Awaited) {
+        let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
+        if let (Some(own), Some(backend)) = (own, &self.links.in_use) {
+            own.prove(awaited.scope, awaited.version, backend.connection().opened().into_std());
+        }
+    }
+
+    /// Asks the server of the connection in use, which waits as long as it may.
+    async fn ask_reader(
+        &mut self,
+        kind: Kind,
+        awaited: &Awaited,
+        decided: &mut Decided,
+    ) -> Result<Reply, Stop> {
+        let settings = self.worker.settings();
+        // A question that takes as long as a server may take to answer would lose the connection.
+        let wait = settings.causal.wait.min(settings.variables.connect_timeout_server_max / 2);
+        drop(settings);
+        let Some(backend) = &self.links.in_use else { return Ok(Reply::Lacks) };
+        let link = backend.connection();
+        let (machine, opened) =
+            (machine(&backend.server().endpoint().endpoint, link), link.opened().into_std());
+        let Some(text) = question::of(&awaited.tokens, link.is_mariadb(), wait) else {
+            return Ok(Reply::Lacks);
+        };
+        let asked = Instant::now().into_std();
+        let Some(row) = self.ask_server(kind, &text, decided).await? else { return Ok(Reply::Lacks) };
+        let reply = question::read(&row);
+        if reply != Reply::Lacks {
+            self.worker.shared.causal.applied.prove(&machine, opened, asked, &awaited.tokens);
+            self.remember(awaited);
+        }
+        Ok(reply)
+    }
+
+    /// Drops tokens that the writer, which the command has got to, does not have: a new primary had
+    /// never got them, and no replica will. With several writers that may not be so.
+    async fn drop_lost(
+        &mut self,
+        kind: Kind,
+        awaited: &Awaited,
+        decided: &mut Decided,
+        writer: u32,
+    ) -> Result<(), Stop> {
+        if self.worker.shared.upstream.pool.count(writer, |_| true) != 1 {
+            return Ok(());
+        }
+        for token in awaited.tokens.iter() {
+            let Some(backend) = &self.links.in_use else { return Ok(()) };
+            let link = backend.connection();
+            let (machine, opened) =
+                (machine(&backend.server().endpoint().endpoint, link), link.opened().into_std());
+            let applied = &self.worker.shared.causal.applied;
+            if applied.has(&machine, opened, [token].into_iter()) {
+                continue;
+            }
+            let asked = Instant::now().into_std();
+            let row = self.ask_server(kind, &question::of_writer(token), decided).await?;
+            match row.and_then(|row| question::writer_has(token, &row)) {
+                Some(true) => {
+                    let tokens = [*token].into_iter().collect();
+                    self.worker.shared.causal.applied.prove(&machine, opened, asked, &tokens);
+                }
+                Some(false) => self.note_lost(token),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn note_lost(&mut self, token: &Gtid) {
+        let own = self.state.gtids.as_mut().and_then(|gtids| gtids.own.as_mut());
+        if own.is_some_and(|own| own.drop_lost(token)) {
+            self.worker.counts.note(Counter::CausalLost);
+            tracing::warn!(%token, "the writer lacks a transaction that was acknowledged; reads do not wait for it");
+        }
+    }
+
+    /// Asks the server of the connection in use for one row; nothing if it has none for that.
+    async fn ask_server(
+        &mut self,
+        kind: Kind,
+        text: &str,
+        decided: &mut Decided,
+    ) -> Result<Option<Vec<u8>>, Stop> {
+        let question = (query(self.capabilities(), text.as_bytes()), Answer::Result);
+        match self.internal_query(&[question]).await? {
+            Ok(replies) => Ok(replies.first().and_then(|reply| reply.only_row()).map(<[u8]>::to_vec)),
+            Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
+        }
+    }
+}
