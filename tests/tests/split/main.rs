@@ -1,6 +1,7 @@
 //! Reads and writes of one session at two real servers: what each of them gets, and that clients do
 //! not notice.
 
+mod causal;
 mod own_writes;
 mod sets;
 
