@@ -33,7 +33,7 @@ pub(super) struct Table {
 }
 
 /// All tables that have something in them.
-pub(super) static TABLES: [Table; 16] = [
+pub(super) static TABLES: [Table; 17] = [
     Table { name: "stats_mysql_global", reset: None, rows: |plane, _| pairs(plane.globals()) },
     Table { name: "stats_memory_metrics", reset: None, rows: |plane, _| pairs(plane.memory()) },
     Table {
