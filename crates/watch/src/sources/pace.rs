@@ -82,7 +82,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    const NOBODY: Demand = Demand { is_waited_for: false, bound_us: None };
+    const NONE: Demand = Demand { is_waited_for: false, bound_us: None };
     const WAITS: Demand = Demand { is_waited_for: true, bound_us: None };
     const BOUND: Demand = Demand { is_waited_for: false, bound_us: Some(20_000) };
     const BOTH: Ask = Ask { visible: true, end: true };
@@ -90,9 +90,9 @@ mod tests {
     const VISIBLE: Ask = Ask { visible: true, end: false };
 
     #[test]
-    fn nothing_is_asked_that_nobody_needs() {
-        assert_eq!(Pace::default().next(1_000_000, false, NOBODY), Next::Later);
-        assert_eq!(Pace::default().next(1_000_000, true, NOBODY), Next::Now(VISIBLE));
+    fn what_no_query_needs_is_not_asked() {
+        assert_eq!(Pace::default().next(1_000_000, false, NONE), Next::Later);
+        assert_eq!(Pace::default().next(1_000_000, true, NONE), Next::Now(VISIBLE));
         assert_eq!(Pace::default().next(1_000_000, true, WAITS), Next::Now(BOTH));
     }
 
@@ -113,11 +113,11 @@ mod tests {
         let mut pauses = Vec::new();
         for _ in 0..7 {
             pace.note(VISIBLE, 0, 0, false);
-            let Next::At(at) = pace.next(0, true, NOBODY) else { panic!("a pause") };
+            let Next::At(at) = pace.next(0, true, NONE) else { panic!("a pause") };
             pauses.push(at);
         }
         assert_eq!(pauses, [1_000, 2_000, 4_000, 8_000, 16_000, 16_000, 16_000]);
         pace.resume();
-        assert_eq!(pace.next(0, true, NOBODY), Next::Now(VISIBLE));
+        assert_eq!(pace.next(0, true, NONE), Next::Now(VISIBLE));
     }
 }

@@ -72,7 +72,7 @@ impl Session {
         };
         match outcome {
             Ok(()) => Ok(self.stay_home()),
-            Err(error) => self.lose_transaction(&error).await,
+            Err(error) => self.answer_lost(&error).await,
         }
     }
 
@@ -98,7 +98,7 @@ impl Session {
         if error_of(&reply).is_none() {
             self.links.away.role.shards().transaction.savepoints.note(kind, text);
             if let Err(error) = self.say_at_shards(text).await? {
-                return self.lose_transaction(&error).await;
+                return self.answer_lost(&error).await;
             }
         }
         self.links.away.role.shards().last = Place::Home;
@@ -107,7 +107,7 @@ impl Session {
 
     /// A shard has refused what divides or ends the transaction: nothing of it is to last where it
     /// can be taken back.
-    async fn lose_transaction(&mut self, error: &[u8]) -> Result<Phase, Ending> {
+    async fn answer_lost(&mut self, error: &[u8]) -> Result<Phase, Ending> {
         self.end_at_shards(b"ROLLBACK").await?.ok();
         self.ask(b"ROLLBACK").await?;
         self.answer_here(Kind::Query, error).await?;
