@@ -5,27 +5,21 @@
 //! semi-synchronous replication, so no commit waits for it.
 
 mod set;
+mod start;
 
 use std::time::Duration;
 
-use gtid::{mariadb, mysql};
+use gtid::mysql;
 use wire::command::{BinlogDump, BinlogDumpGtid, RegisterReplica};
 use wire::{Capabilities, Codec as _};
+
+pub use start::Start;
 
 /// Bytes in front of the first event of a file.
 const FILE_START: u32 = 4;
 
 /// `BINLOG_DUMP_NON_BLOCK`: end at the end of the log.
 const NON_BLOCK: u16 = 1;
-
-/// Where a stream begins: behind the transactions that the replica has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Start {
-    /// Behind these, at MySQL with `gtid_mode = ON`.
-    MySql(mysql::Set),
-    /// Behind these, at MariaDB.
-    MariaDb(mariadb::Position),
-}
 
 /// A replica, as its source knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
