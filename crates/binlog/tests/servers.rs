@@ -3,6 +3,8 @@
 
 #[path = "common/mod.rs"]
 mod common;
+#[path = "servers/large.rs"]
+mod large;
 #[path = "servers/mariadb.rs"]
 mod mariadb;
 #[path = "servers/mysql.rs"]

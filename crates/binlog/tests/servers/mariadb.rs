@@ -8,7 +8,7 @@ use testkit::server::{Server, Setup};
 use crate::record::{check, client, execute, run, stream};
 use crate::statements::{STATEMENTS, TABLES};
 
-fn server(more: &[&str]) -> (Sandbox, Server) {
+pub(crate) fn server(more: &[&str]) -> (Sandbox, Server) {
     let binaries = mariadb::find().unwrap();
     let sandbox = Sandbox::new().unwrap();
     let setup = Setup::new("db")
@@ -19,7 +19,7 @@ fn server(more: &[&str]) -> (Sandbox, Server) {
 }
 
 /// The end of the log.
-fn end(server: &Server) -> Start {
+pub(crate) fn end(server: &Server) -> Start {
     Start::MariaDb(server.sql("SELECT @@gtid_binlog_pos").unwrap().trim().parse().unwrap())
 }
 

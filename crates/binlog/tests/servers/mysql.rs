@@ -17,7 +17,7 @@ const OPTIONS: [&str; 5] = [
 ];
 
 /// A server, if MySQL is there.
-fn server(more: &[&str]) -> Option<(Sandbox, Server)> {
+pub(crate) fn server(more: &[&str]) -> Option<(Sandbox, Server)> {
     let binaries = mysql::find_or_skip().unwrap()?;
     let sandbox = Sandbox::new().unwrap();
     let setup = Setup::new("db").args(OPTIONS).args(more.iter().copied());
@@ -26,7 +26,7 @@ fn server(more: &[&str]) -> Option<(Sandbox, Server)> {
 }
 
 /// The end of the log.
-fn end(server: &Server) -> Start {
+pub(crate) fn end(server: &Server) -> Start {
     Start::MySql(server.sql("SELECT @@GLOBAL.gtid_executed").unwrap().parse().unwrap())
 }
 

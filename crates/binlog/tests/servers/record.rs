@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use binlog::request::{Replica, Start};
+use binlog::{Checksum, Event, Logged, Reader};
 use testkit::client::{Client, Options};
 use testkit::server::{PASSWORD, Server, USER};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -55,19 +56,16 @@ pub(crate) async fn stream(server: &Server, start: &Start) -> Vec<u8> {
     let mut command = Vec::new();
     put_message(&mut command, 0, &REPLICA.dump(start));
     socket.write_all(&command).await.unwrap();
-    let mut bytes = Vec::new();
-    // The server sends the end of the log, and waits for another command.
-    while !is_over(&bytes) {
+    let (mut bytes, mut reader, mut is_over) = (Vec::new(), Reader::new(Checksum::Crc32), false);
+    // The server sends the end of the log, or an error, and waits for another command.
+    while !is_over {
+        let before = bytes.len();
         let len = socket.read_buf(&mut bytes).await.unwrap();
         assert_ne!(len, 0, "the server has closed the connection");
+        let see = |logged: Logged<'_>| is_over |= matches!(logged.event, Event::End | Event::Refused { .. });
+        reader.feed(&bytes[before..], see).unwrap();
     }
     bytes
-}
-
-/// Whether the last packet is the end of the log, or an error.
-fn is_over(bytes: &[u8]) -> bool {
-    let (lines, state) = facts([bytes]);
-    state.unwrap() && lines.last().is_some_and(|line| line == "End" || line.starts_with("Refused"))
 }
 
 /// The stream has the facts of the recording `name`. Both are written anew if that is wanted.
