@@ -150,5 +150,6 @@ pub(crate) fn must_see(shared: &Shared, hostgroup: u32, wanted: &Wanted) -> Must
         gtid: gtid.map(|gtid| gtid.to_string()),
         max_lag_ms: max_lag.map(|max| max.as_millis()),
         lacking: lacking.collect(),
+        writes: None,
     }
 }

@@ -113,6 +113,11 @@ pub(crate) struct Orders {
 }
 
 impl Orders {
+    /// What this verdict says, and nothing else.
+    pub(crate) const fn of(verdict: Verdict) -> Self {
+        Self { verdict, text: None, digest_text: None, cached: None, is_always: false }
+    }
+
     /// Whether something is to be done with the statement before it is sent.
     pub(crate) fn come_first(&self) -> bool {
         self.text.is_some() || self.verdict.says_more_than_before_sending()

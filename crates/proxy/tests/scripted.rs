@@ -14,6 +14,7 @@ mod scripted {
     mod cached_peek;
     mod cached_stale;
     mod cached_tiers;
+    mod causal;
     mod change_user;
     mod changes;
     mod check_logins;

@@ -66,6 +66,30 @@ pub struct MustSee {
     pub max_lag_ms: Option<u128>,
     /// The servers that come after all others, by their addresses, and why.
     pub lacking: Vec<(String, String)>,
+    /// Acknowledged writes.
+    pub writes: Option<Writes>,
+}
+
+/// Acknowledged writes that a statement must see at a reader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Writes {
+    /// Their transactions, one of each source, by their GTIDs.
+    pub gtids: String,
+    /// Whose writes they are.
+    pub scope: &'static str,
+    /// How long a reader is waited for, in milliseconds.
+    pub wait_ms: u128,
+    /// The servers that are known to have them, by their addresses.
+    pub known: Vec<String>,
+}
+
+impl Writes {
+    /// Says of a server what is known.
+    fn note(&self, candidate: &mut Candidate) {
+        let knows = self.known.contains(&candidate.server);
+        let what = if knows { "it has the writes" } else { "it is asked for the writes first" };
+        candidate.reason = format!("{}; {what}", candidate.reason);
+    }
 }
 
 /// A decision with its steps.
@@ -167,7 +191,7 @@ impl Notes {
         let must_see = (situation.must_see)(verdict, hostgroup);
         let Ways { account, pairs, .. } = situation.ways;
         let writer = must_see.as_ref().and_then(|_| pairs.writer(hostgroup));
-        if let Some(MustSee { gtid, max_lag_ms, lacking }) = must_see {
+        if let Some(MustSee { gtid, max_lag_ms, lacking, writes }) = must_see {
             for one in candidates.iter_mut().filter(|one| one.taken) {
                 if let Some((_, why)) = lacking.iter().find(|(server, _)| *server == one.server) {
                     (one.taken, one.reason) = (false, why.clone());
@@ -175,7 +199,11 @@ impl Notes {
             }
             let transaction = gtid.map(|gtid| Step::MustSee { gtid });
             let lag = max_lag_ms.map(|max_lag_ms| Step::MaxLag { max_lag_ms });
-            transaction.into_iter().chain(lag).for_each(|step| self.push(step));
+            for one in candidates.iter_mut().filter(|one| one.taken) {
+                writes.iter().for_each(|writes| writes.note(one));
+            }
+            let writes = writes.map(Step::Writes);
+            transaction.into_iter().chain(lag).chain(writes).for_each(|step| self.push(step));
         }
         let reachable = self.servers(candidates);
         let instead = account.instead_of(hostgroup, target.is_split).or(writer);

@@ -34,7 +34,7 @@ mod verdict;
 mod verdicts;
 
 pub use caching::{CacheDefaults, CachePolicy};
-pub use explain::{Candidate, Explanation, Lookup, MustSee, Peek, Situation, Step, explain};
+pub use explain::{Candidate, Explanation, Lookup, MustSee, Peek, Situation, Step, Writes, explain};
 pub use firewall::{Asked, Firewall, Ruling};
 pub use hits::Hits;
 pub use injection::{Injections, Sighting};

@@ -7,21 +7,29 @@
 
 use config::CausalReads;
 use gtid::{Gtid, Highest};
-use route::Verdict;
+use route::{Verdict, Writes};
 use session::causal::question::{self, Reply};
 use session::causal::tokens::Scope;
 use tokio::time::Instant;
-use wire::command::Kind;
+use wire::command::{Attribute, Kind, Query, StmtExecute};
 use wire::reply::Answer;
+use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::decided::Decided;
+use super::execute::id;
 use super::stop::Stop;
 use crate::causal::{is_writer_of, machine};
 use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::fresh::Fresh;
 use upstream::query;
+
+/// The attribute of a statement that names its application, as the hint of that name does.
+const CAUSAL_SCOPE: &[u8] = b"causal_scope";
+
+/// Bytes of the longest name there: what fits behind a length of one byte.
+const ATTRIBUTE_BYTES_MAX: usize = 250;
 
 /// What a read must see at its reader.
 #[derive(Debug)]
@@ -60,6 +68,35 @@ impl Session {
         let opened = self.links.in_use.as_ref().map(|backend| backend.connection().opened().into_std());
         let is_proven = |opened| own.is_none_or(|own| own.is_proven(scope, opened));
         scope != CausalReads::Off && self.is_at_reader(decided) && !opened.is_some_and(is_proven)
+    }
+
+    /// A decided command, with the application that an attribute of the statement names.
+    #[inline]
+    pub(super) fn with_application(&self, kind: Kind, payload: &[u8], mut decided: Decided) -> Decided {
+        if self.state.gtids.as_ref().is_some_and(|gtids| gtids.own.is_some())
+            && self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES)
+            && let Some(name) = self.named_by_attribute(kind, payload)
+        {
+            decided.name_application(name);
+        }
+        decided
+    }
+
+    /// The application that an attribute of the statement names.
+    fn named_by_attribute<'a>(&self, kind: Kind, payload: &'a [u8]) -> Option<&'a str> {
+        let caps = self.capabilities();
+        let is_it = |attribute: &Attribute<'_>| attribute.name == CAUSAL_SCOPE;
+        let attribute = match kind {
+            Kind::Query => Query::decode(payload, caps).ok()?.attributes.iter().find(is_it),
+            Kind::StmtExecute => {
+                let params = self.state.prepared.as_ref()?.get(id(payload)?)?.params();
+                StmtExecute::decode(payload, caps).ok()?.attributes(params, caps).find(is_it)
+            }
+            _ => None,
+        };
+        // A text has its length in front, in one byte if it is short.
+        let name = attribute?.value?.get(1..).filter(|name| name.len() <= ATTRIBUTE_BYTES_MAX)?;
+        std::str::from_utf8(name).ok().filter(|name| !name.is_empty())
     }
 
     /// Whose writes a statement must see.
@@ -101,14 +138,33 @@ impl Session {
         own.name_application(named.map(|name| tokens.of(Scope::application(name.as_bytes()))));
     }
 
+    /// What a statement must see at a reader, for EXPLAIN ROUTE.
+    pub(super) fn explain_writes(&self, verdict: &Verdict, hostgroup: u32) -> Option<Writes> {
+        self.worker.routing.borrow().routes().pairs.writer(hostgroup)?;
+        let Awaited { tokens, scope, .. } = self.awaited_for(Some(verdict))?;
+        let shared = &self.worker.shared;
+        let servers = shared.upstream.pool.explain(hostgroup, shared.uptime());
+        let servers = servers.into_iter().map(|one| one.server);
+        let applied = &shared.causal.applied;
+        let known = servers.filter(|server| applied.says(&server.endpoint().endpoint, &tokens));
+        Some(Writes {
+            gtids: tokens.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+            scope: if scope == CausalReads::Off { "statement" } else { scope.word() },
+            wait_ms: self.worker.settings().causal.wait.as_millis(),
+            known: known.map(|server| server.endpoint().to_string()).collect(),
+        })
+    }
+
     /// What the command in the backlog must see, if it goes to a reader and must see anything.
-    pub(super) fn awaited(&self, decided: &Decided) -> Option<Awaited> {
+    fn awaited(&self, decided: &Decided) -> Option<Awaited> {
         let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
+        self.awaited_for(verdict).filter(|_| self.is_at_reader(decided))
+    }
+
+    /// What a statement must see at a reader, if that is anything.
+    fn awaited_for(&self, verdict: Option<&Verdict>) -> Option<Awaited> {
         let named = verdict.and_then(|verdict| self.asked_gtid(verdict));
         let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
-        if own.is_none() && named.is_none() || !self.is_at_reader(decided) {
-            return None;
-        }
         let scope = own.map_or(CausalReads::Off, |_| self.causal_scope_of(verdict));
         let version = own.map_or(0, |own| own.version(scope));
         let mut tokens = own.map(|own| own.tokens(scope)).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use route::{Answer, Multiplex, Route, StatementPlan, Target};
+use route::{Answer, Multiplex, Route, StatementPlan, Target, Verdict};
 use sql::StatementKind;
 use sql::shape::Effects;
 
@@ -54,6 +54,12 @@ pub(super) enum Next {
 }
 
 impl Decided {
+    /// It belongs to this application, whatever a hint says.
+    pub(super) fn name_application(&mut self, name: &str) {
+        let orders = self.orders.get_or_insert_with(|| Box::new(Orders::of(Verdict::default())));
+        orders.verdict.causal_scope = Some(name.into());
+    }
+
     /// How long it may run, and how often it may be sent again, if a rule or a hint says so.
     pub(super) fn limits(&self) -> (Option<Duration>, Option<u32>) {
         let Some(orders) = &self.orders else { return (None, None) };

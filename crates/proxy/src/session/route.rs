@@ -175,7 +175,7 @@ impl Session {
         let payload = behind.get(..header.len as usize).unwrap_or(behind);
         let is_whole =
             payload.len() == header.len as usize && payload.len() <= JUDGED_BYTES_MAX && !header.continues();
-        Some(match kind {
+        let decided = match kind {
             Kind::Query => {
                 let text = self.statement(payload);
                 self.look_behind(self.judge(text, is_whole, self.asked(payload), false), text, false)
@@ -206,7 +206,8 @@ impl Session {
                 let session = self.state.session(self.links.open_elsewhere());
                 Decided::plainly_to(session.transaction.unwrap_or(usual))
             }
-        })
+        };
+        Some(self.with_application(kind, payload, decided))
     }
 
     /// What is decided about a statement.

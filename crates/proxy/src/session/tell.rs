@@ -1,7 +1,7 @@
 //! Answers to questions about where statements go and what the session knows: `EXPLAIN ROUTE`, the
 //! trace of the last statement, `PROXYSQL INTERNAL SESSION`.
 
-use route::{Candidate, Explanation, Verdict};
+use route::{Candidate, Explanation, MustSee, Verdict};
 use wire::command::Kind;
 use wire::frame::{put_message, put_packet};
 use wire::packet::{self, TextRow};
@@ -101,14 +101,18 @@ impl Session {
         let must_see = |verdict: &Verdict, hostgroup| {
             let settings = self.worker.settings();
             let is_looked_at = !settings.is_writer(hostgroup) && at.session.transaction != Some(hostgroup);
-            let fresh = self.fresh_for(verdict).filter(|_| is_looked_at)?;
-            let wanted = Wanted::new(
-                fresh,
-                shared,
-                hostgroup,
-                settings.variables.aurora_max_lag_ms_only_read_from_replicas,
-            );
-            Some(must_see(shared, hostgroup, &wanted))
+            if !is_looked_at {
+                return None;
+            }
+            let writes = self.explain_writes(verdict, hostgroup);
+            let fresh = self.fresh_for(verdict);
+            if fresh.is_none() && writes.is_none() {
+                return None;
+            }
+            let replicas_from = settings.variables.aurora_max_lag_ms_only_read_from_replicas;
+            let wanted = fresh.map(|fresh| Wanted::new(fresh, shared, hostgroup, replicas_from));
+            let seen = wanted.map(|wanted| must_see(shared, hostgroup, &wanted)).unwrap_or_default();
+            Some(MustSee { writes, ..seen })
         };
         let peek = |judged| self.peek(text, judged, at.execute);
         explain(routing.routes(), text, is_whole, at, &candidates, &must_see, &peek)

@@ -8,7 +8,7 @@ use config::{Config, QueryRule, Server, TrackGtids};
 use proxy::memory::End;
 use proxy::stage::Stage;
 use testkit::client::{CAPABILITIES, Options};
-use testkit::script::ScriptedServer;
+use testkit::script::{NONCE, ScriptedServer};
 use tokio::time::{Duration, sleep};
 use wire::packet::{self, SessionState, StateChange};
 use wire::{Capabilities, Codec as _, StatusFlags};
@@ -30,7 +30,7 @@ struct World {
     /// What the reader says next.
     lines: RefCell<Vec<String>>,
     /// Servers do not have the variable.
-    is_mariadb: Cell<bool>,
+    lacks_it: Cell<bool>,
 }
 
 impl World {
@@ -70,10 +70,27 @@ impl World {
     }
 }
 
+/// Greets as MySQL, and lets the client in.
+pub(super) async fn let_in_to_mysql(server: &mut ScriptedServer<End>) {
+    server.patience(Duration::from_hours(1));
+    let greeting = packet::Greeting {
+        server_version: b"8.4.0",
+        connection_id: 7,
+        nonce: NONCE,
+        capabilities: CAPABILITIES | Capabilities::QUERY_ATTRIBUTES,
+        collation: 45,
+        status: StatusFlags::AUTOCOMMIT,
+        auth_plugin: b"mysql_native_password",
+    };
+    server.greet_with(&greeting).await;
+    let login = server.read_login().await;
+    server.let_in(&login).await;
+}
+
 async fn converse(world: Rc<World>, name: String, end: End) {
     let mut server = ScriptedServer::new(end);
-    server.patience(Duration::from_hours(1));
     if name.ends_with(":3310") {
+        server.patience(Duration::from_hours(1));
         loop {
             let lines = world.lines.take().concat();
             if !lines.is_empty() {
@@ -82,14 +99,12 @@ async fn converse(world: Rc<World>, name: String, end: End) {
             sleep(ms(10)).await;
         }
     }
-    server.greet().await;
-    let login = server.read_login().await;
-    server.let_in(&login).await;
+    let_in_to_mysql(&mut server).await;
     let mut tells = false;
     while let Some(command) = server.next_command().await {
         let text = String::from_utf8_lossy(command.get(1..).unwrap_or_default()).into_owned();
         world.said.borrow_mut().push((name.clone(), text.clone()));
-        if text.contains("session_track_gtids") && world.is_mariadb.get() {
+        if text.contains("session_track_gtids") && world.lacks_it.get() {
             server.err(1193, "HY000", "Unknown system variable").await;
             continue;
         }
@@ -263,7 +278,7 @@ fn nobody_is_asked_where_nobody_wants_to_know() {
 fn a_server_that_cannot_tell_is_used_all_the_same() {
     play(async || {
         let (world, stage) = World::of(pair());
-        world.is_mariadb.set(true);
+        world.lacks_it.set(true);
         let mut client = log_in(&stage).await;
         say(&mut client, "INSERT INTO t VALUES (1)").await;
         say(&mut client, "INSERT INTO t VALUES (2)").await;

@@ -1,6 +1,6 @@
 //! One step of a decision.
 
-use super::{Candidate, Peek};
+use super::{Candidate, Peek, Writes};
 use crate::firewall::Ruling;
 use crate::injection::Sighting;
 use crate::record::Miss;
@@ -111,6 +111,8 @@ pub enum Step {
         /// In milliseconds.
         max_lag_ms: u128,
     },
+    /// Acknowledged writes that its reader must have.
+    Writes(Writes),
     /// A server of that hostgroup.
     Candidate(Candidate),
     /// That hostgroup has no servers.
@@ -185,6 +187,13 @@ impl Step {
                 "must see",
                 &format!("what is {max_lag_ms} ms old"),
                 "servers that are farther behind are passed over".to_owned(),
+            ),
+            Self::Writes(Writes { gtids, scope, wait_ms, .. }) => row(
+                "must see",
+                gtids,
+                format!(
+                    "writes of the {scope}; a reader without them has {wait_ms} ms, then the writer does it"
+                ),
             ),
             Self::NewConnection => row(
                 "connection",

@@ -53,6 +53,13 @@ impl Applied {
         tokens.all(|token| proven.is_some_and(|proven| proven.highest.reaches(token)))
     }
 
+    /// Whether a machine of this server has proven all of these transactions. Another connection may
+    /// have to prove for itself.
+    pub fn says(&self, server: &Endpoint, tokens: &Highest) -> bool {
+        let has = |proven: &Proven| tokens.iter().all(|token| proven.highest.reaches(token));
+        self.machines().iter().any(|((endpoint, _), proven)| endpoint == server && has(proven))
+    }
+
     /// The server behind a connection that was opened at `opened` has answered a question of `asked`
     /// with yes: it has applied these transactions.
     pub fn prove(&self, machine: &Machine, opened: Instant, asked: Instant, tokens: &Highest) {
@@ -98,6 +105,7 @@ mod tests {
         let has = |opened, gtid: &str| applied.has(&here, at(opened), highest(&[gtid]).iter());
         assert!(!has(0, "0-1-1"));
         applied.prove(&here, at(1), at(5), &highest(&["0-1-7"]));
+        assert!(applied.says(&here.0, &highest(&["0-1-7"])) && !applied.says(&here.0, &highest(&["0-1-8"])));
         assert!(has(1, "0-1-7") && has(5, "0-1-3") && has(0, "0-1-7"));
         assert!(!has(5, "0-1-8") && !has(5, "1-1-1"));
         assert!(!has(6, "0-1-1"), "it may lead to another process");

@@ -15,7 +15,7 @@ use crate::store::Store;
 type Global = (&'static str, Option<&'static str>, &'static str);
 
 /// Rows of `stats_mysql_global` that ProxySQL does not have.
-const GLOBALS: [Global; 20] = [
+const GLOBALS: [Global; 25] = [
     ("pointsman_log_records_total", Some("query"), "Query_log_written"),
     ("pointsman_log_records_total", Some("audit"), "Audit_log_written"),
     ("pointsman_log_records_failed_total", Some("query"), "Query_log_failed"),
@@ -35,6 +35,11 @@ const GLOBALS: [Global; 20] = [
     ("pointsman_firewall_total", Some("refused"), "Firewall_refused"),
     ("pointsman_batched_total", Some("sent"), "Queries_sent_together"),
     ("pointsman_batched_total", Some("sent_again"), "Queries_sent_once_more"),
+    ("pointsman_causal_reads_total", None, "Causal_reads"),
+    ("pointsman_causal_asked_total", Some("had"), "Causal_reads_had"),
+    ("pointsman_causal_asked_total", Some("waited"), "Causal_reads_waited"),
+    ("pointsman_causal_asked_total", Some("lacked"), "Causal_reads_to_writer"),
+    ("pointsman_causal_lost_total", None, "Causal_transactions_lost"),
     ("pointsman_invariants_broken_total", None, "Invariants_broken"),
 ];
 

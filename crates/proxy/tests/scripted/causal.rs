@@ -1,0 +1,201 @@
+//! Reads that must see acknowledged writes: what readers are asked, and when they are not.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use config::{CausalReads, Config, Server};
+use proxy::memory::End;
+use proxy::stage::Stage;
+use testkit::script::ScriptedServer;
+use wire::command::Kind;
+use wire::packet::{self, SessionState, StateChange};
+use wire::{Capabilities, StatusFlags};
+
+use super::own_gtids::let_in_to_mysql;
+use super::support::{Client, database, log_in, log_in_as, options, pair_of_servers, play, watched};
+
+const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+const TRACKS: &str = "SET SESSION session_track_gtids = OWN_GTID";
+const READ: &str = "SELECT a FROM t";
+const WRITE: &str = "INSERT INTO t VALUES (1)";
+
+/// Servers that note what they are told.
+#[derive(Default)]
+struct World {
+    said: RefCell<Vec<(String, String)>>,
+    written: Cell<u64>,
+    /// What the reader, and the writer, answers when it is asked for a transaction.
+    has: [Cell<bool>; 2],
+}
+
+impl World {
+    fn of(causal_reads: CausalReads) -> (Rc<Self>, Stage) {
+        let mut config: Config = pair_of_servers();
+        config.servers.retain(|server| server.hostgroup_id == 0);
+        config.servers.push(Server { hostgroup_id: 1, ..database("reader") });
+        config.pointsman.causal_reads = causal_reads;
+        let world = Rc::new(Self::default());
+        world.has[1].set(true);
+        let stage = watched(config, &world, |_, _| None, converse);
+        (world, stage)
+    }
+
+    /// What servers were told since this was asked last, but for settings.
+    fn said(&self) -> Vec<String> {
+        let said = self.said.take().into_iter();
+        said.filter(|(_, text)| text != TRACKS).map(|(name, text)| format!("{name} {text}")).collect()
+    }
+}
+
+async fn converse(world: Rc<World>, name: String, end: End) {
+    let mut server = ScriptedServer::new(end);
+    let_in_to_mysql(&mut server).await;
+    let name = name.split(':').next().unwrap_or_default().to_owned();
+    while let Some(command) = server.next_command().await {
+        let text = String::from_utf8_lossy(command.get(1..).unwrap_or_default()).into_owned();
+        let text = text.trim_start_matches(['\0', '\x01']).to_owned();
+        world.said.borrow_mut().push((name.clone(), text.clone()));
+        if text.starts_with("SELECT GTID_SUBSET") {
+            let has = if world.has[usize::from(name == "db")].get() { "1" } else { "0" };
+            let columns = if text.contains("WAIT_FOR") { &["now", "then"][..] } else { &["now"] };
+            server.rows(columns, &[&vec![Some(has); columns.len()]]).await;
+        } else if text.contains("INSERT") {
+            world.written.set(world.written.get() + 1);
+            acknowledge(&mut server, world.written.get()).await;
+        } else {
+            server.ok().await;
+        }
+    }
+}
+
+/// Answers OK and tells the transaction with this number.
+async fn acknowledge(server: &mut ScriptedServer<End>, number: u64) {
+    let gtid = format!("{UUID}:{number}");
+    let state = SessionState::encode(&[StateChange::Gtids(gtid.as_bytes())]);
+    let status = server.status | StatusFlags::SESSION_STATE_CHANGED;
+    let ok = packet::Ok { session_state: Some(SessionState::new(&state)), ..packet::Ok::plain(status) };
+    server.send_packet(&ok).await;
+}
+
+async fn say(client: &mut Client, sql: &str) {
+    client.send_query(sql).await;
+    client.expect_ok().await;
+}
+
+fn asked(number: u64) -> String {
+    let list = format!("{UUID}:1-{number}");
+    format!(
+        "reader SELECT GTID_SUBSET('{list}', @@global.gtid_executed), \
+         WAIT_FOR_EXECUTED_GTID_SET('{list}', 0.050000) = 0"
+    )
+}
+
+#[test]
+fn c12_a_reader_is_asked_once_for_a_write_and_not_without_one() {
+    play(async || {
+        let (world, stage) = World::of(CausalReads::User);
+        world.has[0].set(true);
+        let (mut writer, mut reader) = (log_in(&stage).await, log_in(&stage).await);
+        say(&mut reader, READ).await;
+        assert_eq!(world.said(), [format!("reader {READ}")], "nothing was written");
+        say(&mut writer, WRITE).await;
+        for expected in [vec![asked(1), format!("reader {READ}")], vec![format!("reader {READ}")]] {
+            world.said.take();
+            say(&mut reader, READ).await;
+            assert_eq!(world.said(), expected);
+        }
+        say(&mut writer, WRITE).await;
+        world.said.take();
+        say(&mut reader, READ).await;
+        assert_eq!(world.said(), [asked(2), format!("reader {READ}")]);
+        let counted = |name: &str| stage.global(name);
+        assert_eq!([counted("Causal_reads"), counted("Causal_reads_had")], [4, 2]);
+    });
+}
+
+#[test]
+fn c12_a_reader_that_lacks_a_write_does_not_get_the_read() {
+    play(async || {
+        let (world, stage) = World::of(CausalReads::Session);
+        let (mut client, mut other) = (log_in(&stage).await, log_in(&stage).await);
+        say(&mut client, WRITE).await;
+        world.said.take();
+        say(&mut other, READ).await;
+        assert_eq!(world.said(), [format!("reader {READ}")], "it is another session's write");
+        let has = format!("db SELECT GTID_SUBSET('{UUID}:1', @@global.gtid_executed)");
+        say(&mut client, READ).await;
+        assert_eq!(world.said(), [asked(1), has, format!("db {READ}")]);
+        say(&mut client, READ).await;
+        assert_eq!(world.said(), [asked(1), format!("db {READ}")], "the writer was asked");
+        // In a transaction there is nothing to ask.
+        say(&mut client, "BEGIN").await;
+        assert_eq!(world.said(), ["db BEGIN"]);
+        assert_eq!(stage.global("Causal_reads_to_writer"), 2);
+    });
+}
+
+/// The new primary has never got the write.
+#[test]
+fn c12_a_write_that_the_writer_lacks_is_dropped() {
+    play(async || {
+        let (world, stage) = World::of(CausalReads::User);
+        world.has[1].set(false);
+        let mut client = log_in(&stage).await;
+        say(&mut client, WRITE).await;
+        say(&mut client, READ).await;
+        assert_eq!(stage.global("Causal_transactions_lost"), 1);
+        world.said.take();
+        say(&mut client, READ).await;
+        assert_eq!(world.said(), [format!("reader {READ}")]);
+    });
+}
+
+/// The body of a `COM_QUERY` with an attribute of this name and value.
+fn with_attribute(value: &[u8], sql: &str) -> Vec<u8> {
+    const NAME: &[u8] = b"causal_scope";
+    let mut body = b"\x01\x01\0\x01\xfe\0".to_vec();
+    for text in [NAME, value] {
+        body.push(u8::try_from(text.len()).expect("a short text"));
+        body.extend(text);
+    }
+    body.extend(sql.as_bytes());
+    body
+}
+
+#[test]
+fn c12_statements_name_their_application() {
+    play(async || {
+        let (world, stage) = World::of(CausalReads::Application);
+        let attributes =
+            options().capabilities(testkit::client::CAPABILITIES | Capabilities::QUERY_ATTRIBUTES);
+        let (mut writer, mut reader) =
+            (log_in_as(&stage, &attributes).await, log_in_as(&stage, &attributes).await);
+        writer.send_command(Kind::Query, &with_attribute(b"shop", WRITE)).await;
+        writer.expect_ok().await;
+        for (scope, is_at_writer) in [(&b"shop"[..], true), (b"blog", false)] {
+            world.said.take();
+            reader.send_command(Kind::Query, &with_attribute(scope, READ)).await;
+            reader.expect_ok().await;
+            let said = world.said();
+            let last = said.last().expect("a statement");
+            assert!(last.starts_with(if is_at_writer { "db " } else { "reader " }), "{said:?}");
+        }
+    });
+}
+
+#[test]
+fn explain_route_names_the_writes() {
+    play(async || {
+        let (world, stage) = World::of(CausalReads::User);
+        world.has[0].set(true);
+        let mut client = log_in(&stage).await;
+        say(&mut client, WRITE).await;
+        for known in ["it is asked for the writes first", "it has the writes"] {
+            let rows = client.query(&format!("EXPLAIN ROUTE {READ}")).await.expect("rows").rows;
+            let text = rows.iter().map(|row| String::from_utf8_lossy(row)).collect::<Vec<_>>().join("\n");
+            assert!(text.contains(&format!("{UUID}:1")) && text.contains("writes of the user"), "{text}");
+            assert!(text.contains(known), "{text}");
+            say(&mut client, READ).await;
+        }
+    });
+}
