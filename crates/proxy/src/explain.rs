@@ -77,7 +77,8 @@ impl Remote {
         let candidates = |hostgroup| candidates(&self.shared.upstream.pool, hostgroup, self.shared.uptime());
         // The session has written nothing.
         let must_see = |verdict: &Verdict, hostgroup| {
-            let fresh = Fresh::new(verdict, |_| None).filter(|_| !snapshot.is_writer(hostgroup))?;
+            let fresh = Fresh::new(verdict, |_| None, snapshot.causal.has_readers)
+                .filter(|_| !snapshot.is_writer(hostgroup))?;
             let wanted = Wanted::new(
                 fresh,
                 &self.shared,

@@ -44,12 +44,16 @@ impl Avoid for Behind<'_> {
 
 impl Fresh {
     /// What a verdict asks for, and this transaction of the session's own besides if the verdict
-    /// names none. Readers of binary logs tell transactions of MySQL only.
-    pub(crate) fn new(verdict: &Verdict, own: impl FnOnce(u32) -> Option<gtid::Gtid>) -> Option<Self> {
-        let named = verdict.min_gtid.as_deref().and_then(|gtid| gtid.parse().ok());
-        let gtid = match named.or_else(|| verdict.gtid_from_hostgroup.and_then(own)) {
-            Some(gtid::Gtid::MySql(gtid)) => Some(gtid),
-            Some(gtid::Gtid::MariaDb(_)) | None => None,
+    /// names none. Readers of binary logs tell transactions of MySQL only. If there are no readers
+    /// (`has_readers`), servers are asked, which is seen to elsewhere.
+    pub(crate) fn new(
+        verdict: &Verdict,
+        own: impl FnOnce(u32) -> Option<gtid::Gtid>,
+        has_readers: bool,
+    ) -> Option<Self> {
+        let gtid = match named(verdict, own) {
+            Some(gtid::Gtid::MySql(gtid)) if has_readers => Some(gtid),
+            _ => None,
         };
         let max_lag = verdict.max_lag_ms.map(|ms| Duration::from_millis(ms.into()));
         (gtid.is_some() || max_lag.is_some()).then_some(Self { gtid, max_lag })
@@ -83,6 +87,13 @@ impl Fresh {
             .pool
             .count(hostgroup, |server| self.excess(shared, &server.endpoint().endpoint).is_some())
     }
+}
+
+/// The transaction that a verdict names: by a hint, or as the session's `own` last one in a
+/// hostgroup.
+pub(crate) fn named(verdict: &Verdict, own: impl FnOnce(u32) -> Option<gtid::Gtid>) -> Option<gtid::Gtid> {
+    let hinted = verdict.min_gtid.as_deref().and_then(|gtid| gtid.parse().ok());
+    hinted.or_else(|| verdict.gtid_from_hostgroup.and_then(own))
 }
 
 /// What servers are known to be, or not.

@@ -54,6 +54,8 @@ pub(crate) struct CausalSettings {
     pub(crate) by_rules: bool,
     /// How long a read waits for its reader.
     pub(crate) wait: Duration,
+    /// Whether readers of binary logs tell what servers have (`gtid_port`).
+    pub(crate) has_readers: bool,
 }
 
 impl CausalSettings {
@@ -63,6 +65,7 @@ impl CausalSettings {
             reads: config.pointsman.causal_reads,
             by_rules: config.query_rules.iter().any(says),
             wait: config.pointsman.causal_wait,
+            has_readers: config.servers.iter().any(|server| server.gtid_port > 0),
         }
     }
 }

@@ -71,7 +71,8 @@ impl Replicated {
         self.replica.sql(&format!("{} {replica} SQL_THREAD", if on { "START" } else { "STOP" }));
     }
 
-    fn setup(&self, causal_reads: &str, causal_wait_ms: u32) -> Setup {
+    /// A proxy in front of both, whose user's row says this, too.
+    fn setup(&self, causal_reads: &str, causal_wait_ms: u32, user: &str) -> Setup {
         Setup::new(&self.primary.sandbox)
             .server(&self.primary.server, "")
             .server(&self.replica.server, "hostgroup_id = 1")
@@ -79,7 +80,7 @@ impl Replicated {
             .variable("read_write_split", true)
             .pointsman_variable("causal_reads", format_args!("\"{causal_reads}\""))
             .pointsman_variable("causal_wait_ms", causal_wait_ms)
-            .user(USER, PASSWORD, "")
+            .user(USER, PASSWORD, user)
     }
 }
 
@@ -138,7 +139,7 @@ async fn frozen<T>(pair: &Replicated, work: impl Future<Output = T>) -> T {
 }
 
 fn c12_writes_of_a_user_are_seen_by_all_its_sessions(pair: &Replicated) {
-    let proxy = pair.setup("user", 0).admin("mysql_ifaces", "\"127.0.0.1:0\"").start();
+    let proxy = pair.setup("user", 0, "").admin("mysql_ifaces", "\"127.0.0.1:0\"").start();
     run(async {
         let mut admin = e2e::admin::connect(&proxy).await;
         let count = async |admin: &mut Client, name: &str| {
@@ -154,7 +155,7 @@ fn c12_writes_of_a_user_are_seen_by_all_its_sessions(pair: &Replicated) {
         assert_eq!(count(&mut admin, "Causal_transactions_lost").await, 0);
     });
     drop(proxy);
-    let proxy = pair.setup("user", 5_000).admin("mysql_ifaces", "\"127.0.0.1:0\"").start();
+    let proxy = pair.setup("user", 5_000, "").admin("mysql_ifaces", "\"127.0.0.1:0\"").start();
     run(async {
         let mut admin = e2e::admin::connect(&proxy).await;
         let count = async |admin: &mut Client, name: &str| {
@@ -198,7 +199,7 @@ fn c12_writes_of_a_user_are_seen_by_all_its_sessions(pair: &Replicated) {
 }
 
 fn c12_without_it_replicas_answer_at_once(pair: &Replicated) {
-    let proxy = pair.setup("off", 50).start();
+    let proxy = pair.setup("off", 50, "").start();
     run(async {
         let stale = frozen(pair, pairs(&proxy, 1, |answer| assert!(answer.ends_with("replica"), "{answer}")));
         assert_eq!(stale.await, 0, "the test could not fail");
@@ -206,11 +207,8 @@ fn c12_without_it_replicas_answer_at_once(pair: &Replicated) {
     drop(proxy);
     // A user, a rule and a hint say something else, each instead of the one before.
     let rule = "rule_id = 1\nactive = true\nmatch_digest = \"CONCAT\"\nattributes = '{\"causal_reads\": \"session\"}'";
-    let proxy = pair
-        .setup("off", 0)
-        .user("tenant", PASSWORD, "attributes = '{\"causal_reads\": \"user\"}'")
-        .row("mysql_query_rules", rule)
-        .start();
+    let user = "attributes = '{\"causal_reads\": \"user\"}'";
+    let proxy = pair.setup("off", 0, user).row("mysql_query_rules", rule).start();
     run(async {
         let (mut writer, mut reader) = (connect(&proxy).await, connect(&proxy).await);
         pair.replay(false);
@@ -218,6 +216,7 @@ fn c12_without_it_replicas_answer_at_once(pair: &Replicated) {
         let stale = "SELECT CONCAT(n = 8000, ' at the ', name) FROM t, who";
         assert_eq!(value(&mut writer, stale).await, "1 at the primary", "its own write");
         assert_eq!(value(&mut reader, stale).await, "0 at the replica", "another session's");
+        assert_eq!(value(&mut reader, "SELECT n = 8000 FROM t").await, "1", "no rule is about it");
         let hinted = "SELECT /* causal_reads=user */ CONCAT(n = 8000, ' at the ', name) FROM t, who";
         assert_eq!(value(&mut reader, hinted).await, "1 at the primary");
         // Sessions and statements name an application.
@@ -228,6 +227,18 @@ fn c12_without_it_replicas_answer_at_once(pair: &Replicated) {
             );
             assert_eq!(value(&mut reader, &read).await, answer, "{scope}");
         }
+        // The transaction of the write has a name.
+        let name = if pair.primary.is_mysql() {
+            let executed = pair.primary.sql("SELECT @@gtid_executed").replace('\n', "");
+            let (source, numbers) = executed.split_once(':').unwrap();
+            format!("{source}:{}", numbers.rsplit('-').next().unwrap())
+        } else {
+            pair.primary.sql("SELECT @@gtid_current_pos").trim().to_owned()
+        };
+        let named =
+            format!("SELECT /* causal_reads=off;min_gtid={name} */ CONCAT(n, ' at the ', name) FROM t, who");
+        assert_eq!(value(&mut reader, &named).await, "8001 at the primary");
         pair.replay(true);
+        while value(&mut reader, &named).await != "8001 at the replica" {}
     });
 }

@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use config::Endpoint;
+use gtid::Gtid;
 use route::Verdict;
 use sql::shape::Effects;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -72,7 +73,13 @@ impl Session {
 
     /// What a hint names, or the last transaction of the session where a rule says.
     pub(super) fn fresh_for(&self, verdict: &Verdict) -> Option<Fresh> {
-        Fresh::new(verdict, |hostgroup| self.state.gtids.as_ref()?.last(hostgroup))
+        let has_readers = self.worker.settings().causal.has_readers;
+        Fresh::new(verdict, |hostgroup| self.last_gtid(hostgroup), has_readers)
+    }
+
+    /// The last transaction of the session in a hostgroup.
+    pub(super) fn last_gtid(&self, hostgroup: u32) -> Option<Gtid> {
+        self.state.gtids.as_ref()?.last(hostgroup)
     }
 
     /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer,

@@ -1,6 +1,5 @@
-//! Reads that must see acknowledged writes (`pointsman-causal_reads`), and transactions of MariaDB
-//! that a hint or a rule names. The reader of the connection is asked whether it has them, unless
-//! that is known. A reader that lacks them is waited for, and then the writer does the read.
+//! Reads that must see acknowledged writes (`pointsman-causal_reads`), and transactions that a hint
+//! or a rule names. The reader of the connection is asked whether it has them, unless that is known. A reader that lacks them is waited for, and then the writer does the read.
 //!
 //! The question goes over the connection that the read gets, in front of it. So it is about the
 //! very server that runs the read.
@@ -22,7 +21,7 @@ use super::stop::Stop;
 use crate::causal::{is_writer_of, machine};
 use crate::counts::Counter;
 use crate::error::ClientError;
-use crate::fresh::Fresh;
+use crate::fresh::{Fresh, named};
 use upstream::query;
 
 /// The attribute of a statement that names its application, as the hint of that name does.
@@ -172,13 +171,12 @@ impl Session {
         (!tokens.is_empty()).then_some(Awaited { tokens, scope, version })
     }
 
-    /// The transaction that a hint or a rule names, if servers are asked for it: no reader of
-    /// binary logs tells MariaDB's.
+    /// The transaction that a hint or a rule names, if servers are asked for it: where readers of
+    /// binary logs tell what servers have, these count, but they do not tell MariaDB's.
     fn asked_gtid(&self, verdict: &Verdict) -> Option<Gtid> {
-        let hinted = verdict.min_gtid.as_deref().and_then(|gtid| gtid.parse().ok());
-        let last = |hostgroup| self.state.gtids.as_ref()?.last(hostgroup);
-        let gtid = hinted.or_else(|| verdict.gtid_from_hostgroup.and_then(last));
-        gtid.filter(|gtid| matches!(gtid, Gtid::MariaDb(_)))
+        let has_readers = self.worker.settings().causal.has_readers;
+        let gtid = named(verdict, |hostgroup| self.last_gtid(hostgroup));
+        gtid.filter(|gtid| !has_readers || matches!(gtid, Gtid::MariaDb(_)))
     }
 
     /// Gets to a server that has what the command in the backlog must see: what `fresh` says, and

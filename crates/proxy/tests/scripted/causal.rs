@@ -170,6 +170,12 @@ fn c12_statements_name_their_application() {
             options().capabilities(testkit::client::CAPABILITIES | Capabilities::QUERY_ATTRIBUTES);
         let (mut writer, mut reader) =
             (log_in_as(&stage, &attributes).await, log_in_as(&stage, &attributes).await);
+        println!("DEBUG {:?}", attributes);
+        for body in [b"\0\x01SELECT a FROM t".to_vec(), with_attribute(b"", "SELECT b FROM t")] {
+            reader.send_command(Kind::Query, &body).await;
+            reader.expect_ok().await;
+            println!("DEBUG {:?}", world.said());
+        }
         writer.send_command(Kind::Query, &with_attribute(b"shop", WRITE)).await;
         writer.expect_ok().await;
         for (scope, is_at_writer) in [(&b"shop"[..], true), (b"blog", false)] {
@@ -179,6 +185,7 @@ fn c12_statements_name_their_application() {
             let said = world.said();
             let last = said.last().expect("a statement");
             assert!(last.starts_with(if is_at_writer { "db " } else { "reader " }), "{said:?}");
+            assert_eq!(said.iter().any(|text| *text == asked(1)), is_at_writer, "{said:?}");
         }
     });
 }
