@@ -2,6 +2,7 @@
 //! at several inner sessions, clients that leave, and what a session may ask later.
 
 mod changes;
+mod charsets;
 mod ends;
 mod fields;
 mod ids;
@@ -19,6 +20,7 @@ static DB: LazyLock<Servers> = LazyLock::new(|| Servers::of(|| Some(Backend::sta
 static MYSQL: LazyLock<Option<Servers>> = LazyLock::new(|| Servers::of(|| Backend::start_mysql(&[])));
 
 use changes::*;
+use charsets::*;
 use ends::*;
 use fields::*;
 use ids::*;
@@ -43,4 +45,5 @@ on_each_server!(
     a_server_that_is_off_ends_the_transaction,
     another_layout_ends_the_transaction,
     fields_have_logical_names,
+    backslashes_within_characters_are_none,
 );

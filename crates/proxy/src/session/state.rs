@@ -7,8 +7,9 @@
 //!
 //! - [`settle`]: whether what a statement [changes](session::change) for those behind it has
 //!   happened;
-//! - [`prepared`]: prepared statements; [`said`]: settings as commands.
+//! - [`charset`]: how texts are read; [`prepared`]: prepared statements; [`said`]: settings as commands.
 
+mod charset;
 pub(super) mod prepared;
 mod said;
 pub(super) mod settle;
@@ -41,17 +42,9 @@ use super::trace::Trace;
 use ::session::change::{At, Change};
 pub(super) use ::session::last::LastResults;
 use ::session::unjudged::{Calls, Unjudged, is_of_code};
+pub(super) use charset::ClientCharset;
 use prepared::Registry;
 pub(super) use said::Said;
-
-/// Character sets of which the second byte of a character may be a quote or a backslash.
-const TWO_BYTE_QUOTES: [&str; 5] = ["big5", "cp932", "gb18030", "gbk", "sjis"];
-
-/// Their collations.
-const TWO_BYTE_QUOTE_COLLATIONS: [u16; 11] = [1, 13, 28, 84, 87, 88, 95, 96, 248, 249, 250];
-
-/// MariaDB's collations without padding have the number of the one with padding, and this more.
-const NOPAD: u16 = 1024;
 
 /// What a `SET` may do that is not understood.
 const SETS_LAST_ID: Effects = Effects::LAST_INSERT_ID.union(Effects::SETS_LAST_INSERT_ID);
@@ -75,7 +68,8 @@ pub(super) struct SessionState {
     /// What it has left where.
     pub(super) pins: Pins,
     pub(super) transaction: Transaction,
-    two_byte_quotes: bool,
+    /// The character set of its texts.
+    pub(super) charset: ClientCharset,
     settings: Rc<Settings>,
     /// The names that its statements are counted by.
     pub(super) who: Option<Arc<Who>>,
@@ -183,7 +177,7 @@ impl SessionState {
             last: LastResults::default(),
             pins: Pins::default(),
             transaction: Transaction::default(),
-            two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
+            charset: ClientCharset::of_collation(identity.collation),
             settings,
             who: None,
             prepared: None,
@@ -227,9 +221,9 @@ impl SessionState {
     }
 
     /// How the session's texts are to be read.
-    pub(super) const fn reading(&self) -> Reading {
+    pub(super) fn reading(&self) -> Reading {
         Reading {
-            two_byte_quotes: self.two_byte_quotes,
+            two_byte_quotes: self.charset.has_two_byte_quotes(),
             no_backslash_escapes: self.link.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES),
         }
     }
@@ -295,7 +289,7 @@ impl SessionState {
             _ => text,
         };
         let StatementPlan { kind, effects, several, .. } = plan;
-        let at = At { schema: self.caller.schema(), two_byte_quotes: self.two_byte_quotes };
+        let at = At { schema: self.caller.schema(), two_byte_quotes: self.charset.has_two_byte_quotes() };
         let mut change =
             if several { Change::of_several(effects, kind, text) } else { Change::of_one(plan, text, at) };
         if !several && conditional.is_none() {
@@ -366,8 +360,8 @@ impl SessionState {
     }
 
     /// Takes over what another session of the same client has set, numbered by that session.
-    pub(super) fn take_settings(&mut self, settings: Rc<Settings>) {
-        self.settings = settings;
+    pub(super) fn take_settings(&mut self, settings: Rc<Settings>, charset: ClientCharset) {
+        (self.settings, self.charset) = (settings, charset);
     }
 
     /// The settings, which sessions that have set the same share.

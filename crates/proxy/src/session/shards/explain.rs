@@ -50,7 +50,8 @@ impl Session {
     async fn explained(&mut self, command: &Command) -> Result<Option<(Plan, Vec<Row>)>, Ending> {
         let settings = self.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
-        let Some(read) = self.read_settings().await else { return Ok(None) };
+        let Some(charset) = self.state.charset.of_text(&command.text) else { return Ok(None) };
+        let Some(read) = self.read_settings(charset).await else { return Ok(None) };
         let mut tree = self.worker.shards.take_tree();
         let explained = if tree.read(&command.text, &read).is_ok() {
             self.learn_definitions(&tree, &command.text, layout).await?;

@@ -174,7 +174,7 @@ impl Inner {
         let schema = outer.state.caller.schema();
         if schema_at(outer, schema, self.hostgroup).as_deref() == Some(schema) {
             state.caller = Arc::clone(&outer.state.caller);
-            state.take_settings(Rc::clone(settings));
+            state.take_settings(Rc::clone(settings), outer.state.charset);
         } else {
             self.stay_in_schema(outer);
         }
@@ -186,7 +186,7 @@ impl Inner {
     fn stay_in_schema(&mut self, outer: &Session) {
         let Session { state, identity, .. } = &mut *self.session;
         state.go_to_schema(&outer.identity, identity.account.schema.as_deref().unwrap_or_default());
-        state.take_settings(Rc::new(outer.state.shared_settings().without_schema()));
+        state.take_settings(Rc::new(outer.state.shared_settings().without_schema()), outer.state.charset);
     }
 
     /// Where it is.

@@ -8,6 +8,7 @@ use shard::plan::{Asked, Branch, Plan, Refusal, Request, Template, Wanted};
 use shard::seen::{Asker, Cells, Seen};
 use shard::{Layout, TableKind};
 use sql::Dialect;
+use sql::lexer::Charset;
 use sql::parse::{Settings, Tree};
 use sql::shape::Effects;
 use sql::{Modes, StatementKind};
@@ -75,7 +76,11 @@ impl Session {
             );
             return Ok(Way::Refused(error));
         }
-        let Some(read) = self.read_settings().await else { return Ok(Way::Home) };
+        let Some(charset) = self.state.charset.of_text(text) else {
+            let is_home = !names_table(text, layout);
+            return Ok(if is_home { Way::Home } else { Way::Refused(of_unknown_charset()) });
+        };
+        let Some(read) = self.read_settings(charset).await else { return Ok(Way::Home) };
         if command.asks_last_id() {
             self.learn_last_id().await?;
         }
@@ -232,7 +237,10 @@ impl Session {
     ) -> Result<Result<Option<Branch>, ClientError>, Ending> {
         let settings = self.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(Ok(None)) };
-        let Some(read) = self.read_settings().await else { return Ok(Ok(None)) };
+        let Some(charset) = self.state.charset.of_text(text) else {
+            return Ok(if names_table(text, layout) { Err(of_unknown_charset()) } else { Ok(None) });
+        };
+        let Some(read) = self.read_settings(charset).await else { return Ok(Ok(None)) };
         let mut tree = self.worker.shards.take_tree();
         let sample = match tree.read(text, &read) {
             Ok(_) => {
@@ -293,8 +301,8 @@ impl Session {
         self.state.settings().any(|(key, text)| key.starts_with("sql_mode") && has(text))
     }
 
-    /// How texts of the session are read.
-    pub(super) async fn read_settings(&self) -> Option<Settings> {
+    /// How texts of the session are read that are in this character set.
+    pub(super) async fn read_settings(&self, charset: Charset) -> Option<Settings> {
         let catalog = &self.worker.shards;
         if catalog.dialect().is_none() {
             let version = self.worker.shared.server_version().await;
@@ -309,7 +317,7 @@ impl Session {
         let modes = Modes {
             ansi_quotes: self.has_mode(b"ANSI"),
             no_backslash_escapes: reading.no_backslash_escapes,
-            ..Modes::default()
+            charset,
         };
         let (pipes_as_concat, high_not_precedence) =
             (self.has_mode(b"PIPES_AS_CONCAT") || modes.ansi_quotes, self.has_mode(b"HIGH_NOT_PRECEDENCE"));
@@ -381,6 +389,13 @@ fn names_table(text: &[u8], layout: &Arc<Layout>) -> bool {
         let name = table.name.as_bytes();
         text.windows(name.len()).any(|part| part.eq_ignore_ascii_case(name))
     })
+}
+
+fn of_unknown_charset() -> ClientError {
+    ClientError::not_sharded(
+        "a statement in the default character set of a server",
+        "characters may have a quote as a part of them; SET NAMES with a name works",
+    )
 }
 
 fn unread(text: &[u8], refusal: sql::parse::Refusal) -> ClientError {

@@ -11,7 +11,7 @@ use sql::{Dialect, StatementKind};
 use wire::reply::{End, Outcome};
 use wire::{Capabilities, StatusFlags};
 
-use super::{LastResults, LinkState, Past, SessionState, TWO_BYTE_QUOTES};
+use super::{ClientCharset, LastResults, LinkState, Past, SessionState};
 use crate::alike::{Beginning, caller, with_first};
 use crate::session::decided::Decided;
 use crate::state::gtids::{Gtids, TRACK_GTIDS, Tracking, names_last_gtid, replaces_tracked};
@@ -401,9 +401,7 @@ impl SessionState {
                 self.pins.note(Mark::EndAll(Pin::Schema), self.link.hostgroup);
             }
             if matches!(&*setting.key, "names" | "character_set_client") {
-                let text = String::from_utf8_lossy(&setting.text).to_ascii_lowercase();
-                let is_one = |word: &str| TWO_BYTE_QUOTES.contains(&word) || word == "default";
-                self.two_byte_quotes = text.split(|c: char| !c.is_ascii_alphanumeric()).any(is_one);
+                self.charset = ClientCharset::of_statement(&setting.text);
                 // Texts in them have the character set of their moment, which is over.
                 if self.settings.has_user_variables() {
                     self.pins.note(Mark::begin(Pin::UserVariable), self.link.hostgroup);
