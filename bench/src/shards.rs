@@ -3,6 +3,7 @@
 
 mod long;
 mod shop;
+mod together;
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,14 +45,20 @@ struct Runs(Vec<Run>);
 /// Measures, and prints tables.
 pub(crate) fn measure(shop: &Shop, (seconds, rounds): (u32, u32), merged_rows: u32) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ways = [("floor", shop.floor()?), ("without shards", shop.whole()?), ("routed", shop.sharded()?)];
-    let mut points = [Runs::default(), Runs::default(), Runs::default()];
-    let mut progress = Progress::new("shards", (u32::try_from(ways.len())? + SHARDS + 1) * rounds + 1);
-    let (mut merged, mut alone) = (Runs::default(), (0..SHARDS).map(|_| Runs::default()).collect::<Vec<_>>());
-    let sharded = &ways[2].1;
+    let ways = [
+        ("floor", shop.floor()?),
+        ("without shards", shop.whole()?),
+        ("routed, all at one server", shop.sharded_alone()?),
+        ("routed, 4 servers", shop.sharded()?),
+    ];
+    let mut points: [Runs; 4] = Default::default();
+    let mut progress = Progress::new("shards", (u32::try_from(ways.len())? + SHARDS + 2) * rounds + 1);
+    let (mut merged, mut together) = (Runs::default(), Runs::default());
+    let mut alone: Vec<Runs> = (0..SHARDS).map(|_| Runs::default()).collect();
+    let sharded = &ways[3].1;
     let proxies = shop.alone()?;
     for round in 1..=rounds {
-        for way in turns(&[0, 1, 2], round)? {
+        for way in turns(&[0, 1, 2, 3], round)? {
             let (name, target) = &ways[*way];
             progress.next(&format!("round {round} of {rounds}, {name}"));
             points[*way].0.push(run(&runtime, target, seconds, CLIENTS, point)?);
@@ -62,11 +69,18 @@ pub(crate) fn measure(shop: &Shop, (seconds, rounds): (u32, u32), merged_rows: u
             progress.next(&format!("round {round} of {rounds}, shard {shard} alone"));
             into.0.push(run(&runtime, proxy, seconds, 1, newest)?);
         }
+        progress.next(&format!("round {round} of {rounds}, all shards without a proxy"));
+        together.0.push(together::run(&runtime, &shop.addresses(), seconds)?);
     }
     progress.next("a long merge");
     let long = long::measure(shop, sharded)?;
     drop(progress);
-    print!("{}{}{}", point_table(&ways, &points), newest_table(&merged, &alone), long.table(merged_rows));
+    print!(
+        "{}{}{}",
+        point_table(&ways, &points),
+        newest_table(&merged, &together, &alone),
+        long.table(merged_rows)
+    );
     Ok(())
 }
 
@@ -159,19 +173,17 @@ fn point_table(ways: &[(&str, Target)], points: &[Runs]) -> String {
     text
 }
 
-fn newest_table(merged: &Runs, alone: &[Runs]) -> String {
+fn newest_table(merged: &Runs, together: &Runs, alone: &[Runs]) -> String {
     let slowest = alone.iter().map(|runs| runs.percentile(50.0)).fold(0.0, f64::max);
-    let merged = merged.percentile(50.0);
-    format!(
-        "\n{:<28}{:>10}{:>7}\n{:<28}{slowest:>10.3}{:>7.2}\n{:<28}{merged:>10.3}{:>7.2}\n",
-        "ORDER BY k LIMIT 10",
-        "p50 ms",
-        "x",
-        "the slowest shard alone",
-        1.0,
-        format!("merged, {SHARDS} shards"),
-        merged / slowest
-    )
+    let mut text = format!("\n{:<28}{:>10}{:>7}\n", "ORDER BY k LIMIT 10", "p50 ms", "x");
+    for (name, time) in [
+        ("the slowest shard alone", slowest),
+        ("all at once, without proxy", together.percentile(50.0)),
+        (&format!("merged, {SHARDS} shards"), merged.percentile(50.0)),
+    ] {
+        let _ = writeln!(text, "{name:<28}{time:>10.3}{:>7.2}", time / slowest);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -187,7 +199,7 @@ mod tests {
         };
         let runs = |millis| Runs(vec![run(millis, 30.0), run(9, 33.0), run(millis, 50.0)]);
         assert_eq!(runs(2).median(|run| run.cpu_us).to_bits(), 33.0_f64.to_bits());
-        let table = newest_table(&runs(3), &[runs(1), runs(2)]);
+        let table = newest_table(&runs(3), &runs(2), &[runs(1), runs(2)]);
         let merged = table.lines().last().unwrap();
         assert!(merged.starts_with("merged, 4 shards") && merged.ends_with("1.50"), "{table}");
     }

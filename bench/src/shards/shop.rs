@@ -1,6 +1,7 @@
 //! Four servers with a part of the rows each, and one with all of them.
 
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 
 use testkit::guard::Sandbox;
 use testkit::mariadb::{Server, Setup, start_all};
@@ -76,10 +77,25 @@ impl<'a> Shop<'a> {
         self.shards.iter().map(start).collect()
     }
 
+    /// Where the four servers are.
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        self.shards.iter().map(|server| SocketAddr::from(([127, 0, 0, 1], server.port()))).collect()
+    }
+
     /// A proxy before the four servers.
     pub(crate) fn sharded(&self) -> anyhow::Result<Target> {
+        self.split_over(&self.shards.iter().collect::<Vec<_>>())
+    }
+
+    /// A proxy that takes the server with all rows for each of the four.
+    pub(crate) fn sharded_alone(&self) -> anyhow::Result<Target> {
+        self.split_over(&vec![&self.whole; usize::try_from(SHARDS)?])
+    }
+
+    /// A proxy before these servers, one for each shard.
+    fn split_over(&self, servers: &[&Server]) -> anyhow::Result<Target> {
         let mut more = String::new();
-        for (hostgroup, server) in (0..SHARDS).zip(&self.shards).skip(1) {
+        for (hostgroup, server) in (0..SHARDS).zip(servers).skip(1) {
             let _ = write!(
                 more,
                 "\n[[mysql_servers]]\nhostgroup_id = {hostgroup}\nhostname = \"127.0.0.1\"\nport = {}\n",
@@ -95,7 +111,7 @@ impl<'a> Shop<'a> {
             );
         }
         more.push_str("\n[[shards.home]]\nhostgroup = 0\n");
-        let first = self.shards.first().unwrap_or(&self.whole);
+        let first = servers.first().copied().unwrap_or(&self.whole);
         Target::start_with(&self.stage(first), Kind::Pointsman, "", &more)
     }
 
