@@ -1,6 +1,9 @@
 //! Shards, relay and client in one task, with sockets of memory.
 
 use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Wake};
 
 use super::super::{Relay, What};
 use super::script::*;
@@ -50,8 +53,7 @@ async fn a_reply_passes_pipes_that_are_smaller_than_it() {
         poll_fn(|cx| relay.poll_reply(cx, &mut shards, &mut client, &mut scratch)).await.unwrap();
         drop(client);
     };
-    let (sent, _, _, ()) =
-        tokio::join!(read_all(reader), first.write_all(&replies[0]), second.write_all(&replies[1]), pass);
+    let (sent, _, _, ()) = tokio::join!(biased; read_all(reader), first.write_all(&replies[0]), second.write_all(&replies[1]), pass);
     assert!(sent == expected, "the client has the reply that the engine makes");
     assert!(relay.scatter().is_quiet());
 }
@@ -68,8 +70,8 @@ async fn the_rest_of_the_shards_is_dropped_behind_an_error() {
     drop(client);
     assert_eq!(read_all(reader).await, reply(1, &[error(1146, "Table 'shop.orders' doesn't exist")]));
     assert!(relay.scatter().is_rest());
-    let rest = poll_fn(|cx| relay.poll_rest(cx, &mut shards, &mut scratch));
-    let (written, ()) = tokio::join!(first.write_all(&replies[0]), rest);
+    let rest = poll_fn(|_| relay.poll_rest(&mut shards, &mut scratch));
+    let (written, ()) = tokio::join!(biased; first.write_all(&replies[0]), rest);
     written.unwrap();
     assert!(relay.scatter().is_quiet());
 }
@@ -119,4 +121,29 @@ async fn rows_are_not_held() {
     };
     let (sent, ()) = tokio::join!(read_all(reader), pass);
     assert!(sent.len() > SCATTER_OUT_BYTES_MAX && !relay.is_held());
+}
+
+/// Counts how often a task would have been polled again.
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The session of a shard is polled before the relay, in the same task.
+#[test]
+fn a_shard_that_writes_wakes_nothing() {
+    let mut relay = Relay::new(scatter(what(MODERN), 1));
+    let ((mut first, one), (mut client, _reader)) = (socks(1024), socks(1024));
+    let (mut shards, mut scratch) = ([one], [0; 256]);
+    let wakes = Arc::new(Wakes::default());
+    let waker = Arc::clone(&wakes).into();
+    let cx = &mut Context::from_waker(&waker);
+    assert!(relay.poll_reply(cx, &mut shards, &mut client, &mut scratch).is_pending());
+    assert!(first.poll_write(cx, &reply(1, &[ok(1, 0, "")])).is_ready());
+    assert_eq!(wakes.0.load(Ordering::Relaxed), 0);
+    assert!(relay.poll_reply(cx, &mut shards, &mut client, &mut scratch).is_ready());
 }

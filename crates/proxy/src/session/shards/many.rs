@@ -311,7 +311,7 @@ impl Session {
                 sockets.clear();
             }
             if ended.is_some() && !sockets.is_empty() {
-                let _ = relay.poll_rest(cx, &mut sockets, scratch);
+                let _ = relay.poll_rest(&mut sockets, scratch);
             }
             if is_running { Poll::Pending } else { ended.take().map_or(Poll::Pending, Poll::Ready) }
         })
