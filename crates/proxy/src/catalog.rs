@@ -65,6 +65,11 @@ impl Definitions for Tables {
 }
 
 impl Tables {
+    /// Whether rows of a table may have the time of their change without being given it.
+    pub(crate) fn depends_on_time(&self, schema: &str, table: &str) -> bool {
+        self.known.depends_on_time(schema, table)
+    }
+
     /// What is wrong with a table, if anything is.
     pub(crate) fn wrong(&self, schema: &str, table: &str) -> Option<&str> {
         if self.wrong.is_empty() {

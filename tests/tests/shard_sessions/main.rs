@@ -7,6 +7,7 @@ mod ends;
 mod fields;
 mod ids;
 mod prepared;
+mod times;
 mod transactions;
 mod world;
 
@@ -25,6 +26,7 @@ use ends::*;
 use fields::*;
 use ids::*;
 use prepared::*;
+use times::*;
 use transactions::*;
 
 on_each_server!(
@@ -45,5 +47,7 @@ on_each_server!(
     a_server_that_is_off_ends_the_transaction,
     another_layout_ends_the_transaction,
     fields_have_logical_names,
+    all_servers_have_one_time,
+    a_time_ends_with_its_change,
     backslashes_within_characters_are_none,
 );

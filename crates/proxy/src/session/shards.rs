@@ -10,7 +10,8 @@
 //! - [`plan`](mod@plan): where a statement goes; [`definitions`]: learning what its tables are,
 //!   [`rows`]: reading replies for that; [`defining`]: definitions of tables of several nodes;
 //! - [`command`]: what shards get; [`one`]: statements for one shard, [`straight`]: those that come
-//!   again, [`many`]: for several shards ([`scattered`], [`runners`]);
+//!   again, [`many`]: for several shards ([`scattered`], [`runners`],
+//!   [`moment`]);
 //! - [`prepared`]: prepared statements, [`execute`]: commands about them, [`values`]: their values;
 //! - [`explain`]: where a statement goes, written down; [`fields`]: `COM_FIELD_LIST`;
 //!   [`ids`]: ids of sequences, [`last_id`]: what `LAST_INSERT_ID()` is;
@@ -28,6 +29,7 @@ mod inner;
 mod last_id;
 mod lost;
 mod many;
+mod moment;
 mod one;
 mod plan;
 mod prepared;

@@ -58,6 +58,16 @@ impl Catalog {
         Self { schemas: HashMap::new(), bytes: 0, bytes_max, age_max }
     }
 
+    /// Whether rows of a table may have the time of their change without being given it: by the
+    /// expression of a default, or by `ON UPDATE`. A table that is not known may.
+    pub fn depends_on_time(&self, schema: &str, table: &str) -> bool {
+        let Some(known) = self.get(schema, table) else { return true };
+        known.definition.columns.iter().any(|column| {
+            matches!(column.default, DefaultValue::Expression(_))
+                || column.extra.to_ascii_lowercase().contains("on update")
+        })
+    }
+
     /// Whether a table should be asked for: it is not known, or too old.
     pub fn wants(&self, schema: &str, table: &str, now: Duration) -> bool {
         let is_young = |entry: &Entry| now.saturating_sub(entry.read_at) < self.age_max;
@@ -151,6 +161,7 @@ impl Definitions for Catalog {
 #[cfg(test)]
 mod tests {
     use super::super::sample::{MYSQL, table};
+    use super::super::table::ColumnDefinition;
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -173,6 +184,27 @@ mod tests {
         catalog.forget("shop", "orders");
         assert!(catalog.get("shop", "orders").is_none());
         assert_eq!(catalog.bytes(), 0);
+    }
+
+    #[test]
+    fn times_are_found_in_defaults_and_on_update() {
+        let mut catalog = Catalog::new(1 << 20, SECOND);
+        assert!(catalog.depends_on_time("shop", "t"), "nothing is known of it");
+        let mut depends = |change: fn(&mut ColumnDefinition)| {
+            let mut table = table(MYSQL, &[["id", "int"], ["a", "datetime"]], &[]);
+            change(&mut table.columns[1]);
+            let known = Known::of(&[&table], &Collations::default()).unwrap();
+            catalog.insert("shop", "t", known, SECOND);
+            catalog.depends_on_time("shop", "t")
+        };
+        let changes: [(fn(&mut ColumnDefinition), bool); 3] = [
+            (|_| {}, false),
+            (|column| column.default = DefaultValue::Expression("CURRENT_TIMESTAMP".to_owned()), true),
+            (|column| column.extra = "DEFAULT_GENERATED on update CURRENT_TIMESTAMP".to_owned(), true),
+        ];
+        for (change, expected) in changes {
+            assert_eq!(depends(change), expected);
+        }
     }
 
     #[test]

@@ -23,6 +23,7 @@ use wire::command::Kind;
 use super::Place;
 use super::command::Command;
 use super::inner::BUFFER_BYTES;
+use super::moment::Moment;
 use super::runners::{Run, Runner, Runners, Unit, poll_all};
 use super::scattered::{Scattered, has_several_servers, has_twins};
 use super::transaction::{error_of, several_servers};
@@ -90,8 +91,9 @@ impl Session {
             self.learn_last_id_for(Place::Shard(first)).await?;
         }
         let branches = &scattered.branches;
-        let unit = self.unit_of(command, branches);
-        let mut runners = Runners { unit, ..Runners::default() };
+        let moment = (scattered.has_time && branches.len() > 1).then(Moment::now);
+        let unit = self.unit_of(command, branches, moment.is_some());
+        let mut runners = Runners { unit, moment, ..Runners::default() };
         for (number, branch) in branches.iter().enumerate() {
             let rows = scattered.rows.get(number).cloned().unwrap_or_default();
             if let Err(error) = self.add_branch(&mut runners, command, branch, rows).await? {
@@ -141,10 +143,10 @@ impl Session {
     }
 
     /// What makes the branches of a command one change.
-    fn unit_of(&self, command: &Command, branches: &[Branch]) -> Unit {
+    fn unit_of(&self, command: &Command, branches: &[Branch], has_moment: bool) -> Unit {
         match (command.writes(), self.has_one_connection()) {
             (true, true) if branches.len() > 1 && !command.defines() => Unit::Savepoint,
-            (true, false) if has_twins(branches) => Unit::Transaction,
+            (true, false) if has_twins(branches) || has_moment => Unit::Transaction,
             _ => Unit::None,
         }
     }
@@ -177,6 +179,12 @@ impl Session {
                 self.put_runner(runner);
                 return Ok(Err(error));
             }
+        }
+        if let Some(moment) = runners.moment.filter(|_| shared.is_none())
+            && let Err(error) = moment.begin(&mut runner.inner.session).await?
+        {
+            runners.all.push(runner);
+            return Ok(Err(error));
         }
         runner.inner.wrote |= command.writes() && self.has_one_connection();
         let packets = self.packets_for(&mut runner.inner, command, branch).await?;

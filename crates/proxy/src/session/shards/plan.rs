@@ -222,7 +222,10 @@ impl Session {
             Plan::Write(mut write) if write.branches.len() == 1 && write.ids.is_none() => {
                 write.branches.pop().map_or(Way::Home, |branch| Way::One { branch, is_single })
             }
-            Plan::Write(write) => many(Scattered { tables, ..write.into() }),
+            Plan::Write(write) => {
+                let has_time = self.depends_on_time(command.what, &tables);
+                many(Scattered { tables, has_time, ..write.into() })
+            }
             Plan::Each(branches) => many(Scattered { tables, is_definition: true, ..branches.into() }),
             Plan::NeedsIds(wanted) => Way::NeedsIds(wanted),
             Plan::Refused(refusal) => Way::Refused(refused(&command.text, refusal)),

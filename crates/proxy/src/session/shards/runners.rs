@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use super::inner::{Inner, no_client};
+use super::moment::Moment;
 use super::transaction::error_of;
 use crate::control::Control;
 use crate::ending::Ending;
@@ -27,6 +28,8 @@ pub(super) struct Runner {
 #[derive(Default)]
 pub(super) struct Runners {
     pub(super) unit: Unit,
+    /// The time that all servers take for theirs.
+    pub(super) moment: Option<Moment>,
     pub(super) all: Vec<Runner>,
     pub(super) sources: Vec<Source>,
     pub(super) sockets: Vec<Sock>,
@@ -78,6 +81,10 @@ impl Runners {
         let mut refused = None;
         let Some(text) = self.unit.end(is_kept) else { return Ok(refused) };
         for runner in self.all.iter_mut().filter(|runner| !runner.is_over) {
+            if let Some(moment) = self.moment {
+                // A connection that is lost has no time either, and the end says so.
+                moment.end(&mut runner.inner.session).await?.ok();
+            }
             let reply = runner.inner.session.ask(text).await?;
             refused = refused.or_else(|| error_of(&reply));
         }

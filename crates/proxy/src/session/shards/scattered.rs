@@ -27,6 +27,8 @@ pub(super) struct Scattered {
     pub(super) tables: Vec<TableName>,
     /// It defines a table: each node gets it.
     pub(super) is_definition: bool,
+    /// It changes rows by the time, which is to be the same at all servers.
+    pub(super) has_time: bool,
     /// It changes a table that is on one node only, whose server may make an id.
     pub(super) is_single: bool,
 }
@@ -44,6 +46,7 @@ impl From<Vec<Branch>> for Scattered {
             cells: Cells::Plain,
             tables: Vec::new(),
             is_definition: false,
+            has_time: false,
             is_single: false,
         }
     }

@@ -1,0 +1,74 @@
+//! One time for a change at several servers, which have clocks of their own.
+//!
+//! Statements ask for it by `NOW()` and the like, and columns by their defaults. Servers take the
+//! variable `timestamp` for it. It is set behind the beginning of a transaction or behind a
+//! savepoint, so that the connection is the one of the change, and taken back before their end.
+
+use std::time::{Duration, SystemTime};
+
+use route::StatementPlan;
+use sql::shape::Effects;
+use wire::frame::HEADER_LEN;
+use wire::reply::Answer;
+
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::gates::TableName;
+use crate::session::Session;
+
+/// Takes the time of a change back.
+const ENDS: &str = "SET timestamp = DEFAULT";
+
+/// The time of a change, since 1970.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment(Duration);
+
+impl Moment {
+    /// Now.
+    pub(super) fn now() -> Self {
+        Self(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
+    }
+
+    /// Lets the server of an inner session take this for the time. The payload of the error if it
+    /// does not.
+    pub(super) async fn begin(self, session: &mut Session) -> Result<Result<(), Vec<u8>>, Ending> {
+        let Self(since) = self;
+        say(session, &format!("SET timestamp = {}.{:06}", since.as_secs(), since.subsec_micros())).await
+    }
+
+    /// Lets the server go by its own clock again.
+    pub(super) async fn end(self, session: &mut Session) -> Result<Result<(), Vec<u8>>, Ending> {
+        say(session, ENDS).await
+    }
+}
+
+impl Session {
+    /// Whether a change of these tables may depend on the time, and the client has set none.
+    pub(super) fn depends_on_time(&self, what: StatementPlan, tables: &[TableName]) -> bool {
+        let known = self.worker.shards.tables();
+        let may_ask = what.effects.intersects(Effects::VOLATILE.union(Effects::UNKNOWN))
+            || tables.iter().any(|(schema, table)| known.depends_on_time(schema, table));
+        may_ask && !self.state.settings().any(|(key, _)| key == "timestamp")
+    }
+}
+
+/// Has a server hear a statement over the connection in use. It is none of the session's settings:
+/// those are the client's.
+async fn say(session: &mut Session, text: &str) -> Result<Result<(), Vec<u8>>, Ending> {
+    let caps = session.capabilities();
+    if session.links.in_use.is_none() {
+        let error = ClientError::not_sharded("a change at several servers", "its time cannot be set");
+        return Ok(Err(error.to_packet(0, caps).split_off(HEADER_LEN)));
+    }
+    session.links.hide_last_result(&mut session.state);
+    let command = (session.query(text.as_bytes()), Answer::Result);
+    let replies = session.internal_query(&[command]).await?;
+    session.flight.end_try(&session.worker.flights);
+    Ok(match replies {
+        Err(error) => Err(error.to_packet(0, caps).split_off(HEADER_LEN)),
+        Ok(replies) => match replies.iter().find(|reply| reply.error().is_some()) {
+            Some(refusal) => Err(refusal.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec()),
+            None => Ok(()),
+        },
+    })
+}
