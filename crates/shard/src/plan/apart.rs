@@ -1,16 +1,18 @@
 //! Whether each shard can execute a query for itself: no group, duplicate or window has rows of
 //! several shards, and no value is one shard's.
 //!
-//! The keys of a sharded table of the block are among the columns that make groups.
+//! The keys of a sharded table that the block sees are among the columns that make groups.
+
+mod derived;
 
 use sql::Shape;
 use sql::parse::{Kind, NodeId, Step};
 use sql::shape::{Effects, function_effects};
 
-use super::columns::{self, ColumnOf};
 use super::merging::Query;
+use super::origin::{self, Origin};
 use super::refusal::Cause;
-use super::{Refusal, bind};
+use super::{Refusal, Request, bind, columns};
 
 /// Words that leave out duplicates; the last one is MariaDB's.
 const DISTINCT: [&[u8]; 3] = [b"DISTINCT", b"DISTINCTROW", b"UNIQUE"];
@@ -40,15 +42,20 @@ fn is_known(name: &[u8]) -> bool {
     !is_of_server && effects.is_some_and(|effects| PLAIN.contains(effects))
 }
 
+/// The word DISTINCT of a query block, if it is there.
+fn distinct(request: &Request<'_>, block: NodeId) -> Option<NodeId> {
+    let tree = request.tree;
+    tree.children(block).find(|id| {
+        let word = tree.span(*id).of(request.sql);
+        tree.kind(*id) == Kind::Option && DISTINCT.iter().any(|name| word.eq_ignore_ascii_case(name))
+    })
+}
+
 impl Query<'_, '_> {
     /// Every table has to be on the servers of the shards, and each row needs a row of a sharded
-    /// table of the block itself: else each shard would answer for all.
+    /// table that the block sees: else each shard would answer for all.
     pub(super) fn check_tables(&self) -> Result<(), Refusal> {
-        let is_sharded = self
-            .uses
-            .of_block(self.block)
-            .any(|(_, table)| table.is_sharded() && !table.is_nullable(self.request.tree));
-        if !is_sharded {
+        if !derived::has_shards(self.request, self.uses, self.block) {
             return Err(Cause::NotColocated.at(self.request.tree.span(self.block)));
         }
         match self.uses.all().iter().find(|table| table.table.is_none()) {
@@ -129,11 +136,7 @@ impl Query<'_, '_> {
 
     /// The word DISTINCT of the block, if it is there.
     fn distinct(&self) -> Option<NodeId> {
-        let tree = self.request.tree;
-        tree.children(self.block).find(|id| {
-            let word = tree.span(*id).of(self.request.sql);
-            tree.kind(*id) == Kind::Option && DISTINCT.iter().any(|name| word.eq_ignore_ascii_case(name))
-        })
+        distinct(self.request, self.block)
     }
 
     pub(super) fn is_distinct(&self) -> bool {
@@ -188,13 +191,7 @@ impl Query<'_, '_> {
     }
 
     /// The plain columns among the children of a clause, or of their items.
-    pub(super) fn columns_of(&self, clause: NodeId) -> Vec<ColumnOf> {
-        let tree = self.request.tree;
-        let expression = |id: NodeId| match tree.kind(id) {
-            Kind::Item | Kind::Ordering { .. } => tree.children(id).next().unwrap_or(id),
-            _ => id,
-        };
-        let ids = tree.children(clause).map(expression);
-        ids.filter_map(|id| columns::of(self.request, self.uses, id)).collect()
+    pub(super) fn columns_of(&self, clause: NodeId) -> Vec<Origin> {
+        origin::all(self.request, self.uses, clause)
     }
 }

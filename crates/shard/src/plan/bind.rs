@@ -11,6 +11,7 @@ use crate::prune::{Prune, Reason, Shard, Shards};
 
 use super::columns::{self, ColumnOf};
 use super::facts::{Equality, Facts, Test};
+use super::origin::Origin;
 use super::refusal::Cause;
 use super::uses::{Use, Uses};
 use super::{FACTS_MAX, Refusal, Request};
@@ -183,13 +184,16 @@ fn is_plain_query(request: &Request<'_>) -> bool {
         && !tree.walk(root).any(is_locking)
 }
 
-/// Whether the rows of a group by these columns are in one shard: the whole key of a table of this
-/// query block is among them, equal keys are together, and no row lacks the table.
-pub(super) fn has_key(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, among: &[ColumnOf]) -> bool {
-    uses.of_block(block).any(|(number, table)| {
+/// Whether the rows of a group by these columns are in one shard: the whole key of a table that the
+/// query block sees is among them, equal keys are together, and no row lacks the table.
+pub(super) fn has_key(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, among: &[Origin]) -> bool {
+    let has = |key: ColumnOf| {
+        let is_it = |one: &Origin| one.column == key && !one.is_nullable;
+        among.iter().any(|one| is_it(one) && request.tree.block(one.seen) == Some(block))
+    };
+    uses.all().iter().enumerate().any(|(number, table)| {
         keeps_together(request, uses, number)
-            && !table.is_nullable(request.tree)
-            && table.table.is_some_and(|table| keys_of(table, number).all(|key| among.contains(&key)))
+            && table.table.is_some_and(|table| keys_of(table, number).all(has))
     })
 }
 

@@ -7,7 +7,8 @@ use crate::merge::{Direction, Order, Part, Window};
 use crate::value::Value;
 
 use super::bind::Bound;
-use super::columns::{self, ColumnOf};
+use super::columns;
+use super::origin::{self, Origin};
 use super::refusal::Cause;
 use super::rewrite::{Edit, Rewriter};
 use super::uses::Uses;
@@ -91,9 +92,12 @@ impl<'r, 'a> Query<'r, 'a> {
         for id in tree.children(clause) {
             let Kind::Ordering { descending } = tree.kind(id) else { continue };
             let expression = tree.children(id).next().unwrap_or(id);
-            let column = self.column_meant(expression).ok_or(Cause::Order.at(tree.span(id)))?;
-            let (hidden, pad) = self.hidden(&column).ok_or(Cause::Order.at(tree.span(id)))?;
-            let is_same = |shown: &Vec<ColumnOf>| shown.contains(&column) && pad.is_none();
+            let meant = self.column_meant(expression);
+            let meant = meant.and_then(|meant| Some((origin::of(self.request, self.uses, meant)?, meant)));
+            let (origin, meant) = meant.ok_or(Cause::Order.at(tree.span(id)))?;
+            let (hidden, pad) = self.hidden(&origin, meant).ok_or(Cause::Order.at(tree.span(id)))?;
+            let is_same =
+                |shown: &Vec<Origin>| shown.iter().any(|one| one.column == origin.column) && pad.is_none();
             if !shown.as_ref().is_none_or(is_same) {
                 return Err(Cause::Order.at(tree.span(id)));
             }
@@ -104,9 +108,9 @@ impl<'r, 'a> Query<'r, 'a> {
         Ok(Order::new(parts))
     }
 
-    /// The column that an expression of `ORDER BY` is: also by its alias, or by its number in the
+    /// The column that an expression of `ORDER BY` means: also by its alias, or by its number in the
     /// select list.
-    fn column_meant(&self, expression: NodeId) -> Option<ColumnOf> {
+    fn column_meant(&self, expression: NodeId) -> Option<NodeId> {
         let tree = self.request.tree;
         let items: Vec<_> = tree.children(tree.child(self.block, Kind::Items)?).collect();
         let sql = self.request.sql;
@@ -116,7 +120,7 @@ impl<'r, 'a> Query<'r, 'a> {
             // A star in front is of any number of columns.
             let item =
                 items.get(before.len()).filter(|_| before.iter().all(|id| tree.kind(*id) == Kind::Item));
-            return columns::of(self.request, self.uses, tree.children(*item?).next()?);
+            return tree.children(*item?).next();
         }
         // An alias goes before a column of the same name.
         let names: Vec<_> = match tree.kind(expression) {
@@ -130,17 +134,29 @@ impl<'r, 'a> Query<'r, 'a> {
                 alias.is_some_and(|alias| alias.eq_ignore_ascii_case(&name))
             };
             if let Some(item) = items.into_iter().find(is_meant) {
-                return columns::of(self.request, self.uses, tree.children(item).next()?);
+                return tree.children(item).next();
             }
         }
-        columns::of(self.request, self.uses, expression)
+        Some(expression)
+    }
+
+    /// The name of a column, with what the query block calls its table.
+    fn full_name(&self, origin: &Origin, column: NodeId) -> Option<String> {
+        let (tree, sql) = (self.request.tree, self.request.sql);
+        let written = |id: NodeId| text::name(sql, tree.span(id));
+        if let Some(alias) = tree.child(origin.seen, Kind::Alias) {
+            let name = tree.children(text::without_parens(tree, column)).last()?;
+            return Some(format!("{}.{}", text::quoted(&written(alias)), text::quoted(&written(name))));
+        }
+        let info = columns::info(self.request, self.uses, &origin.column)?;
+        let table = self.uses.get(origin.column.table)?;
+        Some(format!("{}.{}", text::quoted(&table.shown), text::quoted(&info.name)))
     }
 
     /// The hidden expression that sorts as this column does, and the weight it is padded with.
-    fn hidden(&self, column: &ColumnOf) -> Option<(String, Option<Box<[u8]>>)> {
-        let info = columns::info(self.request, self.uses, column)?;
-        let table = self.uses.get(column.table)?;
-        let name = format!("{}.{}", text::quoted(&table.shown), text::quoted(&info.name));
+    fn hidden(&self, origin: &Origin, column: NodeId) -> Option<(String, Option<Box<[u8]>>)> {
+        let info = columns::info(self.request, self.uses, &origin.column)?;
+        let name = self.full_name(origin, column)?;
         match &info.sorts {
             Sorting::Value => Some((name, None)),
             Sorting::Number => Some((format!("{name} + 0e0"), None)),

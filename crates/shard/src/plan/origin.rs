@@ -7,7 +7,7 @@
 use sql::parse::{Kind, NodeId, Step};
 
 use super::columns::{self, ColumnOf, DEPTH_MAX};
-use super::uses::Uses;
+use super::uses::{self, Uses};
 use super::{Request, text};
 
 /// A column of a table, seen from a query block.
@@ -17,12 +17,33 @@ pub(super) struct Origin {
     pub(super) column: ColumnOf,
     /// What the block has of it: the table's name, or the derived table.
     pub(super) seen: NodeId,
+    /// An outer join may give a row without a row of it.
+    pub(super) is_nullable: bool,
+}
+
+impl Origin {
+    /// A column of this number among the uses, seen in its own block.
+    fn of_table(request: &Request<'_>, uses: &Uses<'_>, column: ColumnOf) -> Option<Self> {
+        let table = uses.get(column.table)?;
+        let is_nullable = table.is_nullable(request.tree);
+        Some(Self { column, seen: table.reference.id, is_nullable })
+    }
 }
 
 /// The column behind a node, through derived tables; nothing if the node is no column, or the
 /// column's rows are not those behind it.
 pub(super) fn of(request: &Request<'_>, uses: &Uses<'_>, id: NodeId) -> Option<Origin> {
     within(request, uses, id, DEPTH_MAX)
+}
+
+/// Those of the plain columns among the children of a clause, or of their items.
+pub(super) fn all(request: &Request<'_>, uses: &Uses<'_>, clause: NodeId) -> Vec<Origin> {
+    let tree = request.tree;
+    let expression = |id: NodeId| match tree.kind(id) {
+        Kind::Item | Kind::Ordering { .. } => tree.children(id).next().unwrap_or(id),
+        _ => id,
+    };
+    tree.children(clause).map(expression).filter_map(|id| of(request, uses, id)).collect()
 }
 
 /// The column of this name, in lower case, of a table reference in a join.
@@ -42,7 +63,7 @@ fn side(
         Kind::Table => {
             let seen = tree.child(reference, Kind::TableName)?;
             let table = uses.all().iter().position(|table| table.reference.id == seen)?;
-            Some(Origin { column: ColumnOf { table, name: name.to_owned() }, seen })
+            Origin::of_table(request, uses, ColumnOf { table, name: name.to_owned() })
         }
         Kind::Derived { .. } => behind(request, uses, reference, name, depth),
         _ => None,
@@ -53,8 +74,7 @@ fn within(request: &Request<'_>, uses: &Uses<'_>, id: NodeId, depth: usize) -> O
     let tree = request.tree;
     let id = text::without_parens(tree, id);
     if let Some(column) = columns::of(request, uses, id) {
-        let seen = uses.get(column.table)?.reference.id;
-        return Some(Origin { column, seen });
+        return Origin::of_table(request, uses, column);
     }
     if tree.kind(id) != Kind::Column {
         return None;
@@ -78,14 +98,8 @@ fn behind(
     depth: usize,
 ) -> Option<Origin> {
     let tree = request.tree;
-    let (query, block) = columns::behind(tree, derived)?;
+    let block = whole_block(request, derived)?;
     let depth = depth.checked_sub(1)?;
-    let is_plain = |id: &NodeId| matches!(tree.kind(*id), Kind::Select | Kind::OrderBy);
-    let is_whole = tree.kind(derived) == Kind::Derived { lateral: false }
-        && tree.children(query).all(|id| is_plain(&id));
-    if !is_whole {
-        return None;
-    }
     let items = tree.child(block, Kind::Items)?;
     let mut meant = tree.children(items).filter(|item| is_called(request, *item, name));
     let origin = match (meant.next(), meant.next()) {
@@ -93,7 +107,13 @@ fn behind(
         (Some(_), Some(_)) => return None,
         (None, _) => of_star(request, uses, block, name, depth)?,
     };
-    keeps_rows(request, uses, block, &origin.column).then_some(Origin { seen: derived, ..origin })
+    let is_nullable = origin.is_nullable
+        || tree.block(derived).is_none_or(|around| uses::is_nullable(tree, derived, around));
+    keeps_rows(request, uses, block, &origin.column).then_some(Origin {
+        seen: derived,
+        is_nullable,
+        ..origin
+    })
 }
 
 /// Whether an item of a select list has this name, in lower case.
@@ -131,6 +151,18 @@ fn of_star(
 /// table that have it, and of no others.
 fn keeps_rows(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, column: &ColumnOf) -> bool {
     let tree = request.tree;
+    let is_group = |id: NodeId| {
+        let expression = tree.children(id).next().unwrap_or(id);
+        of(request, uses, expression).is_some_and(|group| group.column == *column)
+    };
+    let groups = tree.child(block, Kind::GroupBy { rollup: false });
+    is_row_by_row(request, block) && groups.is_none_or(|groups| tree.children(groups).any(is_group))
+}
+
+/// Whether a row of a block depends on its own rows alone, which are those of its group if it has
+/// groups.
+pub(super) fn is_row_by_row(request: &Request<'_>, block: NodeId) -> bool {
+    let tree = request.tree;
     let is_plain = |id: NodeId| {
         matches!(
             tree.kind(id),
@@ -143,22 +175,24 @@ fn keeps_rows(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, column: &Co
                 | Kind::Having
         )
     };
-    if !tree.children(block).all(is_plain) {
-        return false;
-    }
-    let groups = tree.child(block, Kind::GroupBy { rollup: false });
-    let is_group = |id: NodeId| {
-        let expression = tree.children(id).next().unwrap_or(id);
-        of(request, uses, expression).is_some_and(|group| group.column == *column)
-    };
-    if groups.is_some_and(|groups| !tree.children(groups).any(is_group)) {
-        return false;
-    }
+    let has_groups = tree.child(block, Kind::GroupBy { rollup: false }).is_some();
     let is_refused = |id: NodeId| match tree.kind(id) {
         Kind::WindowCall | Kind::UserVariable | Kind::Sequence => true,
-        Kind::Aggregate | Kind::Having => groups.is_none() && columns::block_of(tree, id) == Some(block),
+        Kind::Aggregate | Kind::Having => !has_groups && columns::block_of(tree, id) == Some(block),
         Kind::Function => tree.span(id).of(request.sql).eq_ignore_ascii_case(b"ROWNUM"),
         _ => false,
     };
-    !tree.walk(block).any(|step| matches!(step, Step::Enter(id) if is_refused(id)))
+    tree.children(block).all(is_plain)
+        && !tree.walk(block).any(|step| matches!(step, Step::Enter(id) if is_refused(id)))
+}
+
+/// The query block of a derived table all of whose rows can be seen: it has no `LIMIT`, and is no
+/// set operation.
+pub(super) fn whole_block(request: &Request<'_>, derived: NodeId) -> Option<NodeId> {
+    let tree = request.tree;
+    let (query, block) = columns::behind(tree, derived)?;
+    let is_plain = |id: NodeId| matches!(tree.kind(id), Kind::Select | Kind::OrderBy);
+    let is_whole =
+        tree.kind(derived) == Kind::Derived { lateral: false } && tree.children(query).all(is_plain);
+    is_whole.then_some(block)
 }

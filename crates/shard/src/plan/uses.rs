@@ -39,25 +39,7 @@ impl<'a> Use<'a> {
 
     /// Whether an outer join may give a row without a row of this table.
     pub(super) fn is_nullable(&self, tree: &Tree) -> bool {
-        let mut inside = self.reference.id;
-        for around in tree.ancestors(self.reference.id) {
-            if around == self.reference.block {
-                break;
-            }
-            if let Kind::Join(join) = tree.kind(around) {
-                let is_left = tree.children(around).next() == Some(inside);
-                let missing = match join {
-                    Join::Left | Join::NaturalLeft => !is_left,
-                    Join::Right | Join::NaturalRight => is_left,
-                    Join::Inner | Join::Straight | Join::Natural => false,
-                };
-                if missing {
-                    return true;
-                }
-            }
-            inside = around;
-        }
-        false
+        is_nullable(tree, self.reference.id, self.reference.block)
     }
 
     /// Whether each node has all rows.
@@ -69,6 +51,26 @@ impl<'a> Use<'a> {
     pub(super) fn is_sharded(&self) -> bool {
         self.table.is_some_and(|table| matches!(table.kind, TableKind::Sharded { .. }))
     }
+}
+
+/// Whether an outer join of a query block may give a row without a row of this table reference.
+pub(super) fn is_nullable(tree: &Tree, reference: NodeId, block: NodeId) -> bool {
+    let mut inside = reference;
+    for around in tree.ancestors(reference).take_while(|around| *around != block) {
+        if let Kind::Join(join) = tree.kind(around) {
+            let is_left = tree.children(around).next() == Some(inside);
+            let missing = match join {
+                Join::Left | Join::NaturalLeft => !is_left,
+                Join::Right | Join::NaturalRight => is_left,
+                Join::Inner | Join::Straight | Join::Natural => false,
+            };
+            if missing {
+                return true;
+            }
+        }
+        inside = around;
+    }
+    false
 }
 
 /// All tables of a statement but its common tables.
