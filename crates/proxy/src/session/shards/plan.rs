@@ -311,11 +311,11 @@ impl Session {
             let version = self.worker.shared.server_version().await;
             catalog.set_dialect(Dialect::of(&version));
         }
-        Some(self.read_settings_for(catalog.dialect()?))
+        Some(self.read_settings_for(catalog.dialect()?, charset))
     }
 
     /// The same for servers that read texts like this.
-    pub(super) fn read_settings_for(&self, dialect: Dialect) -> Settings {
+    pub(super) fn read_settings_for(&self, dialect: Dialect, charset: Charset) -> Settings {
         let reading = self.state.reading();
         let modes = Modes {
             ansi_quotes: self.has_mode(b"ANSI"),

@@ -58,7 +58,8 @@ impl Session {
             return None;
         }
         let catalog = &self.worker.shards;
-        let read = self.read_settings_for(catalog.dialect()?);
+        let charset = self.state.charset.of_text(payload)?;
+        let read = self.read_settings_for(catalog.dialect()?, charset);
         let (settings, shared) = (self.worker.settings(), &self.worker.shared);
         let layout = settings.shards.as_ref()?;
         catalog.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
@@ -77,6 +78,12 @@ impl Session {
             || state.pins.locked_on().is_some()
             || state.pins.has_any(&[Pin::Xa])
             || self.has_one_connection();
-        !is_bound && !self.links.away.role.shards().inner.iter().any(Inner::is_in_transaction)
+        !is_bound && !self.links.away.role.shards().inner.iter().any(is_occupied)
     }
+}
+
+/// Whether a transaction is open in an inner session, or was lost there, of which all are to be
+/// told.
+fn is_occupied(inner: &Inner) -> bool {
+    inner.is_in_transaction() || inner.session.state.transaction.rolled_back.is_some()
 }
