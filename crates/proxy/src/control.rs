@@ -8,6 +8,7 @@
 pub(crate) mod about;
 mod extended;
 mod mail;
+mod own_kill;
 mod own_limit;
 mod report;
 mod turns;
@@ -18,18 +19,16 @@ use std::pin::pin;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::directory::Seat;
-use crate::kill::{Request, Verdict};
+use crate::kill::Request;
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
-use crate::statement::Kill;
-use crate::statement::kill::{Force, What};
 use about::About;
 use mail::Mail;
 use observe::running::Running;
+use own_kill::own_request;
 use own_limit::OwnLimit;
 use turns::Turns;
 
@@ -250,12 +249,6 @@ impl Control {
         }
     }
 
-    /// Has the statement that runs killed: it is a part of one that somebody has killed.
-    pub(crate) fn interrupt(&self) {
-        self.mail.put(own_request(self.id));
-        self.wake();
-    }
-
     /// Whether the statement that runs is being killed because it takes too long.
     pub(crate) const fn is_overdue(&self) -> bool {
         self.overdue.get()
@@ -440,22 +433,6 @@ impl Control {
         let keeps_error = keeps_error.filter(|end| *end > now);
         [idle, transaction, keeps_error, self.running.end_of(patience.statement)].into_iter().flatten().min()
     }
-}
-
-/// A KILL of the statement of the session `id` by the proxy. That it could not be killed is said in
-/// the log.
-fn own_request(id: u32) -> Request {
-    let (reply, verdict) = oneshot::channel();
-    tokio::task::spawn_local(async move {
-        match verdict.await {
-            Ok(Verdict::Done | Verdict::Unknown) | Err(_) => {}
-            Ok(verdict) => {
-                tracing::warn!(connection = id, %verdict, "a statement cannot be killed");
-            }
-        }
-    });
-    let kill = Kill { id: id.into(), what: What::Query, force: Force::Unsaid };
-    Request { kill, stranger: None, reply }
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub(crate) fn another_beginning_commits_at_shards(servers: &'static Servers) {
 pub(crate) fn a_beginning_that_fails_leaves_the_transaction(servers: &'static Servers) {
     let lost = "schema = 'unbegun'\ntable = 'lost'\nkey = 'id'\nfunction = 'mod'\nnodes = '9/unbegun.lost'";
     let world = servers.world("unbegun").with(|setup| {
-        // Nobody listens there.
+        // That port has no listener.
         setup
             .row("mysql_servers", "hostname = \"127.0.0.1\"\nport = 1\nhostgroup_id = 9")
             .row("shards.table", lost)

@@ -7,7 +7,8 @@
 //!
 //! - [`settle`]: whether what a statement [changes](session::change) for those behind it has
 //!   happened;
-//! - [`charset`]: how texts are read; [`prepared`]: prepared statements; [`said`]: settings as commands.
+//! - [`charset`]: how texts are read; [`prepared`]: prepared statements; [`said`]: settings as
+//!   commands.
 
 mod charset;
 pub(super) mod prepared;

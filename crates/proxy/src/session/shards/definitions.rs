@@ -62,7 +62,7 @@ impl Session {
         let reply =
             self.ask_at(node.hostgroup, table_statement(&node.schema, &node.table).as_bytes()).await?;
         if error_of(&reply).is_some() {
-            // No table is no error: nobody answers, and there the client hears why.
+            // No table is no error: the servers do not answer, and there the client hears why.
             return Ok(Answer::Unknown);
         }
         let definition = match read(&reply) {

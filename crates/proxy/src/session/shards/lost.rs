@@ -57,7 +57,8 @@ impl Session {
     }
 
     /// Ends a transaction everywhere that is open at shards, if tables are elsewhere by the layout
-    /// of now. Whether there was one. It may be committed and rolled back, but has no further statements.
+    /// of now. Whether there was one. It may be committed and rolled back, but has no further
+    /// statements.
     pub(super) async fn leave_old_layout(&mut self) -> Result<bool, Ending> {
         if !self.links.away.role.has_transaction() {
             return Ok(false);

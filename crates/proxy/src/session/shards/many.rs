@@ -300,7 +300,9 @@ impl Session {
         let mut is_recalled = false;
         poll_fn(|cx| {
             if self.control.is_recalled() && !std::mem::replace(&mut is_recalled, true) {
-                controls.iter().for_each(|control| control.recall());
+                for control in &controls {
+                    control.recall();
+                }
             }
             let is_running = poll_all(&mut runs, cx);
             if ended.is_none() {
@@ -330,7 +332,9 @@ impl Session {
     /// to end with the session.
     fn poll_stop(&mut self, cx: &mut Context<'_>, parts: &[Rc<Control>]) -> Result<(), Ending> {
         if killed_here(&self.control, self.capabilities(), true)? {
-            parts.iter().for_each(|control| control.interrupt());
+            for control in parts {
+                control.interrupt();
+            }
         }
         if self.control.signal() >= Signal::Stop {
             return Err(Ending::Silent);
