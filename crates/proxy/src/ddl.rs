@@ -193,7 +193,7 @@ impl Running {
         let (id, error) = (self.id, error.to_owned());
         let noted = self.ddl.in_background(move |files| files.append(id, step, state, &error)).await;
         if let Err(why) = noted {
-            // Whoever goes on with it asks the node.
+            // An order to go on with it asks the node.
             tracing::warn!(id, why, "how far a definition has come is not on disk");
         }
     }

@@ -4,6 +4,7 @@
 //! Calls block until they are done, mostly for less than a millisecond, and never wait for a
 //! client.
 
+mod shards;
 mod statements;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,14 +18,11 @@ use monitor::Check;
 use querylog::{AuditRecord, LateError, Record};
 use route::RuleError;
 use rustls::ServerConfig;
-use shard::Layout;
 use tokio::runtime::Handle;
 use tokio::task::spawn_local;
 
 use crate::counts::{fingerprints, hostgroups, report};
-use crate::ddl;
-use crate::inspection::{Inspected, inspect};
-use crate::limits::{ASK_WAIT_MAX, DEFINITIONS_WAIT_MAX, DIGESTS_PAUSE, FLUSH_LOGS_MAX};
+use crate::limits::{ASK_WAIT_MAX, DIGESTS_PAUSE, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
 use crate::routing::Routing;
 use crate::routing::routes;
@@ -36,7 +34,7 @@ use observe::digests::{self, DIGESTS_PER_TURN};
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, Census, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
     ErrorStats, FreeConnection, GtidStats, HostgroupStats, HostgroupTimes, InjectionStats, MemberStats,
-    ServerEvent, ServerStats, SessionStats, ShardDdl, UserConnections,
+    ServerEvent, ServerStats, SessionStats, UserConnections,
 };
 use upstream::servers::collations::collations;
 use upstream::{hostgroups, readiness};
@@ -414,43 +412,6 @@ impl Remote {
             spawn_local(async move { drop(sender.send(collations(&worker).await)) });
         })));
         answer.recv_timeout(ASK_WAIT_MAX).ok().flatten()
-    }
-
-    /// Asks all servers for the tables of a layout, and judges them. Blocks for some seconds at
-    /// most.
-    pub fn inspect(&self, layout: &Arc<Layout>) -> Inspected {
-        let (sender, answer) = channel();
-        let layout = Arc::clone(layout);
-        if let Some(worker) = self.workers.iter().find(|worker| worker.is_alive()) {
-            worker.send(Message::Ask(Question::new(move |worker| {
-                let inspected = inspect(Rc::clone(worker), layout);
-                // Nobody listens any more when it was too late.
-                spawn_local(async move { drop(sender.send(inspected.await)) });
-            })));
-        }
-        let unasked =
-            || Inspected { warnings: vec!["no server was asked".to_owned()], ..Inspected::default() };
-        answer.recv_timeout(DEFINITIONS_WAIT_MAX + ASK_WAIT_MAX).unwrap_or_else(|_| unasked())
-    }
-
-    /// Definitions of sharded tables that have not come to their ends.
-    pub fn shard_ddl(&self) -> Vec<ShardDdl> {
-        self.shared.ddl.rows()
-    }
-
-    /// Has a definition that has stopped go on, and does not wait for its end.
-    pub fn resume_ddl(&self, id: u64) -> Result<(), String> {
-        let worker = self.workers.iter().find(|worker| worker.is_alive()).ok_or("the proxy ends")?;
-        let running = self.shared.ddl.go_on(id).map_err(|error| error.to_string())?;
-        worker.send(Message::Ask(Question::new(move |worker| {
-            drop(spawn_local(ddl::resume(Rc::clone(worker), running)));
-        })));
-        Ok(())
-    }
-
-    /// Forgets a definition that has stopped.
-    pub fn forget_ddl(&self, id: u64) -> Result<(), String> {
-        self.shared.ddl.forget(id).map_err(|error| error.to_string())
     }
 
     /// Asks every worker, and returns what those answer that have not ended.

@@ -6,8 +6,8 @@
 //! 1. [`table_statement`] asks for a table, a [`Reader`] makes a [`TableDefinition`] of the answer;
 //! 2. [`Collations::unknown`] says which collations are to be asked for, [`collation_statement`]
 //!    asks, and [`Collations::read`] takes the answer;
-//! 3. [`columns`] says what a planner needs, [`check()`] what is wrong with the tables, [`survey()`]
-//!    what of that keeps a layout from being used.
+//! 3. [`columns`] says what a planner needs, [`check()`] what is wrong with the tables, and
+//!    [`survey()`] what of that keeps a layout from being used.
 //!
 //! A [`Catalog`] keeps all that within a number of bytes.
 

@@ -17,6 +17,7 @@ use crate::scatter::Scatter as Replies;
 use crate::scatter::{Kind as Replied, Relay, Source};
 use crate::session::Session;
 use crate::session::backlog::front;
+use crate::session::kill::killed_here;
 use crate::session::phase::Phase;
 use crate::state::SCHEMA;
 use observe::running::Measured;
@@ -25,8 +26,8 @@ use observe::running::Measured;
 const IN_DOUBT: [u16; 4] = [1053, 1927, 2013, 9009];
 
 impl Session {
-    /// Has each node execute a definition, which nothing stands in the way of. One that fails at the
-    /// first node has changed nothing; one that fails at another node has stopped.
+    /// Has each node execute a definition, which nothing stands in the way of. One that fails at
+    /// the first node has changed nothing; one that fails at another node has stopped.
     pub(super) async fn run_definition(
         &mut self,
         command: &Command,
@@ -54,8 +55,13 @@ impl Session {
         let mut is_refused = false;
         for (number, branch) in branches.iter().enumerate() {
             running.note(number, State::Asked, "").await;
-            let text = branch.text.as_deref().unwrap_or(&command.text);
-            let reply = self.ask_at(branch.hostgroup, text).await?;
+            let reply = if killed_here(&self.control, self.capabilities(), true)? {
+                // No server has heard of it.
+                ClientError::Interrupted.to_packet(1, self.capabilities())
+            } else {
+                let text = branch.text.as_deref().unwrap_or(&command.text);
+                self.ask_at(branch.hostgroup, text).await?
+            };
             let error = error_of(&reply);
             replies.push(reply);
             if let Some(error) = error {
