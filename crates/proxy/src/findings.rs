@@ -20,9 +20,9 @@ impl Findings {
             return false;
         }
         if found.is_empty() {
-            drop(all.remove(&key))
+            all.remove(&key);
         } else {
-            drop(all.insert(key, found.to_vec()))
+            all.insert(key, found.to_vec());
         }
         true
     }
