@@ -230,3 +230,6 @@ pub(crate) const DEFINITION_AGE_MAX: Duration = Duration::from_mins(1);
 
 /// Plans over sharded tables that a worker remembers. Beyond, it forgets all.
 pub(crate) const TEMPLATES_MAX: usize = 1_024;
+
+/// Bytes of the texts for shards in one of these plans. Longer ones are not remembered.
+pub(crate) const REPEATED_BYTES_MAX: usize = 8 * 1024;

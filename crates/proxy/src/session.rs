@@ -156,6 +156,7 @@ use state::{Past, SessionState};
 pub(crate) use cached_known::Known;
 pub(crate) use cached_tables::ToLearn;
 pub(crate) use flight::Flights;
+pub(crate) use shards::Scattered;
 
 /// A phase that is rare.
 type Rare<'a> = Pin<Box<dyn Future<Output = Result<Phase, Ending>> + 'a>>;

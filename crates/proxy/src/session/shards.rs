@@ -59,7 +59,7 @@ pub(crate) use defining::error_text;
 use inner::Inner;
 use plan::Way;
 use prepared::{Statements, names_one};
-use scattered::Scattered;
+pub(crate) use scattered::Scattered;
 use transaction::{Transaction, is_about_transaction};
 
 /// The part of a session in statements over sharded tables. Most have none, and all pay for its

@@ -22,16 +22,18 @@ use crate::error::ClientError;
 use crate::gates::TableName;
 use crate::session::Session;
 use crate::state::results::LastId;
-use crate::templates::Holds;
+use crate::templates::{Found, Holds, Kept};
 
 /// Bytes of a statement's part that an error shows.
 const PART_BYTES_MAX: usize = 80;
 
-/// Effects for which it matters what the session has done at home: no template is made of a
-/// statement that has one.
+/// Effects for which it matters what the session has done, or that change rows or tables: the plan of
+/// a statement with one of them is not remembered.
 const MATTERS_TO_SESSION: Effects = Effects::USER_VARIABLES
     .union(Effects::NAMED_LOCKS)
     .union(Effects::READS_LAST)
+    .union(Effects::LAST_INSERT_ID)
+    .union(Effects::COMMITS)
     .union(Effects::WRITES)
     .union(Effects::UNKNOWN)
     .union(Effects::FUNCTION);
@@ -86,10 +88,11 @@ impl Session {
         }
         let shared = &self.worker.shared;
         self.worker.shards.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
-        let holds = Holds { schema: self.state.caller.schema(), read, now: shared.uptime() };
-        let known = self.worker.shards.templates.borrow().branch(layout, text, &command.parameters(), holds);
+        let holds = self.holds(read);
+        let known = self.worker.shards.templates.borrow().find(layout, text, &command.parameters(), holds);
         let way = match known {
-            Some(branch) => Way::One { branch, is_single: false },
+            Some(Found::One(branch)) => Way::One { branch, is_single: false },
+            Some(Found::Many(scattered)) => Way::Many(scattered),
             None => self.way_anew(command, read, layout).await?,
         };
         Ok(match way {
@@ -118,17 +121,9 @@ impl Session {
             Err(_) if !names_table(text, layout) => Way::Home,
             Err(refusal) => Way::Refused(unread(text, refusal)),
         };
-        if let Way::One { branch, .. } = &way
-            && !command.what.several
-            && !command.what.effects.intersects(MATTERS_TO_SESSION)
-        {
-            let holds = Holds { schema: self.state.caller.schema(), read, now: self.worker.shared.uptime() };
-            let template = || {
-                let plan = Plan::One(branch.clone());
-                let made = |request: &Request<'_>, _| Template::of(request, &plan);
-                self.with_request(command, &tree, read, layout, &[], made).flatten()
-            };
-            self.worker.shards.templates.borrow_mut().learn(text, holds, template);
+        if !command.what.several && !command.what.effects.intersects(MATTERS_TO_SESSION) {
+            let kept = || self.kept(command, &tree, read, layout, &way);
+            self.worker.shards.templates.borrow_mut().learn(text, self.holds(read), kept);
         }
         self.worker.shards.put_tree(tree);
         Ok(way)
@@ -139,6 +134,28 @@ impl Session {
         let current = String::from_utf8_lossy(self.state.caller.schema());
         let named = shard::plan::tables(tree, text, &current);
         named.iter().any(|(schema, table)| layout.table(schema, table).is_some())
+    }
+
+    /// What is remembered of the plan of a query.
+    fn kept(
+        &self,
+        command: &Command,
+        tree: &Tree,
+        read: Settings,
+        layout: &Layout,
+        way: &Way,
+    ) -> Option<Kept> {
+        match way {
+            Way::One { branch, .. } => {
+                let plan = Plan::One(branch.clone());
+                let made = |request: &Request<'_>, _| Template::of(request, &plan);
+                self.with_request(command, tree, read, layout, &[], made).flatten().map(Kept::Template)
+            }
+            Way::Many(scattered) if command.execution.is_none() && scattered.is_query() => {
+                Some(Kept::Repeated(command.text.as_slice().into(), scattered.clone()))
+            }
+            _ => None,
+        }
     }
 
     /// Where a statement goes, whose rows get ids if they need any.
@@ -268,13 +285,23 @@ impl Session {
         Ok(sample)
     }
 
-    /// What the session has set, and what a comment asks for, that decides where a statement goes.
-    fn asked_with<'t>(&self, text: &'t [u8]) -> Asked<'t> {
+    /// `sql_select_limit`, if it is not the largest number.
+    fn select_limit(&self) -> Option<u64> {
         let limit = self.state.settings().find(|(key, _)| *key == "sql_select_limit");
-        let select_limit = limit.and_then(|(_, text)| number_of(text)).filter(|limit| *limit < u64::MAX);
+        limit.and_then(|(_, text)| number_of(text)).filter(|limit| *limit < u64::MAX)
+    }
+
+    /// What a remembered plan holds for, if texts are read like this.
+    pub(super) fn holds(&self, read: Settings) -> Holds<'_> {
+        let (schema, now) = (self.state.caller.schema(), self.worker.shared.uptime());
+        Holds { schema, read, select_limit: self.select_limit(), now }
+    }
+
+    /// What a comment asks for, and what the session has set, that decides where a statement goes.
+    fn asked_with<'t>(&self, text: &'t [u8]) -> Asked<'t> {
         Asked {
             ids: &[],
-            select_limit,
+            select_limit: self.select_limit(),
             keeps_zero: self.has_mode(b"NO_AUTO_VALUE_ON_ZERO"),
             choice: usize::try_from(self.worker.dice.roll() >> 1).unwrap_or_default(),
             shard: shard_hint(text),

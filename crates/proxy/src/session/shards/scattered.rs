@@ -7,30 +7,37 @@ use shard::seen::Cells;
 use crate::gates::TableName;
 
 /// What a command does at several shards.
-#[derive(Debug)]
-pub(super) struct Scattered {
+#[derive(Debug, Clone)]
+pub(crate) struct Scattered {
     /// What each shard gets.
-    pub(super) branches: Vec<Branch>,
+    pub(crate) branches: Vec<Branch>,
     /// The hidden keys at the end of rows.
-    pub(super) order: Order,
+    pub(crate) order: Order,
     /// LIMIT and OFFSET of the client.
-    pub(super) window: Window,
+    pub(crate) window: Window,
     /// The client's numbers of the rows of each branch; empty if they are the same.
-    pub(super) rows: Vec<Vec<u32>>,
+    pub(crate) rows: Vec<Vec<u32>>,
     /// How the numbers of rows become one.
-    pub(super) counts: Counts,
+    pub(crate) counts: Counts,
     /// Ids of a sequence.
-    pub(super) ids: Option<Ids>,
+    pub(crate) ids: Option<Ids>,
     /// Names that are replaced in rows.
-    pub(super) cells: Cells,
+    pub(crate) cells: Cells,
     /// The tables that the statement names.
-    pub(super) tables: Vec<TableName>,
+    pub(crate) tables: Vec<TableName>,
     /// It defines a table: each node gets it.
-    pub(super) is_definition: bool,
+    pub(crate) is_definition: bool,
     /// It changes rows by the time, which is to be the same at all servers.
-    pub(super) has_time: bool,
+    pub(crate) has_time: bool,
     /// It changes a table that is on one node only, whose server may make an id.
-    pub(super) is_single: bool,
+    pub(crate) is_single: bool,
+}
+
+impl Scattered {
+    /// Whether it reads rows of tables of the layout, at several shards.
+    pub(crate) fn is_query(&self) -> bool {
+        self.branches.len() > 1 && !self.tables.is_empty() && self.ids.is_none() && self.cells == Cells::Plain
+    }
 }
 
 impl From<Vec<Branch>> for Scattered {

@@ -16,7 +16,6 @@ use crate::session::backlog::whole_front;
 use crate::session::ids::Look;
 use crate::session::phase::Phase;
 use crate::state::Pin;
-use crate::templates::Holds;
 
 impl Session {
     /// Begins the query that `input` consists of at its shard. Nothing if the shard is not known,
@@ -63,8 +62,7 @@ impl Session {
         let (settings, shared) = (self.worker.settings(), &self.worker.shared);
         let layout = settings.shards.as_ref()?;
         catalog.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
-        let holds = Holds { schema: self.state.caller.schema(), read, now: shared.uptime() };
-        let branch = catalog.templates.borrow().branch(layout, self.statement(payload), &[], holds)?;
+        let branch = catalog.templates.borrow().branch(layout, self.statement(payload), self.holds(read))?;
         let is_as_named = catalog.names(layout, branch.hostgroup).is_empty();
         is_as_named.then_some(branch.hostgroup)
     }
