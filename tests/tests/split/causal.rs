@@ -5,8 +5,10 @@ use std::future::Future;
 
 use e2e::admin::value as counter;
 use e2e::{Backend, Proxy, Setup, run};
-use testkit::client::{Client, Options, Value};
+use testkit::client::{CAPABILITIES, Client, Options, Value};
 use testkit::server::PASSWORD;
+use wire::Capabilities;
+use wire::command::Kind;
 
 use super::{USER, value};
 
@@ -99,6 +101,18 @@ macro_rules! on_each_pair {
 on_each_pair! {
     c12_writes_of_a_user_are_seen_by_all_its_sessions,
     c12_without_it_replicas_answer_at_once,
+}
+
+/// The body of a `COM_QUERY` with the attribute that names an application.
+fn with_attribute(scope: &str, sql: &str) -> Vec<u8> {
+    const NAME: &str = "causal_scope";
+    let mut body = b"\x01\x01\0\x01\xfe\0".to_vec();
+    for text in [NAME, scope] {
+        body.push(u8::try_from(text.len()).unwrap());
+        body.extend(text.as_bytes());
+    }
+    body.extend(sql.as_bytes());
+    body
 }
 
 async fn connect(proxy: &Proxy) -> Client {
@@ -226,6 +240,18 @@ fn c12_without_it_replicas_answer_at_once(pair: &Replicated) {
                 "SELECT /* causal_reads=application;causal_scope={scope} */ CONCAT(n = 8001, ' at the ', name) FROM t, who"
             );
             assert_eq!(value(&mut reader, &read).await, answer, "{scope}");
+        }
+        if pair.primary.is_mysql() {
+            // The attribute of a statement says the same as the hint.
+            let capabilities = CAPABILITIES | Capabilities::QUERY_ATTRIBUTES;
+            let options = Options::tcp(proxy.tcp(), USER, PASSWORD).schema("test").capabilities(capabilities);
+            let mut client = Client::connect(&options).await.unwrap();
+            for (scope, answer) in [("shop", "1 at the primary"), ("other", "0 at the replica")] {
+                let read =
+                    "SELECT /* causal_reads=application */ CONCAT(n = 8001, ' at the ', name) FROM t, who";
+                client.send_command(Kind::Query, &with_attribute(scope, read)).await.unwrap();
+                assert_eq!(client.read_result().await.unwrap().first().as_deref(), Some(answer), "{scope}");
+            }
         }
         // The transaction of the write has a name.
         let name = if pair.primary.is_mysql() {

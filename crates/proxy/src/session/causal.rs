@@ -190,11 +190,24 @@ impl Session {
         self.note_application(decided);
         let reached = match fresh {
             Some(fresh) => self.reach_caught_up(kind, fresh, decided).await?,
-            None => self.reach(decided).await?,
+            None => self.reach_reader(decided).await?,
         };
         match self.awaited(decided) {
             Some(awaited) => self.see_writes(kind, awaited, decided, reached).await,
             None => Ok(reached),
+        }
+    }
+
+    /// Gets to a server of the command's hostgroup, or to the writer if that has none that sessions
+    /// get at the moment.
+    async fn reach_reader(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
+        let hostgroup = decided.hostgroup();
+        let writer = self.worker.routing.borrow().routes().pairs.writer(hostgroup);
+        match writer.filter(|_| self.is_at_reader(decided) && !self.is_bound_to(hostgroup)) {
+            Some(writer) if self.worker.shared.upstream.pool.is_any(hostgroup, |_| true).is_none() => {
+                self.leave_to(writer, decided).await
+            }
+            _ => self.reach(decided).await,
         }
     }
 

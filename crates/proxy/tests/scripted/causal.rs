@@ -7,12 +7,11 @@ use config::{CausalReads, Config, Server};
 use proxy::memory::End;
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
-use wire::command::Kind;
+use wire::StatusFlags;
 use wire::packet::{self, SessionState, StateChange};
-use wire::{Capabilities, StatusFlags};
 
 use super::own_gtids::let_in_to_mysql;
-use super::support::{Client, database, log_in, log_in_as, options, pair_of_servers, play, watched};
+use super::support::{CAPACITY, Client, database, log_in, pair_of_servers, play, stage_with};
 
 const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const TRACKS: &str = "SET SESSION session_track_gtids = OWN_GTID";
@@ -36,7 +35,9 @@ impl World {
         config.pointsman.causal_reads = causal_reads;
         let world = Rc::new(Self::default());
         world.has[1].set(true);
-        let stage = watched(config, &world, |_, _| None, converse);
+        let (stage, servers) = stage_with(config, CAPACITY, |_| false);
+        let served = Rc::clone(&world);
+        servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
         (world, stage)
     }
 
@@ -147,46 +148,6 @@ fn c12_a_write_that_the_writer_lacks_is_dropped() {
         world.said.take();
         say(&mut client, READ).await;
         assert_eq!(world.said(), [format!("reader {READ}")]);
-    });
-}
-
-/// The body of a `COM_QUERY` with an attribute of this name and value.
-fn with_attribute(value: &[u8], sql: &str) -> Vec<u8> {
-    const NAME: &[u8] = b"causal_scope";
-    let mut body = b"\x01\x01\0\x01\xfe\0".to_vec();
-    for text in [NAME, value] {
-        body.push(u8::try_from(text.len()).expect("a short text"));
-        body.extend(text);
-    }
-    body.extend(sql.as_bytes());
-    body
-}
-
-#[test]
-fn c12_statements_name_their_application() {
-    play(async || {
-        let (world, stage) = World::of(CausalReads::Application);
-        let attributes =
-            options().capabilities(testkit::client::CAPABILITIES | Capabilities::QUERY_ATTRIBUTES);
-        let (mut writer, mut reader) =
-            (log_in_as(&stage, &attributes).await, log_in_as(&stage, &attributes).await);
-        println!("DEBUG {:?}", attributes);
-        for body in [b"\0\x01SELECT a FROM t".to_vec(), with_attribute(b"", "SELECT b FROM t")] {
-            reader.send_command(Kind::Query, &body).await;
-            reader.expect_ok().await;
-            println!("DEBUG {:?}", world.said());
-        }
-        writer.send_command(Kind::Query, &with_attribute(b"shop", WRITE)).await;
-        writer.expect_ok().await;
-        for (scope, is_at_writer) in [(&b"shop"[..], true), (b"blog", false)] {
-            world.said.take();
-            reader.send_command(Kind::Query, &with_attribute(scope, READ)).await;
-            reader.expect_ok().await;
-            let said = world.said();
-            let last = said.last().expect("a statement");
-            assert!(last.starts_with(if is_at_writer { "db " } else { "reader " }), "{said:?}");
-            assert_eq!(said.iter().any(|text| *text == asked(1)), is_at_writer, "{said:?}");
-        }
     });
 }
 
