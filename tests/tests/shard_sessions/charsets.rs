@@ -54,7 +54,7 @@ pub(crate) fn backslashes_within_characters_are_none(servers: &'static Servers) 
         change(&mut client, "SET NAMES DEFAULT").await;
         assert_eq!(rows(&mut client, "SELECT note FROM orders WHERE id = 23").await, ["x"]);
         let (number, error) =
-            code(query(&mut client, &[b"DELETE FROM orders WHERE note = '\xc3\xa4'"]).await.unwrap_err());
+            code(&query(&mut client, &[b"DELETE FROM orders WHERE note = '\xc3\xa4'"]).await.unwrap_err());
         assert!(number == 1235 && error.contains("SET NAMES"), "{number}: {error}");
         assert_eq!(
             query(&mut client, &[b"DELETE FROM plain WHERE note = '\xc3\xa4'"]).await.unwrap().affected_rows,

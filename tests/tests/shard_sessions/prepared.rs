@@ -59,7 +59,7 @@ pub(crate) fn values_that_were_cut_are_refused(servers: &'static Servers) {
             client.send_long_data(&statement, 0, &part).await.unwrap();
         }
         let cut = client.execute(&statement, &[Value::Sent, Value::Int(1)]).await;
-        let (number, error) = code(cut.unwrap_err());
+        let (number, error) = code(&cut.unwrap_err());
         assert!(number == NOT_SUPPORTED && error.contains("in parts"), "{number}: {error}");
         assert_eq!(rows(&mut client, "SELECT note FROM orders WHERE id = 1").await, ["order 1"]);
         // The next one has its own parts.

@@ -132,10 +132,13 @@ pub(crate) async fn change(client: &mut Client, sql: &str) -> u64 {
 
 /// Runs a statement that is refused. The number and the text of its error.
 pub(crate) async fn refused(client: &mut Client, sql: &str) -> (u16, String) {
-    code(client.query(sql).await.map_or_else(|error| error, |_| panic!("{sql}: it is not refused")))
+    match client.query(sql).await {
+        Ok(_) => panic!("{sql}: it is not refused"),
+        Err(error) => code(&error),
+    }
 }
 
 /// The number and the text of an error.
-pub(crate) fn code(error: ClientError) -> (u16, String) {
+pub(crate) fn code(error: &ClientError) -> (u16, String) {
     (error.code().unwrap_or_default(), error.to_string())
 }
