@@ -188,3 +188,34 @@ impl Catalog {
         self.dialect.set(None);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shard::define::Reader;
+
+    use super::*;
+
+    /// A table without columns at a server of this version.
+    fn table(version: &str) -> TableDefinition {
+        let mut reader = Reader::new();
+        let row = ["0", "BASE TABLE", "InnoDB", version, "1024"].map(|cell| Some(cell.as_bytes()));
+        reader.row(&row).unwrap();
+        reader.finish().unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_first_node_that_is_as_it_was_renews_a_table() {
+        let catalog = Catalog::default();
+        let (table, other) = (table("9.7.4"), table("9.7.5"));
+        let minutes = |minutes| minutes * DEFINITION_AGE_MAX;
+        let renew = |first, at| catalog.renew("s", "t", first, minutes(at));
+        assert!(!renew(Some(&table), 0) && !renew(None, 0), "nothing is known");
+        let known = Known::of(&[&table], &Collations::default());
+        catalog.learn("s", "t", known.clone(), None, minutes(0));
+        assert!(catalog.wants("s", "t", minutes(1)));
+        assert!(renew(Some(&table), 1) && !catalog.wants("s", "t", minutes(1)));
+        assert!(!renew(Some(&other), 1) && !renew(None, 1), "all nodes are asked");
+        catalog.learn("s", "t", known, Some("a node differs".to_owned()), minutes(2));
+        assert!(!renew(Some(&table), 3), "the node may be as it should be by now");
+    }
+}
