@@ -27,8 +27,8 @@ use crate::templates::{Found, Holds, Kept};
 /// Bytes of a statement's part that an error shows.
 const PART_BYTES_MAX: usize = 80;
 
-/// Effects for which it matters what the session has done, or that change rows or tables: the plan of
-/// a statement with one of them is not remembered.
+/// Effects for which it matters what the session has done, or that change rows or tables: the plan
+/// of a statement with one of them is not remembered.
 const MATTERS_TO_SESSION: Effects = Effects::USER_VARIABLES
     .union(Effects::NAMED_LOCKS)
     .union(Effects::READS_LAST)
