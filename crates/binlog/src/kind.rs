@@ -77,6 +77,18 @@ pub(crate) const fn use_of(kind: u8) -> Use {
     }
 }
 
+/// Whether events of a known type may be in a compressed transaction: those that a transaction has
+/// between its begin and its end.
+pub(crate) const fn is_of_transaction(kind: u8) -> bool {
+    match use_of(kind) {
+        Use::Keep(_) => {
+            has_rows(kind) || matches!(kind, QUERY | EXECUTE_LOAD_QUERY | TABLE_MAP | XID | XA_PREPARE)
+        }
+        Use::Expand => false,
+        Use::Skip | Use::Unknown => true,
+    }
+}
+
 /// Whether events of a type have rows.
 pub(crate) const fn has_rows(kind: u8) -> bool {
     matches!(kind, 23..=25 | 30..=32 | 39 | 166..=171)

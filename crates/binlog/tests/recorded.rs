@@ -44,10 +44,16 @@ fn a_changed_byte_is_noticed() {
         // The last bytes are warnings and status at the end of the log.
         for at in (0..bytes.len() - 4).step_by(step) {
             let mut changed = bytes.clone();
-            changed[at] ^= 1 << (at % 8);
-            let (lines, state) = facts([&changed[..]]);
+            // Not the lowest bit: that of a format description's flags is in no checksum, as servers
+            // change it while they write the file.
+            changed[at] ^= 2 << (at % 7);
+            let (mut lines, state) = facts([&changed[..]]);
             if name.ends_with("without_checksums") {
                 continue;
+            }
+            // A compressed transaction tells of doubts before its checksum was seen.
+            while lines.pop_if(|line| line.starts_with("Unknown") || line.starts_with("Misplaced")).is_some()
+            {
             }
             let is_told = lines.iter().any(|line| line.starts_with("Refused"));
             let is_short = state != Ok(true) && expected.starts_with(&lines);

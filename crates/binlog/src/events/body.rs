@@ -47,9 +47,11 @@ impl Body {
         let fixed = u32::try_from(HEADER_LEN + checksum.len()).unwrap_or(u32::MAX);
         let too_short = Broken::TooShort { kind: header.kind, len: header.len };
         let left = header.len.checked_sub(fixed).ok_or(too_short)?;
+        // Nothing that ends a transaction early is told before the checksum of the whole was seen.
+        if is_nested && !kind::is_of_transaction(header.kind) {
+            return Err(Broken::Payload("an event that is in no transaction"));
+        }
         let content = match (header.kind, kind::use_of(header.kind)) {
-            // A compressed transaction has neither a format nor a compressed transaction in it.
-            (kind::FORMAT_DESCRIPTION | kind::TRANSACTION_PAYLOAD, _) if is_nested => Content::Unknown,
             (kind::FORMAT_DESCRIPTION, _) if left as usize > kind::FIELDS_MAX => {
                 return Err(Broken::Format("the format description is too long"));
             }

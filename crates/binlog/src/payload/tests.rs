@@ -62,10 +62,13 @@ fn what_is_not_understood_is_not_whole() {
     changed(6, 1);
     changed(15, 0);
     assert!(!expanded(&[1; 200], 50).1, "fields without an end");
-    let nested = [event(40, &[2, 1, 0, 0]), event(15, &[])].concat();
-    let (events, is_whole) = expanded(&payload(&nested, 10), 9);
-    assert_eq!((events.len(), is_whole), (2, true));
-    assert!(events.iter().all(|event| event.starts_with("Unknown")), "{events:?}");
+    let unknown = expanded(&payload(&event(200, &[]), 10), 9);
+    assert_eq!(unknown, (vec!["Unknown { kind: 200 }".to_owned()], true));
+    // A rotation, a heartbeat, a format, begins of transactions, another payload.
+    for kind in [4, 15, 26, 27, 33, 34, 40, 41, 42, 162] {
+        let nested = [event(kind, &[2, 1, 0, 0]), event(16, &[0; 8])].concat();
+        assert_eq!(expanded(&payload(&nested, 10), 9), (Vec::new(), false), "{kind}");
+    }
 }
 
 #[test]
