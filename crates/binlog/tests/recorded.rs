@@ -44,7 +44,7 @@ fn a_changed_byte_is_noticed() {
         // The last bytes are warnings and status at the end of the log.
         for at in (0..bytes.len() - 4).step_by(step) {
             let mut changed = bytes.clone();
-            // Not the lowest bit: that of a format description's flags is in no checksum, as servers
+            // Not the lowest bit: in the flags of a format description it is in no checksum. Servers
             // change it while they write the file.
             changed[at] ^= 2 << (at % 7);
             let (mut lines, state) = facts([&changed[..]]);
