@@ -65,7 +65,7 @@ pub struct Following<M> {
 
 impl<M> Following<M> {
     /// The log is read from this place on. What is before it is visible already. All that depends
-    /// on writes is flushed: nobody knows what was written before.
+    /// on writes is flushed: what was written before is not known.
     pub fn begin(cache: &Arc<Cache>, source: &Arc<Source>, from: Position) -> Self {
         Writing::of_privileges(cache).end();
         source.follow();
@@ -168,7 +168,7 @@ impl<M> Drop for Following<M> {
     fn drop(&mut self) {
         self.source.lose();
         self.source.count(|counters| counters.unsettled = 0);
-        // Whoever follows it next flushes all.
+        // What follows it next flushes all.
         self.unsettled.drain(..).flat_map(|(_, writes)| writes).for_each(Writing::end);
     }
 }

@@ -1,6 +1,6 @@
 //! How far what a server has committed is known here, as sessions ask for it.
 //!
-//! The binary log of a server says which tables were changed, whoever changed them. A [`Source`]
+//! The binary log of a server says which tables were changed, also by others. A [`Source`]
 //! tells up to which moment all of that is known: the cache is exact as of that moment. An answer
 //! in the mode `bounded` is given if that moment is not too long ago; one in the mode `strict` if
 //! it is behind the arrival of the query, for which a session may [wait](Source::poll_proven).
@@ -146,9 +146,9 @@ impl Source {
 
     /// Waits until the cache is exact as of `since_us` or later. False if the log is not followed.
     pub fn poll_proven(&self, since_us: u64, cx: &Context<'_>) -> Poll<bool> {
-        let ended = || match self.is_followed() {
-            false => Some(false),
-            true => self.is_proven(since_us).then_some(true),
+        let ended = || {
+            let is_proven = self.is_proven(since_us);
+            (is_proven || !self.is_followed()).then_some(is_proven)
         };
         if let Some(end) = ended() {
             return Poll::Ready(end);
@@ -157,7 +157,7 @@ impl Source {
         if !wakers.sessions.iter().any(|waker| waker.will_wake(cx.waker())) {
             wakers.sessions.push(cx.waker().clone());
         }
-        // Under the lock: whoever moves the moment on wakes those in the list behind that.
+        // Under the lock: what moves the moment on wakes those in the list behind that.
         if let Some(end) = ended() {
             return Poll::Ready(end);
         }
@@ -386,6 +386,6 @@ mod tests {
         sources.set(1, Some(Arc::new(Source::new("db:3306"))));
         sources.set(2, Some(Arc::new(Source::new("db:3306"))));
         assert_eq!(sources.of(1).unwrap().name(), "db:3306");
-        assert!(sources.peek(2).is_none(), "nobody wanted it");
+        assert!(sources.peek(2).is_none(), "no query wanted it");
     }
 }
