@@ -1,8 +1,9 @@
 //! Hints of clients in the first comment of a statement: `/* hostgroup=2;query_timeout=500 */`.
 //!
 //! Pairs `key=value` are separated by `;`, blanks around keys and values do not count, nor does the
-//! case of keys. Keys are ProxySQL's, `access_mode`, `shard`, `causal_reads` and `causal_scope`. Unknown
-//! keys, and values that do not fit, are as if they were not there: other programs write comments too.
+//! case of keys. Keys are ProxySQL's, `access_mode`, `shard`, `causal_reads` and `causal_scope`.
+//! Unknown keys, and values that do not fit, are as if they were not there: other programs write
+//! comments too.
 
 /// What hints can ask for; `None` where they did not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

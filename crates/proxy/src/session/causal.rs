@@ -1,5 +1,6 @@
 //! Reads that must see acknowledged writes (`pointsman-causal_reads`), and transactions that a hint
-//! or a rule names. The reader of the connection is asked whether it has them, unless that is known. A reader that lacks them is waited for, and then the writer does the read.
+//! or a rule names. The reader of the connection is asked whether it has them, unless that is
+//! known. A reader that lacks them is waited for, and then the writer does the read.
 //!
 //! The question goes over the connection that the read gets, in front of it. So it is about the
 //! very server that runs the read.

@@ -183,18 +183,8 @@ impl Step {
             Self::MustSee { gtid } => {
                 row("must see", gtid, "servers that have executed it come first".to_owned())
             }
-            Self::MaxLag { max_lag_ms } => row(
-                "must see",
-                &format!("what is {max_lag_ms} ms old"),
-                "servers that are farther behind are passed over".to_owned(),
-            ),
-            Self::Writes(Writes { gtids, scope, wait_ms, .. }) => row(
-                "must see",
-                gtids,
-                format!(
-                    "writes of the {scope}; a reader without them has {wait_ms} ms, then the writer does it"
-                ),
-            ),
+            Self::MaxLag { max_lag_ms } => lag_row(*max_lag_ms),
+            Self::Writes(writes) => writes_row(writes),
             Self::NewConnection => row(
                 "connection",
                 "new",
@@ -245,6 +235,19 @@ fn says(outputs: &[(&'static str, String)], flag: Option<u32>, apply: bool, text
 
 fn pairs(outputs: &[(&'static str, String)]) -> Vec<String> {
     outputs.iter().map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+/// How far a server may be behind.
+fn lag_row(max_lag_ms: u128) -> [String; 3] {
+    let seen = format!("what is {max_lag_ms} ms old");
+    ["must see".to_owned(), seen, "servers that are farther behind are passed over".to_owned()]
+}
+
+/// Which acknowledged writes a reader must have.
+fn writes_row(Writes { gtids, scope, wait_ms, .. }: &Writes) -> [String; 3] {
+    let what =
+        format!("writes of the {scope}; a reader without them has {wait_ms} ms, then the writer does it");
+    ["must see".to_owned(), gtids.clone(), what]
 }
 
 fn route_row(route: &Route, why: Option<Why>) -> [String; 3] {

@@ -53,15 +53,15 @@ impl Applied {
         tokens.all(|token| proven.is_some_and(|proven| proven.highest.reaches(token)))
     }
 
-    /// Whether a machine of this server has proven all of these transactions. Another connection may
-    /// have to prove for itself.
+    /// Whether a machine of this server has proven all of these transactions. Another connection
+    /// may have to prove for itself.
     pub fn says(&self, server: &Endpoint, tokens: &Highest) -> bool {
         let has = |proven: &Proven| tokens.iter().all(|token| proven.highest.reaches(token));
         self.machines().iter().any(|((endpoint, _), proven)| endpoint == server && has(proven))
     }
 
-    /// The server behind a connection that was opened at `opened` has answered a question of `asked`
-    /// with yes: it has applied these transactions.
+    /// The server behind a connection that was opened at `opened` has answered a question of
+    /// `asked` with yes: it has applied these transactions.
     pub fn prove(&self, machine: &Machine, opened: Instant, asked: Instant, tokens: &Highest) {
         let mut machines = self.machines();
         if machines.len() >= MACHINES_MAX && !machines.contains_key(machine) {

@@ -28,9 +28,9 @@ pub struct Setting {
 
 impl Setting {
     /// Whether it matters which of such settings comes first: character sets are set by several
-    /// variables, a literal is in the one of its moment, lists of switches may have some in common,
-    /// to set `max_join_size` changes `sql_big_selects`, and `last_gtid` is among the variables that
-    /// MariaDB's session tracks.
+    /// variables, a literal is in the one of its moment, lists of switches may have some in
+    /// common, to set `max_join_size` changes `sql_big_selects`, and `last_gtid` is among the
+    /// variables that MariaDB's session tracks.
     pub(super) fn interplays(&self) -> bool {
         const GROUPS: [&str; 12] = [
             "names",
