@@ -61,8 +61,8 @@ fn last_name(text: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// What a shard hears after these statements.
-    fn heard(statements: &[&'static str]) -> Vec<String> {
+    /// What a shard gets after these statements.
+    fn replayed(statements: &[&'static str]) -> Vec<String> {
         let mut savepoints = Savepoints::default();
         for text in statements {
             let kind = match text.split(' ').next() {
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn those_behind_go_with_one() {
         let three = ["SAVEPOINT a", "SAVEPOINT `b`", "SAVEPOINT c"];
-        let after = |last| heard(&[&three[..], &[last]].concat());
+        let after = |last| replayed(&[&three[..], &[last]].concat());
         assert_eq!(after("ROLLBACK TO B"), ["SAVEPOINT a", "SAVEPOINT `b`"]);
         assert_eq!(after("ROLLBACK WORK TO SAVEPOINT `a` /* end */;"), ["SAVEPOINT a"]);
         assert_eq!(after("RELEASE SAVEPOINT b"), ["SAVEPOINT a"]);
@@ -88,8 +88,8 @@ mod tests {
     #[test]
     fn a_name_is_there_once() {
         let set = ["SAVEPOINT a", "SAVEPOINT b", "SAVEPOINT A"];
-        assert_eq!(heard(&set), ["SAVEPOINT b", "SAVEPOINT A"]);
-        assert_eq!(heard(&[&set[..], &["ROLLBACK TO \"b\""]].concat()), ["SAVEPOINT b"]);
+        assert_eq!(replayed(&set), ["SAVEPOINT b", "SAVEPOINT A"]);
+        assert_eq!(replayed(&[&set[..], &["ROLLBACK TO \"b\""]].concat()), ["SAVEPOINT b"]);
     }
 
     #[test]
