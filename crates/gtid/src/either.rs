@@ -90,7 +90,11 @@ impl Highest {
 
     /// Raises all origins to what another one has. Returns whether any has changed.
     pub fn merge(&mut self, other: &Self) -> bool {
-        other.gtids.iter().fold(false, |changed, gtid| self.raise(*gtid) || changed)
+        let mut is_changed = false;
+        for gtid in &other.gtids {
+            is_changed |= self.raise(*gtid);
+        }
+        is_changed
     }
 
     /// Whether the GTID of this origin is as high as this one.
@@ -114,6 +118,15 @@ impl Highest {
     /// Whether there is no GTID.
     pub const fn is_empty(&self) -> bool {
         self.gtids.is_empty()
+    }
+}
+
+impl<'a> IntoIterator for &'a Highest {
+    type Item = &'a Gtid;
+    type IntoIter = std::slice::Iter<'a, Gtid>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }
 

@@ -73,8 +73,8 @@ fn is_steady(request: &Request<'_>, function: NodeId, rows: Rows) -> bool {
             let is_of_row = OF_A_ROW.contains(&name.as_str()) && !(name == "rand" && has_arguments);
             // A subquery may have one value for the rows of all servers.
             let is_of_row = is_of_row && tree.ancestors(function).all(|id| tree.kind(id) != Kind::Subquery);
-            let is_of_time = OF_TIME.contains(&name.as_str());
-            (is_of_time || is_of_row) && rows == Rows::Apart
+            // A change has one time at all servers.
+            OF_TIME.contains(&name.as_str()) || is_of_row && rows == Rows::Apart
         }
         // Stored functions, and what belongs to a session or to a server.
         _ => false,
