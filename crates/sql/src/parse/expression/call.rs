@@ -101,11 +101,10 @@ impl Cursor<'_> {
         if self.at_sign(b')') {
             return Ok(());
         }
-        if self.at("DISTINCT") {
+        if self.at("DISTINCT") || self.at("DISTINCTROW") {
             self.leaf(Kind::Distinct)?;
-        } else {
-            self.eat("ALL");
         }
+        self.eat("ALL");
         match function {
             "COUNT" if self.at_sign(b'*') => return self.leaf(Kind::All),
             "TIMESTAMPADD" | "TIMESTAMPDIFF" | "GET_FORMAT" => {
