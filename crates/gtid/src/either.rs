@@ -111,7 +111,7 @@ impl Highest {
     }
 
     /// One GTID of each origin.
-    pub fn iter(&self) -> std::slice::Iter<'_, Gtid> {
+    pub fn iter(&self) -> impl Iterator<Item = &Gtid> {
         self.gtids.iter()
     }
 

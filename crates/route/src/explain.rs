@@ -199,8 +199,10 @@ impl Notes {
             }
             let transaction = gtid.map(|gtid| Step::MustSee { gtid });
             let lag = max_lag_ms.map(|max_lag_ms| Step::MaxLag { max_lag_ms });
-            for one in candidates.iter_mut().filter(|one| one.taken) {
-                writes.iter().for_each(|writes| writes.note(one));
+            if let Some(writes) = &writes {
+                for one in candidates.iter_mut().filter(|one| one.taken) {
+                    writes.note(one);
+                }
             }
             let writes = writes.map(Step::Writes);
             transaction.into_iter().chain(lag).chain(writes).for_each(|step| self.push(step));
