@@ -44,7 +44,7 @@ fn a_changed_byte_is_noticed() {
         // The last bytes are warnings and status at the end of the log.
         for at in (0..bytes.len() - 4).step_by(step) {
             let mut changed = bytes.clone();
-            // Not the lowest bit: in the flags of a format description it is in no checksum. Servers
+            // Not the lowest bit: in flags of format descriptions it is in no checksum. Servers
             // change it while they write the file.
             changed[at] ^= 2 << (at % 7);
             let (mut lines, state) = facts([&changed[..]]);
@@ -52,9 +52,8 @@ fn a_changed_byte_is_noticed() {
                 continue;
             }
             // A compressed transaction tells of doubts before its checksum was seen.
-            while lines.pop_if(|line| line.starts_with("Unknown") || line.starts_with("Misplaced")).is_some()
-            {
-            }
+            let is_doubt = |line: &mut String| line.starts_with("Unknown") || line.starts_with("Misplaced");
+            while lines.pop_if(is_doubt).is_some() {}
             let is_told = lines.iter().any(|line| line.starts_with("Refused"));
             let is_short = state != Ok(true) && expected.starts_with(&lines);
             assert!(is_told || is_short, "{name} at {at}: {state:?} {lines:#?}");

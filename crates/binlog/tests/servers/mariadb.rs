@@ -5,7 +5,7 @@ use testkit::guard::Sandbox;
 use testkit::mariadb;
 use testkit::server::{Server, Setup};
 
-use crate::record::{check, client, execute, run, stream};
+use crate::record::{check, client, execute, purge, run, stream};
 use crate::statements::{STATEMENTS, TABLES};
 
 pub(crate) fn server(more: &[&str]) -> (Sandbox, Server) {
@@ -82,7 +82,7 @@ fn a_log_that_is_gone() {
     run(async {
         let (start, mut client) = (end(&server), client(&server).await);
         execute(&mut client, &TABLES).await;
-        execute(&mut client, &["FLUSH BINARY LOGS", "PURGE BINARY LOGS TO 'binlog.000002'"]).await;
+        purge(&mut client).await;
         let bytes = stream(&server, &start).await;
         let (lines, _) = crate::common::facts([&bytes[..]]);
         assert!(lines.last().unwrap().starts_with("Refused { code: 1236"), "{lines:?}");

@@ -1,7 +1,7 @@
 //! Writes statements into a server's log, and reads the log as a replica does.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use binlog::request::{Replica, Start};
 use binlog::{Checksum, Event, Logged, Reader};
@@ -16,6 +16,9 @@ use crate::common::facts;
 
 /// What writes the recordings and their facts anew.
 const WRITE: &str = "POINTSMAN_WRITE_RECORDINGS";
+
+/// How long a file may be in use.
+const PURGE_MAX: Duration = Duration::from_mins(1);
 
 const REPLICA: Replica =
     Replica { server_id: 4_000_000_007, uuid: 77, heartbeat: Duration::from_secs(1), waits: false };
@@ -39,6 +42,21 @@ pub(crate) async fn client(server: &Server) -> Client {
 pub(crate) async fn execute(client: &mut Client, statements: &[&str]) {
     for statement in statements {
         client.query(statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+}
+
+/// Begins another file of the log, and purges the first one.
+pub(crate) async fn purge(client: &mut Client) {
+    execute(client, &["FLUSH BINARY LOGS"]).await;
+    let begun = Instant::now();
+    loop {
+        // MariaDB leaves the file alone until it has noted that it needs the file no more.
+        execute(client, &["PURGE BINARY LOGS TO 'binlog.000002'"]).await;
+        let first = client.query("SHOW BINARY LOGS").await.unwrap().first();
+        if first.is_some_and(|file| file != "binlog.000001") {
+            return;
+        }
+        assert!(begun.elapsed() < PURGE_MAX, "the file is not purged");
     }
 }
 
