@@ -121,15 +121,6 @@ impl Highest {
     }
 }
 
-impl<'a> IntoIterator for &'a Highest {
-    type Item = &'a Gtid;
-    type IntoIter = std::slice::Iter<'a, Gtid>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
 impl FromIterator<Gtid> for Highest {
     fn from_iter<I: IntoIterator<Item = Gtid>>(gtids: I) -> Self {
         let mut highest = Self::default();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use shard::define::{Collations, Known, TableDefinition};
-use shard::plan::{ColumnInfo, Definitions};
+use shard::plan::{ColumnInfo, Definitions, KeyColumn};
 use shard::seen::Names;
 use shard::{Layout, Value};
 use sql::Dialect;
@@ -61,6 +61,14 @@ impl Definitions for Tables {
 
     fn default_value(&self, schema: &str, table: &str, column: &str) -> Option<Value<'_>> {
         self.known.default_value(schema, table, column)
+    }
+
+    fn fields(&self, schema: &str, table: &str) -> Option<&[ColumnInfo]> {
+        self.known.fields(schema, table)
+    }
+
+    fn row_key(&self, schema: &str, table: &str) -> Option<Vec<KeyColumn>> {
+        self.known.row_key(schema, table)
     }
 }
 

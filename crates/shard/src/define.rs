@@ -20,6 +20,7 @@ mod columns;
 mod finding;
 mod own_values;
 mod parts;
+mod row_key;
 #[cfg(test)]
 mod sample;
 mod survey;

@@ -54,3 +54,10 @@ pub const COLLATIONS_MAX: usize = 32;
 /// Bytes of the weights of one letter, whatever expands: a ligature of 18 letters has two bytes for
 /// each of them.
 pub const LETTER_BYTES_MAX: u64 = 40;
+
+/// Rows of several servers that one `UPDATE` or `DELETE` with `ORDER BY` and `LIMIT` changes: their
+/// keys are kept, and their locks held, until it ends.
+pub const CHANGED_ROWS_MAX: u64 = 10_000;
+
+/// Rows that one statement for a shard names by their keys. Servers look up so many ranges at once.
+pub const PIECE_ROWS: usize = 500;

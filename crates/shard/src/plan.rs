@@ -15,7 +15,9 @@
 //! - `targets`, `keys`: the tables that a statement changes; that rows stay in their shards;
 //! - `insert`: INSERT and REPLACE;
 //! - `change`, `everywhere`: UPDATE and DELETE; changes of reference tables;
-//! - `define`: statements that define tables;
+//! - `limited`: UPDATE and DELETE with LIMIT; `row_key`: rows that are named by their keys;
+//! - `gap`: texts that lack what is known when they run;
+//! - `define`: statements that define tables; `load`: files of the client;
 //! - `hinted`: statements whose server a hint names;
 //! - `steady`: whether a change has the same values on several servers;
 //! - `bind`: the shards of each table, by these facts;
@@ -34,15 +36,19 @@ mod define;
 mod everywhere;
 mod explain;
 mod facts;
+mod gap;
 mod hinted;
 mod insert;
 mod keys;
 mod labels;
+mod limited;
+mod load;
 mod merging;
 mod origin;
 mod outcome;
 mod refusal;
 mod rewrite;
+mod row_key;
 mod steady;
 mod targets;
 mod template;
@@ -58,8 +64,12 @@ use crate::layout::{Layout, Table};
 use crate::value::Value;
 
 pub use explain::{Row, explain};
+pub use gap::Gap;
+pub use limited::{KeysFirst, Limited};
+pub use load::{Load, Receiver};
 pub use outcome::{Branch, Counts, Ids, Plan, Scatter, Wanted, Write};
 pub use refusal::{Cause, Refusal};
+pub use row_key::{KeyColumn, Written};
 pub use template::Template;
 
 use bind::Bound;
@@ -85,6 +95,18 @@ pub trait Definitions {
     /// What a column holds in a row of an INSERT that says nothing of it; none if that is not
     /// known, or no constant.
     fn default_value(&self, _schema: &str, _table: &str, _column: &str) -> Option<Value<'_>> {
+        None
+    }
+
+    /// The columns of a table that the fields of a file go to without a list; none if the
+    /// definition is not known, or some columns may be left out.
+    fn fields(&self, schema: &str, table: &str) -> Option<&[ColumnInfo]> {
+        self.columns(schema, table)
+    }
+
+    /// The columns of a unique key whose values are never NULL, and how each is written as a
+    /// constant; none if the table has no such key, or its definition is not known.
+    fn row_key(&self, _schema: &str, _table: &str) -> Option<Vec<KeyColumn>> {
         None
     }
 }
@@ -227,9 +249,9 @@ fn unhinted(request: &Request<'_>, uses: &Uses<'_>) -> Result<Plan, Refusal> {
         Some((id, Kind::Update | Kind::Delete)) => change::plan(request, uses, id),
         // What it sets would be set at a server, and not for the session.
         Some((id, Kind::Command)) if !has_statement(request, id) => Err(Cause::Statement.at(whole)),
-        Some((id, Kind::Utility)) => match define::plan(request, uses, id)? {
+        Some((id, Kind::Utility)) => match load::plan(request, uses, id)? {
             Some(plan) => Ok(plan),
-            None => other(request, uses),
+            None => define::plan(request, uses, id)?.map_or_else(|| other(request, uses), Ok),
         },
         Some((_, Kind::Query)) => read(request, uses),
         _ => other(request, uses),

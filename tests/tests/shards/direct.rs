@@ -1,7 +1,7 @@
 //! The way of a statement without a proxy: plan, execute at the shards, merge.
 
 use shard::merge::{Columns, ColumnsError, Fate, Merge, Protocol, Step};
-use shard::plan::{Asked, Branch, Cause, Counts, Plan, Request, Scatter, Write, plan};
+use shard::plan::{Asked, Branch, Cause, Counts, Limited, Plan, Request, Scatter, Write, plan};
 use sql::Modes;
 use sql::parse::{Settings, Tree};
 use testkit::client::Value;
@@ -56,6 +56,9 @@ pub(crate) async fn executed(world: &mut World, written: &Written) -> Outcome {
         (_, Some(Plan::Write(write))) => {
             Outcome::Many(Many { answer, shards: write.branches.len(), types_differ: false })
         }
+        (_, Some(Plan::Limited(limited))) => {
+            Outcome::Many(Many { answer, shards: limited.changes.len(), types_differ: false })
+        }
         _ => Outcome::One(answer),
     }
 }
@@ -72,7 +75,10 @@ async fn execute(world: &mut World, written: &Written) -> Outcome {
         Some(Plan::One(branch)) => Outcome::One(ask(world, written, &branch).await),
         Some(Plan::Many(scatter)) => scattered(world, written, scatter).await,
         Some(Plan::Write(write)) => changed(world, written, write).await,
-        Some(other @ (Plan::Each(_) | Plan::NeedsIds(_))) => panic!("{other:?}: {}", written.sql),
+        Some(Plan::Limited(limited)) => first_rows(world, written, *limited).await,
+        Some(other @ (Plan::Each(_) | Plan::Load(_) | Plan::NeedsIds(_))) => {
+            panic!("{other:?}: {}", written.sql)
+        }
     }
 }
 
@@ -114,6 +120,28 @@ async fn ask(world: &mut World, written: &Written, branch: &Branch) -> Answer {
         (values, _) => values.clone(),
     };
     answer::query(&mut world.parts[at], sql, values.as_deref()).await
+}
+
+/// The answer of shards that change their first rows.
+async fn first_rows(world: &mut World, written: &Written, limited: Limited) -> Outcome {
+    let Some(keys) = &limited.keys else {
+        // Without an order all rows are the first ones here.
+        let turns = (0..limited.changes.len()).filter_map(|shard| limited.turn(shard, limited.limit));
+        let (branches, why) = (turns.collect(), limited.why);
+        return changed(
+            world,
+            written,
+            Write { branches, rows: Vec::new(), counts: Counts::Sum, ids: None, why },
+        )
+        .await;
+    };
+    let many = match scattered(world, written, keys.reads.clone()).await {
+        Outcome::Many(many) if many.answer.error.is_none() => many,
+        other => return other,
+    };
+    let rows: Vec<Vec<u8>> = many.answer.rows.iter().map(|row| row[0].clone().unwrap_or_default()).collect();
+    let write = limited.changes_of(&rows).unwrap_or_else(|| panic!("no keys: {rows:?}"));
+    changed(world, written, write).await
 }
 
 /// The answer of shards that change rows.

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use e2e::dice::Dice;
+use shard::plan::{KeyColumn, Written};
 
 use crate::answer::Cells;
 use crate::collations::Collation;
@@ -191,6 +192,20 @@ impl Table {
     /// A key that a row may have.
     pub(crate) fn some_key(&self, dice: &mut Dice) -> String {
         dice.pick(&self.rows).values[KEY_AT].clone()
+    }
+
+    /// The primary key.
+    pub(crate) fn row_key(&self) -> Vec<KeyColumn> {
+        let column = |column: &Column| {
+            let written = match &column.of {
+                Type::Integer(..) => Written::Number,
+                Type::Date | Type::DateTime(_) => Written::Moment,
+                Type::Text(_, collation) => Written::Text(collation.character_set.to_owned()),
+                _ => Written::Bytes,
+            };
+            KeyColumn { name: column.name.clone(), written }
+        };
+        self.columns.iter().take(KEY_AT + 1).map(column).collect()
     }
 
     /// The type of the key.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use e2e::dice::Dice;
 use e2e::{Backend, Proxy, Setup};
-use shard::plan::{ColumnInfo, Definitions};
+use shard::plan::{ColumnInfo, Definitions, KeyColumn};
 use shard::{ColumnType, Layout};
 use sql::conditional::Dialect;
 use testkit::client::{Client, Options};
@@ -58,11 +58,18 @@ pub(crate) struct World {
 
 /// The columns of all tables.
 #[derive(Debug)]
-pub(crate) struct Columns(HashMap<&'static str, Vec<ColumnInfo>>);
+pub(crate) struct Columns {
+    infos: HashMap<&'static str, Vec<ColumnInfo>>,
+    keys: HashMap<&'static str, Vec<KeyColumn>>,
+}
 
 impl Definitions for Columns {
     fn columns(&self, schema: &str, table: &str) -> Option<&[ColumnInfo]> {
-        self.0.get(table).filter(|_| schema == SCHEMA).map(Vec::as_slice)
+        self.infos.get(table).filter(|_| schema == SCHEMA).map(Vec::as_slice)
+    }
+
+    fn row_key(&self, schema: &str, table: &str) -> Option<Vec<KeyColumn>> {
+        self.keys.get(table).filter(|_| schema == SCHEMA).cloned()
     }
 }
 
@@ -77,7 +84,8 @@ impl World {
             let info = |column: &tables::Column| column.of.info(&column.name, servers.whole.make);
             (table.name, table.columns.iter().map(info).collect())
         };
-        let columns = Columns(tables.iter().map(info).collect());
+        let keys = tables.iter().map(|table| (table.name, table.row_key())).collect();
+        let columns = Columns { infos: tables.iter().map(info).collect(), keys };
         let mut whole = connect(&servers.whole).await;
         let version = run(&mut whole, "SELECT VERSION()").await;
         clear(&mut whole, shards.hostgroups).await;
@@ -249,7 +257,7 @@ impl World {
     }
 
     fn key_column(&self, table: &Table) -> ColumnType {
-        let mut columns = self.columns.0.get(table.name).into_iter().flatten();
+        let mut columns = self.columns.infos.get(table.name).into_iter().flatten();
         columns.find(|info| info.name == KEY).map_or(ColumnType::Unknown, |info| info.compares)
     }
 }

@@ -18,17 +18,48 @@ pub(crate) struct Relay {
     written: usize,
     /// Nothing is written before the whole reply is there.
     holds: bool,
+    /// The client gets nothing: the reply is for the proxy.
+    kept: Option<Kept>,
+}
+
+/// A reply that the proxy keeps.
+#[derive(Debug, Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    bytes_max: usize,
+    /// More bytes have come.
+    is_cut: bool,
 }
 
 impl Relay {
     /// Nothing has been read or written.
     pub(crate) const fn new(scatter: Scatter) -> Self {
-        Self { scatter, out: Vec::new(), written: 0, holds: false }
+        Self { scatter, out: Vec::new(), written: 0, holds: false, kept: None }
     }
 
     /// The same for a reply that waits for a COMMIT behind it. Rows do not wait.
     pub(crate) fn holding(scatter: Scatter) -> Self {
         Self { holds: true, ..Self::new(scatter) }
+    }
+
+    /// The same for a reply of at most so many bytes that the proxy [takes](Self::take_kept).
+    pub(crate) fn keeping(scatter: Scatter, bytes_max: usize) -> Self {
+        Self { kept: Some(Kept { bytes_max, ..Kept::default() }), ..Self::new(scatter) }
+    }
+
+    /// The reply that was kept; none if it has too many bytes.
+    pub(crate) fn take_kept(&mut self) -> Option<Vec<u8>> {
+        self.kept.take().filter(|kept| !kept.is_cut).map(|kept| kept.bytes)
+    }
+
+    /// Keeps what the client would get.
+    fn keep(&mut self) {
+        let Some(kept) = &mut self.kept else { return };
+        kept.is_cut |= kept.bytes.len() + self.out.len() > kept.bytes_max;
+        if !kept.is_cut {
+            kept.bytes.extend_from_slice(&self.out);
+        }
+        self.out.clear();
     }
 
     /// Whether the client has got nothing of the reply because it is held.
@@ -58,12 +89,15 @@ impl Relay {
             let is_written = self.holds || self.poll_write(cx, client)?.is_ready();
             if is_written {
                 let progress = self.scatter.drain(&mut self.out);
+                self.keep();
                 self.holds &= self.out.len() < SCATTER_OUT_BYTES_MAX;
                 if !self.out.is_empty() && !self.holds {
                     continue;
                 }
-                if progress == Progress::Over {
-                    return Poll::Ready(Ok(()));
+                match progress {
+                    Progress::Over => return Poll::Ready(Ok(())),
+                    Progress::Full if self.kept.is_some() => continue,
+                    Progress::Full | Progress::Wait => {}
                 }
             }
             // A client that takes nothing does not keep shards from being read as far as there is
@@ -78,6 +112,7 @@ impl Relay {
     pub(crate) fn poll_rest(&mut self, shards: &mut [Sock], scratch: &mut [u8]) -> Poll<()> {
         loop {
             self.scatter.drain(&mut self.out);
+            self.keep();
             if self.scatter.is_quiet() {
                 return Poll::Ready(());
             }

@@ -11,7 +11,7 @@
 //!   [`rows`]: reading replies for that; [`defining`]: definitions of tables of several nodes;
 //! - [`command`]: what shards get; [`one`]: statements for one shard, [`straight`]: those that come
 //!   again, [`many`]: for several shards ([`scattered`], [`runners`],
-//!   [`moment`]);
+//!   [`moment`]), [`limited`]: changes of their first rows, [`load`]: files;
 //! - [`prepared`]: prepared statements, [`execute`]: commands about them, [`values`]: their values;
 //! - [`explain`]: where a statement goes, written down; [`fields`]: `COM_FIELD_LIST`;
 //!   [`ids`]: ids of sequences, [`last_id`]: what `LAST_INSERT_ID()` is;
@@ -27,6 +27,8 @@ mod fields;
 mod ids;
 mod inner;
 mod last_id;
+mod limited;
+mod load;
 mod lost;
 mod many;
 mod moment;
@@ -248,6 +250,11 @@ impl Session {
                 command.close_cursor();
                 self.run_many(&command, *scattered).await
             }
+            Way::Limited(limited, tables) => {
+                command.close_cursor();
+                self.run_limited(&command, &limited, tables).await
+            }
+            Way::Load(load, tables) => self.run_load(&command, &load, tables).await,
             Way::NeedsIds(_) => {
                 let error = ClientError::not_sharded("a statement", "it needs ids again");
                 self.refuse_at_shards(command.kind, &error).await

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::collation::Collations;
 use super::columns::columns;
-use super::table::{DefaultValue, TableDefinition};
-use crate::plan::{ColumnInfo, Definitions};
+use super::row_key::row_key;
+use super::table::{ColumnDefinition, DefaultValue, TableDefinition};
+use crate::plan::{ColumnInfo, Definitions, KeyColumn};
 use crate::value::Value;
 
 /// What is known of a logical table.
@@ -155,6 +156,16 @@ impl Definitions for Catalog {
             DefaultValue::Constant(text) => Some(Value::Text(text.as_bytes())),
             _ => None,
         }
+    }
+
+    fn fields(&self, schema: &str, table: &str) -> Option<&[ColumnInfo]> {
+        let known = self.get(schema, table)?;
+        let is_plain = |column: &ColumnDefinition| !column.is_invisible() && !column.is_generated();
+        known.columns.as_deref().filter(|_| known.definition.columns.iter().all(is_plain))
+    }
+
+    fn row_key(&self, schema: &str, table: &str) -> Option<Vec<KeyColumn>> {
+        row_key(&self.get(schema, table)?.definition)
     }
 }
 

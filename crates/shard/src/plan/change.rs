@@ -8,7 +8,7 @@ use super::refusal::Cause;
 use super::rewrite::Rewriter;
 use super::steady::{self, Rows};
 use super::uses::{Use, Uses};
-use super::{Refusal, Request, everywhere, facts, keys, targets};
+use super::{Refusal, Request, everywhere, facts, keys, limited, targets};
 
 /// Plans the change.
 pub(super) fn plan(request: &Request<'_>, uses: &Uses<'_>, statement: NodeId) -> Result<Plan, Refusal> {
@@ -34,6 +34,9 @@ pub(super) fn plan(request: &Request<'_>, uses: &Uses<'_>, statement: NodeId) ->
     }
     check_tables(uses)?;
     let (shards, why) = bound.shards(request, uses)?;
+    if let Some(limit) = request.tree.child(statement, Kind::Limit { ties: false }) {
+        return limited::plan(request, uses, (statement, limit), (&shards, why));
+    }
     check_clauses(request, statement)?;
     steady::check(request, Rows::Apart)?;
     let branches = Rewriter::new(request, uses).many(&shards, &[])?;
@@ -50,9 +53,7 @@ pub(super) fn check_tables(uses: &Uses<'_>) -> Result<(), Refusal> {
 
 /// Refuses clauses that concern the rows of all servers together.
 ///
-/// Without a `LIMIT` an order is one of the rows of each server. With one, the statement would
-/// first read the keys of its rows in order, and then change them by their keys: that needs a
-/// transaction over the servers.
+/// Without a `LIMIT` an order is one of the rows of each server.
 pub(super) fn check_clauses(request: &Request<'_>, statement: NodeId) -> Result<(), Refusal> {
     let tree = request.tree;
     for id in tree.children(statement) {

@@ -22,7 +22,7 @@ use super::rewrite::Rewriter;
 use super::uses::{Use, Uses};
 use super::{Refusal, Request};
 
-use tokens::Tokens;
+pub(super) use tokens::Tokens;
 
 /// What a statement does with tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::prune::{Prune, Reason, Shards};
 
 use super::bind::Bound;
 use super::uses::{Use, Uses};
-use super::{Branch, Counts, Plan, Request, Scatter, Wanted, Write, facts};
+use super::{Branch, Counts, Limited, Plan, Request, Scatter, Wanted, Write, facts};
 
 /// A row: the step, its result, details.
 pub type Row = [String; 3];
@@ -30,6 +30,8 @@ pub fn explain(request: &Request<'_>, plan: &Plan) -> Vec<Row> {
             rows.extend(shards(request, &write.branches));
             rows.extend(changed(write));
         }
+        Plan::Limited(limited) => rows.extend(of_limited(request, limited)),
+        Plan::Load(load) => rows.extend(shards(request, &load.branches)),
         Plan::Each(branches) => rows.extend(shards(request, branches)),
         Plan::NeedsIds(wanted) => rows.push(needed(wanted)),
     }
@@ -52,6 +54,14 @@ fn way(request: &Request<'_>, plan: &Plan) -> Row {
             row("shards", "write", "each server has all rows")
         }
         Plan::Write(write) => row("shards", "write", format!("no route: {}", why(write.why))),
+        Plan::Limited(limited) if limited.keys.is_some() => {
+            row("shards", "keys first", format!("no route: {}", why(limited.why)))
+        }
+        Plan::Limited(limited) => row("shards", "write in turn", format!("no route: {}", why(limited.why))),
+        Plan::Load(load) if load.counts == Counts::Same => {
+            row("shards", "load", "each server gets all lines of the file")
+        }
+        Plan::Load(_) => row("shards", "load", "each line of the file goes to the shard of its key"),
         Plan::Each(_) => row("shards", "each node", "the statement defines a table"),
         Plan::NeedsIds(_) => row("shards", "ids first", "the shards depend on ids of the sequence"),
         Plan::Refused(refusal) => {
@@ -131,6 +141,25 @@ fn merged(scatter: &Scatter) -> Vec<Row> {
     if scatter.window != Window::ALL {
         rows.push(row("limit", "over all shards", scatter.window.text()));
     }
+    rows
+}
+
+/// The queries for the keys, and a change by them; or the change of each shard in its turn.
+fn of_limited(request: &Request<'_>, limited: &Limited) -> Vec<Row> {
+    let limit = Window::new(0, limited.limit).text();
+    let Some(keys) = &limited.keys else {
+        let turns: Vec<_> = (0..).map_while(|shard| limited.turn(shard, limited.limit)).collect();
+        let mut rows = shards(request, &turns);
+        rows.push(row("limit", "in turn", format!("{limit}: each shard changes as many rows as are left")));
+        return rows;
+    };
+    let mut rows = shards(request, &keys.reads.branches);
+    rows.push(order(&keys.reads.order));
+    rows.push(row("limit", "over all shards", limit));
+    let change = limited.changes.first().map(|change| change.filled(b"... "));
+    rows.extend(
+        change.map(|branch| row("change", "by keys", shown(branch.text.as_deref().unwrap_or_default()))),
+    );
     rows
 }
 

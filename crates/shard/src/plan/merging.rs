@@ -156,17 +156,7 @@ impl<'r, 'a> Query<'r, 'a> {
     /// The hidden expression that sorts as this column does, and the weight it is padded with.
     fn hidden(&self, origin: &Origin, column: NodeId) -> Option<(String, Option<Box<[u8]>>)> {
         let info = columns::info(self.request, self.uses, &origin.column)?;
-        let name = self.full_name(origin, column)?;
-        match &info.sorts {
-            Sorting::Value => Some((name, None)),
-            Sorting::Number => Some((format!("{name} + 0e0"), None)),
-            Sorting::Instant => Some((format!("UNIX_TIMESTAMP({name})"), None)),
-            Sorting::Weight(pad) => Some((format!("WEIGHT_STRING({name})"), pad.clone())),
-            Sorting::WeightPrefix(pad, bytes) => {
-                Some((format!("LEFT(WEIGHT_STRING({name}), {bytes})"), Some(pad.clone())))
-            }
-            Sorting::None => None,
-        }
+        hidden(&info.sorts, &self.full_name(origin, column)?)
     }
 
     /// LIMIT and OFFSET, and the limit of each shard.
@@ -180,7 +170,7 @@ impl<'r, 'a> Query<'r, 'a> {
             return Err(Cause::Limit.at(tree.span(clause)));
         }
         let number = |kind: Kind| {
-            let number = |id| self.number(id).ok_or(Cause::Limit.at(tree.span(id)));
+            let number = |id| number(self.request, id).ok_or(Cause::Limit.at(tree.span(id)));
             tree.child(clause, kind).map(number).transpose()
         };
         let window =
@@ -188,14 +178,29 @@ impl<'r, 'a> Query<'r, 'a> {
         edits.push(Edit::new(tree.span(clause), format!("LIMIT {}", window.of_a_shard())));
         Ok(window)
     }
+}
 
-    /// The number that a `Count` or an `Offset` is: a literal, or a value of the execution.
-    fn number(&self, id: NodeId) -> Option<u64> {
-        let value = self.request.tree.children(id).next()?;
-        match text::constant(self.request, value)? {
-            Value::Signed(number) => u64::try_from(number).ok(),
-            Value::Unsigned(number) => Some(number),
-            _ => None,
+/// The expression that sorts as the column with this name does, and the weight it is padded with;
+/// none if rows of several servers cannot be merged by it.
+pub(super) fn hidden(sorts: &Sorting, name: &str) -> Option<(String, Option<Box<[u8]>>)> {
+    match sorts {
+        Sorting::Value => Some((name.to_owned(), None)),
+        Sorting::Number => Some((format!("{name} + 0e0"), None)),
+        Sorting::Instant => Some((format!("UNIX_TIMESTAMP({name})"), None)),
+        Sorting::Weight(pad) => Some((format!("WEIGHT_STRING({name})"), pad.clone())),
+        Sorting::WeightPrefix(pad, bytes) => {
+            Some((format!("LEFT(WEIGHT_STRING({name}), {bytes})"), Some(pad.clone())))
         }
+        Sorting::None => None,
+    }
+}
+
+/// The number that a `Count` or an `Offset` is: a literal, or a value of the execution.
+pub(super) fn number(request: &Request<'_>, id: NodeId) -> Option<u64> {
+    let value = request.tree.children(id).next()?;
+    match text::constant(request, value)? {
+        Value::Signed(number) => u64::try_from(number).ok(),
+        Value::Unsigned(number) => Some(number),
+        _ => None,
     }
 }

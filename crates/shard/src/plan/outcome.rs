@@ -3,7 +3,7 @@
 use crate::Reason;
 use crate::merge::{Order, Summary, Window};
 
-use super::Refusal;
+use super::{Limited, Load, Refusal};
 
 /// Where a statement goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,10 @@ pub enum Plan {
     Many(Scatter),
     /// It changes rows on one server or several, and each answers with an OK packet.
     Write(Write),
+    /// It changes the first rows of several servers.
+    Limited(Box<Limited>),
+    /// It loads a file of the client into a table of several nodes.
+    Load(Box<Load>),
     /// It defines tables, once for each node, in the order of the nodes. Several may be on one
     /// server.
     Each(Vec<Branch>),

@@ -61,8 +61,12 @@ pub enum Cause {
     /// `ORDER BY` or `LIMIT` of a change on several servers, or what else depends on an order:
     /// which rows it concerns is not known to any of them.
     SomeRows,
+    /// The table has no unique key by which rows can be named.
+    NoRowKey,
     /// Rows of one server would have to be inserted on another one.
     Gather,
+    /// `LOAD DATA` without `LOCAL`.
+    ServerFile,
     /// The hint names no place for the statement.
     Hint,
     /// A unique key that does not have the sharding key.
@@ -104,7 +108,9 @@ impl Cause {
             Self::Ids => "AUTO_INCREMENT is not unique over several servers: the table needs a sequence",
             Self::Id => "a value of a column that gets ids must be an integer or NULL",
             Self::SomeRows => "a change on several servers must not depend on the order of rows",
+            Self::NoRowKey => "the table has no unique key without NULLs by which rows can be named",
             Self::Gather => "rows would have to move from one server to another",
+            Self::ServerFile => "the file is on a server; LOCAL loads one of the client",
             Self::Hint => "the hint names no server that has what the statement needs",
             Self::Unique => "a unique key without the sharding key holds within a shard only",
             Self::Foreign => "the referenced rows may be on another server",

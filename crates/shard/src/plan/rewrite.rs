@@ -14,7 +14,7 @@ use crate::prune::Shards;
 use super::bind::Places;
 use super::refusal::Cause;
 use super::uses::Uses;
-use super::{Branch, Refusal, Request, labels, text};
+use super::{Branch, Gap, Refusal, Request, labels, text};
 
 use names::Names;
 
@@ -48,7 +48,13 @@ impl Edit {
 
     /// Whether the other edit is of bytes that this one replaces.
     fn has(&self, other: &Self) -> bool {
-        self.start <= other.start && other.end <= self.end
+        self.replaces(other.span())
+    }
+
+    /// Whether this edit replaces bytes, or what would stand between them.
+    fn replaces(&self, span: Span) -> bool {
+        let is_between = span.start < span.end || self.start < span.start && span.end < self.end;
+        self.start <= span.start && span.end <= self.end && is_between
     }
 }
 
@@ -74,16 +80,38 @@ impl<'r, 'a> Rewriter<'r, 'a> {
 
     /// The statement for each of several shards, with the same edits for all.
     pub(super) fn many(&self, shards: &Shards, edits: &[Edit]) -> Result<Vec<Branch>, Refusal> {
+        let all = self.places_of(shards)?.into_iter();
+        all.map(|places| self.branch(places.hostgroup, &places.nodes, edits)).collect()
+    }
+
+    /// The same with edits that depend on the number of the statement among all.
+    pub(super) fn each(
+        &self,
+        shards: &Shards,
+        edits: &dyn Fn(usize) -> Vec<Edit>,
+    ) -> Result<Vec<Branch>, Refusal> {
+        let all = self.places_of(shards)?.into_iter().enumerate();
+        all.map(|(number, places)| self.branch(places.hostgroup, &places.nodes, &edits(number))).collect()
+    }
+
+    /// The same with a gap at the byte `at` of the client's text.
+    pub(super) fn gaps(&self, shards: &Shards, edits: &[Edit], at: usize) -> Result<Vec<Gap>, Refusal> {
+        let all = self.places_of(shards)?.into_iter();
+        all.map(|places| self.with_gap(&places, edits, at)).collect()
+    }
+
+    /// Where the tables of a statement are for each of several shards.
+    fn places_of(&self, shards: &Shards) -> Result<Vec<Places<'a>>, Refusal> {
         let sharded = self.uses.sharded().next().and_then(|number| self.uses.get(number)?.table);
         let nodes = sharded.map_or(&[][..], |table| table.nodes());
         let at = |shard: &u32| {
             let shard = usize::try_from(*shard).ok()?;
             Some((shard, nodes.get(shard)?))
         };
-        let branch = |(shard, node): (usize, &Node)| {
-            self.branch(node.hostgroup, &self.uses.nodes_beside(shard, node)?, edits)
+        let places = |(shard, node): (usize, &Node)| {
+            Ok(Places { hostgroup: node.hostgroup, nodes: self.uses.nodes_beside(shard, node)? })
         };
-        shards.as_slice().iter().filter_map(at).map(branch).collect()
+        shards.as_slice().iter().filter_map(at).map(places).collect()
     }
 
     /// The statement for a hostgroup, with these nodes of the tables.
@@ -93,9 +121,22 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         nodes: &[Option<&Node>],
         edits: &[Edit],
     ) -> Result<Branch, Refusal> {
+        self.branch_of(hostgroup, &self.splices(nodes, edits)?, edits)
+    }
+
+    /// The same with a gap at the byte `at` of the client's text, behind what edits put there.
+    fn with_gap(&self, places: &Places<'_>, edits: &[Edit], at: usize) -> Result<Gap, Refusal> {
+        let splices = self.splices(&places.nodes, edits)?;
+        let mut branch = self.branch_of(places.hostgroup, &splices, edits)?;
+        branch.text.get_or_insert_with(|| self.request.sql.to_vec());
+        Ok(Gap::new(branch, splices.moved(at)))
+    }
+
+    /// What changes in the text of the client.
+    fn splices(&self, nodes: &[Option<&Node>], edits: &[Edit]) -> Result<Splices, Refusal> {
         let (request, mut splices) = (self.request, Splices::default());
         self.check_last_ids()?;
-        self.rename(nodes, &mut splices)?;
+        self.rename(nodes, edits, &mut splices)?;
         for call in self.last_ids().iter().filter(|call| !edits.iter().any(|edit| edit.has(call))) {
             splices.add(call.span(), call.text.as_slice()).map_err(refused)?;
         }
@@ -105,6 +146,11 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         for edit in edits.iter().filter(|edit| edit.span().of(request.sql) != edit.text) {
             splices.add(edit.span(), edit.text.as_slice()).map_err(refused)?;
         }
+        Ok(splices)
+    }
+
+    fn branch_of(&self, hostgroup: u32, splices: &Splices, edits: &[Edit]) -> Result<Branch, Refusal> {
+        let request = self.request;
         if splices.is_empty() {
             return Ok(Branch { hostgroup, ..Branch::default() });
         }
@@ -147,13 +193,13 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         })
     }
 
-    /// Physical names in place of the logical ones.
-    fn rename(&self, nodes: &[Option<&Node>], splices: &mut Splices) -> Result<(), Refusal> {
+    /// Physical names in place of the logical ones, where no edit replaces them.
+    fn rename(&self, nodes: &[Option<&Node>], edits: &[Edit], splices: &mut Splices) -> Result<(), Refusal> {
         for (number, (table, node)) in self.uses.all().iter().zip(nodes).enumerate() {
             let is_other = |node: &&Node| node.schema != table.schema || node.table != table.name;
             if let Some(node) = node.as_ref().copied().filter(is_other) {
                 let names = self.names.get_or_init(|| Names::of(self.request, self.uses));
-                names.rename(number, node, splices)?;
+                names.rename(number, node, edits, splices)?;
             }
         }
         Ok(())

@@ -66,15 +66,21 @@ fn is_steady(request: &Request<'_>, function: NodeId, rows: Rows) -> bool {
     if call.is_some_and(|call| text::is_last_id(request, call)) {
         return request.asked.last_insert_id.is_some();
     }
-    match function_effects(&name, has_arguments) {
-        Some(effects) if effects.is_empty() => !OF_A_SERVER.contains(&name.as_str()),
+    // A subquery may have one value for the rows of all servers.
+    let is_of_row = tree.ancestors(function).all(|id| tree.kind(id) != Kind::Subquery);
+    holds(&name, has_arguments, rows) && (is_of_row || !OF_A_ROW.contains(&name.as_str()))
+}
+
+/// Whether a call of the function with this name in lower case has the same value on several
+/// servers as on one.
+pub(super) fn holds(name: &str, has_arguments: bool, rows: Rows) -> bool {
+    match function_effects(name, has_arguments) {
+        Some(effects) if effects.is_empty() => !OF_A_SERVER.contains(&name),
         Some(Effects::VOLATILE) => {
             // With a seed the values of all rows are known beforehand.
-            let is_of_row = OF_A_ROW.contains(&name.as_str()) && !(name == "rand" && has_arguments);
-            // A subquery may have one value for the rows of all servers.
-            let is_of_row = is_of_row && tree.ancestors(function).all(|id| tree.kind(id) != Kind::Subquery);
             // A change has one time at all servers.
-            OF_TIME.contains(&name.as_str()) || is_of_row && rows == Rows::Apart
+            let is_of_row = OF_A_ROW.contains(&name) && !(name == "rand" && has_arguments);
+            OF_TIME.contains(&name) || is_of_row && rows == Rows::Apart
         }
         // Stored functions, and what belongs to a session or to a server.
         _ => false,

@@ -17,6 +17,8 @@ mod explained;
 mod hinted;
 mod inserted;
 mod labels;
+mod limited;
+mod loaded;
 mod numbered;
 mod refused;
 mod routed;
@@ -38,6 +40,15 @@ impl Definitions for SameColumns {
 
     fn default_value(&self, _schema: &str, table: &str, column: &str) -> Option<Value<'_>> {
         (table == "notes" && column == "user_id").then_some(Value::Text(b"7"))
+    }
+
+    fn row_key(&self, _schema: &str, table: &str) -> Option<Vec<KeyColumn>> {
+        let column = |name: &str| KeyColumn { name: name.to_owned(), written: Written::Number };
+        match table {
+            "notes" => None,
+            "orders" => Some(["user_id", "id"].map(column).into()),
+            _ => Some(vec![column("id")]),
+        }
     }
 }
 

@@ -75,18 +75,23 @@ pub(super) fn is_last_id(request: &Request<'_>, id: NodeId) -> bool {
 
 /// The bytes that a string stands for, if it is one string without an introducer.
 pub(super) fn unescaped(request: &Request<'_>, id: NodeId) -> Option<Vec<u8>> {
-    let tree = request.tree;
-    let bytes = tree.span(id).of(request.sql);
+    let is_text = request.tree.kind(id) == Kind::Literal(Literal::Text);
+    let bytes = request.tree.span(id).of(request.sql);
+    string(bytes, request.modes.no_backslash_escapes).filter(|_| is_text)
+}
+
+/// The bytes that one string in quotes stands for.
+pub(super) fn string(bytes: &[u8], no_backslash_escapes: bool) -> Option<Vec<u8>> {
     let (quote, rest) = bytes.split_first().filter(|(quote, _)| matches!(quote, b'\'' | b'"'))?;
     let (last, inner) = rest.split_last()?;
-    if tree.kind(id) != Kind::Literal(Literal::Text) || last != quote {
+    if last != quote {
         return None;
     }
     let mut found = Vec::with_capacity(inner.len());
     let mut inner = inner.iter().copied();
     while let Some(byte) = inner.next() {
         match byte {
-            b'\\' if !request.modes.no_backslash_escapes => match inner.next()? {
+            b'\\' if !no_backslash_escapes => match inner.next()? {
                 b'0' => found.push(0),
                 b'b' => found.push(8),
                 b'n' => found.push(b'\n'),

@@ -52,6 +52,13 @@ impl Splices {
         })
     }
 
+    /// Where the byte `at` of the statement stands in the rewritten one: behind what is put in
+    /// front of it.
+    pub fn moved(&self, at: usize) -> usize {
+        let before = self.all.iter().filter(|(span, _)| span.end <= at);
+        before.fold(at, |moved, (span, text)| (moved + text.len()).saturating_sub(span.end - span.start))
+    }
+
     /// Whether the statement stays as it is.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
@@ -121,6 +128,7 @@ mod tests {
         splices.add(span(7, 8), "aa").unwrap();
         splices.add(span(15, 15), " LIMIT 1").unwrap();
         assert_eq!(applied(&splices), "SELECT aa, b, c FROM s.t_01 LIMIT 1");
+        assert_eq!([0, 7, 8, 14, 15].map(|at| splices.moved(at)), [0, 7, 15, 21, 35]);
     }
 
     #[test]

@@ -46,6 +46,9 @@ pub(super) async fn follow(worker: Rc<Worker>, cache: Arc<Cache>, source: Arc<So
     }
 }
 
+/// Questions on their way, over a connection that comes back with the answers.
+type Asking<'a> = Pin<Box<dyn Future<Output = Result<(Control<'a>, Answers), Lost>> + 'a>>;
+
 /// Follows a server until its log is lost.
 async fn follow_once(
     worker: &Worker,
@@ -66,7 +69,7 @@ async fn follow_once(
     let (pace, to_ask) = (Pace::default(), Vec::new());
     let mut log = Log { worker, cache, source, kind: control.kind, following, pace, to_ask };
     let mut free = Some(control);
-    let mut asking: Option<Pin<Box<dyn Future<Output = Result<(Control<'_>, Answers), Lost>> + '_>>> = None;
+    let mut asking: Option<Asking<'_>> = None;
     let mut read = Vec::new();
     loop {
         let answers = async {
@@ -257,7 +260,9 @@ impl<'a> Log<'a> {
         let now_us = now_us(self.worker);
         self.pace.note(ask, at_us, now_us, is_news);
         self.source.count(|counters| counters.probes += u64::from(ask.visible) + u64::from(ask.end));
-        definitions.into_iter().for_each(|learnt| self.cache.learn(learnt, now_us / 1000));
+        for learnt in definitions {
+            self.cache.learn(learnt, now_us / 1000);
+        }
     }
 
     /// Waits until something is to be asked.

@@ -50,12 +50,11 @@ impl Stream {
             control.run(&statement).await?;
         }
         match request(worker, &mut control.link, replica.register(), Answer::Single).await {
-            Ok(reply) => match refused(&reply) {
-                Some(error) => {
+            Ok(reply) => {
+                if let Some(error) = refused(&reply) {
                     return Err(Lost::Refused { statement: "COM_REGISTER_SLAVE".to_owned(), error });
                 }
-                None => {}
-            },
+            }
             Err(Failure::Stale(why) | Failure::Finding(_, why)) => return Err(Lost::Broken(why)),
         }
         let mut command = Vec::new();

@@ -101,8 +101,24 @@ impl Author<'_> {
         let table = self.tables[table].clone();
         let assignment = self.assignment(&table);
         let condition = self.exact_condition(&table, "");
-        let end = if self.dice.chance(8) { " ORDER BY id LIMIT 3" } else { "" };
+        let end = self.limit(&table);
         format!("UPDATE {} SET {assignment} WHERE {condition}{end}", table.name)
+    }
+
+    /// The clauses of a change that may concern the first rows only. Ids make an order certain;
+    /// without one all rows are the first.
+    fn limit(&mut self, table: &Table) -> String {
+        if self.dice.chance(70) {
+            return String::new();
+        }
+        let (count, direction) = (self.dice.below(12), *self.dice.pick(&["", " DESC"]));
+        let column = self.dice.pick(&table.columns).name.clone();
+        match self.dice.below(6) {
+            0 => " LIMIT 100000".to_owned(),
+            1..3 => format!(" ORDER BY id{direction} LIMIT {count}"),
+            3 => format!(" ORDER BY k{direction}, id DESC LIMIT {count}"),
+            _ => format!(" ORDER BY {column}{direction}, id LIMIT {count}"),
+        }
     }
 
     fn assignment(&mut self, table: &Table) -> String {
@@ -116,7 +132,7 @@ impl Author<'_> {
     fn deletion(&mut self, table: usize) -> String {
         let table = self.tables[table].clone();
         let condition = self.exact_condition(&table, "");
-        let end = if self.dice.chance(8) { " ORDER BY id LIMIT 2" } else { "" };
+        let end = self.limit(&table);
         format!("DELETE FROM {} WHERE {condition}{end}", table.name)
     }
 

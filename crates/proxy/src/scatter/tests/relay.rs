@@ -147,3 +147,26 @@ fn a_shard_that_writes_wakes_nothing() {
     assert_eq!(wakes.0.load(Ordering::Relaxed), 0);
     assert!(relay.poll_reply(cx, &mut shards, &mut client, &mut scratch).is_ready());
 }
+
+#[tokio::test]
+async fn a_reply_for_the_proxy_is_kept_within_its_limit() {
+    let replies = [numbers(0, (0..20_000).step_by(2)), numbers(1, (1..20_000).step_by(2))];
+    let expected = run(&mut scatter(What { order: ascending(), ..what(MODERN) }, 2), &replies, 4096);
+    assert!(expected.len() > 2 * SCATTER_OUT_BYTES_MAX, "several turns");
+    for (bytes_max, kept) in [(expected.len(), Some(expected.clone())), (expected.len() - 1, None)] {
+        let scatter = scatter(What { order: ascending(), ..what(MODERN) }, 2);
+        let mut relay = Relay::keeping(scatter, bytes_max);
+        let ((mut first, one), (mut second, other)) = (socks(PIPE), socks(PIPE));
+        let (mut client, reader) = socks(PIPE);
+        let mut shards = [one, other];
+        let pass = async {
+            let mut scratch = [0; 256];
+            poll_fn(|cx| relay.poll_reply(cx, &mut shards, &mut client, &mut scratch)).await.unwrap();
+            drop(client);
+        };
+        let (sent, _, _, ()) =
+            tokio::join!(read_all(reader), first.write_all(&replies[0]), second.write_all(&replies[1]), pass);
+        assert!(sent.is_empty(), "the client gets nothing");
+        assert!(relay.take_kept() == kept, "{bytes_max}");
+    }
+}

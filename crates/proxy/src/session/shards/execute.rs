@@ -160,6 +160,29 @@ impl Session {
         Ok(Ok(packets))
     }
 
+    /// Closes what was prepared for these branches of one execution: later ones have other texts.
+    pub(super) async fn close_sites(&mut self, command: &Command, branches: &[Branch]) -> Result<(), Ending> {
+        let Some((id, _)) = command.execution else { return Ok(()) };
+        let Some(statement) = self.links.away.role.shards().statements.get(id) else { return Ok(()) };
+        let is_of_branch = |site: &mut Site| branches.iter().any(|branch| branch.text == site.text);
+        let closed: Vec<Site> = statement.sites.extract_if(.., is_of_branch).collect();
+        for site in closed {
+            self.close_site(&site).await?;
+        }
+        Ok(())
+    }
+
+    async fn close_site(&mut self, site: &Site) -> Result<(), Ending> {
+        let mut payload = vec![Kind::StmtClose as u8];
+        payload.extend(site.id.to_le_bytes());
+        let mut packet = Vec::new();
+        put_message(&mut packet, 0, &payload);
+        let Some(mut inner) = self.take_inner_of(site.inner) else { return Ok(()) };
+        let closed = inner.session.ask_packet(packet).await;
+        self.put_inner(inner);
+        closed.map(|_| ())
+    }
+
     /// The command in the backlog is about the cursor of a statement, or about parts of values.
     async fn pass_to_cursor(&mut self, kind: Kind, id: u32, mut payload: Vec<u8>) -> Result<Phase, Ending> {
         let Some(statement) = self.links.away.role.shards().statements.get(id) else {
@@ -196,14 +219,7 @@ impl Session {
         self.skip_command().await?;
         let sites = self.links.away.role.shards().statements.remove(id).map(|statement| statement.sites);
         for site in sites.unwrap_or_default() {
-            let mut payload = vec![Kind::StmtClose as u8];
-            payload.extend(site.id.to_le_bytes());
-            let mut packet = Vec::new();
-            put_message(&mut packet, 0, &payload);
-            let Some(mut inner) = self.take_inner_of(site.inner) else { continue };
-            let closed = inner.session.ask_packet(packet).await;
-            self.put_inner(inner);
-            closed?;
+            self.close_site(&site).await?;
         }
         Ok(Phase::Over)
     }

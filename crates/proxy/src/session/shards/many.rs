@@ -39,6 +39,23 @@ use crate::session::kill::{killed_here, while_waiting};
 use crate::session::phase::Phase;
 use crate::sock::{Input, Sock};
 
+/// How a statement over several shards has ended.
+pub(super) struct Ended {
+    /// The sequence id of the reply.
+    pub(super) seq: u8,
+    /// The hostgroup of the first branch.
+    pub(super) first: u32,
+    /// How many branches there were.
+    pub(super) branches: usize,
+    /// A transaction was open at a shard.
+    pub(super) was_open: bool,
+    /// A server may have made an id.
+    pub(super) may_set_id: bool,
+    /// The first id of a sequence that the statement got.
+    pub(super) made: Option<u64>,
+    pub(super) is_killed: bool,
+}
+
 impl Session {
     /// Runs the branches of a command, which the backlog begins with. The client gets one reply.
     pub(super) async fn run_many(
@@ -56,19 +73,9 @@ impl Session {
         }
         let defined =
             scattered.is_definition.then(|| tables.clone()).filter(|_| scattered.branches.len() > 1);
-        let longest = self.worker.settings().variables.connect_timeout_server_max;
-        let waiting = pin!(timeout(longest, pass(&shared.gates, tables, command.defines())));
-        let passed =
-            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, waiting).await?;
-        let Some(Ok(_pass)) = passed else {
-            let error = match passed {
-                None => ClientError::Interrupted,
-                Some(_) => ClientError::not_sharded(
-                    "a statement and a definition of its tables at once",
-                    "the one before has not ended in time",
-                ),
-            };
-            return self.refuse_at_shards(command.kind, &error).await;
+        let _pass = match self.pass_gates(&shared.gates, tables, command.defines()).await? {
+            Ok(pass) => pass,
+            Err(error) => return self.refuse_at_shards(command.kind, &error).await,
         };
         let phase = match defined {
             Some(tables) => Box::pin(self.run_definition(command, scattered, tables)).await,
@@ -80,47 +87,120 @@ impl Session {
         phase
     }
 
+    /// Waits until a command may run that names these tables.
+    pub(super) async fn pass_gates<'g>(
+        &mut self,
+        gates: &'g Gates,
+        tables: Vec<TableName>,
+        defines: bool,
+    ) -> Result<Result<Pass<'g>, ClientError>, Ending> {
+        let longest = self.worker.settings().variables.connect_timeout_server_max;
+        let waiting = pin!(timeout(longest, pass(gates, tables, defines)));
+        let passed =
+            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, waiting).await?;
+        Ok(match passed {
+            Some(Ok(pass)) => Ok(pass),
+            None => Err(ClientError::Interrupted),
+            Some(Err(_)) => Err(ClientError::not_sharded(
+                "a statement and a definition of its tables at once",
+                "the one before has not ended in time",
+            )),
+        })
+    }
+
     /// Runs branches, which nothing stands in the way of.
     async fn run_branches(&mut self, command: &Command, scattered: Scattered) -> Result<Phase, Ending> {
         if let Some(error) = self.refused_scatter(command, &scattered.branches) {
             return self.refuse_at_shards(command.kind, &error).await;
         }
-        let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
-        let may_set_id = scattered.is_single || scattered.branches.len() == 1 && command.asks_last_id();
-        if may_set_id {
+        if may_set_id(command, &scattered) {
+            let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
             self.learn_last_id_for(Place::Shard(first)).await?;
         }
-        let branches = &scattered.branches;
-        let moment = (scattered.has_time && branches.len() > 1).then(Moment::now);
-        let unit = self.unit_of(command, branches, moment.is_some());
+        let moment = (scattered.has_time && scattered.branches.len() > 1).then(Moment::now);
+        let unit = self.unit_of(command, &scattered.branches, moment.is_some());
         let mut runners = Runners { unit, moment, ..Runners::default() };
-        for (number, branch) in branches.iter().enumerate() {
+        if let Err(error) = self.add_branches(&mut runners, command, &scattered).await? {
+            return self.give_up(command, runners, &error).await;
+        }
+        self.run_added(command, scattered, runners).await
+    }
+
+    /// Adds branches to what inner sessions run. The payload of the error if one cannot run.
+    pub(super) async fn add_branches(
+        &mut self,
+        runners: &mut Runners,
+        command: &Command,
+        scattered: &Scattered,
+    ) -> Result<Result<(), Vec<u8>>, Ending> {
+        for (number, branch) in scattered.branches.iter().enumerate() {
             let rows = scattered.rows.get(number).cloned().unwrap_or_default();
-            if let Err(error) = self.add_branch(&mut runners, command, branch, rows).await? {
-                runners.end_unit(false).await?;
-                runners.all.into_iter().for_each(|runner| self.put_runner(runner));
-                self.answer_here(command.kind, &error).await?;
-                return Ok(Phase::Over);
+            if let Err(error) = self.add_branch(runners, command, branch, rows).await? {
+                return Ok(Err(error));
             }
         }
+        Ok(Ok(()))
+    }
+
+    /// Takes back what a command has changed, which the backlog begins with, and answers it with an
+    /// error.
+    pub(super) async fn give_up(
+        &mut self,
+        command: &Command,
+        mut runners: Runners,
+        error: &[u8],
+    ) -> Result<Phase, Ending> {
+        runners.end_unit(false).await?;
+        runners.all.into_iter().for_each(|runner| self.put_runner(runner));
+        self.answer_here(command.kind, error).await?;
+        Ok(Phase::Over)
+    }
+
+    /// Runs the branches that were added.
+    pub(super) async fn run_added(
+        &mut self,
+        command: &Command,
+        scattered: Scattered,
+        mut runners: Runners,
+    ) -> Result<Phase, Ending> {
+        let may_set_id = may_set_id(command, &scattered);
         if may_set_id {
             runners.all.iter_mut().for_each(|runner| self.give_last_id(&mut runner.inner));
         }
         let was_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
         let seq = self.skip_command().await?;
         self.begin_running(Measured::plain(command.kind), &command.text);
-        let count = branches.len();
-        let made = scattered.ids.as_ref().and_then(|ids| ids.first);
+        let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
+        let ended = Ended {
+            seq,
+            first,
+            branches: scattered.branches.len(),
+            was_open,
+            made: scattered.ids.as_ref().and_then(|ids| ids.first),
+            may_set_id,
+            is_killed: false,
+        };
         let what = self.what(command, scattered, seq);
         let replies = Replies::new(what, std::mem::take(&mut runners.sources));
-        let holds = unit == Unit::Transaction;
+        let holds = runners.unit == Unit::Transaction;
         let mut relay = if holds { Relay::holding(replies) } else { Relay::new(replies) };
         self.control.begin_statement();
         self.relay_scatter(&mut relay, &mut runners, was_open).await?;
         self.control.end_statement();
-        let is_done = relay.scatter().over().is_some_and(|over| !over.is_error());
+        self.conclude(runners, relay, ended).await
+    }
+
+    /// Keeps what a statement has changed, or takes it back, and gives the client the reply.
+    pub(super) async fn conclude(
+        &mut self,
+        mut runners: Runners,
+        mut relay: Relay,
+        ended: Ended,
+    ) -> Result<Phase, Ending> {
+        let Ended { seq, first, is_killed, .. } = ended;
+        let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
         let refused = runners.end_unit(is_done).await?.filter(|_| is_done && relay.is_held());
-        if let Some(id) = made.filter(|_| is_done && refused.is_none()) {
+        if let Some(id) = ended.made.filter(|_| is_done && refused.is_none()) {
             // No server has made it: the next that is asked hears of it before.
             self.set_last_id(id);
         }
@@ -130,12 +210,15 @@ impl Session {
             None => poll_fn(|cx| relay.poll_write(cx, &mut self.io.sock)).await?,
         }
         self.end_running();
-        let is_lost = was_open && runners.all.iter().any(Runner::is_lost);
-        if may_set_id {
+        let is_lost = ended.was_open && runners.all.iter().any(Runner::is_lost);
+        if ended.may_set_id {
             runners.all.iter_mut().for_each(|runner| self.note_last_id(&mut runner.inner));
         }
         runners.all.into_iter().for_each(|runner| self.put_runner(runner));
-        self.note_scattered(&relay, first, count);
+        self.note_scattered(&relay, first, ended.branches);
+        if is_killed {
+            self.reply_error(seq, &ClientError::Interrupted).await?;
+        }
         if is_lost {
             self.roll_back_with(first).await?;
         }
@@ -160,33 +243,10 @@ impl Session {
         branch: &Branch,
         rows: Vec<u32>,
     ) -> Result<Result<(), Vec<u8>>, Ending> {
-        let is_same = |runner: &Runner| runner.inner.hostgroup == branch.hostgroup;
-        let twins = runners.all.iter().filter(|runner| is_same(runner)).count();
-        let is_shared = runners.unit == Unit::Transaction || self.has_one_connection();
-        let shared = runners.all.iter().position(is_same).filter(|_| is_shared);
-        let mut runner = match shared {
-            Some(at) => runners.all.swap_remove(at),
-            None => match self.enter(branch.hostgroup, twins).await? {
-                Ok(inner) => {
-                    Runner { inner, queue: Vec::new(), number: runners.sources.len(), is_over: false }
-                }
-                Err(error) => return Ok(Err(error)),
-            },
+        let mut runner = match self.take_runner(runners, command, branch.hostgroup).await? {
+            Ok(runner) => runner,
+            Err(error) => return Ok(Err(error)),
         };
-        if let Some(begin) = runners.unit.begin().filter(|_| shared.is_none()) {
-            let reply = runner.inner.session.ask(begin).await?;
-            if let Some(error) = error_of(&reply) {
-                self.put_runner(runner);
-                return Ok(Err(error));
-            }
-        }
-        if let Some(moment) = runners.moment.filter(|_| shared.is_none())
-            && let Err(error) = moment.begin(&mut runner.inner.session).await?
-        {
-            runners.all.push(runner);
-            return Ok(Err(error));
-        }
-        runner.inner.wrote |= command.writes() && self.has_one_connection();
         let packets = self.packets_for(&mut runner.inner, command, branch).await?;
         let packets = match packets {
             Ok(packets) => packets,
@@ -199,18 +259,54 @@ impl Session {
         runner.queue.push(Io::new(Sock::from(theirs), packets));
         // Killing it is for who reads its reply.
         runner.inner.session.control = Rc::new(Control::new(usize::MAX, self.control.id()));
-        runners.sources.push(Source {
-            hostgroup: branch.hostgroup,
-            session: runner.number,
-            names: self.names_at(branch.hostgroup),
-            rows,
-        });
+        runners.sources.push(Source { rows, ..self.source(branch.hostgroup, runner.number) });
         runners.all.push(runner);
         runners.sockets.push(Sock::from(ours));
         Ok(Ok(()))
     }
 
-    fn put_runner(&mut self, runner: Runner) {
+    /// What runs the next branch of a command at a hostgroup: within the transaction, or behind the
+    /// beginning of one. The payload of the error if there is none.
+    pub(super) async fn take_runner(
+        &mut self,
+        runners: &mut Runners,
+        command: &Command,
+        hostgroup: u32,
+    ) -> Result<Result<Runner, Vec<u8>>, Ending> {
+        let is_same = |runner: &Runner| runner.inner.hostgroup == hostgroup;
+        let twins = runners.all.iter().filter(|runner| is_same(runner)).count();
+        let is_shared = !runners.is_apart && (runners.unit == Unit::Transaction || self.has_one_connection());
+        if let Some(at) = runners.all.iter().position(is_same).filter(|_| is_shared) {
+            return Ok(Ok(runners.all.swap_remove(at)));
+        }
+        let mut runner = match self.enter(hostgroup, twins).await? {
+            Ok(inner) => Runner { inner, queue: Vec::new(), number: runners.sources.len(), is_over: false },
+            Err(error) => return Ok(Err(error)),
+        };
+        if let Some(begin) = runners.unit.begin() {
+            let reply = runner.inner.session.ask(begin).await?;
+            if let Some(error) = error_of(&reply) {
+                self.put_runner(runner);
+                return Ok(Err(error));
+            }
+        }
+        if let Some(moment) = runners.moment
+            && let Err(error) = moment.begin(&mut runner.inner.session).await?
+        {
+            runners.all.push(runner);
+            return Ok(Err(error));
+        }
+        runner.inner.wrote |= command.writes() && self.has_one_connection();
+        Ok(Ok(runner))
+    }
+
+    /// Where the reply to a branch at a hostgroup comes from, which the session with this number
+    /// runs.
+    pub(super) fn source(&self, hostgroup: u32, session: usize) -> Source {
+        Source { hostgroup, session, names: self.names_at(hostgroup), rows: Vec::new() }
+    }
+
+    pub(super) fn put_runner(&mut self, runner: Runner) {
         let Runner { mut inner, is_over, .. } = runner;
         if !is_over {
             inner.session.control = Rc::clone(&self.control);
@@ -229,7 +325,7 @@ impl Session {
         branches.iter().find_map(|branch| self.may_write(Place::Shard(branch.hostgroup)).err())
     }
 
-    fn what(&self, command: &Command, scattered: Scattered, seq: u8) -> What {
+    pub(super) fn what(&self, command: &Command, scattered: Scattered, seq: u8) -> What {
         let Scattered { order, window, counts, ids, cells, .. } = scattered;
         What {
             errors: if command.writes() { Errors::Last } else { Errors::AtOnce },
@@ -265,8 +361,7 @@ impl Session {
     /// The whole reply of a shard to a `COM_STMT_PREPARE` as the client gets it: with logical names
     /// and the client's number.
     pub(super) fn as_prepared(&self, reply: &[u8], hostgroup: u32, id: u32) -> Vec<u8> {
-        let names = self.names_at(hostgroup);
-        let source = Source { hostgroup, session: 0, names, rows: Vec::new() };
+        let source = self.source(hostgroup, 0);
         let what = self.plain_reply(Replied::Prepared { id }, 1);
         let mut replies = Replies::new(what, vec![source]);
         replies.feed(0, reply);
@@ -283,30 +378,42 @@ impl Session {
             || !self.state.link.status.contains(StatusFlags::AUTOCOMMIT)
     }
 
-    /// Moves the replies until the client has its own, and all shards have ended theirs.
-    async fn relay_scatter(
+    /// Runs what the runners have got, until the client has its reply and all shards have ended
+    /// theirs.
+    pub(super) async fn relay_scatter(
         &mut self,
         relay: &mut Relay,
         runners: &mut Runners,
         is_open: bool,
     ) -> Result<(), Ending> {
         let controls = runners.controls();
-        let mut runs: Vec<Option<Run<'_>>> =
-            runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
-        let mut sockets = std::mem::take(&mut runners.sockets);
+        let sockets = std::mem::take(&mut runners.sockets);
+        let mut runs: Vec<_> = runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
+        self.relay_runs(relay, (&mut runs, &controls), sockets, is_open).await
+    }
+
+    /// The same for what runs already and is told to end by `controls`, with the other ends of its
+    /// clients.
+    pub(super) async fn relay_runs(
+        &mut self,
+        relay: &mut Relay,
+        (runs, controls): (&mut [Option<Run<'_>>], &[Rc<Control>]),
+        mut sockets: Vec<Sock>,
+        is_open: bool,
+    ) -> Result<(), Ending> {
         let worker = Rc::clone(&self.worker);
         // How the statement ends: nothing as long as the client has no reply.
         let mut ended: Option<Result<(), Ending>> = None;
         let mut is_recalled = false;
         poll_fn(|cx| {
             if self.control.is_recalled() && !std::mem::replace(&mut is_recalled, true) {
-                for control in &controls {
+                for control in controls {
                     control.recall();
                 }
             }
-            let is_running = poll_all(&mut runs, cx);
+            let is_running = poll_all(runs, cx);
             if ended.is_none() {
-                ended = self.poll_stop(cx, &controls).err().map(Err);
+                ended = self.poll_stop(cx, controls).err().map(Err);
             }
             let scratch = &mut worker.net.scratch.borrow_mut();
             if ended.is_none()
@@ -328,21 +435,29 @@ impl Session {
         .await
     }
 
-    /// Does what others want of a scattered statement: to be killed, each shard kills its part, or
-    /// to end with the session.
-    fn poll_stop(&mut self, cx: &mut Context<'_>, parts: &[Rc<Control>]) -> Result<(), Ending> {
+    /// Whether a statement is to stop. Fails if the session is to end.
+    pub(super) fn poll_killed(&mut self, cx: &mut Context<'_>) -> Result<bool, Ending> {
         if killed_here(&self.control, self.capabilities(), true)? {
-            for control in parts {
-                control.interrupt();
-            }
+            return Ok(true);
         }
         if self.control.signal() >= Signal::Stop {
             return Err(Ending::Silent);
         }
         match self.io.sock.poll_input(cx) {
             Poll::Ready(Input::End) => Err(Ending::ClientLeft),
-            _ => Ok(()),
+            _ => Ok(false),
         }
+    }
+
+    /// Does what others want of a scattered statement: to be killed, each shard kills its part, or
+    /// to end with the session.
+    fn poll_stop(&mut self, cx: &mut Context<'_>, parts: &[Rc<Control>]) -> Result<(), Ending> {
+        if self.poll_killed(cx)? {
+            for control in parts {
+                control.interrupt();
+            }
+        }
+        Ok(())
     }
 
     /// Keeps what later statements may ask about this one.
@@ -360,4 +475,9 @@ impl Session {
 /// Waits until a command may run that names these tables.
 async fn pass(gates: &Gates, tables: Vec<TableName>, defines: bool) -> Pass<'_> {
     if defines { gates.close(tables).await } else { gates.enter(tables).await }
+}
+
+/// Whether a server of a command's branches may make an id, or be told one by the client.
+fn may_set_id(command: &Command, scattered: &Scattered) -> bool {
+    scattered.is_single || scattered.branches.len() == 1 && command.asks_last_id()
 }

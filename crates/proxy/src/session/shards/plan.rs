@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use route::StatementPlan;
-use shard::plan::{Asked, Branch, Plan, Refusal, Request, Template, Wanted};
+use shard::plan::{Asked, Branch, Limited, Load, Plan, Refusal, Request, Template, Wanted};
 use shard::seen::{Asker, Cells, Seen};
 use shard::{Layout, TableKind};
 use sql::Dialect;
@@ -38,6 +38,9 @@ const MATTERS_TO_SESSION: Effects = Effects::USER_VARIABLES
     .union(Effects::UNKNOWN)
     .union(Effects::FUNCTION);
 
+/// What a statement does with variables of users.
+const VARIABLES: Effects = Effects::SETS_USER_VARIABLES.union(Effects::READS_USER_VARIABLES);
+
 /// What is to be done with a statement.
 #[derive(Debug)]
 pub(super) enum Way {
@@ -54,6 +57,10 @@ pub(super) enum Way {
     },
     /// Several shards run it.
     Many(Box<Scattered>),
+    /// Several shards change their first rows; the tables that it names.
+    Limited(Box<Limited>, Vec<TableName>),
+    /// Several shards load a file of the client; the tables that it names.
+    Load(Box<Load>, Vec<TableName>),
     /// Its rows need ids first.
     NeedsIds(Wanted),
     /// It is not executed.
@@ -94,6 +101,11 @@ impl Session {
             Some(Found::One(branch)) => Way::One { branch, is_single: false },
             Some(Found::Many(scattered)) => Way::Many(scattered),
             None => self.way_anew(command, read, layout).await?,
+        };
+        let what = match way {
+            // Its variables get what is read, and have the values of their line.
+            Way::Load(..) => StatementPlan { effects: what.effects.difference(VARIABLES), ..what },
+            _ => what,
         };
         Ok(match way {
             Way::Home => way,
@@ -243,6 +255,8 @@ impl Session {
                 let has_time = self.depends_on_time(command.what, &tables);
                 many(Scattered { tables, has_time, ..write.into() })
             }
+            Plan::Limited(limited) => Way::Limited(limited, tables),
+            Plan::Load(load) => Way::Load(load, tables),
             Plan::Each(branches) => many(Scattered { tables, is_definition: true, ..branches.into() }),
             Plan::NeedsIds(wanted) => Way::NeedsIds(wanted),
             Plan::Refused(refusal) => Way::Refused(refused(&command.text, refusal)),

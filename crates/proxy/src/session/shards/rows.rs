@@ -1,5 +1,6 @@
 //! The rows of a reply that the proxy has asked for itself.
 
+use shard::merge::Protocol;
 use wire::codec::Reader;
 use wire::frame::{HEADER_LEN, Header};
 use wire::packet;
@@ -12,23 +13,45 @@ pub(crate) type Row<'a> = Vec<Option<&'a [u8]>>;
 
 /// The rows of a reply in the text protocol; none if it is an error, no result, or cut.
 pub(crate) fn rows(reply: &[u8]) -> Option<Vec<Row<'_>>> {
+    let (columns, rows) = payloads(reply)?;
+    rows.into_iter().map(|row| values(row, columns)).collect()
+}
+
+/// The texts of a reply with one column, in this protocol; none if it is another reply.
+pub(super) fn texts(reply: &[u8], protocol: Protocol) -> Option<Vec<Vec<u8>>> {
+    let (_, rows) = payloads(reply)?;
+    let text = |row: &[u8]| {
+        let value = match protocol {
+            Protocol::Text => row,
+            // Behind the header and the bits of NULLs.
+            Protocol::Binary => row.get(2..)?,
+        };
+        Some(Reader::new(value).lenenc_bytes("value").ok()?.to_vec())
+    };
+    rows.into_iter().map(text).collect()
+}
+
+/// The last payload of a reply: that of its error, if it ends with one.
+pub(super) fn last(reply: &[u8]) -> Option<Vec<u8>> {
+    packets(reply)?.last().map(|payload| payload.to_vec())
+}
+
+/// The number of columns of a reply, and the payloads of its rows.
+fn payloads(reply: &[u8]) -> Option<(usize, Vec<&[u8]>)> {
     let mut packets = packets(reply)?.into_iter();
     let head = packets.next()?;
     if matches!(head.first(), None | Some(&0 | &packet::Err::HEADER)) {
         return None;
     }
     let columns = usize::try_from(Reader::new(head).lenenc("columns").ok()?).ok()?;
-    let rest: Vec<_> = packets.skip(columns).collect();
-    let (last, mut rest) = rest.split_last()?;
-    if last.first() == Some(&packet::Err::HEADER) {
+    let mut rows: Vec<_> = packets.skip(columns).collect();
+    if rows.pop()?.first() == Some(&packet::Err::HEADER) {
         return None;
     }
-    if let Some((first, behind)) = rest.split_first()
-        && is_eof(first)
-    {
-        rest = behind;
+    if rows.first().is_some_and(|first| is_eof(first)) {
+        rows.remove(0);
     }
-    rest.iter().map(|row| values(row, columns)).collect()
+    Some((columns, rows))
 }
 
 /// The payloads of the packets of a reply; none if it is cut.
@@ -85,6 +108,18 @@ mod tests {
             for len in 0..reply.len() {
                 let _ = rows(&reply[..len]);
             }
+        }
+    }
+
+    #[test]
+    fn a_column_of_texts_is_read_in_both_protocols() {
+        for (protocol, row) in [(Protocol::Text, &b"\x02ab"[..]), (Protocol::Binary, b"\0\0\x02ab")] {
+            let mut reply = Vec::new();
+            for payload in [&b"\x01"[..], b"definition", row, b"\xfe\0\0\x02\0"] {
+                put_message(&mut reply, 0, payload);
+            }
+            assert_eq!(texts(&reply, protocol), Some(vec![b"ab".to_vec()]));
+            assert_eq!(last(&reply).as_deref(), Some(&b"\xfe\0\0\x02\0"[..]));
         }
     }
 

@@ -30,6 +30,8 @@ pub(super) struct Runners {
     pub(super) unit: Unit,
     /// The time that all servers take for theirs.
     pub(super) moment: Option<Moment>,
+    /// Each branch has a connection of its own: all run at the same time.
+    pub(super) is_apart: bool,
     pub(super) all: Vec<Runner>,
     pub(super) sources: Vec<Source>,
     pub(super) sockets: Vec<Sock>,

@@ -9,43 +9,49 @@ use sql::lexer::{Kind, Token};
 use crate::plan::{Request, text};
 
 /// The tokens of a statement, those in comments that servers execute among them.
-pub(super) struct Tokens<'a> {
+pub(in crate::plan) struct Tokens<'a> {
     sql: &'a [u8],
     all: Vec<Token>,
 }
 
 impl<'a> Tokens<'a> {
-    pub(super) fn of(request: &Request<'a>) -> Self {
+    pub(in crate::plan) fn of(request: &Request<'a>) -> Self {
         Self { sql: request.sql, all: Lexer::new(request.sql, request.modes).collect() }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::plan) fn len(&self) -> usize {
         self.all.len()
     }
 
-    fn bytes(&self, at: usize) -> &'a [u8] {
+    /// The bytes of the token at a position.
+    pub(in crate::plan) fn bytes(&self, at: usize) -> &'a [u8] {
         self.all.get(at).and_then(|token| self.sql.get(token.start..token.end)).unwrap_or_default()
     }
 
     /// The word at a position in upper case; nothing if no word is there.
-    pub(super) fn word(&self, at: usize) -> String {
+    pub(in crate::plan) fn word(&self, at: usize) -> String {
         let is_word = self.all.get(at).is_some_and(|token| token.kind == Kind::Word);
         let bytes = if is_word { self.bytes(at) } else { &[] };
         String::from_utf8_lossy(bytes).to_ascii_uppercase()
     }
 
-    pub(super) fn is_sign(&self, at: usize, sign: u8) -> bool {
+    /// What the token at a position is.
+    pub(in crate::plan) fn kind(&self, at: usize) -> Option<Kind> {
+        self.all.get(at).map(|token| token.kind)
+    }
+
+    pub(in crate::plan) fn is_sign(&self, at: usize, sign: u8) -> bool {
         self.all.get(at).is_some_and(|token| token.kind == Kind::Sign(sign))
     }
 
     /// The name at a position in lower case, without quotes; none if no name can be there.
-    pub(super) fn name(&self, at: usize) -> Option<String> {
+    pub(in crate::plan) fn name(&self, at: usize) -> Option<String> {
         let token = self.all.get(at).filter(|token| matches!(token.kind, Kind::Word | Kind::Name))?;
         Some(text::name(self.sql, Span { start: token.start, end: token.end }).to_lowercase())
     }
 
     /// The bytes of some tokens.
-    pub(super) fn span(&self, range: &Range<usize>) -> Span {
+    pub(in crate::plan) fn span(&self, range: &Range<usize>) -> Span {
         let start = self.all.get(range.start).map_or(0, |token| token.start);
         let end =
             range.end.checked_sub(1).and_then(|last| self.all.get(last)).map_or(start, |token| token.end);
@@ -53,17 +59,17 @@ impl<'a> Tokens<'a> {
     }
 
     /// Whether a token of these may be invisible to some servers.
-    pub(super) fn is_conditional(&self, range: &Range<usize>) -> bool {
+    pub(in crate::plan) fn is_conditional(&self, range: &Range<usize>) -> bool {
         self.all.get(range.clone()).unwrap_or_default().iter().any(|token| token.conditional)
     }
 
     /// The first token behind a byte of the text.
-    pub(super) fn behind(&self, byte: usize) -> usize {
+    pub(in crate::plan) fn behind(&self, byte: usize) -> usize {
         self.all.partition_point(|token| token.start < byte)
     }
 
     /// The position behind the parenthesis that closes the one at `open`.
-    pub(super) fn close(&self, open: usize) -> usize {
+    pub(in crate::plan) fn close(&self, open: usize) -> usize {
         let mut depth = 0_usize;
         for at in open..self.len() {
             if self.is_sign(at, b'(') {
@@ -79,7 +85,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// The parts between commas that stand in no further parentheses.
-    pub(super) fn list(&self, range: Range<usize>) -> Vec<Range<usize>> {
+    pub(in crate::plan) fn list(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         let (mut start, mut at) = (range.start, range.start);
         while at < range.end {

@@ -12,7 +12,7 @@ use crate::plan::refusal::Cause;
 use crate::plan::uses::{Use, Uses};
 use crate::plan::{Refusal, Request, columns, text};
 
-use super::refused;
+use super::{Edit, refused};
 
 /// The places of the names of each table.
 pub(super) struct Names(Vec<Places>);
@@ -54,23 +54,32 @@ impl Names {
         Self(all)
     }
 
-    /// Puts the name of a node in the places of a table's names.
-    pub(super) fn rename(&self, table: usize, node: &Node, splices: &mut Splices) -> Result<(), Refusal> {
+    /// Puts the name of a node in the places of a table's names, as far as no edit replaces them.
+    pub(super) fn rename(
+        &self,
+        table: usize,
+        node: &Node,
+        edits: &[Edit],
+        splices: &mut Splices,
+    ) -> Result<(), Refusal> {
         let Some(places) = self.0.get(table) else { return Ok(()) };
         if let Some(span) = places.unsure {
             return Err(Cause::Statement.at(span));
         }
+        let mut add = |span: Span, text: &str| {
+            let is_replaced = edits.iter().any(|edit| edit.replaces(span));
+            if is_replaced { Ok(()) } else { splices.add(span, text).map_err(refused) }
+        };
         let name = format!("{}.{}", text::quoted(&node.schema), text::quoted(&node.table));
-        splices.add(places.name, name.as_str()).map_err(refused)?;
+        add(places.name, &name)?;
         if let Some((at, alias)) = &places.alias {
-            let alias = format!(" AS {}", text::quoted(alias));
-            splices.add(Span { start: *at, end: *at }, alias).map_err(refused)?;
+            add(Span { start: *at, end: *at }, &format!(" AS {}", text::quoted(alias)))?;
         }
         for span in &places.schemas {
-            splices.add(*span, "").map_err(refused)?;
+            add(*span, "")?;
         }
         for span in &places.qualifiers {
-            splices.add(*span, name.as_str()).map_err(refused)?;
+            add(*span, &name)?;
         }
         Ok(())
     }

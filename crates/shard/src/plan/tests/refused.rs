@@ -46,9 +46,9 @@ fn equalities_that_lead_one_way_join_nothing_else() {
 fn values_that_differ_between_servers_are_refused_where_all_have_the_row() {
     is_refused("UPDATE countries SET name = SYSDATE() WHERE id = 5", Cause::Function, "SYSDATE");
     is_refused(
-        "INSERT INTO countries (id, name) VALUES (1, CURRENT_TIMESTAMP)",
+        "INSERT INTO countries (id, name) VALUES (1, UUID())",
         Cause::Function,
-        "CURRENT_TIMESTAMP",
+        "UUID",
     );
     is_refused(
         "UPDATE countries c JOIN codes k ON k.id = c.id SET c.name = k.name",
@@ -96,7 +96,6 @@ fn changes_of_keys_are_refused() {
     is_refused("LOCK TABLES users READ", Cause::Statement, "LOCK TABLES users READ");
     is_refused("LOCK TABLES countries WRITE", Cause::Statement, "countries");
     is_refused("EXPLAIN UPDATE countries SET name = 1", Cause::Statement, "countries");
-    is_refused("LOAD DATA LOCAL INFILE 'a' INTO TABLE countries", Cause::Statement, "countries");
     is_refused(
         "WITH RECURSIVE users AS (SELECT * FROM users) SELECT * FROM users",
         Cause::AmbiguousName,

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Pieces of statements, good and bad.
-const PIECES: [&str; 44] = [
+const PIECES: [&str; 45] = [
     "INSERT INTO users",
     "REPLACE items",
     "UPDATE events SET",
@@ -37,6 +37,7 @@ const PIECES: [&str; 44] = [
     "LEFT JOIN countries c ON c.id = 1",
     "ORDER BY id",
     "LIMIT ?",
+    "LIMIT 3",
     "LIMIT 5, 6",
     "RETURNING id",
     "GROUP BY user_id",
@@ -52,13 +53,19 @@ const PIECES: [&str; 44] = [
     ")",
 ];
 
-fn branches(plan: &Plan) -> &[Branch] {
+fn branches(plan: &Plan) -> Vec<Branch> {
     match plan {
-        Plan::One(branch) => std::slice::from_ref(branch),
-        Plan::Many(scatter) => &scatter.branches,
-        Plan::Write(write) => &write.branches,
-        Plan::Each(branches) => branches,
-        Plan::Home | Plan::NeedsIds(_) | Plan::Refused(_) => &[],
+        Plan::One(branch) => vec![branch.clone()],
+        Plan::Many(scatter) => scatter.branches.clone(),
+        Plan::Write(write) => write.branches.clone(),
+        Plan::Limited(limited) => {
+            let reads = limited.keys.iter().flat_map(|keys| keys.reads.branches.iter().cloned());
+            let lacks: &[u8] = if limited.keys.is_some() { b"id IN (1) " } else { b"7" };
+            reads.chain(limited.changes.iter().map(|change| change.filled(lacks))).collect()
+        }
+        Plan::Load(load) => load.branches.clone(),
+        Plan::Each(branches) => branches.clone(),
+        Plan::Home | Plan::NeedsIds(_) | Plan::Refused(_) => Vec::new(),
     }
 }
 

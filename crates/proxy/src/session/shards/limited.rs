@@ -1,0 +1,196 @@
+//! `UPDATE` and `DELETE` with `LIMIT` over several shards: one change of all servers, in their
+//! transaction or in one of its own.
+
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use observe::running::Measured;
+use shard::limits::CHANGED_ROWS_MAX;
+use shard::plan::{Branch, KeysFirst, Limited};
+use wire::frame::HEADER_LEN;
+use wire::packet::Ok as OkPacket;
+use wire::reply::End;
+use wire::{Capabilities, Codec as _};
+
+use super::command::Command;
+use super::many::Ended;
+use super::moment::Moment;
+use super::rows::{last, texts};
+use super::runners::{Runners, Unit};
+use super::scattered::Scattered;
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::gates::TableName;
+use crate::limits::KEYS_BYTES_MAX;
+use crate::scatter::Scatter as Replies;
+use crate::scatter::{Relay, Source, capabilities_at_shards};
+use crate::session::Session;
+use crate::session::backlog::front;
+use crate::session::phase::Phase;
+
+/// Why the first rows are not changed.
+type Refused = Vec<u8>;
+
+impl Session {
+    /// Changes the first rows of several shards, as the command does which the backlog begins with.
+    pub(super) async fn run_limited(
+        &mut self,
+        command: &Command,
+        limited: &Limited,
+        tables: Vec<TableName>,
+    ) -> Result<Phase, Ending> {
+        let branches: Vec<_> = limited.changes.iter().map(|change| change.filled(b"")).collect();
+        if let Some(error) = self.refused_scatter(command, &branches) {
+            return self.refuse_at_shards(command.kind, &error).await;
+        }
+        let moment = self.depends_on_time(command.what, &tables).then(Moment::now);
+        let shared = Arc::clone(&self.worker.shared);
+        let _pass = match self.pass_gates(&shared.gates, tables, false).await? {
+            Ok(pass) => pass,
+            Err(error) => return self.refuse_at_shards(command.kind, &error).await,
+        };
+        let unit = if self.has_one_connection() { Unit::Savepoint } else { Unit::Transaction };
+        let mut runners = Runners { unit, moment, ..Runners::default() };
+        let Some(keys) = &limited.keys else { return self.change_in_turn(command, limited, runners).await };
+        let rows = match self.read_keys(command, keys, &mut runners).await? {
+            Ok(rows) => rows,
+            Err(error) => return self.give_up(command, runners, &error).await,
+        };
+        let Some(write) = limited.changes_of(&rows) else {
+            let error = self.refusal("its keys are not understood");
+            return self.give_up(command, runners, &error).await;
+        };
+        let scattered = Scattered::from(write);
+        let branches = scattered.branches.clone();
+        if let Err(error) = self.add_branches(&mut runners, command, &scattered).await? {
+            return self.give_up(command, runners, &error).await;
+        }
+        let phase = self.run_added(command, scattered, runners).await?;
+        self.close_sites(command, &branches).await?;
+        Ok(phase)
+    }
+
+    /// The keys of the rows that are to be changed, which their servers have locked.
+    async fn read_keys(
+        &mut self,
+        command: &Command,
+        keys: &KeysFirst,
+        runners: &mut Runners,
+    ) -> Result<Result<Vec<Vec<u8>>, Refused>, Ending> {
+        let scattered = Scattered::from(keys.reads.clone());
+        if let Err(error) = self.add_branches(runners, command, &scattered).await? {
+            return Ok(Err(error));
+        }
+        let what = self.what(command, scattered, 0);
+        let protocol = what.protocol;
+        let mut relay =
+            Relay::keeping(Replies::new(what, std::mem::take(&mut runners.sources)), KEYS_BYTES_MAX);
+        self.relay_scatter(&mut relay, runners, true).await?;
+        let warnings = match relay.scatter().over().map(|over| over.outcome.end) {
+            Some(End::Ok { warnings, .. }) => Some(warnings),
+            _ => None,
+        };
+        let Some(reply) = relay.take_kept() else {
+            return Ok(Err(self.refusal("the keys of its rows have too many bytes")));
+        };
+        let Some(warnings) = warnings else { return Ok(Err(last(&reply).unwrap_or_default())) };
+        if warnings > 0 {
+            // A change may fail where a query warns.
+            return Ok(Err(self.refusal("its conditions yield warnings")));
+        }
+        let rows = texts(&reply, protocol).unwrap_or_default();
+        if rows.len() as u64 > CHANGED_ROWS_MAX {
+            return Ok(Err(self.refusal(&format!("it would change more than {CHANGED_ROWS_MAX} rows"))));
+        }
+        Ok(Ok(rows))
+    }
+
+    /// Has the shards change rows one after the other, each as many as are left.
+    async fn change_in_turn(
+        &mut self,
+        command: &Command,
+        limited: &Limited,
+        mut runners: Runners,
+    ) -> Result<Phase, Ending> {
+        let (mut sources, mut replies, mut branches) = (Vec::new(), Vec::new(), Vec::new());
+        let mut left = limited.limit;
+        while let Some(branch) = limited.turn(branches.len(), left) {
+            let reply = match self.take_turn(command, &branch, &mut runners, branches.len()).await? {
+                Ok((source, reply)) => {
+                    sources.push(source);
+                    reply
+                }
+                Err(error) => return self.give_up(command, runners, &error).await,
+            };
+            let changed = changed_rows(&reply, capabilities_at_shards(self.capabilities()));
+            left = left.saturating_sub(changed.unwrap_or(left));
+            replies.push(reply);
+            branches.push(branch);
+            if left == 0 {
+                break;
+            }
+        }
+        let was_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
+        let seq = self.skip_command().await?;
+        self.begin_running(Measured::plain(command.kind), &command.text);
+        let first = branches.first().map_or(0, |branch| branch.hostgroup);
+        let what = self.what(command, branches.clone().into(), seq);
+        let mut merged = Replies::new(what, sources);
+        for (number, reply) in replies.iter().enumerate() {
+            merged.feed(number, reply);
+            merged.close(number);
+        }
+        let mut relay = Relay::holding(merged);
+        let worker = Rc::clone(&self.worker);
+        poll_fn(|cx| relay.poll_reply(cx, &mut [], &mut self.io.sock, &mut worker.net.scratch.borrow_mut()))
+            .await?;
+        let (branches_run, may_set_id, is_killed) = (branches.len(), false, false);
+        let ended = Ended { seq, first, branches: branches_run, was_open, may_set_id, made: None, is_killed };
+        let phase = self.conclude(runners, relay, ended).await?;
+        self.close_sites(command, &branches).await?;
+        Ok(phase)
+    }
+
+    /// Has a shard change rows. Its reply, and where that comes from.
+    async fn take_turn(
+        &mut self,
+        command: &Command,
+        branch: &Branch,
+        runners: &mut Runners,
+        number: usize,
+    ) -> Result<Result<(Source, Vec<u8>), Refused>, Ending> {
+        let mut runner = match self.take_runner(runners, command, branch.hostgroup).await? {
+            Ok(runner) => runner,
+            Err(error) => return Ok(Err(error)),
+        };
+        let packets = self.packets_for(&mut runner.inner, command, branch).await?;
+        let reply = match packets {
+            Ok(packets) => Ok(runner.inner.session.ask_packet(packets).await?),
+            Err(error) => Err(error),
+        };
+        runners.all.push(runner);
+        Ok(reply.map(|reply| (self.source(branch.hostgroup, number), reply)))
+    }
+
+    fn refusal(&self, reason: &str) -> Refused {
+        self.payload_of(&ClientError::not_sharded("LIMIT of a change on several servers", reason))
+    }
+
+    /// An error as a payload for the client.
+    pub(super) fn payload_of(&self, error: &ClientError) -> Vec<u8> {
+        error.to_packet(0, self.capabilities()).split_off(HEADER_LEN)
+    }
+}
+
+/// How many rows a change has found, by its reply; none if it has failed.
+fn changed_rows(reply: &[u8], caps: Capabilities) -> Option<u64> {
+    let payload = front(reply);
+    let ok = (payload.first() == Some(&0)).then(|| OkPacket::decode(payload, caps).ok()).flatten()?;
+    // UPDATE tells the rows that it has found and left as they were: `Rows matched: 3`.
+    let matched = ok.info.strip_prefix(b"Rows matched: ").map(|rest| {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        rest.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok())
+    });
+    matched.unwrap_or(Some(ok.affected_rows))
+}

@@ -1,0 +1,298 @@
+//! `LOAD DATA LOCAL` into a table of several nodes: the client's file is split as it streams.
+//!
+//! Each shard executes the statement and asks its client, the outer session, for the file. When all
+//! have asked, the client is asked. Its lines go on to their shards, as far as these take them.
+//!
+//! - [`file`](mod@file): the packets of the client;
+//! - [`feeds`]: the packets for the shards, [`splitting`]: which lines they have.
+
+mod feeds;
+mod file;
+mod splitting;
+
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use observe::running::Measured;
+use shard::load::Format;
+use shard::plan::Load;
+use upstream::limits::FILLS_PER_TURN;
+use wire::command::Kind;
+
+use super::command::Command;
+use super::many::Ended;
+use super::moment::Moment;
+use super::rows::rows;
+use super::runners::{Run, Runners, Unit, poll_all};
+use super::scattered::{Scattered, has_twins};
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::gates::TableName;
+use crate::scatter::Relay;
+use crate::scatter::Scatter as Replies;
+use crate::session::Session;
+use crate::session::phase::Phase;
+
+use feeds::Feeds;
+use file::File;
+use splitting::Splitting;
+
+/// Asks for the character set of files whose statement names none.
+const CHARSET: &[u8] = b"SELECT @@character_set_database";
+
+impl Session {
+    /// Loads a file of the client, as the command says which the backlog begins with.
+    pub(super) async fn run_load(
+        &mut self,
+        command: &Command,
+        load: &Load,
+        tables: Vec<TableName>,
+    ) -> Result<Phase, Ending> {
+        if let Some(error) = self.refused_load(command, load) {
+            return self.refuse_at_shards(command.kind, &error).await;
+        }
+        let moment = self.depends_on_time(command.what, &tables).then(Moment::now);
+        let shared = Arc::clone(&self.worker.shared);
+        let _pass = match self.pass_gates(&shared.gates, tables, false).await? {
+            Ok(pass) => pass,
+            Err(error) => return self.refuse_at_shards(command.kind, &error).await,
+        };
+        if let Some(error) = self.refused_charset(load).await? {
+            return self.refuse_at_shards(command.kind, &error).await;
+        }
+        // A counter that is not there yet is made while no row is locked.
+        if let Some(error) = self.raise_ids_of(load, Some(0)).await? {
+            return self.refuse_at_shards(command.kind, &error).await;
+        }
+        let unit = if self.has_one_connection() { Unit::Savepoint } else { Unit::Transaction };
+        let mut runners = Runners { unit, moment, is_apart: true, ..Runners::default() };
+        let scattered = Scattered { counts: load.counts, ..load.branches.clone().into() };
+        if let Err(error) = self.add_branches(&mut runners, command, &scattered).await? {
+            return self.give_up(command, runners, &error).await;
+        }
+        self.load_added(command, load, scattered, runners).await
+    }
+
+    /// Why a file is not loaded in the state that the session is in.
+    fn refused_load(&mut self, command: &Command, load: &Load) -> Option<ClientError> {
+        let part = "LOAD DATA over several shards";
+        if command.kind != Kind::Query {
+            return Some(ClientError::not_sharded(part, "it is prepared"));
+        }
+        if self.has_one_connection() && has_twins(&load.branches) {
+            let reason = "a transaction has one connection to a server, which loads one table at a time";
+            return Some(ClientError::not_sharded(part, reason));
+        }
+        self.refused_scatter(command, &load.branches)
+    }
+
+    /// Why separators may not be found in the character set of the file.
+    async fn refused_charset(&mut self, load: &Load) -> Result<Option<ClientError>, Ending> {
+        let mut charsets: Vec<String> = load.charset.iter().cloned().collect();
+        if charsets.is_empty() {
+            let mut hostgroups: Vec<_> = load.branches.iter().map(|branch| branch.hostgroup).collect();
+            hostgroups.dedup();
+            for hostgroup in hostgroups {
+                let mut inner = self.take_inner(hostgroup);
+                let reply = inner.session.ask(CHARSET).await;
+                self.put_inner(inner);
+                let reply = reply?;
+                let all = rows(&reply).unwrap_or_default();
+                let name = all.first().and_then(|row| row.first().copied().flatten());
+                charsets.push(String::from_utf8_lossy(name.unwrap_or_default()).into_owned());
+            }
+        }
+        let ambiguous = charsets.iter().find(|charset| !Format::is_found_in(charset));
+        Ok(ambiguous.map(|charset| {
+            ClientError::not_sharded(
+                &format!("a file in the character set '{charset}'"),
+                "a part of a character may look like a separator there",
+            )
+        }))
+    }
+
+    /// Has the shards load what they get of the client's file.
+    async fn load_added(
+        &mut self,
+        command: &Command,
+        load: &Load,
+        scattered: Scattered,
+        mut runners: Runners,
+    ) -> Result<Phase, Ending> {
+        let was_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
+        let seq = self.skip_command().await?;
+        self.begin_running(Measured::plain(command.kind), &command.text);
+        let mut loading = Loading {
+            file: File::new(seq),
+            feeds: Feeds::new(std::mem::take(&mut runners.sockets)),
+            splitting: Splitting::new(load),
+            step: Step::Asking,
+            is_killed: false,
+        };
+        let (first, branches) =
+            (load.branches.first().map_or(0, |branch| branch.hostgroup), load.branches.len());
+        let sources = std::mem::take(&mut runners.sources);
+        let controls = runners.controls();
+        self.control.begin_statement();
+        let (relay, is_killed) = {
+            let mut runs: Vec<_> = runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
+            let uploaded = self.split_file(&mut loading, &mut runs).await;
+            let seq = loading.file.next_seq();
+            let mut replies = Replies::new(self.what(command, scattered, seq), sources);
+            let sockets = loading.feeds.into_sockets(&mut replies);
+            let mut relay = Relay::holding(replies);
+            let is_killed = match uploaded {
+                Ok(is_killed) if !is_killed => {
+                    self.relay_runs(&mut relay, (&mut runs, &controls), sockets, true).await?;
+                    is_killed
+                }
+                other => {
+                    drop(sockets);
+                    poll_fn(|cx| if poll_all(&mut runs, cx) { Poll::Pending } else { Poll::Ready(()) }).await;
+                    other?
+                }
+            };
+            (relay, is_killed)
+        };
+        self.control.end_statement();
+        let seq = loading.file.next_seq();
+        let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
+        let refused = match loading.splitting.refused() {
+            None if is_done => self.raise_ids_of(load, loading.splitting.largest_id()).await?,
+            refused => refused,
+        };
+        let Some(error) = refused.filter(|_| !is_killed) else {
+            let ended = Ended { seq, first, branches, was_open, may_set_id: false, made: None, is_killed };
+            return self.conclude(runners, relay, ended).await;
+        };
+        runners.end_unit(false).await?;
+        runners.all.into_iter().for_each(|runner| self.put_runner(runner));
+        self.reply_error(seq, &error).await?;
+        self.answered_here(error.code());
+        Ok(Phase::Over)
+    }
+
+    /// The sequence of the table gives none of the ids in the file.
+    async fn raise_ids_of(
+        &mut self,
+        load: &Load,
+        largest: Option<u64>,
+    ) -> Result<Option<ClientError>, Ending> {
+        let settings = self.worker.settings();
+        let Some((layout, ids)) = settings.shards.as_deref().zip(load.ids(largest)) else { return Ok(None) };
+        Ok(self.raise_ids(layout, &ids).await?.err())
+    }
+
+    /// Moves the client's file to the shards. Whether the statement was killed meanwhile.
+    async fn split_file(
+        &mut self,
+        loading: &mut Loading<'_>,
+        runs: &mut [Option<Run<'_>>],
+    ) -> Result<bool, Ending> {
+        let uploaded = poll_fn(|cx| {
+            poll_all(runs, cx);
+            loading.is_killed |= self.poll_killed(cx)?;
+            if loading.is_killed {
+                if matches!(loading.step, Step::Asking | Step::Ending) {
+                    return Poll::Ready(Ok(true));
+                }
+                // A client that sends a file hears nothing before its end.
+                loading.splitting.stop();
+            }
+            self.poll_split(cx, loading).map_ok(|()| loading.is_killed)
+        })
+        .await;
+        self.control.set_busy();
+        uploaded
+    }
+
+    fn poll_split(&mut self, cx: &mut Context<'_>, loading: &mut Loading<'_>) -> Poll<Result<(), Ending>> {
+        let worker = Rc::clone(&self.worker);
+        for _ in 0..FILLS_PER_TURN {
+            match &mut loading.step {
+                Step::Asking => {
+                    ready!(loading.feeds.poll_asked(cx));
+                    loading.step = loading.question();
+                }
+                Step::Question { packet, sent } => {
+                    while let Some(rest) = packet.get(*sent..).filter(|rest| !rest.is_empty()) {
+                        match ready!(self.io.sock.poll_write(cx, rest))? {
+                            0 => return Poll::Ready(Err(Ending::ClientLeft)),
+                            bytes => *sent += bytes,
+                        }
+                    }
+                    ready!(self.io.sock.poll_flush(cx))?;
+                    // While the client sends it has as much time as an idle one.
+                    self.set_slow();
+                    loading.step = Step::Sending;
+                }
+                Step::Sending => {
+                    ready!(loading.feeds.poll_room(cx));
+                    if self.io.backlog.is_empty() {
+                        let seq = loading.file.next_seq();
+                        ready!(self.io.poll_more(cx, &worker.net.scratch))
+                            .map_err(|error| self.unreadable(&error, seq))?;
+                        self.set_slow();
+                    }
+                    let input = std::mem::take(&mut self.io.backlog);
+                    let later = loading.take(&input).map_err(|error| {
+                        self.interrupted(&ClientError::malformed(error), loading.file.next_seq())
+                    })?;
+                    self.io.backlog.extend_from_slice(later);
+                    if loading.file.has_ended() {
+                        loading.splitting.end(&mut loading.feeds);
+                        loading.feeds.end();
+                        loading.step = Step::Ending;
+                    }
+                }
+                Step::Ending => return loading.feeds.poll_sent(cx).map(Ok),
+            }
+        }
+        // There may be more: let others run first, then come back.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// A file on its way from the client to the shards.
+struct Loading<'a> {
+    file: File,
+    feeds: Feeds,
+    splitting: Splitting<'a>,
+    step: Step,
+    is_killed: bool,
+}
+
+/// How far the file has come.
+enum Step {
+    /// Shards have to ask for it.
+    Asking,
+    /// The client is asked.
+    Question { packet: Vec<u8>, sent: usize },
+    /// The client sends it.
+    Sending,
+    /// Shards have to take the rest.
+    Ending,
+}
+
+impl Loading<'_> {
+    /// What follows when shards have asked for the file, or have refused.
+    fn question(&mut self) -> Step {
+        let Some(question) = self.feeds.question() else {
+            // A shard has refused: no shard gets the file.
+            self.feeds.end();
+            return Step::Ending;
+        };
+        Step::Question { packet: self.file.question(&question), sent: 0 }
+    }
+
+    /// Takes what the client has sent, up to the end of the file. What stands behind it.
+    fn take<'i>(&mut self, mut input: &'i [u8]) -> Result<&'i [u8], wire::WireError> {
+        while let Some(part) = self.file.take(&mut input)? {
+            self.splitting.add(part, &mut self.feeds);
+        }
+        Ok(input)
+    }
+}
