@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(of_writer(&mariadb), "SELECT @@global.gtid_current_pos");
         let has = |token: &Gtid, cell: &str| {
             let mut row = Vec::new();
-            TextRow::put(&mut row, [Some(cell)].into_iter());
+            TextRow::put(&mut row, [Some(cell)]);
             writer_has(token, &row)
         };
         assert_eq!([has(&mysql, "1"), has(&mysql, "0"), has(&mysql, "x")], [Some(true), Some(false), None]);
