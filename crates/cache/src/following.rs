@@ -7,9 +7,9 @@
 //! may not see it; its answer is not stored. The rule of [`Versions`](crate::Versions) does the
 //! rest.
 //!
-//! Two questions are asked of the server, over another connection. What is visible is settled. Where
-//! the log ends, asked at some moment, is at or behind all that was visible at that moment: once
-//! the log is read up to there, the cache is exact as of that moment.
+//! Two questions are asked of the server, over another connection. What is visible is settled.
+//! Where the log ends, asked at some moment, is at or behind all that was visible at that moment:
+//! once the log is read up to there, the cache is exact as of that moment.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

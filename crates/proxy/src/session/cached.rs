@@ -160,8 +160,8 @@ impl Session {
         }
     }
 
-    /// Waits for the answer to another session's query; false if it has not come in time. Nothing if
-    /// the session's query is killed meanwhile.
+    /// Waits for the answer to another session's query; false if it has not come in time. Nothing
+    /// if the session's query is killed meanwhile.
     async fn await_leader(&mut self, waiter: &Waiter, deadline: Instant) -> Result<Option<bool>, Ending> {
         let waiting = pin!(tokio::time::timeout_at(deadline, poll_fn(|cx| waiter.poll(cx))));
         let caps = self.identity.capabilities;

@@ -26,8 +26,8 @@ pub(super) enum Fresh {
 }
 
 impl Session {
-    /// The server whose binary log tells of writes to the tables of a query at this hostgroup, where
-    /// its mode wants that.
+    /// The server whose binary log tells of writes to the tables of a query at this hostgroup,
+    /// where its mode wants that.
     pub(super) fn source_of(
         &self,
         policy: &CachePolicy,
@@ -45,8 +45,8 @@ impl Session {
         u64::try_from(self.worker.shared.uptime().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// Whether an answer may be given to a query that has come at `since_us`. To be asked before the
-    /// answer is looked for: a change that becomes known in between makes the answer too old.
+    /// Whether an answer may be given to a query that has come at `since_us`. To be asked before
+    /// the answer is looked for: a change that becomes known in between makes the answer too old.
     pub(super) fn freshness(&self, asked: &Asked, since_us: u64) -> Fresh {
         let Some(source) = &asked.source else { return Fresh::Enough };
         let policy = &asked.how.policy;
@@ -73,6 +73,6 @@ impl Session {
         let waiting = pin!(tokio::time::timeout_at(deadline, waiting));
         let caps = self.identity.capabilities;
         let ended = while_waiting(&self.control, &mut self.io.sock, caps, waiting).await?;
-        Ok(ended.map(|in_time| in_time.unwrap_or_default()))
+        Ok(ended.map(Result::unwrap_or_default))
     }
 }

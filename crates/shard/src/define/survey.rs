@@ -45,9 +45,9 @@ mod tests {
         Layout::new(Draft { hostgroups: vec![1, 2, 3], tables, ..Draft::default() }).unwrap()
     }
 
-    fn of(unique: Unique, found: [Answer; 3]) -> Survey {
+    fn of(unique: Unique, found: &[Answer]) -> Survey {
         let layout = layout(unique);
-        survey(&layout, layout.table("shop", "orders").unwrap(), &found)
+        survey(&layout, layout.table("shop", "orders").unwrap(), found)
     }
 
     fn defined(columns: &[[&str; 2]]) -> Answer {
@@ -57,8 +57,8 @@ mod tests {
     #[test]
     fn a_server_that_was_not_asked_has_no_findings() {
         let one = || defined(&[["no", "int"]]);
-        assert_eq!(of(Unique::Checked, [one(), Answer::Unknown, one()]), Survey::default());
-        let missing = of(Unique::Checked, [one(), Answer::Unknown, Answer::NoTable]);
+        assert_eq!(of(Unique::Checked, &[one(), Answer::Unknown, one()]), Survey::default());
+        let missing = of(Unique::Checked, &[one(), Answer::Unknown, Answer::NoTable]);
         assert_eq!(
             missing.problems.iter().map(|finding| finding.node.hostgroup).collect::<Vec<_>>(),
             [3],
@@ -69,26 +69,26 @@ mod tests {
     #[test]
     fn a_table_that_is_nowhere_may_be_created_later() {
         assert_eq!(
-            of(Unique::Checked, [Answer::Unknown, Answer::Unknown, Answer::Unknown]),
+            of(Unique::Checked, &[Answer::Unknown, Answer::Unknown, Answer::Unknown]),
             Survey::default()
         );
-        let nowhere = of(Unique::Checked, [Answer::NoTable, Answer::Unknown, Answer::NoTable]);
+        let nowhere = of(Unique::Checked, &[Answer::NoTable, Answer::Unknown, Answer::NoTable]);
         assert_eq!(nowhere, Survey { is_nowhere: true, ..Survey::default() });
     }
 
     #[test]
     fn an_unchecked_table_is_used_all_the_same() {
         let found = || [defined(&[["no", "int"]]), defined(&[["no", "bigint"]]), Answer::NoTable];
-        let checked = of(Unique::Checked, found());
+        let checked = of(Unique::Checked, &found());
         assert_eq!((checked.problems.len(), checked.warnings.len()), (2, 0), "{checked:?}");
-        let unchecked = of(Unique::Unchecked, found());
+        let unchecked = of(Unique::Unchecked, &found());
         assert_eq!((unchecked.problems.len(), unchecked.warnings.len()), (0, 2), "{unchecked:?}");
     }
 
     #[test]
     fn numbers_of_a_server_concern_single_statements() {
         let found = || defined(&[["id", "int"], ["no", "int"]]);
-        let survey = of(Unique::Checked, [found(), found(), found()]);
+        let survey = of(Unique::Checked, &[found(), found(), found()]);
         assert_eq!((survey.problems.len(), survey.warnings.len()), (0, 3), "{survey:?}");
     }
 }

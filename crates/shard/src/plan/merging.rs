@@ -108,8 +108,8 @@ impl<'r, 'a> Query<'r, 'a> {
         Ok(Order::new(parts))
     }
 
-    /// The column that an expression of `ORDER BY` means: also by its alias, or by its number in the
-    /// select list.
+    /// The column that an expression of `ORDER BY` means: also by its alias, or by its number in
+    /// the select list.
     fn column_meant(&self, expression: NodeId) -> Option<NodeId> {
         let tree = self.request.tree;
         let items: Vec<_> = tree.children(tree.child(self.block, Kind::Items)?).collect();

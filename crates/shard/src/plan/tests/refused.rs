@@ -45,11 +45,7 @@ fn equalities_that_lead_one_way_join_nothing_else() {
 #[test]
 fn values_that_differ_between_servers_are_refused_where_all_have_the_row() {
     is_refused("UPDATE countries SET name = SYSDATE() WHERE id = 5", Cause::Function, "SYSDATE");
-    is_refused(
-        "INSERT INTO countries (id, name) VALUES (1, UUID())",
-        Cause::Function,
-        "UUID",
-    );
+    is_refused("INSERT INTO countries (id, name) VALUES (1, UUID())", Cause::Function, "UUID");
     is_refused(
         "UPDATE countries c JOIN codes k ON k.id = c.id SET c.name = k.name",
         Cause::SomeRows,
