@@ -1,6 +1,6 @@
-//! Histories of the query cache in the mode `own`: readers and writers through one proxy, on one
-//! clock, and a [checker](e2e::history) that finds each read that an exact cache would not have
-//! answered so.
+//! Histories of the query cache: readers and writers through one proxy in the mode `own`, and with
+//! writers at the server itself in the mode `strict`. All are on one clock, and a
+//! [checker](e2e::history) finds each read that an exact cache would not have answered so.
 //!
 //! Writers write in [many ways](load); each waits until readers have read some more, so that there
 //! are hits between writes. At the end all cached texts are read once more, at rest. `make test`
@@ -20,16 +20,22 @@ mod rule;
 mod writer;
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use e2e::history::Wrong;
 use e2e::{Backend, on_each_server, run};
 use round::World;
 
 static DB: LazyLock<Backend> = LazyLock::new(|| Backend::start(&OPTIONS));
-static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(&OPTIONS));
+static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| {
+    let gtids = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"];
+    Backend::start_mysql(&[&OPTIONS[..], &gtids].concat())
+});
 
-/// Writes do not wait for the disk: while they do, there are no hits.
-const OPTIONS: [&str; 2] = ["--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0"];
+/// Writes do not wait for the disk: while they do, there are no hits. The log is there to be
+/// followed.
+const OPTIONS: [&str; 4] =
+    ["--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0", "--log-bin=binlog", "--server-id=7"];
 
 /// Reads of a round of `make test`.
 const READS: usize = 30_000;
@@ -37,11 +43,14 @@ const READS: usize = 30_000;
 const LONG_READS: usize = 50_000;
 /// Reads of `make history`, if nothing else is said.
 const TOTAL_READS: usize = 1_000_000;
+/// How long `make soak-cache` takes, if nothing else is said.
+const SECONDS: u64 = 600;
 /// Hits of a hundred reads, at least: with fewer the cache was hardly used.
 const HITS_PCT_MIN: usize = 20;
 
 on_each_server! {
     c20_no_read_is_older_than_a_write_that_was_acknowledged,
+    c20_no_strict_read_is_older_than_a_write_elsewhere,
     c20_no_answer_stays_old_behind_writers_that_are_killed,
     c20_no_answer_is_older_than_a_write_in_flight_that_is_seen,
     reads_of_the_mode_ttl_are_found_to_be_old,
@@ -68,6 +77,45 @@ fn c20_no_read_is_older_than_a_write_that_was_acknowledged(server: &'static Back
         world.rest().await;
         check_use(world.hits().await, READS);
     });
+}
+
+fn c20_no_strict_read_is_older_than_a_write_elsewhere(server: &'static Backend) {
+    let world = World::with_direct_writers(server, round::STRICT);
+    run(async {
+        check(&world.round(READS).await);
+        world.rest().await;
+        check_use(world.hits().await, READS);
+    });
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn strict_on_mariadb() {
+    long_strict(&DB);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn strict_on_mysql() {
+    if let Some(server) = e2e::mysql_or_skip(&MYSQL) {
+        long_strict(server);
+    }
+}
+
+/// As many rounds as there is time for.
+fn long_strict(server: &'static Backend) {
+    let seconds = std::env::var("POINTSMAN_HISTORY_SECONDS").ok().map(|seconds| seconds.parse().unwrap());
+    let end = std::time::Instant::now() + Duration::from_secs(seconds.unwrap_or(SECONDS));
+    let world = World::with_direct_writers(server, round::STRICT);
+    let mut reads = 0;
+    while std::time::Instant::now() < end {
+        run(async {
+            check(&world.round(LONG_READS).await);
+            world.rest().await;
+            reads += LONG_READS;
+            check_use(world.hits().await, reads);
+        });
+    }
 }
 
 /// As many rounds as it takes, writers that are killed, and the minute until there are hits again.

@@ -25,6 +25,8 @@ const READERS: usize = 8;
 pub(crate) const OWN: &str = r#"{"cache": {"mode": "own", "soft_ttl_ms": 20}}"#;
 /// The same without answers that are fetched anew.
 pub(crate) const OWN_UNTIL_OLD: &str = r#"{"cache": {"mode": "own"}}"#;
+/// For the mode `strict`: writers write at the server itself.
+pub(crate) const STRICT: &str = r#"{"cache": {"mode": "strict", "soft_ttl_ms": 20}}"#;
 /// For the mode `ttl`.
 pub(crate) const TTL: &str = r#"{"cache": {"mode": "ttl"}}"#;
 
@@ -38,6 +40,8 @@ pub(crate) struct World {
     pub(crate) relay: Relay,
     /// Its own: tests run at the same time.
     pub(crate) schema: String,
+    /// How writers log in.
+    pub(crate) writers: Options,
 }
 
 impl World {
@@ -51,10 +55,19 @@ impl World {
         let proxy = Setup::new(&server.sandbox)
             .row("mysql_servers", &format!("hostname = \"127.0.0.1\"\nport = {}", relay.port()))
             .user(USER, PASSWORD, "")
+            .monitor(USER, PASSWORD)
             .admin("mysql_ifaces", "\"127.0.0.1:0\"")
             .row("mysql_query_rules", &format!("{rule}\nattributes = '{attributes}'"))
             .start();
-        Self { server, proxy, relay, clock: Clock(Instant::now()), schema }
+        let writers = Options::tcp(proxy.tcp(), USER, PASSWORD).schema(&schema);
+        Self { server, proxy, relay, clock: Clock(Instant::now()), schema, writers }
+    }
+
+    /// The same with writers that the proxy does not see.
+    pub(crate) fn with_direct_writers(server: &'static Backend, attributes: &str) -> Self {
+        let world = Self::new(server, attributes);
+        let writers = world.direct();
+        Self { writers, ..world }
     }
 
     /// How clients log in through the proxy.
@@ -87,7 +100,7 @@ impl World {
         let mut writers = JoinSet::new();
         let first = self.first_writes().await;
         for (load, first) in Load::ALL.into_iter().zip(first) {
-            let mut writer = Writer::new(load, self.options(), self.clock, first).await;
+            let mut writer = Writer::new(load, self.writers.clone(), self.clock, first).await;
             let pace = Arc::clone(&pace);
             writers.spawn(async move {
                 while pace.may_write().await {
