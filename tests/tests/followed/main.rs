@@ -1,6 +1,7 @@
 //! The query cache with a followed binary log, before real servers: answers in the modes `bounded`
 //! and `strict` see what others write.
 
+mod hanging;
 mod matrix;
 
 use std::sync::LazyLock;
