@@ -93,7 +93,7 @@ impl<M> Following<M> {
             return Err(TooMany);
         }
         let scope = change.tables.as_deref().map_or_else(Scope::of_unknown_write, Scope::of_write);
-        let mut writes = vec![Writing::of_rows(&self.cache, scope)];
+        let mut writes = vec![Writing::of_log(&self.cache, scope)];
         if change.grants {
             writes.push(Writing::of_privileges(&self.cache));
         } else if change.defines {

@@ -10,8 +10,8 @@
 //! write whose reply a client has is never followed by an answer from before it.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Release};
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use crate::cause::Cause;
 
@@ -140,6 +140,8 @@ struct Slot {
     changed: AtomicU64,
     /// Writes that have not.
     in_flight: AtomicU32,
+    /// The last one that has begun is of the server's binary log.
+    is_logged: AtomicBool,
 }
 
 impl Slot {
@@ -154,8 +156,9 @@ impl Slot {
         (self.in_flight.load(Acquire) > 0, self.changed.load(Acquire))
     }
 
-    fn begin(&self) {
+    fn begin(&self, is_logged: bool) {
         self.in_flight.fetch_add(1, Release);
+        self.is_logged.store(is_logged, Relaxed);
     }
 
     fn end(&self, number: u64) {
@@ -213,7 +216,16 @@ impl Versions {
     /// A write begins; it ends when the returned value is dropped. To be called before the write is
     /// sent, or, in a transaction, before its COMMIT is.
     pub fn begin_write(self: &Arc<Self>, scope: Scope) -> Write {
-        self.each(&scope, Slot::begin);
+        self.begin(scope, false)
+    }
+
+    /// The same for a write that the binary log of the server tells.
+    pub fn begin_logged(self: &Arc<Self>, scope: Scope) -> Write {
+        self.begin(scope, true)
+    }
+
+    fn begin(self: &Arc<Self>, scope: Scope, is_logged: bool) -> Write {
+        self.each(&scope, |slot| slot.begin(is_logged));
         Write { versions: Arc::clone(self), scope }
     }
 
@@ -230,9 +242,14 @@ impl Versions {
     /// anything has.
     #[must_use]
     pub fn last_cause(&self, scope: &Scope) -> Cause {
-        let of_slot = |slot: &u16| {
-            let changed = self.slots.get(usize::from(*slot)).map_or((false, 0), Slot::last_change);
-            (changed, cause_of(*slot))
+        let of_slot = |number: &u16| {
+            let slot = self.slots.get(usize::from(*number));
+            let is_logged = slot.is_some_and(|slot| slot.is_logged.load(Relaxed));
+            let cause = match cause_of(*number) {
+                Cause::Write if is_logged => Cause::Log,
+                cause => cause,
+            };
+            (slot.map_or((false, 0), Slot::last_change), cause)
         };
         let of_all = match self.all.last_change() {
             (false, number) if number <= self.flushed.load(Acquire) => Cause::Flush,
@@ -367,6 +384,8 @@ mod tests {
         versions.flush(Scope::of_definitions());
         assert_eq!(versions.last_cause(&t), Cause::Write, "it is in flight");
         drop(write);
+        drop(versions.begin_logged(Scope::of_write(&[1])));
+        assert_eq!(versions.last_cause(&t), Cause::Log);
     }
 
     #[test]

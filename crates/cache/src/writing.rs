@@ -53,6 +53,11 @@ impl Writing {
         Self::new(cache, What::Rows(cache.versions.begin_write(scope)))
     }
 
+    /// The same for a transaction that the binary log of the server tells.
+    pub fn of_log(cache: &Arc<Cache>, scope: Scope) -> Self {
+        Self::new(cache, What::Rows(cache.versions.begin_logged(scope)))
+    }
+
     /// One that may change what accounts may read: no answer is given as long as it runs.
     pub fn of_privileges(cache: &Arc<Cache>) -> Self {
         Self::new(cache, What::Privileges(PrivilegeChange::begin(&cache.proven, &cache.versions)))
