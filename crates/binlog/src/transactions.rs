@@ -29,6 +29,8 @@ pub struct Transaction {
     pub definitions: bool,
     /// The transaction changes accounts, roles or privileges.
     pub privileges: bool,
+    /// The transaction commits an XA transaction that was prepared before.
+    pub is_xa: bool,
 }
 
 /// What follows from an event.
@@ -178,6 +180,7 @@ impl Transactions {
             End::Commit => {}
             End::Prepare(xid) => self.prepared.insert(xid, std::mem::take(&mut transaction.tables)),
             End::Complete(xid) => {
+                transaction.is_xa = true;
                 let tables = prepared(xid, &mut self.prepared);
                 transaction.tables = tables.unwrap_or(Tables::All(Why::UnknownXid));
             }

@@ -17,8 +17,7 @@ pub enum Cause {
 
 impl Cause {
     /// All causes.
-    pub const ALL: [Self; 5] =
-        [Self::Write, Self::Log, Self::Definition, Self::Privileges, Self::Flush];
+    pub const ALL: [Self; 5] = [Self::Write, Self::Log, Self::Definition, Self::Privileges, Self::Flush];
 
     /// How tables and metrics show it.
     #[must_use]

@@ -22,7 +22,7 @@ use crate::writing::Writing;
 /// Transactions that are not settled, at most. A server with more has commits that hang.
 const UNSETTLED_MAX: usize = 65_536;
 
-/// Moments that wait for the log to be read, at most. The oldest of more are of no use.
+/// Moments that wait for the log to be read, at most.
 const MOMENTS_MAX: usize = 64;
 
 /// A place in the binary log of one server.
@@ -67,7 +67,7 @@ impl<M> Following<M> {
     /// The log is read from this place on. What is before it is visible already. All that depends
     /// on writes is flushed: what was written before is not known.
     pub fn begin(cache: &Arc<Cache>, source: &Arc<Source>, from: Position) -> Self {
-        Writing::of_privileges(cache).end();
+        flush(cache);
         source.follow();
         source.count(|counters| {
             counters.flushes += 1;
@@ -114,10 +114,10 @@ impl<M> Following<M> {
         self.use_moments();
     }
 
-    /// Something may have been missed: all is flushed, and the log is read on.
-    pub fn flush(&mut self) {
-        Writing::of_privileges(&self.cache).end();
-        self.source.count(|counters| counters.flushes += 1);
+    /// Up to where the log was read.
+    #[must_use]
+    pub const fn read(&self) -> Position {
+        self.read
     }
 
     /// Whether transactions were read that are not known to be visible.
@@ -145,10 +145,11 @@ impl<M> Following<M> {
 
     /// The server was asked at `at_us` where its log ends, and said: here.
     pub fn prove(&mut self, at_us: u64, end: Position) {
-        self.moments.push_back((at_us, end));
-        if self.moments.len() > MOMENTS_MAX {
-            self.moments.pop_front();
+        if self.moments.len() >= MOMENTS_MAX {
+            // The oldest is the next that is proven.
+            self.moments.pop_back();
         }
+        self.moments.push_back((at_us, end));
         self.use_moments();
     }
 
@@ -162,6 +163,12 @@ impl<M> Following<M> {
             self.source.prove(at_us);
         }
     }
+}
+
+/// Drops what depends on writes or definitions, and what accounts have proven.
+fn flush(cache: &Arc<Cache>) {
+    Writing::of_log(cache, Scope::of_unknown_write()).end();
+    Writing::of_definitions(cache).end();
 }
 
 impl<M> Drop for Following<M> {

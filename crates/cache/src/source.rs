@@ -35,8 +35,9 @@ pub struct Source {
     proven_us: AtomicU64,
     /// When the last query in the mode `bounded` came, nearly.
     asked_us: AtomicU64,
-    /// The shortest bound of such queries.
+    /// The shortest bound of such queries since it was forgotten, and before.
     bound_us: AtomicU64,
+    bound_before_us: AtomicU64,
     /// What follows the log waits for a query.
     is_idle: AtomicBool,
     wakers: Mutex<Wakers>,
@@ -106,6 +107,7 @@ impl Source {
             proven_us: AtomicU64::new(0),
             asked_us: AtomicU64::new(0),
             bound_us: AtomicU64::new(u64::MAX),
+            bound_before_us: AtomicU64::new(u64::MAX),
             is_idle: AtomicBool::new(false),
             wakers: Mutex::default(),
             counters: Mutex::default(),
@@ -177,13 +179,13 @@ impl Source {
         if is_asked {
             self.is_idle.store(false, Release);
         }
-        let bound_us = self.bound_us.load(Relaxed);
+        let bound_us = self.bound_us.load(Relaxed).min(self.bound_before_us.load(Relaxed));
         Demand { is_waited_for, bound_us: (is_asked && bound_us < u64::MAX).then_some(bound_us) }
     }
 
-    /// Bounds of queries count anew.
+    /// Bounds of queries count until this was called twice.
     pub fn forget_bounds(&self) {
-        self.bound_us.store(u64::MAX, Relaxed);
+        self.bound_before_us.store(self.bound_us.swap(u64::MAX, Relaxed), Relaxed);
     }
 
     /// What is told to operators.
@@ -267,6 +269,13 @@ impl Sources {
     #[must_use]
     pub fn peek(&self, hostgroup: u32) -> Option<Arc<Source>> {
         self.all.read().unwrap_or_else(PoisonError::into_inner).get(&hostgroup).cloned().flatten()
+    }
+
+    /// Whether this is the source of a hostgroup still.
+    #[must_use]
+    pub fn is(&self, hostgroup: u32, source: &Arc<Source>) -> bool {
+        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+        all.get(&hostgroup).is_some_and(|now| now.as_ref().is_some_and(|now| Arc::ptr_eq(now, source)))
     }
 
     /// The hostgroups whose servers are to be followed, with their sources.
@@ -373,6 +382,8 @@ mod tests {
         assert_eq!(bound(5_000_000 + DEMAND_US), None);
         source.forget_bounds();
         let _ = source.is_within(7_000_000, 50_000);
+        assert_eq!(bound(7_000_000), Some(20_000));
+        source.forget_bounds();
         assert_eq!(bound(7_000_000), Some(50_000));
     }
 
@@ -385,7 +396,11 @@ mod tests {
         assert_eq!(sources.poll_wanted(0, &context()), Poll::Ready(()));
         sources.set(1, Some(Arc::new(Source::new("db:3306"))));
         sources.set(2, Some(Arc::new(Source::new("db:3306"))));
-        assert_eq!(sources.of(1).unwrap().name(), "db:3306");
+        let source = sources.of(1).unwrap();
+        assert_eq!(source.name(), "db:3306");
+        assert!(sources.is(1, &source) && !sources.is(2, &source));
+        sources.set(1, Some(Arc::new(Source::new("db:3306"))));
+        assert!(!sources.is(1, &source), "another one of that name");
         assert!(sources.peek(2).is_none(), "no query wanted it");
     }
 }

@@ -34,6 +34,9 @@ use crate::Watching;
 /// How often it is looked whether hostgroups have other servers.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// Bounds of queries that have ended are forgotten behind so many looks, a second.
+const TURNS_OF_BOUNDS: u32 = 10;
+
 /// A server that is followed; it is no more when this is dropped.
 struct Followed {
     source: Arc<Source>,
@@ -50,14 +53,22 @@ impl Drop for Followed {
 pub(crate) async fn follow(worker: Rc<Worker>, watching: Arc<Watching>, cache: Arc<Cache>) {
     let news = watching.subscribe();
     let mut followed: HashMap<Endpoint, Followed> = HashMap::new();
+    let mut turn = 0_u32;
     loop {
         if news.borrow().is_over {
             return;
         }
         let wanted = cache.sources.wanted();
         let servers: Vec<_> = wanted.iter().map(|(id, _)| (*id, only_server(&worker, *id))).collect();
-        followed.retain(|endpoint, _| {
-            servers.iter().any(|(_, server)| server.as_ref().is_some_and(|one| one.endpoint == *endpoint))
+        turn += 1;
+        if turn % TURNS_OF_BOUNDS == 0 {
+            followed.values().for_each(|one| one.source.forget_bounds());
+        }
+        followed.retain(|endpoint, one| {
+            !one.task.is_finished()
+                && servers
+                    .iter()
+                    .any(|(_, server)| server.as_ref().is_some_and(|one| one.endpoint == *endpoint))
         });
         for (hostgroup, server) in servers {
             let source = server.map(|target| {

@@ -184,11 +184,12 @@ impl Session {
             return Look::Miss(None);
         }
         let allows = |moment: Moment| cache.versions.allows(&asked.said.scope, moment);
-        if fresh == Fresh::Awaited
-            && let Some(source) = &asked.source
-            && cache.store.peek(asked.key, now_ms, asked.life, allows).is_ok()
-        {
-            return Look::Prove(Arc::clone(source));
+        if let Some(source) = asked.source.as_ref().filter(|_| fresh == Fresh::Awaited) {
+            // The first level is not looked at: it may have what the store has no more.
+            return match cache.store.peek(asked.key, now_ms, asked.life, allows) {
+                Ok(_) => Look::Prove(Arc::clone(source)),
+                Err(miss) => self.missed(asked, now_ms, miss, &mut stats),
+            };
         }
         let what = (&**cache, asked.key, now_ms, asked.life);
         match worker.cached.look_up(what, allows, self.style()) {
@@ -202,23 +203,7 @@ impl Session {
                 stats.hit(asked.row, found.served);
                 Look::Hit(found.rows.into(), found.served.bytes)
             }
-            Err(miss) => {
-                if miss == Miss::Invalidated {
-                    stats.invalidated(asked.row, cache.versions.last_cause(&asked.said.scope));
-                }
-                match self.passes(asked, now_ms, &mut stats) {
-                    // If no server answers, it is needed.
-                    Some(_) if self.has_stale(asked, now_ms) => {
-                        self.join(asked, (asked.key, now_ms), miss, &mut stats)
-                    }
-                    Some(reason) => {
-                        stats.missed(asked.row, miss);
-                        stats.not_stored(asked.row, reason);
-                        Look::Pass
-                    }
-                    None => self.join(asked, (asked.key, now_ms), miss, &mut stats),
-                }
-            }
+            Err(miss) => self.missed(asked, now_ms, miss, &mut stats),
         }
     }
 

@@ -49,6 +49,9 @@ impl Session {
     /// the answer is looked for: a change that becomes known in between makes the answer too old.
     pub(super) fn freshness(&self, asked: &Asked, since_us: u64) -> Fresh {
         let Some(source) = &asked.source else { return Fresh::Enough };
+        if !self.worker.shared.cache.sources.is(asked.hostgroup, source) {
+            return Fresh::Behind;
+        }
         let policy = &asked.how.policy;
         let is_enough = match policy.mode {
             CacheMode::Strict => source.is_proven(since_us),

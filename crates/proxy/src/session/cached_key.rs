@@ -36,6 +36,8 @@ pub(super) struct Asked {
     pub(super) how: Cached,
     /// The server whose binary log tells of writes, where the mode wants that.
     pub(super) source: Option<Arc<Source>>,
+    /// The hostgroup whose server that is.
+    pub(super) hostgroup: u32,
     /// Where it is counted.
     pub(super) row: RowKey,
     pub(super) is_proven: bool,
@@ -86,6 +88,10 @@ impl Session {
         if said.proof.is_none() && policy.scope != CacheScope::Shared {
             key = key.key(account);
         }
+        if let Some(source) = &source {
+            // What the log of one server tells says nothing of answers of another one.
+            key = key.part(source.name().as_bytes());
+        }
         // In the same scope under the same rule only: a rule may make less of an answer.
         let key = key.number(policy.scope as u64).number(policy.mode as u64);
         Ok(Asked {
@@ -94,6 +100,7 @@ impl Session {
             life: Life { ttl_ms: policy.ttl_ms, soft_ttl_ms: policy.soft_ttl_ms, stale_ms: policy.stale_ms },
             how,
             source,
+            hostgroup,
             is_proven: said.is_proven(&cache.proven, worker.uptime_ms()),
             epoch,
             said,

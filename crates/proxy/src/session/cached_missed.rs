@@ -32,6 +32,23 @@ impl Session {
         Some(NotStored::Rare)
     }
 
+    /// The answer is not there, because of `miss`: what becomes of the query.
+    pub(super) fn missed(&self, asked: &Asked, now_ms: u64, miss: Miss, stats: &mut Stats) -> Look {
+        if miss == Miss::Invalidated {
+            let cause = self.worker.shared.cache.versions.last_cause(&asked.said.scope);
+            stats.invalidated(asked.row, cause);
+        }
+        match self.passes(asked, now_ms, stats) {
+            // If no server answers, it is needed.
+            Some(reason) if !self.has_stale(asked, now_ms) => {
+                stats.missed(asked.row, miss);
+                stats.not_stored(asked.row, reason);
+                Look::Pass
+            }
+            _ => self.join(asked, (asked.key, now_ms), miss, stats),
+        }
+    }
+
     /// The answer is not there, because of `miss`: one session of those that ask by this key
     /// fetches it.
     pub(super) fn join(
@@ -74,7 +91,7 @@ impl Session {
         decided: &mut Decided,
     ) {
         self.send_to_target(&asked, decided);
-        let Asked { key, life, said, how, source, row, is_proven, epoch } = asked;
+        let Asked { key, life, said, how, source, row, is_proven, epoch, .. } = asked;
         if decided.unseen().is_some() {
             // What is behind its tables is asked for behind this reply, so the next one is kept. An
             // answer that is there is from a session that knew.
@@ -91,6 +108,14 @@ impl Session {
             }
             return;
         };
+        if cache.proven.epoch() != epoch {
+            // It was found out what the answer depends on before a definition was changed.
+            self.worker.counts.cache.borrow_mut().not_stored(row, NotStored::Unjudged);
+            if let Some(leader) = leader {
+                leader.end(Outcome::NotStored, self.worker.uptime_ms());
+            }
+            return;
+        }
         let filling = Filling {
             key,
             life,

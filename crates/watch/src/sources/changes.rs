@@ -52,6 +52,7 @@ mod tests {
             tables: Tables::These(BTreeMap::from([(table, how)])),
             definitions: false,
             privileges: false,
+            is_xa: false,
         }
     }
 

@@ -60,7 +60,20 @@ impl<'w> Control<'w> {
         target.compression = false;
         let link = open(worker, &target, &identity).await?;
         let kind = if link.is_mariadb() { Kind::MariaDb } else { Kind::MySql { is_old: false } };
-        Ok(Self { worker, link, kind })
+        let mut control = Self { worker, link, kind };
+        // It may be idle for as long as no query asks.
+        control.run("SET SESSION wait_timeout = 31536000").await?;
+        Ok(control)
+    }
+
+    /// What tells the server from others: behind one name there may be several.
+    pub(super) async fn identity(&mut self) -> Result<String, Lost> {
+        let statement = match self.kind {
+            Kind::MySql { .. } => "SELECT @@server_uuid AS id",
+            Kind::MariaDb => "SELECT CONCAT_WS(' ', @@server_id, @@hostname, @@port) AS id",
+        };
+        let rows = self.ask(statement).await?;
+        rows.text(0, "id").ok_or(Lost::Useless("the server does not tell who it is"))
     }
 
     /// The rows of a statement.

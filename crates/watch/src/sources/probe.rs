@@ -9,6 +9,9 @@ use gtid::Gtid;
 
 use crate::question::Rows;
 
+/// How long MariaDB may take from the log to the engine with an `XA COMMIT`, in microseconds.
+const XA_COMMIT_US: u64 = 50_000;
+
 /// Which questions a server understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -28,6 +31,9 @@ pub(super) enum Mark {
     Gtid(Gtid),
     /// Where it ends, at MariaDB.
     End(cache::Position),
+    /// The same of one that commits an XA transaction, with the time when it was read, in
+    /// microseconds. MariaDB moves the place before the engine commits.
+    XaEnd(cache::Position, u64),
 }
 
 /// What a server's sessions see.
@@ -81,11 +87,15 @@ impl Kind {
 }
 
 impl Visible {
-    /// Whether a transaction with this mark is among it.
-    pub(super) fn has(&self, mark: &Mark) -> bool {
+    /// Whether a transaction with this mark is among it at `now_us`.
+    pub(super) fn has(&self, mark: &Mark, now_us: u64) -> bool {
         match (self, mark) {
             (Self::Set(set), Mark::Gtid(Gtid::MySql(gtid))) => set.contains(gtid),
             (Self::Before(position), Mark::End(end)) => place(position).is_some_and(|seen| *end <= seen),
+            (Self::Before(position), Mark::XaEnd(end, read_us)) => {
+                let is_late = now_us.saturating_sub(*read_us) >= XA_COMMIT_US;
+                is_late && place(position).is_some_and(|seen| *end <= seen)
+            }
             _ => false,
         }
     }
@@ -129,8 +139,8 @@ mod tests {
         let rows = answer(&["@@global.gtid_executed"], &[&[Some(&text)]]).unwrap();
         let visible = OLD.read_visible(&rows).unwrap();
         let mark = |number: u64| Mark::Gtid(Gtid::MySql(format!("{uuid}:{number}").parse().unwrap()));
-        assert!(visible.has(&mark(5)) && !visible.has(&mark(6)));
-        assert!(!visible.has(&Mark::End(cache::Position::default())));
+        assert!(visible.has(&mark(5), 0) && !visible.has(&mark(6), 0));
+        assert!(!visible.has(&Mark::End(cache::Position::default()), 0));
     }
 
     #[test]
@@ -142,8 +152,10 @@ mod tests {
         let rows = answer(&["Variable_name", "Value"], &rows).unwrap();
         let visible = Kind::MariaDb.read_visible(&rows).unwrap();
         let mark = |file, offset| Mark::End(cache::Position { file, offset });
-        assert!(visible.has(&mark(2, 344)) && visible.has(&mark(1, 999)));
-        assert!(!visible.has(&mark(2, 345)) && !visible.has(&mark(3, 4)));
+        assert!(visible.has(&mark(2, 344), 0) && visible.has(&mark(1, 999), 0));
+        assert!(!visible.has(&mark(2, 345), 0) && !visible.has(&mark(3, 4), 0));
+        let xa = Mark::XaEnd(cache::Position { file: 2, offset: 344 }, 500);
+        assert!(!visible.has(&xa, 500) && visible.has(&xa, 500 + XA_COMMIT_US));
         let none = answer(&["Variable_name", "Value"], &[]).unwrap();
         assert_eq!(Kind::MariaDb.read_visible(&none), None);
     }

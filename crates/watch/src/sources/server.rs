@@ -58,19 +58,27 @@ async fn follow_once(
 ) -> Result<Infallible, Lost> {
     let begun = async {
         let mut control = Control::open(worker, target).await?;
+        let identity = control.identity().await?;
         let (start, from) = start(&mut control).await?;
-        // What was visible before is neither in the log from there on nor in the cache.
-        let following = Following::begin(cache, source, from);
-        let stream = Stream::open(worker, target, &start).await?;
-        Ok::<_, Lost>((control, following, stream))
+        let mut stream = Stream::open(worker, target, &start, &identity).await?;
+        // An error comes behind the request.
+        let mut first = Vec::new();
+        stream.next(&mut first).await?;
+        Ok::<_, Lost>((control, from, stream, first))
     };
-    let (control, following, mut stream) = in_time(begun).await?;
+    let (control, from, mut stream, mut read) = in_time(begun).await?;
+    if let Some((Fact::Refused { code, message }, _)) = read.first() {
+        return Err(Lost::Broken(format!("error {code}: {message}")));
+    }
+    // What was visible before is not in the log from there on, and is dropped from the cache.
+    let following = Following::begin(cache, source, from);
     tracing::info!(server = source.name(), "a server's binary log is followed");
     let (pace, to_ask) = (Pace::default(), Vec::new());
-    let mut log = Log { worker, cache, source, kind: control.kind, following, pace, to_ask };
+    let asked_at = cache::Position::default();
+    let mut log = Log { worker, cache, source, kind: control.kind, following, pace, to_ask, asked_at };
+    read.drain(..).try_for_each(|read| log.take(read))?;
     let mut free = Some(control);
     let mut asking: Option<Asking<'_>> = None;
-    let mut read = Vec::new();
     loop {
         let answers = async {
             match asking.as_mut() {
@@ -89,11 +97,12 @@ async fn follow_once(
                 asking = None;
                 let (control, answers) = answered?;
                 free = Some(control);
-                log.hear(answers);
+                log.hear(answers)?;
             }
             ask = log.due(), if is_free => {
                 if let Some(control) = free.take() {
                     let tables = log.take_tables();
+                    log.asked_at = log.following.read();
                     asking = Some(Box::pin(in_time(questions(control, ask, tables))));
                 }
             }
@@ -109,6 +118,9 @@ async fn in_time<T>(doing: impl Future<Output = Result<T, Lost>>) -> Result<T, L
 /// Where the log is followed from: behind all that is visible.
 async fn start(control: &mut Control<'_>) -> Result<(Start, cache::Position), Lost> {
     const NO_LOG: Lost = Lost::Useless("the server has no binary log");
+    if !logs_all(&control.ask(LOGGING).await?, control.kind) {
+        return Err(Lost::Useless("the server does not log what it replicates (log_slave_updates)"));
+    }
     let end = control.ask_end().await?;
     read_end(&end).ok_or(NO_LOG)?;
     let rows = control.ask(control.kind.visible()).await?;
@@ -132,6 +144,26 @@ async fn start(control: &mut Control<'_>) -> Result<(Start, cache::Position), Lo
             Ok((Start::MariaDb(gtids), place(&position).ok_or(NO_LOG)?))
         }
     }
+}
+
+/// Asks whether a server logs what it gets from others.
+const LOGGING: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
+    ('log_slave_updates', 'log_replica_updates', 'gtid_slave_pos', 'wsrep_on')";
+
+/// Whether the answer says that the log has all that changes at the server.
+fn logs_all(rows: &Rows, kind: Kind) -> bool {
+    let value = |name: &str| {
+        (0..rows.len()).find_map(|row| {
+            let is_it = rows.text(row, "Variable_name")?.eq_ignore_ascii_case(name);
+            is_it.then(|| rows.text(row, "Value")).flatten()
+        })
+    };
+    let is_on = |name| value(name).is_some_and(|value| value.eq_ignore_ascii_case("ON"));
+    let may_replicate = match kind {
+        Kind::MySql { .. } => true,
+        Kind::MariaDb => is_on("wsrep_on") || value("gtid_slave_pos").is_some_and(|gtids| !gtids.is_empty()),
+    };
+    !may_replicate || is_on("log_slave_updates") || is_on("log_replica_updates")
 }
 
 /// What a server was asked at once, and what it has said.
@@ -206,6 +238,8 @@ struct Log<'a> {
     pace: Pace,
     /// Tables whose definitions would tell what transactions change.
     to_ask: Vec<Table>,
+    /// Up to where the log was read when the server was asked last.
+    asked_at: cache::Position,
 }
 
 impl<'a> Log<'a> {
@@ -217,6 +251,7 @@ impl<'a> Log<'a> {
                 self.want(to_ask);
                 let mark = match self.kind {
                     Kind::MySql { .. } => transaction.gtid.map(Mark::Gtid),
+                    Kind::MariaDb if transaction.is_xa => at.map(|at| Mark::XaEnd(at, now_us(self.worker))),
                     Kind::MariaDb => at.map(Mark::End),
                 };
                 let mark = mark.ok_or(Lost::Useless("a transaction has no GTID"))?;
@@ -225,13 +260,8 @@ impl<'a> Log<'a> {
             }
             Fact::Progress => {}
             Fact::Unknown { kind } => {
-                tracing::warn!(
-                    server = self.source.name(),
-                    kind,
-                    "an event of an unknown type: all is flushed"
-                );
                 self.source.count(|counters| counters.unknown += 1);
-                self.following.flush();
+                return Err(Lost::Broken(format!("the server sends events of the unknown type {kind}")));
             }
             Fact::Incident => return Err(Lost::Useless("the server has lost events (INCIDENT)")),
             Fact::Misplaced { event } => {
@@ -247,13 +277,17 @@ impl<'a> Log<'a> {
     }
 
     /// The server has answered.
-    fn hear(&mut self, answers: Answers) {
+    fn hear(&mut self, answers: Answers) -> Result<(), Lost> {
         let Answers { ask, at_us, visible, end, definitions } = answers;
         let before = (self.source.proven_us(), self.source.counters().unsettled);
         if let Some(visible) = visible {
-            self.following.settle(|mark| visible.has(mark));
+            let now_us = now_us(self.worker);
+            self.following.settle(|mark| visible.has(mark, now_us));
         }
         if let Some(end) = end {
+            if end < self.asked_at {
+                return Err(Lost::Useless("the server's binary log has begun anew"));
+            }
             self.following.prove(at_us, end);
         }
         let is_news = before != (self.source.proven_us(), self.source.counters().unsettled);
@@ -263,6 +297,7 @@ impl<'a> Log<'a> {
         for learnt in definitions {
             self.cache.learn(learnt, now_us / 1000);
         }
+        Ok(())
     }
 
     /// Waits until something is to be asked.

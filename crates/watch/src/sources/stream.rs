@@ -37,9 +37,17 @@ pub(super) struct Stream {
 pub(super) type Read = (Fact, Option<cache::Position>);
 
 impl Stream {
-    /// Asks for the log behind `start`.
-    pub(super) async fn open(worker: &Worker, target: &Target, start: &Start) -> Result<Self, Lost> {
+    /// Asks for the log behind `start`, of the server with this identity.
+    pub(super) async fn open(
+        worker: &Worker,
+        target: &Target,
+        start: &Start,
+        identity: &str,
+    ) -> Result<Self, Lost> {
         let mut control = Control::open(worker, target).await?;
+        if control.identity().await? != identity {
+            return Err(Lost::Useless("behind the server's name there are several"));
+        }
         let nonce = random::nonce();
         let number =
             |at: usize| u32::from_le_bytes(std::array::from_fn(|i| nonce.get(at + i).copied().unwrap_or(1)));
