@@ -61,8 +61,10 @@ pub(crate) async fn follow(worker: Rc<Worker>, watching: Arc<Watching>, cache: A
         let wanted = cache.sources.wanted();
         let servers: Vec<_> = wanted.iter().map(|(id, _)| (*id, only_server(&worker, *id))).collect();
         turn += 1;
-        if turn % TURNS_OF_BOUNDS == 0 {
-            followed.values().for_each(|one| one.source.forget_bounds());
+        if turn.is_multiple_of(TURNS_OF_BOUNDS) {
+            for one in followed.values() {
+                one.source.forget_bounds();
+            }
         }
         followed.retain(|endpoint, one| {
             !one.task.is_finished()
