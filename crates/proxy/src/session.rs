@@ -258,6 +258,8 @@ impl Session {
                     if !self.trade_back() {
                         return Ok(());
                     }
+                    // What has taken its place was an inner one when the command ended.
+                    self.control.set_idle(self.worker.now(), self.has_transaction());
                     Phase::Reading
                 }
                 // Polled in place: an idle session has none of their state.
