@@ -79,6 +79,11 @@ pub enum ClientError {
         "Transaction was rolled back: the layout of sharded tables has changed; try restarting transaction"
     )]
     LayoutChanged,
+    /// A part of a statement has ended the transaction at its shard, before this part was run.
+    #[error(
+        "Transaction was rolled back: an earlier part of the statement has failed; try restarting transaction"
+    )]
+    PartFailed,
     /// A server was lost before it answered to a statement that changes nothing.
     #[error("Nothing was changed: server {server} {gone}; try again")]
     NothingDone { server: Box<str>, gone: Gone },
@@ -271,7 +276,10 @@ impl ClientError {
             Self::PacketsOutOfOrder(_) => 1156,
             Self::BadFrame(_) => 1157,
             Self::NoTypes { .. } => 1210,
-            Self::TransactionLost { .. } | Self::LayoutChanged | Self::NothingDone { .. } => 1213,
+            Self::TransactionLost { .. }
+            | Self::LayoutChanged
+            | Self::PartFailed
+            | Self::NothingDone { .. } => 1213,
             Self::TooManyUserConnections(_) | Self::LimitReached(_) => 1226,
             Self::NotTraced | Self::NotSharded(_) => 1235,
             Self::UnknownStatement { .. } | Self::NoLastStatement(_) => 1243,
@@ -331,7 +339,10 @@ impl ClientError {
     /// Whether the client may begin its transaction, or send its statement, again: nothing of it
     /// was done.
     pub(crate) const fn may_retry(&self) -> bool {
-        matches!(self, Self::TransactionLost { .. } | Self::LayoutChanged | Self::NothingDone { .. })
+        matches!(
+            self,
+            Self::TransactionLost { .. } | Self::LayoutChanged | Self::PartFailed | Self::NothingDone { .. }
+        )
     }
 
     /// Whether client libraries use its code for an error of their own.

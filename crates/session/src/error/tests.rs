@@ -62,6 +62,7 @@ fn of_servers() -> Vec<ClientError> {
         ClientError::session_lost(&SERVER, left, Pin::TemporaryTable),
         ClientError::transaction_lost(&SERVER, Gone::Closed),
         ClientError::LayoutChanged,
+        ClientError::PartFailed,
         ClientError::nothing_done(&SERVER, down),
         ClientError::outcome_unknown(&SERVER, Gone::Refused),
         ClientError::CommitUnknown(Box::new(ClientError::transaction_lost(&SERVER, Gone::Closed))),
@@ -80,6 +81,7 @@ const OF_SERVERS: [&str; 14] = [
     "1053 08S01 Server shutdown in progress: server db:3306 has left the hostgroup; lost with it: temporary_table",
     "1213 40001 Transaction was rolled back: server db:3306 has closed the connection; try restarting transaction",
     "1213 40001 Transaction was rolled back: the layout of sharded tables has changed; try restarting transaction",
+    "1213 40001 Transaction was rolled back: an earlier part of the statement has failed; try restarting transaction",
     "1213 40001 Nothing was changed: server db:3306 does not answer; try again",
     "9009 08007 Outcome unknown: server db:3306 has refused a setting of the session that it had taken before before it answered; \
      the statement may have been done, and is not repeated",

@@ -182,7 +182,7 @@ impl Session {
         };
         let what = self.what(command, scattered, seq);
         let replies = Replies::new(what, std::mem::take(&mut runners.sources));
-        let holds = runners.unit == Unit::Transaction;
+        let holds = runners.unit != Unit::None;
         let mut relay = if holds { Relay::holding(replies) } else { Relay::new(replies) };
         self.control.begin_statement();
         self.relay_scatter(&mut relay, &mut runners, was_open).await?;

@@ -5,11 +5,14 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use wire::Capabilities;
+
 use super::inner::{Inner, no_client};
 use super::moment::Moment;
 use super::transaction::error_of;
 use crate::control::Control;
 use crate::ending::Ending;
+use crate::error::{ClientError, Gone};
 use crate::scatter::Source;
 use crate::session::io::Io;
 use crate::sock::Sock;
@@ -84,8 +87,13 @@ impl Runners {
         let Some(text) = self.unit.end(is_kept) else { return Ok(refused) };
         for runner in self.all.iter_mut().filter(|runner| !runner.is_over) {
             if let Some(moment) = self.moment {
-                // A connection that is lost has no time either, and the end says so.
-                moment.end(&mut runner.inner.session).await?.ok();
+                let session = &mut runner.inner.session;
+                if let Err(error) = moment.end(session).await? {
+                    // No other session gets a connection with this time.
+                    session.lose_backend_for(Gone::Closed)?;
+                    refused = refused.or(Some(error));
+                    continue;
+                }
             }
             let reply = runner.inner.session.ask(text).await?;
             refused = refused.or_else(|| error_of(&reply));
@@ -107,7 +115,9 @@ impl Runner {
         Box::pin(async {
             let session = &mut self.inner.session;
             session.control.attach().await;
-            for client in std::mem::take(&mut self.queue) {
+            let mut was_open = session.is_in_transaction();
+            let mut queue = std::mem::take(&mut self.queue).into_iter();
+            for client in queue.by_ref() {
                 session.io = client;
                 if let Err(ending) = session.run_as_inner().await {
                     if let Some(packets) = ending.packets() {
@@ -117,12 +127,27 @@ impl Runner {
                     self.is_over = true;
                     break;
                 }
+                if was_open && !session.is_in_transaction() {
+                    // What is left would change rows that nobody takes back.
+                    break;
+                }
+                was_open = session.is_in_transaction();
             }
+            refuse(queue, session.capabilities()).await;
             session.io = Io::new(no_client(), Vec::new());
             // A KILL that is on its way must not meet the next statement.
             let control = Rc::clone(&session.control);
             poll_fn(|_| if control.is_held() { Poll::Pending } else { Poll::Ready(()) }).await;
         })
+    }
+}
+
+/// Answers branches that do not run, behind one that has ended their transaction.
+async fn refuse(branches: impl Iterator<Item = Io>, caps: Capabilities) {
+    let error = ClientError::PartFailed;
+    for mut client in branches {
+        // Who has left does not hear it.
+        let _ = client.sock.write_all(&error.to_packet(1, caps)).await;
     }
 }
 
