@@ -131,7 +131,6 @@ impl Session {
                 break;
             }
         }
-        let was_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
         let seq = self.skip_command().await?;
         self.begin_running(Measured::plain(command.kind), &command.text);
         let first = branches.first().map_or(0, |branch| branch.hostgroup);
@@ -146,7 +145,7 @@ impl Session {
         poll_fn(|cx| relay.poll_reply(cx, &mut [], &mut self.io.sock, &mut worker.net.scratch.borrow_mut()))
             .await?;
         let (branches_run, may_set_id, is_killed) = (branches.len(), false, false);
-        let ended = Ended { seq, first, branches: branches_run, was_open, may_set_id, made: None, is_killed };
+        let ended = Ended { seq, first, branches: branches_run, may_set_id, made: None, is_killed };
         let phase = self.conclude(runners, relay, ended).await?;
         self.close_sites(command, &branches).await?;
         Ok(phase)

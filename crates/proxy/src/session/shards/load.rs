@@ -121,7 +121,6 @@ impl Session {
         scattered: Scattered,
         mut runners: Runners,
     ) -> Result<Phase, Ending> {
-        let was_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
         let seq = self.skip_command().await?;
         self.begin_running(Measured::plain(command.kind), &command.text);
         let mut loading = Loading {
@@ -164,13 +163,13 @@ impl Session {
             refused => refused,
         };
         let Some(error) = refused.filter(|_| !is_killed) else {
-            let ended = Ended { seq, first, branches, was_open, may_set_id: false, made: None, is_killed };
+            let ended = Ended { seq, first, branches, may_set_id: false, made: None, is_killed };
             return self.conclude(runners, relay, ended).await;
         };
         runners.end_unit(false).await?;
-        runners.all.into_iter().for_each(|runner| self.put_runner(runner));
         self.reply_error(seq, &error).await?;
         self.answered_here(error.code());
+        self.put_runners(runners).await?;
         Ok(Phase::Over)
     }
 

@@ -47,8 +47,6 @@ pub(super) struct Ended {
     pub(super) first: u32,
     /// How many branches there were.
     pub(super) branches: usize,
-    /// A transaction was open at a shard.
-    pub(super) was_open: bool,
     /// A server may have made an id.
     pub(super) may_set_id: bool,
     /// The first id of a sequence that the statement got.
@@ -151,8 +149,8 @@ impl Session {
         error: &[u8],
     ) -> Result<Phase, Ending> {
         runners.end_unit(false).await?;
-        runners.all.into_iter().for_each(|runner| self.put_runner(runner));
         self.answer_here(command.kind, error).await?;
+        self.put_runners(runners).await?;
         Ok(Phase::Over)
     }
 
@@ -167,7 +165,7 @@ impl Session {
         if may_set_id {
             runners.all.iter_mut().for_each(|runner| self.give_last_id(&mut runner.inner));
         }
-        let was_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
+        let is_open = runners.all.iter().any(|runner| runner.inner.is_in_transaction());
         let seq = self.skip_command().await?;
         self.begin_running(Measured::plain(command.kind), &command.text);
         let first = scattered.branches.first().map_or(0, |branch| branch.hostgroup);
@@ -175,7 +173,6 @@ impl Session {
             seq,
             first,
             branches: scattered.branches.len(),
-            was_open,
             made: scattered.ids.as_ref().and_then(|ids| ids.first),
             may_set_id,
             is_killed: false,
@@ -185,7 +182,7 @@ impl Session {
         let holds = runners.unit != Unit::None;
         let mut relay = if holds { Relay::holding(replies) } else { Relay::new(replies) };
         self.control.begin_statement();
-        self.relay_scatter(&mut relay, &mut runners, was_open).await?;
+        self.relay_scatter(&mut relay, &mut runners, is_open).await?;
         self.control.end_statement();
         self.conclude(runners, relay, ended).await
     }
@@ -210,17 +207,13 @@ impl Session {
             None => poll_fn(|cx| relay.poll_write(cx, &mut self.io.sock)).await?,
         }
         self.end_running();
-        let is_lost = ended.was_open && runners.all.iter().any(Runner::is_lost);
         if ended.may_set_id {
             runners.all.iter_mut().for_each(|runner| self.note_last_id(&mut runner.inner));
         }
-        runners.all.into_iter().for_each(|runner| self.put_runner(runner));
+        self.put_runners(runners).await?;
         self.note_scattered(&relay, first, ended.branches);
         if is_killed {
             self.reply_error(seq, &ClientError::Interrupted).await?;
-        }
-        if is_lost {
-            self.roll_back_with(first).await?;
         }
         Ok(Phase::Over)
     }
@@ -280,13 +273,19 @@ impl Session {
             return Ok(Ok(runners.all.swap_remove(at)));
         }
         let mut runner = match self.enter(hostgroup, twins).await? {
-            Ok(inner) => Runner { inner, queue: Vec::new(), number: runners.sources.len(), is_over: false },
+            Ok(inner) => Runner {
+                was_open: inner.is_in_transaction(),
+                inner,
+                queue: Vec::new(),
+                number: runners.sources.len(),
+                is_over: false,
+            },
             Err(error) => return Ok(Err(error)),
         };
         if let Some(begin) = runners.unit.begin() {
             let reply = runner.inner.session.ask(begin).await?;
             if let Some(error) = error_of(&reply) {
-                self.put_runner(runner);
+                runners.all.push(runner);
                 return Ok(Err(error));
             }
         }
@@ -306,11 +305,20 @@ impl Session {
         Source { hostgroup, session, names: self.names_at(hostgroup), rows: Vec::new() }
     }
 
-    pub(super) fn put_runner(&mut self, runner: Runner) {
-        let Runner { mut inner, is_over, .. } = runner;
-        if !is_over {
-            inner.session.control = Rc::clone(&self.control);
-            self.put_inner(inner);
+    /// Puts inner sessions back. If one of them has lost the transaction of the client, so do all
+    /// others.
+    pub(super) async fn put_runners(&mut self, runners: Runners) -> Result<(), Ending> {
+        let lost = runners.all.iter().find(|runner| runner.is_lost());
+        let lost = lost.map(|runner| runner.inner.hostgroup);
+        for Runner { mut inner, is_over, .. } in runners.all {
+            if !is_over {
+                inner.session.control = Rc::clone(&self.control);
+                self.put_inner(inner);
+            }
+        }
+        match lost {
+            Some(hostgroup) => self.roll_back_with(hostgroup).await,
+            None => Ok(()),
         }
     }
 

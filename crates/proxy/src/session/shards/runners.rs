@@ -23,6 +23,8 @@ pub(super) struct Runner {
     pub(super) queue: Vec<Io>,
     /// The number of its first branch.
     pub(super) number: usize,
+    /// It was in the transaction of the client when the command came to it.
+    pub(super) was_open: bool,
     /// The inner session has ended.
     pub(super) is_over: bool,
 }
@@ -105,9 +107,9 @@ impl Runners {
 pub(super) type Run<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 impl Runner {
-    /// Whether a transaction that was open there is lost.
+    /// Whether it has lost the transaction of the client.
     pub(super) fn is_lost(&self) -> bool {
-        self.is_over || !self.inner.is_in_transaction()
+        self.was_open && (self.is_over || !self.inner.is_in_transaction())
     }
 
     /// Runs the branches.
