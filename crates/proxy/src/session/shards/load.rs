@@ -27,6 +27,7 @@ use super::moment::Moment;
 use super::rows::rows;
 use super::runners::{Run, Runners, Unit, poll_all};
 use super::scattered::{Scattered, has_twins};
+use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
@@ -137,7 +138,7 @@ impl Session {
         self.control.begin_statement();
         let (relay, is_killed) = {
             let mut runs: Vec<_> = runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
-            let uploaded = self.split_file(&mut loading, &mut runs).await;
+            let uploaded = self.split_file(&mut loading, &mut runs, &controls).await;
             let seq = loading.file.next_seq();
             let mut replies = Replies::new(self.what(command, scattered, seq), sources);
             let sockets = loading.feeds.into_sockets(&mut replies);
@@ -189,10 +190,15 @@ impl Session {
         &mut self,
         loading: &mut Loading<'_>,
         runs: &mut [Option<Run<'_>>],
+        controls: &[Rc<Control>],
     ) -> Result<bool, Ending> {
         let uploaded = poll_fn(|cx| {
             poll_all(runs, cx);
-            loading.is_killed |= self.poll_killed(cx)?;
+            if self.poll_killed(cx)? {
+                loading.is_killed = true;
+                // A shard that waits takes nothing of the file.
+                controls.iter().for_each(|control| control.interrupt());
+            }
             if loading.is_killed {
                 if matches!(loading.step, Step::Asking | Step::Ending) {
                     return Poll::Ready(Ok(true));
