@@ -63,10 +63,10 @@ impl Session {
         };
         let scattered = Scattered::from(write);
         let branches = scattered.branches.clone();
-        if let Err(error) = self.add_branches(&mut runners, command, &scattered).await? {
-            return self.give_up(command, runners, &error).await;
-        }
-        let phase = self.run_added(command, scattered, runners).await?;
+        let phase = match self.add_branches(&mut runners, command, &scattered).await? {
+            Ok(()) => self.run_added(command, scattered, runners).await?,
+            Err(error) => self.give_up(command, runners, &error).await?,
+        };
         self.close_sites(command, &branches).await?;
         Ok(phase)
     }
@@ -86,7 +86,11 @@ impl Session {
         let protocol = what.protocol;
         let mut relay =
             Relay::keeping(Replies::new(what, std::mem::take(&mut runners.sources)), KEYS_BYTES_MAX);
+        self.begin_running(Measured::plain(command.kind), &command.text);
+        self.control.begin_statement();
         self.relay_scatter(&mut relay, runners, true).await?;
+        self.control.end_statement();
+        self.end_running();
         let warnings = match relay.scatter().over().map(|over| over.outcome.end) {
             Some(End::Ok { warnings, .. }) => Some(warnings),
             _ => None,
@@ -116,17 +120,22 @@ impl Session {
         let (mut sources, mut replies, mut branches) = (Vec::new(), Vec::new(), Vec::new());
         let mut left = limited.limit;
         while let Some(branch) = limited.turn(branches.len(), left) {
-            let reply = match self.take_turn(command, &branch, &mut runners, branches.len()).await? {
+            let turn = self.take_turn(command, &branch, &mut runners, branches.len()).await?;
+            branches.push(branch);
+            let reply = match turn {
                 Ok((source, reply)) => {
                     sources.push(source);
                     reply
                 }
-                Err(error) => return self.give_up(command, runners, &error).await,
+                Err(error) => {
+                    let phase = self.give_up(command, runners, &error).await?;
+                    self.close_sites(command, &branches).await?;
+                    return Ok(phase);
+                }
             };
             let changed = changed_rows(&reply, capabilities_at_shards(self.capabilities()));
             left = left.saturating_sub(changed.unwrap_or(left));
             replies.push(reply);
-            branches.push(branch);
             if left == 0 {
                 break;
             }
