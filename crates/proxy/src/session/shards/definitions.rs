@@ -39,6 +39,10 @@ impl Session {
         let mut found = Vec::new();
         for (number, node) in table.nodes().iter().take(NODES_ASKED_MAX).enumerate() {
             let definition = self.definition_of(node).await?;
+            if !self.is_current(layout) {
+                // What is known belongs to another one.
+                return Ok(());
+            }
             let now = self.worker.shared.uptime();
             if number == 0 && self.worker.shards.renew(&table.schema, &table.name, definition.table(), now) {
                 return Ok(());

@@ -133,12 +133,18 @@ impl Session {
             Err(_) if !names_table(text, layout) => Way::Home,
             Err(refusal) => Way::Refused(unread(text, refusal)),
         };
-        if !command.what.several && !command.what.effects.intersects(MATTERS_TO_SESSION) {
+        let matters = command.what.several || command.what.effects.intersects(MATTERS_TO_SESSION);
+        if !matters && self.is_current(layout) {
             let kept = || self.kept(command, &tree, read, layout, &way);
             self.worker.shards.templates.borrow_mut().learn(text, self.holds(read), kept);
         }
         self.worker.shards.put_tree(tree);
         Ok(way)
+    }
+
+    /// Whether a layout is that of now: others may be loaded while servers are asked.
+    pub(super) fn is_current(&self, layout: &Layout) -> bool {
+        self.worker.settings().shards.as_deref().is_some_and(|now| std::ptr::eq(now, layout))
     }
 
     /// Whether a statement names a sharded table.
