@@ -282,10 +282,31 @@ impl Scatter {
             return Progress::Wait;
         }
         if let State::Failing(failure) = &self.state {
-            let over = self.fail(failure.clone(), out);
+            let failure = match failure {
+                Failure::Refused(at) => match self.first_refused(*at) {
+                    Some(first) => Failure::Refused(first),
+                    None => return Progress::Wait,
+                },
+                wrong @ Failure::Wrong(..) => wrong.clone(),
+            };
+            let over = self.fail(failure, out);
             self.state = State::Over(over);
         }
         Progress::Over
+    }
+
+    /// The shard that has refused first in the session of this one, which has: the others are
+    /// refused because of it. None as long as a reply before has not ended.
+    fn first_refused(&self, at: usize) -> Option<usize> {
+        let session = self.shards.get(at)?.source.session;
+        let before = self.shards.iter().take(at).enumerate();
+        for (number, shard) in before.filter(|(_, shard)| shard.source.session == session) {
+            shard.end()?;
+            if shard.refusal().is_some() {
+                return Some(number);
+            }
+        }
+        Some(at)
     }
 
     /// Fails if a shard has answered with an error.
