@@ -2,7 +2,7 @@
 //! user whose session has sent it, or as another one of the configuration.
 
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use shard::define::table_statement;
 use tokio::time::timeout;
@@ -22,6 +22,8 @@ pub(crate) async fn resume(worker: Rc<Worker>, running: Running) {
     let shared = &worker.shared;
     let all = async {
         let _pass = shared.gates.close(record.tables.clone()).await;
+        // Dropped before the pass: who waits for that knows that the tables are others.
+        let _defined = Defined(&shared.definitions_of_shards);
         for (number, step) in record.steps.iter().enumerate() {
             if step.state == State::Done {
                 continue;
@@ -38,7 +40,6 @@ pub(crate) async fn resume(worker: Rc<Worker>, running: Running) {
         Ok(())
     };
     let ended = timeout(DDL_RESUMED_MAX, all).await;
-    shared.definitions_of_shards.fetch_add(1, Ordering::Relaxed);
     match ended {
         Ok(Ok(())) => {
             running.end().await;
@@ -46,6 +47,15 @@ pub(crate) async fn resume(worker: Rc<Worker>, running: Running) {
         }
         Ok(Err(why)) => tracing::error!(id, why, "a definition has stopped again"),
         Err(_) => tracing::error!(id, "a definition has stopped again: its time is up"),
+    }
+}
+
+/// Counts a definition when it is over.
+struct Defined<'a>(&'a AtomicU64);
+
+impl Drop for Defined<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
