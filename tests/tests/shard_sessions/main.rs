@@ -3,8 +3,10 @@
 
 mod changes;
 mod charsets;
+mod deadlocks;
 mod ends;
 mod fields;
+mod idle;
 mod ids;
 mod prepared;
 mod times;
@@ -22,8 +24,10 @@ static MYSQL: LazyLock<Option<Servers>> = LazyLock::new(|| Servers::of(|| Backen
 
 use changes::*;
 use charsets::*;
+use deadlocks::*;
 use ends::*;
 use fields::*;
+use idle::*;
 use ids::*;
 use prepared::*;
 use times::*;
@@ -34,6 +38,8 @@ on_each_server!(
     a_definition_at_home_commits_at_shards,
     a_beginning_that_fails_leaves_the_transaction,
     another_beginning_commits_at_shards,
+    a_deadlock_in_one_branch_takes_all_back,
+    a_client_is_idle_behind_a_remembered_query,
     a_killed_session_loses_its_transaction,
     a_killed_statement_leaves_the_transaction,
     a_client_that_leaves_ends_what_runs,
