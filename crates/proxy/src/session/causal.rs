@@ -65,7 +65,9 @@ impl Session {
         }
         let scope = self.causal_scope_of(verdict);
         let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
-        let opened = self.links.in_use.as_ref().map(|backend| backend.connection().opened().into_std());
+        // Another connection than the one in use has proven nothing.
+        let backend = self.links.in_use.as_ref().filter(|_| self.is_at(decided));
+        let opened = backend.map(|backend| backend.connection().opened().into_std());
         let is_proven = |opened| own.is_none_or(|own| own.is_proven(scope, opened));
         scope != CausalReads::Off && self.is_at_reader(decided) && !opened.is_some_and(is_proven)
     }
@@ -193,6 +195,17 @@ impl Session {
             Some(fresh) => self.reach_caught_up(kind, fresh, decided).await?,
             None => self.reach_reader(decided).await?,
         };
+        self.see_awaited(kind, decided, reached).await
+    }
+
+    /// Has the server that the command in the backlog has `reached`, or the writer, show what the
+    /// command must see, if that is anything.
+    pub(super) async fn see_awaited(
+        &mut self,
+        kind: Kind,
+        decided: &mut Decided,
+        reached: u32,
+    ) -> Result<u32, Stop> {
         match self.awaited(decided) {
             Some(awaited) => self.see_writes(kind, awaited, decided, reached).await,
             None => Ok(reached),

@@ -42,7 +42,7 @@ impl Session {
             && self.flight.wanted.is_none()
             && !self.state.begins_later()
             && self.has_to_see(decided).is_none()
-            && !self.may_lack_writes(decided)
+            && !self.awaits_writes(decided)
             && !user.backends().is_limited()
             && self.shares(decided.hostgroup())
     }

@@ -92,7 +92,13 @@ impl Session {
             Box::pin(self.reach_seeing(kind, fresh, decided)).await
         } else {
             self.flight().ahead = self.ahead(kind, decided);
-            self.reach(decided).await
+            match self.reach(decided).await {
+                // The connection in use was exchanged for one that has proven nothing.
+                Ok(reached) if self.awaits_writes(decided) => {
+                    Box::pin(self.see_awaited(kind, decided, reached)).await
+                }
+                reached => reached,
+            }
         };
         let flight = self.flight();
         (flight.ahead, flight.wants_new) = (Ahead::Nothing, false);

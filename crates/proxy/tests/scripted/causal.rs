@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use config::{CausalReads, Config, Server};
+use config::{CausalReads, Config, ReplicationHostgroups, Server};
 use proxy::memory::End;
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
@@ -29,16 +29,36 @@ struct World {
 
 impl World {
     fn of(causal_reads: CausalReads) -> (Rc<Self>, Stage) {
-        let mut config: Config = pair_of_servers();
-        config.servers.retain(|server| server.hostgroup_id == 0);
-        config.servers.push(Server { hostgroup_id: 1, ..database("reader") });
-        config.pointsman.causal_reads = causal_reads;
+        let config = Self::config(causal_reads);
         let world = Rc::new(Self::default());
         world.has[1].set(true);
         let (stage, servers) = stage_with(config, CAPACITY, |_| false);
         let served = Rc::clone(&world);
         servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
         (world, stage)
+    }
+
+    /// A pair of a writer, `db`, and a reader.
+    fn config(causal_reads: CausalReads) -> Config {
+        let mut config: Config = pair_of_servers();
+        config.servers.retain(|server| server.hostgroup_id == 0);
+        config.servers.push(Server { hostgroup_id: 1, ..database("reader") });
+        config.pointsman.causal_reads = causal_reads;
+        config
+    }
+
+    /// The same, and `db2` with `reader2`.
+    fn of_two_pairs(causal_reads: CausalReads) -> Config {
+        let mut config = Self::config(causal_reads);
+        config.servers.push(Server { hostgroup_id: 2, ..database("db2") });
+        config.servers.push(Server { hostgroup_id: 3, ..database("reader2") });
+        let second = ReplicationHostgroups {
+            writer_hostgroup: 2,
+            reader_hostgroup: 3,
+            ..config.replication_hostgroups[0].clone()
+        };
+        config.replication_hostgroups.push(second);
+        config
     }
 
     /// What servers were told since this was asked last, but for settings.
@@ -132,6 +152,25 @@ fn c12_a_reader_that_lacks_a_write_does_not_get_the_read() {
         say(&mut client, "BEGIN").await;
         assert_eq!(world.said(), ["db BEGIN"]);
         assert_eq!(stage.global("Causal_reads_to_writer"), 2);
+    });
+}
+
+/// What one reader has proven says nothing of the reader that the session goes to next.
+#[test]
+fn c12_another_reader_is_asked_anew() {
+    play(async || {
+        let (world, stage) = World::of(CausalReads::User);
+        world.has[0].set(true);
+        stage.apply(World::of_two_pairs(CausalReads::User)).expect("it can be applied");
+        let mut client = log_in(&stage).await;
+        say(&mut client, "/* hostgroup=2 */ INSERT INTO t VALUES (1)").await;
+        say(&mut client, WRITE).await;
+        say(&mut client, READ).await;
+        assert_eq!(world.said().last(), Some(&format!("reader {READ}")));
+        let read = format!("/* hostgroup=3 */ {READ}");
+        say(&mut client, &read).await;
+        let asked = asked(2).replacen("reader", "reader2", 1);
+        assert_eq!(world.said(), [asked, format!("reader2 {read}")]);
     });
 }
 
