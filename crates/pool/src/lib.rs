@@ -303,6 +303,16 @@ impl<E> Pool<E> {
         members.servers.iter().filter(|server| server.is_available() && is_it(server)).count()
     }
 
+    /// How many servers `hostgroup` has that are not [switched off](Status::OfflineHard), whether
+    /// they take new connections or not.
+    pub fn configured(&self, hostgroup: u32) -> usize {
+        let Some(group) = self.hostgroup(hostgroup) else { return 0 };
+        let members = group.members();
+        let is_on =
+            |server: &&Arc<Server<E>>| server.is_configured() && server.off() != Some(Off::Configured);
+        members.servers.iter().filter(is_on).count()
+    }
+
     /// Servers that were shunned, and whose time is over, are so no more: for who looks at them.
     /// Who chooses one does not wait for this.
     pub fn forgive(&self, now: Duration) {

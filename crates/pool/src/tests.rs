@@ -406,3 +406,17 @@ fn servers_are_found_while_they_come_and_go() {
     assert_eq!(names.map(is), names.map(|name| Some((name, true))));
     assert_eq!(is("d"), None);
 }
+
+#[test]
+fn servers_that_are_not_switched_off_are_configured() {
+    let with = |endpoint, status| ServerSpec { status, ..server(1, endpoint, 1, 1) };
+    let pool = pool_of([
+        with("a", Status::Online),
+        with("b", Status::Shunned),
+        with("c", Status::OfflineSoft),
+        with("d", Status::OfflineHard),
+        server(2, "a", 1, 1),
+    ]);
+    assert_eq!([pool.configured(1), pool.configured(2), pool.configured(3)], [3, 1, 0]);
+    assert_eq!(pool.count(1, |_| true), 1);
+}
