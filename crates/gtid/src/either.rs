@@ -65,23 +65,23 @@ pub const ORIGINS_MAX: usize = 64;
 /// The highest GTID of each origin, for a few origins.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Highest {
-    /// One of each origin; the origin that was added last is last.
+    /// One of each origin; the origin that was raised last is last.
     gtids: Vec<Gtid>,
 }
 
 impl Highest {
     /// Raises the GTID of its origin to this one, unless it is as high already. Returns whether it
-    /// has changed. Beyond [`ORIGINS_MAX`] the origin that was added first is dropped.
+    /// has changed. Beyond [`ORIGINS_MAX`] the origin that was raised the longest time ago is
+    /// dropped.
     pub fn raise(&mut self, gtid: Gtid) -> bool {
         let origin = gtid.origin();
-        if let Some(held) = self.gtids.iter_mut().find(|held| held.origin() == origin) {
-            let is_higher = held.number() < gtid.number();
-            if is_higher {
-                *held = gtid;
+        let held = self.gtids.iter().enumerate().rev().find(|(_, held)| held.origin() == origin);
+        if let Some((at, held)) = held {
+            if held.number() >= gtid.number() {
+                return false;
             }
-            return is_higher;
-        }
-        if self.gtids.len() >= ORIGINS_MAX {
+            self.gtids.remove(at);
+        } else if self.gtids.len() >= ORIGINS_MAX {
             self.gtids.remove(0);
         }
         self.gtids.push(gtid);
@@ -103,11 +103,13 @@ impl Highest {
         self.gtids.iter().any(|held| held.origin() == origin && held.number() >= gtid.number())
     }
 
-    /// Keeps the GTIDs that pass a test. Returns how many are dropped.
-    pub fn retain(&mut self, keep: impl FnMut(&Gtid) -> bool) -> usize {
-        let before = self.gtids.len();
-        self.gtids.retain(keep);
-        before - self.gtids.len()
+    /// Puts `left`, an earlier GTID of the same origin, in the place of `lost`, or nothing. Returns
+    /// whether `lost` was there: a later one stays.
+    pub fn replace(&mut self, lost: &Gtid, left: Option<Gtid>) -> bool {
+        let Some(at) = self.gtids.iter().position(|held| held == lost) else { return false };
+        self.gtids.remove(at);
+        self.gtids.extend(left.filter(|left| left.origin() == lost.origin()));
+        true
     }
 
     /// One GTID of each origin.
@@ -166,17 +168,23 @@ mod tests {
         let mut other = Highest::default();
         assert!(other.merge(&highest) && !other.merge(&highest));
         assert_eq!(other, highest);
-        assert_eq!(other.retain(|gtid| matches!(gtid, Gtid::MySql(_))), 2);
-        assert_eq!(other.iter().count(), 2);
+        assert!(!other.replace(&gtid("0-1-7"), None) && other.replace(&gtid("0-2-8"), Some(gtid("0-3-6"))));
+        assert!(other.reaches(&gtid("0-1-6")) && !other.reaches(&gtid("0-1-7")));
+        assert!(other.replace(&gtid("0-3-6"), None) && !other.reaches(&gtid("0-1-1")));
+        assert_eq!(other.iter().count(), 3);
     }
 
     #[test]
     fn origins_are_bounded() {
         let mut highest = Highest::default();
-        for domain in 0..=ORIGINS_MAX {
+        for domain in 0..ORIGINS_MAX {
             highest.raise(gtid(&format!("{domain}-1-1")));
         }
+        // The first one is raised, and so the second one is the oldest.
+        highest.raise(gtid("0-1-2"));
+        highest.raise(gtid(&format!("{ORIGINS_MAX}-1-1")));
         assert_eq!(highest.iter().count(), ORIGINS_MAX);
-        assert!(!highest.reaches(&gtid("0-1-1")) && highest.reaches(&gtid(&format!("{ORIGINS_MAX}-1-1"))));
+        assert!(highest.reaches(&gtid("0-1-2")) && !highest.reaches(&gtid("1-1-1")));
+        assert!(highest.reaches(&gtid(&format!("{ORIGINS_MAX}-1-1"))));
     }
 }

@@ -10,6 +10,7 @@ use session::identity::Identity;
 use upstream::Connection;
 
 use crate::shared::Shared;
+use crate::worker::Worker;
 
 /// The tokens of scopes, and what replicas are known to have applied.
 #[derive(Debug, Default)]
@@ -28,6 +29,13 @@ impl Causal {
         let application = identity.application().map(|name| self.tokens.of(Scope::application(name)));
         Some(Own::new(user, application))
     }
+}
+
+/// The hostgroup of the writers of the pair that a hostgroup is in, if it is in one.
+pub(crate) fn cluster_of(worker: &Worker, hostgroup: u32) -> Option<u32> {
+    let routing = worker.routing.borrow();
+    let pairs = &routing.routes().pairs;
+    pairs.reader(hostgroup).map(|_| hostgroup).or_else(|| pairs.writer(hostgroup))
 }
 
 /// The machine at the other end of a connection to `server`.

@@ -36,6 +36,10 @@ pub(crate) const LOGIN_REST: Duration = Duration::from_millis(250);
 /// at once while the client still sends would make its kernel throw the error away.
 pub(crate) const LINGER_MAX: Duration = Duration::from_secs(2);
 
+/// How long a reader may take to answer whether it has writes, besides `causal_wait_ms`. Then the
+/// writer does the read.
+pub(crate) const CAUSAL_ANSWER_MAX: Duration = Duration::from_secs(1);
+
 /// How long a client that changes its user waits for the server to undo what the old user has left.
 pub(crate) const GOODBYE_MAX: Duration = Duration::from_secs(1);
 

@@ -8,6 +8,9 @@
 use config::CausalReads;
 use gtid::{Gtid, Highest};
 use route::{Verdict, Writes};
+use session::causal::applied::Machine;
+use session::causal::lost;
+use session::causal::own::Proof;
 use session::causal::question::{self, Reply};
 use session::causal::tokens::Scope;
 use tokio::time::Instant;
@@ -23,6 +26,7 @@ use crate::causal::{is_writer_of, machine};
 use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::fresh::{Fresh, named};
+use crate::limits::CAUSAL_ANSWER_MAX;
 use upstream::query;
 
 /// The attribute of a statement that names its application, as the hint of that name does.
@@ -36,6 +40,8 @@ const ATTRIBUTE_BYTES_MAX: usize = 250;
 pub(super) struct Awaited {
     tokens: Highest,
     scope: CausalReads,
+    /// The hostgroup of the reader's writers.
+    writer: u32,
     /// The version of the scope that has these tokens.
     version: u64,
 }
@@ -68,8 +74,11 @@ impl Session {
         // Another connection than the one in use has proven nothing.
         let backend = self.links.in_use.as_ref().filter(|_| self.is_at(decided));
         let opened = backend.map(|backend| backend.connection().opened().into_std());
-        let is_proven = |opened| own.is_none_or(|own| own.is_proven(scope, opened));
-        scope != CausalReads::Off && self.is_at_reader(decided) && !opened.is_some_and(is_proven)
+        let Some(writer) = self.writer_for(decided).filter(|_| scope != CausalReads::Off) else {
+            return false;
+        };
+        let is_proven = |opened| own.is_none_or(|own| own.is_proven(scope, writer, opened));
+        !opened.is_some_and(is_proven)
     }
 
     /// A decided command, with the application that an attribute of the statement names.
@@ -107,11 +116,11 @@ impl Session {
         said.unwrap_or_else(|| self.identity.causal_reads())
     }
 
-    /// Whether a command goes to a reader and may go to its writer as well.
-    fn is_at_reader(&self, decided: &Decided) -> bool {
-        let Some(hostgroup) = decided.target() else { return false };
-        let is_reader = self.worker.routing.borrow().routes().pairs.writer(hostgroup).is_some();
-        is_reader && !self.stays(decided) && !self.worker.settings().is_writer(hostgroup)
+    /// The hostgroup of the writers that may do a command as well, if it goes to a reader.
+    fn writer_for(&self, decided: &Decided) -> Option<u32> {
+        let hostgroup = decided.target()?;
+        let writer = self.worker.routing.borrow().routes().pairs.writer(hostgroup);
+        writer.filter(|_| !self.stays(decided) && !self.worker.settings().is_writer(hostgroup))
     }
 
     /// Whether the command may have to see writes that its server lacks.
@@ -126,7 +135,7 @@ impl Session {
         if self.state.gtids.as_ref().is_some_and(|gtids| gtids.own.is_some()) {
             self.note_application(decided);
             let scope = self.causal_scope_of(decided.orders.as_ref().map(|orders| &orders.verdict));
-            if scope != CausalReads::Off && self.is_at_reader(decided) {
+            if scope != CausalReads::Off && self.writer_for(decided).is_some() {
                 self.worker.counts.note(Counter::CausalReads);
             }
         }
@@ -134,16 +143,18 @@ impl Session {
 
     /// The statement belongs to the application that a hint names.
     fn note_application(&mut self, decided: &Decided) {
+        let goes_on = self.state.link.in_transaction() || self.links.open_elsewhere().is_some();
         let Some(own) = self.state.gtids.as_mut().and_then(|gtids| gtids.own.as_mut()) else { return };
         let named = decided.orders.as_ref().and_then(|orders| orders.verdict.causal_scope.as_deref());
         let tokens = &self.worker.shared.causal.tokens;
-        own.name_application(named.map(|name| tokens.of(Scope::application(name.as_bytes()))));
+        let named = named.map(|name| tokens.of(Scope::application(name.as_bytes())));
+        own.name_application(named, goes_on);
     }
 
     /// What a statement must see at a reader, for EXPLAIN ROUTE.
     pub(super) fn explain_writes(&self, verdict: &Verdict, hostgroup: u32) -> Option<Writes> {
-        self.worker.routing.borrow().routes().pairs.writer(hostgroup)?;
-        let Awaited { tokens, scope, .. } = self.awaited_for(Some(verdict))?;
+        let writer = self.worker.routing.borrow().routes().pairs.writer(hostgroup)?;
+        let Awaited { tokens, scope, .. } = self.awaited_for(Some(verdict), writer)?;
         let shared = &self.worker.shared;
         let servers = shared.upstream.pool.explain(hostgroup, shared.uptime());
         let servers = servers.into_iter().map(|one| one.server);
@@ -160,18 +171,18 @@ impl Session {
     /// What the command in the backlog must see, if it goes to a reader and must see anything.
     fn awaited(&self, decided: &Decided) -> Option<Awaited> {
         let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
-        self.awaited_for(verdict).filter(|_| self.is_at_reader(decided))
+        self.awaited_for(verdict, self.writer_for(decided)?)
     }
 
-    /// What a statement must see at a reader, if that is anything.
-    fn awaited_for(&self, verdict: Option<&Verdict>) -> Option<Awaited> {
+    /// What a statement must see at a reader of these writers, if that is anything.
+    fn awaited_for(&self, verdict: Option<&Verdict>, writer: u32) -> Option<Awaited> {
         let named = verdict.and_then(|verdict| self.asked_gtid(verdict));
         let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
         let scope = own.map_or(CausalReads::Off, |_| self.causal_scope_of(verdict));
         let version = own.map_or(0, |own| own.version(scope));
-        let mut tokens = own.map(|own| own.tokens(scope)).unwrap_or_default();
+        let mut tokens = own.map(|own| own.tokens(scope, writer)).unwrap_or_default();
         tokens.merge(&named.into_iter().collect());
-        (!tokens.is_empty()).then_some(Awaited { tokens, scope, version })
+        (!tokens.is_empty()).then_some(Awaited { tokens, scope, writer, version })
     }
 
     /// The transaction that a hint or a rule names, if servers are asked for it: where readers of
@@ -216,8 +227,7 @@ impl Session {
     /// get at the moment.
     async fn reach_reader(&mut self, decided: &mut Decided) -> Result<u32, Stop> {
         let hostgroup = decided.hostgroup();
-        let writer = self.worker.routing.borrow().routes().pairs.writer(hostgroup);
-        match writer.filter(|_| self.is_at_reader(decided) && !self.is_bound_to(hostgroup)) {
+        match self.writer_for(decided).filter(|_| !self.is_bound_to(hostgroup)) {
             Some(writer) if self.worker.shared.upstream.pool.is_any(hostgroup, |_| true).is_none() => {
                 self.leave_to(writer, decided).await
             }
@@ -234,10 +244,8 @@ impl Session {
         decided: &mut Decided,
         reached: u32,
     ) -> Result<u32, Stop> {
-        let hostgroup = decided.hostgroup();
-        let writer = self.worker.routing.borrow().routes().pairs.writer(hostgroup);
-        let Some(writer) = writer.filter(|_| reached == hostgroup) else { return Ok(reached) };
-        if self.known(&awaited, writer) == Known::Has {
+        let (hostgroup, writer) = (decided.hostgroup(), awaited.writer);
+        if reached != hostgroup || self.known(&awaited) == Known::Has {
             return Ok(reached);
         }
         let reply = self.ask_reader(kind, &awaited, decided).await?;
@@ -256,17 +264,17 @@ impl Session {
             return Err(self.refuse_here(kind, &error).await.into());
         }
         let reached = self.leave_to(writer, decided).await?;
-        self.drop_lost(kind, &awaited, decided, reached).await?;
+        self.replace_lost(kind, &awaited, decided).await?;
         Ok(reached)
     }
 
     /// What is known of the server of the connection in use. What is found is remembered.
-    fn known(&self, awaited: &Awaited, writer: u32) -> Known {
+    fn known(&self, awaited: &Awaited) -> Known {
         let Some(backend) = &self.links.in_use else { return Known::Unsure };
         let (server, link) = (&backend.server().endpoint().endpoint, backend.connection());
         let (shared, opened) = (&self.worker.shared, link.opened().into_std());
         let has = shared.causal.applied.has(&machine(server, link), opened, awaited.tokens.iter())
-            || is_writer_of(shared, server, writer);
+            || is_writer_of(shared, server, awaited.writer);
         if has {
             self.remember(awaited);
             Known::Has
@@ -279,11 +287,13 @@ impl Session {
     fn remember(&self, awaited: &Awaited) {
         let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
         if let (Some(own), Some(backend)) = (own, &self.links.in_use) {
-            own.prove(awaited.scope, awaited.version, backend.connection().opened().into_std());
+            let Awaited { scope, writer: cluster, version, .. } = *awaited;
+            own.prove(Proof { scope, cluster, version, opened: backend.connection().opened().into_std() });
         }
     }
 
-    /// Asks the server of the connection in use, which waits as long as it may.
+    /// Asks the server of the connection in use, which waits as long as it may. One that does not
+    /// answer in time lacks them, and the connection is given up.
     async fn ask_reader(
         &mut self,
         kind: Kind,
@@ -291,19 +301,24 @@ impl Session {
         decided: &mut Decided,
     ) -> Result<Reply, Stop> {
         let settings = self.worker.settings();
-        // A question that takes as long as a server may take to answer would lose the connection.
-        let wait = settings.causal.wait.min(settings.variables.connect_timeout_server_max / 2);
+        let longest = settings.variables.connect_timeout_server_max;
+        let wait = settings.causal.wait.min(longest / 2);
         drop(settings);
-        let Some(backend) = &self.links.in_use else { return Ok(Reply::Lacks) };
-        let link = backend.connection();
-        let (machine, opened) =
-            (machine(&backend.server().endpoint().endpoint, link), link.opened().into_std());
-        let Some(text) = question::of(&awaited.tokens, link.is_mariadb(), wait) else {
+        let Some((machine, opened, is_mariadb)) = self.asked_server() else { return Ok(Reply::Lacks) };
+        let Some(text) = question::of(&awaited.tokens, is_mariadb, wait) else {
             return Ok(Reply::Lacks);
         };
         let asked = Instant::now().into_std();
-        let Some(row) = self.ask_server(kind, &text, decided).await? else { return Ok(Reply::Lacks) };
-        let reply = question::read(&row);
+        let is_bound = self.is_bound_to(decided.hostgroup());
+        let question = (query(self.capabilities(), text.as_bytes()), Answer::Result);
+        let limit = (wait + CAUSAL_ANSWER_MAX).min(longest);
+        let reply = match self.internal_query_within(limit, &[question]).await? {
+            Ok(replies) => {
+                replies.first().and_then(|reply| reply.only_row()).map_or(Reply::Lacks, question::read)
+            }
+            Err(_) if !is_bound && !self.flight().internal_lost => return Ok(Reply::Lacks),
+            Err(error) => return Err(self.set_up_failed(kind, &error, decided).await),
+        };
         if reply != Reply::Lacks {
             self.worker.shared.causal.applied.prove(&machine, opened, asked, &awaited.tokens);
             self.remember(awaited);
@@ -311,51 +326,62 @@ impl Session {
         Ok(reply)
     }
 
-    /// Drops tokens that the writer, which the command has got to, does not have: a new primary had
-    /// never got them, and no replica will. With several writers that may not be so.
-    async fn drop_lost(
+    /// The machine of the connection in use, when that was opened, and whether it is MariaDB's.
+    fn asked_server(&self) -> Option<(Machine, std::time::Instant, bool)> {
+        let backend = self.links.in_use.as_ref()?;
+        let link = backend.connection();
+        let machine = machine(&backend.server().endpoint().endpoint, link);
+        Some((machine, link.opened().into_std(), link.is_mariadb()))
+    }
+
+    /// Replaces tokens that the writer, which the command has got to, does not have, by what it
+    /// has: a new primary had never got them, and no replica will. With several writers that may
+    /// not be so, nor with one that is down.
+    async fn replace_lost(
         &mut self,
         kind: Kind,
         awaited: &Awaited,
         decided: &mut Decided,
-        writer: u32,
     ) -> Result<(), Stop> {
-        if self.worker.shared.upstream.pool.count(writer, |_| true) != 1 {
+        if self.worker.shared.upstream.pool.configured(awaited.writer) != 1 {
             return Ok(());
         }
-        for token in awaited.tokens.iter() {
-            let Some(backend) = &self.links.in_use else { return Ok(()) };
-            let link = backend.connection();
-            let (machine, opened) =
-                (machine(&backend.server().endpoint().endpoint, link), link.opened().into_std());
-            let applied = &self.worker.shared.causal.applied;
-            if applied.has(&machine, opened, [token].into_iter()) {
-                continue;
-            }
-            let asked = Instant::now().into_std();
-            let row = self.ask_server(kind, &question::of_writer(token), decided).await?;
-            match row.and_then(|row| question::writer_has(token, &row)) {
-                Some(true) => {
-                    let tokens = [*token].into_iter().collect();
-                    self.worker.shared.causal.applied.prove(&machine, opened, asked, &tokens);
-                }
-                Some(false) => self.note_lost(token),
-                None => {}
+        let Some((machine, opened, is_mariadb)) = self.asked_server() else { return Ok(()) };
+        let applied = &self.worker.shared.causal.applied;
+        let tokens = lost::of_kind(&awaited.tokens, is_mariadb);
+        if applied.has(&machine, opened, tokens.iter()) {
+            return Ok(());
+        }
+        let asked = Instant::now().into_std();
+        let row = self.ask_writer(kind, &lost::question(&tokens, is_mariadb), decided).await?;
+        let Some(row) = row else { return Ok(()) };
+        let Some(lacked) = lost::lacked(&tokens, is_mariadb, &row) else { return Ok(()) };
+        let had: Highest = tokens.iter().filter(|token| !lacked.contains(token)).copied().collect();
+        if !had.is_empty() {
+            self.worker.shared.causal.applied.prove(&machine, opened, asked, &had);
+        }
+        if lacked.is_empty() {
+            return Ok(());
+        }
+        let row = if is_mariadb { Some(row) } else { self.ask_writer(kind, lost::EXECUTED, decided).await? };
+        for token in &lacked {
+            if let Some(left) = row.as_deref().and_then(|row| lost::left(token, row)) {
+                self.note_lost(awaited.writer, token, left);
             }
         }
         Ok(())
     }
 
-    fn note_lost(&mut self, token: &Gtid) {
-        let own = self.state.gtids.as_mut().and_then(|gtids| gtids.own.as_mut());
-        if own.is_some_and(|own| own.drop_lost(token)) {
+    fn note_lost(&self, cluster: u32, token: &Gtid, left: Option<Gtid>) {
+        let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
+        if own.is_some_and(|own| own.replace_lost(cluster, token, left)) {
             self.worker.counts.note(Counter::CausalLost);
             tracing::warn!(%token, "the writer lacks a transaction that was acknowledged; reads do not wait for it");
         }
     }
 
     /// Asks the server of the connection in use for one row; nothing if it has none for that.
-    async fn ask_server(
+    async fn ask_writer(
         &mut self,
         kind: Kind,
         text: &str,

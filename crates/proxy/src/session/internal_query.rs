@@ -6,11 +6,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
-use tokio::time::{Instant, timeout};
+use tokio::time::{Duration, Instant, timeout};
 use wire::frame::HEADER_LEN;
 
 use super::Session;
 use super::trace::Part;
+use crate::causal::cluster_of;
 use crate::control::Signal;
 use crate::counts::Counter;
 use crate::ending::Ending;
@@ -27,10 +28,19 @@ impl Session {
         &mut self,
         commands: &[InternalQuery],
     ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
+        let limit = self.worker.settings().variables.connect_timeout_server_max;
+        self.internal_query_within(limit, commands).await
+    }
+
+    /// The same with another limit for all replies.
+    pub(super) async fn internal_query_within(
+        &mut self,
+        limit: Duration,
+        commands: &[InternalQuery],
+    ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
         let backend = in_use(self.links.in_use.as_ref())?;
         let watched = Arc::clone(backend.server());
         let server = watched.endpoint();
-        let limit = self.worker.settings().variables.connect_timeout_server_max;
         let control = Rc::clone(&self.control);
         let begun = Instant::now();
         let outcome = {
@@ -74,7 +84,8 @@ impl Session {
     fn collect(&mut self, reply: &Reply) {
         let Some(gtids) = &mut self.state.gtids else { return };
         if let Some(gtid) = reply.bytes.get(HEADER_LEN..).and_then(told_in) {
-            gtids.note(self.state.link.hostgroup, gtid);
+            let hostgroup = self.state.link.hostgroup;
+            gtids.note(hostgroup, cluster_of(&self.worker, hostgroup), gtid);
             self.worker.counts.note(Counter::GtidCollected);
         }
     }

@@ -26,6 +26,7 @@ use super::io::Io;
 use super::pipelined::{Pipelined, Step};
 use super::state::settle::{RanAt, Settled};
 use super::state::{Past, SessionState};
+use crate::causal::cluster_of;
 use crate::control::Control;
 use crate::counts::Counter;
 use crate::taps::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
@@ -402,7 +403,8 @@ impl At<'_> {
             flight.taps.note_age(age_ms, len);
         }
         if let Some(gtid) = told.and_then(|(told, _)| told.gtid) {
-            gtids.note(self.state.link.hostgroup, gtid);
+            let hostgroup = self.state.link.hostgroup;
+            gtids.note(hostgroup, cluster_of(self.worker, hostgroup), gtid);
             self.worker.counts.note(Counter::GtidCollected);
             if self.worker.settings().logs.policy.is_any() {
                 self.control.running.set_gtid(&gtid);

@@ -3,12 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use gtid::mariadb::Position;
 use gtid::{Gtid, Highest};
-use wire::Codec as _;
-use wire::packet::TextRow;
-
-use crate::identity::PLAIN;
 
 /// What a server says about transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,29 +57,6 @@ pub fn read(row: &[u8]) -> Reply {
     }
 }
 
-/// The statement that asks a writer for what it has: [`writer_has`] reads the answer. A primary of
-/// MariaDB has its own transactions in its binary log, and MySQL is asked for the one transaction:
-/// its own ones need not begin with 1.
-pub fn of_writer(token: &Gtid) -> String {
-    match token {
-        Gtid::MySql(gtid) => format!("SELECT GTID_SUBSET('{gtid}', @@global.gtid_executed)"),
-        Gtid::MariaDb(_) => "SELECT @@global.gtid_current_pos".to_owned(),
-    }
-}
-
-/// Whether a writer has a transaction, by the row of its answer, as it is in its packet; nothing if
-/// the answer makes no sense.
-pub fn writer_has(token: &Gtid, row: &[u8]) -> Option<bool> {
-    let cell = TextRow::decode(row, PLAIN).ok()?.iter().next()??;
-    match token {
-        Gtid::MySql(_) => [&b"0"[..], b"1"].iter().position(|number| *number == cell).map(|at| at == 1),
-        Gtid::MariaDb(gtid) => {
-            let position: Position = std::str::from_utf8(cell).ok()?.parse().ok()?;
-            Some(position.contains(*gtid))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,21 +103,5 @@ mod tests {
         ] {
             assert_eq!(read(row), reply, "{row:?}");
         }
-    }
-
-    #[test]
-    fn a_writer_may_lack_what_was_acknowledged() {
-        let (mysql, mariadb) = (format!("{UUID}:7").parse().unwrap(), "1-1-7".parse().unwrap());
-        assert_eq!(of_writer(&mysql), format!("SELECT GTID_SUBSET('{UUID}:7', @@global.gtid_executed)"));
-        assert_eq!(of_writer(&mariadb), "SELECT @@global.gtid_current_pos");
-        let has = |token: &Gtid, cell: &str| {
-            let mut row = Vec::new();
-            TextRow::put(&mut row, [Some(cell)]);
-            writer_has(token, &row)
-        };
-        assert_eq!([has(&mysql, "1"), has(&mysql, "0"), has(&mysql, "x")], [Some(true), Some(false), None]);
-        assert_eq!([has(&mariadb, "0-1-9,1-2-7"), has(&mariadb, "1-1-6")], [Some(true), Some(false)]);
-        assert_eq!([has(&mariadb, ""), has(&mariadb, "x")], [Some(false), None]);
-        assert_eq!([writer_has(&mysql, b"\xfb"), writer_has(&mysql, b"")], [None, None]);
     }
 }

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gtid::{Gtid, Highest};
 
+use super::clusters::Clusters;
+
 /// Parts of the map, each with its own lock.
 const PARTS: usize = 16;
 
@@ -38,19 +40,19 @@ impl Scope {
 /// The highest transactions of one scope.
 #[derive(Debug, Default)]
 pub struct Shared {
-    highest: Mutex<Highest>,
+    highest: Mutex<Clusters>,
     /// How often it has changed.
     version: AtomicU64,
 }
 
 impl Shared {
-    fn highest(&self) -> MutexGuard<'_, Highest> {
+    fn highest(&self) -> MutexGuard<'_, Clusters> {
         self.highest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A server has acknowledged this transaction to a session of the scope.
-    pub fn raise(&self, gtid: Gtid) {
-        if self.highest().raise(gtid) {
+    /// A server of this cluster has acknowledged this transaction to a session of the scope.
+    pub fn raise(&self, cluster: u32, gtid: Gtid) {
+        if self.highest().raise(cluster, gtid) {
             self.version.fetch_add(1, Ordering::Release);
         }
     }
@@ -60,19 +62,19 @@ impl Shared {
         self.version.load(Ordering::Acquire)
     }
 
-    /// The transactions that reads of the scope must see.
-    pub fn tokens(&self) -> Highest {
-        self.highest().clone()
+    /// The transactions of a cluster that reads of the scope must see.
+    pub fn tokens(&self, cluster: u32) -> Highest {
+        self.highest().of(cluster)
     }
 
-    /// Drops a transaction that is lost, and what its origin has numbered before it, unless a later
-    /// one has come. Returns whether it was there.
-    pub fn drop_lost(&self, gtid: &Gtid) -> bool {
-        let dropped = self.highest().retain(|held| held != gtid) > 0;
-        if dropped {
+    /// Puts what is `left` of its origin in the place of a cluster's transaction that is `lost`,
+    /// unless a later one has come. Returns whether the lost one was there.
+    pub fn replace_lost(&self, cluster: u32, lost: &Gtid, left: Option<Gtid>) -> bool {
+        let replaced = self.highest().replace(cluster, lost, left);
+        if replaced {
             self.version.fetch_add(1, Ordering::Release);
         }
-        dropped
+        replaced
     }
 }
 
@@ -87,7 +89,7 @@ pub struct Tokens {
 struct Part {
     scopes: HashMap<Scope, Arc<Shared>>,
     /// The tokens of scopes that are not kept any more.
-    dropped: Highest,
+    dropped: Clusters,
 }
 
 impl Tokens {
@@ -140,27 +142,29 @@ mod tests {
         let user = || tokens.of(Scope::User(b"app"[..].into()));
         let (one, two) = (user(), user());
         let before = two.version();
-        one.raise(gtid("0-1-7"));
+        one.raise(10, gtid("0-1-7"));
         assert_ne!(two.version(), before);
-        one.raise(gtid("0-1-5"));
-        assert!(two.tokens().reaches(&gtid("0-1-7")));
+        one.raise(10, gtid("0-1-5"));
+        assert!(two.tokens(10).reaches(&gtid("0-1-7")));
         let other = tokens.of(Scope::application(b"app"));
-        assert!(other.tokens().is_empty(), "the application is no user");
-        assert!(!two.drop_lost(&gtid("0-1-5")) && two.drop_lost(&gtid("0-1-7")));
-        assert!(one.tokens().is_empty());
+        assert!(other.tokens(10).is_empty(), "the application is no user");
+        let left = Some(gtid("0-2-6"));
+        assert!(!two.replace_lost(10, &gtid("0-1-5"), left) && !two.replace_lost(20, &gtid("0-1-7"), left));
+        assert!(two.replace_lost(10, &gtid("0-1-7"), left), "it is still there");
+        assert!(one.tokens(10).reaches(&gtid("0-1-6")) && !one.tokens(10).reaches(&gtid("0-1-7")));
     }
 
     #[test]
     fn scopes_are_bounded_and_none_forgets() {
         let mut part = Part::default();
         let held = part.scope(Scope::application(b"held"));
-        part.scope(Scope::application(b"gone")).raise(gtid("0-1-7"));
+        part.scope(Scope::application(b"gone")).raise(10, gtid("0-1-7"));
         for at in 0..2 * SCOPES_PER_PART_MAX {
             part.scope(Scope::application(at.to_string().as_bytes()));
         }
         assert!(part.scopes.len() <= SCOPES_PER_PART_MAX);
-        held.raise(gtid("1-1-1"));
-        let tokens = |part: &mut Part, name: &[u8]| part.scope(Scope::application(name)).tokens();
+        held.raise(10, gtid("1-1-1"));
+        let tokens = |part: &mut Part, name: &[u8]| part.scope(Scope::application(name)).tokens(10);
         assert!(tokens(&mut part, b"held").reaches(&gtid("1-1-1")));
         assert!(tokens(&mut part, b"gone").reaches(&gtid("0-1-7")));
     }

@@ -143,10 +143,10 @@ impl Gtids {
         Self { last: Vec::new(), own: None, trackers: Trackers::new(keeps, keeps_ages) }
     }
 
-    /// A server of this hostgroup has told this.
-    pub fn note(&mut self, hostgroup: u32, gtid: Gtid) {
-        if let Some(own) = &mut self.own {
-            own.note(gtid);
+    /// A server of this hostgroup has told this, which is that of this cluster.
+    pub fn note(&mut self, hostgroup: u32, cluster: Option<u32>, gtid: Gtid) {
+        if let (Some(own), Some(cluster)) = (&mut self.own, cluster) {
+            own.note(cluster, gtid);
         }
         match self.last.iter_mut().find(|(at, _)| *at == hostgroup) {
             Some((_, last)) => *last = gtid,
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(told(""), None);
         let mut gtids = Gtids::new(Keeps::All, false);
         for (hostgroup, number) in [(0, 1), (1, 5), (0, 2)] {
-            gtids.note(hostgroup, gtid(number));
+            gtids.note(hostgroup, None, gtid(number));
         }
         assert_eq!([0, 1, 2].map(|at| gtids.last(at)), [Some(gtid(2)), Some(gtid(5)), None]);
     }

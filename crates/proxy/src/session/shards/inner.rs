@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use net::sock::memory::{End, pair};
 use route::Caller;
+use session::causal::own::Own;
 use tokio::io::{AsyncRead, ReadBuf};
 use wire::command::Kind;
 use wire::frame::put_message;
@@ -101,7 +102,11 @@ impl Session {
             is_shard: true,
             ..*self.state.account
         };
-        let state = Box::new(self.state.at_shard(&identity, account));
+        let mut state = Box::new(self.state.at_shard(&identity, account));
+        let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
+        if let Some(gtids) = &mut state.gtids {
+            gtids.own = own.map(Own::for_inner);
+        }
         let (worker, control) = (Rc::clone(&self.worker), Rc::clone(&self.control));
         let io = Io::new(no_client(), Vec::new());
         let mut session = Self::of((worker, control), io, identity, state, None);
