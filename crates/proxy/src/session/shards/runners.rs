@@ -130,7 +130,7 @@ impl Runner {
                     break;
                 }
                 if was_open && !session.is_in_transaction() {
-                    // What is left would change rows that nobody takes back.
+                    // What is left would commit each change of its own.
                     break;
                 }
                 was_open = session.is_in_transaction();
