@@ -80,3 +80,17 @@ fn a_late_shard_must_have_the_columns_of_the_client() {
         assert_eq!(scatter.over().unwrap().outcome.end, End::Err { code: 1105 });
     }
 }
+
+#[test]
+fn the_first_error_of_a_session_is_told() {
+    let columns = [column(0, "t", VARCHAR), column(0, "pointsman_key_0", LONG)];
+    let mut first = result(MODERN, &columns, &[text_row(&[Some("a"), Some("1")])]);
+    // In the place of the end.
+    first.pop();
+    first.push(error(1213, "Deadlock found"));
+    let replies = [reply(1, &first), reply(1, &[error(1213, "earlier part")])];
+    let mut scatter = scatter_of_one_session(What { order: ascending(), ..what(MODERN) }, 2);
+    let (sent, _) = run_one_by_one(&mut scatter, &replies);
+    assert_eq!(scatter.over().unwrap().outcome.end, End::Err { code: 1213 });
+    assert!(sent.windows(14).any(|part| part == b"Deadlock found"));
+}
