@@ -11,7 +11,7 @@
 //!   [`rows`]: reading replies for that; [`defining`]: definitions of tables of several nodes;
 //! - [`command`]: what shards get; [`one`]: statements for one shard, [`straight`]: those that come
 //!   again, [`many`]: for several shards ([`scattered`], [`runners`],
-//!   [`moment`]), [`limited`]: changes of their first rows, [`load`]: files;
+//!   [`moment`], [`gated`]), [`limited`]: changes of their first rows, [`load`]: files;
 //! - [`prepared`]: prepared statements, [`execute`]: commands about them, [`values`]: their values;
 //! - [`explain`]: where a statement goes, written down; [`fields`]: `COM_FIELD_LIST`;
 //!   [`ids`]: ids of sequences, [`last_id`]: what `LAST_INSERT_ID()` is;
@@ -24,6 +24,7 @@ mod definitions;
 mod execute;
 mod explain;
 mod fields;
+mod gated;
 mod ids;
 mod inner;
 mod last_id;
@@ -97,6 +98,8 @@ pub(super) struct Shards {
     layout: Option<Arc<Layout>>,
     /// The inner session, by its serial number, whose server knows what `LAST_INSERT_ID()` is.
     last_id: Option<u64>,
+    /// How many definitions there had been when the last statement was planned.
+    planned_at: u64,
 }
 
 /// Where a statement runs.
@@ -212,18 +215,28 @@ impl Session {
         self.run_command(Command::query(payload, text, what)).await
     }
 
-    /// Runs a command, which the backlog begins with, where its statement goes.
+    /// Runs a command, which the backlog begins with, where its statement goes. It is planned again
+    /// if its tables are defined in between.
     async fn run_command(&mut self, mut command: Command) -> Result<Phase, Ending> {
+        loop {
+            match self.run_planned(&mut command).await? {
+                Phase::Sharded(_) => {}
+                phase => return Ok(phase),
+            }
+        }
+    }
+
+    async fn run_planned(&mut self, command: &mut Command) -> Result<Phase, Ending> {
         if self.leave_old_layout().await? {
             // There the client hears that its transaction is over.
             return Ok(self.stay_home());
         }
-        match self.way_of(&command).await? {
+        match self.way_of(command).await? {
             Way::Home => {
                 if command.needs_last_id() {
                     self.learn_last_id().await?;
                 }
-                if let Some(error) = self.leave_transaction(&command).await? {
+                if let Some(error) = self.leave_transaction(command).await? {
                     self.answer_here(command.kind, &error).await?;
                     return Ok(Phase::Over);
                 }
@@ -235,26 +248,26 @@ impl Session {
                 }
                 Ok(self.stay_home())
             }
-            Way::At(place) => self.run_where(place, &command).await,
+            Way::At(place) => self.run_where(place, command).await,
             Way::One { branch, is_single }
                 if branch.text.is_none() && self.names_at(branch.hostgroup).is_empty() =>
             {
-                self.run_one(&command, &branch, is_single).await
+                self.run_one(command, &branch, is_single).await
             }
             Way::One { branch, is_single } => {
                 command.close_cursor();
                 let one = Scattered { is_single, ..vec![branch].into() };
-                self.run_many(&command, one).await
+                self.run_many(command, one).await
             }
             Way::Many(scattered) => {
                 command.close_cursor();
-                self.run_many(&command, *scattered).await
+                self.run_many(command, *scattered).await
             }
             Way::Limited(limited, tables) => {
                 command.close_cursor();
-                self.run_limited(&command, &limited, tables).await
+                self.run_limited(command, &limited, tables).await
             }
-            Way::Load(load, tables) => self.run_load(&command, &load, tables).await,
+            Way::Load(load, tables) => self.run_load(command, &load, tables).await,
             Way::NeedsIds(_) => {
                 let error = ClientError::not_sharded("a statement", "it needs ids again");
                 self.refuse_at_shards(command.kind, &error).await

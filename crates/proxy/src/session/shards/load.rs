@@ -58,7 +58,7 @@ impl Session {
         let shared = Arc::clone(&self.worker.shared);
         let _pass = match self.pass_gates(&shared.gates, tables, false).await? {
             Ok(pass) => pass,
-            Err(error) => return self.refuse_at_shards(command.kind, &error).await,
+            Err(barred) => return self.is_barred(command.kind, barred).await,
         };
         if let Some(error) = self.refused_charset(load).await? {
             return self.refuse_at_shards(command.kind, &error).await;

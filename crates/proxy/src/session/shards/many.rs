@@ -5,7 +5,6 @@
 //! there is one connection to a server: its tables are asked one after the other.
 
 use std::future::poll_fn;
-use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +15,6 @@ use observe::running::Measured;
 use shard::merge::{Order, Protocol, Window};
 use shard::plan::{Branch, Counts};
 use shard::seen::Cells;
-use tokio::time::timeout;
 use wire::StatusFlags;
 use wire::command::Kind;
 
@@ -30,12 +28,11 @@ use super::transaction::{error_of, several_servers};
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::gates::{Gates, Pass, TableName};
 use crate::scatter::Scatter as Replies;
 use crate::scatter::{Errors, Kind as Replied, Over, Relay, Source, What, capabilities_at_shards};
 use crate::session::Session;
 use crate::session::io::Io;
-use crate::session::kill::{killed_here, while_waiting};
+use crate::session::kill::killed_here;
 use crate::session::phase::Phase;
 use crate::sock::{Input, Sock};
 
@@ -73,7 +70,7 @@ impl Session {
             scattered.is_definition.then(|| tables.clone()).filter(|_| scattered.branches.len() > 1);
         let _pass = match self.pass_gates(&shared.gates, tables, command.defines()).await? {
             Ok(pass) => pass,
-            Err(error) => return self.refuse_at_shards(command.kind, &error).await,
+            Err(barred) => return self.is_barred(command.kind, barred).await,
         };
         let phase = match defined {
             Some(tables) => Box::pin(self.run_definition(command, scattered, tables)).await,
@@ -83,27 +80,6 @@ impl Session {
             shared.definitions_of_shards.fetch_add(1, Ordering::Relaxed);
         }
         phase
-    }
-
-    /// Waits until a command may run that names these tables.
-    pub(super) async fn pass_gates<'g>(
-        &mut self,
-        gates: &'g Gates,
-        tables: Vec<TableName>,
-        defines: bool,
-    ) -> Result<Result<Pass<'g>, ClientError>, Ending> {
-        let longest = self.worker.settings().variables.connect_timeout_server_max;
-        let waiting = pin!(timeout(longest, pass(gates, tables, defines)));
-        let passed =
-            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, waiting).await?;
-        Ok(match passed {
-            Some(Ok(pass)) => Ok(pass),
-            None => Err(ClientError::Interrupted),
-            Some(Err(_)) => Err(ClientError::not_sharded(
-                "a statement and a definition of its tables at once",
-                "the one before has not ended in time",
-            )),
-        })
     }
 
     /// Runs branches, which nothing stands in the way of.
@@ -478,11 +454,6 @@ impl Session {
         let shards = self.links.away.role.shards();
         shards.last = if is_one { Place::Shard(first) } else { Place::Home };
     }
-}
-
-/// Waits until a command may run that names these tables.
-async fn pass(gates: &Gates, tables: Vec<TableName>, defines: bool) -> Pass<'_> {
-    if defines { gates.close(tables).await } else { gates.enter(tables).await }
 }
 
 /// Whether a server of a command's branches may make an id, or be told one by the client.

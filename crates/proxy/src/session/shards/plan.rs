@@ -93,8 +93,9 @@ impl Session {
         if command.asks_last_id() {
             self.learn_last_id().await?;
         }
-        let shared = &self.worker.shared;
-        self.worker.shards.note_definitions(shared.definitions_of_shards.load(Ordering::Relaxed));
+        let defined = self.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
+        self.worker.shards.note_definitions(defined);
+        self.links.away.role.shards().planned_at = defined;
         let holds = self.holds(read);
         let known = self.worker.shards.templates.borrow().find(layout, text, &command.parameters(), holds);
         let way = match known {

@@ -1,0 +1,62 @@
+//! Waiting at the gates of tables, which definitions close.
+
+use std::pin::pin;
+use std::sync::atomic::Ordering;
+
+use tokio::time::timeout;
+use wire::command::Kind;
+
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::gates::{Gates, Pass, TableName};
+use crate::session::Session;
+use crate::session::kill::while_waiting;
+use crate::session::phase::Phase;
+
+/// Why a command does not run behind a gate.
+pub(super) enum Barred {
+    /// The client gets this error.
+    Refused(ClientError),
+    /// Tables were defined since it was planned.
+    Outdated,
+}
+
+impl Session {
+    /// Waits until a command may run that names these tables.
+    pub(super) async fn pass_gates<'g>(
+        &mut self,
+        gates: &'g Gates,
+        tables: Vec<TableName>,
+        defines: bool,
+    ) -> Result<Result<Pass<'g>, Barred>, Ending> {
+        let longest = self.worker.settings().variables.connect_timeout_server_max;
+        let waiting = pin!(timeout(longest, pass(gates, tables, defines)));
+        let passed =
+            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, waiting).await?;
+        let pass = match passed {
+            Some(Ok(pass)) => pass,
+            None => return Ok(Err(Barred::Refused(ClientError::Interrupted))),
+            Some(Err(_)) => {
+                let part = "a statement and a definition of its tables at once";
+                let error = ClientError::not_sharded(part, "the one before has not ended in time");
+                return Ok(Err(Barred::Refused(error)));
+            }
+        };
+        let defined = self.worker.shared.definitions_of_shards.load(Ordering::Relaxed);
+        let is_outdated = !defines && self.links.away.role.shards().planned_at != defined;
+        Ok(if is_outdated { Err(Barred::Outdated) } else { Ok(pass) })
+    }
+
+    /// What follows for a command in the backlog: [`Phase::Sharded`] if it is to be planned again.
+    pub(super) async fn is_barred(&mut self, kind: Kind, barred: Barred) -> Result<Phase, Ending> {
+        match barred {
+            Barred::Refused(error) => self.refuse_at_shards(kind, &error).await,
+            Barred::Outdated => Ok(Phase::Sharded(kind)),
+        }
+    }
+}
+
+/// Waits until a command may run that names these tables.
+async fn pass(gates: &Gates, tables: Vec<TableName>, defines: bool) -> Pass<'_> {
+    if defines { gates.close(tables).await } else { gates.enter(tables).await }
+}
