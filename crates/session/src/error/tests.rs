@@ -76,7 +76,7 @@ fn of_servers() -> Vec<ClientError> {
     ]
 }
 
-const OF_SERVERS: [&str; 14] = [
+const OF_SERVERS: [&str; 15] = [
     "1053 08S01 Server shutdown in progress: server db:3306 was set OFFLINE_HARD",
     "1053 08S01 Server shutdown in progress: server db:3306 has left the hostgroup; lost with it: temporary_table",
     "1213 40001 Transaction was rolled back: server db:3306 has closed the connection; try restarting transaction",
