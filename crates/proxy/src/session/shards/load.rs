@@ -197,7 +197,9 @@ impl Session {
             if self.poll_killed(cx)? {
                 loading.is_killed = true;
                 // A shard that waits takes nothing of the file.
-                controls.iter().for_each(|control| control.interrupt());
+                for control in controls {
+                    control.interrupt();
+                }
             }
             if loading.is_killed {
                 if matches!(loading.step, Step::Asking | Step::Ending) {
