@@ -47,7 +47,6 @@ pub fn lacked(tokens: &Highest, is_mariadb: bool, row: &[u8]) -> Option<Vec<Gtid
 /// The last transaction that a writer has of the origin of `lost`, and in front of it, if it has
 /// one; nothing if the answer makes no sense. The row is that of the [position](question) of
 /// MariaDB, or of what MySQL has [executed](EXECUTED).
-#[expect(clippy::option_option, reason = "nothing is left, or nobody knows")]
 pub fn left(lost: &Gtid, row: &[u8]) -> Option<Option<Gtid>> {
     let text = cell(row)?;
     match lost {

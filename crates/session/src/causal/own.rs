@@ -122,7 +122,11 @@ impl Own {
     /// Puts what is `left` of its origin in the place of a cluster's transaction that is `lost`.
     /// Returns whether a scope of the session had the lost one.
     pub fn replace_lost(&self, cluster: u32, lost: &Gtid, left: Option<Gtid>) -> bool {
-        self.scopes().fold(false, |replaced, shared| shared.replace_lost(cluster, lost, left) || replaced)
+        let mut is_replaced = false;
+        for shared in self.scopes() {
+            is_replaced |= shared.replace_lost(cluster, lost, left);
+        }
+        is_replaced
     }
 }
 
