@@ -92,7 +92,8 @@ async fn converse(world: Rc<World>, name: String, end: End) {
             let lacked = text.split('\'').nth(1).filter(|_| !world.has[1].get()).unwrap_or_default();
             server.rows(&["lacked"], &[&[Some(lacked)]]).await;
         } else if text == "SELECT @@global.gtid_executed" {
-            server.rows(&["executed"], &[&[Some(world.executed.borrow().as_str())]]).await;
+            let executed = world.executed.borrow().clone();
+            server.rows(&["executed"], &[&[Some(executed.as_str())]]).await;
         } else if text.contains("INSERT") {
             world.written.set(world.written.get() + 1);
             acknowledge(&mut server, world.written.get()).await;
