@@ -164,8 +164,7 @@ async fn a_reply_for_the_proxy_is_kept_within_its_limit() {
             poll_fn(|cx| relay.poll_reply(cx, &mut shards, &mut client, &mut scratch)).await.unwrap();
             drop(client);
         };
-        let (sent, _, _, ()) =
-            tokio::join!(read_all(reader), first.write_all(&replies[0]), second.write_all(&replies[1]), pass);
+        let (sent, _, _, ()) = tokio::join!(biased; read_all(reader), first.write_all(&replies[0]), second.write_all(&replies[1]), pass);
         assert!(sent.is_empty(), "the client gets nothing");
         assert!(relay.take_kept() == kept, "{bytes_max}");
     }
