@@ -12,12 +12,7 @@ const DEADLOCK: u16 = 1213;
 
 /// Statements at the near server that wait for a lock of this world's parts.
 fn waiting(world: &World) -> usize {
-    let sql = format!(
-        "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' \
-         AND trx_query LIKE '%events\\_%' AND trx_query LIKE '%{}\\_1%'",
-        world.name
-    );
-    world.near(&sql).parse().unwrap()
+    world.waiting(&["events_", &format!("{}_1", world.name)])
 }
 
 /// A client of the near server itself that has locked the second row of the first part, and has

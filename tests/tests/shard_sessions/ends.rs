@@ -35,12 +35,7 @@ async fn locked(world: &World, proxy: &e2e::Proxy) -> Client {
 
 /// Statements at the near server that wait for a lock of this world's tables.
 fn waiting(world: &World) -> usize {
-    let sql = format!(
-        "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' \
-         AND trx_query LIKE '%{}.orders%'",
-        world.name
-    );
-    world.near(&sql).parse().unwrap()
+    world.waiting(&[&format!("{}.orders", world.name)])
 }
 
 pub(crate) fn a_killed_statement_leaves_the_transaction(servers: &'static Servers) {

@@ -110,6 +110,18 @@ impl World {
         self.servers.far.sql(&format!("USE {}; {sql}", self.name)).trim().to_owned()
     }
 
+    /// Statements at the near server with these parts that have waited for a second. InnoDB's own
+    /// tables show the same for as long as they are asked ten times a second.
+    pub(crate) fn waiting(&self, parts: &[&str]) -> usize {
+        let processes = self.near("SHOW FULL PROCESSLIST");
+        let waits = |line: &&str| {
+            let cells: Vec<&str> = line.split('\t').collect();
+            let is_late = cells[5].parse().is_ok_and(|seconds: u64| seconds >= 1);
+            is_late && parts.iter().all(|part| cells[7].contains(part))
+        };
+        processes.lines().filter(waits).count()
+    }
+
     /// What the near server itself says.
     pub(crate) fn near(&self, sql: &str) -> String {
         self.servers.near.sql(&format!("USE {}; {sql}", self.name)).trim().to_owned()
