@@ -110,8 +110,8 @@ impl World {
         self.servers.far.sql(&format!("USE {}; {sql}", self.name)).trim().to_owned()
     }
 
-    /// Statements at the near server with these parts that have waited for a second. InnoDB's own
-    /// tables show the same for as long as they are asked ten times a second.
+    /// Statements at the near server with these parts that have waited for a second. Tables of the
+    /// engine show the same for as long as they are asked ten times a second.
     pub(crate) fn waiting(&self, parts: &[&str]) -> usize {
         let processes = self.near("SHOW FULL PROCESSLIST");
         let waits = |line: &&str| {
