@@ -10,7 +10,7 @@ use crate::doorkeeper::Doorkeeper;
 use crate::flights::Flights;
 use crate::key::Keys;
 use crate::proven::Proven;
-use crate::source::Sources;
+use crate::sources::Sources;
 use crate::store::{Store, Usage};
 use crate::versions::Versions;
 use crate::writing::Unknown;

@@ -120,10 +120,10 @@ impl<M> Following<M> {
         self.read
     }
 
-    /// Whether transactions were read that are not known to be visible.
+    /// Transactions that were read and are not known to be visible.
     #[must_use]
-    pub fn is_unsettled(&self) -> bool {
-        !self.unsettled.is_empty()
+    pub fn unsettled(&self) -> usize {
+        self.unsettled.len()
     }
 
     /// Transactions with such marks are visible.
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(b.moment(T), None);
         b.following.settle(|mark| *mark <= 7);
         assert!(b.moment(T).is_some() && !b.holds(T, before));
-        assert!(!b.following.is_unsettled());
+        assert_eq!(b.following.unsettled(), 0);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod certain;
 pub(crate) mod functions;
 mod implied;
 mod kind;
+mod niladic;
 pub(crate) mod pieces;
 mod query;
 mod walk;
@@ -22,6 +23,7 @@ mod walk;
 pub use self::certain::names_all_tables;
 pub use self::functions::effects as function_effects;
 pub use self::kind::StatementKind;
+pub use self::niladic::{follows_timestamp, needs_no_parentheses};
 pub(crate) use self::walk::statement as of_pieces;
 
 use bitflags::bitflags;

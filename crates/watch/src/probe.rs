@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use config::Endpoint;
+use config::{Endpoint, MonitorVariables};
 use monitor::{Check, Finding, Lag, Order, Told, Word};
 use net::random;
 use observe::clock;
@@ -129,12 +129,9 @@ impl Prober {
         let read_only_in = (config.replication_hostgroups.iter())
             .map(|pair| (pair.writer_hostgroup, question::read_only(&pair.check_type)))
             .collect();
-        let secret = match variables.password.as_bytes() {
-            [] => Secret::Empty,
-            password => Secret::Clear(password.to_vec()),
-        };
+        let (user, secret) = account(variables);
         Self {
-            user: User::of_monitor(&variables.username, &variables.password),
+            user,
             secret,
             targets,
             read_only,
@@ -385,6 +382,15 @@ impl Drop for Prober {
     fn drop(&mut self) {
         self.idle.take().into_values().flatten().for_each(part);
     }
+}
+
+/// The account with which the proxy watches servers.
+pub(crate) fn account(variables: &MonitorVariables) -> (Arc<User>, Secret) {
+    let secret = match variables.password.as_bytes() {
+        [] => Secret::Empty,
+        password => Secret::Clear(password.to_vec()),
+    };
+    (User::of_monitor(&variables.username, &variables.password), secret)
 }
 
 /// Ends a connection with what goodbye there is room for.

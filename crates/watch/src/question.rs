@@ -77,6 +77,15 @@ impl Rows {
         Some(Self { columns, rows })
     }
 
+    /// The value of a variable in an answer with `Variable_name` and `Value`, by its name in any
+    /// case.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        let is_it = |row: &usize| {
+            self.text(*row, "Variable_name").is_some_and(|shown| shown.eq_ignore_ascii_case(name))
+        };
+        self.text((0..self.len()).find(is_it)?, "Value")
+    }
+
     /// The cells of each row; a NULL is nothing.
     pub(crate) fn cells(&self) -> impl Iterator<Item = &[Option<Vec<u8>>]> {
         self.rows.iter().map(Vec::as_slice)

@@ -6,15 +6,18 @@
 //! - `control`: the connection over which a server is asked;
 //! - `probe`: what it is asked, and what the answers mean;
 //! - `changes`: what a transaction changes, as the cache counts it;
-//! - `pace`: when it is asked;
+//! - `start`: where its log is followed from; `asking`: a turn of questions; `pace`: when it is
+//!   asked;
 //! - `stream`: what is in the log;
 //! - `server`: one server, from the first question to the loss of its log.
 
+mod asking;
 mod changes;
 mod control;
 mod pace;
 mod probe;
 mod server;
+mod start;
 mod stream;
 
 use std::collections::HashMap;

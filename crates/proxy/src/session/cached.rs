@@ -70,7 +70,7 @@ impl Session {
         };
         match self.cache_key(kind, input, &decided) {
             Err(refusal) => refuse(&mut decided, refusal),
-            Ok(asked) => match self.look_up(&asked, self.uptime_us()) {
+            Ok(asked) => match self.look_up(&asked, self.arrival_us(&asked)) {
                 Look::Hit(rows, bytes) => {
                     let len = HEADER_LEN + whole_front(input).map_or(0, <[u8]>::len);
                     let (now, later) = input.split_at_checked(len).unwrap_or((input, &[]));

@@ -40,6 +40,11 @@ impl Session {
         source.map(Some).ok_or(Refusal::NotFollowed)
     }
 
+    /// When a query has come that arrives now; 0 where its answer's age does not depend on that.
+    pub(super) fn arrival_us(&self, asked: &Asked) -> u64 {
+        if asked.source.is_some() { self.uptime_us() } else { 0 }
+    }
+
     /// Microseconds since the start.
     pub(super) fn uptime_us(&self) -> u64 {
         u64::try_from(self.worker.shared.uptime().as_micros()).unwrap_or(u64::MAX)

@@ -10,7 +10,7 @@
 //! - [`plan`](mod@plan): where a statement goes; [`definitions`]: learning what its tables are,
 //!   [`rows`]: reading replies for that; [`defining`]: definitions of tables of several nodes;
 //! - [`command`]: what shards get; [`one`]: statements for one shard, [`straight`]: those that come
-//!   again, [`many`]: for several shards ([`scattered`], [`runners`],
+//!   again, [`many`]: for several shards ([`scattered`], [`runners`], [`relaying`],
 //!   [`moment`], [`gated`]), [`limited`]: changes of their first rows, [`load`]: files;
 //! - [`prepared`]: prepared statements, [`execute`]: commands about them, [`values`]: their values;
 //! - [`explain`]: where a statement goes, written down; [`fields`]: `COM_FIELD_LIST`;
@@ -36,6 +36,7 @@ mod moment;
 mod one;
 mod plan;
 mod prepared;
+mod relaying;
 pub(crate) mod rows;
 mod runners;
 mod savepoints;

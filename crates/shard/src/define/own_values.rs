@@ -1,22 +1,10 @@
 //! Values that each server makes for itself: copies of a reference table with them differ.
 
 use sql::lexer::{Kind, Token};
-use sql::shape::{Effects, function_effects};
+use sql::shape::{Effects, follows_timestamp, function_effects, needs_no_parentheses};
 use sql::{Lexer, Modes};
 
 use super::table::{ColumnDefinition, DefaultValue};
-
-/// Functions of the time that need no parentheses.
-const BARE: [&str; 8] = [
-    "current_date",
-    "current_time",
-    "current_timestamp",
-    "localtime",
-    "localtimestamp",
-    "utc_date",
-    "utc_time",
-    "utc_timestamp",
-];
 
 /// The first function that an expression or the body of a trigger calls whose value is one server's
 /// own: of the time, of chance, of a session. In lower case. Stored functions are not looked into.
@@ -32,7 +20,7 @@ fn functions(sql: &str) -> Vec<String> {
         let name = name.to_ascii_lowercase();
         let is_sign = |at: usize, sign| tokens.get(at).is_some_and(|token| token.kind == Kind::Sign(sign));
         let is_called = is_sign(at + 1, b'(');
-        if !is_called && !BARE.contains(&name.as_str()) {
+        if !is_called && !needs_no_parentheses(&name) {
             return None;
         }
         let has_arguments = is_called && !is_sign(at + 2, b')');
@@ -57,12 +45,7 @@ pub(super) fn of_column(column: &ColumnDefinition) -> Option<String> {
 
 /// The first function that an expression calls whose value is one server's own, but for the time.
 fn besides_time(sql: &str) -> Option<String> {
-    functions(sql).into_iter().find(|name| !is_of_the_time(name))
-}
-
-/// Whether a function follows the variable `timestamp`. `SYSDATE()` does not.
-fn is_of_the_time(name: &str) -> bool {
-    BARE.contains(&name) || ["now", "curdate", "curtime", "unix_timestamp"].contains(&name)
+    functions(sql).into_iter().find(|name| !follows_timestamp(name))
 }
 
 #[cfg(test)]

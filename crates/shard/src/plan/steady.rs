@@ -1,26 +1,10 @@
 //! Whether the parts of a change have the same values on several servers.
 
 use sql::parse::{Kind, NodeId, Step};
-use sql::shape::{Effects, function_effects};
+use sql::shape::{Effects, follows_timestamp, function_effects};
 
 use super::refusal::Cause;
 use super::{Refusal, Request, text};
-
-/// Functions of the time of a statement: each server has its own.
-const OF_TIME: [&str; 12] = [
-    "curdate",
-    "current_date",
-    "current_time",
-    "current_timestamp",
-    "curtime",
-    "localtime",
-    "localtimestamp",
-    "now",
-    "unix_timestamp",
-    "utc_date",
-    "utc_time",
-    "utc_timestamp",
-];
 
 /// Functions that have a new value for each row, on one server as on several.
 const OF_A_ROW: [&str; 8] =
@@ -80,7 +64,7 @@ pub(super) fn holds(name: &str, has_arguments: bool, rows: Rows) -> bool {
             // With a seed the values of all rows are known beforehand.
             // A change has one time at all servers.
             let is_of_row = OF_A_ROW.contains(&name) && !(name == "rand" && has_arguments);
-            OF_TIME.contains(&name) || is_of_row && rows == Rows::Apart
+            follows_timestamp(name) || is_of_row && rows == Rows::Apart
         }
         // Stored functions, and what belongs to a session or to a server.
         _ => false,

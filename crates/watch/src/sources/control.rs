@@ -1,17 +1,13 @@
 //! The connection over which a server is asked about its log, and the one that its log comes over.
 
-use std::sync::Arc;
-
 use net::random;
 use session::identity::{Identity, Stranger};
-use session::users::User;
 use upstream::{Connection, OpenError, Target, Worker, open};
 use wire::Peer;
-use wire::auth::Secret;
 
 use super::probe::Kind;
 use crate::ask::{query, question_of, refused, request};
-use crate::probe::Failure;
+use crate::probe::{Failure, account};
 use crate::question::Rows;
 use wire::reply::Answer;
 
@@ -48,12 +44,7 @@ impl<'w> Control<'w> {
     /// Logs in.
     pub(super) async fn open(worker: &'w Worker, target: &Target) -> Result<Self, Lost> {
         let configuration = worker.shared.configuration();
-        let variables = &configuration.config().monitor;
-        let secret = match variables.password.as_bytes() {
-            [] => Secret::Empty,
-            password => Secret::Clear(password.to_vec()),
-        };
-        let user: Arc<User> = User::of_monitor(&variables.username, &variables.password);
+        let (user, secret) = account(&configuration.config().monitor);
         let stranger = Stranger { user, secret, peer: Peer::Local };
         let identity = Identity::of_proxy(worker.shared.connection_id(), stranger, random::nonce());
         let mut target = target.clone();

@@ -70,16 +70,10 @@ impl Kind {
                 Some(Visible::Set(text.parse().ok()?))
             }
             Self::MariaDb => {
-                let value = |name: &str| {
-                    (0..rows.len()).find_map(|row| {
-                        let is_it = rows.text(row, "Variable_name")?.eq_ignore_ascii_case(name);
-                        is_it.then(|| rows.text(row, "Value")).flatten()
-                    })
-                };
-                let file = value("Binlog_snapshot_file").filter(|file| !file.is_empty())?;
+                let file = rows.variable("Binlog_snapshot_file").filter(|file| !file.is_empty())?;
                 Some(Visible::Before(Position {
                     file,
-                    offset: value("Binlog_snapshot_position")?.parse().ok()?,
+                    offset: rows.variable("Binlog_snapshot_position")?.parse().ok()?,
                 }))
             }
         }

@@ -8,19 +8,19 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use binlog::request::Start;
-use binlog::{Fact, Position};
-use cache::{Cache, Definition, Following, Learnt, Scope, Sight, Source, question};
+use binlog::Fact;
+use cache::{Cache, Following, Sight, Source};
 use sql::shape::Table;
 use tokio::time::{Instant, sleep, timeout};
 use upstream::{Target, Worker};
 
+use super::asking::{Answers, Wanted, questions};
 use super::changes;
 use super::control::{Control, Lost};
 use super::pace::{Ask, Next, Pace};
-use super::probe::{Kind, Mark, Visible, place, read_end};
+use super::probe::{Kind, Mark};
+use super::start::start;
 use super::stream::{Read, Stream};
-use crate::question::Rows;
 
 /// How long it takes until a log that was lost is asked for again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -115,116 +115,8 @@ async fn in_time<T>(doing: impl Future<Output = Result<T, Lost>>) -> Result<T, L
     timeout(ANSWER_MAX, doing).await.unwrap_or(Err(Lost::Useless("the server does not answer in time")))
 }
 
-/// Where the log is followed from: behind all that is visible.
-async fn start(control: &mut Control<'_>) -> Result<(Start, cache::Position), Lost> {
-    const NO_LOG: Lost = Lost::Useless("the server has no binary log");
-    if !logs_all(&control.ask(LOGGING).await?, control.kind) {
-        return Err(Lost::Useless("the server does not log what it replicates (log_slave_updates)"));
-    }
-    let end = control.ask_end().await?;
-    read_end(&end).ok_or(NO_LOG)?;
-    let rows = control.ask(control.kind.visible()).await?;
-    match control.kind.read_visible(&rows).ok_or(NO_LOG)? {
-        Visible::Set(set) => {
-            let mode = control.ask("SELECT @@global.gtid_mode AS mode").await?;
-            if mode.text(0, "mode").is_none_or(|mode| !mode.eq_ignore_ascii_case("ON")) {
-                return Err(Lost::Useless("the server has no GTIDs (gtid_mode = ON)"));
-            }
-            // The server says where that is when it has found it.
-            Ok((Start::MySql(set), cache::Position::default()))
-        }
-        Visible::Before(position) => {
-            let Position { file, offset } = &position;
-            let quoted = file.replace(['\'', '\\'], "");
-            let statement = format!("SELECT BINLOG_GTID_POS('{quoted}', {offset}) AS gtids");
-            let rows = control.ask(&statement).await?;
-            let gtids = rows.text(0, "gtids").and_then(|gtids| gtids.parse().ok());
-            let gtids =
-                gtids.ok_or(Lost::Useless("the server does not tell the GTIDs of a place in its log"))?;
-            Ok((Start::MariaDb(gtids), place(&position).ok_or(NO_LOG)?))
-        }
-    }
-}
-
-/// Asks whether a server logs what it gets from others.
-const LOGGING: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
-    ('log_slave_updates', 'log_replica_updates', 'gtid_slave_pos', 'wsrep_on')";
-
-/// Whether the answer says that the log has all that changes at the server.
-fn logs_all(rows: &Rows, kind: Kind) -> bool {
-    let value = |name: &str| {
-        (0..rows.len()).find_map(|row| {
-            let is_it = rows.text(row, "Variable_name")?.eq_ignore_ascii_case(name);
-            is_it.then(|| rows.text(row, "Value")).flatten()
-        })
-    };
-    let is_on = |name| value(name).is_some_and(|value| value.eq_ignore_ascii_case("ON"));
-    let may_replicate = match kind {
-        Kind::MySql { .. } => true,
-        Kind::MariaDb => is_on("wsrep_on") || value("gtid_slave_pos").is_some_and(|gtids| !gtids.is_empty()),
-    };
-    !may_replicate || is_on("log_slave_updates") || is_on("log_replica_updates")
-}
-
-/// What a server was asked at once, and what it has said.
-struct Answers {
-    ask: Ask,
-    /// When it was asked, in microseconds.
-    at_us: u64,
-    visible: Option<Visible>,
-    end: Option<cache::Position>,
-    definitions: Vec<Learnt>,
-}
-
-/// Tables whose definitions are asked for, and by whom.
-struct Wanted<'a> {
-    cache: &'a Cache,
-    sight: Sight,
-    tables: Vec<Table>,
-}
-
-async fn questions<'w>(
-    mut control: Control<'w>,
-    ask: Ask,
-    wanted: Wanted<'_>,
-) -> Result<(Control<'w>, Answers), Lost> {
-    const NONSENSE: Lost = Lost::Useless("the server does not tell where its log ends, or what is visible");
-    let at_us = now_us(control.worker);
-    let kind = control.kind;
-    let end = if ask.end { Some(read_end(&control.ask_end().await?).ok_or(NONSENSE)?) } else { None };
-    let visible = if ask.visible {
-        Some(kind.read_visible(&control.ask(kind.visible()).await?).ok_or(NONSENSE)?)
-    } else {
-        None
-    };
-    let mut definitions = Vec::new();
-    for table in wanted.tables {
-        // While a definition is being changed, what a server says is not certain.
-        let Some(moment) = wanted.cache.versions.moment(&Scope::of_definitions()) else { break };
-        let schema = table.schema.as_deref().unwrap_or_default();
-        let definition = match control.ask(&question(schema, &table.name)).await {
-            Ok(rows) => definition(schema, &rows).unwrap_or(Definition::unknown()),
-            Err(Lost::Refused { .. }) => Definition::unknown(),
-            Err(lost) => return Err(lost),
-        };
-        definitions.push(Learnt { whose: wanted.sight.whose, table, definition, moment });
-    }
-    Ok((control, Answers { ask, at_us, visible, end, definitions }))
-}
-
-/// The definition that rows tell of a table of `schema`.
-fn definition(schema: &str, rows: &Rows) -> Option<Definition> {
-    let values: Option<Vec<_>> = rows
-        .cells()
-        .map(|row| match row {
-            [a, b, c] => Some([a.as_deref(), b.as_deref(), c.as_deref()]),
-            _ => None,
-        })
-        .collect();
-    Definition::of(schema, &values?)
-}
-
-fn now_us(worker: &Worker) -> u64 {
+/// Microseconds since the start.
+pub(super) fn now_us(worker: &Worker) -> u64 {
     u64::try_from(worker.shared.uptime().as_micros()).unwrap_or(u64::MAX)
 }
 
@@ -279,7 +171,7 @@ impl<'a> Log<'a> {
     /// The server has answered.
     fn hear(&mut self, answers: Answers) -> Result<(), Lost> {
         let Answers { ask, at_us, visible, end, definitions } = answers;
-        let before = (self.source.proven_us(), self.source.counters().unsettled);
+        let before = (self.source.proven_us(), self.following.unsettled());
         if let Some(visible) = visible {
             let now_us = now_us(self.worker);
             self.following.settle(|mark| visible.has(mark, now_us));
@@ -290,7 +182,7 @@ impl<'a> Log<'a> {
             }
             self.following.prove(at_us, end);
         }
-        let is_news = before != (self.source.proven_us(), self.source.counters().unsettled);
+        let is_news = before != (self.source.proven_us(), self.following.unsettled());
         let now_us = now_us(self.worker);
         self.pace.note(ask, at_us, now_us, is_news);
         self.source.count(|counters| counters.probes += u64::from(ask.visible) + u64::from(ask.end));
@@ -307,7 +199,7 @@ impl<'a> Log<'a> {
             loop {
                 let now = now_us(self.worker);
                 let demand = self.source.poll_demand(now, cx);
-                match self.pace.next(now, self.following.is_unsettled(), demand) {
+                match self.pace.next(now, self.following.unsettled() > 0, demand) {
                     Next::Now(ask) => return Poll::Ready(ask),
                     Next::Later => return Poll::Pending,
                     Next::At(at) => {

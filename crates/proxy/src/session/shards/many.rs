@@ -8,7 +8,6 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
 
 use net::sock::memory::pair;
 use observe::running::Measured;
@@ -22,19 +21,18 @@ use super::Place;
 use super::command::Command;
 use super::inner::BUFFER_BYTES;
 use super::moment::Moment;
-use super::runners::{Run, Runner, Runners, Unit, poll_all};
+use super::runners::{Runner, Runners, Unit};
 use super::scattered::{Scattered, has_several_servers, has_twins};
 use super::transaction::{error_of, several_servers};
-use crate::control::{Control, Signal};
+use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::scatter::Scatter as Replies;
 use crate::scatter::{Errors, Kind as Replied, Over, Relay, Source, What, capabilities_at_shards};
 use crate::session::Session;
 use crate::session::io::Io;
-use crate::session::kill::killed_here;
 use crate::session::phase::Phase;
-use crate::sock::{Input, Sock};
+use crate::sock::Sock;
 
 /// How a statement over several shards has ended.
 pub(super) struct Ended {
@@ -360,88 +358,6 @@ impl Session {
         self.is_in_transaction()
             || self.state.begins_later()
             || !self.state.link.status.contains(StatusFlags::AUTOCOMMIT)
-    }
-
-    /// Runs what the runners have got, until the client has its reply and all shards have ended
-    /// theirs.
-    pub(super) async fn relay_scatter(
-        &mut self,
-        relay: &mut Relay,
-        runners: &mut Runners,
-        is_open: bool,
-    ) -> Result<(), Ending> {
-        let controls = runners.controls();
-        let sockets = std::mem::take(&mut runners.sockets);
-        let mut runs: Vec<_> = runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
-        self.relay_runs(relay, (&mut runs, &controls), sockets, is_open).await
-    }
-
-    /// The same for what runs already and is told to end by `controls`, with the other ends of its
-    /// clients.
-    pub(super) async fn relay_runs(
-        &mut self,
-        relay: &mut Relay,
-        (runs, controls): (&mut [Option<Run<'_>>], &[Rc<Control>]),
-        mut sockets: Vec<Sock>,
-        is_open: bool,
-    ) -> Result<(), Ending> {
-        let worker = Rc::clone(&self.worker);
-        // How the statement ends: nothing as long as the client has no reply.
-        let mut ended: Option<Result<(), Ending>> = None;
-        let mut is_recalled = false;
-        poll_fn(|cx| {
-            if self.control.is_recalled() && !std::mem::replace(&mut is_recalled, true) {
-                for control in controls {
-                    control.recall();
-                }
-            }
-            let is_running = poll_all(runs, cx);
-            if ended.is_none() {
-                ended = self.poll_stop(cx, controls).err().map(Err);
-            }
-            let scratch = &mut worker.net.scratch.borrow_mut();
-            if ended.is_none()
-                && let Poll::Ready(sent) = relay.poll_reply(cx, &mut sockets, &mut self.io.sock, scratch)
-            {
-                ended = Some(sent.map_err(Ending::from));
-            }
-            let is_stopped = matches!(ended, Some(Err(_)));
-            let is_failed = relay.scatter().over().is_some_and(Over::is_error);
-            if is_stopped || ended.is_some() && is_failed && !is_open {
-                // The rest is not read: that ends what still runs.
-                sockets.clear();
-            }
-            if ended.is_some() && !sockets.is_empty() {
-                let _ = relay.poll_rest(&mut sockets, scratch);
-            }
-            if is_running { Poll::Pending } else { ended.take().map_or(Poll::Pending, Poll::Ready) }
-        })
-        .await
-    }
-
-    /// Whether a statement is to stop. Fails if the session is to end.
-    pub(super) fn poll_killed(&mut self, cx: &mut Context<'_>) -> Result<bool, Ending> {
-        if killed_here(&self.control, self.capabilities(), true)? {
-            return Ok(true);
-        }
-        if self.control.signal() >= Signal::Stop {
-            return Err(Ending::Silent);
-        }
-        match self.io.sock.poll_input(cx) {
-            Poll::Ready(Input::End) => Err(Ending::ClientLeft),
-            _ => Ok(false),
-        }
-    }
-
-    /// Does what others want of a scattered statement: to be killed, each shard kills its part, or
-    /// to end with the session.
-    fn poll_stop(&mut self, cx: &mut Context<'_>, parts: &[Rc<Control>]) -> Result<(), Ending> {
-        if self.poll_killed(cx)? {
-            for control in parts {
-                control.interrupt();
-            }
-        }
-        Ok(())
     }
 
     /// Keeps what later statements may ask about this one.

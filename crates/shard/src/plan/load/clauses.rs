@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use sql::lexer::Kind as Token;
 use sql::parse::NodeId;
+use sql::shape::needs_no_parentheses;
 
 use crate::load::Format;
 use crate::plan::define::Tokens;
@@ -33,19 +34,6 @@ pub(super) struct Clauses {
 const OPERATORS: [&str; 15] = [
     "AND", "BETWEEN", "CASE", "DIV", "ELSE", "IN", "INTERVAL", "LIKE", "MOD", "NOT", "OR", "THEN", "WHEN",
     "XOR", "REGEXP",
-];
-
-/// Words that have a value without parentheses: of the time, or of a session.
-const NILADIC: [&str; 9] = [
-    "CURRENT_DATE",
-    "CURRENT_ROLE",
-    "CURRENT_TIME",
-    "CURRENT_TIMESTAMP",
-    "CURRENT_USER",
-    "LOCALTIME",
-    "LOCALTIMESTAMP",
-    "UTC_DATE",
-    "UTC_TIMESTAMP",
 ];
 
 impl Clauses {
@@ -266,7 +254,7 @@ impl Reader<'_, '_> {
                 OPERATORS.contains(&word.as_str())
                     || steady::holds(&word.to_ascii_lowercase(), has_arguments, self.rows)
             }
-            Some(Token::Word) if NILADIC.contains(&self.tokens.word(at).as_str()) => {
+            Some(Token::Word) if needs_no_parentheses(&self.tokens.word(at)) => {
                 steady::holds(&self.tokens.word(at).to_ascii_lowercase(), false, self.rows)
             }
             _ => true,

@@ -5,22 +5,9 @@ use crate::parse::cursor::Cursor;
 use crate::parse::kind::{Kind, Literal};
 use crate::parse::operator::Operator;
 use crate::parse::refusal::Parsed;
+use crate::shape::needs_no_parentheses;
 
 use super::binding::Level;
-
-/// Functions that are called without parentheses as well.
-const WITHOUT_PARENTHESES: [&str; 10] = [
-    "CURRENT_DATE",
-    "CURRENT_ROLE",
-    "CURRENT_TIME",
-    "CURRENT_TIMESTAMP",
-    "CURRENT_USER",
-    "LOCALTIME",
-    "LOCALTIMESTAMP",
-    "UTC_DATE",
-    "UTC_TIME",
-    "UTC_TIMESTAMP",
-];
 
 impl Cursor<'_> {
     /// An operand without operators.
@@ -80,10 +67,7 @@ impl Cursor<'_> {
                 self.close(mark, Kind::Sequence)
             }
             "NEXTVAL" | "LASTVAL" | "SETVAL" if self.sign_is(1, b'(') && self.is_mariadb() => self.sequence(),
-            name if WITHOUT_PARENTHESES.contains(&name)
-                && !self.sign_is(1, b'(')
-                && !self.sign_is(1, b'.') =>
-            {
+            name if needs_no_parentheses(name) && !self.sign_is(1, b'(') && !self.sign_is(1, b'.') => {
                 if name == "CURRENT_ROLE" && !self.is_mariadb() {
                     return self.column();
                 }

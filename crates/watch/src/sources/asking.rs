@@ -1,0 +1,69 @@
+//! One turn of questions to a server, and the answers.
+
+use cache::{Cache, Definition, Learnt, Scope, Sight, question};
+use sql::shape::Table;
+
+use super::control::{Control, Lost};
+use super::pace::Ask;
+use super::probe::{Visible, read_end};
+use super::server::now_us;
+use crate::question::Rows;
+
+/// What a server was asked at once, and what it has said.
+pub(super) struct Answers {
+    pub(super) ask: Ask,
+    /// When it was asked, in microseconds.
+    pub(super) at_us: u64,
+    pub(super) visible: Option<Visible>,
+    pub(super) end: Option<cache::Position>,
+    pub(super) definitions: Vec<Learnt>,
+}
+
+/// Tables whose definitions are asked for, and by whom.
+pub(super) struct Wanted<'a> {
+    pub(super) cache: &'a Cache,
+    pub(super) sight: Sight,
+    pub(super) tables: Vec<Table>,
+}
+
+/// Asks a server. The connection comes back with the answers.
+pub(super) async fn questions<'w>(
+    mut control: Control<'w>,
+    ask: Ask,
+    wanted: Wanted<'_>,
+) -> Result<(Control<'w>, Answers), Lost> {
+    const NONSENSE: Lost = Lost::Useless("the server does not tell where its log ends, or what is visible");
+    let at_us = now_us(control.worker);
+    let kind = control.kind;
+    let end = if ask.end { Some(read_end(&control.ask_end().await?).ok_or(NONSENSE)?) } else { None };
+    let visible = if ask.visible {
+        Some(kind.read_visible(&control.ask(kind.visible()).await?).ok_or(NONSENSE)?)
+    } else {
+        None
+    };
+    let mut definitions = Vec::new();
+    for table in wanted.tables {
+        // While a definition is being changed, what a server says is not certain.
+        let Some(moment) = wanted.cache.versions.moment(&Scope::of_definitions()) else { break };
+        let schema = table.schema.as_deref().unwrap_or_default();
+        let definition = match control.ask(&question(schema, &table.name)).await {
+            Ok(rows) => definition(schema, &rows).unwrap_or(Definition::unknown()),
+            Err(Lost::Refused { .. }) => Definition::unknown(),
+            Err(lost) => return Err(lost),
+        };
+        definitions.push(Learnt { whose: wanted.sight.whose, table, definition, moment });
+    }
+    Ok((control, Answers { ask, at_us, visible, end, definitions }))
+}
+
+/// The definition that rows tell of a table of `schema`.
+fn definition(schema: &str, rows: &Rows) -> Option<Definition> {
+    let values: Option<Vec<_>> = rows
+        .cells()
+        .map(|row| match row {
+            [a, b, c] => Some([a.as_deref(), b.as_deref(), c.as_deref()]),
+            _ => None,
+        })
+        .collect();
+    Definition::of(schema, &values?)
+}
