@@ -6,12 +6,14 @@
 //! are hits between writes. At the end all cached texts are read once more, at rest. `make test`
 //! has some seconds of it; `make history READS=10000000` as much as is wanted.
 //!
-//! That the checker can tell is shown twice: [mutants of the rule](rule) in all orders of a write
-//! and some reads, and the same load with the mode `ttl`.
+//! That the checker can tell is shown twice: mutants of the rule, [without](rule) and
+//! [with](logged) a followed log, in all orders of a write and some reads, and the same load with
+//! the mode `ttl`.
 
 mod flight;
 mod kills;
 mod load;
+mod logged;
 mod pace;
 mod reader;
 mod relay;
