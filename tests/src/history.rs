@@ -2,6 +2,9 @@
 //!
 //! Each key has one writer at a time, and each of its writes a higher version. All moments are of
 //! one clock. [`check`] takes time `O(n log n)`.
+//!
+//! Where reads may miss what is not older than a bound, the replies to writes and to the reads that
+//! show them count [so much later](Span::late).
 
 use std::collections::HashMap;
 
@@ -12,6 +15,14 @@ pub struct Span {
     pub sent: u64,
     /// After its reply was read, or its connection was lost.
     pub done: u64,
+}
+
+impl Span {
+    /// The same with a reply that counts so much later.
+    #[must_use]
+    pub const fn late(self, by: u64) -> Self {
+        Self { done: self.done.saturating_add(by), ..self }
+    }
 }
 
 /// What became of a write.
@@ -204,6 +215,19 @@ mod tests {
         let (new, old) = (read(2, 12, 20), read(1, 21, 30));
         assert_eq!(check(&writes, &[old, new]), [Wrong::Backward { read: old, shown: 2 }]);
         assert_eq!(check(&writes, &[new, read(1, 20, 30)]), [], "both at once");
+    }
+
+    #[test]
+    fn a_read_within_the_bound_may_miss_a_write() {
+        let late = |write: Write| Write { span: write.span.late(50), ..write };
+        let writes = [write(1, 0, 1), late(write(2, 10, 20))];
+        let old = read(1, 71, 72);
+        assert_eq!(check(&writes, &[read(1, 70, 72)]), []);
+        assert_eq!(check(&writes, &[old]), [Wrong::Stale { read: old, acknowledged: 2 }]);
+        let shown = Read { span: Span { sent: 11, done: 12 }.late(50), ..read(2, 0, 0) };
+        assert_eq!(check(&writes, &[shown, read(1, 62, 63)]), []);
+        let back = read(1, 63, 64);
+        assert_eq!(check(&writes, &[shown, back]), [Wrong::Backward { read: back, shown: 2 }]);
     }
 
     #[test]
