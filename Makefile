@@ -90,7 +90,7 @@ bench: tools-bench ## Layer-4 floor, HAProxy and Pointsman side by side; writes 
 	$(CARGO) build --release --locked --package pointsman --package bench
 	$(BUILT)/release/bench $(BENCH_ARGS)
 
-bench-cache: tools-bench ## The query cache: with and without it, and a hit beside a server that sends the same bytes.
+bench-cache: tools-bench ## The query cache: with and without it, a hit beside the same bytes, and its exact modes.
 	$(CARGO) build --release --locked --package pointsman --package bench
 	$(BUILT)/release/bench --cache $(BENCH_ARGS)
 

@@ -10,6 +10,7 @@ mod chart;
 mod cores;
 mod dump;
 mod echo;
+mod exact;
 mod hits;
 mod idle;
 mod limits;
@@ -103,9 +104,12 @@ struct Options {
     /// Folder in which a folder for this run is made [default: bench/runs]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Only the query cache: one table, with and without it
+    /// Only the query cache: one table, with and without it, and its exact modes
     #[arg(long)]
     cache: bool,
+    /// Only the exact modes of the query cache
+    #[arg(long, conflicts_with = "cache")]
+    exact: bool,
     /// Rows of that table
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
     rows: u32,
@@ -126,6 +130,14 @@ struct Options {
     no_record: bool,
 }
 
+impl Options {
+    /// Seconds of one run, and rounds; those of a full benchmark unless others are wanted.
+    fn length(&self, (seconds, rounds, _): (u32, u32, u32)) -> (u32, u32) {
+        let (seconds, rounds, _) = if self.quick { QUICK } else { (seconds, rounds, 0) };
+        (self.seconds.unwrap_or(seconds), self.rounds.unwrap_or(rounds))
+    }
+}
+
 fn main() -> ExitCode {
     match run(&Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -141,7 +153,11 @@ fn run(options: &Options) -> anyhow::Result<()> {
         return echo::serve(port, greeting, reply);
     }
     if options.cache {
-        return measure_cache(options);
+        measure_cache(options)?;
+        return measure_exact(options);
+    }
+    if options.exact {
+        return measure_exact(options);
     }
     if options.shards {
         return measure_shards(options);
@@ -175,19 +191,22 @@ fn measure_cache(options: &Options) -> anyhow::Result<()> {
     let stage =
         Stage { programs: &programs, sandbox: &sandbox, database: &database, threads: options.threads };
     let out = options.out.clone().unwrap_or_else(|| PathBuf::from(CACHE_RUN));
-    let (seconds, rounds, _) = if options.quick { QUICK } else { CACHE };
-    let length = (options.seconds.unwrap_or(seconds), options.rounds.unwrap_or(rounds));
-    cache::measure(&stage, &sysbench, length, &out)
+    cache::measure(&stage, &sysbench, options.length(CACHE), &out)
+}
+
+/// The exact modes of the query cache only.
+fn measure_exact(options: &Options) -> anyhow::Result<()> {
+    let programs = Programs::find(options.pointsman.as_deref())?;
+    let out = options.out.clone().unwrap_or_else(|| PathBuf::from(CACHE_RUN));
+    exact::measure(&programs, options.threads, options.length(FULL), &out)
 }
 
 /// Shards only.
 fn measure_shards(options: &Options) -> anyhow::Result<()> {
     let programs = Programs::find(options.pointsman.as_deref())?;
     let sandbox = Sandbox::new()?;
-    let (seconds, rounds, _) = if options.quick { QUICK } else { FULL };
-    let length = (options.seconds.unwrap_or(seconds), options.rounds.unwrap_or(rounds));
     let shop = shards::Shop::start(&programs, &sandbox, options.threads, options.merged_rows)?;
-    shards::measure(&shop, length, options.merged_rows)
+    shards::measure(&shop, options.length(FULL), options.merged_rows)
 }
 
 fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
