@@ -33,8 +33,8 @@ pub(super) enum Next {
 /// What was asked so far. Times are microseconds.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
-    /// When the end was asked for last.
-    end_us: u64,
+    /// When the end was asked for last; nothing before the first time.
+    end_us: Option<u64>,
     /// Nothing is asked before that.
     paused_until_us: u64,
     /// Questions in a row that have brought nothing new.
@@ -46,7 +46,9 @@ impl Pace {
     pub(super) fn next(&self, now_us: u64, is_unsettled: bool, demand: Demand) -> Next {
         let proof_us = match demand {
             Demand { is_waited_for: true, .. } => Some(now_us),
-            Demand { bound_us: Some(bound), .. } => Some(self.end_us.saturating_add(bound / PROOFS_IN_BOUND)),
+            Demand { bound_us: Some(bound), .. } => {
+                Some(self.end_us.map_or(now_us, |end| end.saturating_add(bound / PROOFS_IN_BOUND)))
+            }
             _ => None,
         };
         let visible_us = is_unsettled.then_some(now_us);
@@ -62,7 +64,7 @@ impl Pace {
     /// is exact as of a later moment.
     pub(super) fn note(&mut self, ask: Ask, at_us: u64, now_us: u64, is_news: bool) {
         if ask.end {
-            self.end_us = at_us;
+            self.end_us = Some(at_us);
         }
         self.fruitless = if is_news { 0 } else { self.fruitless.saturating_add(1) };
         let pause = match self.fruitless {
@@ -105,6 +107,12 @@ mod tests {
         assert_eq!(pace.next(1_005_000, false, BOUND), Next::Now(END));
         assert_eq!(pace.next(1_000_200, true, BOUND), Next::Now(VISIBLE));
         assert_eq!(pace.next(1_000_200, false, WAITS), Next::Now(END), "without delay");
+    }
+
+    #[test]
+    fn the_first_proof_is_asked_for_at_once() {
+        let hour = Demand { bound_us: Some(3_600_000_000), ..NONE };
+        assert_eq!(Pace::default().next(1_000, false, hour), Next::Now(END));
     }
 
     #[test]
