@@ -12,6 +12,7 @@ use crate::key::Keys;
 use crate::proven::Proven;
 use crate::sources::Sources;
 use crate::store::{Store, Usage};
+use crate::timeline::Timeline;
 use crate::versions::Versions;
 use crate::writing::Unknown;
 
@@ -37,6 +38,8 @@ pub struct Cache {
     pub doorkeeper: Doorkeeper,
     /// When tables were changed.
     pub versions: Arc<Versions>,
+    /// Which moments there were in the past.
+    pub timeline: Timeline,
     /// What rules would do that cache more.
     pub adviser: Adviser,
     /// Which accounts have run which digests.
@@ -78,6 +81,7 @@ impl Cache {
             doorkeeper,
             flights: Arc::default(),
             versions: Arc::default(),
+            timeline: Timeline::default(),
             adviser: Adviser::default(),
             proven: Arc::default(),
             catalog: Catalog::new(budget / CATALOG_SHARE),

@@ -6,6 +6,7 @@
 //! - [`Store`]: answers by key within a budget of bytes, evicted by S3-FIFO;
 //! - [`Near`]: a worker's own first level, read without atomic writes;
 //! - [`Versions`]: when tables were changed, so that an answer older than a write is not served;
+//! - [`Timeline`]: which moments there were in the past, for answers that are from before;
 //! - [`Source`]: a server whose binary log is followed, and as of when the cache is exact;
 //! - [`Sources`]: which servers are followed;
 //! - [`Following`]: what its transactions change, and when they are visible;
@@ -53,6 +54,7 @@ mod source;
 mod sources;
 pub mod stats;
 mod store;
+mod timeline;
 mod versions;
 mod writing;
 
@@ -76,5 +78,6 @@ pub use refusal::Refusal;
 pub use source::{Counters as SourceCounters, DEMAND_US, Demand, Source};
 pub use sources::{SourceRow, Sources};
 pub use store::{Hit, Life, Lookup, Miss, Seen, Store, Usage};
+pub use timeline::Timeline;
 pub use versions::{Moment, Scope, Versions, Write};
 pub use writing::Writing;
