@@ -15,7 +15,7 @@ pub enum NotStored {
     TooLarge,
     /// Slow clients keep so much alive that there is no room.
     NoRoom,
-    /// One of its tables was written to meanwhile.
+    /// One of its tables was written to since the moment as of which it is exact, or may have been.
     Written,
     /// It did not come to its end: the connection or the client has gone, or the command was sent
     /// again.
@@ -28,7 +28,8 @@ pub enum NotStored {
     Columns,
     /// It comes from the cache of a proxy in between, and as old as its time to live here.
     TooOld,
-    /// It comes from the cache of a proxy in between, and own writes are to be seen.
+    /// It comes from the cache of a proxy in between, which does not tell as of which moment it is
+    /// exact, and writes are to be seen.
     Elsewhere,
     /// Its server is not the one whose binary log tells of writes.
     OtherServer,
@@ -69,7 +70,7 @@ impl NotStored {
             Self::Rare => "asked for once",
             Self::Columns => "other columns than it was prepared with",
             Self::TooOld => "as old as its time to live",
-            Self::Elsewhere => "own writes, and from another proxy's cache",
+            Self::Elsewhere => "from another proxy's cache, and exact as of no moment",
             Self::OtherServer => "another server than the one whose log is followed",
         }
     }

@@ -112,12 +112,14 @@ impl Source {
         Some(self.proven_us.load(Acquire)).filter(|proven| *proven > 0)
     }
 
-    /// Whether the cache was exact at most `bound_us` before `now_us`. To be asked before the
-    /// versions of tables are: a change that is learnt in between makes the answer too old.
+    /// How long before `now_us` the cache was exact, in microseconds, if that is at most
+    /// `bound_us`. To be asked before the versions of tables are: a change that is learnt in
+    /// between makes the answer too old.
     #[must_use]
-    pub fn is_within(&self, now_us: u64, bound_us: u64) -> bool {
+    pub fn exact_within(&self, now_us: u64, bound_us: u64) -> Option<u64> {
         self.note_asked(now_us, bound_us);
-        self.proven_us().is_some_and(|proven| now_us.saturating_sub(proven) <= bound_us)
+        let before_us = now_us.saturating_sub(self.proven_us()?);
+        (before_us <= bound_us).then_some(before_us)
     }
 
     /// Whether the cache is exact as of `since_us` or later.
@@ -237,14 +239,14 @@ mod tests {
     #[test]
     fn an_answer_is_given_within_the_bound_and_not_after_it() {
         let source = Source::new("db:3306");
-        assert!(!source.is_within(100, u64::MAX), "not followed");
+        assert_eq!(source.exact_within(100, u64::MAX), None, "not followed");
         source.prove(1000);
-        assert!(source.is_within(1000, 0) && source.is_within(1020, 20));
-        assert!(!source.is_within(1021, 20));
+        assert_eq!((source.exact_within(1000, 0), source.exact_within(1020, 20)), (Some(0), Some(20)));
+        assert_eq!(source.exact_within(1021, 20), None);
         source.prove(900);
-        assert!(source.is_within(1020, 20), "it never goes back");
+        assert_eq!(source.exact_within(1020, 20), Some(20), "it never goes back");
         source.lose();
-        assert!(!source.is_within(1000, 20));
+        assert_eq!(source.exact_within(1000, 20), None);
     }
 
     #[test]
@@ -270,12 +272,12 @@ mod tests {
         let source = Source::new("db:3306");
         let bound = |now| source.poll_demand(now, &context()).bound_us;
         assert_eq!(bound(5_000_000), None);
-        let _ = source.is_within(5_000_000, 20_000);
-        let _ = source.is_within(5_000_000, 50_000);
+        let _ = source.exact_within(5_000_000, 20_000);
+        let _ = source.exact_within(5_000_000, 50_000);
         assert_eq!(bound(5_000_001), Some(20_000), "the shortest bound");
         assert_eq!(bound(5_000_000 + DEMAND_US), None);
         source.forget_bounds();
-        let _ = source.is_within(7_000_000, 50_000);
+        let _ = source.exact_within(7_000_000, 50_000);
         assert_eq!(bound(7_000_000), Some(20_000));
         source.forget_bounds();
         assert_eq!(bound(7_000_000), Some(50_000));

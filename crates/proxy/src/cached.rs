@@ -18,7 +18,7 @@ use crate::session::{Known, ToLearn};
 use crate::state::Settings;
 use session::cached::class;
 use session::identity::Identity;
-use session::tier::tell;
+use session::tier::{Age, tell};
 use upstream::query;
 
 /// What a worker has of the query cache. Empty as long as no answer is cached.
@@ -57,6 +57,8 @@ pub(crate) struct Style {
     pub(crate) status: u16,
     /// It is a proxy, and is told how old they are.
     pub(crate) tells_age: bool,
+    /// The client of a proxy is told that, too.
+    pub(crate) exact_us: Option<u64>,
 }
 
 impl Style {
@@ -64,7 +66,7 @@ impl Style {
     pub(crate) fn write(self, answer: &Answer, age_ms: u32, out: &mut Vec<u8>) {
         answer.write(self.form, self.status, out);
         if self.tells_age {
-            tell(out, age_ms);
+            tell(out, Age { ms: age_ms, exact_us: self.exact_us });
         }
     }
 }

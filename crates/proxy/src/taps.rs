@@ -7,6 +7,7 @@
 //! - [`cache_fill`]: copying a reply for the query cache;
 //! - [`columns`]: telling that a prepared statement has other columns;
 //! - [`compare`]: the reply to a statement and the one to its mirrored copy;
+//! - [`elsewhere`]: a copied reply that comes from the cache of another proxy;
 //! - [`errors`]: errors that name sessions, statements and limits of the proxy;
 //! - [`listing`]: ids of connections in rows;
 //! - [`observe`]: counters, digests and logs;
@@ -15,6 +16,7 @@
 pub(crate) mod cache_fill;
 pub(crate) mod columns;
 pub(crate) mod compare;
+mod elsewhere;
 pub(crate) mod errors;
 pub(crate) mod listing;
 pub(crate) mod observe;
@@ -29,6 +31,7 @@ use cache_fill::CacheFill;
 use columns::Columns;
 use compare::Compare;
 use listing::Listing;
+use session::tier::Age;
 use upstream::Segment;
 
 /// The taps of a command that few commands have.
@@ -115,9 +118,9 @@ impl Taps {
     }
 
     /// The reply, which ends with a packet of `len` bytes, is as old as its server says.
-    pub(crate) fn note_age(&mut self, age_ms: u32, len: usize) {
+    pub(crate) fn note_age(&mut self, age: Age, len: usize) {
         if let Some(fill) = self.others.as_mut().and_then(|others| others.fill.as_mut()) {
-            fill.note_age(age_ms, len);
+            fill.note_age(age, len);
         }
     }
 

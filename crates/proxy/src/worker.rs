@@ -300,6 +300,11 @@ impl Worker {
         millis(self.shared.uptime())
     }
 
+    /// Microseconds from the start to then, cut to whole ones.
+    pub(crate) fn uptime_us_at(&self, then: Instant) -> u64 {
+        u64::try_from(self.shared.upstream.uptime_at(then).as_micros()).unwrap_or(u64::MAX)
+    }
+
     /// What is known of tables, with the time that goes with it.
     pub(crate) fn relations(&self) -> (&Relations, u64) {
         let about = millis(self.shared.upstream.uptime_at(self.now()));

@@ -3,8 +3,8 @@
 //!
 //! - The outer proxy names itself by a connection attribute when it logs in to a server.
 //! - The inner proxy says in the OK of the login that it understands.
-//! - The OK at the end of an answer from the inner cache tells the age of the answer, as the value
-//!   of a system variable (`SESSION_TRACK_SYSTEM_VARIABLES`). The outer proxy takes that out.
+//! - The OK at the end of an answer from the inner cache tells the [`Age`] of the answer, as values
+//!   of system variables (`SESSION_TRACK_SYSTEM_VARIABLES`). The outer proxy takes them out.
 //!
 //! An OK packet can tell this if the client has `SESSION_TRACK`, and rows end with one if it has
 //! `DEPRECATE_EOF`. Both are agreed on by the outer proxy's client. Without them, the inner proxy
@@ -18,11 +18,13 @@ use wire::{Capabilities, Codec as _, StatusFlags};
 /// The connection attribute of a proxy that may cache answers.
 const ATTRIBUTE: &[u8] = b"_pointsman_cache";
 /// The version of what both tell each other: the value of the attribute, and of the answer to it.
-const VERSION: &[u8] = b"1";
+const VERSION: &[u8] = b"2";
 /// The variable by which the OK of a login says that ages are told.
 const TELLS: &[u8] = b"pointsman_cache";
 /// The variable whose value is the age of an answer in milliseconds.
 const AGE: &[u8] = b"pointsman_cache_age_ms";
+/// The variable whose value is [`Age::exact_us`].
+const EXACT: &[u8] = b"pointsman_cache_exact_us";
 /// Bytes of the attributes of a login that servers take.
 const ATTRIBUTES_BYTES_MAX: usize = 65_535;
 /// Bytes of the OK packet at the end of an answer, with its header.
@@ -31,6 +33,16 @@ const END: usize = HEADER_LEN + 7;
 /// What OK packets are read and written with that tell an age.
 const TOLD: Capabilities =
     Capabilities::PROTOCOL_41.union(Capabilities::SESSION_TRACK).union(Capabilities::DEPRECATE_EOF);
+
+/// What the inner proxy tells of an answer from its cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Age {
+    /// Milliseconds since the answer was fetched.
+    pub ms: u32,
+    /// The answer has all that was visible at the server so many microseconds before the inner
+    /// proxy got the query. Nothing if that is not known of any moment.
+    pub exact_us: Option<u64>,
+}
 
 /// Whether a client is a proxy that may cache answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -54,6 +66,12 @@ impl Tier {
             Some(VERSION) if capabilities.contains(TOLD) => Self::Told,
             Some(_) => Self::Untold,
         }
+    }
+
+    /// Whether it gets the ages that servers tell. What a proxy of another version and an inner one
+    /// have agreed on is theirs.
+    pub fn keeps_ages(self) -> bool {
+        self != Self::Client
     }
 
     /// That of the outer proxy at the inner one, as far as attributes tell it. Those of its login
@@ -116,8 +134,8 @@ pub fn is_welcome(payload: &[u8], capabilities: Capabilities) -> bool {
     capabilities.contains(TOLD) && state.is_some_and(|state| state.iter().flatten().any(|one| one == tells))
 }
 
-/// Makes the OK packet at the end of an answer tell its age in milliseconds.
-pub fn tell(answer: &mut Vec<u8>, age_ms: u32) {
+/// Makes the OK packet at the end of an answer tell its age.
+pub fn tell(answer: &mut Vec<u8>, age: Age) {
     let Some(at) = answer.len().checked_sub(END) else { return };
     let end = answer.split_off(at);
     let Some((header, payload)) = end.split_first_chunk::<HEADER_LEN>() else { return };
@@ -125,17 +143,33 @@ pub fn tell(answer: &mut Vec<u8>, age_ms: u32) {
         answer.extend_from_slice(&end);
         return;
     };
-    let value = age_ms.to_string();
-    let state = SessionState::encode(&[StateChange::SystemVariable { name: AGE, value: value.as_bytes() }]);
+    let (ms, exact_us) = (age.ms.to_string(), age.exact_us.map(|us| us.to_string()));
+    let mut changes = vec![StateChange::SystemVariable { name: AGE, value: ms.as_bytes() }];
+    changes.extend(
+        exact_us.as_ref().map(|us| StateChange::SystemVariable { name: EXACT, value: us.as_bytes() }),
+    );
+    let state = SessionState::encode(&changes);
     let told = packet::Ok { header: OkHeader::Eof, session_state: Some(SessionState::new(&state)), ..ok };
     put_message(answer, Header::parse(*header).seq, &told.encode(TOLD));
 }
 
-/// The age that a change tells, in milliseconds. One that is no number is as old as can be.
-pub fn age(change: &StateChange<'_>) -> Option<u32> {
-    let StateChange::SystemVariable { name: AGE, value } = change else { return None };
-    let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-    Some(number.unwrap_or(u32::MAX))
+/// The age that changes tell. One that is no number is as old as can be.
+pub fn age(state: SessionState<'_>) -> Option<Age> {
+    let value = |wanted: &[u8]| {
+        state.iter().flatten().find_map(|change| match change {
+            StateChange::SystemVariable { name, value } if name == wanted => Some(value),
+            _ => None,
+        })
+    };
+    let text = |value| std::str::from_utf8(value).ok();
+    let ms = text(value(AGE)?).and_then(|text| text.parse().ok()).unwrap_or(u32::MAX);
+    let exact_us = value(EXACT).and_then(text).and_then(|text| text.parse().ok());
+    Some(Age { ms, exact_us })
+}
+
+/// Whether a change tells something of an age.
+pub fn is_of_age(change: &StateChange<'_>) -> bool {
+    matches!(change, StateChange::SystemVariable { name: AGE | EXACT, .. })
 }
 
 /// The OK packet at the end of an answer as its server would have sent it, with its header; nothing
@@ -143,8 +177,7 @@ pub fn age(change: &StateChange<'_>) -> Option<u32> {
 pub fn plain_end(end: &[u8]) -> Option<Vec<u8>> {
     let (header, payload) = end.split_first_chunk::<HEADER_LEN>()?;
     let ok = packet::Ok::decode(payload, TOLD).ok()?;
-    let is_age = |change: Result<StateChange<'_>, _>| change.is_ok_and(|change| age(&change).is_some());
-    if !ok.session_state?.iter().all(is_age) {
+    if !ok.session_state?.iter().all(|change| change.is_ok_and(|change| is_of_age(&change))) {
         return None;
     }
     let status = ok.status - StatusFlags::SESSION_STATE_CHANGED;
@@ -166,7 +199,7 @@ mod tests {
     #[test]
     fn a_proxy_is_known_by_its_attribute() {
         let own = announced(None);
-        assert_eq!(own, b"\x10_pointsman_cache\x011");
+        assert_eq!(own, b"\x10_pointsman_cache\x012");
         assert_eq!(announced(Some(&own)), own, "once is enough");
         let with = announced(Some(b"\x01a\x01b"));
         assert_eq!(with, [&own[..], b"\x01a\x01b"].concat());
@@ -174,7 +207,7 @@ mod tests {
         assert_eq!(Tier::of(Some(&with), TOLD), Tier::Told);
         assert_eq!(Tier::of(Some(&with), TOLD - Capabilities::DEPRECATE_EOF), Tier::Untold);
         assert_eq!(Tier::of(Some(&with), TOLD - Capabilities::SESSION_TRACK), Tier::Untold);
-        assert_eq!(Tier::of(Some(b"\x10_pointsman_cache\x012"), TOLD), Tier::Untold, "another version");
+        assert_eq!(Tier::of(Some(b"\x10_pointsman_cache\x011"), TOLD), Tier::Untold, "another version");
         assert_eq!(Tier::of(Some(b"\x10_point"), TOLD), Tier::Client, "no attributes");
     }
 
@@ -188,7 +221,7 @@ mod tests {
     #[test]
     fn a_proxy_is_taken_for_what_its_logins_say() {
         let full = vec![0; ATTRIBUTES_BYTES_MAX - 10];
-        let others = [&b"\x01a\x01b"[..], b"\x10_point", b"\x10_pointsman_cache\x012", &full];
+        let others = [&b"\x01a\x01b"[..], b"\x10_point", b"\x10_pointsman_cache\x013", &full];
         for attributes in others.into_iter().map(Some).chain([None]) {
             let own = announced(attributes);
             assert_eq!(Tier::at_inner(attributes, true), Tier::of(Some(&own), TOLD), "{attributes:?}");
@@ -206,21 +239,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_age_is_told_and_taken_out(before: Vec<u8>, age_ms: u32) {
+        fn an_age_is_told_and_taken_out(before: Vec<u8>, ms: u32, exact_us: Option<u64>) {
             let mut answer = [&before[..], &PLAIN].concat();
-            tell(&mut answer, age_ms);
+            tell(&mut answer, Age { ms, exact_us });
             let end = answer.get(before.len()..).unwrap();
             let state = packet::Ok::decode(&end[HEADER_LEN..], TOLD).unwrap().session_state.unwrap();
-            let ages: Vec<_> = state.iter().map(|change| age(&change.unwrap())).collect();
-            prop_assert_eq!(ages, [Some(age_ms)]);
+            prop_assert_eq!(age(state), Some(Age { ms, exact_us }));
+            prop_assert!(state.iter().flatten().all(|change| is_of_age(&change)));
             prop_assert_eq!(plain_end(end).unwrap(), PLAIN);
         }
 
         #[test]
-        fn any_bytes_are_taken(bytes: Vec<u8>, age_ms: u32) {
+        fn any_bytes_are_taken(bytes: Vec<u8>, ms: u32) {
             let _ = (plain_end(&bytes), is_welcome(&bytes, TOLD), named(&bytes));
             let mut answer = bytes;
-            tell(&mut answer, age_ms);
+            tell(&mut answer, Age { ms, exact_us: None });
         }
     }
 
@@ -235,6 +268,18 @@ mod tests {
         let mut end = Vec::new();
         put_message(&mut end, 1, &ok.encode(TOLD));
         assert_eq!(plain_end(&end), None);
-        assert_eq!(age(&StateChange::SystemVariable { name: AGE, value: b"x" }), Some(u32::MAX));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_as_old_as_can_be_and_exact_as_of_no_moment() {
+        let of = |changes: &[(&[u8], &[u8])]| {
+            let change = |(name, value)| StateChange::SystemVariable { name, value };
+            let state = SessionState::encode(&changes.iter().copied().map(change).collect::<Vec<_>>());
+            age(SessionState::new(&state))
+        };
+        let old = Some(Age { ms: u32::MAX, exact_us: None });
+        assert_eq!(of(&[(AGE, b"x"), (EXACT, b"-1")]), old);
+        assert_eq!(of(&[(EXACT, b"7"), (AGE, b"\xff")]), old.map(|age| Age { exact_us: Some(7), ..age }));
+        assert_eq!(of(&[(EXACT, b"7")]), None, "the age comes with it");
     }
 }

@@ -192,7 +192,7 @@ impl Session {
             };
         }
         let what = (&**cache, asked.key, now_ms, asked.life);
-        match worker.cached.look_up(what, allows, self.style()) {
+        match worker.cached.look_up(what, allows, self.style(fresh.exact_us())) {
             Ok(found) => {
                 // While one session fetches it anew, the others get what there is.
                 let joined = found.refresh.then(|| cache.flights.join(asked.key, now_ms));
@@ -207,23 +207,25 @@ impl Session {
         }
     }
 
-    /// Writes the answer behind those in the worker's buffer, if the first level has it. Returns
-    /// the numbers of its rows and bytes.
-    pub(super) fn answer_near(&self, asked: &Asked) -> Option<(u64, usize)> {
+    /// Writes the answer behind those in the worker's buffer, if the first level has it and it is
+    /// this fresh. Returns the numbers of its rows and bytes.
+    pub(super) fn answer_near(&self, asked: &Asked, fresh: Fresh) -> Option<(u64, usize)> {
+        let Fresh::Enough(exact_us) = fresh else { return None };
         let (worker, now_ms) = (&*self.worker, self.worker.uptime_ms());
         let allows = |moment| worker.shared.cache.versions.allows(&asked.said.scope, moment);
         let what = (asked.key, now_ms, asked.life);
-        let found = worker.cached.look_near(what, allows, self.style())?;
+        let found = worker.cached.look_near(what, allows, self.style(exact_us))?;
         worker.counts.cache.borrow_mut().hit(asked.row, found.served);
         Some((found.rows.into(), found.served.bytes))
     }
 
-    /// How the client gets answers.
-    pub(super) fn style(&self) -> Style {
+    /// How the client gets answers that are [exact](session::tier::Age::exact_us) as of then.
+    pub(super) fn style(&self, exact_us: Option<u64>) -> Style {
         Style {
             form: self.form(),
             status: (self.state.link.status & STATUS).bits(),
             tells_age: self.identity.tier == Tier::Told,
+            exact_us,
         }
     }
 

@@ -17,12 +17,20 @@ use crate::ending::Ending;
 /// How far the changes are known that others have made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fresh {
-    /// As far as the answer's mode wants it.
-    Enough,
+    /// As far as the answer's mode wants it, and [exactly](session::tier::Age::exact_us) as of
+    /// then.
+    Enough(Option<u64>),
     /// Not far enough, and the query does not wait for that.
     Behind,
     /// Not up to the query's arrival, for which it may wait.
     Awaited,
+}
+
+impl Fresh {
+    /// So many microseconds ago at most the answer is exact, if that is known.
+    pub(super) const fn exact_us(self) -> Option<u64> {
+        if let Self::Enough(exact_us) = self { exact_us } else { None }
+    }
 }
 
 impl Session {
@@ -53,17 +61,20 @@ impl Session {
     /// Whether an answer may be given to a query that has come at `since_us`. To be asked before
     /// the answer is looked for: a change that becomes known in between makes the answer too old.
     pub(super) fn freshness(&self, asked: &Asked, since_us: u64) -> Fresh {
-        let Some(source) = &asked.source else { return Fresh::Enough };
+        let Some(source) = &asked.source else { return Fresh::Enough(None) };
         if !self.worker.shared.cache.sources.is(asked.hostgroup, source) {
             return Fresh::Behind;
         }
         let policy = &asked.how.policy;
-        let is_enough = match policy.mode {
-            CacheMode::Strict => source.is_proven(since_us),
-            _ => source.is_within(self.uptime_us(), u64::from(policy.staleness_ms) * 1000),
+        let exact_us = match policy.mode {
+            CacheMode::Strict => source.is_proven(since_us).then_some(0),
+            // Both times are cut to whole microseconds.
+            _ => source
+                .exact_within(self.uptime_us(), u64::from(policy.staleness_ms) * 1000)
+                .map(|before_us| before_us + 1),
         };
         match policy.mode {
-            _ if is_enough => Fresh::Enough,
+            _ if exact_us.is_some() => Fresh::Enough(exact_us),
             CacheMode::Strict if source.is_followed() => Fresh::Awaited,
             _ => Fresh::Behind,
         }

@@ -14,7 +14,6 @@ use wire::{Capabilities, StatusFlags};
 use super::Session;
 use super::backlog::whole_front;
 use super::cached::STATUS;
-use super::cached_fresh::Fresh;
 use super::cached_key::Asked;
 use super::decided::Decided;
 use super::phase::Phase;
@@ -68,8 +67,8 @@ impl Session {
             && let Some(known) = self.worker.cached.known(payload)
             && now_ms.saturating_sub(known.since_ms) < CACHE_KNOWN_AGE_MAX_MS
             && self.is_as(&known)
-            && self.freshness(&known.asked, u64::MAX) == Fresh::Enough
-            && let Some((rows, bytes)) = self.answer_near(&known.asked)
+            && let Some((rows, bytes)) =
+                self.answer_near(&known.asked, self.freshness(&known.asked, u64::MAX))
         {
             self.begin_hit(Kind::Query, payload, &known.decided, rows, bytes);
             self.end_hit();

@@ -116,6 +116,11 @@ impl Session {
             }
             return;
         }
+        let sent = Instant::now();
+        let sent_us = self.worker.uptime_us_at(sent);
+        if how.policy.mode.sees_own_writes() {
+            cache.timeline.note(moment, sent_us);
+        }
         let filling = Filling {
             key,
             life,
@@ -131,7 +136,8 @@ impl Session {
             mode: how.policy.mode,
             source,
             row,
-            sent: Instant::now(),
+            sent,
+            sent_us,
             leader,
         };
         let fill = CacheFill::new(cache, &self.worker.counts, filling);

@@ -38,7 +38,7 @@ impl Session {
     /// buffer, if there is one. Returns the numbers of its rows and bytes.
     pub(super) fn look_stale(&self, asked: &Asked, now_ms: u64) -> Option<(u64, usize)> {
         let hit = self.find_stale(asked, now_ms)?;
-        self.worker.cached.write(&hit, self.style());
+        self.worker.cached.write(&hit, self.style(None));
         Some((hit.answer.rows().into(), self.worker.cached.written().len()))
     }
 
@@ -81,7 +81,7 @@ impl Session {
         let (connection, error) = (self.identity.connection_id, error.logged());
         tracing::warn!(connection, %error, age_ms, "no server answers: the client gets a stale answer");
         let mut packets = Vec::new();
-        self.style().write(&answer, age_ms, &mut packets);
+        self.style(None).write(&answer, age_ms, &mut packets);
         Some(Stale { packets, rows: answer.rows().into() })
     }
 }

@@ -397,10 +397,10 @@ impl At<'_> {
         let len = self.backend.connection().last_reply().and_then(ReplyScanner::last_len);
         let len = len.filter(|_| is_told);
         let told = len.and_then(|len| Some((gtids.trackers.look(read, len)?, len)));
-        if let Some((Told { age_ms: Some(age_ms), .. }, len)) = told
+        if let Some((Told { age: Some(age), .. }, len)) = told
             && let Some(flight) = self.flight.as_mut()
         {
-            flight.taps.note_age(age_ms, len);
+            flight.taps.note_age(age, len);
         }
         if let Some(gtid) = told.and_then(|(told, _)| told.gtid) {
             let hostgroup = self.state.link.hostgroup;

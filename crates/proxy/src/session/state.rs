@@ -34,7 +34,6 @@ use crate::state::gtids::Gtids;
 use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, Pins, Setting, Settings};
 use session::identity::Identity;
-use session::tier::Tier;
 use upstream::{Candidate, Execution};
 
 use super::decided::{Decided, Next, Reply};
@@ -445,7 +444,7 @@ impl SessionState {
 
 /// What is told to a session that has asked for nothing.
 fn gtids(identity: &Identity) -> Gtids {
-    Gtids::new(identity.keeps(false), identity.tier == Tier::Told)
+    Gtids::new(identity.keeps(false), identity.tier.keeps_ages())
 }
 
 #[cfg(test)]

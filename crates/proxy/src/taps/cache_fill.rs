@@ -9,12 +9,13 @@ use cache::{
     Source,
 };
 use config::{CacheMode, Endpoint};
-use session::tier::plain_end;
+use session::tier::Age;
 use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::frame::{HEADER_LEN, Header};
 use wire::reply::{End, Event, Outcome};
 
+use super::elsewhere::Elsewhere;
 use crate::counts::Counts;
 
 /// Which answers are stored, and where.
@@ -48,17 +49,10 @@ pub(crate) struct Filling {
     pub(crate) row: RowKey,
     /// When it was sent.
     pub(crate) sent: Instant,
+    /// The same in microseconds since the start.
+    pub(crate) sent_us: u64,
     /// Others wait for the answer.
     pub(crate) leader: Option<Leader>,
-}
-
-/// What the proxy says from whose cache a reply comes.
-#[derive(Debug, Clone, Copy)]
-struct Elsewhere {
-    /// Its age in milliseconds.
-    age_ms: u32,
-    /// Bytes of the packet that says so, which is its last one, with the header.
-    len: usize,
 }
 
 /// The reply to a query that the cache has not had. Dropped before its end, it counts as cut.
@@ -117,8 +111,8 @@ impl CacheFill {
     }
 
     /// The reply is this old, says its last packet, which has `len` bytes.
-    pub(crate) const fn note_age(&mut self, age_ms: u32, len: usize) {
-        self.told = Some(Elsewhere { age_ms, len });
+    pub(crate) const fn note_age(&mut self, age: Age, len: usize) {
+        self.told = Some(Elsewhere { age, len });
     }
 
     /// The stale answer that the client may get if no server answers.
@@ -167,14 +161,15 @@ impl CacheFill {
     fn store(&mut self, outcome: Outcome, bytes: &[u8], now_ms: u64) -> Result<(), NotStored> {
         let Filling { key, life, scope, moment, form, has_columns, stores_empty, proof, mode, .. } =
             &self.filling;
-        let (cache, moment) = (&*self.cache, *moment);
+        let cache = &*self.cache;
         if let Some(proof) = proof.filter(|_| outcome.ends_rows) {
-            cache.proven.add(proof, &cache.versions, moment, now_ms);
+            cache.proven.add(proof, &cache.versions, *moment, now_ms);
         }
         check(outcome, self.told.is_some())?;
-        if self.told.is_some() && mode.sees_own_writes() {
-            return Err(NotStored::Elsewhere);
-        }
+        let moment = match self.told.filter(|_| mode.sees_own_writes()) {
+            Some(told) => told.moment(cache, *moment, self.filling.sent_us)?,
+            None => *moment,
+        };
         if outcome.rows == 0 && !stores_empty {
             return Err(NotStored::Empty);
         }
@@ -183,7 +178,7 @@ impl CacheFill {
         }
         self.bytes.extend_from_slice(bytes);
         let age_ms = match self.told {
-            Some(told) => take_out(&mut self.bytes, told, self.filling.sent).ok_or(NotStored::NotRows)?,
+            Some(told) => told.take_out(&mut self.bytes, self.filling.sent).ok_or(NotStored::NotRows)?,
             None => 0,
         };
         if age_ms >= life.ttl_ms {
@@ -211,18 +206,6 @@ impl Drop for CacheFill {
             self.count(Err(NotStored::Cut));
         }
     }
-}
-
-/// Makes the end of a reply from elsewhere what its server has sent. Returns its age, which counts
-/// from before it was asked for; nothing if its end tells more than the age.
-fn take_out(reply: &mut Vec<u8>, Elsewhere { age_ms, len }: Elsewhere, sent: Instant) -> Option<u32> {
-    let at = reply.len().checked_sub(len)?;
-    let end = plain_end(reply.get(at..)?)?;
-    reply.truncate(at);
-    reply.extend_from_slice(&end);
-    // Ages are cut to whole milliseconds.
-    let took_ms = u32::try_from(sent.elapsed().as_millis()).unwrap_or(u32::MAX).saturating_add(1);
-    Some(age_ms.saturating_add(took_ms))
 }
 
 /// Whether a reply is one result without warnings, outside a transaction. Of a change of the
@@ -348,6 +331,7 @@ mod tests {
             source: None,
             row: RowKey::default(),
             sent: Instant::now(),
+            sent_us: 1_000_000,
             leader,
         };
         Box::new(CacheFill::new(cache, counts, filling))

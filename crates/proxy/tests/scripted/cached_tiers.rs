@@ -103,7 +103,7 @@ fn own_writes_are_not_promised_of_answers_from_another_cache() {
         plain_hit(&mut far, "1").await;
         plain_hit(&mut far, "1").await;
         let cached = outer.cache();
-        assert_eq!(cached.not_stored_text(), "own writes, and from another proxy's cache=2");
+        assert_eq!(cached.not_stored_text(), "from another proxy's cache, and exact as of no moment=2");
         assert_eq!(cached.stored, 0);
     });
 }
@@ -218,7 +218,7 @@ fn a_proxy_that_cannot_be_told_ages_shares_no_connection_with_who_can() {
         plain_hit(&mut far, "1").await;
         drop(far);
         settle().await;
-        let mut later = log_in_as(&outer, &options().attributes(&[("_pointsman_cache", "2")])).await;
+        let mut later = log_in_as(&outer, &options().attributes(&[("_pointsman_cache", "3")])).await;
         later.send_query(SQL).await;
         let mut fresh = servers.accept().await;
         fresh.expect_query(SQL).await;
@@ -253,7 +253,7 @@ fn a_proxy_that_logs_in_anew_hears_that_it_is_told_ages() {
         let len = b"\x05\x01a\x02bc".len();
         payload.truncate(payload.len() - len);
         for (attributes, is_told) in
-            [(&b"\x05\x01a\x02bc"[..], false), (b"\x13\x10_pointsman_cache\x011", true)]
+            [(&b"\x05\x01a\x02bc"[..], false), (b"\x13\x10_pointsman_cache\x012", true)]
         {
             client.send_at(0, &[&payload, attributes].concat()).await;
             assert_eq!(client.expect_ok().await.session_state.is_empty(), !is_told);

@@ -63,7 +63,7 @@ fn the_new_user_gets_a_connection_of_its_own() {
         assert_eq!(server, "elsewhere:3306");
         let (mut new, login) = testkit::script::ScriptedServer::accept(end).await;
         assert_eq!((login.username.as_str(), login.schema.as_deref()), ("other", Some("shop")));
-        let attributes = &b"\x10_pointsman_cache\x011\x01a\x02bc"[..];
+        let attributes = &b"\x10_pointsman_cache\x012\x01a\x02bc"[..];
         assert_eq!((login.collation, login.attributes.as_deref()), (33, Some(attributes)));
         assert_eq!(login.auth_answer, native::answer(b"word", &testkit::script::NONCE));
         new.expect_query("SELECT 1").await;
@@ -117,7 +117,7 @@ fn c06_a_collation_that_no_login_has_room_for_reaches_the_server() {
         let change = command::ChangeUser::decode(&command, testkit::client::CAPABILITIES).unwrap();
         assert_eq!((change.username, change.auth_answer), (&b"app"[..], &answer[..]));
         assert_eq!((change.schema, change.collation), (&b"shop"[..], Some(2304)));
-        assert_eq!(change.attributes, Some(&b"\x10_pointsman_cache\x011\x01a\x02bc"[..]));
+        assert_eq!(change.attributes, Some(&b"\x10_pointsman_cache\x012\x01a\x02bc"[..]));
         server.ok().await;
         server.expect_query("SELECT 1").await;
         server.ok().await;

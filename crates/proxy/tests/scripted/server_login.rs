@@ -59,7 +59,7 @@ fn the_server_sees_the_client() {
         assert_eq!(login.schema.as_deref(), Some("shop"));
         assert_eq!(login.collation, 33);
         assert_eq!(login.max_packet, 1 << 30);
-        let attributes = b"\x10_pointsman_cache\x011\x04_pid\x0217\x0cprogram_name\x04test";
+        let attributes = b"\x10_pointsman_cache\x012\x04_pid\x0217\x0cprogram_name\x04test";
         assert_eq!(login.attributes.as_deref(), Some(&attributes[..]));
         assert_eq!(login.auth_plugin.as_deref(), Some(native::NAME));
         assert_eq!(login.auth_answer, native::answer(b"secret", &NONCE));

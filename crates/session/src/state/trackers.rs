@@ -11,7 +11,7 @@ use wire::{Capabilities, Codec as _, StatusFlags};
 
 use super::gtids::{LAST_GTID, last_at_mariadb, last_of};
 use crate::limits::TRACKERS_BYTES_MAX;
-use crate::tier;
+use crate::tier::{self, Age};
 
 /// What OK packets are read with: their server was asked for all of it.
 const TOLD: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::SESSION_TRACK);
@@ -32,8 +32,8 @@ pub enum Keeps {
 pub struct Told {
     /// The last transaction.
     pub gtid: Option<Gtid>,
-    /// The age of the answer, which comes from the query cache of another proxy, in milliseconds.
-    pub age_ms: Option<u32>,
+    /// The age of the answer, which comes from the query cache of another proxy.
+    pub age: Option<Age>,
 }
 
 /// The answer that passes.
@@ -85,8 +85,8 @@ impl Trackers {
         let (header, payload) = packet.split_first_chunk::<HEADER_LEN>()?;
         let ok = packet::Ok::decode(payload, TOLD).ok()?;
         let state = ok.session_state?;
-        let told = Told { gtid: told(state), age_ms: told_age(state) };
-        if self.keeps != Keeps::All || told.age_ms.is_some() && !self.keeps_ages {
+        let told = Told { gtid: told(state), age: tier::age(state) };
+        if self.keeps != Keeps::All || told.age.is_some() && !self.keeps_ages {
             let before = self.take(read, begin);
             self.told.extend_from_slice(&before);
             let rest = self.without(ok, state);
@@ -107,7 +107,7 @@ impl Trackers {
             StateChange::SystemVariable { name: LAST_GTID, .. } => {
                 self.keeps == Keeps::All || self.keeps_last_gtid
             }
-            change => self.keeps_ages || tier::age(change).is_none(),
+            change => self.keeps_ages || !tier::is_of_age(change),
         };
         let kept: Vec<_> = state.iter().filter_map(Result::ok).filter(is_kept).collect();
         let bytes = SessionState::encode(&kept);
@@ -159,11 +159,6 @@ fn told(state: SessionState<'_>) -> Option<Gtid> {
 /// The last transaction that an OK packet tells, given as its payload.
 pub fn told_in(payload: &[u8]) -> Option<Gtid> {
     packet::Ok::decode(payload, TOLD).ok()?.session_state.and_then(told)
-}
-
-/// The age of the answer that is among these changes, in milliseconds.
-fn told_age(state: SessionState<'_>) -> Option<u32> {
-    state.iter().flatten().find_map(|change| tier::age(&change))
 }
 
 #[cfg(test)]
@@ -282,7 +277,8 @@ mod tests {
         let end = packet::Ok { header: OkHeader::Eof, ..packet::Ok::plain(StatusFlags::AUTOCOMMIT) };
         rows.iter().chain([&end.encode(TOLD)]).fold(1, |seq, one| put_message(&mut plain, seq, one));
         let mut told = plain.clone();
-        tier::tell(&mut told, 1234);
+        let age = Age { ms: 1234, exact_us: Some(0) };
+        tier::tell(&mut told, age);
         for keeps in [Keeps::All, Keeps::Others, Keeps::Nothing] {
             for at in 0..=told.len() {
                 let (one, two) = told.split_at(at);
@@ -291,7 +287,7 @@ mod tests {
         }
         let len = told.len() - plain.len() + HEADER_LEN + 7;
         let mut trackers = Trackers::new(Keeps::All, true);
-        assert_eq!(trackers.look(&told, len).unwrap().age_ms, Some(1234));
+        assert_eq!(trackers.look(&told, len).unwrap().age, Some(age));
         assert_eq!(trackers.pass(&told, 0), None, "a proxy gets it");
     }
 

@@ -20,7 +20,6 @@ use crate::state::{Mark, Pin, SCHEMA, Setting};
 use session::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use session::identity::Identity;
 use session::ran::Ran;
-use session::tier::Tier;
 use session::unjudged::{CODE, Calls, Unjudged, Unseen, is_of_code};
 
 /// A statement is none; of one that runs stored code this may be said of what that has run.
@@ -425,7 +424,7 @@ impl SessionState {
         let (asks, kept, besides) = identity.tracking().judge(setting);
         let keeps = identity.keeps(asks);
         if asks || self.gtids.is_some() {
-            let keeps_ages = identity.tier == Tier::Told;
+            let keeps_ages = identity.tier.keeps_ages();
             let gtids = self.gtids.get_or_insert_with(|| Box::new(Gtids::new(keeps, keeps_ages)));
             gtids.trackers.keep(keeps);
         }
