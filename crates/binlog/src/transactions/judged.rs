@@ -59,10 +59,11 @@ impl Judged {
             | StatementKind::CreateIndex
             | StatementKind::DropIndex
             | StatementKind::DropTable
-            | StatementKind::RenameTable
-            | StatementKind::TruncateTable => {
+            | StatementKind::RenameTable => {
                 Self { tables: tables(How::DEFINITION), definitions: true, ..nothing }
             }
+            // The table stays what it is, and no trigger runs.
+            StatementKind::TruncateTable => Self { tables: tables(How::DEFINITION), ..nothing },
             StatementKind::AnalyzeTable | StatementKind::Optimize => nothing,
             _ if is_about_privileges(&shape, text) => Self { privileges: true, ..nothing },
             StatementKind::Flush => nothing,
@@ -144,7 +145,7 @@ mod tests {
             ("ALTER TABLE t RENAME TO u", "Definitions D"),
             ("ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u", "Definitions D"),
             ("RENAME TABLE t TO s.v, u TO t", "d.t,d.u,s.v D"),
-            ("TRUNCATE TABLE t", "d.t D"),
+            ("TRUNCATE TABLE t", "d.t"),
             ("CREATE INDEX i ON t (a)", "d.t D"),
             ("CREATE VIEW v AS SELECT * FROM t", "Definitions D P"),
             ("CREATE DATABASE s", "Definitions D P"),
