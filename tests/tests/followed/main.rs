@@ -10,8 +10,6 @@ use e2e::{Backend, Proxy, Setup, admin, on_each_server, run};
 use testkit::client::{Client, Options};
 use testkit::server::PASSWORD;
 
-use matrix::c20_each_kind_of_change_elsewhere_is_seen;
-
 const USER: &str = "plain";
 
 static DB: LazyLock<Backend> =
@@ -38,7 +36,6 @@ fn prepared(server: Backend) -> Backend {
 on_each_server! {
     c20_strict_answers_are_what_the_server_would_say,
     c20_bounded_answers_see_writes_elsewhere_in_time,
-    c20_each_kind_of_change_elsewhere_is_seen,
     a_log_that_may_not_be_read_is_said,
 }
 

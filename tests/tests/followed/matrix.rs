@@ -1,88 +1,159 @@
-//! Each kind of change elsewhere, as it stands in the log.
+//! Each kind of change at the server itself, in each format of the log: which answers it drops, and
+//! which ones stay.
 
-use e2e::{Backend, admin, run};
+mod changes;
+mod world;
+
+use std::collections::BTreeSet;
+
+use e2e::{Backend, WAIT_MAX, run};
 use testkit::client::Client;
+use tokio::time::Instant;
 
-use super::{connect, elsewhere, proxy, value, warm};
+use crate::prepared;
+use changes::{Change, DEFINITIONS, Drops, EARLY, EARLY_COMMIT, How, ROWS, STORED, XA};
+use world::{NAMES, World, done};
 
-/// Statements that prepare the tables. What each change below changes is read through `sql`.
-const TABLES: &str = "DROP TABLE IF EXISTS test.child; DROP TABLE IF EXISTS test.parent; \
-    DROP TABLE IF EXISTS test.trig; DROP TABLE IF EXISTS test.target; \
-    CREATE TABLE test.parent (id INT PRIMARY KEY, a INT); \
-    CREATE TABLE test.child (id INT PRIMARY KEY, parent INT, \
-      FOREIGN KEY (parent) REFERENCES test.parent (id) ON DELETE CASCADE ON UPDATE CASCADE); \
-    CREATE TABLE test.target (id INT PRIMARY KEY AUTO_INCREMENT, a INT); \
-    CREATE TABLE test.trig (id INT PRIMARY KEY AUTO_INCREMENT, a INT); \
-    CREATE TRIGGER test.after_trig AFTER INSERT ON test.trig FOR EACH ROW \
-      INSERT INTO test.target (a) VALUES (NEW.a)";
-
-/// The changes: how, and what is read.
-const CHANGES: [(&[&str], &str); 12] = [
-    (&["INSERT INTO test.parent VALUES (1, 1), (2, 2)"], "SELECT COUNT(*) FROM parent"),
-    (&["INSERT INTO test.child VALUES (1, 1), (2, 2)"], "SELECT COUNT(*) FROM child"),
-    (&["UPDATE test.parent SET id = 7 WHERE id = 1"], "SELECT SUM(parent) FROM child"),
-    (&["DELETE FROM test.parent WHERE id = 7"], "SELECT COUNT(*) FROM child"),
-    (&["INSERT INTO test.trig (a) VALUES (1)"], "SELECT COUNT(*) FROM target"),
-    (&["BEGIN", "UPDATE test.parent SET a = a + 1", "COMMIT"], "SELECT SUM(a) FROM parent"),
-    (
-        &[
-            "XA START 'x1'",
-            "UPDATE test.parent SET a = a + 1",
-            "XA END 'x1'",
-            "XA PREPARE 'x1'",
-            "XA COMMIT 'x1'",
-        ],
-        "SELECT SUM(a) FROM parent",
-    ),
-    (
-        &["XA START 'x2'", "UPDATE test.parent SET a = a + 1", "XA END 'x2'", "XA COMMIT 'x2' ONE PHASE"],
-        "SELECT SUM(a) FROM parent",
-    ),
-    (&["ALTER TABLE test.parent ADD b INT NOT NULL DEFAULT 5"], "SELECT COUNT(*) + SUM(a) FROM parent"),
-    (&["TRUNCATE TABLE test.target"], "SELECT COUNT(*) FROM target"),
-    (
-        &[
-            "CREATE TABLE test.other LIKE test.target",
-            "INSERT INTO test.other (a) VALUES (1), (2)",
-            "RENAME TABLE test.target TO test.old, test.other TO test.target",
-        ],
-        "SELECT COUNT(*) FROM target",
-    ),
-    (
-        &["REPLACE INTO test.target (id, a) SELECT id + 10, a FROM test.old UNION SELECT 99, 1"],
-        "SELECT COUNT(*) FROM target",
-    ),
+const OPTIONS: [&str; 5] = [
+    "--log-bin=binlog",
+    "--server-id=7",
+    "--sync-binlog=0",
+    "--log-bin-trust-function-creators=ON",
+    "--event-scheduler=OFF",
 ];
+const MYSQL_OPTIONS: [&str; 2] = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"];
 
-pub(super) fn c20_each_kind_of_change_elsewhere_is_seen(server: &Backend) {
-    let proxy = proxy(server, "watch", r#""mode": "strict""#);
-    let compressions: &[&str] = if server.is_mysql() {
-        &["SET binlog_transaction_compression = OFF", "SET binlog_transaction_compression = ON"]
-    } else {
-        &["SET GLOBAL log_bin_compress = OFF", "SET GLOBAL log_bin_compress = ON"]
-    };
+/// How a server compresses its log.
+struct Compression {
+    off: &'static str,
+    on: &'static str,
+    /// Types of events that there are then.
+    events: &'static [&'static str],
+}
+
+const MARIADB: Compression = Compression {
+    off: "SET GLOBAL log_bin_compress = OFF",
+    on: "SET GLOBAL log_bin_compress_min_len = 10, log_bin_compress = ON",
+    events: &["Query_compressed", "Write_rows_compressed_v1"],
+};
+const MYSQL: Compression = Compression {
+    off: "SET GLOBAL binlog_transaction_compression = OFF",
+    on: "SET GLOBAL binlog_transaction_compression = ON",
+    events: &["Transaction_payload"],
+};
+
+#[test]
+fn c20_each_change_drops_what_it_may_change_and_no_more_on_mariadb() {
+    run(matrix(&prepared(Backend::start(&OPTIONS)), &MARIADB));
+}
+
+#[test]
+fn c20_each_change_drops_what_it_may_change_and_no_more_on_mysql() {
+    let options = [&OPTIONS[..], &MYSQL_OPTIONS].concat();
+    let Some(server) = Backend::start_mysql_or_skip(&options).map(prepared) else { return };
+    run(matrix(&server, &MYSQL));
+}
+
+#[test]
+fn c20_cascades_of_the_engine_drop_what_they_change_on_mysql() {
+    let options = [&OPTIONS[..], &MYSQL_OPTIONS, &["--innodb-native-foreign-keys=ON"]].concat();
+    let Some(server) = Backend::start_mysql_or_skip(&options).map(prepared) else { return };
     run(async {
-        let (mut client, mut operator) = (connect(&proxy).await, admin::connect(&proxy).await);
-        for format in ["ROW", "MIXED", "STATEMENT"] {
-            for compression in compressions {
-                let mut other = elsewhere(server).await;
-                server.sql(&format!("{TABLES}; DROP TABLE IF EXISTS test.old"));
-                other.query(&format!("SET binlog_format = {format}")).await.unwrap();
-                other.query(compression).await.unwrap();
-                for (statements, sql) in CHANGES {
-                    let what = format!("{format}, {compression}: {statements:?}");
-                    warm(&mut operator, &mut client, sql).await;
-                    change(&mut other, statements, &what).await;
-                    let expected = value(&mut other, &sql.replace("FROM ", "FROM test.")).await;
-                    assert_eq!(value(&mut client, sql).await, expected, "{what}");
-                }
-            }
-        }
+        let mut world = World::new(&server).await;
+        world.build().await;
+        let wrong = wrong(&mut world, STORED, true).await;
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     });
 }
 
-async fn change(elsewhere: &mut Client, statements: &[&str], what: &str) {
-    for sql in statements {
-        elsewhere.query(sql).await.unwrap_or_else(|error| panic!("{what}: {sql}: {error}"));
+/// Makes all changes in all formats.
+async fn matrix(server: &Backend, compression: &Compression) {
+    let mut world = World::new(server).await;
+    world.build().await;
+    // The proxy follows the log from the first query on, which comes behind this.
+    make(&mut world, EARLY).await;
+    let mut failures = wrong(&mut world, &[EARLY_COMMIT], true).await;
+    for format in ["ROW", "MIXED", "STATEMENT"] {
+        for setting in [compression.off, compression.on] {
+            done(&mut world.direct, &format!("SET GLOBAL binlog_format = {format}")).await;
+            done(&mut world.direct, setting).await;
+            world.build().await;
+            let changes = [ROWS, STORED, XA, DEFINITIONS].concat();
+            let wrong = wrong(&mut world, &changes, format == "ROW").await;
+            failures.extend(wrong.into_iter().map(|one| format!("{format}, {setting}: {one}")));
+        }
     }
+    let types = world.logged_types().await;
+    assert!(compression.events.iter().all(|one| types.contains(*one)), "nothing was compressed: {types:?}");
+    assert_eq!(world.interruptions().await, "1 0", "following has begun once, and knows all events");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Makes changes; what was not as expected.
+async fn wrong(world: &mut World<'_>, changes: &[Change], has_rows: bool) -> Vec<String> {
+    world.store_all().await;
+    world.read_up().await;
+    if !has_rows {
+        world.teach().await;
+    }
+    let mut wrong = Vec::new();
+    for change in changes {
+        world.store_all().await;
+        make(world, change.how).await;
+        world.read_up().await;
+        let expected = names(if has_rows { change.rows } else { change.text });
+        let dropped = world.dropped().await;
+        let stale = world.stale().await;
+        if dropped != expected || !stale.is_empty() {
+            let missing: Vec<_> = expected.difference(&dropped).collect();
+            let surplus: Vec<_> = dropped.difference(&expected).collect();
+            wrong
+                .push(format!("{:?}: missing {missing:?}, surplus {surplus:?}, stale {stale:?}", change.how));
+        }
+    }
+    wrong
+}
+
+/// The names of the texts that are dropped.
+fn names(drops: Drops) -> BTreeSet<&'static str> {
+    match drops {
+        Drops::Nothing => BTreeSet::new(),
+        Drops::These(names) => names.iter().copied().collect(),
+        Drops::All => NAMES.into_iter().collect(),
+    }
+}
+
+/// Makes a change.
+async fn make(world: &mut World<'_>, how: How) {
+    match how {
+        How::By(statements) => {
+            for sql in statements {
+                done(&mut world.writer, sql).await;
+            }
+        }
+        How::ByAnother(sql) => {
+            world.renew_writer().await;
+            // The server may not have noticed yet that the other session has ended.
+            let deadline = Instant::now() + WAIT_MAX;
+            while let Err(error) = world.writer.query(sql).await {
+                assert!(Instant::now() < deadline, "{sql}: {error}");
+            }
+        }
+        How::ByFile(sql) => {
+            world.writer.load_local(sql, b"50\t50\n", 1024).await.unwrap();
+        }
+        How::ByEvent => run_event(&mut world.direct).await,
+    }
+}
+
+/// Has the server run the event, which changes something the first time.
+async fn run_event(direct: &mut Client) {
+    const SUM: &str = "SELECT SUM(a) FROM t";
+    let before = done(direct, SUM).await.first();
+    done(direct, "SET GLOBAL event_scheduler = ON").await;
+    let deadline = Instant::now() + WAIT_MAX;
+    while done(direct, SUM).await.first() == before {
+        assert!(Instant::now() < deadline, "no event has run");
+    }
+    done(direct, "SET GLOBAL event_scheduler = OFF").await;
 }
