@@ -2,6 +2,7 @@
 //! and `strict` see what others write.
 
 mod hanging;
+mod large;
 mod matrix;
 
 use std::sync::LazyLock;
