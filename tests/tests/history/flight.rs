@@ -6,7 +6,7 @@ use e2e::WAIT_MAX;
 use testkit::client::Client;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::round::World;
+use crate::world::World;
 
 /// What is read: in words that are cached, and in others that come from the server.
 const READ: &str = "SELECT v FROM plain WHERE id = 3";
@@ -19,7 +19,7 @@ impl World {
     /// reply is not over. No answer from before the change may be served any more, since other
     /// reads show it.
     pub(crate) async fn write_in_flight(&self) {
-        let mut direct = Client::connect(&self.direct()).await.unwrap();
+        let mut direct = Client::connect(&self.direct.options()).await.unwrap();
         direct.query("DO GET_LOCK('in_flight', 10)").await.unwrap();
         let mut reader = Client::connect(&self.options()).await.unwrap();
         let before = self.hits().await;

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::load::Load;
 use crate::reader::Reader;
-use crate::round::World;
+use crate::world::World;
 
 /// How often processes of the server are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
@@ -47,20 +47,23 @@ impl World {
 
     /// Reads all texts, as a new client.
     async fn read_often(&self, times: usize) -> Vec<Read> {
-        let mut reader = Reader::new(&self.options(), self.clock, Dice::new(0, 0)).await;
+        let mut reader = Reader::new(&self.place.site, self.clock, Dice::new(0, 0)).await;
         for _ in 0..times {
             reader.read_all().await;
         }
         reader.seen
     }
 
-    /// Waits until there are hits again.
+    /// Waits until there are hits again. One reader is slower than answers are fetched anew, so it
+    /// reads each text twice in a row.
     pub(crate) async fn wait_for_hits(&self) {
-        let mut reader = Reader::new(&self.options(), self.clock, Dice::new(0, 0)).await;
+        let mut reader = Reader::new(&self.place.site, self.clock, Dice::new(0, 0)).await;
         let (before, deadline) = (self.hits().await, Instant::now() + UNKNOWN_TIME_MAX);
         while self.hits().await == before {
-            assert!(Instant::now() < deadline, "there are no hits any more");
-            reader.read_all().await;
+            if Instant::now() >= deadline {
+                panic!("there are no hits any more: {}", self.said().await);
+            }
+            reader.read_all_twice().await;
             sleep(LOOK_INTERVAL).await;
         }
     }
@@ -70,7 +73,7 @@ impl World {
         let key = Load::Autocommit.key();
         let last = writes.iter().filter(|write| write.key == key).map(|write| write.version).max();
         let version = last.unwrap_or_default() + 1;
-        let mut blocker = Client::connect(&self.direct()).await.unwrap();
+        let mut blocker = Client::connect(&self.direct.options()).await.unwrap();
         blocker.query("BEGIN").await.unwrap();
         blocker.query("SELECT v FROM plain WHERE id = 1 FOR UPDATE").await.unwrap();
         let mut writer = Client::connect(&self.options()).await.unwrap();
@@ -78,7 +81,7 @@ impl World {
         let sent = self.clock.now();
         let text = format!("UPDATE plain SET v = {version} WHERE id = 1");
         let write = tokio::spawn(async move { writer.query(&text).await.map(|_| ()) });
-        let mut watcher = Client::connect(&self.direct()).await.unwrap();
+        let mut watcher = Client::connect(&self.direct.options()).await.unwrap();
         let id = self.wait_for_process(&mut watcher, version, true).await;
         match end {
             End::AtProxy => {

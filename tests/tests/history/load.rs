@@ -21,6 +21,8 @@ pub(crate) enum Load {
     WithoutAutocommit,
     /// A trigger writes it into another table.
     Trigger,
+    /// A trigger that was created just now does.
+    NewTrigger,
     /// A foreign key does, `ON UPDATE CASCADE`.
     Cascade,
     /// Rows are deleted, with others by `ON DELETE CASCADE`, and come back in a transaction.
@@ -38,7 +40,7 @@ pub(crate) enum Load {
 }
 
 impl Load {
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Autocommit,
         Self::Prepared,
         Self::Several,
@@ -46,6 +48,7 @@ impl Load {
         Self::TransactionInText,
         Self::WithoutAutocommit,
         Self::Trigger,
+        Self::NewTrigger,
         Self::Cascade,
         Self::Delete,
         Self::Call,
@@ -54,6 +57,9 @@ impl Load {
         Self::Rename,
         Self::Xa,
     ];
+
+    /// Those that go on after a write whose connection was lost, whatever became of it.
+    pub(crate) const SAFE: [Self; 4] = [Self::Autocommit, Self::Transaction, Self::Trigger, Self::Cascade];
 
     /// Its number as a key.
     pub(crate) const fn key(self) -> usize {
@@ -76,6 +82,7 @@ impl Load {
             Self::Trigger => {
                 &["SELECT v FROM with_trigger WHERE id = 1", "SELECT v FROM triggered WHERE id = 1"]
             }
+            Self::NewTrigger => &["SELECT v FROM armed WHERE id = 1", "SELECT v FROM fired WHERE id = 1"],
             Self::Cascade => &["SELECT v FROM parent WHERE id = 1", "SELECT v FROM child WHERE id = 1"],
             Self::Delete => &[
                 "SELECT v FROM removed WHERE id = 1",
@@ -91,6 +98,10 @@ impl Load {
     }
 }
 
+/// Creates the trigger of [`Load::NewTrigger`].
+pub(crate) const NEW_TRIGGER: &str = "CREATE TRIGGER arms AFTER UPDATE ON armed FOR EACH ROW \
+    UPDATE fired SET v = NEW.v WHERE id = NEW.id";
+
 /// Makes a schema with version 1 of everything.
 pub(crate) fn prepare(server: &Backend, schema: &str) {
     server.sql(&format!(
@@ -105,6 +116,8 @@ pub(crate) fn prepare(server: &Backend, schema: &str) {
          INSERT INTO with_trigger VALUES (1, 1); INSERT INTO triggered VALUES (1, 1); \
          CREATE TRIGGER carries AFTER UPDATE ON with_trigger FOR EACH ROW \
            UPDATE triggered SET v = NEW.v WHERE id = NEW.id; \
+         CREATE TABLE armed LIKE plain; CREATE TABLE fired LIKE plain; \
+         INSERT INTO armed VALUES (1, 1); INSERT INTO fired VALUES (1, 1); {NEW_TRIGGER}; \
          CREATE TABLE parent (id INT PRIMARY KEY, v BIGINT NOT NULL UNIQUE) ENGINE = InnoDB; \
          CREATE TABLE child (id INT PRIMARY KEY, v BIGINT NOT NULL, \
            FOREIGN KEY (v) REFERENCES parent (v) ON UPDATE CASCADE) ENGINE = InnoDB; \

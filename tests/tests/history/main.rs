@@ -1,6 +1,7 @@
-//! Histories of the query cache: readers and writers through one proxy in the mode `own`, and with
-//! writers at the server itself in the mode `strict`. All are on one clock, and a
-//! [checker](e2e::history) finds each read that an exact cache would not have answered so.
+//! Histories of the query cache: readers and writers through one proxy in the mode `own`; in the
+//! modes `strict` and `bounded` also writers through another proxy and at the server itself. All
+//! are on one clock, and a [checker](e2e::history) finds each read that an exact cache would not
+//! have answered so.
 //!
 //! Writers write in [many ways](load); each waits until readers have read some more, so that there
 //! are hits between writes. At the end all cached texts are read once more, at rest. `make test`
@@ -10,6 +11,8 @@
 //! [with](logged) a followed log, in all orders of a write and some reads, and the same load with
 //! the mode `ttl`.
 
+mod crash;
+mod faults;
 mod flight;
 mod kills;
 mod load;
@@ -19,6 +22,7 @@ mod reader;
 mod relay;
 mod round;
 mod rule;
+mod world;
 mod writer;
 
 use std::sync::LazyLock;
@@ -26,7 +30,7 @@ use std::time::Duration;
 
 use e2e::history::Wrong;
 use e2e::{Backend, on_each_server, run};
-use round::World;
+use world::World;
 
 static DB: LazyLock<Backend> = LazyLock::new(|| Backend::start(&OPTIONS));
 static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| {
@@ -53,6 +57,7 @@ const HITS_PCT_MIN: usize = 20;
 on_each_server! {
     c20_no_read_is_older_than_a_write_that_was_acknowledged,
     c20_no_strict_read_is_older_than_a_write_elsewhere,
+    c20_no_bounded_read_is_older_than_the_bound,
     c20_no_answer_stays_old_behind_writers_that_are_killed,
     c20_no_answer_is_older_than_a_write_in_flight_that_is_seen,
     reads_of_the_mode_ttl_are_found_to_be_old,
@@ -73,7 +78,7 @@ fn long_on_mysql() {
 }
 
 fn c20_no_read_is_older_than_a_write_that_was_acknowledged(server: &'static Backend) {
-    let world = World::new(server, round::OWN);
+    let world = World::new(server, world::OWN);
     run(async {
         check(&world.round(READS).await);
         world.rest().await;
@@ -82,7 +87,15 @@ fn c20_no_read_is_older_than_a_write_that_was_acknowledged(server: &'static Back
 }
 
 fn c20_no_strict_read_is_older_than_a_write_elsewhere(server: &'static Backend) {
-    let world = World::with_direct_writers(server, round::STRICT);
+    elsewhere(server, world::STRICT);
+}
+
+fn c20_no_bounded_read_is_older_than_the_bound(server: &'static Backend) {
+    elsewhere(server, world::BOUNDED);
+}
+
+fn elsewhere(server: &'static Backend, promise: world::Promise) {
+    let world = World::new(server, promise);
     run(async {
         check(&world.round(READS).await);
         world.rest().await;
@@ -108,7 +121,7 @@ fn strict_on_mysql() {
 fn long_strict(server: &'static Backend) {
     let seconds = std::env::var("POINTSMAN_HISTORY_SECONDS").ok().map(|seconds| seconds.parse().unwrap());
     let end = std::time::Instant::now() + Duration::from_secs(seconds.unwrap_or(SECONDS));
-    let world = World::with_direct_writers(server, round::STRICT);
+    let world = World::new(server, world::STRICT);
     let mut reads = 0;
     while std::time::Instant::now() < end {
         run(async {
@@ -123,7 +136,7 @@ fn long_strict(server: &'static Backend) {
 /// As many rounds as it takes, writers that are killed, and the minute until there are hits again.
 fn long(server: &'static Backend) {
     let total = std::env::var("POINTSMAN_HISTORY_READS").ok().map(|reads| reads.parse().unwrap());
-    let world = World::new(server, round::OWN);
+    let world = World::new(server, world::OWN);
     let mut reads = 0;
     while reads < total.unwrap_or(TOTAL_READS) {
         run(async {
@@ -139,17 +152,17 @@ fn long(server: &'static Backend) {
 }
 
 fn c20_no_answer_stays_old_behind_writers_that_are_killed(server: &'static Backend) {
-    let world = World::new(server, round::OWN_UNTIL_OLD);
+    let world = World::new(server, world::OWN_UNTIL_OLD);
     check(&run(world.with_kills()));
 }
 
 fn c20_no_answer_is_older_than_a_write_in_flight_that_is_seen(server: &'static Backend) {
-    run(World::new(server, round::OWN_UNTIL_OLD).write_in_flight());
+    run(World::new(server, world::OWN_UNTIL_OLD).write_in_flight());
 }
 
 /// The checker is no good if it finds nothing here.
 fn reads_of_the_mode_ttl_are_found_to_be_old(server: &'static Backend) {
-    let world = World::new(server, round::TTL);
+    let world = World::new(server, world::TTL);
     let wrong = run(world.round(READS / 10));
     assert!(wrong.iter().any(|wrong| matches!(wrong, Wrong::Stale { .. })), "{wrong:?}");
 }

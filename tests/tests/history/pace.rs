@@ -62,6 +62,11 @@ impl Pace {
         self.writes.fetch_sub(1, Ordering::AcqRel);
     }
 
+    /// There are no more reads.
+    pub(crate) fn stop(&self) {
+        self.left.store(0, Ordering::Relaxed);
+    }
+
     /// The round is over: no client writes any more.
     pub(crate) fn end(&self) {
         self.turns.close();

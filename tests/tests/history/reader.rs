@@ -2,9 +2,10 @@
 
 use e2e::dice::Dice;
 use e2e::history::{Read, Span};
-use testkit::client::{Client, Options, QueryResult, Statement};
+use testkit::client::{Client, ClientError, QueryResult, Statement};
 
 use crate::load::Load;
+use crate::world::Site;
 use crate::writer::Clock;
 
 /// `ER_TABLE_DEF_CHANGED`: the table was changed while the read began.
@@ -33,7 +34,10 @@ struct Known {
 /// A reader.
 #[derive(Debug)]
 pub(crate) struct Reader {
+    site: Site,
     client: Client,
+    /// Connections may be lost.
+    has_losses: bool,
     clock: Clock,
     dice: Dice,
     texts: Vec<Known>,
@@ -41,17 +45,23 @@ pub(crate) struct Reader {
     pub(crate) seen: Vec<Read>,
 }
 
-/// All texts with their loads.
-pub(crate) fn all_texts() -> impl Iterator<Item = (Load, &'static str)> {
-    Load::ALL.into_iter().flat_map(|load| load.texts().iter().map(move |text| (load, *text)))
-}
-
 impl Reader {
-    /// Connects.
-    pub(crate) async fn new(options: &Options, clock: Clock, dice: Dice) -> Self {
-        let client = Client::connect(options).await.unwrap();
-        let texts = all_texts().map(|(load, text)| Known { load, text, prepared: None }).collect();
-        Self { client, clock, dice, texts, seen: Vec::new() }
+    /// Connects, to read all texts.
+    pub(crate) async fn new(site: &Site, clock: Clock, dice: Dice) -> Self {
+        Self::of(&Load::ALL, site, clock, dice).await
+    }
+
+    /// Connects, to read the texts of these loads.
+    pub(crate) async fn of(loads: &[Load], site: &Site, clock: Clock, dice: Dice) -> Self {
+        let client = site.connect().await;
+        let texts = loads.iter().flat_map(|load| load.texts().iter().map(|text| (*load, *text)));
+        let texts = texts.map(|(load, text)| Known { load, text, prepared: None }).collect();
+        Self { site: site.clone(), client, has_losses: false, clock, dice, texts, seen: Vec::new() }
+    }
+
+    /// Connections may be lost: then it connects again.
+    pub(crate) fn with_losses(self, has_losses: bool) -> Self {
+        Self { has_losses, ..self }
     }
 
     /// Reads one of the texts.
@@ -67,31 +77,56 @@ impl Reader {
 
     /// Reads all texts in the ways that are cached.
     pub(crate) async fn read_all(&mut self) {
+        self.read_all_ways(&[Way::AsText, Way::Prepared]).await;
+    }
+
+    /// The same, each twice in a row.
+    pub(crate) async fn read_all_twice(&mut self) {
+        self.read_all_ways(&[Way::AsText, Way::AsText, Way::Prepared, Way::Prepared]).await;
+    }
+
+    async fn read_all_ways(&mut self, ways: &[Way]) {
         for place in 0..self.texts.len() {
-            for way in [Way::AsText, Way::Prepared] {
-                self.read_text(place, way).await;
+            for way in ways {
+                self.read_text(place, *way).await;
             }
         }
     }
 
     async fn read_text(&mut self, place: usize, way: Way) {
-        let Known { load, text, prepared } = &mut self.texts[place];
-        if way == Way::Prepared && prepared.is_none() {
-            *prepared = Some(self.client.prepare(text).await.unwrap());
-        }
-        let fresh = text.replacen("SELECT", &format!("SELECT /* {} */", self.dice.roll()), 1);
         let sent = self.clock.now();
-        let result = match (way, prepared) {
-            (Way::Prepared, Some(prepared)) => self.client.execute(prepared, &[]).await,
-            (Way::Fresh, _) => self.client.query(&fresh).await,
-            _ => self.client.query(text).await,
-        };
+        let result = self.send(place, way).await;
         let span = Span { sent, done: self.clock.now() };
+        let Known { load, text, .. } = &self.texts[place];
         match result {
             Ok(result) => {
                 self.seen.push(Read { key: load.key(), seen: version(&result, way == Way::Prepared), span });
             }
+            Err(_) if self.has_losses => {
+                self.client = self.site.connect().await;
+                self.texts.iter_mut().for_each(|text| text.prepared = None);
+            }
             Err(error) => assert_eq!(error.code(), Some(ER_TABLE_DEF_CHANGED), "{text}: {error}"),
+        }
+    }
+
+    async fn send(&mut self, place: usize, way: Way) -> Result<QueryResult, ClientError> {
+        let Known { text, prepared, .. } = &mut self.texts[place];
+        match way {
+            Way::AsText => self.client.query(text).await,
+            Way::Fresh => {
+                let fresh = format!("SELECT /* {} */", self.dice.roll());
+                self.client.query(&text.replacen("SELECT", &fresh, 1)).await
+            }
+            Way::Prepared => {
+                if prepared.is_none() {
+                    *prepared = Some(self.client.prepare(text).await?);
+                }
+                match prepared {
+                    Some(prepared) => self.client.execute(prepared, &[]).await,
+                    None => self.client.query(text).await,
+                }
+            }
         }
     }
 }

@@ -1,125 +1,74 @@
 //! A round: all writers and some readers at once, and what all texts show at the end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
 use e2e::dice::Dice;
 use e2e::history::{Fate, Read, Span, Write, Wrong, check};
-use e2e::{Backend, Proxy, Setup, admin};
-use testkit::client::Options;
-use testkit::server::{PASSWORD, USER};
+use e2e::run;
 use tokio::task::JoinSet;
 
-use crate::load::{Load, prepare};
+use crate::load::Load;
 use crate::pace::Pace;
 use crate::reader::Reader;
-use crate::relay::Relay;
-use crate::writer::{Clock, Writer};
+use crate::world::World;
+use crate::writer::{Hand, Writer};
 
 /// Readers at once.
 const READERS: usize = 8;
 
-/// What `attributes` of the rule say for the mode `own`. Clients fetch answers anew all the time,
-/// while others still get them.
-pub(crate) const OWN: &str = r#"{"cache": {"mode": "own", "soft_ttl_ms": 20}}"#;
-/// The same without answers that are fetched anew.
-pub(crate) const OWN_UNTIL_OLD: &str = r#"{"cache": {"mode": "own"}}"#;
-/// For the mode `strict`: writers write at the server itself.
-pub(crate) const STRICT: &str = r#"{"cache": {"mode": "strict", "soft_ttl_ms": 20}}"#;
-/// For the mode `ttl`.
-pub(crate) const TTL: &str = r#"{"cache": {"mode": "ttl"}}"#;
-
-/// A proxy with a rule that caches all reads, in front of a server.
-#[derive(Debug)]
-pub(crate) struct World {
-    pub(crate) server: &'static Backend,
-    pub(crate) proxy: Proxy,
-    pub(crate) clock: Clock,
-    /// The proxy's way to the server.
-    pub(crate) relay: Relay,
-    /// Its own: tests run at the same time.
-    pub(crate) schema: String,
-    /// How writers log in.
-    pub(crate) writers: Options,
-}
-
 impl World {
-    /// Starts the proxy.
-    pub(crate) fn new(server: &'static Backend, attributes: &str) -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let schema = format!("history{}", COUNT.fetch_add(1, Ordering::Relaxed));
-        prepare(server, &schema);
-        let rule = "rule_id = 1\nactive = true\nmatch_digest = \"^SELECT\"\ncache_ttl = 3600000\ncache_empty_result = true\napply = true";
-        let relay = Relay::start(server.server.address());
-        let proxy = Setup::new(&server.sandbox)
-            .row("mysql_servers", &format!("hostname = \"127.0.0.1\"\nport = {}", relay.port()))
-            .user(USER, PASSWORD, "")
-            .monitor(USER, PASSWORD)
-            .admin("mysql_ifaces", "\"127.0.0.1:0\"")
-            .row("mysql_query_rules", &format!("{rule}\nattributes = '{attributes}'"))
-            .start();
-        let writers = Options::tcp(proxy.tcp(), USER, PASSWORD).schema(&schema);
-        Self { server, proxy, relay, clock: Clock(Instant::now()), schema, writers }
-    }
-
-    /// The same with writers that the proxy does not see.
-    pub(crate) fn with_direct_writers(server: &'static Backend, attributes: &str) -> Self {
-        let world = Self::new(server, attributes);
-        let writers = world.direct();
-        Self { writers, ..world }
-    }
-
-    /// How clients log in through the proxy.
-    pub(crate) fn options(&self) -> Options {
-        Options::tcp(self.proxy.tcp(), USER, PASSWORD).schema(&self.schema)
-    }
-
-    /// How clients log in to the server itself.
-    pub(crate) fn direct(&self) -> Options {
-        Options::tcp(self.server.server.address(), USER, PASSWORD).schema(&self.schema)
-    }
-
-    /// Answers from the cache so far.
-    pub(crate) async fn hits(&self) -> usize {
-        let mut operator = admin::connect(&self.proxy).await;
-        let hits =
-            admin::value(&mut operator, "SELECT COALESCE(SUM(hits), 0) FROM stats_pointsman_cache").await;
-        hits.parse().unwrap()
-    }
-
     /// Runs a round with so many reads; returns those that are wrong.
     pub(crate) async fn round(&self, reads: usize) -> Vec<Wrong> {
-        let (written, seen) = self.load(reads).await;
+        let (written, seen) = self.load(&Load::ALL, &Arc::new(Pace::new(reads))).await;
         check(&written, &seen)
     }
 
-    /// All writers and readers.
-    async fn load(&self, reads: usize) -> (Vec<Write>, Vec<Read>) {
-        let pace = Arc::new(Pace::new(reads));
+    /// Runs a round of these loads beside a fault, which blocks the thread and ends the round;
+    /// returns the reads that are wrong.
+    pub(crate) fn round_beside(&self, loads: &[Load], fault: impl FnOnce()) -> Vec<Wrong> {
+        let pace = Arc::new(Pace::new(usize::MAX));
+        let (written, seen) = std::thread::scope(|scope| {
+            let load = scope.spawn(|| run(self.load(loads, &pace)));
+            // Also when the fault panics.
+            let stop = Stop(&pace);
+            fault();
+            drop(stop);
+            load.join().unwrap()
+        });
+        check(&written, &seen)
+    }
+
+    /// Writers of these loads, and readers.
+    async fn load(&self, loads: &[Load], pace: &Arc<Pace>) -> (Vec<Write>, Vec<Read>) {
         let mut writers = JoinSet::new();
         let first = self.first_writes().await;
-        for (load, first) in Load::ALL.into_iter().zip(first) {
-            let mut writer = Writer::new(load, self.writers.clone(), self.clock, first).await;
-            let pace = Arc::clone(&pace);
+        let turn = Dice::new(Dice::fresh_seed(), 0).below(loads.len());
+        for (number, load) in loads.iter().enumerate() {
+            let (hand, late) = self.hand(number + turn);
+            let first = first.iter().find(|write| write.key == load.key()).unwrap();
+            let mut writer = Writer::new(*load, hand, self.clock, *first).await;
+            let pace = Arc::clone(pace);
             writers.spawn(async move {
                 while pace.may_write().await {
                     writer.write().await;
                     pace.end_write();
                 }
-                writer.written
+                let late = |write: Write| Write { span: write.span.late(late), ..write };
+                writer.written.into_iter().map(late).collect::<Vec<_>>()
             });
         }
         let mut readers = JoinSet::new();
         for number in 0..READERS {
             let dice = Dice::new(Dice::fresh_seed(), number);
-            let mut reader = Reader::new(&self.options(), self.clock, dice).await;
-            let pace = Arc::clone(&pace);
+            let reader = Reader::of(loads, &self.place.site, self.clock, dice).await;
+            let mut reader = reader.with_losses(self.has_losses);
+            let (pace, late) = (Arc::clone(pace), self.late());
             readers.spawn(async move {
                 while pace.may_read() {
                     reader.read().await;
                 }
-                reader.seen
+                let late = |read: Read| Read { span: read.span.late(late), ..read };
+                reader.seen.into_iter().map(late).collect::<Vec<_>>()
             });
         }
         let seen = readers.join_all().await.concat();
@@ -127,18 +76,41 @@ impl World {
         (writers.join_all().await.concat(), seen)
     }
 
+    /// How the writer with this number writes, and how late that is seen.
+    fn hand(&self, number: usize) -> (Hand, u64) {
+        let (site, late) = match (&self.other, number % 3) {
+            (Some(other), 1) => (&other.site, self.late()),
+            (Some(_), 2) => (&self.direct, self.late()),
+            _ => (&self.place.site, 0),
+        };
+        let site = site.clone().with_setup(self.setup);
+        let switches_format = self.other.is_some();
+        (Hand { site, switches_format, has_losses: self.has_losses }, late)
+    }
+
+    /// How late a write elsewhere is seen, in nanoseconds.
+    fn late(&self) -> u64 {
+        u64::try_from(self.promise.bound.as_nanos()).unwrap_or(u64::MAX)
+    }
+
     /// What all texts show at rest. They show at the server itself what they show through the
-    /// proxy.
+    /// proxy, as soon as the bound is over.
     pub(crate) async fn rest(&self) -> Vec<Read> {
-        let mut direct = Reader::new(&self.direct(), self.clock, Dice::new(0, 0)).await;
+        let versions = |reads: &[Read]| reads.iter().map(|read| (read.key, read.seen)).collect::<Vec<_>>();
+        let mut direct = Reader::new(&self.direct, self.clock, Dice::new(0, 0)).await;
         direct.read_all().await;
-        let mut seen = Vec::new();
+        let (begun, mut seen) = (self.clock.now(), Vec::new());
         for number in 0..2 {
-            let mut reader = Reader::new(&self.options(), self.clock, Dice::new(0, number)).await;
-            reader.read_all().await;
-            let versions =
-                |reads: &[Read]| reads.iter().map(|read| (read.key, read.seen)).collect::<Vec<_>>();
-            assert_eq!(versions(&reader.seen), versions(&direct.seen), "an answer stays old");
+            let mut reader = Reader::new(&self.place.site, self.clock, Dice::new(0, number)).await;
+            loop {
+                let sent = self.clock.now();
+                reader.seen.clear();
+                reader.read_all().await;
+                if versions(&reader.seen) == versions(&direct.seen) {
+                    break;
+                }
+                assert!(sent <= begun + self.late(), "an answer stays old");
+            }
             seen.extend(reader.seen);
         }
         seen
@@ -146,7 +118,7 @@ impl World {
 
     /// What the server has, as writes that are over.
     pub(crate) async fn first_writes(&self) -> Vec<Write> {
-        let mut direct = Reader::new(&self.direct(), self.clock, Dice::new(0, 0)).await;
+        let mut direct = Reader::new(&self.direct, self.clock, Dice::new(0, 0)).await;
         direct.read_all().await;
         let of = |load: Load| {
             let read = direct.seen.iter().find(|read| read.key == load.key());
@@ -156,5 +128,14 @@ impl World {
             Write { key: load.key(), version, removes: false, span, fate: Fate::Done }
         };
         Load::ALL.map(of).to_vec()
+    }
+}
+
+/// Ends a round when it is dropped.
+struct Stop<'a>(&'a Pace);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }

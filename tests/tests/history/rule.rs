@@ -229,7 +229,8 @@ fn each_mutant_of_the_rule_is_caught() {
         (Rule::NewWhenStored, &WITH_REPLY, true),
         (Rule::EndsWhenLost, &LOST, true),
     ] {
-        let found: Vec<Wrong> = orders_of(actors).iter().flat_map(|order| play(rule, actors, order)).collect();
+        let found: Vec<Wrong> =
+            orders_of(actors).iter().flat_map(|order| play(rule, actors, order)).collect();
         let is_expected = |wrong: &Wrong| matches!(wrong, Wrong::Stale { .. }) == is_stale;
         assert!(found.iter().any(is_expected), "{rule:?} is not caught: {found:?}");
     }

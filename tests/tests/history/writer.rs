@@ -2,15 +2,21 @@
 
 use std::time::Instant;
 
+use e2e::dice::Dice;
 use e2e::history::{Fate, Span, Write};
-use testkit::client::{Client, ClientError, Options, Statement, Value};
+use testkit::client::{Client, ClientError, Statement, Value};
 
-use crate::load::Load;
+use crate::load::{Load, NEW_TRIGGER};
+use crate::world::Site;
 
 /// `XAER_NOTA`: at MariaDB only the connection of a transaction commits it, until it is gone.
 const XAER_NOTA: u16 = 1397;
 /// How often that is tried.
 const XA_TRIES: usize = 10_000;
+/// Writes of a hundred before which the format of the binary log is another one.
+const FORMAT_PCT: usize = 20;
+/// The formats of the binary log.
+const FORMATS: [&str; 3] = ["ROW", "MIXED", "STATEMENT"];
 
 /// Moments of a run, in nanoseconds since its beginning.
 #[derive(Debug, Clone, Copy)]
@@ -22,13 +28,27 @@ impl Clock {
     }
 }
 
+/// How a writer writes.
+#[derive(Debug, Clone)]
+pub(crate) struct Hand {
+    /// Where it connects to.
+    pub(crate) site: Site,
+    /// The format of the binary log is another one now and then.
+    pub(crate) switches_format: bool,
+    /// Connections may be lost.
+    pub(crate) has_losses: bool,
+}
+
 /// The writer of a load.
 #[derive(Debug)]
 pub(crate) struct Writer {
     load: Load,
-    options: Options,
+    hand: Hand,
     client: Client,
     clock: Clock,
+    dice: Dice,
+    /// The connection was lost.
+    is_lost: bool,
     /// That of the last write.
     version: u64,
     prepared: Option<Statement>,
@@ -38,17 +58,30 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Connects. The `first` write is what the server has.
-    pub(crate) async fn new(load: Load, options: Options, clock: Clock, first: Write) -> Self {
-        let client = Client::connect(&options).await.unwrap_or_else(|error| panic!("{load:?}: {error}"));
+    pub(crate) async fn new(load: Load, hand: Hand, clock: Clock, first: Write) -> Self {
+        let client = hand.site.connect().await;
+        let dice = Dice::new(Dice::fresh_seed(), load.key());
         let (version, written) = (first.version, vec![first]);
-        Self { load, options, client, clock, version, prepared: None, written }
+        Self { load, hand, client, clock, dice, is_lost: false, version, prepared: None, written }
+    }
+
+    /// Writes the next version, over a new connection if the last one was lost.
+    pub(crate) async fn write(&mut self) {
+        if self.is_lost {
+            (self.client, self.prepared, self.is_lost) = (self.hand.site.connect().await, None, false);
+        }
+        if self.hand.switches_format && self.dice.chance(FORMAT_PCT) {
+            let format = *self.dice.pick(&FORMATS);
+            self.say(&format!("SET SESSION binlog_format = {format}")).await;
+        }
+        self.write_next().await;
     }
 
     /// Writes the next version, or removes what has one and writes the next.
-    pub(crate) async fn write(&mut self) {
+    async fn write_next(&mut self) {
         let next = self.version + 1;
         match self.load {
-            Load::Autocommit => self.last(&format!("UPDATE plain SET v = {next} WHERE id = 1"), false).await,
+            Load::Autocommit => self.last(&update("plain", next), false).await,
             Load::Prepared => self.execute(next).await,
             Load::Several => {
                 // Readers see it long before the reply is over.
@@ -68,9 +101,14 @@ impl Writer {
                 self.say("SET autocommit = 1").await;
             }
             Load::Trigger => {
-                self.last(&format!("UPDATE with_trigger SET v = {next} WHERE id = 1"), false).await;
+                self.last(&update("with_trigger", next), false).await;
             }
-            Load::Cascade => self.last(&format!("UPDATE parent SET v = {next} WHERE id = 1"), false).await,
+            Load::NewTrigger => {
+                self.say("DROP TRIGGER arms").await;
+                self.say(NEW_TRIGGER).await;
+                self.last(&update("armed", next), false).await;
+            }
+            Load::Cascade => self.last(&update("parent", next), false).await,
             Load::Delete => {
                 self.last("DELETE FROM removed WHERE id = 1", true).await;
                 let next = self.version + 1;
@@ -99,7 +137,7 @@ impl Writer {
 
     async fn transaction(&mut self, next: u64) {
         self.say("BEGIN").await;
-        self.say(&format!("UPDATE held SET v = {next} WHERE id = 1")).await;
+        self.say(&update("held", next)).await;
         if next.is_multiple_of(2) {
             return self.last("COMMIT", false).await;
         }
@@ -111,13 +149,16 @@ impl Writer {
     async fn execute(&mut self, next: u64) {
         let prepared = match self.prepared.take() {
             Some(prepared) => prepared,
-            None => self.client.prepare("UPDATE plain SET v = ? WHERE id = 2").await.unwrap(),
+            None => match self.client.prepare("UPDATE plain SET v = ? WHERE id = 2").await {
+                Ok(prepared) => prepared,
+                Err(error) => return self.lose(&error, "PREPARE"),
+            },
         };
         let value = Value::Int(i64::try_from(next).unwrap());
         let sent = self.clock.now();
-        let result = self.client.execute(&prepared, &[value]).await;
+        let result = self.client.execute(&prepared, &[value]).await.map(|_| ());
         self.prepared = Some(prepared);
-        self.note(sent, false, fate(&result));
+        self.end(sent, false, "EXECUTE", result);
     }
 
     /// Another connection commits what this one has prepared, and is the writer from then on.
@@ -131,14 +172,13 @@ impl Writer {
         ] {
             self.say(&text).await;
         }
-        let client = Client::connect(&self.options).await.unwrap();
+        let client = self.hand.site.connect().await;
         std::mem::replace(&mut self.client, client).quit().await.unwrap();
         let sent = self.clock.now();
         for _ in 0..XA_TRIES {
             let result = self.client.query(&format!("XA COMMIT {name}")).await;
             if !matches!(&result, Err(error) if error.code() == Some(XAER_NOTA)) {
-                let result = result.unwrap_or_else(|error| panic!("XA COMMIT {name}: {error}"));
-                return self.note(sent, false, fate(&Ok(result)));
+                return self.end(sent, false, "XA COMMIT", result.map(|_| ()));
             }
             tokio::task::yield_now().await;
         }
@@ -147,17 +187,36 @@ impl Writer {
 
     /// A statement that the version does not show after yet.
     async fn say(&mut self, text: &str) {
-        self.client.query(text).await.unwrap_or_else(|error| panic!("{:?}: {text}: {error}", self.load));
+        if self.is_lost {
+            return;
+        }
+        if let Err(error) = self.client.query(text).await {
+            self.lose(&error, text);
+        }
     }
 
     /// The statement that makes the next version visible, or `removes` what there is.
     async fn last(&mut self, text: &str, removes: bool) {
-        let sent = self.clock.now();
-        let result = self.client.query_all(text).await;
-        if let Err(error) = &result {
-            assert!(error.code().is_none(), "{:?}: {text}: {error}", self.load);
+        if self.is_lost {
+            return;
         }
-        self.note(sent, removes, fate(&result));
+        let sent = self.clock.now();
+        let result = self.client.query_all(text).await.map(|_| ());
+        self.end(sent, removes, text, result);
+    }
+
+    /// A write that was sent has come to this.
+    fn end(&mut self, sent: u64, removes: bool, text: &str, result: Result<(), ClientError>) {
+        if let Err(error) = &result {
+            self.lose(error, text);
+        }
+        self.note(sent, removes, if result.is_ok() { Fate::Done } else { Fate::Unknown });
+    }
+
+    /// The connection is of no use any more.
+    fn lose(&mut self, error: &ClientError, text: &str) {
+        assert!(self.hand.has_losses, "{:?}: {text}: {error}", self.load);
+        self.is_lost = true;
     }
 
     fn note(&mut self, sent: u64, removes: bool, fate: Fate) {
@@ -167,11 +226,8 @@ impl Writer {
     }
 }
 
-/// What became of a write that came to this.
-fn fate<T>(result: &Result<T, ClientError>) -> Fate {
-    match result {
-        Ok(_) => Fate::Done,
-        Err(error) if error.code().is_some() => Fate::Undone,
-        Err(_) => Fate::Unknown,
-    }
+/// Writes a version to the first row of a table. Of a statement whose connection is lost the server
+/// may think of later than of the next one: then it does nothing.
+fn update(table: &str, version: u64) -> String {
+    format!("UPDATE {table} SET v = {version} WHERE id = 1 AND v < {version}")
 }

@@ -1,0 +1,53 @@
+//! Servers and proxies that are killed beside a load. What was acknowledged outlasts it.
+
+use std::sync::Mutex;
+
+use e2e::{Backend, run};
+
+use crate::faults::{beside, on_mariadb, on_mysql};
+use crate::load::Load;
+use crate::world::{BOUNDED, STRICT, World};
+
+/// Makes two tests of each fault.
+macro_rules! on_each {
+    ($($test:ident),+ $(,)?) => {
+        /// All of them, with their names.
+        pub(crate) const ALL: &[(&str, fn(&mut Backend))] = &[$((stringify!($test), $test)),+];
+
+        mod mariadb {
+            $(#[test] fn $test() { super::on_mariadb(super::$test); })+
+        }
+        mod mysql {
+            $(#[test] fn $test() { super::on_mysql(super::$test); })+
+        }
+    };
+}
+
+on_each! {
+    c20_reads_are_exact_while_the_server_is_killed,
+    c20_reads_are_exact_while_proxies_are_killed,
+}
+
+fn c20_reads_are_exact_while_the_server_is_killed(server: &mut Backend) {
+    for promise in [STRICT, BOUNDED] {
+        let world = World::new(server, promise).with_losses();
+        let server = Mutex::new(&mut *server);
+        beside(&world, &Load::SAFE, || {
+            let mut server = server.lock().unwrap();
+            server.server.kill().unwrap();
+            server.server.restart().unwrap();
+        });
+    }
+}
+
+fn c20_reads_are_exact_while_proxies_are_killed(server: &mut Backend) {
+    for promise in [STRICT, BOUNDED] {
+        let world = World::new(server, promise).with_losses();
+        beside(&world, &Load::SAFE, || {
+            // The one whose clients write elsewhere, and the one that has the answers.
+            world.other.iter().for_each(|other| other.restart());
+            run(world.wait_for_hits());
+            world.place.restart();
+        });
+    }
+}
