@@ -10,9 +10,11 @@ const CASES: u32 = 2_000;
 /// Bytes of the longest random input.
 const LEN_MAX: usize = 400;
 
-const RECORDINGS: [&[u8]; 4] = [
+const RECORDINGS: [&[u8]; 6] = [
     include_bytes!("recorded/mysql_row.bin"),
     include_bytes!("recorded/mysql_without_checksums.bin"),
+    include_bytes!("recorded/mysql_partial_rows.bin"),
+    include_bytes!("recorded/mariadb_row.bin"),
     include_bytes!("recorded/mariadb_statement.bin"),
     include_bytes!("recorded/mariadb_without_checksums.bin"),
 ];

@@ -5,7 +5,7 @@ use testkit::guard::Sandbox;
 use testkit::mariadb;
 use testkit::server::{Server, Setup};
 
-use crate::record::{check, client, execute, purge, run, stream};
+use crate::record::{check, client, execute, heartbeat, purge, run, stream};
 use crate::statements::{STATEMENTS, TABLES};
 
 pub(crate) fn server(more: &[&str]) -> (Sandbox, Server) {
@@ -73,6 +73,39 @@ fn a_log_without_checksums() {
         execute(&mut client, &["INSERT INTO parent VALUES (1)", "FLUSH BINARY LOGS", "DROP TABLE child"])
             .await;
         check("mariadb_without_checksums", &stream(&server, &start).await);
+    });
+}
+
+/// The server decrypts what it sends.
+#[test]
+fn an_encrypted_log() {
+    let (binaries, sandbox) = (mariadb::find().unwrap(), Sandbox::new().unwrap());
+    let keys = sandbox.path().join("keys");
+    std::fs::write(&keys, format!("1;{}\n", "5c".repeat(32))).unwrap();
+    let keys = format!("--file-key-management-filename={}", keys.display());
+    let plugin = "--plugin-load-add=file_key_management";
+    let setup = Setup::new("db").args(["--log-bin=binlog", "--encrypt-binlog=ON", plugin]).args([&*keys]);
+    let server = setup.start(&binaries, &sandbox).unwrap();
+    run(async {
+        let (start, mut client) = (end(&server), client(&server).await);
+        execute(&mut client, &TABLES).await;
+        execute(&mut client, &["INSERT INTO parent VALUES (1)", "FLUSH BINARY LOGS", "DROP TABLE child"])
+            .await;
+        let events = client.query("SHOW BINLOG EVENTS").await.unwrap().text().unwrap();
+        assert!(events.iter().any(|row| row[2].as_deref() == Some("Start_encryption")), "{events:?}");
+        check("mariadb_encrypted", &stream(&server, &start).await);
+    });
+}
+
+#[test]
+fn a_quiet_log() {
+    let (_sandbox, server) = server(&[]);
+    run(async {
+        let (start, mut client) = (end(&server), client(&server).await);
+        execute(&mut client, &TABLES).await;
+        let status = client.query("SHOW MASTER STATUS").await.unwrap().text().unwrap();
+        let (file, position) = heartbeat(&server, &start).await;
+        assert_eq!(status[0][..2], [Some(file), Some(position.to_string())]);
     });
 }
 

@@ -5,7 +5,7 @@ use testkit::guard::Sandbox;
 use testkit::mysql;
 use testkit::server::{Server, Setup};
 
-use crate::record::{check, client, execute, purge, run, stream};
+use crate::record::{check, client, execute, heartbeat, purge, run, stream};
 use crate::statements::{STATEMENTS, TABLES};
 
 const OPTIONS: [&str; 5] = [
@@ -92,6 +92,33 @@ fn cascades_of_the_engine() {
         execute(&mut client, &["INSERT INTO parent VALUES (1)", "INSERT INTO child VALUES (1, 1)"]).await;
         execute(&mut client, &["DELETE FROM parent"]).await;
         check("mysql_native_foreign_keys", &stream(&server, &start).await);
+    });
+}
+
+#[test]
+fn parts_of_documents() {
+    let Some((_sandbox, server)) = server(&["--binlog-row-value-options=PARTIAL_JSON"]) else { return };
+    run(async {
+        let (start, mut client) = (end(&server), client(&server).await);
+        execute(&mut client, &["CREATE DATABASE shop", "CREATE TABLE shop.documents (d JSON)"]).await;
+        execute(&mut client, &[r#"INSERT INTO shop.documents VALUES ('{"a": 1, "b": "text"}')"#]).await;
+        execute(&mut client, &["UPDATE shop.documents SET d = JSON_SET(d, '$.a', 2)"]).await;
+        let events = client.query("SHOW BINLOG EVENTS").await.unwrap().text().unwrap();
+        let has = |kind: &str| events.iter().any(|row| row[2].as_deref() == Some(kind));
+        assert!(has("Update_rows_partial"), "{events:?}");
+        check("mysql_partial_rows", &stream(&server, &start).await);
+    });
+}
+
+#[test]
+fn a_quiet_log() {
+    let Some((_sandbox, server)) = server(&[]) else { return };
+    run(async {
+        let (start, mut client) = (end(&server), client(&server).await);
+        execute(&mut client, &TABLES).await;
+        let status = client.query("SHOW BINARY LOG STATUS").await.unwrap().text().unwrap();
+        let (file, position) = heartbeat(&server, &start).await;
+        assert_eq!(status[0][..2], [Some(file), Some(position.to_string())]);
     });
 }
 

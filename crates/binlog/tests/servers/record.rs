@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use binlog::request::{Replica, Start};
-use binlog::{Checksum, Event, Logged, Reader};
+use binlog::{Checksum, Event, Reader};
 use testkit::client::{Client, Options};
 use testkit::server::{PASSWORD, Server, USER};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use wire::command::Kind;
 use wire::frame::put_message;
 
@@ -19,6 +20,9 @@ const WRITE: &str = "POINTSMAN_WRITE_RECORDINGS";
 
 /// How long a file may be in use.
 const PURGE_MAX: Duration = Duration::from_mins(1);
+
+/// How long a server may send nothing.
+const ANSWER_MAX: Duration = Duration::from_mins(1);
 
 const REPLICA: Replica =
     Replica { server_id: 4_000_000_007, uuid: 77, heartbeat: Duration::from_secs(1), waits: false };
@@ -39,7 +43,7 @@ pub(crate) async fn client(server: &Server) -> Client {
 }
 
 /// Executes statements, each of which must succeed.
-pub(crate) async fn execute(client: &mut Client, statements: &[&str]) {
+pub(crate) async fn execute<S: AsyncRead + AsyncWrite + Unpin>(client: &mut Client<S>, statements: &[&str]) {
     for statement in statements {
         client.query(statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
     }
@@ -62,26 +66,49 @@ pub(crate) async fn purge(client: &mut Client) {
 
 /// The bytes that a server sends of its log from a position to the end of the log.
 pub(crate) async fn stream(server: &Server, start: &Start) -> Vec<u8> {
+    // The server sends the end of the log, or an error, and waits for another command.
+    let is_last = |event: &Event<'_>| matches!(event, Event::End | Event::Refused { .. });
+    stream_up_to(server, start, &REPLICA, is_last).await
+}
+
+/// Where the log ends, by the first heartbeat that a server sends behind a position: the file and
+/// the offset.
+pub(crate) async fn heartbeat(server: &Server, start: &Start) -> (String, u64) {
+    let replica = Replica { waits: true, heartbeat: Duration::from_millis(100), ..REPLICA };
+    let mut end = None;
+    let is_last = |event: &Event<'_>| {
+        if let Event::Heartbeat { file, position } = event {
+            end = Some((String::from_utf8_lossy(file).into_owned(), *position));
+        }
+        end.is_some()
+    };
+    stream_up_to(server, start, &replica, is_last).await;
+    end.unwrap()
+}
+
+/// The bytes that a server sends to a replica, up to an event.
+async fn stream_up_to(
+    server: &Server,
+    start: &Start,
+    replica: &Replica,
+    mut is_last: impl FnMut(&Event<'_>) -> bool,
+) -> Vec<u8> {
     let mut socket = TcpStream::connect(server.address()).await.unwrap();
     let mut client = Client::over(&mut socket, &options(server)).await.unwrap();
-    for statement in REPLICA.settings(start) {
-        client.query(&statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
-    }
-    let register = REPLICA.register();
+    execute(&mut client, &replica.settings(start).iter().map(String::as_str).collect::<Vec<_>>()).await;
+    let register = replica.register();
     client.send_command(Kind::RegisterReplica, &register[1..]).await.unwrap();
     client.read_result().await.unwrap();
     drop(client);
     let mut command = Vec::new();
-    put_message(&mut command, 0, &REPLICA.dump(start));
+    put_message(&mut command, 0, &replica.dump(start));
     socket.write_all(&command).await.unwrap();
     let (mut bytes, mut reader, mut is_over) = (Vec::new(), Reader::new(Checksum::Crc32), false);
-    // The server sends the end of the log, or an error, and waits for another command.
     while !is_over {
         let before = bytes.len();
-        let len = socket.read_buf(&mut bytes).await.unwrap();
+        let len = timeout(ANSWER_MAX, socket.read_buf(&mut bytes)).await.unwrap().unwrap();
         assert_ne!(len, 0, "the server has closed the connection");
-        let see = |logged: Logged<'_>| is_over |= matches!(logged.event, Event::End | Event::Refused { .. });
-        reader.feed(&bytes[before..], see).unwrap();
+        reader.feed(&bytes[before..], |logged| is_over |= is_last(&logged.event)).unwrap();
     }
     bytes
 }
