@@ -303,6 +303,14 @@ impl<E> Pool<E> {
         members.servers.iter().filter(|server| server.is_available() && is_it(server)).count()
     }
 
+    /// Whether `hostgroup` has exactly one server that takes new connections, and it is like this.
+    pub fn is_only(&self, hostgroup: u32, is_it: impl Fn(&Server<E>) -> bool) -> bool {
+        let Some(group) = self.hostgroup(hostgroup) else { return false };
+        let members = group.members();
+        let mut available = members.servers.iter().filter(|server| server.is_available());
+        available.next().is_some_and(|only| is_it(only)) && available.next().is_none()
+    }
+
     /// How many servers `hostgroup` has that are not [switched off](Status::OfflineHard), whether
     /// they take new connections or not.
     pub fn configured(&self, hostgroup: u32) -> usize {

@@ -12,6 +12,7 @@
 //! the mode `ttl`.
 
 mod crash;
+mod failover;
 mod faults;
 mod flight;
 mod kills;

@@ -133,6 +133,18 @@ pub enum Endpoint {
     Unix(PathBuf),
 }
 
+impl Endpoint {
+    /// Whether it is displayed as this text.
+    pub fn is_displayed_as(&self, text: &str) -> bool {
+        match self {
+            Self::Tcp { host, port } if !host.contains(':') => text
+                .rsplit_once(':')
+                .is_some_and(|(name, number)| name == host && number.parse() == Ok(*port)),
+            _ => self.to_string() == text,
+        }
+    }
+}
+
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -176,5 +188,12 @@ mod tests {
         let unix = Server { hostname: "/run/m.sock".to_owned(), port: 0, ..Server::default() };
         assert_eq!(unix.endpoint(), Endpoint::Unix(PathBuf::from("/run/m.sock")));
         assert_eq!(unix.endpoint().to_string(), "/run/m.sock");
+        for server in [&tcp, &v6, &unix] {
+            let endpoint = server.endpoint();
+            assert!(endpoint.is_displayed_as(&endpoint.to_string()));
+            for other in ["db1:3307", "db2:3306", "db1", "::1:3306", "/run/m.sock:0", ""] {
+                assert!(!endpoint.is_displayed_as(other), "{endpoint} as {other}");
+            }
+        }
     }
 }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use cache::{Refusal, Source};
 use config::CacheMode;
+use pool::Server;
 use route::CachePolicy;
 use tokio::time::Instant;
+use upstream::Target;
 
 use super::Session;
 use super::cached_key::Asked;
@@ -62,7 +64,7 @@ impl Session {
     /// the answer is looked for: a change that becomes known in between makes the answer too old.
     pub(super) fn freshness(&self, asked: &Asked, since_us: u64) -> Fresh {
         let Some(source) = &asked.source else { return Fresh::Enough(None) };
-        if !self.worker.shared.cache.sources.is(asked.hostgroup, source) {
+        if !self.is_of(source, asked.hostgroup) {
             return Fresh::Behind;
         }
         let policy = &asked.how.policy;
@@ -78,6 +80,14 @@ impl Session {
             CacheMode::Strict if source.is_followed() => Fresh::Awaited,
             _ => Fresh::Behind,
         }
+    }
+
+    /// Whether a hostgroup has the server of a source, and no other one. The source learns of
+    /// another server later than sessions do, whose writes go there.
+    fn is_of(&self, source: &Arc<Source>, hostgroup: u32) -> bool {
+        let shared = &self.worker.shared;
+        let is_it = |server: &Server<Target>| server.endpoint().endpoint.is_displayed_as(source.name());
+        shared.cache.sources.is(hostgroup, source) && shared.upstream.pool.is_only(hostgroup, is_it)
     }
 
     /// Waits until all is known that was written before `since_us`; false if that does not become

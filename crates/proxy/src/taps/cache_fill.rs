@@ -154,7 +154,7 @@ impl CacheFill {
     /// Whether the binary log that tells of writes is that of the server which has answered.
     fn is_from(&self, server: &Endpoint) -> bool {
         let source = self.filling.source.as_ref();
-        source.is_none_or(|source| *source.name() == *server.to_string())
+        source.is_none_or(|source| server.is_displayed_as(source.name()))
     }
 
     /// Stores the reply, which ends like this with these bytes.
