@@ -162,9 +162,8 @@ pub(crate) fn beside(world: &World, loads: &[Load], fault: impl Fn()) {
 impl World {
     /// Does this, behind which the log is followed anew, and waits for that.
     fn interrupt(&self, fault: impl FnOnce()) {
-        let flushes = || run(self.count("COALESCE(SUM(flushes), 0) FROM stats_pointsman_sources"));
-        let before = flushes();
+        let before = run(self.flushes());
         fault();
-        wait_for("a log that is followed anew", || flushes() > before);
+        wait_for("a log that is followed anew", || run(self.flushes()) > before);
     }
 }

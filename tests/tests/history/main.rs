@@ -15,6 +15,7 @@ mod crash;
 mod failover;
 mod faults;
 mod flight;
+mod frozen;
 mod kills;
 mod load;
 mod logged;
