@@ -80,6 +80,7 @@ mod fast_forward;
 mod file;
 mod firewall;
 mod flight;
+mod followed;
 mod ids;
 mod in_line;
 mod injection;

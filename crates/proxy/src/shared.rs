@@ -2,7 +2,7 @@
 //! comes or goes, never per query.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -75,6 +75,8 @@ pub(crate) struct Shared {
     servers_version: AtomicU64,
     /// What sessions have defined that may be behind the name of a table.
     pub(crate) definitions: Arc<Definitions>,
+    /// A proxy in front follows a binary log through this one.
+    is_followed: AtomicBool,
     /// Clients that were refused because there were too many.
     clients_refused: AtomicU64,
     pub(crate) clients: Arc<Quota>,
@@ -151,6 +153,7 @@ impl Shared {
             snapshot: RwLock::new(Arc::new(snapshot)),
             servers_version: AtomicU64::new(1),
             definitions: Arc::default(),
+            is_followed: AtomicBool::new(false),
             clients_refused: AtomicU64::new(0),
             clients: Quota::new(config.variables.max_connections),
             addresses: Arc::default(),
@@ -244,6 +247,16 @@ impl Shared {
     /// Counts a client that was refused because there were too many.
     pub(crate) fn note_refused(&self) {
         self.clients_refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A proxy in front follows a binary log through this one.
+    pub(crate) fn note_followed(&self) {
+        self.is_followed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a proxy in front has done so.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.is_followed.load(Ordering::Relaxed)
     }
 
     /// Time since the start.

@@ -156,7 +156,7 @@ impl Session {
         }
         self.control.set_busy();
         self.take_back();
-        Ok(())
+        self.stay_with_others()
     }
 
     /// Sends the command in the backlog, for which a connection was set up. If that is gone

@@ -116,7 +116,7 @@ impl Session {
         let backend = in_use(self.links.in_use.as_ref())?;
         let server = backend.server().endpoint().clone();
         let (counter, is_off) = match gone {
-            Gone::Closed | Gone::Refused => (Counter::ServersAborted, false),
+            Gone::Closed | Gone::Refused | Gone::NotOnly => (Counter::ServersAborted, false),
             Gone::Off(_) => (Counter::OfflineDuringQuery, true),
         };
         self.worker.counts.note(counter);
@@ -125,7 +125,7 @@ impl Session {
         }
         let (Loss::Nothing | Loss::Transaction) = self.state.loss() else {
             let error = match gone {
-                Gone::Closed | Gone::Refused => ClientError::server_lost(&server),
+                Gone::Closed | Gone::Refused | Gone::NotOnly => ClientError::server_lost(&server),
                 Gone::Off(off) => ClientError::server_off(&server, off),
             };
             let ending = self.told(&error, seq);

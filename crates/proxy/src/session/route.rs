@@ -97,9 +97,10 @@ impl Session {
             && state.link.applied == state.version()
     }
 
-    /// Whether the session leaves a server because it lags more than it may.
+    /// Whether the session leaves a server because it lags more than it may, or because others are
+    /// at another one.
     pub(super) fn leaves(&self, backend: &Backend) -> bool {
-        backend.server().is_late() && self.state.loss() == Loss::Nothing
+        (backend.server().is_late() || self.is_left_behind(backend)) && self.state.loss() == Loss::Nothing
     }
 
     /// Whether the command is all that has to be sent.

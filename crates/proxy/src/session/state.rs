@@ -211,10 +211,11 @@ impl SessionState {
     /// What the session is in the middle of; `elsewhere` is the hostgroup of a connection that is
     /// not in use and in a transaction.
     pub(super) fn session(&self, elsewhere: Option<u32>) -> route::Session {
+        let is_replica = self.past.contains(Past::REPLICA);
         route::Session {
             transaction: if self.link.in_transaction() { Some(self.link.hostgroup) } else { elsewhere },
             autocommit: self.link.status.contains(StatusFlags::AUTOCOMMIT),
-            locked_on: self.pins.locked_on(),
+            locked_on: self.pins.locked_on().or(is_replica.then_some(self.link.hostgroup)),
             hold: self.pins.hold(),
             last_hostgroup: self.last.hostgroup,
         }

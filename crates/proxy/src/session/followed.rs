@@ -1,0 +1,60 @@
+//! Sessions of a proxy in front that follows the binary log of the server through this one.
+//!
+//! That proxy asks about the log in a session that calls itself a replica (`COM_REGISTER_SLAVE`).
+//! Such a session is bound to its connection and does not leave its hostgroup. What its server says
+//! is of use in front only as long as all sessions of that proxy are at the same server:
+//!
+//! - The session ends before its next command if the server is not the only one of its hostgroup.
+//! - From the first such session on, others of caching proxies leave servers that take no new
+//!   connections: those that are removed, and those with `OFFLINE_SOFT`.
+
+use super::Session;
+use super::state::{Loss, Past};
+use crate::ending::Ending;
+use crate::error::{ClientError, Gone};
+use session::tier::Tier;
+use upstream::{Backend, Target};
+
+impl Session {
+    /// Before a command: ends the session if a caching proxy is in front, and the session is bound
+    /// to a server at which others are not.
+    #[inline]
+    pub(super) fn stay_with_others(&self) -> Result<(), Ending> {
+        let is_asked = self.state.past.contains(Past::REPLICA) || self.worker.shared.is_followed();
+        if is_asked && self.identity.tier != Tier::Client { self.judge_server() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn judge_server(&self) -> Result<(), Ending> {
+        let Some(backend) = &self.links.in_use else { return Ok(()) };
+        let Loss::Session(pin) = self.state.loss() else { return Ok(()) };
+        let is_replica = self.state.past.contains(Past::REPLICA);
+        let is_of_use = if is_replica {
+            self.worker.shared.note_followed();
+            self.is_any(backend, false) == Some(false)
+        } else {
+            self.is_in_transaction() || !self.is_left_behind(backend)
+        };
+        if is_of_use {
+            return Ok(());
+        }
+        Err(self.told(&ClientError::session_lost(backend.server().endpoint(), Gone::NotOnly, pin), 1))
+    }
+
+    /// Whether new sessions of a followed hostgroup are at other servers than this one, and a
+    /// caching proxy is in front.
+    pub(super) fn is_left_behind(&self, backend: &Backend) -> bool {
+        self.worker.shared.is_followed()
+            && self.identity.tier != Tier::Client
+            && self.is_any(backend, true) == Some(false)
+    }
+
+    /// Whether a server of the hostgroup that takes new connections is this one, or is another one.
+    /// Nothing if none takes any.
+    fn is_any(&self, backend: &Backend, this: bool) -> Option<bool> {
+        let server = backend.server();
+        let is_it =
+            |one: &pool::Server<Target>| (one.endpoint().endpoint == server.endpoint().endpoint) == this;
+        self.worker.shared.upstream.pool.is_any(server.hostgroup(), is_it)
+    }
+}
