@@ -1,5 +1,8 @@
 //! The connection over which a server is asked about its log, and the one that its log comes over.
 
+use std::time::Duration;
+
+use binlog::request::Replica;
 use net::random;
 use session::identity::{Identity, Stranger};
 use upstream::{Connection, OpenError, Target, Worker, open};
@@ -10,6 +13,19 @@ use crate::ask::{query, question_of, refused, request};
 use crate::probe::{Failure, account};
 use crate::question::Rows;
 use wire::reply::Answer;
+
+/// How often the server says that there is nothing to log, and where the log ends.
+const HEARTBEAT: Duration = Duration::from_millis(200);
+
+/// A replica like no other.
+pub(super) fn replica() -> Replica {
+    let nonce = random::nonce();
+    let number =
+        |at: usize| u32::from_le_bytes(std::array::from_fn(|i| nonce.get(at + i).copied().unwrap_or(1)));
+    let uuid = (0..4).fold(0, |uuid: u128, part| uuid << 32 | u128::from(number(4 * part)));
+    // Above 2^31, where operators seldom put theirs.
+    Replica { server_id: number(16) | 1 << 31, uuid, heartbeat: HEARTBEAT, waits: true }
+}
 
 /// Why a server's log is not followed any more.
 #[derive(Debug, thiserror::Error)]
@@ -41,8 +57,9 @@ pub(super) struct Control<'w> {
 }
 
 impl<'w> Control<'w> {
-    /// Logs in.
-    pub(super) async fn open(worker: &'w Worker, target: &Target) -> Result<Self, Lost> {
+    /// Logs in as a replica. A proxy in between keeps such a connection at one server, and ends it
+    /// when others would go to another one.
+    pub(super) async fn open(worker: &'w Worker, target: &Target, replica: &Replica) -> Result<Self, Lost> {
         let configuration = worker.shared.configuration();
         let (user, secret) = account(&configuration.config().monitor);
         let stranger = Stranger { user, secret, peer: Peer::Local };
@@ -54,6 +71,7 @@ impl<'w> Control<'w> {
         let mut control = Self { worker, link, kind };
         // It may be idle for as long as no query asks.
         control.run("SET SESSION wait_timeout = 31536000").await?;
+        control.send(replica.register(), "COM_REGISTER_SLAVE").await?;
         Ok(control)
     }
 
@@ -61,7 +79,7 @@ impl<'w> Control<'w> {
     pub(super) async fn identity(&mut self) -> Result<String, Lost> {
         let statement = match self.kind {
             Kind::MySql { .. } => "SELECT @@server_uuid AS id",
-            Kind::MariaDb => "SELECT CONCAT_WS(' ', @@server_id, @@hostname, @@port) AS id",
+            Kind::MariaDb => "SELECT CONCAT_WS(' ', @@global.server_id, @@hostname, @@port) AS id",
         };
         let rows = self.ask(statement).await?;
         rows.text(0, "id").ok_or(Lost::Useless("the server does not tell who it is"))
@@ -78,9 +96,14 @@ impl<'w> Control<'w> {
 
     /// A statement without rows.
     pub(super) async fn run(&mut self, statement: &str) -> Result<(), Lost> {
-        match request(self.worker, &mut self.link, question_of(statement), Answer::Single).await {
+        self.send(question_of(statement), statement).await
+    }
+
+    /// A command without rows, by its name.
+    async fn send(&mut self, command: Vec<u8>, name: &str) -> Result<(), Lost> {
+        match request(self.worker, &mut self.link, command, Answer::Single).await {
             Ok(reply) => match refused(&reply) {
-                Some(error) => Err(Lost::Refused { statement: statement.to_owned(), error }),
+                Some(error) => Err(Lost::Refused { statement: name.to_owned(), error }),
                 None => Ok(()),
             },
             Err(Failure::Stale(why) | Failure::Finding(_, why)) => Err(Lost::Broken(why)),

@@ -16,7 +16,7 @@ use upstream::{Target, Worker};
 
 use super::asking::{Answers, Wanted, questions};
 use super::changes;
-use super::control::{Control, Lost};
+use super::control::{Control, Lost, replica};
 use super::pace::{Ask, Next, Pace};
 use super::probe::{Kind, Mark};
 use super::start::start;
@@ -57,7 +57,7 @@ async fn follow_once(
     target: &Target,
 ) -> Result<Infallible, Lost> {
     let begun = async {
-        let mut control = Control::open(worker, target).await?;
+        let mut control = Control::open(worker, target, &replica()).await?;
         let identity = control.identity().await?;
         let (start, from) = start(&mut control).await?;
         let mut stream = Stream::open(worker, target, &start, &identity).await?;

@@ -3,21 +3,14 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
-use binlog::request::{Replica, Start};
+use binlog::request::Start;
 use binlog::{Checksum, Fact, Reader, Transactions};
-use net::random;
 use tokio::time::timeout;
 use upstream::{Connection, Target, Worker};
 use wire::frame::put_message;
-use wire::reply::Answer;
 
-use super::control::{Control, Lost};
+use super::control::{Control, Lost, replica};
 use super::probe::place;
-use crate::ask::{refused, request};
-use crate::probe::Failure;
-
-/// How often the server says that there is nothing to log, and where the log ends.
-const HEARTBEAT: Duration = Duration::from_millis(200);
 
 /// A server that says nothing for so long is lost.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
@@ -44,26 +37,13 @@ impl Stream {
         start: &Start,
         identity: &str,
     ) -> Result<Self, Lost> {
-        let mut control = Control::open(worker, target).await?;
+        let replica = replica();
+        let mut control = Control::open(worker, target, &replica).await?;
         if control.identity().await? != identity {
             return Err(Lost::Useless("behind the server's name there are several"));
         }
-        let nonce = random::nonce();
-        let number =
-            |at: usize| u32::from_le_bytes(std::array::from_fn(|i| nonce.get(at + i).copied().unwrap_or(1)));
-        let uuid = (0..4).fold(0, |uuid: u128, part| uuid << 32 | u128::from(number(4 * part)));
-        // Above 2^31, where operators seldom put theirs.
-        let replica = Replica { server_id: number(16) | 1 << 31, uuid, heartbeat: HEARTBEAT, waits: true };
         for statement in replica.settings(start) {
             control.run(&statement).await?;
-        }
-        match request(worker, &mut control.link, replica.register(), Answer::Single).await {
-            Ok(reply) => {
-                if let Some(error) = refused(&reply) {
-                    return Err(Lost::Refused { statement: "COM_REGISTER_SLAVE".to_owned(), error });
-                }
-            }
-            Err(Failure::Stale(why) | Failure::Finding(_, why)) => return Err(Lost::Broken(why)),
         }
         let mut command = Vec::new();
         put_message(&mut command, 0, &replica.dump(start));
