@@ -31,8 +31,8 @@ const HITS_PCT_MIN: u64 = 10;
 /// How often the inner proxy is killed.
 const KILLS: usize = 3;
 
-/// Tables with one row each: two are written at the server, two at the inner proxy, two at the outer
-/// one.
+/// Tables with one row each: two are written at the server, two at the inner proxy, two at the
+/// outer one.
 const KEYS: usize = 6;
 
 /// What all clients of a round share.
