@@ -13,6 +13,7 @@ use testkit::server::PASSWORD;
 use tokio::time::Instant;
 
 use load::{
+    c20_no_answer_stays_old_outside_if_the_inner_proxy_is_behind,
     c20_no_bounded_read_through_two_caches_is_beyond_the_bound,
     c20_no_strict_read_is_old_while_the_inner_proxy_is_killed, c20_no_strict_read_through_two_caches_is_old,
 };
@@ -52,6 +53,7 @@ on_each_server! {
     c20_no_strict_read_through_two_caches_is_old,
     c20_no_bounded_read_through_two_caches_is_beyond_the_bound,
     c20_no_strict_read_is_old_while_the_inner_proxy_is_killed,
+    c20_no_answer_stays_old_outside_if_the_inner_proxy_is_behind,
     c20_the_log_of_another_server_is_not_gone_on_with,
     an_inner_proxy_with_several_servers_is_not_followed,
     the_log_is_asked_for_at_the_writer_whatever_the_inner_proxy_splits,
