@@ -162,14 +162,16 @@ impl CacheFill {
         let Filling { key, life, scope, moment, form, has_columns, stores_empty, proof, mode, .. } =
             &self.filling;
         let cache = &*self.cache;
-        if let Some(proof) = proof.filter(|_| outcome.ends_rows) {
-            cache.proven.add(proof, &cache.versions, *moment, now_ms);
+        let moment = match self.told.filter(|_| mode.sees_own_writes()) {
+            Some(told) => told.moment(cache, *moment, self.filling.sent_us),
+            None => Ok(*moment),
+        };
+        // Privileges may have changed behind what an answer from elsewhere has.
+        if let (Some(proof), Ok(moment)) = (proof.filter(|_| outcome.ends_rows), moment) {
+            cache.proven.add(proof, &cache.versions, moment, now_ms);
         }
         check(outcome, self.told.is_some())?;
-        let moment = match self.told.filter(|_| mode.sees_own_writes()) {
-            Some(told) => told.moment(cache, *moment, self.filling.sent_us)?,
-            None => *moment,
-        };
+        let moment = moment?;
         if outcome.rows == 0 && !stores_empty {
             return Err(NotStored::Empty);
         }
@@ -460,6 +462,24 @@ mod tests {
         cache.versions.flush(Scope::all());
         fill.segment(&reply(&[b"\x0242"]), done(1, 0, StatusFlags::AUTOCOMMIT), &db(), || 0);
         assert!(stored(&cache).is_none());
+    }
+
+    #[test]
+    fn c21_a_reply_from_elsewhere_proves_something_only_as_of_when_it_is_exact() {
+        let ok = done(1, 0, StatusFlags::AUTOCOMMIT);
+        for (exact_us, is_changed, proves) in
+            [(None, false, false), (Some(0), true, true), (Some(9), false, true), (Some(9), true, false)]
+        {
+            let cache = Arc::new(Cache::new([1, 2], 1 << 24));
+            if is_changed {
+                cache.versions.flush(Scope::of_definitions());
+            }
+            let mut fill = fill(&cache, &Rc::default(), None);
+            (fill.filling.mode, fill.filling.proof) = (CacheMode::Strict, Some(key()));
+            fill.note_age(Age { ms: 1, exact_us }, 0);
+            fill.segment(&reply(&[b"\x0242"]), ok, &db(), || 0);
+            assert_eq!(cache.proven.until(key(), 0).is_some(), proves, "{exact_us:?} {is_changed}");
+        }
     }
 
     #[test]
