@@ -9,8 +9,8 @@ use wire::{Capabilities, StatusFlags};
 
 use crate::Connection;
 use crate::Worker;
-use crate::limits::INTERNAL_BYTES_MAX;
-use crate::pipeline::{Crossed, Expected, Owner};
+use crate::limits::{DRAINED_BYTES_MAX, INTERNAL_BYTES_MAX};
+use crate::pipeline::{Expected, Owner};
 
 /// A command's payload, and the kind of reply that it has.
 pub type InternalQuery = (Vec<u8>, Answer);
@@ -100,15 +100,49 @@ pub async fn internal_query(
     Ok(replies)
 }
 
-/// Reads and drops the reply to a command whose session is gone, and returns the status that it
-/// tells; nothing if the connection is of no more use.
-pub(crate) async fn drain_reply(worker: &Worker, link: &mut Connection) -> Option<StatusFlags> {
+/// Sends an internal query, with setup commands in front of it, and the packets of a client's whole
+/// `command` behind it, in one write. Returns the reply to the query.
+///
+/// The reply to the command, of the kind `answer`, is not read here: the session takes it
+/// ([`Connection::promote`]), or drops it ([`drain_reply`]). `stops` says whether trackers in it are
+/// looked at. The rest is as for [`internal_query`].
+pub async fn ask_in_front(
+    worker: &Worker,
+    link: &mut Connection,
+    capabilities: Capabilities,
+    query: &InternalQuery,
+    (command, answer, stops): (&[u8], Answer, bool),
+) -> Result<Reply, &'static str> {
+    debug_assert!(link.may_pipeline() && (!link.owes() || link.has_setup()), "it is asked in its turn");
+    let mut packets = link.take_setup().unwrap_or_default();
+    put_message(&mut packets, 0, &query.0);
+    link.expect(Expected::new(query.1, Owner::Internal), capabilities);
+    packets.extend_from_slice(command);
+    link.expect(Expected::of_sent(answer, stops), capabilities);
+    let mut replies = Vec::with_capacity(1);
+    exchange(worker, link, &packets, &mut replies).await?;
+    let reply = replies.pop().ok_or("its answer makes no sense")?;
+    if reply.warns() {
+        link.set_own_warnings(true);
+    }
+    Ok(reply)
+}
+
+/// Reads and drops the reply to a command that was sent and that no session wants, and returns the
+/// status that the reply tells; nothing if the connection is of no more use, or the reply is larger
+/// than [`DRAINED_BYTES_MAX`].
+pub async fn drain_reply(worker: &Worker, link: &mut Connection) -> Option<StatusFlags> {
     link.disown();
+    let mut bytes = 0;
     let outcome = poll_fn(|cx| {
         loop {
             let mut scratch = worker.net.scratch.borrow_mut();
             let n = ready!(link.poll_read(cx, &mut scratch)).ok().filter(|n| *n > 0);
             let Some(mut input) = n.and_then(|n| scratch.get(..n)) else { return Poll::Ready(None) };
+            bytes += input.len();
+            if bytes > DRAINED_BYTES_MAX {
+                return Poll::Ready(None);
+            }
             while !input.is_empty() {
                 let Ok(segment) = link.cut(input) else { return Poll::Ready(None) };
                 debug_assert_eq!(segment.owner, Owner::Unowned, "another owner's reply");
@@ -134,7 +168,7 @@ pub(crate) async fn drain_reply(worker: &Worker, link: &mut Connection) -> Optio
     Some(status - StatusFlags::SESSION_STATE_CHANGED - StatusFlags::METADATA_CHANGED)
 }
 
-/// Sends `packets`, and reads until no reply is owed.
+/// Sends `packets`, and reads until no reply to a command of the proxy's own is owed.
 async fn exchange(
     worker: &Worker,
     link: &mut Connection,
@@ -144,7 +178,7 @@ async fn exchange(
     link.sock_mut().write_all(packets).await.map_err(|_| "the connection is gone")?;
     let mut bytes = Vec::new();
     poll_fn(|cx| {
-        while link.owes() {
+        while link.owes_the_proxy() {
             let mut scratch = worker.net.scratch.borrow_mut();
             let n = ready!(link.poll_read(cx, &mut scratch));
             let n = n.ok().filter(|n| *n > 0).ok_or("the server has closed the connection")?;
@@ -160,18 +194,19 @@ async fn exchange(
     .await
 }
 
-/// Collects the replies in `input`; `bytes` is the beginning of the next one.
+/// Collects the replies in `input`; `bytes` is the beginning of the next one. What is behind them
+/// is kept with the connection.
 fn collect(
     link: &mut Connection,
     mut input: &[u8],
     bytes: &mut Vec<u8>,
     replies: &mut Vec<Reply>,
 ) -> Result<(), &'static str> {
-    while !input.is_empty() {
-        let segment = link.cut(input).map_err(|crossed| match crossed {
-            Crossed::Unasked(_) => "it has sent more than its answer",
-            Crossed::Nonsense(_) => "its answer makes no sense",
-        })?;
+    while link.owes_the_proxy() {
+        if input.is_empty() {
+            return Ok(());
+        }
+        let segment = link.cut(input).map_err(|_| "its answer makes no sense")?;
         debug_assert_eq!(segment.owner, Owner::Internal, "another owner's reply");
         if bytes.len() + segment.bytes.len() > INTERNAL_BYTES_MAX {
             return Err("its answer is too large");
@@ -188,5 +223,5 @@ fn collect(
             }
         }
     }
-    Ok(())
+    link.read_ahead(input).then_some(()).ok_or("it has sent more than its answer")
 }

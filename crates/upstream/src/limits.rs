@@ -50,6 +50,9 @@ pub(crate) const COPY_IDLE_CONNECTIONS_MAX: usize = 64;
 /// long names fits.
 pub(crate) const INTERNAL_BYTES_MAX: usize = 32 << 20;
 
+/// Most bytes of a reply that are read and dropped. Beyond them a new connection is cheaper.
+pub(crate) const DRAINED_BYTES_MAX: usize = 1 << 20;
+
 /// Connections that a session looks at, to find one that is as it would have it. With more of them,
 /// one of the next best kinds is cheaper than the search.
 pub(crate) const LOOKS_MAX: usize = 32;

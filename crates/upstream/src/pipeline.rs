@@ -57,7 +57,8 @@ pub enum Owner {
         /// The number of the prepared statement that it executes.
         statement: Option<u32>,
     },
-    /// The same, of the session that gets the connection next or has just got it.
+    /// The same, of the session that gets the connection next or has just got it; or a command of
+    /// the session that has it, sent behind an internal query.
     Sent {
         /// The number of the prepared statement that it executes.
         statement: Option<u32>,
@@ -109,6 +110,12 @@ impl Expected {
     /// in the session, or not.
     pub const fn of_client(answer: Answer, stops: bool) -> Self {
         Self { answer, owner: Owner::Client, seq: 1, stops }
+    }
+
+    /// The same for a command that is sent behind an internal query. The reply is not the client's
+    /// yet.
+    pub(crate) const fn of_sent(answer: Answer, stops: bool) -> Self {
+        Self { answer, owner: Owner::Sent { statement: None }, seq: 1, stops }
     }
 }
 
@@ -207,6 +214,11 @@ impl Pipeline {
             Some(front) if !front.is_over => Some(front.owner),
             _ => self.rest.front().map(|next| next.owner),
         }
+    }
+
+    /// Whether the next reply is one to a command of the proxy's own.
+    pub(crate) fn owes_the_proxy(&self) -> bool {
+        matches!(self.owner(), Some(Owner::Setup(_) | Owner::Internal))
     }
 
     /// The bytes of `input` up to the next event of the front reply. A reply that is over leaves

@@ -26,6 +26,11 @@ impl Connection {
         self.known.pipeline.owner().is_some()
     }
 
+    /// Whether the next reply is one to a command of the proxy's own.
+    pub(crate) fn owes_the_proxy(&self) -> bool {
+        self.known.pipeline.owes_the_proxy()
+    }
+
     /// Whether a command may be sent behind one that was not answered: not over the compressed
     /// protocol, where one count of frames goes through commands and replies.
     pub const fn may_pipeline(&self) -> bool {
@@ -156,7 +161,7 @@ impl Connection {
         self.known.pipeline.promote()
     }
 
-    /// The session to which it was handed over is gone.
+    /// No session wants the reply to the command that was sent.
     pub(crate) fn disown(&mut self) {
         self.known.pipeline.disown();
     }
@@ -171,18 +176,19 @@ impl Connection {
         }
     }
 
-    /// Keeps what was read behind a reply, if it belongs to other sessions. False if there are
-    /// bytes that no command asked for.
+    /// Keeps what was read behind a reply, if it belongs to a command that was sent already: of
+    /// another session, or behind an internal query. False if there are bytes that no command asked
+    /// for.
     pub fn read_ahead(&mut self, bytes: &[u8]) -> bool {
         if bytes.is_empty() {
             return true;
         }
         debug_assert!(self.known.read_ahead.is_empty(), "it is read before the socket");
-        let is_promised = self.is_promised();
-        if is_promised {
+        let is_owed = self.is_promised() || self.is_awaited();
+        if is_owed {
             self.known.read_ahead.extend_from_slice(bytes);
         }
-        is_promised
+        is_owed
     }
 
     /// C02: whether another session may get it. See `Pipeline::is_free`.
