@@ -70,6 +70,8 @@ mod cached_tables;
 mod cached_writes;
 mod catch_up;
 mod causal;
+mod causal_ahead;
+mod causal_question;
 mod change_user;
 mod command;
 mod correction;

@@ -15,6 +15,7 @@ mod scripted {
     mod cached_stale;
     mod cached_tiers;
     mod causal;
+    mod causal_ahead;
     mod change_user;
     mod changes;
     mod check_logins;

@@ -3,31 +3,25 @@
 //! known. A reader that lacks them is waited for, and then the writer does the read.
 //!
 //! The question goes over the connection that the read gets, in front of it. So it is about the
-//! very server that runs the read.
+//! very server that runs the read. Most reads are sent with it ([`causal_ahead`](super::causal_ahead)).
 
 use config::CausalReads;
 use gtid::{Gtid, Highest};
 use route::{Verdict, Writes};
-use session::causal::applied::Machine;
-use session::causal::lost;
 use session::causal::own::Proof;
-use session::causal::question::{self, Reply};
+use session::causal::question::Reply;
 use session::causal::tokens::Scope;
-use tokio::time::Instant;
 use wire::command::{Attribute, Kind, Query, StmtExecute};
-use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
-use super::decided::Decided;
+use super::decided::{Decided, Next};
 use super::execute::id;
 use super::stop::Stop;
 use crate::causal::{is_writer_of, machine};
 use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::fresh::{Fresh, named};
-use crate::limits::CAUSAL_ANSWER_MAX;
-use upstream::query;
 
 /// The attribute of a statement that names its application, as the hint of that name does.
 const CAUSAL_SCOPE: &[u8] = b"causal_scope";
@@ -38,17 +32,17 @@ const ATTRIBUTE_BYTES_MAX: usize = 250;
 /// What a read must see at its reader.
 #[derive(Debug)]
 pub(super) struct Awaited {
-    tokens: Highest,
+    pub(super) tokens: Highest,
     scope: CausalReads,
     /// The hostgroup of the reader's writers.
-    writer: u32,
+    pub(super) writer: u32,
     /// The version of the scope that has these tokens.
     version: u64,
 }
 
 /// What is known of the reader of the connection in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
+pub(super) enum Known {
     /// It has the tokens.
     Has,
     /// It has to be asked.
@@ -169,7 +163,7 @@ impl Session {
     }
 
     /// What the command in the backlog must see, if it goes to a reader and must see anything.
-    fn awaited(&self, decided: &Decided) -> Option<Awaited> {
+    pub(super) fn awaited(&self, decided: &Decided) -> Option<Awaited> {
         let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
         self.awaited_for(verdict, self.writer_for(decided)?)
     }
@@ -210,17 +204,26 @@ impl Session {
     }
 
     /// Has the server that the command in the backlog has `reached`, or the writer, show what the
-    /// command must see, if that is anything.
+    /// command must see, if that is anything, and is not asked with the command.
     pub(super) async fn see_awaited(
         &mut self,
         kind: Kind,
         decided: &mut Decided,
         reached: u32,
     ) -> Result<u32, Stop> {
-        match self.awaited(decided) {
-            Some(awaited) => self.see_writes(kind, awaited, decided, reached).await,
-            None => Ok(reached),
+        let Some(awaited) = self.awaited(decided).filter(|_| reached == decided.hostgroup()) else {
+            return Ok(reached);
+        };
+        if self.known(&awaited) == Known::Has {
+            return Ok(reached);
         }
+        if self.may_ask_ahead(kind, decided) {
+            decided.next = Next::Ask;
+            return Ok(reached);
+        }
+        let wait = self.worker.settings().causal.wait;
+        let reply = self.ask_reader(kind, &awaited, wait, decided).await?;
+        self.follow_answer(kind, reply, &awaited, decided).await
     }
 
     /// Gets to a server of the command's hostgroup, or to the writer if that has none that sessions
@@ -235,27 +238,23 @@ impl Session {
         }
     }
 
-    /// Sees to it that the command runs at a server that has what it must see: at the one of
-    /// `reached`, or at the writer.
-    pub(super) async fn see_writes(
+    /// The server that the command has reached has answered like this, and is asked no more: gets to
+    /// the writer if it lacks what the command must see.
+    pub(super) async fn follow_answer(
         &mut self,
         kind: Kind,
-        awaited: Awaited,
+        reply: Reply,
+        awaited: &Awaited,
         decided: &mut Decided,
-        reached: u32,
     ) -> Result<u32, Stop> {
-        let (hostgroup, writer) = (decided.hostgroup(), awaited.writer);
-        if reached != hostgroup || self.known(&awaited) == Known::Has {
-            return Ok(reached);
-        }
-        let reply = self.ask_reader(kind, &awaited, decided).await?;
         self.worker.counts.note(match reply {
             Reply::Had => Counter::CausalHad,
             Reply::Waited => Counter::CausalWaited,
             Reply::Lacks => Counter::CausalLacked,
         });
+        let (hostgroup, writer) = (decided.hostgroup(), awaited.writer);
         if reply != Reply::Lacks {
-            return Ok(reached);
+            return Ok(hostgroup);
         }
         if self.is_bound_to(hostgroup) {
             let limit = self.worker.settings().causal.wait;
@@ -264,12 +263,12 @@ impl Session {
             return Err(self.refuse_here(kind, &error).await.into());
         }
         let reached = self.leave_to(writer, decided).await?;
-        self.replace_lost(kind, &awaited, decided).await?;
+        self.replace_lost(kind, awaited, decided).await?;
         Ok(reached)
     }
 
     /// What is known of the server of the connection in use. What is found is remembered.
-    fn known(&self, awaited: &Awaited) -> Known {
+    pub(super) fn known(&self, awaited: &Awaited) -> Known {
         let Some(backend) = &self.links.in_use else { return Known::Unsure };
         let (server, link) = (&backend.server().endpoint().endpoint, backend.connection());
         let (shared, opened) = (&self.worker.shared, link.opened().into_std());
@@ -284,113 +283,11 @@ impl Session {
     }
 
     /// The server of the connection in use has the tokens.
-    fn remember(&self, awaited: &Awaited) {
+    pub(super) fn remember(&self, awaited: &Awaited) {
         let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
         if let (Some(own), Some(backend)) = (own, &self.links.in_use) {
             let Awaited { scope, writer: cluster, version, .. } = *awaited;
             own.prove(Proof { scope, cluster, version, opened: backend.connection().opened().into_std() });
-        }
-    }
-
-    /// Asks the server of the connection in use, which waits as long as it may. One that does not
-    /// answer in time lacks them, and the connection is given up.
-    async fn ask_reader(
-        &mut self,
-        kind: Kind,
-        awaited: &Awaited,
-        decided: &mut Decided,
-    ) -> Result<Reply, Stop> {
-        let settings = self.worker.settings();
-        let longest = settings.variables.connect_timeout_server_max;
-        let wait = settings.causal.wait.min(longest / 2);
-        drop(settings);
-        let Some((machine, opened, is_mariadb)) = self.asked_server() else { return Ok(Reply::Lacks) };
-        let Some(text) = question::of(&awaited.tokens, is_mariadb, wait) else {
-            return Ok(Reply::Lacks);
-        };
-        let asked = Instant::now().into_std();
-        let is_bound = self.is_bound_to(decided.hostgroup());
-        let question = (query(self.capabilities(), text.as_bytes()), Answer::Result);
-        let limit = (wait + CAUSAL_ANSWER_MAX).min(longest);
-        let reply = match self.internal_query_within(limit, &[question]).await? {
-            Ok(replies) => {
-                replies.first().and_then(|reply| reply.only_row()).map_or(Reply::Lacks, question::read)
-            }
-            Err(_) if !is_bound && !self.flight().internal_lost => return Ok(Reply::Lacks),
-            Err(error) => return Err(self.set_up_failed(kind, &error, decided).await),
-        };
-        if reply != Reply::Lacks {
-            self.worker.shared.causal.applied.prove(&machine, opened, asked, &awaited.tokens);
-            self.remember(awaited);
-        }
-        Ok(reply)
-    }
-
-    /// The machine of the connection in use, when that was opened, and whether it is MariaDB's.
-    fn asked_server(&self) -> Option<(Machine, std::time::Instant, bool)> {
-        let backend = self.links.in_use.as_ref()?;
-        let link = backend.connection();
-        let machine = machine(&backend.server().endpoint().endpoint, link);
-        Some((machine, link.opened().into_std(), link.is_mariadb()))
-    }
-
-    /// Replaces tokens that the writer, which the command has got to, does not have, by what it
-    /// has: a new primary had never got them, and no replica will. With several writers that may
-    /// not be so, nor with one that is down.
-    async fn replace_lost(
-        &mut self,
-        kind: Kind,
-        awaited: &Awaited,
-        decided: &mut Decided,
-    ) -> Result<(), Stop> {
-        if self.worker.shared.upstream.pool.configured(awaited.writer) != 1 {
-            return Ok(());
-        }
-        let Some((machine, opened, is_mariadb)) = self.asked_server() else { return Ok(()) };
-        let applied = &self.worker.shared.causal.applied;
-        let tokens = lost::of_kind(&awaited.tokens, is_mariadb);
-        if applied.has(&machine, opened, tokens.iter()) {
-            return Ok(());
-        }
-        let asked = Instant::now().into_std();
-        let row = self.ask_writer(kind, &lost::question(&tokens, is_mariadb), decided).await?;
-        let Some(row) = row else { return Ok(()) };
-        let Some(lacked) = lost::lacked(&tokens, is_mariadb, &row) else { return Ok(()) };
-        let had: Highest = tokens.iter().filter(|token| !lacked.contains(token)).copied().collect();
-        if !had.is_empty() {
-            self.worker.shared.causal.applied.prove(&machine, opened, asked, &had);
-        }
-        if lacked.is_empty() {
-            return Ok(());
-        }
-        let row = if is_mariadb { Some(row) } else { self.ask_writer(kind, lost::EXECUTED, decided).await? };
-        for token in &lacked {
-            if let Some(left) = row.as_deref().and_then(|row| lost::left(token, row)) {
-                self.note_lost(awaited.writer, token, left);
-            }
-        }
-        Ok(())
-    }
-
-    fn note_lost(&self, cluster: u32, token: &Gtid, left: Option<Gtid>) {
-        let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
-        if own.is_some_and(|own| own.replace_lost(cluster, token, left)) {
-            self.worker.counts.note(Counter::CausalLost);
-            tracing::warn!(%token, "the writer lacks a transaction that was acknowledged; reads do not wait for it");
-        }
-    }
-
-    /// Asks the server of the connection in use for one row; nothing if it has none for that.
-    async fn ask_writer(
-        &mut self,
-        kind: Kind,
-        text: &str,
-        decided: &mut Decided,
-    ) -> Result<Option<Vec<u8>>, Stop> {
-        let question = (query(self.capabilities(), text.as_bytes()), Answer::Result);
-        match self.internal_query(&[question]).await? {
-            Ok(replies) => Ok(replies.first().and_then(|reply| reply.only_row()).map(<[u8]>::to_vec)),
-            Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
         }
     }
 }

@@ -51,6 +51,8 @@ pub(super) enum Next {
     Turn,
     /// To get a connection, and to set that up.
     SetUp,
+    /// To ask the server of that connection for acknowledged writes, in the same write.
+    Ask,
 }
 
 impl Decided {

@@ -18,7 +18,16 @@ use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::state::trackers::told_in;
-use upstream::{InternalQuery, Reply, internal_query};
+use upstream::{Connection, InternalQuery, Reply, internal_query};
+
+/// Why a connection has not done what it was to do.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NoAnswer {
+    /// It was lost, for this reason.
+    Lost(&'static str),
+    /// It has not answered in time.
+    Late,
+}
 
 impl Session {
     /// Has the backend carry out commands, given as payloads, one after the other. An error of the
@@ -38,17 +47,36 @@ impl Session {
         limit: Duration,
         commands: &[InternalQuery],
     ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
-        let backend = in_use(self.links.in_use.as_ref())?;
-        let watched = Arc::clone(backend.server());
-        let server = watched.endpoint();
+        let capabilities = self.identity.capabilities;
+        let asked = self.over_connection(limit, async |worker, link| {
+            internal_query(worker, link, capabilities, commands).await
+        });
+        match asked.await? {
+            Ok(replies) => {
+                for reply in &replies {
+                    self.note_internal(reply);
+                }
+                Ok(Ok(replies))
+            }
+            Err(why) => Ok(Err(self.give_up_unanswered(why)?)),
+        }
+    }
+
+    /// Does `work` over the connection in use, which has to be done in time and while the server is
+    /// of use. Else the error says why the connection is of no more use.
+    pub(super) async fn over_connection<T>(
+        &mut self,
+        limit: Duration,
+        work: impl AsyncFnOnce(&upstream::Worker, &mut Connection) -> Result<T, &'static str>,
+    ) -> Result<Result<T, NoAnswer>, Ending> {
+        let watched = Arc::clone(in_use(self.links.in_use.as_ref())?.server());
         let control = Rc::clone(&self.control);
         let begun = Instant::now();
         let outcome = {
             let mut work = pin!(async {
                 self.links.flush().await?;
                 let Some(backend) = &mut self.links.in_use else { return Err("the connection is gone") };
-                let link = backend.connection_mut();
-                internal_query(&self.worker.upstream, link, self.identity.capabilities, commands).await
+                work(&self.worker.upstream, backend.connection_mut()).await
             });
             // The session is woken when its server is found to be down.
             let work = poll_fn(|cx| match watched.off() {
@@ -59,25 +87,33 @@ impl Session {
         };
         self.state.trace(|trace| trace.add(Part::Sync, begun.elapsed()));
         self.flight().internal_lost = false;
-        let why = match outcome {
-            Err(_) => return Err(Ending::Silent),
-            Ok(Ok(Ok(replies))) => {
-                for reply in &replies {
-                    self.state.note_status(reply.outcome);
-                    self.collect(reply);
-                    self.state.overhear(&self.identity, &reply.bytes, reply.outcome);
-                }
-                return Ok(Ok(replies));
-            }
-            Ok(Ok(Err(why))) => Err(why),
-            Ok(Err(_)) => Ok("no answer in time"),
-        };
+        match outcome {
+            Err(_) => Err(Ending::Silent),
+            Ok(Ok(done)) => Ok(done.map_err(NoAnswer::Lost)),
+            Ok(Err(_)) => Ok(Err(NoAnswer::Late)),
+        }
+    }
+
+    /// Takes note of what a reply to an internal query tells.
+    pub(super) fn note_internal(&mut self, reply: &Reply) {
+        self.state.note_status(reply.outcome);
+        self.collect(reply);
+        self.state.overhear(&self.identity, &reply.bytes, reply.outcome);
+    }
+
+    /// Gives up the connection in use, which has not done what it was to do. Returns what the client
+    /// is to hear: that its transaction is lost, if one is.
+    pub(super) fn give_up_unanswered(&mut self, why: NoAnswer) -> Result<ClientError, Ending> {
+        let watched = Arc::clone(in_use(self.links.in_use.as_ref())?.server());
         let gone = watched.off().map_or(Gone::Closed, Gone::Off);
         let rolled_back = self.lose_backend_for(gone)?;
         // Without an answer another server would not be tried in time.
-        self.flight().internal_lost = why.is_err() && rolled_back.is_none();
-        let (Ok(why) | Err(why)) = why;
-        Ok(Err(rolled_back.unwrap_or_else(|| ClientError::setup_failed(server, &why))))
+        self.flight().internal_lost = matches!(why, NoAnswer::Lost(_)) && rolled_back.is_none();
+        let why = match why {
+            NoAnswer::Lost(why) => why,
+            NoAnswer::Late => "no answer in time",
+        };
+        Ok(rolled_back.unwrap_or_else(|| ClientError::setup_failed(watched.endpoint(), &why)))
     }
 
     /// Takes note of a transaction that an answer tells.

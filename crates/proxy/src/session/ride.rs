@@ -133,10 +133,10 @@ impl Session {
 
     /// The command is sent, or was with those of others.
     pub(super) fn note_departure(&mut self, is_together: bool) {
-        if is_together {
-            self.worker.counts.note(Counter::Together);
-        }
         if let Some(batched) = self.flight.as_mut().and_then(|flight| flight.batched.as_mut()) {
+            if is_together {
+                self.worker.counts.note(Counter::Together);
+            }
             (batched.begun, batched.reply) = (Some(Instant::now()), Withhold::new(is_together));
         }
     }

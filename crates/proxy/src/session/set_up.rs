@@ -72,6 +72,7 @@ impl Session {
         let next = match self.make_fit(kind, &mut decided).await {
             Ok(()) => Phase::Sending(kind),
             Err(Stop::Elsewhere) => Phase::Reading,
+            Err(Stop::Redirected) => Phase::Routing(kind),
             Err(Stop::Answered) => return Ok(self.next_phase()),
             Err(Stop::Over(ending)) => return Err(ending),
         };
@@ -86,12 +87,12 @@ impl Session {
             return Err(self.forget_statement().await.into());
         }
         self.flight().wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup());
+        self.flight().ahead = self.ahead(kind, decided);
         let fresh = self.has_to_see(decided);
         let reached = if fresh.is_some() || self.awaits_writes(decided) {
             // Boxed: most must see nothing.
             Box::pin(self.reach_seeing(kind, fresh, decided)).await
         } else {
-            self.flight().ahead = self.ahead(kind, decided);
             match self.reach(decided).await {
                 // The connection in use was exchanged for one that has proven nothing.
                 Ok(reached) if self.awaits_writes(decided) => {
@@ -122,6 +123,10 @@ impl Session {
         let has_other_homes = |all: &Registry| all.has_other_homes(hostgroup);
         if kind == Kind::StmtPrepare && self.state.prepared.as_deref().is_some_and(has_other_homes) {
             return Box::pin(self.prepare_for_client(decided)).await;
+        }
+        if decided.next == Next::Ask {
+            // Boxed: most must see nothing.
+            Box::pin(self.ask_ahead(kind, decided)).await?;
         }
         Ok(())
     }

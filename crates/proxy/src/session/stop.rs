@@ -9,6 +9,8 @@ pub(super) enum Stop {
     Answered,
     /// It is carried out again, at another connection.
     Elsewhere,
+    /// It goes to another hostgroup, for which it is set up again.
+    Redirected,
     /// The session ends.
     Over(Ending),
 }

@@ -6,7 +6,7 @@
 //! the process that gave it: the process has lived since before the question, and the connection
 //! still lives. One that was opened later proves for itself.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -14,8 +14,8 @@ use std::time::Instant;
 use config::Endpoint;
 use gtid::{Gtid, Highest};
 
-/// Machines of which proofs are kept: more than a fleet has. Beyond them, all proofs are dropped,
-/// and replicas are asked again.
+/// Machines that are known: more than a fleet has. Beyond them, all proofs are dropped, and replicas
+/// are asked again.
 pub const MACHINES_MAX: usize = 4_096;
 
 /// A server, and the address of the machine at the other end; `None` where it is no TCP connection.
@@ -25,6 +25,8 @@ pub type Machine = (Endpoint, Option<IpAddr>);
 #[derive(Debug, Default)]
 pub struct Applied {
     machines: Mutex<HashMap<Machine, Proven>>,
+    /// Those that lacked transactions when they were asked last.
+    late: Mutex<HashSet<Machine>>,
 }
 
 /// What one process has proven.
@@ -38,6 +40,28 @@ struct Proven {
 impl Applied {
     fn machines(&self) -> MutexGuard<'_, HashMap<Machine, Proven>> {
         self.machines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn late(&self) -> MutexGuard<'_, HashSet<Machine>> {
+        self.late.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A machine was asked for transactions: whether it lacked some of them then.
+    pub fn note_late(&self, machine: &Machine, is_late: bool) {
+        let mut late = self.late();
+        if !is_late {
+            late.remove(machine);
+        } else if !late.contains(machine) {
+            if late.len() >= MACHINES_MAX {
+                late.clear();
+            }
+            late.insert(machine.clone());
+        }
+    }
+
+    /// Whether a machine lacked transactions when it was asked last.
+    pub fn is_late(&self, machine: &Machine) -> bool {
+        self.late().contains(machine)
     }
 
     /// Whether the server behind a connection that was opened at `opened` is known to have applied
@@ -128,8 +152,13 @@ mod tests {
         let (applied, now) = (Applied::default(), Instant::now());
         for at in 0..=MACHINES_MAX {
             let endpoint = Endpoint::Tcp { host: at.to_string(), port: 1 };
-            applied.prove(&(endpoint, None), now, now, &highest(&["0-1-1"]));
+            let machine = (endpoint, None);
+            applied.prove(&machine, now, now, &highest(&["0-1-1"]));
+            applied.note_late(&machine, true);
+            assert!(applied.is_late(&machine));
+            applied.note_late(&machine, at % 2 == 0);
+            assert_eq!(applied.is_late(&machine), at % 2 == 0);
         }
-        assert!(applied.machines().len() <= MACHINES_MAX);
+        assert!(applied.machines().len() <= MACHINES_MAX && applied.late().len() <= MACHINES_MAX);
     }
 }

@@ -1,0 +1,143 @@
+//! The question whether a reader has writes, sent in one write with the read: a reader that has
+//! them costs no round trip.
+//!
+//! A server answers in order. After a yes the reply to the read is the client's. After a no it is
+//! dropped, and the command goes on as in [`causal`](super::causal): the reader is waited for, and
+//! then the writer does the read.
+
+use session::causal::question::Reply;
+use tokio::time::{Duration, Instant};
+use wire::StatusFlags;
+use wire::command::Kind;
+use wire::frame::MessageScanner;
+
+use super::Session;
+use super::causal::{Awaited, Known};
+use super::decided::{Decided, Next};
+use super::execute::{id, opens_cursor};
+use super::internal_query::NoAnswer;
+use super::state::prepared::Prepared;
+use super::stop::Stop;
+use crate::ending::Ending;
+use crate::limits::BEHIND_SETUP_MAX;
+use upstream::{ask_in_front, drain_reply};
+
+impl Session {
+    /// Whether the command in the backlog is a read that may be sent before its reader has said
+    /// that it has writes. Nothing but a reply comes of such a read: it can be dropped.
+    ///
+    /// A reader that lacked writes when it was asked last is asked alone: the read would be run in
+    /// vain.
+    pub(super) fn may_ask_ahead(&self, kind: Kind, decided: &Decided) -> bool {
+        let status = self.state.link.status;
+        let is_alone =
+            status.contains(StatusFlags::AUTOCOMMIT) && !status.contains(StatusFlags::IN_TRANSACTION);
+        decided.is_split()
+            && decided.is_plain_read()
+            && is_alone
+            && self.state.trace.is_none()
+            && self.is_one_command(kind)
+            && !self.is_bound_to(decided.hostgroup())
+            && self.links.connection().is_some_and(upstream::Connection::may_pipeline)
+            && !self.is_reader_late()
+    }
+
+    /// Whether the backlog is one whole command, which is short and all that its server needs.
+    fn is_one_command(&self, kind: Kind) -> bool {
+        let front = self.io.front();
+        let is_complete = match kind {
+            Kind::Query => true,
+            Kind::StmtExecute => {
+                let prepared = self.state.prepared.as_ref().zip(id(front));
+                let has_parts = prepared.and_then(|(all, id)| all.get(id)).is_some_and(Prepared::has_parts);
+                !opens_cursor(front) && !has_parts
+            }
+            _ => false,
+        };
+        let backlog = &self.io.backlog;
+        let ends_it =
+            || MessageScanner::new(0).scan(backlog).is_ok_and(|scan| scan.done && scan.len == backlog.len());
+        is_complete && backlog.len() <= BEHIND_SETUP_MAX && ends_it()
+    }
+
+    /// Has the server of the connection in use, or the writer, show what the command in the backlog
+    /// must see. The connection is set up for the command, which is sent with the question.
+    pub(super) async fn ask_ahead(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
+        decided.next = Next::SetUp;
+        let hostgroup = decided.hostgroup();
+        match self.see_ahead(kind, decided).await {
+            Ok(reached) if reached == hostgroup => Ok(()),
+            Ok(_) | Err(Stop::Elsewhere) => Err(Stop::Redirected),
+            Err(stop) => Err(stop),
+        }
+    }
+
+    /// The same; the hostgroup of the server.
+    async fn see_ahead(&mut self, kind: Kind, decided: &mut Decided) -> Result<u32, Stop> {
+        let Some(awaited) = self.awaited(decided) else { return Ok(decided.hostgroup()) };
+        if self.known(&awaited) == Known::Has {
+            return Ok(decided.hostgroup());
+        }
+        let (begun, wait) = (Instant::now(), self.worker.settings().causal.wait);
+        let mut reply = None;
+        if self.may_ask_ahead(kind, decided) {
+            reply = Some(self.send_with_question(kind, &awaited, decided).await?);
+        }
+        let left = wait.saturating_sub(begun.elapsed());
+        let reply = match reply {
+            Some(reply) if reply != Reply::Lacks || left.is_zero() => reply,
+            _ => self.ask_reader(kind, &awaited, left, decided).await?,
+        };
+        self.follow_answer(kind, reply, &awaited, decided).await
+    }
+
+    /// Sends the command in the backlog behind the question whether its reader has what it must
+    /// see. After a yes, the connection is one whose command was sent.
+    async fn send_with_question(
+        &mut self,
+        kind: Kind,
+        awaited: &Awaited,
+        decided: &mut Decided,
+    ) -> Result<Reply, Stop> {
+        let Some(question) = self.question(awaited, Duration::ZERO) else { return Ok(Reply::Lacks) };
+        let limit = self.limit_of_answer(self.worker.settings().causal.wait);
+        let capabilities = self.capabilities();
+        let (command, stops) = (self.io.backlog.clone(), self.state.gtids.is_some());
+        let behind = (&command[..], kind.answer(), stops);
+        let begun = Instant::now();
+        let asked = self.over_connection(limit, async |worker, link| {
+            ask_in_front(worker, link, capabilities, &question.query, behind).await
+        });
+        let answer = match asked.await? {
+            Ok(reply) => {
+                self.note_internal(&reply);
+                self.note_answer(awaited, &question, &reply)
+            }
+            Err(why) => {
+                let error = self.give_up_unanswered(why)?;
+                if self.flight.internal_lost {
+                    return Err(self.set_up_failed(kind, &error, decided).await);
+                }
+                return Ok(Reply::Lacks);
+            }
+        };
+        if answer == Reply::Lacks {
+            self.drop_read(limit.saturating_sub(begun.elapsed())).await?;
+        }
+        Ok(answer)
+    }
+
+    /// Reads and drops the reply to the command that was sent. If that takes longer than this, or
+    /// the reply is large, the connection is given up. What still runs there is killed.
+    async fn drop_read(&mut self, limit: Duration) -> Result<(), Ending> {
+        let dropped = self.over_connection(limit, async |worker, link| {
+            drain_reply(worker, link).await.ok_or("its reply cannot be dropped")
+        });
+        let Err(why) = dropped.await? else { return Ok(()) };
+        if matches!(why, NoAnswer::Late) {
+            self.clean_up();
+        }
+        self.lose_backend();
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! Questions to servers about acknowledged writes, and what is remembered of the answers.
+
+use std::time::Duration;
+
+use gtid::{Gtid, Highest};
+use session::causal::applied::Machine;
+use session::causal::lost;
+use session::causal::question::{self, Reply};
+use tokio::time::Instant;
+use wire::command::Kind;
+use wire::reply::Answer;
+
+use super::Session;
+use super::causal::Awaited;
+use super::decided::Decided;
+use super::stop::Stop;
+use crate::causal::machine;
+use crate::counts::Counter;
+use crate::limits::CAUSAL_ANSWER_MAX;
+use upstream::{InternalQuery, query};
+
+/// A question to the server of a connection, about to be sent.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) query: InternalQuery,
+    machine: Machine,
+    /// When the connection was opened.
+    opened: std::time::Instant,
+    asked: std::time::Instant,
+}
+
+impl Session {
+    /// Asks the server of the connection in use, which waits as long as this. One that does not
+    /// answer in time lacks them, and the connection is given up.
+    pub(super) async fn ask_reader(
+        &mut self,
+        kind: Kind,
+        awaited: &Awaited,
+        wait: Duration,
+        decided: &mut Decided,
+    ) -> Result<Reply, Stop> {
+        let wait = wait.min(self.worker.settings().variables.connect_timeout_server_max / 2);
+        let Some(question) = self.question(awaited, wait) else { return Ok(Reply::Lacks) };
+        let is_bound = self.is_bound_to(decided.hostgroup());
+        match self
+            .internal_query_within(self.limit_of_answer(wait), std::slice::from_ref(&question.query))
+            .await?
+        {
+            Ok(replies) => {
+                Ok(replies.first().map_or(Reply::Lacks, |reply| self.note_answer(awaited, &question, reply)))
+            }
+            Err(_) if !is_bound && !self.flight().internal_lost => Ok(Reply::Lacks),
+            Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
+        }
+    }
+
+    /// Whether the reader of the connection in use lacked writes when it was asked last.
+    pub(super) fn is_reader_late(&self) -> bool {
+        let applied = &self.worker.shared.causal.applied;
+        self.asked_server().is_some_and(|(machine, ..)| applied.is_late(&machine))
+    }
+
+    /// How long a reader may take to answer a question with which it waits so long.
+    pub(super) fn limit_of_answer(&self, wait: Duration) -> Duration {
+        (wait + CAUSAL_ANSWER_MAX).min(self.worker.settings().variables.connect_timeout_server_max)
+    }
+
+    /// The question to the server of the connection in use, which waits as long as this; nothing if
+    /// no server of its kind has the tokens.
+    pub(super) fn question(&self, awaited: &Awaited, wait: Duration) -> Option<Question> {
+        let (machine, opened, is_mariadb) = self.asked_server()?;
+        let text = question::of(&awaited.tokens, is_mariadb, wait)?;
+        let query = (query(self.capabilities(), text.as_bytes()), Answer::Result);
+        Some(Question { query, machine, opened, asked: Instant::now().into_std() })
+    }
+
+    /// The server of the connection in use has answered a question: what it says is remembered.
+    pub(super) fn note_answer(
+        &self,
+        awaited: &Awaited,
+        question: &Question,
+        reply: &upstream::Reply,
+    ) -> Reply {
+        let Question { machine, opened, asked, .. } = question;
+        let applied = &self.worker.shared.causal.applied;
+        let answer = reply.only_row().map_or(Reply::Lacks, question::read);
+        applied.note_late(machine, answer != Reply::Had);
+        if answer != Reply::Lacks {
+            applied.prove(machine, *opened, *asked, &awaited.tokens);
+            self.remember(awaited);
+        }
+        answer
+    }
+
+    /// The machine of the connection in use, when that was opened, and whether it is MariaDB's.
+    fn asked_server(&self) -> Option<(Machine, std::time::Instant, bool)> {
+        let backend = self.links.in_use.as_ref()?;
+        let link = backend.connection();
+        let machine = machine(&backend.server().endpoint().endpoint, link);
+        Some((machine, link.opened().into_std(), link.is_mariadb()))
+    }
+
+    /// Replaces tokens that the writer, which the command has got to, does not have, by what it
+    /// has: a new primary had never got them, and no replica will. With several writers that may
+    /// not be so, nor with one that is down.
+    pub(super) async fn replace_lost(
+        &mut self,
+        kind: Kind,
+        awaited: &Awaited,
+        decided: &mut Decided,
+    ) -> Result<(), Stop> {
+        if self.worker.shared.upstream.pool.configured(awaited.writer) != 1 {
+            return Ok(());
+        }
+        let Some((machine, opened, is_mariadb)) = self.asked_server() else { return Ok(()) };
+        let applied = &self.worker.shared.causal.applied;
+        let tokens = lost::of_kind(&awaited.tokens, is_mariadb);
+        if applied.has(&machine, opened, tokens.iter()) {
+            return Ok(());
+        }
+        let asked = Instant::now().into_std();
+        let row = self.ask_writer(kind, &lost::question(&tokens, is_mariadb), decided).await?;
+        let Some(row) = row else { return Ok(()) };
+        let Some(lacked) = lost::lacked(&tokens, is_mariadb, &row) else { return Ok(()) };
+        let had: Highest = tokens.iter().filter(|token| !lacked.contains(token)).copied().collect();
+        if !had.is_empty() {
+            self.worker.shared.causal.applied.prove(&machine, opened, asked, &had);
+        }
+        if lacked.is_empty() {
+            return Ok(());
+        }
+        let row = if is_mariadb { Some(row) } else { self.ask_writer(kind, lost::EXECUTED, decided).await? };
+        for token in &lacked {
+            if let Some(left) = row.as_deref().and_then(|row| lost::left(token, row)) {
+                self.note_lost(awaited.writer, token, left);
+            }
+        }
+        Ok(())
+    }
+
+    fn note_lost(&self, cluster: u32, token: &Gtid, left: Option<Gtid>) {
+        let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
+        if own.is_some_and(|own| own.replace_lost(cluster, token, left)) {
+            self.worker.counts.note(Counter::CausalLost);
+            tracing::warn!(%token, "the writer lacks a transaction that was acknowledged; reads do not wait for it");
+        }
+    }
+
+    /// Asks the server of the connection in use for one row; nothing if it has none for that.
+    async fn ask_writer(
+        &mut self,
+        kind: Kind,
+        text: &str,
+        decided: &mut Decided,
+    ) -> Result<Option<Vec<u8>>, Stop> {
+        let question = (query(self.capabilities(), text.as_bytes()), Answer::Result);
+        match self.internal_query(&[question]).await? {
+            Ok(replies) => Ok(replies.first().and_then(|reply| reply.only_row()).map(<[u8]>::to_vec)),
+            Err(error) => Err(self.set_up_failed(kind, &error, decided).await),
+        }
+    }
+}
