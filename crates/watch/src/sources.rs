@@ -1,7 +1,8 @@
 //! Following the binary logs of servers for the query cache: answers in the modes `bounded` and
 //! `strict` are given as far as it is known what others have written.
 //!
-//! A hostgroup is followed from the first query on that needs it, at the one server that it has.
+//! A hostgroup is followed from the first query on that needs it, at the one server that it has,
+//! until no query has needed it for some minutes.
 //!
 //! - `control`: the connection over which a server is asked;
 //! - `probe`: what it is asked, and what the answers mean;
@@ -37,7 +38,8 @@ use crate::Watching;
 /// How often it is looked whether hostgroups have other servers.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Bounds of queries that have ended are forgotten behind so many looks, a second.
+/// Bounds of queries that have ended, and hostgroups that no query needs, are forgotten behind so
+/// many looks, a second.
 const TURNS_OF_BOUNDS: u32 = 10;
 
 /// A server that is followed; it is no more when this is dropped.
@@ -61,14 +63,15 @@ pub(crate) async fn follow(worker: Rc<Worker>, watching: Arc<Watching>, cache: A
         if news.borrow().is_over {
             return;
         }
-        let wanted = cache.sources.wanted();
-        let servers: Vec<_> = wanted.iter().map(|(id, _)| (*id, only_server(&worker, *id))).collect();
-        turn += 1;
+        turn = turn.wrapping_add(1);
         if turn.is_multiple_of(TURNS_OF_BOUNDS) {
+            cache.sources.sweep(server::now_us(&worker));
             for one in followed.values() {
                 one.source.forget_bounds();
             }
         }
+        let wanted = cache.sources.wanted();
+        let servers: Vec<_> = wanted.iter().map(|(id, _)| (*id, only_server(&worker, *id))).collect();
         followed.retain(|endpoint, one| {
             !one.task.is_finished()
                 && servers
