@@ -5,7 +5,9 @@
 //! in the mode `bounded` is given if that moment is not too long ago; one in the mode `strict` if
 //! it is behind the arrival of the query, for which a session may [wait](Source::poll_proven).
 //!
-//! [`Following`](crate::Following) moves the moment on. Times are microseconds.
+//! [`Following`](crate::Following) moves the moment on. Times are whole microseconds, rounded down,
+//! of a clock that never goes back. So a moment is behind another one for certain only if its
+//! number is larger.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -112,23 +114,24 @@ impl Source {
         Some(self.proven_us.load(Acquire)).filter(|proven| *proven > 0)
     }
 
-    /// How long before `now_us` the cache was exact, in microseconds, if that is at most
-    /// `bound_us`. To be asked before the versions of tables are: a change that is learnt in
+    /// How long before `now_us` the cache was exact, in microseconds, if that is less
+    /// than `bound_us`. To be asked before the versions of tables are: a change that is learnt in
     /// between makes the answer too old.
     #[must_use]
     pub fn exact_within(&self, now_us: u64, bound_us: u64) -> Option<u64> {
         self.note_asked(now_us, bound_us);
         let before_us = now_us.saturating_sub(self.proven_us()?);
-        (before_us <= bound_us).then_some(before_us)
+        (before_us < bound_us).then_some(before_us)
     }
 
-    /// Whether the cache is exact as of `since_us` or later.
+    /// Whether the cache is exact as of a moment behind `since_us`.
     #[must_use]
     pub fn is_proven(&self, since_us: u64) -> bool {
-        self.proven_us().is_some_and(|proven| proven >= since_us)
+        self.proven_us().is_some_and(|proven| proven > since_us)
     }
 
-    /// Waits until the cache is exact as of `since_us` or later. False if the log is not followed.
+    /// Waits until the cache is exact as of a moment behind `since_us`. False if the log is not
+    /// followed.
     pub fn poll_proven(&self, since_us: u64, cx: &Context<'_>) -> Poll<bool> {
         let ended = || {
             let is_proven = self.is_proven(since_us);
@@ -241,10 +244,10 @@ mod tests {
         let source = Source::new("db:3306");
         assert_eq!(source.exact_within(100, u64::MAX), None, "not followed");
         source.prove(1000);
-        assert_eq!((source.exact_within(1000, 0), source.exact_within(1020, 20)), (Some(0), Some(20)));
-        assert_eq!(source.exact_within(1021, 20), None);
+        assert_eq!((source.exact_within(1000, 1), source.exact_within(1019, 20)), (Some(0), Some(19)));
+        assert_eq!(source.exact_within(1020, 20), None, "it may be more than 1020, and less than 1000 was proven");
         source.prove(900);
-        assert_eq!(source.exact_within(1020, 20), Some(20), "it never goes back");
+        assert_eq!(source.exact_within(1019, 20), Some(19), "it never goes back");
         source.lose();
         assert_eq!(source.exact_within(1000, 20), None);
     }
@@ -256,15 +259,15 @@ mod tests {
         source.follow();
         assert_eq!(source.poll_proven(1, &context()), Poll::Pending, "nothing is known yet");
         source.prove(1000);
-        assert_eq!(source.poll_proven(1000, &context()), Poll::Ready(true));
-        assert_eq!(source.poll_proven(1001, &context()), Poll::Pending);
+        assert_eq!(source.poll_proven(999, &context()), Poll::Ready(true));
+        assert_eq!(source.poll_proven(1000, &context()), Poll::Pending, "either may have been first");
         assert!(source.poll_demand(2000, &context()).is_waited_for);
         source.prove(1001);
-        assert_eq!(source.poll_proven(1001, &context()), Poll::Ready(true));
+        assert_eq!(source.poll_proven(1000, &context()), Poll::Ready(true));
         assert!(!source.poll_demand(2000, &context()).is_waited_for);
-        assert_eq!(source.poll_proven(1002, &context()), Poll::Pending);
+        assert_eq!(source.poll_proven(1001, &context()), Poll::Pending);
         source.lose();
-        assert_eq!(source.poll_proven(1002, &context()), Poll::Ready(false));
+        assert_eq!(source.poll_proven(1001, &context()), Poll::Ready(false));
     }
 
     #[test]
