@@ -144,7 +144,7 @@ pub(crate) fn read<'a>(
             Event::Commit
         }
         kind::INCIDENT => Event::Incident,
-        kind::HEARTBEAT => heartbeat::read(header.next_position, &mut reader),
+        kind::HEARTBEAT => heartbeat::read(header.next_position, &mut reader)?,
         kind::HEARTBEAT_V2 => heartbeat::read_v2(&mut reader)?,
         kind::GTID => Event::Begin(gtid::read(&mut reader)?),
         kind::ANONYMOUS_GTID => Event::Begin(Begin { gtid: None, change: Change::ToBeSeen }),

@@ -21,6 +21,10 @@ const FILE_START: u32 = 4;
 /// `BINLOG_DUMP_NON_BLOCK`: end at the end of the log.
 const NON_BLOCK: u16 = 1;
 
+/// `USE_HEARTBEAT_EVENT_V2` of MySQL: heartbeats with positions of more than 32 bits. Servers before
+/// 8.0.26 do not know it.
+const LONG_HEARTBEATS: u16 = 1 << 1;
+
 /// A replica, as its source knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replica {
@@ -85,7 +89,7 @@ impl Replica {
         let (server_id, file) = (self.server_id, &b""[..]);
         match start {
             Start::MySql(executed) => {
-                let gtids = set::encode(executed);
+                let (flags, gtids) = (flags | LONG_HEARTBEATS, set::encode(executed));
                 let position = FILE_START.into();
                 let command = BinlogDumpGtid { flags, server_id, file, position, gtids: &gtids };
                 command.encode(Capabilities::empty())
@@ -122,7 +126,7 @@ mod tests {
         assert!(settings.contains(&format!("SET @slave_uuid = {uuid}, @replica_uuid = {uuid}")));
         let command = REPLICA.dump(&start);
         let decoded = BinlogDumpGtid::decode(&command, Capabilities::empty()).unwrap();
-        assert_eq!((decoded.flags, decoded.position, decoded.gtids), (1, 4, &[0; 8][..]));
+        assert_eq!((decoded.flags, decoded.position, decoded.gtids), (3, 4, &[0; 8][..]));
         assert_eq!(REPLICA.register()[..5], *b"\x15\x07\0\0\0");
     }
 }
