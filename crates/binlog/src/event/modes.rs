@@ -49,9 +49,12 @@ pub(super) fn read(variables: &[u8]) -> Result<Option<Modes>, WireError> {
     Ok(None)
 }
 
+/// What MariaDB adds to the number of a collation for the one that does not pad.
+const NO_PAD: u16 = 1 << 10;
+
 /// The character set of a collation. Both servers have the same numbers.
 const fn charset(collation: u16) -> Charset {
-    match collation {
+    match collation & !NO_PAD {
         1 | 84 => Charset::Big5,
         13 | 88 | 95 | 96 => Charset::Sjis,
         28 | 87 => Charset::Gbk,
@@ -76,6 +79,7 @@ mod tests {
         let modes = read(&bytes(NO_BACKSLASH_ESCAPES, 28)).unwrap().unwrap();
         assert_eq!((modes.ansi_quotes, modes.no_backslash_escapes), (false, true));
         assert_eq!(modes.charset, Charset::Gbk);
+        assert_eq!(read(&bytes(0, 28 + NO_PAD)).unwrap().unwrap().charset, Charset::Gbk);
         assert_eq!(read(&[CHARSET, 33, 0, 33, 0, 33, 0]), Ok(None));
         assert_eq!(read(&[99, 1]), Ok(None));
         read(&[SQL_MODE, 1]).unwrap_err();
