@@ -2,12 +2,12 @@
 //!
 //! Numbers up to 159 are MySQL's, those from 160 on are MariaDB's.
 
-/// The log goes on in another file.
-pub(crate) const ROTATE: u8 = 4;
-/// How the events behind it are laid out.
-pub(crate) const FORMAT_DESCRIPTION: u8 = 15;
 /// A statement.
 pub(crate) const QUERY: u8 = 2;
+/// The log goes on in another file.
+pub(crate) const ROTATE: u8 = 4;
+/// How the events of a file are laid out.
+pub(crate) const FORMAT_DESCRIPTION: u8 = 15;
 /// The commit of a transaction of an engine that has some.
 pub(crate) const XID: u8 = 16;
 /// `LOAD DATA`, as a statement.
