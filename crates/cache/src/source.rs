@@ -245,7 +245,11 @@ mod tests {
         assert_eq!(source.exact_within(100, u64::MAX), None, "not followed");
         source.prove(1000);
         assert_eq!((source.exact_within(1000, 1), source.exact_within(1019, 20)), (Some(0), Some(19)));
-        assert_eq!(source.exact_within(1020, 20), None, "it may be more than 1020, and less than 1000 was proven");
+        assert_eq!(
+            source.exact_within(1020, 20),
+            None,
+            "it may be more than 1020, and less than 1000 was proven"
+        );
         source.prove(900);
         assert_eq!(source.exact_within(1019, 20), Some(19), "it never goes back");
         source.lose();

@@ -77,6 +77,6 @@ proptest! {
             }
         }
         drop(following);
-        prop_assert!(!source.exact_within(now / US, u64::MAX).is_some() && !source.is_proven(0), "it is lost");
+        prop_assert!(source.exact_within(now / US, u64::MAX).is_none() && !source.is_proven(0), "it is lost");
     }
 }
