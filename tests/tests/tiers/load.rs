@@ -127,7 +127,7 @@ struct World {
     inside: Mode,
     /// The way to the inner proxy.
     relay: Relay,
-    inner: RefCell<Proxy>,
+    inner: RefCell<Rc<Proxy>>,
     outer: Proxy,
     round: Rc<Round>,
 }
@@ -163,7 +163,7 @@ impl World {
             seen: RefCell::default(),
             written: RefCell::new((0..KEYS).map(first).collect()),
         };
-        Self { server, inside, relay, inner: RefCell::new(inner), outer, round: Rc::new(round) }
+        Self { server, inside, relay, inner: RefCell::new(Rc::new(inner)), outer, round: Rc::new(round) }
     }
 
     /// Clients at the inner proxy, by way of the relay.
@@ -200,7 +200,7 @@ impl World {
         let (server, inside) = (self.server, self.inside);
         let anew = tokio::task::spawn_blocking(move || inner(server, inside)).await.unwrap();
         self.relay.lead_to(anew.tcp());
-        drop(self.inner.replace(anew));
+        drop(self.inner.replace(Rc::new(anew)));
     }
 
     /// Reads all tables at rest, and returns the reads that are wrong. Of tables that the server
@@ -235,7 +235,8 @@ impl World {
     /// Hits of both proxies.
     async fn hits(&self) -> [u64; 2] {
         let mut hits = [0; 2];
-        for (hits, proxy) in hits.iter_mut().zip([&*self.inner.borrow(), &self.outer]) {
+        let inner = Rc::clone(&self.inner.borrow());
+        for (hits, proxy) in hits.iter_mut().zip([&*inner, &self.outer]) {
             *hits = sum(&mut admin::connect(proxy).await, "hits").await;
         }
         hits
