@@ -15,7 +15,7 @@ CARGO_LLVM_COV_VERSION = 0.9.1
 CARGO_MUTANTS_VERSION = 27.1.0
 CARGO_FUZZ_VERSION = 0.13.2
 
-.PHONY: help run build optimized test test-servers test-clients test-page docs sim soak soak-shards soak-cache history chaos lint coverage mutants bench bench-cache bench-shards fuzz packages check-packages tools-run tools-test tools-bench
+.PHONY: help run build optimized test test-servers test-clients test-page docs sim soak soak-shards soak-cache soak-causal history chaos lint coverage mutants bench bench-cache bench-shards fuzz packages check-packages tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -81,6 +81,11 @@ soak-cache: tools-test test-servers ## Reads of the query cache while others wri
 	$(CARGO) build --locked --package pointsman
 	POINTSMAN_HISTORY_SECONDS=$(or $(SECONDS),600) $(CARGO) test --locked --package e2e --test history -- \
 		--ignored --nocapture --exact strict_on_$(or $(SERVER),mariadb)
+
+soak-causal: tools-test test-servers ## Write-read pairs of users at a replica that is 50 ms late: make soak-causal PAIRS=10000 SERVER=mysql
+	$(CARGO) build --locked --package pointsman
+	$(if $(PAIRS),POINTSMAN_CAUSAL_PAIRS=$(PAIRS)) $(CARGO) test --locked --package e2e --test split -- \
+		--ignored --nocapture --exact late::soak_on_$(or $(SERVER),mariadb)
 
 chaos: tools-test ## Servers that are killed, frozen, cut off and promoted under writing clients, for 15 minutes: make chaos SECONDS=900
 	$(CARGO) build --locked --package pointsman

@@ -16,16 +16,18 @@ use super::{USER, value};
 const PAIRS: u32 = 200;
 
 /// A primary and its replica, which both have a table that tells which server it is.
-struct Replicated {
-    primary: Backend,
-    replica: Backend,
+pub(super) struct Replicated {
+    pub(super) primary: Backend,
+    pub(super) replica: Backend,
 }
 
 impl Replicated {
-    fn on_mariadb() -> Self {
+    /// A pair whose replica gets to its primary at the port that `way` has for the primary's.
+    pub(super) fn on_mariadb(way: impl FnOnce(u16) -> u16) -> Self {
         let start = |id| Backend::start(&["--log-bin=binlog", id]);
         let pair = Self { primary: start("--server-id=1"), replica: start("--server-id=2") };
         pair.begin("RESET MASTER", |port| {
+            let port = way(port);
             format!(
                 "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={port}, MASTER_USER='repl', \
                  MASTER_PASSWORD='{PASSWORD}', MASTER_USE_GTID=slave_pos; START SLAVE"
@@ -34,11 +36,13 @@ impl Replicated {
         pair
     }
 
-    fn on_mysql() -> Option<Self> {
+    /// The same of MySQL; nothing where that is not installed.
+    pub(super) fn on_mysql(way: impl FnOnce(u16) -> u16) -> Option<Self> {
         let options = ["--log-bin=binlog", "--gtid-mode=ON", "--enforce-gtid-consistency=ON"];
         let start = |id| Backend::start_mysql_or_skip(&[&options[..], &[id]].concat());
         let pair = Self { primary: start("--server-id=1")?, replica: start("--server-id=2")? };
         pair.begin("RESET BINARY LOGS AND GTIDS", |port| {
+            let port = way(port);
             format!(
                 "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={port}, SOURCE_USER='repl', \
                  SOURCE_PASSWORD='{PASSWORD}', GET_SOURCE_PUBLIC_KEY=1, SOURCE_AUTO_POSITION=1; START REPLICA"
@@ -74,7 +78,7 @@ impl Replicated {
     }
 
     /// A proxy in front of both, whose user's row says this, too.
-    fn setup(&self, causal_reads: &str, causal_wait_ms: u32, user: &str) -> Setup {
+    pub(super) fn setup(&self, causal_reads: &str, causal_wait_ms: u32, user: &str) -> Setup {
         Setup::new(&self.primary.sandbox)
             .server(&self.primary.server, "")
             .server(&self.replica.server, "hostgroup_id = 1")
@@ -90,10 +94,10 @@ impl Replicated {
 macro_rules! on_each_pair {
     ($($test:ident),+ $(,)?) => {
         mod on_mariadb {
-            $(#[test] fn $test() { super::$test(&super::Replicated::on_mariadb()); })+
+            $(#[test] fn $test() { super::$test(&super::Replicated::on_mariadb(|port| port)); })+
         }
         mod on_mysql {
-            $(#[test] fn $test() { if let Some(pair) = super::Replicated::on_mysql() { super::$test(&pair); } })+
+            $(#[test] fn $test() { if let Some(pair) = super::Replicated::on_mysql(|port| port) { super::$test(&pair); } })+
         }
     };
 }

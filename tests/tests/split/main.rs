@@ -2,6 +2,8 @@
 //! not notice.
 
 mod causal;
+mod late;
+mod link;
 mod own_writes;
 mod sets;
 

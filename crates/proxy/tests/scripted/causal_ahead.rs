@@ -6,7 +6,7 @@ use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
 use tokio::io::AsyncWriteExt as _;
 use tokio::join;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use wire::StatusFlags;
 use wire::command::Kind;
 use wire::packet::{self, SessionState, StateChange};
@@ -15,7 +15,7 @@ use super::kill::log_in_with_id;
 use super::own_gtids::let_in_to_mysql;
 use super::split_prepared::prepared;
 use super::support::{
-    Client, Database, Servers, database, log_in, messages, options, pair_of_servers, play, settle, stage,
+    Client, Database, Servers, database, log_in, messages, ms, options, pair_of_servers, play, settle, stage,
 };
 
 const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
@@ -192,6 +192,42 @@ fn c12_nothing_of_a_dropped_reply_reaches_the_client() {
         reader.rows(&["a"], &[&[Some("new")]]).await;
         client.expect_rows(&[&[Some("new")]]).await;
         assert_eq!(scene.counted(), [2, 0, 1, 0]);
+    });
+}
+
+/// What it took to drop the reply is time that the reader had.
+#[test]
+fn c12_a_reader_is_not_waited_for_longer_than_it_may_take() {
+    play(async || {
+        let mut scene = Scene::begin().await;
+        scene.ask().await;
+        let reader = &mut scene.reader;
+        say(reader, "0").await;
+        sleep(ms(20)).await;
+        reader.rows(&["a"], &[&[Some("old")]]).await;
+        let list = format!("{UUID}:1-1");
+        let waits =
+            format!("SELECT GTID_SUBSET('{list}', @@global.gtid_executed), WAIT_FOR_EXECUTED_GTID_SET");
+        reader.expect_query(&format!("{waits}('{list}', 0.030000) = 0")).await;
+        reader.rows(&["now", "then"], &[&[Some("0"), Some("0")]]).await;
+        writer_does_it(&mut scene.client, &mut scene.writer).await;
+        // The reader is late: it gets the next read only if it has the write in all that time.
+        scene.client.send_query(READ).await;
+        expect_wait(&mut scene.reader, 1).await;
+    });
+}
+
+/// A reader that takes longer for the reply than it may is not asked again.
+#[test]
+fn c12_no_time_is_left_behind_a_reply_that_took_it() {
+    play(async || {
+        let mut scene = Scene::begin().await;
+        scene.ask().await;
+        say(&mut scene.reader, "0").await;
+        sleep(ms(60)).await;
+        scene.reader.rows(&["a"], &[&[Some("old")]]).await;
+        writer_does_it(&mut scene.client, &mut scene.writer).await;
+        assert_eq!(scene.counted(), [1, 0, 0, 1]);
     });
 }
 
