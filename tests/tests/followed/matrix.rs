@@ -5,10 +5,11 @@ mod changes;
 mod world;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use e2e::{Backend, WAIT_MAX, run};
 use testkit::client::Client;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::prepared;
 use changes::{Change, DEFINITIONS, Drops, EARLY, EARLY_COMMIT, How, ROWS, STORED, XA};
@@ -22,6 +23,9 @@ const OPTIONS: [&str; 5] = [
     "--event-scheduler=OFF",
 ];
 const MYSQL_OPTIONS: [&str; 2] = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"];
+
+/// How often a wait looks.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// How a server compresses its log.
 struct Compression {
@@ -133,11 +137,8 @@ async fn make(world: &mut World<'_>, how: How) {
         }
         How::ByAnother(sql) => {
             world.renew_writer().await;
-            // The server may not have noticed yet that the other session has ended.
-            let deadline = Instant::now() + WAIT_MAX;
-            while let Err(error) = world.writer.query(sql).await {
-                assert!(Instant::now() < deadline, "{sql}: {error}");
-            }
+            wait_until_detached(&mut world.direct).await;
+            done(&mut world.writer, sql).await;
         }
         How::ByFile(sql) => {
             world.writer.load_local(sql, b"50\t50\n", 1024).await.unwrap();
@@ -154,6 +155,23 @@ async fn run_event(direct: &mut Client) {
     let deadline = Instant::now() + WAIT_MAX;
     while done(direct, SUM).await.first() == before {
         assert!(Instant::now() < deadline, "no event has run");
+        sleep(LOOK_INTERVAL).await;
     }
     done(direct, "SET GLOBAL event_scheduler = OFF").await;
+}
+
+/// Waits until prepared transactions have no session. Before that, MariaDB says that another session
+/// has committed one, and has not.
+async fn wait_until_detached(direct: &mut Client) {
+    let deadline = Instant::now() + WAIT_MAX;
+    loop {
+        let rows = done(direct, "SHOW ENGINE INNODB STATUS").await.text().unwrap();
+        let status = rows[0][2].as_deref().unwrap();
+        let mut prepared = status.split("---TRANSACTION").filter(|one| one.contains("(PREPARED)"));
+        if prepared.all(|one| !one.contains("thread id")) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{status}");
+        sleep(LOOK_INTERVAL).await;
+    }
 }
