@@ -20,7 +20,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use sql::shape::Table;
 
-use crate::definition::Definition;
+use crate::definition::{Definition, Kind};
 use crate::key::Key;
 use crate::size;
 use crate::versions::{Moment, Versions};
@@ -131,6 +131,13 @@ impl Catalog {
     #[must_use]
     pub fn knows(&self, sight: Sight, versions: &Versions, table: &Table) -> bool {
         self.get(sight, versions, table).is_some_and(|(_, until_ms)| sight.now_ms < until_ms)
+    }
+
+    /// Whether there is no such table, as an account was told that would see one.
+    #[must_use]
+    pub fn is_absent(&self, sight: Sight, versions: &Versions, table: &Table) -> bool {
+        let known = self.get(sight, versions, table);
+        known.is_some_and(|(definition, _)| definition.kind == Kind::Unseen && definition.is_whole)
     }
 
     /// A definition, and when it is to be asked for again.

@@ -58,6 +58,15 @@ fn hashes(names: &[&str]) -> Vec<u64> {
 }
 
 #[test]
+fn a_table_is_absent_if_the_account_would_see_it() {
+    let world = world(&[("t", &[TABLE, SELECT]), ("hidden", &[ALL]), ("absent", &[SELECT])]);
+    let is_absent = |name| world.catalog.is_absent(world.sight, &world.versions, &table(name));
+    assert_eq!(["t", "hidden", "absent", "unknown"].map(is_absent), [false, false, true, false]);
+    world.versions.flush(Scope::of_definitions());
+    assert!(!is_absent("absent"), "it may have been made");
+}
+
+#[test]
 fn an_answer_depends_on_parents_and_on_tables_of_views() {
     let world = world(&[
         ("c", &[TABLE, ALL, SELECT, ["parent", "s", "p"]]),

@@ -4,6 +4,10 @@
 //! the log does not tell: they come from the cache's catalog of definitions, which the server is
 //! asked for as sessions do it. As long as they are not known, such a transaction counts against
 //! all tables.
+//!
+//! Statements also name temporary tables. There is no definition of one, and it has no triggers. A
+//! table that is made behind the question is no temporary one: its `CREATE TABLE` is in the log, and
+//! has all definitions forgotten.
 
 use binlog::{How, Tables, Transaction};
 use cache::{Cache, Change, Name, Sight};
@@ -21,6 +25,7 @@ pub(super) fn of(transaction: &Transaction, cache: &Cache, sight: Sight) -> (Cha
             let named = these.iter().filter(|(_, how)| how.contains(How::STATEMENT));
             let named: Vec<Table> = named
                 .map(|(table, _)| Table { schema: Some(table.schema.clone()), name: table.name.clone() })
+                .filter(|table| !cache.catalog.is_absent(sight, &cache.versions, table))
                 .collect();
             if named.is_empty() {
                 (Some(hashes), Vec::new())
@@ -82,5 +87,11 @@ mod tests {
         cache.learn(Learnt { whose: sight.whose, table: table.clone(), definition, moment }, 0);
         let (change, to_ask) = of("t", How::STATEMENT);
         assert_eq!((change.tables, to_ask.len()), (None, 1), "the trigger's table is not known");
+        let rows: [cache::Row<'_>; 1] = [[Some(b"may"), Some(b"SELECT"), Some(b"")]];
+        let definition = Definition::of("s", &rows).unwrap();
+        let table = Table { schema: Some("s".to_owned()), name: "own".to_owned() };
+        cache.learn(Learnt { whose: sight.whose, table, definition, moment }, 0);
+        let (change, to_ask) = of("own", How::STATEMENT);
+        assert_eq!((change.tables, to_ask.len()), (Some(vec![hash("own")]), 0), "a temporary table");
     }
 }

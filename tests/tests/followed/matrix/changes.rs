@@ -88,6 +88,8 @@ pub(super) const ROWS: &[Change] = &[
         ]),
         OF_T,
     ),
+    drops(By(&["CREATE TEMPORARY TABLE own LIKE t", "INSERT INTO own VALUES (40, 40)"]), Nothing),
+    drops(By(&["INSERT INTO u SELECT * FROM own", "DROP TEMPORARY TABLE own"]), These(&["u"])),
     drops(By(&["SET sql_log_bin = 0", "UPDATE u SET a = a", "SET sql_log_bin = 1"]), Nothing),
 ];
 
@@ -127,7 +129,6 @@ pub(super) const XA: &[Change] = &[
 pub(super) const DEFINITIONS: &[Change] = &[
     drops(By(&["ANALYZE TABLE u"]), Nothing),
     drops(By(&["FLUSH TABLES"]), Nothing),
-    drops(By(&["CREATE TEMPORARY TABLE own (id INT)", "DROP TEMPORARY TABLE own"]), Nothing),
     drops(By(&["TRUNCATE TABLE u"]), These(&["u"])),
     differs(By(&["DELETE FROM kin WHERE id = 4 AND raised() = 1"]), These(&["t", "v", "kin"]), All),
     drops(By(&["CREATE TABLE made (id INT)"]), All),

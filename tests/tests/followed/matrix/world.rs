@@ -114,9 +114,14 @@ impl<'a> World<'a> {
         self.writer = elsewhere(self.server).await;
     }
 
-    /// Has the proxy learn the definitions of tables that statements of the log name; behind a
-    /// trigger's table those of the tables that the trigger uses.
+    /// Has the proxy learn the definitions of tables that statements of the log name, and that there
+    /// is none of a temporary table; behind a trigger's table those of the tables that the trigger
+    /// uses.
     pub(super) async fn teach(&mut self) {
+        done(&mut self.writer, "CREATE TEMPORARY TABLE own LIKE t").await;
+        done(&mut self.writer, "INSERT INTO own VALUES (1, 1)").await;
+        self.read_up().await;
+        done(&mut self.writer, "DROP TEMPORARY TABLE own").await;
         for _ in 0..2 {
             for name in NAMES {
                 done(&mut self.writer, &format!("UPDATE {name} SET a = a")).await;
