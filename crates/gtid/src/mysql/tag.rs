@@ -1,5 +1,4 @@
-//! Tags of transactions (MySQL 8.3 and later): those of one server with the same tag are counted by
-//! themselves.
+//! Tags of transactions (MySQL 8.3 and later): a server numbers the transactions of each tag apart.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,15 +8,15 @@ use crate::GtidError;
 /// Bytes of the longest tag.
 const TAG_BYTES_MAX: usize = 32;
 
-/// A tag in small letters, filled up with zeros; transactions without one have the empty one.
+/// A tag in small letters, filled up with zeros. The empty tag is that of transactions without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Tag([u8; TAG_BYTES_MAX]);
 
 impl Tag {
-    /// That of transactions without one.
+    /// The tag of transactions without a tag.
     pub(super) const NONE: Self = Self([0; TAG_BYTES_MAX]);
 
-    /// Whether it is that of transactions without one.
+    /// Whether transactions with this tag have none.
     pub(super) const fn is_empty(self) -> bool {
         matches!(self.0.first(), Some(0))
     }
