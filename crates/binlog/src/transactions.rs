@@ -96,7 +96,7 @@ impl Transactions {
                 out(Fact::Progress);
             }
             Event::Begin(begin) => {
-                // The one before has no end: it is what its events have said so far.
+                // A transaction that is open has no end: it changes what its events have said.
                 self.close(0, &mut out);
                 self.open = Some(Open::new(begin));
             }
@@ -136,7 +136,7 @@ impl Transactions {
         }
     }
 
-    /// Something that belongs into a transaction.
+    /// Changes the open transaction by an event that belongs into one.
     fn in_open(&mut self, event: &'static str, out: &mut impl FnMut(Fact), change: impl FnOnce(&mut Open)) {
         match &mut self.open {
             Some(open) => change(open),
@@ -161,7 +161,7 @@ impl Transactions {
         }
     }
 
-    /// The open transaction ends, now or with the compressed events that it is in.
+    /// Ends the open transaction: now, or with the compressed events that it is in.
     fn end(&mut self, end: End, next_position: u32, out: &mut impl FnMut(Fact)) {
         let Some(open) = &mut self.open else { return out(Fact::Misplaced { event: "a commit" }) };
         open.end = end;
@@ -170,7 +170,7 @@ impl Transactions {
         }
     }
 
-    /// Nothing comes to the open transaction any more.
+    /// Tells the open transaction: no event is added to it any more.
     fn close(&mut self, next_position: u32, out: &mut impl FnMut(Fact)) {
         let Some(open) = self.open.take() else { return };
         self.position.advance(next_position);

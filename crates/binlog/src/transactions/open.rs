@@ -11,19 +11,19 @@ use crate::xid::Xid;
 /// The schema of accounts, privileges and others of the server's own tables.
 const SYSTEM_SCHEMA: &str = "mysql";
 
-/// Numbers of a table in rows that are of none: MySQL ends a statement with such rows.
+/// Numbers that belong to no table: MySQL ends a statement with such a row event.
 const NO_TABLE: [u64; 2] = [0xff_ffff, 0xffff_ffff_ffff];
 
 /// A transaction whose begin was seen.
 #[derive(Debug)]
 pub(super) struct Open {
-    /// What is known of it so far.
+    /// What its events have said so far.
     pub(super) transaction: Transaction,
-    /// Whether the next statement is all of it.
+    /// The next statement is the whole transaction.
     pub(super) is_single: bool,
-    /// Whether its events are compressed together.
+    /// Its events are compressed together.
     pub(super) is_compressed: bool,
-    /// How it ends, as far as is known.
+    /// How the transaction ends, by its events so far.
     pub(super) end: End,
     /// Tables by their numbers in row events.
     numbers: BTreeMap<u64, Table>,
@@ -32,9 +32,9 @@ pub(super) struct Open {
 /// How a transaction ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum End {
-    /// Its changes are committed, or there are none.
+    /// The changes are committed, or there are none.
     Commit,
-    /// Its changes are committed by another transaction.
+    /// Another transaction will commit the changes.
     Prepare(Xid),
     /// The changes of this prepared transaction are committed; `None` if its name is not known.
     Complete(Option<Xid>),
@@ -62,7 +62,7 @@ impl Open {
         }
     }
 
-    /// A table that may be changed, and its number in row events.
+    /// Adds a table that may be changed, and its number in row events.
     pub(super) fn map(&mut self, id: u64, schema: &[u8], name: &[u8]) {
         let known = self.numbers.get(&id);
         if known.is_some_and(|table| table.schema.as_bytes() == schema && table.name.as_bytes() == name) {
@@ -79,7 +79,7 @@ impl Open {
         }
     }
 
-    /// Rows of a table.
+    /// Adds rows of the table with this number.
     pub(super) fn rows(&mut self, id: u64, flags: RowFlags) {
         let logged = flags.contains(RowFlags::SQL_FOREIGN_KEYS);
         let how = if logged { How::ROWS | How::CASCADES_LOGGED } else { How::ROWS };
@@ -90,7 +90,7 @@ impl Open {
         }
     }
 
-    /// A statement that changes something.
+    /// Adds a statement that changes something.
     pub(super) fn statement(&mut self, statement: &Statement<'_>) {
         let Judged { tables, definitions, privileges } = Judged::of(statement);
         self.transaction.definitions |= definitions;
@@ -104,12 +104,12 @@ impl Open {
         }
     }
 
-    /// Its events follow, compressed together.
+    /// The events follow, compressed together.
     pub(super) const fn compress(&mut self) {
         self.is_compressed = true;
     }
 
-    /// All of its compressed events were seen, if they are whole.
+    /// The compressed events end. If they are not whole, any table may have changed.
     pub(super) fn expand(&mut self, whole: bool) {
         if !whole {
             self.transaction.tables.all(Why::Compressed);

@@ -9,21 +9,21 @@ use crate::xid::Xid;
 /// every table when it is committed.
 const PREPARED_MAX: usize = 1024;
 
-/// Tables of all of them, at most.
+/// Tables of all prepared transactions, at most.
 const TABLES_MAX: usize = 16 * 1024;
 
-/// The tables of prepared transactions, by their names.
+/// The tables of prepared transactions, by the transactions' names.
 #[derive(Debug, Default)]
 pub(super) struct Prepared {
     tables: HashMap<Xid, Tables>,
-    /// Their names, the oldest first. A name is there once.
+    /// The names, the oldest first; each is there once.
     order: VecDeque<Xid>,
-    /// How many tables they have.
+    /// Tables of all.
     len: usize,
 }
 
 impl Prepared {
-    /// Remembers a transaction.
+    /// Remembers a transaction. Beyond the limits the oldest ones are forgotten.
     pub(super) fn insert(&mut self, xid: Xid, tables: Tables) {
         self.remove(&xid);
         self.len += tables.len();
@@ -35,7 +35,7 @@ impl Prepared {
         }
     }
 
-    /// The tables of a transaction that ends.
+    /// Forgets a transaction that ends, and returns its tables; `None` if it is not known.
     pub(super) fn remove(&mut self, xid: &Xid) -> Option<Tables> {
         let tables = self.tables.remove(xid)?;
         self.len -= tables.len();
