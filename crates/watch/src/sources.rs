@@ -7,6 +7,7 @@
 //! - `control`: the connection over which a server is asked;
 //! - `probe`: what it is asked, and what the answers mean;
 //! - `changes`: what a transaction changes, as the cache counts it;
+//! - `resets`: whether its log has begun anew;
 //! - `start`: where its log is followed from; `asking`: a turn of questions; `pace`: when it is
 //!   asked;
 //! - `stream`: what is in the log;
@@ -17,6 +18,7 @@ mod changes;
 mod control;
 mod pace;
 mod probe;
+mod resets;
 mod server;
 mod start;
 mod stream;

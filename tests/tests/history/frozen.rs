@@ -5,7 +5,7 @@ use testkit::client::Client;
 use tokio::time::{Instant, timeout};
 
 use crate::faults::{on_mariadb, on_mysql};
-use crate::world::{BOUNDED, STRICT, World};
+use crate::world::{BOUNDED_UNTIL_OLD, STRICT_UNTIL_OLD, World};
 
 /// What is read.
 const READ: &str = "SELECT v FROM plain WHERE id = 1";
@@ -38,7 +38,7 @@ fn c20_an_xa_transaction_that_was_prepared_in_another_stream_is_seen_on_mysql() 
 /// each refusal is counted; `strict` has none.
 fn frozen(server: &mut Backend) {
     run(async {
-        let world = World::new(server, BOUNDED);
+        let world = World::new(server, BOUNDED_UNTIL_OLD);
         let (mut client, mut direct) = (world.place.site.connect().await, world.direct.connect().await);
         world.read_until_hit(&mut client).await;
         world.relay.freeze_log();
@@ -47,12 +47,12 @@ fn frozen(server: &mut Backend) {
         let mut sent = done;
         while sent - done <= world.promise.bound {
             sent = Instant::now();
-            let seen = value(&mut client).await;
+            let seen = world.value(&mut client).await;
             assert!(seen == "2" || sent - done <= world.promise.bound, "an answer is older than the bound");
         }
         let (hits, behind) = (world.hits().await, world.behind().await);
         for _ in 0..READS {
-            assert_eq!(value(&mut client).await, "2");
+            assert_eq!(world.value(&mut client).await, "2");
         }
         assert_eq!(world.hits().await, hits, "nobody knows what the stream holds back");
         assert_eq!(world.behind().await, behind + READS);
@@ -60,14 +60,14 @@ fn frozen(server: &mut Backend) {
         assert_eq!(world.read_until_hit(&mut client).await, "2");
     });
     run(async {
-        let world = World::new(server, STRICT);
+        let world = World::new(server, STRICT_UNTIL_OLD);
         let (mut client, mut direct) = (world.place.site.connect().await, world.direct.connect().await);
         world.read_until_hit(&mut client).await;
         world.relay.freeze_log();
         direct.query("UPDATE plain SET v = 2 WHERE id = 1").await.unwrap();
         let hits = world.hits().await;
         // The read waits until the stream counts as lost.
-        assert_eq!(value(&mut client).await, "2");
+        assert_eq!(world.value(&mut client).await, "2");
         assert_eq!(world.hits().await, hits, "nobody knows what the stream holds back");
         world.relay.thaw();
         assert_eq!(world.read_until_hit(&mut client).await, "2");
@@ -77,7 +77,7 @@ fn frozen(server: &mut Backend) {
 /// The rows are in the log before the stream breaks, and the commit behind that.
 fn prepared_before(server: &mut Backend) {
     run(async {
-        let world = World::new(server, STRICT);
+        let world = World::new(server, STRICT_UNTIL_OLD);
         let (mut client, mut direct) = (world.place.site.connect().await, world.direct.connect().await);
         world.read_until_hit(&mut client).await;
         for sql in [
@@ -94,17 +94,22 @@ fn prepared_before(server: &mut Backend) {
         timeout(WAIT_MAX, followed_anew).await.unwrap();
         assert_eq!(world.read_until_hit(&mut client).await, "1");
         direct.query("XA COMMIT 'prepared_before'").await.unwrap();
-        assert_eq!(value(&mut client).await, "2", "the commit was acknowledged");
+        assert_eq!(world.value(&mut client).await, "2", "the commit was acknowledged");
         assert_eq!(world.read_until_hit(&mut client).await, "2");
     });
 }
 
 impl World {
+    /// The version at the moment.
+    pub(crate) async fn value(&self, client: &mut Client) -> String {
+        client.query(READ).await.unwrap().first().unwrap()
+    }
+
     /// Reads until an answer comes from the cache; returns it.
-    async fn read_until_hit(&self, client: &mut Client) -> String {
+    pub(crate) async fn read_until_hit(&self, client: &mut Client) -> String {
         for _ in 0..READS_MAX {
             let before = self.hits().await;
-            let seen = value(client).await;
+            let seen = self.value(client).await;
             if self.hits().await > before {
                 return seen;
             }
@@ -116,8 +121,4 @@ impl World {
     async fn behind(&self) -> usize {
         self.count("COALESCE(SUM(misses_behind), 0) FROM stats_pointsman_cache").await
     }
-}
-
-async fn value(client: &mut Client) -> String {
-    client.query(READ).await.unwrap().first().unwrap()
 }

@@ -22,6 +22,7 @@ mod logged;
 mod pace;
 mod reader;
 mod relay;
+mod reset;
 mod round;
 mod rule;
 mod world;

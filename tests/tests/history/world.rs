@@ -51,6 +51,11 @@ pub(crate) const BOUNDED: Promise = Promise {
     writes_elsewhere: true,
     bound: BOUND,
 };
+/// The same two without answers that are fetched anew.
+pub(crate) const STRICT_UNTIL_OLD: Promise =
+    Promise { attributes: r#"{"cache": {"mode": "strict"}}"#, ..STRICT };
+pub(crate) const BOUNDED_UNTIL_OLD: Promise =
+    Promise { attributes: r#"{"cache": {"mode": "bounded", "max_staleness_ms": 100}}"#, ..BOUNDED };
 /// The mode `ttl`.
 pub(crate) const TTL: Promise = Promise { attributes: r#"{"cache": {"mode": "ttl"}}"#, ..OWN };
 

@@ -5,7 +5,7 @@ use sql::shape::Table;
 
 use super::control::{Control, Lost};
 use super::pace::Ask;
-use super::probe::{Visible, read_end};
+use super::probe::Visible;
 use super::server::now_us;
 use crate::question::Rows;
 
@@ -32,10 +32,10 @@ pub(super) async fn questions<'w>(
     ask: Ask,
     wanted: Wanted<'_>,
 ) -> Result<(Control<'w>, Answers), Lost> {
-    const NONSENSE: Lost = Lost::Useless("the server does not tell where its log ends, or what is visible");
+    const NONSENSE: Lost = Lost::Useless("the server does not tell what is visible");
     let at_us = now_us(control.worker);
     let kind = control.kind;
-    let end = if ask.end { Some(read_end(&control.ask_end().await?).ok_or(NONSENSE)?) } else { None };
+    let end = if ask.end { Some(control.end().await?) } else { None };
     let visible = if ask.visible {
         Some(kind.read_visible(&control.ask(kind.visible()).await?).ok_or(NONSENSE)?)
     } else {

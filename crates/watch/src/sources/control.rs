@@ -8,7 +8,9 @@ use session::identity::{Identity, Stranger};
 use upstream::{Connection, OpenError, Target, Worker, open};
 use wire::Peer;
 
-use super::probe::Kind;
+use super::probe::{Kind, read_end};
+use super::resets::{QUESTION, Resets};
+use super::server::now_us;
 use crate::ask::{query, question_of, refused, request};
 use crate::probe::{Failure, account};
 use crate::question::Rows;
@@ -54,6 +56,7 @@ pub(super) struct Control<'w> {
     pub(super) worker: &'w Worker,
     pub(super) link: Connection,
     pub(super) kind: Kind,
+    resets: Resets,
 }
 
 impl<'w> Control<'w> {
@@ -68,7 +71,7 @@ impl<'w> Control<'w> {
         target.compression = false;
         let link = open(worker, &target, &identity).await?;
         let kind = if link.is_mariadb() { Kind::MariaDb } else { Kind::MySql { is_old: false } };
-        let mut control = Self { worker, link, kind };
+        let mut control = Self { worker, link, kind, resets: Resets::default() };
         // It may be idle for as long as no query asks.
         control.run("SET SESSION wait_timeout = 31536000").await?;
         control.send(replica.register(), "COM_REGISTER_SLAVE").await?;
@@ -110,8 +113,24 @@ impl<'w> Control<'w> {
         }
     }
 
+    /// Where the log ends, if it is the same log as before.
+    pub(super) async fn end(&mut self) -> Result<cache::Position, Lost> {
+        let asked_us = now_us(self.worker);
+        let end = read_end(&self.ask_end().await?);
+        let end = end.ok_or(Lost::Useless("the server has no binary log"))?;
+        if self.resets.note_end(asked_us, now_us(self.worker)) {
+            let rows = self.ask(QUESTION).await?;
+            let count = rows.variable("Com_reset").and_then(|count| count.parse().ok());
+            let count = count.ok_or(Lost::Useless("the server does not tell how often its log was reset"))?;
+            if !self.resets.note_count(count) {
+                return Err(Lost::Useless("the server's binary log has begun anew"));
+            }
+        }
+        Ok(end)
+    }
+
     /// Where the log ends, in the words that the server knows.
-    pub(super) async fn ask_end(&mut self) -> Result<Rows, Lost> {
+    async fn ask_end(&mut self) -> Result<Rows, Lost> {
         match self.ask(self.kind.end()).await {
             Err(Lost::Refused { statement, error }) if self.kind == (Kind::MySql { is_old: false }) => {
                 self.kind = Kind::MySql { is_old: true };

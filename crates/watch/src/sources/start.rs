@@ -4,7 +4,7 @@ use binlog::Position;
 use binlog::request::Start;
 
 use super::control::{Control, Lost};
-use super::probe::{Kind, Visible, place, read_end};
+use super::probe::{Kind, Visible, place};
 use crate::question::Rows;
 
 /// Where the log is followed from: behind all that is visible.
@@ -13,8 +13,7 @@ pub(super) async fn start(control: &mut Control<'_>) -> Result<(Start, cache::Po
     if !logs_all(&control.ask(LOGGING).await?, control.kind) {
         return Err(Lost::Useless("the server does not log what it replicates (log_slave_updates)"));
     }
-    let end = control.ask_end().await?;
-    read_end(&end).ok_or(NO_LOG)?;
+    control.end().await?;
     let rows = control.ask(control.kind.visible()).await?;
     match control.kind.read_visible(&rows).ok_or(NO_LOG)? {
         Visible::Set(set) => {

@@ -1,0 +1,35 @@
+//! A log that is reset, and is as long as before when the proxy looks again.
+
+use e2e::{Backend, run};
+
+use crate::faults::{on_mariadb, on_mysql};
+use crate::world::{STRICT_UNTIL_OLD, World};
+
+/// How often the log is reset.
+const TIMES: u64 = 3;
+
+#[test]
+fn c20_a_log_that_is_as_long_as_before_is_another_one_on_mariadb() {
+    on_mariadb(reset);
+}
+
+#[test]
+fn c20_a_log_that_is_as_long_as_before_is_another_one_on_mysql() {
+    on_mysql(reset);
+}
+
+fn reset(server: &mut Backend) {
+    let reset = if server.is_mysql() { "RESET BINARY LOGS AND GTIDS" } else { "RESET MASTER" };
+    run(async {
+        let world = World::new(server, STRICT_UNTIL_OLD);
+        let (mut client, mut direct) = (world.place.site.connect().await, world.direct.connect().await);
+        for version in 2..2 + TIMES {
+            let write = format!("UPDATE plain SET v = {version} WHERE id = 1");
+            direct.query(&format!("{reset}; {write}")).await.unwrap();
+            for _ in 0..3 {
+                assert_eq!(world.value(&mut client).await, version.to_string(), "the write was acknowledged");
+            }
+            assert_eq!(world.read_until_hit(&mut client).await, version.to_string());
+        }
+    });
+}
