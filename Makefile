@@ -77,10 +77,10 @@ history: tools-test test-servers ## Reads of the query cache beside all kinds of
 	POINTSMAN_HISTORY_READS=$(or $(READS),1000000) $(CARGO) test --locked --package e2e --test history -- \
 		--ignored --nocapture --exact long_on_$(or $(SERVER),mariadb)
 
-soak-cache: tools-test test-servers ## Reads of the query cache while others write at the server itself: make soak-cache SECONDS=600 SERVER=mariadb
+soak-cache: tools-test test-servers ## Reads of the query cache while others write elsewhere, beside faults of servers, proxies and logs: make soak-cache SECONDS=600 SERVER=mariadb
 	$(CARGO) build --locked --package pointsman
 	POINTSMAN_HISTORY_SECONDS=$(or $(SECONDS),600) $(CARGO) test --locked --package e2e --test history -- \
-		--ignored --nocapture --exact strict_on_$(or $(SERVER),mariadb)
+		--ignored --nocapture --exact soak_on_$(or $(SERVER),mariadb)
 
 soak-causal: tools-test test-servers ## Write-read pairs of users at a replica that is 50 ms late: make soak-causal PAIRS=10000 SERVER=mysql
 	$(CARGO) build --locked --package pointsman

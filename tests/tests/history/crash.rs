@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use e2e::{Backend, run};
 
-use crate::faults::{beside, on_mariadb, on_mysql};
+use crate::faults::{alone, beside};
 use crate::load::Load;
 use crate::world::{BOUNDED, STRICT, World};
 
@@ -14,11 +14,11 @@ macro_rules! on_each {
         /// All of them, with their names.
         pub(crate) const ALL: &[(&str, fn(&mut Backend))] = &[$((stringify!($test), $test)),+];
 
-        mod mariadb {
-            $(#[test] fn $test() { super::on_mariadb(super::$test); })+
+        mod on_mariadb {
+            $(#[test] fn $test() { super::alone(false, super::$test); })+
         }
-        mod mysql {
-            $(#[test] fn $test() { super::on_mysql(super::$test); })+
+        mod on_mysql {
+            $(#[test] fn $test() { super::alone(true, super::$test); })+
         }
     };
 }

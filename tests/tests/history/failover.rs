@@ -4,7 +4,7 @@ use e2e::{Backend, Proxy, Setup, admin, run};
 use testkit::client::{Client, Options};
 use testkit::server::{PASSWORD, USER};
 
-use crate::faults::{on_mariadb, on_mysql};
+use crate::faults::alone;
 use crate::load::prepare;
 use crate::world::fresh_schema;
 
@@ -20,13 +20,13 @@ const WRITES: usize = 50;
 
 #[test]
 fn c20_no_answer_from_lost_transactions_is_served_on_mariadb() {
-    on_mariadb(|server| in_all_modes(server, &crate::DB));
+    alone(false, |server| in_all_modes(server, &crate::DB));
 }
 
 #[test]
 fn c20_no_answer_from_lost_transactions_is_served_on_mysql() {
     if let Some(second) = e2e::mysql_or_skip(&crate::MYSQL) {
-        on_mysql(|server| in_all_modes(server, second));
+        alone(true, |server| in_all_modes(server, second));
     }
 }
 

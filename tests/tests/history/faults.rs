@@ -32,13 +32,14 @@ fn options<'a>(more: &[&'a str]) -> Vec<&'a str> {
 /// Makes two tests of each fault.
 macro_rules! on_each {
     ($($test:ident),+ $(,)?) => {
+        /// All of them, with their names.
         pub(crate) const ALL: &[(&str, fn(&mut Backend))] = &[$((stringify!($test), $test)),+];
 
         mod on_mariadb {
-            $(#[test] fn $test() { super::on_mariadb(super::$test); })+
+            $(#[test] fn $test() { super::alone(false, super::$test); })+
         }
         mod on_mysql {
-            $(#[test] fn $test() { super::on_mysql(super::$test); })+
+            $(#[test] fn $test() { super::alone(true, super::$test); })+
         }
     };
 }
@@ -53,14 +54,11 @@ on_each! {
     c20_own_writes_without_a_log_are_seen,
 }
 
-/// Does this with a server of its own.
-pub(crate) fn on_mariadb(test: impl FnOnce(&mut Backend)) {
-    test(&mut MARIADB.lock().unwrap_or_else(PoisonError::into_inner));
-}
-
-/// The same, if there is MySQL.
-pub(crate) fn on_mysql(test: impl FnOnce(&mut Backend)) {
-    if let Some(server) = MYSQL.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+/// Does this with a server that no other test uses meanwhile; with MySQL if that is there.
+pub(crate) fn alone(is_mysql: bool, test: impl FnOnce(&mut Backend)) {
+    if !is_mysql {
+        test(&mut MARIADB.lock().unwrap_or_else(PoisonError::into_inner));
+    } else if let Some(server) = MYSQL.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         test(server);
     }
 }
@@ -157,6 +155,7 @@ pub(crate) fn beside(world: &World, loads: &[Load], fault: impl Fn()) {
     check(&wrong);
     run(world.wait_for_hits());
     run(world.rest());
+    println!("{} reads since the last start of the proxy came from the cache", run(world.hits()));
 }
 
 impl World {

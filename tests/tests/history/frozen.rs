@@ -4,7 +4,7 @@ use e2e::{Backend, WAIT_MAX, run};
 use testkit::client::Client;
 use tokio::time::{Instant, timeout};
 
-use crate::faults::{on_mariadb, on_mysql};
+use crate::faults::alone;
 use crate::world::{BOUNDED_UNTIL_OLD, STRICT_UNTIL_OLD, World};
 
 /// What is read.
@@ -16,27 +16,27 @@ const READS: usize = 50;
 
 #[test]
 fn c20_a_frozen_stream_ends_hits_on_mariadb() {
-    on_mariadb(frozen);
+    alone(false, frozen);
 }
 
 #[test]
 fn c20_a_frozen_stream_ends_hits_on_mysql() {
-    on_mysql(frozen);
+    alone(true, frozen);
 }
 
 #[test]
 fn c20_an_xa_transaction_that_was_prepared_in_another_stream_is_seen_on_mariadb() {
-    on_mariadb(prepared_before);
+    alone(false, prepared_before);
 }
 
 #[test]
 fn c20_an_xa_transaction_that_was_prepared_in_another_stream_is_seen_on_mysql() {
-    on_mysql(prepared_before);
+    alone(true, prepared_before);
 }
 
 /// From a write on that the frozen stream holds back, hits of `bounded` end within the bound, and
 /// each refusal is counted; `strict` has none.
-fn frozen(server: &mut Backend) {
+pub(crate) fn frozen(server: &mut Backend) {
     run(async {
         let world = World::new(server, BOUNDED_UNTIL_OLD);
         let (mut client, mut direct) = (world.place.site.connect().await, world.direct.connect().await);
@@ -75,7 +75,7 @@ fn frozen(server: &mut Backend) {
 }
 
 /// The rows are in the log before the stream breaks, and the commit behind that.
-fn prepared_before(server: &mut Backend) {
+pub(crate) fn prepared_before(server: &mut Backend) {
     run(async {
         let world = World::new(server, STRICT_UNTIL_OLD);
         let (mut client, mut direct) = (world.place.site.connect().await, world.direct.connect().await);

@@ -108,31 +108,40 @@ fn elsewhere(server: &'static Backend, promise: world::Promise) {
 
 #[test]
 #[ignore = "takes minutes"]
-fn strict_on_mariadb() {
-    long_strict(&DB);
+fn soak_on_mariadb() {
+    soak(&DB);
 }
 
 #[test]
 #[ignore = "takes minutes"]
-fn strict_on_mysql() {
+fn soak_on_mysql() {
     if let Some(server) = e2e::mysql_or_skip(&MYSQL) {
-        long_strict(server);
+        soak(server);
     }
 }
 
-/// As many rounds as there is time for.
-fn long_strict(server: &'static Backend) {
+/// As many rounds as there is time for, and each fault in turn.
+fn soak(server: &'static Backend) {
     let seconds = std::env::var("POINTSMAN_HISTORY_SECONDS").ok().map(|seconds| seconds.parse().unwrap());
     let end = std::time::Instant::now() + Duration::from_secs(seconds.unwrap_or(SECONDS));
-    let world = World::new(server, world::STRICT);
-    let mut reads = 0;
+    let step_by_step: [(&str, fn(&mut Backend)); 3] =
+        [("frozen", frozen::frozen), ("prepared_before", frozen::prepared_before), ("reset", reset::reset)];
+    let faults: Vec<_> = faults::ALL.iter().chain(crash::ALL).chain(&step_by_step).collect();
+    let mut turn = 0;
     while std::time::Instant::now() < end {
-        run(async {
-            check(&world.round(LONG_READS).await);
-            world.rest().await;
-            reads += LONG_READS;
-            check_use(world.hits().await, reads);
-        });
+        for promise in [world::STRICT, world::BOUNDED] {
+            let world = World::new(server, promise);
+            run(async {
+                check(&world.round(LONG_READS).await);
+                world.rest().await;
+                check_use(world.hits().await, LONG_READS);
+            });
+            let (name, fault) = faults[turn % faults.len()];
+            println!("{name}");
+            faults::alone(server.is_mysql(), *fault);
+            turn += 1;
+        }
+        faults::alone(server.is_mysql(), |first| failover::in_all_modes(first, server));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use e2e::{Backend, run};
 
-use crate::faults::{on_mariadb, on_mysql};
+use crate::faults::alone;
 use crate::world::{STRICT_UNTIL_OLD, World};
 
 /// How often the log is reset.
@@ -10,15 +10,15 @@ const TIMES: u64 = 3;
 
 #[test]
 fn c20_a_log_that_is_as_long_as_before_is_another_one_on_mariadb() {
-    on_mariadb(reset);
+    alone(false, reset);
 }
 
 #[test]
 fn c20_a_log_that_is_as_long_as_before_is_another_one_on_mysql() {
-    on_mysql(reset);
+    alone(true, reset);
 }
 
-fn reset(server: &mut Backend) {
+pub(crate) fn reset(server: &mut Backend) {
     let reset = if server.is_mysql() { "RESET BINARY LOGS AND GTIDS" } else { "RESET MASTER" };
     run(async {
         let world = World::new(server, STRICT_UNTIL_OLD);

@@ -35,6 +35,7 @@ impl World {
             drop(stop);
             load.join().unwrap()
         });
+        println!("{} reads and {} writes beside a fault", seen.len(), written.len());
         check(&written, &seen)
     }
 
