@@ -4,7 +4,8 @@
 //! Such a session is bound to its connection and does not leave its hostgroup. What its server says
 //! is of use in front only as long as all sessions of that proxy are at the same server:
 //!
-//! - The session ends before its next command if the server is not the only one of its hostgroup.
+//! - The session ends before its next command if the server is not the only one that gets reads of
+//!   its hostgroup: there are others, or the split sends reads to readers.
 //! - From the first such session on, others of caching proxies leave servers that take no new
 //!   connections: those that are removed, and those with `OFFLINE_SOFT`.
 
@@ -31,7 +32,7 @@ impl Session {
         let is_replica = self.state.past.contains(Past::REPLICA);
         let is_of_use = if is_replica {
             self.worker.shared.note_followed();
-            self.is_any(backend, false) == Some(false)
+            self.is_any(backend, false) == Some(false) && !self.has_readers(backend)
         } else {
             self.is_in_transaction() || !self.is_left_behind(backend)
         };
@@ -47,6 +48,13 @@ impl Session {
         self.worker.shared.is_followed()
             && self.identity.tier != Tier::Client
             && self.is_any(backend, true) == Some(false)
+    }
+
+    /// Whether the split sends reads of the hostgroup elsewhere.
+    fn has_readers(&self, backend: &Backend) -> bool {
+        let routing = self.worker.routing.borrow();
+        let routes = routing.routes();
+        routes.split_on && routes.pairs.reader(backend.server().hostgroup()).is_some()
     }
 
     /// Whether a server of the hostgroup that takes new connections is this one, or is another one.

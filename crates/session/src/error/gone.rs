@@ -11,7 +11,7 @@ pub enum Gone {
     Closed,
     /// It has refused a setting of the session that it had taken before.
     Refused,
-    /// It is not the only server of its hostgroup, which the session depends on.
+    /// Other servers get reads of its hostgroup, too, and the session depends on that they do not.
     NotOnly,
     /// No session is to use it any more.
     Off(Off),
@@ -22,7 +22,7 @@ impl Display for Gone {
         f.write_str(match self {
             Self::Closed => "has closed the connection",
             Self::Refused => "has refused a setting of the session that it had taken before",
-            Self::NotOnly => "is not the only server of its hostgroup",
+            Self::NotOnly => "is not the only one that gets the reads of its hostgroup",
             Self::Off(Off::Configured) => "was set OFFLINE_HARD",
             Self::Off(Off::Down) => "does not answer",
             Self::Off(Off::Left) => "has left the hostgroup",
