@@ -18,8 +18,8 @@ use load::{
     c20_no_strict_read_is_old_while_the_inner_proxy_is_killed, c20_no_strict_read_through_two_caches_is_old,
 };
 use switch::{
+    an_inner_proxy_that_splits_is_not_followed, an_inner_proxy_with_a_rule_for_probes_is_not_followed,
     an_inner_proxy_with_several_servers_is_not_followed, c20_the_log_of_another_server_is_not_gone_on_with,
-    the_log_is_asked_for_at_the_writer_whatever_the_inner_proxy_splits,
 };
 
 const USER: &str = "plain";
@@ -56,7 +56,8 @@ on_each_server! {
     c20_no_answer_stays_old_outside_if_the_inner_proxy_is_behind,
     c20_the_log_of_another_server_is_not_gone_on_with,
     an_inner_proxy_with_several_servers_is_not_followed,
-    the_log_is_asked_for_at_the_writer_whatever_the_inner_proxy_splits,
+    an_inner_proxy_that_splits_is_not_followed,
+    an_inner_proxy_with_a_rule_for_probes_is_not_followed,
 }
 
 /// What `attributes` of a user say for a mode; nothing for no cache.

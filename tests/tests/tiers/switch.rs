@@ -66,7 +66,7 @@ pub(super) fn an_inner_proxy_with_several_servers_is_not_followed(server: &Backe
         load_servers(&inner, &add).await;
         let hits = sum(&mut operator, "hits").await;
         value(&mut far, SQL).await;
-        outer.wait_for_log("is not the only server of its hostgroup");
+        outer.wait_for_log("is not the only one that gets the reads");
         for _ in 0..20 {
             value(&mut far, SQL).await;
         }
@@ -74,22 +74,43 @@ pub(super) fn an_inner_proxy_with_several_servers_is_not_followed(server: &Backe
     });
 }
 
-pub(super) fn the_log_is_asked_for_at_the_writer_whatever_the_inner_proxy_splits(server: &Backend) {
+/// An inner proxy that sends some statements to a reader is not followed, and tells why.
+fn is_not_followed(server: &Backend, split: impl FnOnce(Setup) -> Setup, why: &str) {
     let reader = another(server);
     let inner = Setup::new(&server.sandbox)
-        .variable("read_write_split", true)
-        .row("mysql_replication_hostgroups", "writer_hostgroup = 0\nreader_hostgroup = 1")
         .server(&server.server, "hostgroup_id = 0")
         .server(&reader.server, "hostgroup_id = 1")
         .user(USER, PASSWORD, "")
-        .user("watch", PASSWORD, "")
-        .start();
+        .user("watch", PASSWORD, "");
+    let inner = split(inner).start();
     let outer = outer(server, inner.tcp().port(), Mode::Strict);
     run(async {
         let (mut far, mut operator) = (connect(&outer).await, admin::connect(&outer).await);
-        // It is followed from the first such query on.
+        // It is to be followed from the first such query on.
         value(&mut far, SQL).await;
-        admin::wait_for_value(&mut operator, "SELECT followed FROM stats_pointsman_sources", "1").await;
-        assert_eq!(reader.connections_of("watch"), 0);
+        outer.wait_for_log(why);
+        assert_eq!(admin::value(&mut operator, "SELECT followed FROM stats_pointsman_sources").await, "0");
     });
+}
+
+pub(super) fn an_inner_proxy_that_splits_is_not_followed(server: &Backend) {
+    is_not_followed(
+        server,
+        |inner| {
+            inner
+                .variable("read_write_split", true)
+                .row("mysql_replication_hostgroups", "writer_hostgroup = 0\nreader_hostgroup = 1")
+        },
+        "is not the only one that gets the reads",
+    );
+}
+
+pub(super) fn an_inner_proxy_with_a_rule_for_probes_is_not_followed(server: &Backend) {
+    let rule =
+        "rule_id = 1\nactive = true\nmatch_digest = \"^SELECT\"\ndestination_hostgroup = 1\napply = true";
+    is_not_followed(
+        server,
+        |inner| inner.row("mysql_query_rules", rule),
+        "connection is locked to hostgroup 0",
+    );
 }
