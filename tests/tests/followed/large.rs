@@ -39,7 +39,7 @@ fn c29_a_large_transaction_takes_little_memory_on_mysql() {
 
 /// What a proxy takes more at most while a large transaction passes, in KiB.
 fn memory_of(server: &Backend, setting: &str) -> u64 {
-    let part = vec!["RANDOM_BYTES(1024)"; PARTS].join(", ");
+    let part = ["RANDOM_BYTES(1024)"; PARTS].join(", ");
     let insert = format!("INSERT INTO test.big SELECT seq, CONCAT({part}) FROM test.seq_1_to_{ROWS}");
     server.sql("DROP TABLE IF EXISTS test.big; CREATE TABLE test.big (id INT PRIMARY KEY, b LONGBLOB)");
     server.sql(setting);
