@@ -83,6 +83,21 @@ impl<M> Following<M> {
         }
     }
 
+    /// The log is not read for a while. What was read and is not visible yet may become so.
+    pub fn interrupt(&mut self) {
+        self.source.lose();
+        self.moments.clear();
+    }
+
+    /// The log is read on where it was, and nothing was missed.
+    pub fn resume(&mut self) {
+        self.source.follow();
+        self.source.count(|counters| {
+            counters.resumed += 1;
+            counters.reason.clear();
+        });
+    }
+
     /// A transaction was read. To be called before [`Self::advance`] behind it.
     ///
     /// # Errors
@@ -267,6 +282,27 @@ mod tests {
         assert_eq!(b.source.proven_us(), None);
         assert!(!b.holds(T, before));
         assert!(b.moment(U).is_some(), "the log is read from what is visible on");
+    }
+
+    #[test]
+    fn c20_a_log_that_is_read_on_leaves_answers_where_they_are() {
+        let mut b = bench();
+        let before = b.moment(U).unwrap();
+        b.following.change(7, &rows(T)).unwrap();
+        b.following.prove(1000, at(4));
+        b.following.prove(1100, at(50));
+        b.following.interrupt();
+        assert!(b.source.proven_us().is_none() && !b.source.is_followed());
+        assert_eq!(b.moment(T), None, "it may become visible now");
+        b.following.resume();
+        assert!(b.source.is_followed() && b.holds(U, before));
+        b.following.advance(at(50));
+        assert_eq!(b.source.proven_us(), None, "asked before the interruption");
+        assert_eq!(b.moment(T), None);
+        b.following.settle(|mark| *mark == 7);
+        assert!(b.moment(T).is_some());
+        let counters = b.source.counters();
+        assert_eq!((counters.resumed, counters.flushes, counters.unsettled), (1, 1, 0));
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub struct Counters {
     pub unknown: u64,
     /// How often the log was followed anew, for which answers that depend on writes are flushed.
     pub flushes: u64,
+    /// How often the log was read on where it was, behind an interruption.
+    pub resumed: u64,
     /// Why the log is not followed, or was not last.
     pub reason: String,
 }

@@ -10,15 +10,20 @@
 //! - `resets`: whether its log has begun anew;
 //! - `start`: where its log is followed from; `asking`: a turn of questions; `pace`: when it is
 //!   asked;
-//! - `stream`: what is in the log;
-//! - `server`: one server, from the first question to the loss of its log.
+//! - `stream`: what is in the log; `lost`: why that ends;
+//! - `log`: what is known of a log that is read; `seen`: whether it can be read on behind an
+//!   interruption;
+//! - `server`: one server, connected to again and again.
 
 mod asking;
 mod changes;
 mod control;
+mod log;
+mod lost;
 mod pace;
 mod probe;
 mod resets;
+mod seen;
 mod server;
 mod start;
 mod stream;

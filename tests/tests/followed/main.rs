@@ -4,6 +4,7 @@
 mod hanging;
 mod large;
 mod matrix;
+mod resume;
 
 use std::sync::LazyLock;
 

@@ -159,10 +159,10 @@ pub(crate) fn beside(world: &World, loads: &[Load], fault: impl Fn()) {
 }
 
 impl World {
-    /// Does this, behind which the log is followed anew, and waits for that.
+    /// Does this, behind which the log is followed anew or read on, and waits for that.
     fn interrupt(&self, fault: impl FnOnce()) {
-        let before = run(self.flushes());
+        let before = run(self.streams());
         fault();
-        wait_for("a log that is followed anew", || run(self.flushes()) > before);
+        wait_for("another stream", || run(self.streams()) > before);
     }
 }

@@ -88,10 +88,10 @@ pub(crate) fn prepared_before(server: &mut Backend) {
         ] {
             direct.query(sql).await.unwrap();
         }
-        let flushes = world.flushes().await;
+        let streams = world.streams().await;
         world.relay.cut_log();
-        let followed_anew = async { while world.flushes().await == flushes {} };
-        timeout(WAIT_MAX, followed_anew).await.unwrap();
+        let another = async { while world.streams().await == streams {} };
+        timeout(WAIT_MAX, another).await.unwrap();
         assert_eq!(world.read_until_hit(&mut client).await, "1");
         direct.query("XA COMMIT 'prepared_before'").await.unwrap();
         assert_eq!(world.value(&mut client).await, "2", "the commit was acknowledged");

@@ -190,9 +190,9 @@ impl World {
         self.count("COALESCE(SUM(hits), 0) FROM stats_pointsman_cache").await
     }
 
-    /// How often the first proxy has begun to follow a log.
-    pub(crate) async fn flushes(&self) -> usize {
-        self.count("COALESCE(SUM(flushes), 0) FROM stats_pointsman_sources").await
+    /// How many streams of a log the first proxy has had.
+    pub(crate) async fn streams(&self) -> usize {
+        self.count("COALESCE(SUM(flushes + resumed), 0) FROM stats_pointsman_sources").await
     }
 
     /// What the first proxy tells of its cache and of the log that it follows.

@@ -31,6 +31,7 @@ pub(super) fn sources(plane: &dyn DataPlane) -> Vec<Row> {
             number(counters.probes),
             number(counters.unknown),
             number(counters.flushes),
+            number(counters.resumed),
             text(counters.reason),
         ]
     };

@@ -223,6 +223,7 @@ const STATS_POINTSMAN_SOURCES: Table = Table::new(
         "probes INT NOT NULL",
         "unknown_events INT NOT NULL",
         "flushes INT NOT NULL",
+        "resumed INT NOT NULL",
         "reason VARCHAR NOT NULL",
     ],
     &["PRIMARY KEY (hostgroup)"],

@@ -3,7 +3,8 @@
 use cache::{Cache, Definition, Learnt, Scope, Sight, question};
 use sql::shape::Table;
 
-use super::control::{Control, Lost};
+use super::control::Control;
+use super::lost::Lost;
 use super::pace::Ask;
 use super::probe::Visible;
 use super::server::now_us;

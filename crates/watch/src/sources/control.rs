@@ -5,11 +5,13 @@ use std::time::Duration;
 use binlog::request::Replica;
 use net::random;
 use session::identity::{Identity, Stranger};
-use upstream::{Connection, OpenError, Target, Worker, open};
+use upstream::{Connection, Target, Worker, open};
 use wire::Peer;
 
+use super::lost::Lost;
 use super::probe::{Kind, read_end};
 use super::resets::{QUESTION, Resets};
+use super::seen;
 use super::server::now_us;
 use crate::ask::{query, question_of, refused, request};
 use crate::probe::{Failure, account};
@@ -27,28 +29,6 @@ pub(super) fn replica() -> Replica {
     let uuid = (0..4).fold(0, |uuid: u128, part| uuid << 32 | u128::from(number(4 * part)));
     // Above 2^31, where operators seldom put theirs.
     Replica { server_id: number(16) | 1 << 31, uuid, heartbeat: HEARTBEAT, waits: true }
-}
-
-/// Why a server's log is not followed any more.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Lost {
-    /// There is no connection.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The server refuses a statement.
-    #[error("`{statement}`: {error}")]
-    Refused {
-        /// The statement.
-        statement: String,
-        /// The server's words.
-        error: String,
-    },
-    /// The connection broke, or said what makes no sense.
-    #[error("{0}")]
-    Broken(String),
-    /// The server answers, and its log is of no use.
-    #[error("{0}")]
-    Useless(&'static str),
 }
 
 /// A connection of the monitor's account.
@@ -78,14 +58,23 @@ impl<'w> Control<'w> {
         Ok(control)
     }
 
-    /// What tells the server from others: behind one name there may be several.
-    pub(super) async fn identity(&mut self) -> Result<String, Lost> {
-        let statement = match self.kind {
-            Kind::MySql { .. } => "SELECT @@server_uuid AS id",
-            Kind::MariaDb => "SELECT CONCAT_WS(' ', @@global.server_id, @@hostname, @@port) AS id",
+    /// What tells the server's log from others.
+    pub(super) async fn identity(&mut self) -> Result<seen::Identity, Lost> {
+        const NONSENSE: Lost = Lost::Useless("the server does not tell who it is");
+        let (server, status) = match self.kind {
+            Kind::MySql { .. } => ("@@server_uuid", "performance_schema"),
+            Kind::MariaDb => ("CONCAT_WS(' ', @@global.server_id, @@hostname, @@port)", "information_schema"),
         };
-        let rows = self.ask(statement).await?;
-        rows.text(0, "id").ok_or(Lost::Useless("the server does not tell who it is"))
+        // Both times are of the same statement, so that their difference is always the same.
+        let who = format!(
+            "SELECT {server} AS server, UNIX_TIMESTAMP() - VARIABLE_VALUE AS started \
+             FROM {status}.global_status WHERE VARIABLE_NAME = 'Uptime'"
+        );
+        let rows = self.ask(&who).await?;
+        let text = |column| rows.text(0, column).ok_or(NONSENSE);
+        let (server, started) = (text("server")?, text("started")?);
+        let resets = self.count_resets().await?;
+        Ok(seen::Identity { server, started, resets })
     }
 
     /// The rows of a statement.
@@ -93,7 +82,7 @@ impl<'w> Control<'w> {
         match query(self.worker, &mut self.link, statement).await {
             Ok(Ok(rows)) => Ok(rows),
             Ok(Err(error)) => Err(Lost::Refused { statement: statement.to_owned(), error }),
-            Err(Failure::Stale(why) | Failure::Finding(_, why)) => Err(Lost::Broken(why)),
+            Err(Failure::Stale(why) | Failure::Finding(_, why)) => Err(Lost::Cut(why)),
         }
     }
 
@@ -109,7 +98,7 @@ impl<'w> Control<'w> {
                 Some(error) => Err(Lost::Refused { statement: name.to_owned(), error }),
                 None => Ok(()),
             },
-            Err(Failure::Stale(why) | Failure::Finding(_, why)) => Err(Lost::Broken(why)),
+            Err(Failure::Stale(why) | Failure::Finding(_, why)) => Err(Lost::Cut(why)),
         }
     }
 
@@ -119,14 +108,21 @@ impl<'w> Control<'w> {
         let end = read_end(&self.ask_end().await?);
         let end = end.ok_or(Lost::Useless("the server has no binary log"))?;
         if self.resets.note_end(asked_us, now_us(self.worker)) {
-            let rows = self.ask(QUESTION).await?;
-            let count = rows.variable("Com_reset").and_then(|count| count.parse().ok());
-            let count = count.ok_or(Lost::Useless("the server does not tell how often its log was reset"))?;
-            if !self.resets.note_count(count) {
-                return Err(Lost::Useless("the server's binary log has begun anew"));
-            }
+            self.count_resets().await?;
         }
         Ok(end)
+    }
+
+    /// How often the server has run `RESET`, if that is as often as before.
+    async fn count_resets(&mut self) -> Result<u64, Lost> {
+        // MySQL has it in no table.
+        let rows = self.ask(QUESTION).await?;
+        let count = rows.variable("Com_reset").and_then(|count| count.parse().ok());
+        let count = count.ok_or(Lost::Useless("the server does not tell how often its log was reset"))?;
+        if !self.resets.note_count(count) {
+            return Err(Lost::Useless("the server's binary log has begun anew"));
+        }
+        Ok(count)
     }
 
     /// Where the log ends, in the words that the server knows.

@@ -1,81 +1,150 @@
-//! One server that is followed, from the first question to the loss of its log, again and again.
+//! One server that is followed, for ever: connected to, read, and connected to again.
+//!
+//! When a stream is cut, what is known of the log is kept: if [nothing was missed](super::seen),
+//! another stream goes on where that one has ended. Else following begins anew, and answers are
+//! dropped.
 
 use std::convert::Infallible;
-use std::future::{pending, poll_fn};
-use std::pin::{Pin, pin};
+use std::future::pending;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
-use binlog::Fact;
-use cache::{Cache, Following, Sight, Source};
-use sql::shape::Table;
+use binlog::{Fact, Transactions};
+use cache::{Cache, Source};
 use tokio::time::{Instant, sleep, timeout};
 use upstream::{Target, Worker};
 
-use super::asking::{Answers, Wanted, questions};
-use super::changes;
-use super::control::{Control, Lost, replica};
-use super::pace::{Ask, Next, Pace};
-use super::probe::{Kind, Mark};
-use super::start::start;
+use super::asking::{Answers, questions};
+use super::control::{Control, replica};
+use super::log::{Log, Place};
+use super::lost::Lost;
+use super::seen::{Identity, Seen};
+use super::start::{now, start};
 use super::stream::{Read, Stream};
 
 /// How long it takes until a log that was lost is asked for again.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// The same of a log that was read for as long as that.
+const RETRY_SOON: Duration = Duration::from_millis(50);
+
 /// A server has to answer within this time.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// Definitions that are asked for at a time.
-const DEFINITIONS_MAX: usize = 16;
+/// What is known of a log, be it read now or not.
+struct Known<'a> {
+    log: Log<'a>,
+    transactions: Transactions,
+}
 
 /// Follows a server for ever.
 pub(super) async fn follow(worker: Rc<Worker>, cache: Arc<Cache>, source: Arc<Source>, target: Target) {
-    let mut complaint = String::new();
+    let here = Place { worker: &worker, cache: &cache, source: &source };
+    let (mut known, mut complaint) = (None, String::new());
     loop {
-        let Err(lost) = follow_once(&worker, &cache, &source, &target).await;
+        let mut begun = None;
+        let Err(lost) = follow_once(here, &target, &mut known, &mut begun).await;
+        if lost.forgets() {
+            known = None;
+        } else if let Some(Known { log, transactions }) = &mut known {
+            log.interrupt(transactions.position());
+            transactions.reconnect();
+        }
         let why = lost.to_string();
         source.count(|counters| counters.reason.clone_from(&why));
         if why != complaint {
             tracing::warn!(server = source.name(), %why, "a server's binary log is not followed; it is tried again");
             complaint = why;
         }
-        sleep(RETRY).await;
+        let has_lasted = begun.is_some_and(|begun: Instant| begun.elapsed() >= RETRY);
+        sleep(if has_lasted && known.is_some() { RETRY_SOON } else { RETRY }).await;
+    }
+}
+
+/// A server that is connected to.
+struct Connected<'a> {
+    control: Control<'a>,
+    stream: Stream,
+    /// Where following begins anew; nothing if the log is read on.
+    anew: Option<Seen>,
+}
+
+/// Connects to a server, of whose log so much was seen some microseconds ago.
+async fn connect<'a>(
+    here: Place<'a>,
+    target: &Target,
+    seen: Option<(&Seen, u64)>,
+) -> Result<Connected<'a>, Lost> {
+    let mut control = Control::open(here.worker, target, &replica()).await?;
+    let identity = control.identity().await?;
+    let mut anew = None;
+    let behind = match seen {
+        Some((seen, gap_us)) if reads_on(here, &mut control, (seen, gap_us), &identity).await? => {
+            seen.behind().clone()
+        }
+        _ => anew.insert(start(&mut control, identity.clone()).await?).behind().clone(),
+    };
+    let stream = Stream::open(here.worker, target, &behind, &identity).await?;
+    Ok(Connected { control, stream, anew })
+}
+
+/// Whether the log can be read on.
+async fn reads_on(
+    here: Place<'_>,
+    control: &mut Control<'_>,
+    (seen, gap_us): (&Seen, u64),
+    identity: &Identity,
+) -> Result<bool, Lost> {
+    let now = now(control, seen, identity, gap_us).await?;
+    let checked = seen.check(&now);
+    if let Err(why) = checked {
+        tracing::info!(server = here.source.name(), %why, "a server's binary log is followed anew");
+    }
+    Ok(checked.is_ok())
+}
+
+/// Reads what comes first. An error comes behind the request.
+async fn first(stream: &mut Stream, transactions: &mut Transactions) -> Result<Vec<Read>, Lost> {
+    let mut read = Vec::new();
+    in_time(stream.next(transactions, &mut read)).await?;
+    match read.first() {
+        Some((Fact::Refused { code, message }, _)) => Err(Lost::of_error(*code, message)),
+        _ => Ok(read),
     }
 }
 
 /// Questions on their way, over a connection that comes back with the answers.
 type Asking<'a> = Pin<Box<dyn Future<Output = Result<(Control<'a>, Answers), Lost>> + 'a>>;
 
-/// Follows a server until its log is lost.
-async fn follow_once(
-    worker: &Worker,
-    cache: &Arc<Cache>,
-    source: &Arc<Source>,
+/// Follows a server until its stream ends. Takes note of when it has begun.
+async fn follow_once<'a>(
+    here: Place<'a>,
     target: &Target,
+    known: &mut Option<Known<'a>>,
+    begun: &mut Option<Instant>,
 ) -> Result<Infallible, Lost> {
-    let begun = async {
-        let mut control = Control::open(worker, target, &replica()).await?;
-        let identity = control.identity().await?;
-        let (start, from) = start(&mut control).await?;
-        let mut stream = Stream::open(worker, target, &start, &identity).await?;
-        // An error comes behind the request.
-        let mut first = Vec::new();
-        stream.next(&mut first).await?;
-        Ok::<_, Lost>((control, from, stream, first))
+    let seen = known.as_ref().map(|known| known.log.seen());
+    let Connected { control, mut stream, anew } = in_time(connect(here, target, seen)).await?;
+    let mut fresh = Transactions::default();
+    let mut read = match known {
+        Some(known) if anew.is_none() => first(&mut stream, &mut known.transactions).await?,
+        _ => first(&mut stream, &mut fresh).await?,
     };
-    let (control, from, mut stream, mut read) = in_time(begun).await?;
-    if let Some((Fact::Refused { code, message }, _)) = read.first() {
-        return Err(Lost::Broken(format!("error {code}: {message}")));
+    if let Some(seen) = anew {
+        // What was known of the log ends before.
+        *known = None;
+        *known = Some(Known { log: Log::begin(here, control.kind, seen), transactions: fresh });
+        tracing::info!(server = here.source.name(), "a server's binary log is followed");
+    } else if let Some(known) = known {
+        known.log.resume();
+        tracing::info!(server = here.source.name(), "a server's binary log is read on");
     }
-    // What was visible before is not in the log from there on, and is dropped from the cache.
-    let following = Following::begin(cache, source, from);
-    tracing::info!(server = source.name(), "a server's binary log is followed");
-    let (pace, to_ask) = (Pace::default(), Vec::new());
-    let asked_at = cache::Position::default();
-    let mut log = Log { worker, cache, source, kind: control.kind, following, pace, to_ask, asked_at };
+    let Some(Known { log, transactions }) = known else {
+        return Err(Lost::Useless("nothing is known of the log"));
+    };
+    *begun = Some(Instant::now());
     read.drain(..).try_for_each(|read| log.take(read))?;
     let mut free = Some(control);
     let mut asking: Option<Asking<'_>> = None;
@@ -88,10 +157,10 @@ async fn follow_once(
         };
         let is_free = free.is_some();
         tokio::select! {
-            got = stream.next(&mut read) => {
+            got = stream.next(transactions, &mut read) => {
                 got?;
                 read.drain(..).try_for_each(|read| log.take(read))?;
-                log.pace.resume();
+                log.note_news();
             }
             answered = answers => {
                 asking = None;
@@ -101,137 +170,20 @@ async fn follow_once(
             }
             ask = log.due(), if is_free => {
                 if let Some(control) = free.take() {
-                    let tables = log.take_tables();
-                    log.asked_at = log.following.read();
-                    asking = Some(Box::pin(in_time(questions(control, ask, tables))));
+                    asking = Some(Box::pin(in_time(questions(control, ask, log.ask()))));
                 }
             }
         }
     }
 }
 
-/// Does this in time, or the server is lost.
+/// Does this in time, or the connection is lost.
 async fn in_time<T>(doing: impl Future<Output = Result<T, Lost>>) -> Result<T, Lost> {
-    timeout(ANSWER_MAX, doing).await.unwrap_or(Err(Lost::Useless("the server does not answer in time")))
+    let late = |_| Err(Lost::Cut("the server does not answer in time".to_owned()));
+    timeout(ANSWER_MAX, doing).await.unwrap_or_else(late)
 }
 
 /// Microseconds since the start.
 pub(super) fn now_us(worker: &Worker) -> u64 {
     u64::try_from(worker.shared.uptime().as_micros()).unwrap_or(u64::MAX)
-}
-
-/// The log of a server, and what is asked about it.
-struct Log<'a> {
-    worker: &'a Worker,
-    cache: &'a Arc<Cache>,
-    source: &'a Arc<Source>,
-    kind: Kind,
-    following: Following<Mark>,
-    pace: Pace,
-    /// Tables whose definitions would tell what transactions change.
-    to_ask: Vec<Table>,
-    /// Up to where the log was read when the server was asked last.
-    asked_at: cache::Position,
-}
-
-impl<'a> Log<'a> {
-    /// Something was read from the log.
-    fn take(&mut self, (fact, at): Read) -> Result<(), Lost> {
-        match fact {
-            Fact::Transaction(transaction) => {
-                let (change, to_ask) = changes::of(&transaction, self.cache, self.sight());
-                self.want(to_ask);
-                let mark = match self.kind {
-                    Kind::MySql { .. } => transaction.gtid.map(Mark::Gtid),
-                    Kind::MariaDb if transaction.is_xa => at.map(|at| Mark::XaEnd(at, now_us(self.worker))),
-                    Kind::MariaDb => at.map(Mark::End),
-                };
-                let mark = mark.ok_or(Lost::Useless("a transaction has no GTID"))?;
-                let counted = self.following.change(mark, &change);
-                counted.map_err(|_| Lost::Useless("too many transactions are not visible yet"))?;
-            }
-            Fact::Progress => {}
-            Fact::Unknown { kind } => {
-                self.source.count(|counters| counters.unknown += 1);
-                return Err(Lost::Broken(format!("the server sends events of the unknown type {kind}")));
-            }
-            Fact::Incident => return Err(Lost::Useless("the server has lost events (INCIDENT)")),
-            Fact::Misplaced { event } => {
-                return Err(Lost::Broken(format!("{event} comes where none may be")));
-            }
-            Fact::End => return Err(Lost::Useless("the server has ended the stream")),
-            Fact::Refused { code, message } => return Err(Lost::Broken(format!("error {code}: {message}"))),
-        }
-        if let Some(at) = at {
-            self.following.advance(at);
-        }
-        Ok(())
-    }
-
-    /// The server has answered.
-    fn hear(&mut self, answers: Answers) -> Result<(), Lost> {
-        let Answers { ask, at_us, visible, end, definitions } = answers;
-        let before = (self.source.proven_us(), self.following.unsettled());
-        if let Some(visible) = visible {
-            let now_us = now_us(self.worker);
-            self.following.settle(|mark| visible.has(mark, now_us));
-        }
-        if let Some(end) = end {
-            if end < self.asked_at {
-                return Err(Lost::Useless("the server's binary log has begun anew"));
-            }
-            self.following.prove(at_us, end);
-        }
-        let is_news = before != (self.source.proven_us(), self.following.unsettled());
-        let now_us = now_us(self.worker);
-        self.pace.note(ask, at_us, now_us, is_news);
-        self.source.count(|counters| counters.probes += u64::from(ask.visible) + u64::from(ask.end));
-        for learnt in definitions {
-            self.cache.learn(learnt, now_us / 1000);
-        }
-        Ok(())
-    }
-
-    /// Waits until something is to be asked.
-    async fn due(&self) -> Ask {
-        let mut alarm = pin!(sleep(Duration::MAX));
-        poll_fn(|cx| {
-            loop {
-                let now = now_us(self.worker);
-                let demand = self.source.poll_demand(now, cx);
-                match self.pace.next(now, self.following.unsettled() > 0, demand) {
-                    Next::Now(ask) => return Poll::Ready(ask),
-                    Next::Later => return Poll::Pending,
-                    Next::At(at) => {
-                        let left = Duration::from_micros(at.saturating_sub(now));
-                        alarm.as_mut().reset(Instant::now() + left);
-                        if alarm.as_mut().poll(cx).is_pending() {
-                            return Poll::Pending;
-                        }
-                    }
-                }
-            }
-        })
-        .await
-    }
-
-    /// For whom definitions are known: the account that asks, at this server.
-    fn sight(&self) -> Sight {
-        let whose = self.cache.keys.builder().part(b"binlog").part(self.source.name().as_bytes()).finish();
-        Sight { whose, now_ms: now_us(self.worker) / 1000 }
-    }
-
-    fn want(&mut self, tables: Vec<Table>) {
-        for table in tables {
-            let names = [table.schema.as_deref().unwrap_or_default(), &table.name];
-            let is_askable = names.iter().all(|name| !name.contains(['\'', '\\']));
-            if is_askable && self.to_ask.len() < DEFINITIONS_MAX && !self.to_ask.contains(&table) {
-                self.to_ask.push(table);
-            }
-        }
-    }
-
-    fn take_tables(&mut self) -> Wanted<'a> {
-        Wanted { cache: self.cache, sight: self.sight(), tables: std::mem::take(&mut self.to_ask) }
-    }
 }

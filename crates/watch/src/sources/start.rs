@@ -1,15 +1,18 @@
-//! Where the log of a server is followed from, and whether it can be.
+//! Where the log of a server is followed from, and whether it can be, or be read on.
 
 use binlog::Position;
 use binlog::request::Start;
 
-use super::control::{Control, Lost};
+use super::control::Control;
+use super::lost::Lost;
 use super::probe::{Kind, Visible, place};
+use super::seen::{Identity, Now, Seen};
 use crate::question::Rows;
 
+const NO_LOG: Lost = Lost::Useless("the server has no binary log");
+
 /// Where the log is followed from: behind all that is visible.
-pub(super) async fn start(control: &mut Control<'_>) -> Result<(Start, cache::Position), Lost> {
-    const NO_LOG: Lost = Lost::Useless("the server has no binary log");
+pub(super) async fn start(control: &mut Control<'_>, identity: Identity) -> Result<Seen, Lost> {
     if !logs_all(&control.ask(LOGGING).await?, control.kind) {
         return Err(Lost::Useless("the server does not log what it replicates (log_slave_updates)"));
     }
@@ -22,19 +25,48 @@ pub(super) async fn start(control: &mut Control<'_>) -> Result<(Start, cache::Po
                 return Err(Lost::Useless("the server has no GTIDs (gtid_mode = ON)"));
             }
             // The server says where that is when it has found it.
-            Ok((Start::MySql(set), cache::Position::default()))
+            Ok(Seen::new(identity, Start::MySql(set), None))
         }
         Visible::Before(position) => {
-            let Position { file, offset } = &position;
-            let quoted = file.replace(['\'', '\\'], "");
-            let statement = format!("SELECT BINLOG_GTID_POS('{quoted}', {offset}) AS gtids");
-            let rows = control.ask(&statement).await?;
-            let gtids = rows.text(0, "gtids").and_then(|gtids| gtids.parse().ok());
-            let gtids =
-                gtids.ok_or(Lost::Useless("the server does not tell the GTIDs of a place in its log"))?;
-            Ok((Start::MariaDb(gtids), place(&position).ok_or(NO_LOG)?))
+            let behind = gtids_before(control, &position).await?;
+            let behind =
+                behind.ok_or(Lost::Useless("the server does not tell the GTIDs of a place in its log"))?;
+            place(&position).ok_or(NO_LOG)?;
+            Ok(Seen::new(identity, behind, Some(position)))
         }
     }
+}
+
+/// What the server says of its log, of which so much was seen `gap_us` ago.
+pub(super) async fn now(
+    control: &mut Control<'_>,
+    seen: &Seen,
+    identity: &Identity,
+    gap_us: u64,
+) -> Result<Now, Lost> {
+    let end = control.end().await?;
+    let has = match (control.kind, seen.at()) {
+        (Kind::MySql { .. }, _) => {
+            let rows = control.ask(control.kind.visible()).await?;
+            match control.kind.read_visible(&rows) {
+                Some(Visible::Set(set)) => Some(Start::MySql(set)),
+                _ => None,
+            }
+        }
+        (Kind::MariaDb, Some(at)) => gtids_before(control, at).await?,
+        (Kind::MariaDb, None) => None,
+    };
+    Ok(Now { identity: identity.clone(), has, end, gap_us })
+}
+
+/// The last transactions in front of a place in the log of a MariaDB; nothing if there is no such
+/// place.
+async fn gtids_before(control: &mut Control<'_>, position: &Position) -> Result<Option<Start>, Lost> {
+    let Position { file, offset } = position;
+    let quoted = file.replace(['\'', '\\'], "");
+    let statement = format!("SELECT BINLOG_GTID_POS('{quoted}', {offset}) AS gtids");
+    let rows = control.ask(&statement).await?;
+    Ok(rows.text(0, "gtids").and_then(|gtids| gtids.parse().ok()).map(Start::MariaDb))
 }
 
 /// Asks whether a server logs what it gets from others.

@@ -9,8 +9,10 @@ use tokio::time::timeout;
 use upstream::{Connection, Target, Worker};
 use wire::frame::put_message;
 
-use super::control::{Control, Lost, replica};
+use super::control::{Control, replica};
+use super::lost::Lost;
 use super::probe::place;
+use super::seen::Identity;
 
 /// A server that says nothing for so long is lost.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
@@ -22,7 +24,6 @@ const READ_BYTES: usize = 64 * 1024;
 pub(super) struct Stream {
     link: Connection,
     reader: Reader,
-    transactions: Transactions,
     buffer: Vec<u8>,
 }
 
@@ -35,11 +36,11 @@ impl Stream {
         worker: &Worker,
         target: &Target,
         start: &Start,
-        identity: &str,
+        identity: &Identity,
     ) -> Result<Self, Lost> {
         let replica = replica();
         let mut control = Control::open(worker, target, &replica).await?;
-        if control.identity().await? != identity {
+        if control.identity().await? != *identity {
             return Err(Lost::Useless("behind the server's name there are several"));
         }
         for statement in replica.settings(start) {
@@ -48,29 +49,27 @@ impl Stream {
         let mut command = Vec::new();
         put_message(&mut command, 0, &replica.dump(start));
         let mut link = control.link;
-        link.sock_mut().write_all(&command).await.map_err(|error| Lost::Broken(error.to_string()))?;
-        Ok(Self {
-            link,
-            reader: Reader::new(Checksum::Crc32),
-            transactions: Transactions::default(),
-            buffer: vec![0; READ_BYTES],
-        })
+        link.sock_mut().write_all(&command).await.map_err(|error| Lost::Cut(error.to_string()))?;
+        Ok(Self { link, reader: Reader::new(Checksum::Crc32), buffer: vec![0; READ_BYTES] })
     }
 
     /// What comes next, at least one thing. Nothing is lost if this is dropped before its end.
-    pub(super) async fn next(&mut self, read: &mut Vec<Read>) -> Result<(), Lost> {
+    pub(super) async fn next(
+        &mut self,
+        transactions: &mut Transactions,
+        read: &mut Vec<Read>,
+    ) -> Result<(), Lost> {
         while read.is_empty() {
             let (link, buffer) = (&mut self.link, &mut self.buffer);
             let reading = poll_fn(|cx| link.sock_mut().poll_read(cx, buffer));
             let n = match timeout(SILENCE_MAX, reading).await {
-                Ok(n) => n.map_err(|error| Lost::Broken(error.to_string()))?,
-                Err(_) => return Err(Lost::Useless("the server sends neither events nor heartbeats")),
+                Ok(n) => n.map_err(|error| Lost::Cut(error.to_string()))?,
+                Err(_) => return Err(Lost::Cut("the server sends neither events nor heartbeats".to_owned())),
             };
             let bytes = self.buffer.get(..n).unwrap_or_default();
             if bytes.is_empty() {
-                return Err(Lost::Useless("the server has closed the stream"));
+                return Err(Lost::Cut("the server has closed the stream".to_owned()));
             }
-            let transactions = &mut self.transactions;
             let fed = self.reader.feed(bytes, |logged| {
                 let begun = read.len();
                 transactions.take(&logged, |fact| read.push((fact, None)));
@@ -79,7 +78,7 @@ impl Stream {
                     *place = at;
                 }
             });
-            fed.map_err(|broken| Lost::Broken(broken.to_string()))?;
+            fed.map_err(|broken| Lost::Doubtful(broken.to_string()))?;
         }
         Ok(())
     }
