@@ -15,7 +15,7 @@ CARGO_LLVM_COV_VERSION = 0.9.1
 CARGO_MUTANTS_VERSION = 27.1.0
 CARGO_FUZZ_VERSION = 0.13.2
 
-.PHONY: help run build optimized test test-servers test-clients test-page docs sim soak soak-shards soak-cache soak-causal history chaos lint coverage mutants bench bench-cache bench-shards fuzz packages check-packages tools-run tools-test tools-bench
+.PHONY: help run build optimized test test-servers test-clients test-page docs sim soak soak-shards soak-cache soak-causal history chaos lint coverage mutants bench bench-cache bench-causal bench-shards fuzz packages check-packages tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -98,6 +98,10 @@ bench: tools-bench ## Layer-4 floor, HAProxy and Pointsman side by side; writes 
 bench-cache: tools-bench ## The query cache: with and without it, a hit beside the same bytes, and its exact modes.
 	$(CARGO) build --release --locked --package pointsman --package bench
 	$(BUILT)/release/bench --cache $(BENCH_ARGS)
+
+bench-causal: tools-bench ## Reads that see writes: processor time per read, beside reads that need not.
+	$(CARGO) build --release --locked --package pointsman --package bench
+	$(BUILT)/release/bench --causal $(BENCH_ARGS)
 
 bench-shards: tools-bench ## Shards: a routed point select, a merged query and a long merge over four servers.
 	$(CARGO) build --release --locked --package pointsman --package bench

@@ -6,6 +6,7 @@
 
 mod admin;
 mod cache;
+mod causal;
 mod chart;
 mod cores;
 mod dump;
@@ -55,6 +56,8 @@ const QUICK: (u32, u32, u32) = (1, 1, 50);
 
 /// The same of the query cache: three minutes with its warm-up.
 const CACHE: (u32, u32, u32) = (8, 3, 0);
+/// The same of reads that see writes: four minutes.
+const CAUSAL: (u32, u32, u32) = (5, 11, 0);
 /// Where figures of the query cache are kept.
 const CACHE_RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/bench-cache");
 
@@ -113,6 +116,9 @@ struct Options {
     /// Rows of that table
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
     rows: u32,
+    /// Only reads that see writes: at a replica that has caught up
+    #[arg(long, conflicts_with_all = ["cache", "shards"])]
+    causal: bool,
     /// Only shards: tables split over four servers
     #[arg(long, conflicts_with = "cache")]
     shards: bool,
@@ -162,6 +168,9 @@ fn run(options: &Options) -> anyhow::Result<()> {
     if options.shards {
         return measure_shards(options);
     }
+    if options.causal {
+        return measure_causal(options);
+    }
     let programs = Programs::find(options.pointsman.as_deref())?;
     // Before anything changes files: what is measured is what was built.
     let facts = machine::facts(&programs);
@@ -199,6 +208,16 @@ fn measure_exact(options: &Options) -> anyhow::Result<()> {
     let programs = Programs::find(options.pointsman.as_deref())?;
     let out = options.out.clone().unwrap_or_else(|| PathBuf::from(CACHE_RUN));
     exact::measure(&programs, options.threads, options.length(FULL), &out)
+}
+
+/// Reads that see writes only.
+fn measure_causal(options: &Options) -> anyhow::Result<()> {
+    let programs = Programs::find(options.pointsman.as_deref())?;
+    let sandbox = Sandbox::new()?;
+    tls::prepare(&sandbox)?;
+    let (seconds, rounds, _) = if options.quick { QUICK } else { CAUSAL };
+    let length = (options.seconds.unwrap_or(seconds), options.rounds.unwrap_or(rounds));
+    causal::measure(&programs, &sandbox, options.threads, length)
 }
 
 /// Shards only.
