@@ -45,8 +45,8 @@ pub struct Source {
 /// Those who wait.
 #[derive(Debug, Default)]
 struct Wakers {
-    /// Sessions that wait for the moment to move on.
-    sessions: Vec<Waker>,
+    /// Sessions that wait for the moment to be behind the arrival of their query.
+    sessions: Vec<(u64, Waker)>,
     /// What follows the log.
     follower: Option<Waker>,
 }
@@ -143,8 +143,9 @@ impl Source {
             return Poll::Ready(end);
         }
         let mut wakers = self.wakers();
-        if !wakers.sessions.iter().any(|waker| waker.will_wake(cx.waker())) {
-            wakers.sessions.push(cx.waker().clone());
+        match wakers.sessions.iter_mut().find(|(_, waker)| waker.will_wake(cx.waker())) {
+            Some((before_us, _)) => *before_us = since_us,
+            None => wakers.sessions.push((since_us, cx.waker().clone())),
         }
         // Under the lock: what moves the moment on wakes those in the list behind that.
         if let Some(end) = ended() {
@@ -189,7 +190,7 @@ impl Source {
     /// The cache is exact as of this moment.
     pub(crate) fn prove(&self, at_us: u64) {
         if self.proven_us.fetch_max(at_us.max(1), Release) < at_us {
-            self.wake_sessions();
+            self.wake_sessions(at_us);
         }
     }
 
@@ -202,12 +203,17 @@ impl Source {
     pub(crate) fn lose(&self) {
         self.is_followed.store(false, Release);
         self.proven_us.store(0, Release);
-        self.wake_sessions();
+        self.wake_sessions(u64::MAX);
     }
 
-    fn wake_sessions(&self) {
-        let sessions = std::mem::take(&mut self.wakers().sessions);
-        sessions.into_iter().for_each(Waker::wake);
+    /// Wakes sessions whose queries have come before `at_us`.
+    fn wake_sessions(&self, at_us: u64) {
+        let mut wakers = self.wakers();
+        let ready: Vec<_> = wakers.sessions.extract_if(.., |(since_us, _)| *since_us < at_us).collect();
+        drop(wakers);
+        for (_, waker) in ready {
+            waker.wake();
+        }
     }
 
     fn note_asked(&self, now_us: u64, bound_us: u64) {
@@ -235,6 +241,8 @@ impl Source {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn context() -> Context<'static> {
@@ -274,6 +282,43 @@ mod tests {
         assert_eq!(source.poll_proven(1001, &context()), Poll::Pending);
         source.lose();
         assert_eq!(source.poll_proven(1001, &context()), Poll::Ready(false));
+    }
+
+    /// A task that is woken, and how often.
+    #[derive(Default)]
+    struct Woken(AtomicU64);
+
+    impl std::task::Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    impl Woken {
+        /// How often it was woken since it was asked last.
+        fn times(&self) -> u64 {
+            self.0.swap(0, Relaxed)
+        }
+    }
+
+    fn waits(source: &Source, since_us: u64, session: &Arc<Woken>) {
+        let waker = Waker::from(Arc::clone(session));
+        assert_eq!(source.poll_proven(since_us, &Context::from_waker(&waker)), Poll::Pending);
+    }
+
+    #[test]
+    fn only_sessions_that_may_go_on_are_woken() {
+        let source = Source::new("db:3306");
+        source.follow();
+        let [early, late] = [(); 2].map(|()| Arc::<Woken>::default());
+        waits(&source, 10, &early);
+        waits(&source, 20, &late);
+        waits(&source, 20, &late);
+        source.prove(20);
+        assert_eq!((early.times(), late.times()), (1, 0));
+        assert!(source.poll_demand(30, &context()).is_waited_for);
+        source.lose();
+        assert_eq!((early.times(), late.times()), (0, 1));
     }
 
     #[test]
