@@ -19,7 +19,6 @@ use wire::codec::Reader;
 
 pub use mariadb_gtid::Change;
 pub use query::Statement;
-pub use rows::RowFlags;
 
 use crate::header::Header;
 use crate::kind;
@@ -66,8 +65,6 @@ pub enum Event<'a> {
     Rows {
         /// The table's number.
         id: u64,
-        /// Flags of the rows.
-        flags: RowFlags,
     },
     /// The transaction is committed.
     Commit,

@@ -42,8 +42,8 @@ pub(crate) const STATEMENT_MAX: usize = 256 * 1024;
 /// Bytes that are looked at of other events than statements. Fields behind them are none of those
 /// that are needed.
 pub(crate) const FIELDS_MAX: usize = 2 * 1024;
-/// Bytes of a row event that are looked at: the table's number and flags.
-const ROWS_MAX: usize = 8;
+/// Bytes of a row event that are looked at: the table's number.
+const ROWS_MAX: usize = 6;
 
 /// What is done with the body of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

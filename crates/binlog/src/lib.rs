@@ -33,7 +33,7 @@ mod xid;
 
 pub use checksum::Checksum;
 pub use error::Broken;
-pub use event::{Begin, Change, Event, Logged, RowFlags, Statement};
+pub use event::{Begin, Change, Event, Logged, Statement};
 pub use reader::Reader;
 pub use transactions::{Fact, How, Position, Table, Tables, Transaction, Transactions, Why};
 pub use xid::Xid;

@@ -104,7 +104,7 @@ impl Transactions {
             Event::Table { id, schema, name } => {
                 self.in_open("a table", &mut out, |open| open.map(*id, schema, name));
             }
-            Event::Rows { id, flags } => self.in_open("rows", &mut out, |open| open.rows(*id, *flags)),
+            Event::Rows { id } => self.in_open("rows", &mut out, |open| open.rows(*id)),
             Event::Commit | Event::Prepare { one_phase: true, .. } => {
                 self.end(End::Commit, logged.next_position, &mut out);
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Transaction;
 use super::judged::Judged;
 use super::tables::{How, TABLES_MAX, Table, Tables, Why};
-use crate::event::{Begin, Change, RowFlags, Statement};
+use crate::event::{Begin, Change, Statement};
 use crate::xid::Xid;
 
 /// The schema of accounts, privileges and others of the server's own tables.
@@ -80,11 +80,9 @@ impl Open {
     }
 
     /// Adds rows of the table with this number.
-    pub(super) fn rows(&mut self, id: u64, flags: RowFlags) {
-        let logged = flags.contains(RowFlags::SQL_FOREIGN_KEYS);
-        let how = if logged { How::ROWS | How::CASCADES_LOGGED } else { How::ROWS };
+    pub(super) fn rows(&mut self, id: u64) {
         match self.numbers.get(&id) {
-            Some(table) => self.transaction.tables.add(table.clone(), how),
+            Some(table) => self.transaction.tables.add(table.clone(), How::ROWS),
             None if NO_TABLE.contains(&id) => {}
             None => self.transaction.tables.all(Why::UnknownTable),
         }

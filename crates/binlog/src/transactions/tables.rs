@@ -25,7 +25,8 @@ impl fmt::Display for Table {
 
 bitflags! {
     /// How the log shows that a table is changed. Without any flag the table is only named in front
-    /// of rows of others: a cascade or a trigger may have changed the table.
+    /// of rows of others: a cascade or a trigger may have changed the table. The log need not show at
+    /// all what cascades change.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct How: u8 {
         /// There are rows of the table.
@@ -34,8 +35,6 @@ bitflags! {
         const STATEMENT = 1 << 1;
         /// The table's definition is changed, or all of its rows at once.
         const DEFINITION = 1 << 2;
-        /// All of those rows are logged with the rows that cascades have changed.
-        const CASCADES_LOGGED = 1 << 3;
     }
 }
 
@@ -77,20 +76,10 @@ impl Tables {
     /// Adds a table.
     pub(super) fn add(&mut self, table: Table, how: How) {
         let Self::These(these) = self else { return };
-        let Some(known) = these.get_mut(&table) else {
-            if these.len() >= TABLES_MAX {
-                return self.all(Why::Many);
-            }
-            these.insert(table, how);
-            return;
-        };
-        // Cascades are logged if they are with all rows.
-        let both = How::ROWS | How::CASCADES_LOGGED;
-        let logged = !known.contains(How::ROWS) || !how.contains(How::ROWS) || *known & how & both == both;
-        *known |= how;
-        if !logged {
-            known.remove(How::CASCADES_LOGGED);
+        if these.len() >= TABLES_MAX && !these.contains_key(&table) {
+            return self.all(Why::Many);
         }
+        *these.entry(table).or_insert(How::empty()) |= how;
     }
 
     /// Every table may have changed. The first reason is kept.
@@ -117,23 +106,13 @@ mod tests {
         Table { schema: "s".to_owned(), name: number.to_string() }
     }
 
-    fn how(all: &[How]) -> How {
-        let mut tables = Tables::default();
-        for how in all {
-            tables.add(table(1), *how);
-        }
-        let Tables::These(these) = tables else { panic!("one table") };
-        these[&table(1)]
-    }
-
     #[test]
-    fn cascades_are_logged_with_all_rows_or_not() {
-        let logged = How::ROWS | How::CASCADES_LOGGED;
-        assert_eq!(how(&[How::empty(), logged]), logged);
-        assert_eq!(how(&[logged, How::empty(), logged]), logged);
-        assert_eq!(how(&[logged, How::ROWS]), How::ROWS);
-        assert_eq!(how(&[How::ROWS, logged]), How::ROWS);
-        assert_eq!(how(&[logged, How::STATEMENT]), logged | How::STATEMENT);
+    fn a_table_is_changed_in_several_ways() {
+        let mut tables = Tables::default();
+        for how in [How::empty(), How::ROWS, How::STATEMENT] {
+            tables.add(table(1), how);
+        }
+        assert_eq!(tables, Tables::These(BTreeMap::from([(table(1), How::ROWS | How::STATEMENT)])));
     }
 
     #[test]

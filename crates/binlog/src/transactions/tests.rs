@@ -1,7 +1,7 @@
 use sql::Modes;
 
 use super::*;
-use crate::event::{Begin, Change, RowFlags};
+use crate::event::{Begin, Change};
 
 const MYSQL: Begin = Begin { gtid: None, change: Change::ToBeSeen };
 
@@ -14,7 +14,7 @@ fn table(id: u64, name: &str) -> Event<'_> {
 }
 
 fn rows<'a>(id: u64) -> Event<'a> {
-    Event::Rows { id, flags: RowFlags::STATEMENT_END }
+    Event::Rows { id }
 }
 
 fn xid() -> Xid {
