@@ -21,8 +21,8 @@ const FILE_START: u32 = 4;
 /// `BINLOG_DUMP_NON_BLOCK`: end at the end of the log.
 const NON_BLOCK: u16 = 1;
 
-/// `USE_HEARTBEAT_EVENT_V2` of MySQL: heartbeats with positions of more than 32 bits. Servers before
-/// 8.0.26 do not know it.
+/// `USE_HEARTBEAT_EVENT_V2` of MySQL: heartbeats with positions of more than 32 bits. Servers
+/// before 8.0.26 do not know it.
 const LONG_HEARTBEATS: u16 = 1 << 1;
 
 /// A replica, as its source knows it.

@@ -160,8 +160,8 @@ async fn run_event(direct: &mut Client) {
     done(direct, "SET GLOBAL event_scheduler = OFF").await;
 }
 
-/// Waits until prepared transactions have no session. Before that, MariaDB says that another session
-/// has committed one, and has not.
+/// Waits until prepared transactions have no session. Before that, MariaDB says that another
+/// session has committed one, and has not.
 async fn wait_until_detached(direct: &mut Client) {
     let deadline = Instant::now() + WAIT_MAX;
     loop {

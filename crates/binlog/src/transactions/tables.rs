@@ -25,8 +25,8 @@ impl fmt::Display for Table {
 
 bitflags! {
     /// How the log shows that a table is changed. Without any flag the table is only named in front
-    /// of rows of others: a cascade or a trigger may have changed the table. The log need not show at
-    /// all what cascades change.
+    /// of rows of others: a cascade or a trigger may have changed the table. The log need not show
+    /// what cascades change.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct How: u8 {
         /// There are rows of the table.

@@ -114,9 +114,9 @@ impl<'a> World<'a> {
         self.writer = elsewhere(self.server).await;
     }
 
-    /// Has the proxy learn the definitions of tables that statements of the log name, and that there
-    /// is none of a temporary table; behind a trigger's table those of the tables that the trigger
-    /// uses.
+    /// Has the proxy learn the definitions of tables that statements of the log name, and that
+    /// there is none of a temporary table; behind a trigger's table those of the tables that the
+    /// trigger uses.
     pub(super) async fn teach(&mut self) {
         done(&mut self.writer, "CREATE TEMPORARY TABLE own LIKE t").await;
         done(&mut self.writer, "INSERT INTO own VALUES (1, 1)").await;
