@@ -5,9 +5,9 @@
 //! asked for as sessions do it. As long as they are not known, such a transaction counts against
 //! all tables.
 //!
-//! Statements also name temporary tables. There is no definition of one, and it has no triggers. A
-//! table that is made behind the question is no temporary one: its `CREATE TABLE` is in the log, and
-//! has all definitions forgotten.
+//! Statements also name temporary tables, which have neither definitions nor triggers. A name
+//! without a definition is that of one: a `CREATE TABLE` behind the question is in the log, and has
+//! all definitions forgotten.
 
 use binlog::{How, Tables, Transaction};
 use cache::{Cache, Change, Name, Sight};
