@@ -9,7 +9,7 @@
 //! - `changes`: what a transaction changes, as the cache counts it;
 //! - `resets`: whether its log has begun anew;
 //! - `start`: where its log is followed from; `asking`: a turn of questions; `pace`: when it is
-//!   asked;
+//!   asked; `learning`: for which definitions;
 //! - `stream`: what is in the log; `lost`: why that ends;
 //! - `log`: what is known of a log that is read; `seen`: whether it can be read on behind an
 //!   interruption;
@@ -18,6 +18,7 @@
 mod asking;
 mod changes;
 mod control;
+mod learning;
 mod log;
 mod lost;
 mod pace;

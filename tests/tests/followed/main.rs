@@ -1,10 +1,12 @@
 //! The query cache with a followed binary log, before real servers: answers in the modes `bounded`
 //! and `strict` see what others write.
 
+mod gate;
 mod hanging;
 mod large;
 mod matrix;
 mod resume;
+mod triggers;
 
 use std::sync::LazyLock;
 

@@ -16,6 +16,7 @@ pub(super) struct Answers {
     /// When it was asked, in microseconds.
     pub(super) at_us: u64,
     pub(super) visible: Option<Visible>,
+    /// Where the log has ended after the definitions were told. It is there if there are any.
     pub(super) end: Option<cache::Position>,
     pub(super) definitions: Vec<Learnt>,
 }
@@ -36,12 +37,6 @@ pub(super) async fn questions<'w>(
     const NONSENSE: Lost = Lost::Useless("the server does not tell what is visible");
     let at_us = now_us(control.worker);
     let kind = control.kind;
-    let end = if ask.end { Some(control.end().await?) } else { None };
-    let visible = if ask.visible {
-        Some(kind.read_visible(&control.ask(kind.visible()).await?).ok_or(NONSENSE)?)
-    } else {
-        None
-    };
     let mut definitions = Vec::new();
     for table in wanted.tables {
         // While a definition is being changed, what a server says is not certain.
@@ -54,6 +49,13 @@ pub(super) async fn questions<'w>(
         };
         definitions.push(Learnt { whose: wanted.sight.whose, table, definition, moment });
     }
+    let asks_end = ask.end || !definitions.is_empty();
+    let end = if asks_end { Some(control.end().await?) } else { None };
+    let visible = if ask.visible {
+        Some(kind.read_visible(&control.ask(kind.visible()).await?).ok_or(NONSENSE)?)
+    } else {
+        None
+    };
     Ok((control, Answers { ask, at_us, visible, end, definitions }))
 }
 

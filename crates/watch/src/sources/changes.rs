@@ -3,7 +3,8 @@
 //! Rows name their tables. Of a table that only a statement names, triggers change others, which
 //! the log does not tell: they come from the cache's catalog of definitions, which the server is
 //! asked for as sessions do it. As long as they are not known, such a transaction counts against
-//! all tables.
+//! all tables. So does an XA transaction with statements at MariaDB, where a trigger may be dropped
+//! between `XA PREPARE` and `XA COMMIT`.
 //!
 //! Statements also name temporary tables, which have neither definitions nor triggers. A name
 //! without a definition is that of one: a `CREATE TABLE` behind the question is in the log, and has
@@ -13,8 +14,10 @@ use binlog::{How, Tables, Transaction};
 use cache::{Cache, Change, Name, Sight};
 use sql::shape::Table;
 
+use super::probe::Kind;
+
 /// What a transaction changes, and the tables whose definitions would tell it better.
-pub(super) fn of(transaction: &Transaction, cache: &Cache, sight: Sight) -> (Change, Vec<Table>) {
+pub(super) fn of(transaction: &Transaction, cache: &Cache, sight: Sight, kind: Kind) -> (Change, Vec<Table>) {
     let Transaction { definitions, privileges, tables, .. } = transaction;
     let (tables, to_ask) = match tables {
         Tables::All(_) => (None, Vec::new()),
@@ -29,6 +32,8 @@ pub(super) fn of(transaction: &Transaction, cache: &Cache, sight: Sight) -> (Cha
                 .collect();
             if named.is_empty() {
                 (Some(hashes), Vec::new())
+            } else if transaction.is_xa && kind == Kind::MariaDb {
+                (None, Vec::new())
             } else {
                 let written = cache.catalog.written(sight, &cache.versions, named, &[]);
                 let tables = written.tables.map(|tables| {
@@ -69,7 +74,7 @@ mod tests {
     fn rows_name_their_tables_and_statements_not_all() {
         let cache = Cache::new([1, 2], 1 << 20);
         let sight = Sight { whose: cache.keys.builder().number(1).finish(), now_ms: 0 };
-        let of = |table: &str, how| of(&transaction(table, how), &cache, sight);
+        let of = |table: &str, how| of(&transaction(table, how), &cache, sight, Kind::MariaDb);
         let rows = (Change { tables: Some(vec![hash("t")]), ..Change::default() }, Vec::new());
         assert_eq!(of("t", How::ROWS), rows);
         assert_eq!(of("t", How::empty()), rows, "named in front of rows of others");
@@ -93,5 +98,8 @@ mod tests {
         cache.learn(Learnt { whose: sight.whose, table, definition, moment }, 0);
         let (change, to_ask) = of("own", How::STATEMENT);
         assert_eq!((change.tables, to_ask.len()), (Some(vec![hash("own")]), 0), "a temporary table");
+        let committed = Transaction { is_xa: true, ..transaction("t", How::STATEMENT) };
+        let (change, to_ask) = super::of(&committed, &cache, sight, Kind::MariaDb);
+        assert_eq!((change.tables, to_ask.len()), (None, 0), "a trigger may have been dropped since");
     }
 }

@@ -8,21 +8,18 @@ use std::time::Duration;
 
 use binlog::{Fact, Position};
 use cache::{Cache, Following, Sight, Source};
-use sql::shape::Table;
 use tokio::time::{Instant, sleep};
 use upstream::Worker;
 
 use super::asking::{Answers, Wanted};
 use super::changes;
+use super::learning::Learning;
 use super::lost::Lost;
 use super::pace::{Ask, Next, Pace};
 use super::probe::{Kind, Mark, place};
 use super::seen::Seen;
 use super::server::now_us;
 use super::stream::Read;
-
-/// Definitions that are asked for at a time.
-const DEFINITIONS_MAX: usize = 16;
 
 /// Where a log is followed, and for whom.
 #[derive(Clone, Copy)]
@@ -39,8 +36,7 @@ pub(super) struct Log<'a> {
     seen: Seen,
     following: Following<Mark>,
     pace: Pace,
-    /// Tables whose definitions would tell what transactions change.
-    to_ask: Vec<Table>,
+    learning: Learning,
     /// Up to where the log was read when the server was asked last.
     asked_at: cache::Position,
     /// Since when it is not read, in microseconds.
@@ -58,7 +54,7 @@ impl<'a> Log<'a> {
             seen,
             following: Following::begin(here.cache, here.source, from),
             pace: Pace::default(),
-            to_ask: Vec::new(),
+            learning: Learning::default(),
             asked_at: cache::Position::default(),
             interrupted_us: None,
         }
@@ -87,8 +83,8 @@ impl<'a> Log<'a> {
     pub(super) fn take(&mut self, (fact, at): Read) -> Result<(), Lost> {
         match fact {
             Fact::Transaction(transaction) => {
-                let (change, to_ask) = changes::of(&transaction, self.here.cache, self.sight());
-                self.want(to_ask);
+                let (change, to_ask) = changes::of(&transaction, self.here.cache, self.sight(), self.kind);
+                self.learning.want(to_ask);
                 if let Some(gtid) = transaction.gtid {
                     self.seen.note(gtid);
                 }
@@ -117,6 +113,7 @@ impl<'a> Log<'a> {
         }
         if let Some(at) = at {
             self.following.advance(at);
+            self.learn();
         }
         Ok(())
     }
@@ -139,15 +136,21 @@ impl<'a> Log<'a> {
                 return Err(Lost::Useless("the server's binary log has begun anew"));
             }
             self.following.prove(at_us, end);
+            self.learning.hear(definitions, end);
+            self.learn();
         }
         let is_news = before != (self.here.source.proven_us(), self.following.unsettled());
         let now_us = now_us(self.here.worker);
         self.pace.note(ask, at_us, now_us, is_news);
         self.here.source.count(|counters| counters.probes += u64::from(ask.visible) + u64::from(ask.end));
-        for learnt in definitions {
-            self.here.cache.learn(learnt, now_us / 1000);
-        }
         Ok(())
+    }
+
+    /// Takes note of definitions that count from now on.
+    fn learn(&mut self) {
+        for learnt in self.learning.read(self.following.read()) {
+            self.here.cache.learn(learnt, now_us(self.here.worker) / 1000);
+        }
     }
 
     /// Waits until something is to be asked.
@@ -184,16 +187,6 @@ impl<'a> Log<'a> {
     /// here.
     pub(super) fn ask(&mut self) -> Wanted<'a> {
         self.asked_at = self.following.read();
-        Wanted { cache: self.here.cache, sight: self.sight(), tables: std::mem::take(&mut self.to_ask) }
-    }
-
-    fn want(&mut self, tables: Vec<Table>) {
-        for table in tables {
-            let names = [table.schema.as_deref().unwrap_or_default(), &table.name];
-            let is_askable = names.iter().all(|name| !name.contains(['\'', '\\']));
-            if is_askable && self.to_ask.len() < DEFINITIONS_MAX && !self.to_ask.contains(&table) {
-                self.to_ask.push(table);
-            }
-        }
+        Wanted { cache: self.here.cache, sight: self.sight(), tables: self.learning.take() }
     }
 }

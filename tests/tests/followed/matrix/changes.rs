@@ -115,15 +115,23 @@ pub(super) const EARLY: How = By(&["XA START 'e'", "UPDATE u SET a = a + 1", "XA
 pub(super) const EARLY_COMMIT: Change = drops(ByAnother("XA COMMIT 'e'"), All);
 
 /// XA transactions: only the commit counts.
-pub(super) const XA: &[Change] = &[
-    drops(By(&["XA START 'a'", "UPDATE t SET a = a + 1", "XA END 'a'", "XA PREPARE 'a'"]), Nothing),
-    drops(By(&["XA COMMIT 'a'"]), OF_T),
-    drops(By(&["XA START 'b'", "UPDATE t SET a = a + 1", "XA END 'b'", "XA COMMIT 'b' ONE PHASE"]), OF_T),
-    drops(By(&["XA START 'c'", "UPDATE u SET a = a + 1", "XA END 'c'", "XA PREPARE 'c'"]), Nothing),
-    drops(ByAnother("XA COMMIT 'c'"), These(&["u"])),
-    drops(By(&["XA START 'd'", "UPDATE u SET a = a + 1", "XA END 'd'", "XA PREPARE 'd'"]), Nothing),
-    drops(By(&["XA ROLLBACK 'd'"]), Nothing),
-];
+pub(super) const XA: &[Change] = &xa(OF_T, These(&["u"]));
+
+/// The same at MariaDB: one with statements counts against all tables.
+pub(super) const XA_OF_MARIADB: &[Change] = &xa(All, All);
+
+/// XA transactions, of which commits with statements drop these.
+const fn xa(of_t: Drops, of_u: Drops) -> [Change; 7] {
+    [
+        drops(By(&["XA START 'a'", "UPDATE t SET a = a + 1", "XA END 'a'", "XA PREPARE 'a'"]), Nothing),
+        differs(By(&["XA COMMIT 'a'"]), OF_T, of_t),
+        drops(By(&["XA START 'b'", "UPDATE t SET a = a + 1", "XA END 'b'", "XA COMMIT 'b' ONE PHASE"]), OF_T),
+        drops(By(&["XA START 'c'", "UPDATE u SET a = a + 1", "XA END 'c'", "XA PREPARE 'c'"]), Nothing),
+        differs(ByAnother("XA COMMIT 'c'"), These(&["u"]), of_u),
+        drops(By(&["XA START 'd'", "UPDATE u SET a = a + 1", "XA END 'd'", "XA PREPARE 'd'"]), Nothing),
+        drops(By(&["XA ROLLBACK 'd'"]), Nothing),
+    ]
+}
 
 /// Changes of definitions and privileges, and statements that look like such.
 pub(super) const DEFINITIONS: &[Change] = &[
