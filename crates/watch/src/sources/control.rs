@@ -21,6 +21,9 @@ use wire::reply::Answer;
 /// How often the server says that there is nothing to log, and where the log ends.
 const HEARTBEAT: Duration = Duration::from_millis(200);
 
+/// The bits of a connection's number that a greeting has.
+const LOWER_HALF: u64 = 0xffff_ffff;
+
 /// A replica like no other.
 pub(super) fn replica() -> Replica {
     let nonce = random::nonce();
@@ -67,14 +70,17 @@ impl<'w> Control<'w> {
         };
         // Both times are of the same statement, so that their difference is always the same.
         let who = format!(
-            "SELECT {server} AS server, UNIX_TIMESTAMP() - VARIABLE_VALUE AS started \
-             FROM {status}.global_status WHERE VARIABLE_NAME = 'Uptime'"
+            "SELECT {server} AS server, UNIX_TIMESTAMP() - VARIABLE_VALUE AS started, \
+             CONNECTION_ID() + 0 AS id FROM {status}.global_status WHERE VARIABLE_NAME = 'Uptime'"
         );
         let rows = self.ask(&who).await?;
         let text = |column| rows.text(0, column).ok_or(NONSENSE);
         let (server, started) = (text("server")?, text("started")?);
+        let id: u64 = text("id")?.parse().map_err(|_| NONSENSE)?;
+        // A greeting has the lower half of the number.
+        let is_direct = self.link.thread_id().is_some_and(|greeted| u64::from(greeted) == id & LOWER_HALF);
         let resets = self.count_resets().await?;
-        Ok(seen::Identity { server, started, resets })
+        Ok(seen::Identity { server, started, resets, is_direct })
     }
 
     /// The rows of a statement.

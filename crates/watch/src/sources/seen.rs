@@ -2,7 +2,8 @@
 //!
 //! The log is read on if nothing was missed: it is the log of the same server, which has run ever
 //! since and was not [reset](Identity::resets), and has what was read. A server that was restarted
-//! may have lost transactions, and MariaDB gives their GTIDs to others.
+//! may have lost transactions, and MariaDB gives their GTIDs to others. A proxy in front of the
+//! server may have sent queries to another one for a while.
 
 use binlog::Position;
 use binlog::request::Start;
@@ -22,6 +23,8 @@ pub(super) struct Identity {
     pub(super) started: String,
     /// How many `RESET` statements it has begun since.
     pub(super) resets: u64,
+    /// The server itself has greeted the connection, and no proxy in front of it.
+    pub(super) is_direct: bool,
 }
 
 /// A server's log, as far as it was read.
@@ -66,6 +69,9 @@ pub(super) enum Anew {
     /// It was not read for too long.
     #[error("the log was not read for too long")]
     TooLong,
+    /// Queries may have gone to another server meanwhile, whose answers were stored.
+    #[error("the server is behind a proxy")]
+    Proxy,
 }
 
 impl Seen {
@@ -112,6 +118,9 @@ impl Seen {
         if identity.resets != self.identity.resets {
             return Err(Anew::Reset);
         }
+        if !identity.is_direct {
+            return Err(Anew::Proxy);
+        }
         if *gap_us > GAP_MAX_US {
             return Err(Anew::TooLong);
         }
@@ -132,7 +141,8 @@ mod tests {
     const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 
     fn identity(server: &str, started: &str, resets: u64) -> Identity {
-        Identity { server: server.to_owned(), started: started.to_owned(), resets }
+        let [server, started] = [server, started].map(str::to_owned);
+        Identity { server, started, resets, is_direct: true }
     }
 
     fn at(number: u64, offset: u64) -> Position {
@@ -177,6 +187,8 @@ mod tests {
             assert_eq!(other("t", "100", 0), Err(Anew::OtherServer));
             assert_eq!(other("s", "101", 0), Err(Anew::Restarted));
             assert_eq!(other("s", "100", 1), Err(Anew::Reset));
+            let behind_proxy = Identity { is_direct: false, ..same.identity.clone() };
+            assert_eq!(seen.check(&Now { identity: behind_proxy, ..same.clone() }), Err(Anew::Proxy));
             assert_eq!(seen.check(&Now { end: end(2, 699), ..same.clone() }), Err(Anew::Lacks));
             assert_eq!(seen.check(&Now { has: None, ..same.clone() }), Err(Anew::Lacks), "purged");
             assert_eq!(seen.check(&Now { gap_us: GAP_MAX_US + 1, ..same }), Err(Anew::TooLong));
