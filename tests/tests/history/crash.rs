@@ -4,15 +4,15 @@ use std::sync::Mutex;
 
 use e2e::{Backend, run};
 
-use crate::faults::{alone, beside};
+use crate::faults::{Fault, alone, beside};
 use crate::load::Load;
-use crate::world::{BOUNDED, STRICT, World};
+use crate::world::{BOUNDED, Place, STRICT, World};
 
 /// Makes two tests of each fault.
 macro_rules! on_each {
     ($($test:ident),+ $(,)?) => {
         /// All of them, with their names.
-        pub(crate) const ALL: &[(&str, fn(&mut Backend))] = &[$((stringify!($test), $test)),+];
+        pub(crate) const ALL: &[Fault] = &[$((stringify!($test), $test)),+];
 
         mod on_mariadb {
             $(#[test] fn $test() { super::alone(false, super::$test); })+
@@ -45,7 +45,7 @@ fn c20_reads_are_exact_while_proxies_are_killed(server: &mut Backend) {
         let world = World::new(server, promise).with_losses();
         beside(&world, &Load::SAFE, || {
             // The one whose clients write elsewhere, and the one that has the answers.
-            world.other.iter().for_each(|other| other.restart());
+            world.other.iter().for_each(Place::restart);
             run(world.wait_for_hits());
             world.place.restart();
         });

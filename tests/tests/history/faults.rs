@@ -15,6 +15,9 @@ const TIMES: usize = 2;
 /// How long a stream is frozen, and commits hang.
 const FAULT_TIME: Duration = Duration::from_millis(300);
 
+/// The name of a fault, and what plays it.
+pub(crate) type Fault = (&'static str, fn(&mut Backend));
+
 /// Faults are those of a server: one at a time.
 type Alone<T> = LazyLock<Mutex<T>>;
 
@@ -33,7 +36,7 @@ fn options<'a>(more: &[&'a str]) -> Vec<&'a str> {
 macro_rules! on_each {
     ($($test:ident),+ $(,)?) => {
         /// All of them, with their names.
-        pub(crate) const ALL: &[(&str, fn(&mut Backend))] = &[$((stringify!($test), $test)),+];
+        pub(crate) const ALL: &[Fault] = &[$((stringify!($test), $test)),+];
 
         mod on_mariadb {
             $(#[test] fn $test() { super::alone(false, super::$test); })+
@@ -109,7 +112,7 @@ fn c20_reads_are_exact_while_commits_hang(server: &mut Backend) {
         ("SET GLOBAL binlog_group_commit_sync_delay = 30000", "SET GLOBAL binlog_group_commit_sync_delay = 0")
     } else {
         // It waits for a replica, and there is none. After that it would wait for none any more.
-        server.sql("SET GLOBAL rpl_semi_sync_master_wait_point = AFTER_SYNC, GLOBAL rpl_semi_sync_master_timeout = 30");
+        server.sql("SET GLOBAL rpl_semi_sync_master_wait_point = AFTER_SYNC, GLOBAL rpl_semi_sync_master_timeout = 100");
         let hang =
             "SET GLOBAL rpl_semi_sync_master_enabled = OFF; SET GLOBAL rpl_semi_sync_master_enabled = ON";
         (hang, "SET GLOBAL rpl_semi_sync_master_enabled = OFF")

@@ -60,9 +60,7 @@ impl World {
         let mut reader = Reader::new(&self.place.site, self.clock, Dice::new(0, 0)).await;
         let (before, deadline) = (self.hits().await, Instant::now() + UNKNOWN_TIME_MAX);
         while self.hits().await == before {
-            if Instant::now() >= deadline {
-                panic!("there are no hits any more: {}", self.said().await);
-            }
+            assert!(Instant::now() < deadline, "there are no hits any more: {}", self.said().await);
             reader.read_all_twice().await;
             sleep(LOOK_INTERVAL).await;
         }

@@ -141,11 +141,10 @@ impl World {
             (Actor::Writer, 2) => self.server.visible = BEHIND,
             (Actor::Writer, _) => self.written.span.done = self.now,
             (Actor::Stream, _) => self.read_log(),
-            (Actor::Settle | Actor::Prove | Actor::Look, 0) => self.ask(number, actor),
+            (Actor::Settle | Actor::Prove | Actor::Look, 0) | (Actor::Cut, 1) => self.ask(number, actor),
             (Actor::Settle, _) => self.settle(self.noted[number].place),
             (Actor::Prove, _) => self.prove(self.noted[number]),
             (Actor::Cut, 0) => self.following = None,
-            (Actor::Cut, 1) => self.ask(number, actor),
             (Actor::Cut, _) => {
                 self.read = self.noted[number].place;
                 self.following = Some(Following::begin(&self.cache, &self.source, self.read));

@@ -124,7 +124,7 @@ fn soak_on_mysql() {
 fn soak(server: &'static Backend) {
     let seconds = std::env::var("POINTSMAN_HISTORY_SECONDS").ok().map(|seconds| seconds.parse().unwrap());
     let end = std::time::Instant::now() + Duration::from_secs(seconds.unwrap_or(SECONDS));
-    let step_by_step: [(&str, fn(&mut Backend)); 3] =
+    let step_by_step: [faults::Fault; 3] =
         [("frozen", frozen::frozen), ("prepared_before", frozen::prepared_before), ("reset", reset::reset)];
     let faults: Vec<_> = faults::ALL.iter().chain(crash::ALL).chain(&step_by_step).collect();
     let mut turn = 0;

@@ -158,7 +158,7 @@ impl Writer {
         let sent = self.clock.now();
         let result = self.client.execute(&prepared, &[value]).await.map(|_| ());
         self.prepared = Some(prepared);
-        self.end(sent, false, "EXECUTE", result);
+        self.end(sent, false, "EXECUTE", &result);
     }
 
     /// Another connection commits what this one has prepared, and is the writer from then on.
@@ -178,7 +178,7 @@ impl Writer {
         for _ in 0..XA_TRIES {
             let result = self.client.query(&format!("XA COMMIT {name}")).await;
             if !matches!(&result, Err(error) if error.code() == Some(XAER_NOTA)) {
-                return self.end(sent, false, "XA COMMIT", result.map(|_| ()));
+                return self.end(sent, false, "XA COMMIT", &result.map(|_| ()));
             }
             tokio::task::yield_now().await;
         }
@@ -202,12 +202,12 @@ impl Writer {
         }
         let sent = self.clock.now();
         let result = self.client.query_all(text).await.map(|_| ());
-        self.end(sent, removes, text, result);
+        self.end(sent, removes, text, &result);
     }
 
     /// A write that was sent has come to this.
-    fn end(&mut self, sent: u64, removes: bool, text: &str, result: Result<(), ClientError>) {
-        if let Err(error) = &result {
+    fn end(&mut self, sent: u64, removes: bool, text: &str, result: &Result<(), ClientError>) {
+        if let Err(error) = result {
             self.lose(error, text);
         }
         self.note(sent, removes, if result.is_ok() { Fate::Done } else { Fate::Unknown });
