@@ -72,7 +72,9 @@ impl Session {
             return false;
         };
         let is_proven = |opened| own.is_none_or(|own| own.is_proven(scope, writer, opened));
-        !opened.is_some_and(is_proven)
+        // What others have found out is enough: the statement need not be set up for that.
+        let is_known = || self.known(&self.awaited_for(verdict, writer)) == Known::Has;
+        !opened.is_some_and(|opened| is_proven(opened) || is_known())
     }
 
     /// A decided command, with the application that an attribute of the statement names.
@@ -148,7 +150,10 @@ impl Session {
     /// What a statement must see at a reader, for EXPLAIN ROUTE.
     pub(super) fn explain_writes(&self, verdict: &Verdict, hostgroup: u32) -> Option<Writes> {
         let writer = self.worker.routing.borrow().routes().pairs.writer(hostgroup)?;
-        let Awaited { tokens, scope, .. } = self.awaited_for(Some(verdict), writer)?;
+        let Awaited { tokens, scope, .. } = self.awaited_for(Some(verdict), writer);
+        if tokens.is_empty() {
+            return None;
+        }
         let shared = &self.worker.shared;
         let servers = shared.upstream.pool.explain(hostgroup, shared.uptime());
         let servers = servers.into_iter().map(|one| one.server);
@@ -162,21 +167,21 @@ impl Session {
         })
     }
 
-    /// What the command in the backlog must see, if it goes to a reader and must see anything.
+    /// What the command in the backlog must see, if it goes to a reader.
     pub(super) fn awaited(&self, decided: &Decided) -> Option<Awaited> {
         let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
-        self.awaited_for(verdict, self.writer_for(decided)?)
+        Some(self.awaited_for(verdict, self.writer_for(decided)?))
     }
 
-    /// What a statement must see at a reader of these writers, if that is anything.
-    fn awaited_for(&self, verdict: Option<&Verdict>, writer: u32) -> Option<Awaited> {
+    /// What a statement must see at a reader of these writers.
+    fn awaited_for(&self, verdict: Option<&Verdict>, writer: u32) -> Awaited {
         let named = verdict.and_then(|verdict| self.asked_gtid(verdict));
         let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
         let scope = own.map_or(CausalReads::Off, |_| self.causal_scope_of(verdict));
         let version = own.map_or(0, |own| own.version(scope));
         let mut tokens = own.map(|own| own.tokens(scope, writer)).unwrap_or_default();
         tokens.merge(&named.into_iter().collect());
-        (!tokens.is_empty()).then_some(Awaited { tokens, scope, writer, version })
+        Awaited { tokens, scope, writer, version }
     }
 
     /// The transaction that a hint or a rule names, if servers are asked for it: where readers of
@@ -204,7 +209,7 @@ impl Session {
     }
 
     /// Has the server that the command in the backlog has `reached`, or the writer, show what the
-    /// command must see, if that is anything, and is not asked with the command.
+    /// command must see. A read that may be sent with the question is set up first.
     pub(super) async fn see_awaited(
         &mut self,
         kind: Kind,
@@ -272,7 +277,9 @@ impl Session {
         let Some(backend) = &self.links.in_use else { return Known::Unsure };
         let (server, link) = (&backend.server().endpoint().endpoint, backend.connection());
         let (shared, opened) = (&self.worker.shared, link.opened().into_std());
-        let has = shared.causal.applied.has(&machine(server, link), opened, awaited.tokens.iter())
+        let applied = &shared.causal.applied;
+        let has = awaited.tokens.is_empty()
+            || applied.has(&machine(server, link), opened, awaited.tokens.iter())
             || is_writer_of(shared, server, awaited.writer);
         if has {
             self.remember(awaited);

@@ -176,6 +176,22 @@ fn c12_a_reader_that_lacks_a_write_does_not_get_the_read() {
     });
 }
 
+/// A session that need not see anything does not ask, nor one for which others have asked.
+#[test]
+fn c12_what_others_have_proven_is_enough() {
+    play(async || {
+        let (world, stage) = World::of(CausalReads::User);
+        world.has[0].set(true);
+        let (mut one, mut other) = (log_in(&stage).await, log_in(&stage).await);
+        say(&mut other, READ).await;
+        say(&mut one, WRITE).await;
+        say(&mut one, READ).await;
+        world.said.take();
+        say(&mut other, READ).await;
+        assert_eq!(world.said(), [format!("reader {READ}")]);
+    });
+}
+
 /// What one reader has proven says nothing of the reader that the session goes to next.
 #[test]
 fn c12_another_reader_is_asked_anew() {
