@@ -8,7 +8,7 @@
 use config::CausalReads;
 use gtid::{Gtid, Highest};
 use route::{Verdict, Writes};
-use session::causal::own::Proof;
+use session::causal::own::{Own, Proof};
 use session::causal::question::Reply;
 use session::causal::tokens::Scope;
 use wire::command::{Attribute, Kind, Query, StmtExecute};
@@ -59,12 +59,14 @@ impl Session {
 
     fn lacks_proof(&self, decided: &Decided) -> bool {
         let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
-        if verdict.is_some_and(|verdict| verdict.causal_scope.is_some()) {
-            // Its write is to be noted in that scope, and no other one.
+        let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
+        if verdict.is_some_and(|verdict| verdict.causal_scope.is_some())
+            || own.is_some_and(Own::names_application)
+        {
+            // Its scope, and that of its write, is another one than that of the statement before.
             return true;
         }
         let scope = self.causal_scope_of(verdict);
-        let own = self.state.gtids.as_ref().and_then(|gtids| gtids.own.as_ref());
         // Another connection than the one in use has proven nothing.
         let backend = self.links.in_use.as_ref().filter(|_| self.is_at(decided));
         let opened = backend.map(|backend| backend.connection().opened().into_std());

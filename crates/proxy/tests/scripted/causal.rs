@@ -176,6 +176,21 @@ fn c12_a_reader_that_lacks_a_write_does_not_get_the_read() {
     });
 }
 
+/// That a reader has the writes of an application says nothing of those of the session.
+#[test]
+fn c12_what_is_proven_for_one_application_is_not_for_the_next_statement() {
+    play(async || {
+        let (world, stage) = World::of(CausalReads::Application);
+        world.has[0].set(true);
+        let mut client = log_in(&stage).await;
+        say(&mut client, WRITE).await;
+        say(&mut client, "SELECT /* causal_scope=shop */ a FROM t").await;
+        world.said.take();
+        say(&mut client, READ).await;
+        assert_eq!(world.said(), [asked_ahead(1), format!("reader {READ}")]);
+    });
+}
+
 /// A session that need not see anything does not ask, nor one for which others have asked.
 #[test]
 fn c12_what_others_have_proven_is_enough() {

@@ -73,6 +73,11 @@ impl Own {
         }
     }
 
+    /// Whether the statement that runs, or ran last, has named its application.
+    pub const fn names_application(&self) -> bool {
+        self.named.is_some()
+    }
+
     /// A server of this cluster has acknowledged this transaction.
     pub fn note(&mut self, cluster: u32, gtid: Gtid) {
         for shared in self.scopes() {
@@ -201,7 +206,8 @@ mod tests {
         prove(&own);
         own.name_application(None, false);
         assert!(own.is_proven(scope, 10, opened));
+        assert!(!own.names_application());
         own.name_application(Some(Arc::default()), false);
-        assert!(!own.is_proven(scope, 10, opened));
+        assert!(own.names_application() && !own.is_proven(scope, 10, opened));
     }
 }
