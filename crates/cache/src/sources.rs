@@ -92,7 +92,7 @@ impl Sources {
         all
     }
 
-    /// Forgets hostgroups that no query has come for since [`IDLE_MAX_US`] before `now_us`. To be
+    /// Forgets hostgroups that no query has come for since `IDLE_MAX_US` before `now_us`. To be
     /// called now and then: a query counts from the next call on.
     pub fn sweep(&self, now_us: u64) {
         self.write().retain(|_, wanted| {
