@@ -47,8 +47,17 @@ pub struct Source {
 struct Wakers {
     /// Sessions that wait for the moment to be behind the arrival of their query.
     sessions: Vec<(u64, Waker)>,
+    /// How many waited when the moment moved on last: for that moment, or a later one.
+    crowd: usize,
     /// What follows the log.
     follower: Option<Waker>,
+}
+
+impl Wakers {
+    fn demand(&self) -> Demand {
+        let since_us = self.sessions.iter().map(|(since_us, _)| *since_us).min().unwrap_or_default();
+        Demand { waiting: self.sessions.len(), crowd: self.crowd, since_us, bound_us: None }
+    }
 }
 
 /// What is told to operators of a source.
@@ -73,12 +82,24 @@ pub struct Counters {
 }
 
 /// What queries need of a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Demand {
-    /// Sessions wait for the moment to move on.
-    pub is_waited_for: bool,
+    /// Sessions that wait for the moment to move on.
+    pub waiting: usize,
+    /// How many waited when it moved on last. Many of them will soon wait again.
+    pub crowd: usize,
+    /// When the first of those that wait began to.
+    pub since_us: u64,
     /// Queries with this bound have come lately, in microseconds.
     pub bound_us: Option<u64>,
+}
+
+impl Demand {
+    /// Whether three quarters of those that waited together wait again.
+    #[must_use]
+    pub const fn is_gathered(&self) -> bool {
+        4 * self.waiting >= 3 * self.crowd
+    }
 }
 
 impl Source {
@@ -151,7 +172,10 @@ impl Source {
         if let Some(end) = ended() {
             return Poll::Ready(end);
         }
-        if let Some(follower) = wakers.follower.take() {
+        let demand = wakers.demand();
+        if (demand.waiting == 1 || demand.is_gathered())
+            && let Some(follower) = wakers.follower.take()
+        {
             follower.wake();
         }
         Poll::Pending
@@ -161,14 +185,14 @@ impl Source {
     pub fn poll_demand(&self, now_us: u64, cx: &Context<'_>) -> Demand {
         let mut wakers = self.wakers();
         wakers.follower = Some(cx.waker().clone());
-        let is_waited_for = !wakers.sessions.is_empty();
+        let demand = wakers.demand();
         self.is_idle.store(true, Release);
         let is_asked = now_us.saturating_sub(self.asked_us.load(Acquire)) < DEMAND_US;
         if is_asked {
             self.is_idle.store(false, Release);
         }
         let bound_us = self.bound_us.load(Relaxed).min(self.bound_before_us.load(Relaxed));
-        Demand { is_waited_for, bound_us: (is_asked && bound_us < u64::MAX).then_some(bound_us) }
+        Demand { bound_us: (is_asked && bound_us < u64::MAX).then_some(bound_us), ..demand }
     }
 
     /// Bounds of queries count until this was called twice.
@@ -209,6 +233,7 @@ impl Source {
     /// Wakes sessions whose queries have come before `at_us`.
     fn wake_sessions(&self, at_us: u64) {
         let mut wakers = self.wakers();
+        wakers.crowd = wakers.sessions.len();
         let ready: Vec<_> = wakers.sessions.extract_if(.., |(since_us, _)| *since_us < at_us).collect();
         drop(wakers);
         for (_, waker) in ready {
@@ -275,10 +300,10 @@ mod tests {
         source.prove(1000);
         assert_eq!(source.poll_proven(999, &context()), Poll::Ready(true));
         assert_eq!(source.poll_proven(1000, &context()), Poll::Pending, "either may have been first");
-        assert!(source.poll_demand(2000, &context()).is_waited_for);
+        assert_eq!(source.poll_demand(2000, &context()).waiting, 1);
         source.prove(1001);
         assert_eq!(source.poll_proven(1000, &context()), Poll::Ready(true));
-        assert!(!source.poll_demand(2000, &context()).is_waited_for);
+        assert_eq!(source.poll_demand(2000, &context()).waiting, 0);
         assert_eq!(source.poll_proven(1001, &context()), Poll::Pending);
         source.lose();
         assert_eq!(source.poll_proven(1001, &context()), Poll::Ready(false));
@@ -314,11 +339,36 @@ mod tests {
         waits(&source, 10, &early);
         waits(&source, 20, &late);
         waits(&source, 20, &late);
+        let demand = source.poll_demand(30, &context());
+        assert_eq!((demand.waiting, demand.crowd, demand.since_us), (2, 0, 10));
         source.prove(20);
         assert_eq!((early.times(), late.times()), (1, 0));
-        assert!(source.poll_demand(30, &context()).is_waited_for);
+        let demand = source.poll_demand(30, &context());
+        assert_eq!((demand.waiting, demand.crowd, demand.since_us), (1, 2, 20));
         source.lose();
         assert_eq!((early.times(), late.times()), (0, 1));
+    }
+
+    #[test]
+    fn what_follows_the_log_is_woken_for_the_first_session_and_when_most_of_them_wait() {
+        let source = Source::new("db:3306");
+        source.follow();
+        let sessions = [(); 8].map(|()| Arc::<Woken>::default());
+        for session in &sessions {
+            waits(&source, 10, session);
+        }
+        source.prove(11);
+        let follower = Arc::<Woken>::default();
+        let waker = Waker::from(Arc::clone(&follower));
+        let mut gathered = Vec::new();
+        for session in &sessions {
+            source.poll_demand(20, &Context::from_waker(&waker));
+            waits(&source, 20, session);
+            let demand = source.poll_demand(20, &context());
+            gathered.push((follower.times(), demand.is_gathered()));
+        }
+        let [first, few, most] = [(1, false), (0, false), (1, true)];
+        assert_eq!(gathered, [first, few, few, few, few, most, most, most]);
     }
 
     #[test]

@@ -9,12 +9,13 @@
 //! - `changes`: what a transaction changes, as the cache counts it;
 //! - `resets`: whether its log has begun anew;
 //! - `start`: where its log is followed from; `asking`: a turn of questions; `pace`: when it is
-//!   asked; `learning`: for which definitions;
+//!   asked; `alarm`: the wait until then; `learning`: for which definitions;
 //! - `stream`: what is in the log; `lost`: why that ends;
 //! - `log`: what is known of a log that is read; `seen`: whether it can be read on behind an
 //!   interruption;
 //! - `server`: one server, connected to again and again.
 
+mod alarm;
 mod asking;
 mod changes;
 mod control;

@@ -1,16 +1,16 @@
 //! The log of a server that is followed: what is read of it, and what is asked about it.
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::io;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use binlog::{Fact, Position};
 use cache::{Cache, Following, Sight, Source};
-use tokio::time::{Instant, sleep};
 use upstream::Worker;
 
+use super::alarm::Alarm;
 use super::asking::{Answers, Wanted};
 use super::changes;
 use super::learning::Learning;
@@ -154,21 +154,21 @@ impl<'a> Log<'a> {
     }
 
     /// Waits until something is to be asked.
-    pub(super) async fn due(&self) -> Ask {
-        let mut alarm = pin!(sleep(Duration::MAX));
+    pub(super) async fn due(&self, alarm: &Alarm) -> io::Result<Ask> {
+        let mut is_set_to = None;
         poll_fn(|cx| {
             loop {
                 let now = now_us(self.here.worker);
                 let demand = self.here.source.poll_demand(now, cx);
                 match self.pace.next(now, self.following.unsettled() > 0, demand) {
-                    Next::Now(ask) => return Poll::Ready(ask),
+                    Next::Now(ask) => return Poll::Ready(Ok(ask)),
                     Next::Later => return Poll::Pending,
                     Next::At(at) => {
-                        let left = Duration::from_micros(at.saturating_sub(now));
-                        alarm.as_mut().reset(Instant::now() + left);
-                        if alarm.as_mut().poll(cx).is_pending() {
-                            return Poll::Pending;
+                        if is_set_to.replace(at) != Some(at) {
+                            alarm.set(Duration::from_micros(at.saturating_sub(now)))?;
                         }
+                        ready!(alarm.poll(cx))?;
+                        is_set_to = None;
                     }
                 }
             }

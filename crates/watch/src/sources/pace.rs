@@ -10,6 +10,12 @@ const PAUSE_US: u64 = 1_000;
 /// The longest such pause: a commit may hang for seconds.
 const PAUSE_MAX_US: u64 = 16_000;
 
+/// The next question to the end of the log waits so long for sessions that the answer before has
+/// released, in microseconds: they will wait again, and one question serves all.
+const GATHER_US: u64 = 200;
+/// Sessions that come later than this behind that answer, in microseconds, are not waited for.
+const GATHER_WITHIN_US: u64 = 1_000;
+
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ask {
@@ -35,6 +41,8 @@ pub(super) enum Next {
 pub(super) struct Pace {
     /// When the end was asked for last; nothing before the first time.
     end_us: Option<u64>,
+    /// When that was answered.
+    answered_us: u64,
     /// Nothing is asked before that.
     paused_until_us: u64,
     /// Questions in a row that have brought nothing new.
@@ -44,27 +52,35 @@ pub(super) struct Pace {
 impl Pace {
     /// What is to be asked when. `is_unsettled`: transactions were read that may not be visible.
     pub(super) fn next(&self, now_us: u64, is_unsettled: bool, demand: Demand) -> Next {
-        let proof_us = match demand {
-            Demand { is_waited_for: true, .. } => Some(now_us),
-            Demand { bound_us: Some(bound), .. } => {
-                Some(self.end_us.map_or(now_us, |end| end.saturating_add(bound / PROOFS_IN_BOUND)))
-            }
-            _ => None,
-        };
+        let again_us = |bound| self.end_us.map_or(now_us, |end| end.saturating_add(bound / PROOFS_IN_BOUND));
+        let bounded_us = demand.bound_us.map(again_us);
+        let strict_us = (demand.waiting > 0).then(|| self.gathered_us(now_us, demand));
+        let proof_us = bounded_us.into_iter().chain(strict_us).min();
         let visible_us = is_unsettled.then_some(now_us);
         let Some(due) = proof_us.into_iter().chain(visible_us).min() else { return Next::Later };
         let due = due.max(self.paused_until_us);
         if due > now_us {
             return Next::At(due);
         }
-        Next::Now(Ask { visible: is_unsettled, end: proof_us.is_some_and(|proof| proof <= now_us) })
+        // Where something is asked anyway, sessions need not wait for others.
+        let end = demand.waiting > 0 || proof_us.is_some_and(|proof| proof <= now_us);
+        Next::Now(Ask { visible: is_unsettled, end })
+    }
+
+    /// When sessions have waited long enough for those that are likely to join them.
+    fn gathered_us(&self, now_us: u64, demand: Demand) -> u64 {
+        let expected_until_us = self.answered_us.saturating_add(GATHER_WITHIN_US);
+        if demand.is_gathered() || demand.since_us >= expected_until_us {
+            return now_us;
+        }
+        demand.since_us.max(self.answered_us).saturating_add(GATHER_US).min(expected_until_us)
     }
 
     /// This was asked at `at_us`, and answered. `is_news`: something became visible, or the cache
     /// is exact as of a later moment.
     pub(super) fn note(&mut self, ask: Ask, at_us: u64, now_us: u64, is_news: bool) {
         if ask.end {
-            self.end_us = Some(at_us);
+            (self.end_us, self.answered_us) = (Some(at_us), now_us);
         }
         self.fruitless = if is_news { 0 } else { self.fruitless.saturating_add(1) };
         let pause = match self.fruitless {
@@ -84,9 +100,9 @@ impl Pace {
 mod tests {
     use super::*;
 
-    const NONE: Demand = Demand { is_waited_for: false, bound_us: None };
-    const WAITS: Demand = Demand { is_waited_for: true, bound_us: None };
-    const BOUND: Demand = Demand { is_waited_for: false, bound_us: Some(20_000) };
+    const NONE: Demand = Demand { waiting: 0, crowd: 0, since_us: 0, bound_us: None };
+    const WAITS: Demand = Demand { waiting: 1, crowd: 1, ..NONE };
+    const BOUND: Demand = Demand { bound_us: Some(20_000), ..NONE };
     const BOTH: Ask = Ask { visible: true, end: true };
     const END: Ask = Ask { visible: false, end: true };
     const VISIBLE: Ask = Ask { visible: true, end: false };
@@ -113,6 +129,31 @@ mod tests {
     fn the_first_proof_is_asked_for_at_once() {
         let hour = Demand { bound_us: Some(3_600_000_000), ..NONE };
         assert_eq!(Pace::default().next(1_000, false, hour), Next::Now(END));
+    }
+
+    #[test]
+    fn sessions_that_waited_together_are_gathered_again() {
+        let mut pace = Pace::default();
+        pace.note(END, 1_000_000, 1_000_080, true);
+        let next = |now, waiting, since_us| {
+            pace.next(now, false, Demand { waiting, crowd: 16, since_us, bound_us: None })
+        };
+        let late = 1_000_100 + GATHER_US;
+        assert_eq!(next(1_000_080, 1, 1_000_020), Next::At(late - 20), "it came before the answer");
+        assert_eq!(next(1_000_100, 1, 1_000_100), Next::At(late));
+        assert_eq!(next(1_000_110, 11, 1_000_100), Next::At(late));
+        assert_eq!(next(1_000_110, 12, 1_000_100), Next::Now(END), "most of them are there");
+        assert_eq!(next(late, 1, 1_000_100), Next::Now(END), "the others may not come");
+        assert_eq!(next(1_001_070, 1, 1_001_070), Next::At(1_001_080));
+        assert_eq!(next(1_001_080, 1, 1_001_080), Next::Now(END), "they would have come by now");
+    }
+
+    #[test]
+    fn a_session_waits_for_no_other_where_something_is_asked_anyway() {
+        let mut pace = Pace::default();
+        pace.note(END, 1_000_000, 1_000_080, true);
+        let few = Demand { waiting: 1, crowd: 16, since_us: 1_000_090, bound_us: None };
+        assert_eq!(pace.next(1_000_100, true, few), Next::Now(BOTH));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use cache::{Cache, Source};
 use tokio::time::{Instant, sleep, timeout};
 use upstream::{Target, Worker};
 
+use super::alarm::Alarm;
 use super::asking::{Answers, questions};
 use super::control::{Control, replica};
 use super::log::{Log, Place};
@@ -146,6 +147,7 @@ async fn follow_once<'a>(
     };
     *begun = Some(Instant::now());
     read.drain(..).try_for_each(|read| log.take(read))?;
+    let alarm = Alarm::new().map_err(|error| Lost::Cut(error.to_string()))?;
     let mut free = Some(control);
     let mut asking: Option<Asking<'_>> = None;
     loop {
@@ -168,7 +170,8 @@ async fn follow_once<'a>(
                 free = Some(control);
                 log.hear(answers)?;
             }
-            ask = log.due(), if is_free => {
+            ask = log.due(&alarm), if is_free => {
+                let ask = ask.map_err(|error| Lost::Cut(error.to_string()))?;
                 if let Some(control) = free.take() {
                     asking = Some(Box::pin(in_time(questions(control, ask, log.ask()))));
                 }
