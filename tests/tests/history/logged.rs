@@ -218,12 +218,15 @@ impl World {
     /// Everything is read, settled and proven. Returns what is wrong: reads, or an old answer that
     /// stays.
     fn end(mut self) -> Vec<Wrong> {
-        self.now += 1;
+        let since = self.now + 1;
+        // The question is behind the arrival of the read.
+        self.now += 2;
         self.read_log();
         self.settle(BEHIND);
         let (at, place) = (self.now, self.server.end);
         self.prove(Noted { at, place, moment: None, seen: 0 });
-        self.look(at);
+        assert!(self.source.is_proven(since), "all is known");
+        self.look(since);
         check(&[OLD, self.written], &self.reads)
     }
 }
