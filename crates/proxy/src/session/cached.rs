@@ -103,8 +103,13 @@ impl Session {
     /// command in the backlog was answered with it.
     pub(super) async fn await_answer(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
         let (begun, since_us) = (Instant::now(), self.uptime_us());
+        let mut known: Option<Asked> = None;
         loop {
-            let asked = match self.cache_key(kind, &self.io.backlog, decided) {
+            let asked = known
+                .take()
+                .filter(|asked| self.is_known_still(asked))
+                .map_or_else(|| self.cache_key(kind, &self.io.backlog, decided), Ok);
+            let asked = match asked {
                 Ok(asked) => asked,
                 Err(refusal) => {
                     refuse(decided, refusal);
@@ -145,7 +150,7 @@ impl Session {
             self.end_running();
             self.take_back();
             match landed {
-                Some(true) => {}
+                Some(true) => known = (miss == Miss::Behind).then_some(asked),
                 // It has taken too long: this session sends it as well.
                 Some(false) => {
                     self.worker.counts.cache.borrow_mut().missed(asked.row, miss);
@@ -158,6 +163,12 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Whether what was found out about the command holds, although the session has waited: nothing
+    /// but definitions and proofs has changed meanwhile.
+    fn is_known_still(&self, asked: &Asked) -> bool {
+        self.worker.shared.cache.proven.epoch() == asked.epoch
     }
 
     /// Waits for the answer to another session's query; false if it has not come in time. Nothing
