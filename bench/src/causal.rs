@@ -1,5 +1,5 @@
-//! Reads that see writes: what they cost at a replica that has caught up, beside reads that need not
-//! see any.
+//! Reads that see writes: what they cost at a replica that has caught up, beside reads that need
+//! not see any.
 
 use std::fmt::Write as _;
 use std::time::Duration;

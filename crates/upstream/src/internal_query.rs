@@ -100,12 +100,12 @@ pub async fn internal_query(
     Ok(replies)
 }
 
-/// Sends an internal query, with setup commands in front of it, and the packets of a client's whole
-/// `command` behind it, in one write. Returns the reply to the query.
+/// Sends an internal query, with setup commands in front of it, and the packets of a client's
+/// whole `command` behind it, in one write. Returns the reply to the query.
 ///
 /// The reply to the command, of the kind `answer`, is not read here: the session takes it
-/// ([`Connection::promote`]), or drops it ([`drain_reply`]). `stops` says whether trackers in it are
-/// looked at. The rest is as for [`internal_query`].
+/// ([`Connection::promote`]), or drops it ([`drain_reply`]). `stops` says whether trackers in it
+/// are looked at. The rest is as for [`internal_query`].
 pub async fn ask_in_front(
     worker: &Worker,
     link: &mut Connection,
@@ -130,7 +130,7 @@ pub async fn ask_in_front(
 
 /// Reads and drops the reply to a command that was sent and that no session wants, and returns the
 /// status that the reply tells; nothing if the connection is of no more use, or the reply is larger
-/// than [`DRAINED_BYTES_MAX`].
+/// than `DRAINED_BYTES_MAX`.
 pub async fn drain_reply(worker: &Worker, link: &mut Connection) -> Option<StatusFlags> {
     link.disown();
     let mut bytes = 0;

@@ -3,7 +3,8 @@
 //! known. A reader that lacks them is waited for, and then the writer does the read.
 //!
 //! The question goes over the connection that the read gets, in front of it. So it is about the
-//! very server that runs the read. Most reads are sent with it ([`causal_ahead`](super::causal_ahead)).
+//! very server that runs the read. Most reads are sent with it
+//! ([`causal_ahead`](super::causal_ahead)).
 
 use config::CausalReads;
 use gtid::{Gtid, Highest};
@@ -245,8 +246,8 @@ impl Session {
         }
     }
 
-    /// The server that the command has reached has answered like this, and is asked no more: gets to
-    /// the writer if it lacks what the command must see.
+    /// The server that the command has reached has answered like this, and is asked no more. Gets
+    /// to the writer if that server lacks what the command must see.
     pub(super) async fn follow_answer(
         &mut self,
         kind: Kind,

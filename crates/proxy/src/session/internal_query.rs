@@ -101,8 +101,8 @@ impl Session {
         self.state.overhear(&self.identity, &reply.bytes, reply.outcome);
     }
 
-    /// Gives up the connection in use, which has not done what it was to do. Returns what the client
-    /// is to hear: that its transaction is lost, if one is.
+    /// Gives up the connection in use, which has not done what it was to do. Returns what the
+    /// client is to hear: that its transaction is lost, if one is.
     pub(super) fn give_up_unanswered(&mut self, why: NoAnswer) -> Result<ClientError, Ending> {
         let watched = Arc::clone(in_use(self.links.in_use.as_ref())?.server());
         let gone = watched.off().map_or(Gone::Closed, Gone::Off);

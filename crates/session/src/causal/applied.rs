@@ -14,8 +14,8 @@ use std::time::Instant;
 use config::Endpoint;
 use gtid::{Gtid, Highest};
 
-/// Machines that are known: more than a fleet has. Beyond them, all proofs are dropped, and replicas
-/// are asked again.
+/// Machines that are known: more than a fleet has. Beyond them, all proofs are dropped, and
+/// replicas are asked again.
 pub const MACHINES_MAX: usize = 4_096;
 
 /// A server, and the address of the machine at the other end; `None` where it is no TCP connection.
