@@ -5,6 +5,7 @@
 //! run are what counts.
 
 mod admin;
+mod beside;
 mod cache;
 mod causal;
 mod chart;
@@ -113,6 +114,9 @@ struct Options {
     /// Only the exact modes of the query cache
     #[arg(long, conflicts_with = "cache")]
     exact: bool,
+    /// Only point selects, through the program and through this one in turn
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cache", "exact"])]
+    beside: Option<PathBuf>,
     /// Rows of that table
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
     rows: u32,
@@ -164,6 +168,10 @@ fn run(options: &Options) -> anyhow::Result<()> {
     }
     if options.exact {
         return measure_exact(options);
+    }
+    if let Some(other) = &options.beside {
+        let programs = Programs::find(options.pointsman.as_deref())?;
+        return beside::measure(&programs, other, options.threads, options.length(FULL));
     }
     if options.shards {
         return measure_shards(options);

@@ -10,7 +10,7 @@ use testkit::mariadb::{self, Binaries};
 const EXTRA_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/bin", "/usr/local/sbin"];
 
 /// Where the programs are.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Programs {
     /// The proxy, which is also the floor.
     pub(crate) pointsman: PathBuf,
