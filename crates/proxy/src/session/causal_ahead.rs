@@ -4,6 +4,9 @@
 //! A server answers in order. After a yes the reply to the read is the client's. After a no it is
 //! dropped, and the command goes on as in [`causal`](super::causal): the reader is waited for, and
 //! then the writer does the read.
+//!
+//! A dropped reply may tell of types and columns what the session does not hear. So the prepared
+//! statement is closed at the reader unless its execution is the client's there.
 
 use session::causal::question::Reply;
 use tokio::time::{Duration, Instant};
@@ -14,7 +17,7 @@ use wire::frame::MessageScanner;
 use super::Session;
 use super::causal::{Awaited, Known};
 use super::decided::{Decided, Next};
-use super::execute::{id, opens_cursor};
+use super::execute::{ID, id, opens_cursor};
 use super::internal_query::NoAnswer;
 use super::state::prepared::Prepared;
 use super::stop::Stop;
@@ -36,19 +39,19 @@ impl Session {
             && decided.is_plain_read()
             && is_alone
             && self.state.trace.is_none()
-            && self.is_one_command(kind)
+            && self.is_one_command(kind, decided)
             && !self.is_bound_to(decided.hostgroup())
             && self.links.connection().is_some_and(upstream::Connection::may_pipeline)
             && !self.is_reader_late()
     }
 
     /// Whether the backlog is one whole command, which is short and all that its server needs.
-    fn is_one_command(&self, kind: Kind) -> bool {
+    fn is_one_command(&self, kind: Kind, decided: &Decided) -> bool {
         let front = self.io.front();
         let is_complete = match kind {
             Kind::Query => true,
             Kind::StmtExecute => {
-                let prepared = self.state.prepared.as_ref().zip(id(front));
+                let prepared = self.state.prepared.as_ref().zip(decided.renamed.or_else(|| id(front)));
                 let has_parts = prepared.and_then(|(all, id)| all.get(id)).is_some_and(Prepared::has_parts);
                 !opens_cursor(front) && !has_parts
             }
@@ -79,16 +82,39 @@ impl Session {
             return Ok(decided.hostgroup());
         }
         let (begun, wait) = (Instant::now(), self.worker.settings().causal.wait);
-        let mut reply = None;
+        let mut answer = None;
         if self.may_ask_ahead(kind, decided) {
-            reply = Some(self.send_with_question(kind, &awaited, decided).await?);
+            answer = Some(self.send_with_question(kind, &awaited, decided).await?);
         }
+        if let Some(yes) = answer.filter(|answer| *answer != Reply::Lacks) {
+            return self.follow_answer(kind, yes, &awaited, decided).await;
+        }
+        self.close_unsent(kind, decided).await?;
         let left = wait.saturating_sub(begun.elapsed());
-        let reply = match reply {
-            Some(reply) if reply != Reply::Lacks || left.is_zero() => reply,
+        let answer = match answer {
+            Some(no) if left.is_zero() => no,
             _ => self.ask_reader(kind, &awaited, left, decided).await?,
         };
-        self.follow_answer(kind, reply, &awaited, decided).await
+        let reached = self.follow_answer(kind, answer, &awaited, decided).await?;
+        if answer != Reply::Lacks && kind == Kind::StmtExecute {
+            self.bring_statement(kind, decided).await?;
+        }
+        Ok(reached)
+    }
+
+    /// The execution in the backlog is not the client's at the reader, for which it was set up: its
+    /// statement is closed there, and the command names it by the client's number again.
+    async fn close_unsent(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Ending> {
+        if kind != Kind::StmtExecute {
+            return Ok(());
+        }
+        if let Some(id) = decided.renamed.take() {
+            self.io.splice_front(ID, &id.to_le_bytes());
+        }
+        match id(self.io.front()) {
+            Some(id) => self.close_here(id).await,
+            None => Ok(()),
+        }
     }
 
     /// Sends the command in the backlog behind the question whether its reader has what it must
