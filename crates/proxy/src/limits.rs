@@ -40,6 +40,10 @@ pub(crate) const LINGER_MAX: Duration = Duration::from_secs(2);
 /// writer does the read.
 pub(crate) const CAUSAL_ANSWER_MAX: Duration = Duration::from_secs(1);
 
+/// How long a reader has at least to end a reply that is dropped, where its question has taken the
+/// time that it may take. Then the connection is closed.
+pub(crate) const CAUSAL_DROP_MIN: Duration = Duration::from_millis(5);
+
 /// How long a client that changes its user waits for the server to undo what the old user has left.
 pub(crate) const GOODBYE_MAX: Duration = Duration::from_secs(1);
 

@@ -19,10 +19,11 @@ use super::causal::{Awaited, Known};
 use super::decided::{Decided, Next};
 use super::execute::{ID, id, opens_cursor};
 use super::internal_query::NoAnswer;
+use super::state::Loss;
 use super::state::prepared::Prepared;
 use super::stop::Stop;
 use crate::ending::Ending;
-use crate::limits::BEHIND_SETUP_MAX;
+use crate::limits::{BEHIND_SETUP_MAX, CAUSAL_DROP_MIN};
 use upstream::{ask_in_front, drain_reply};
 
 impl Session {
@@ -30,7 +31,8 @@ impl Session {
     /// that it has writes. Nothing but a reply comes of such a read: it can be dropped.
     ///
     /// A reader that lacked writes when it was asked last is asked alone: the read would be run in
-    /// vain.
+    /// vain. So is one that is not waited for, as the reply takes time. The connection may be given
+    /// up with the reply: a session that would lose something with it asks alone, too.
     pub(super) fn may_ask_ahead(&self, kind: Kind, decided: &Decided) -> bool {
         let status = self.state.link.status;
         let is_alone =
@@ -41,6 +43,8 @@ impl Session {
             && self.state.trace.is_none()
             && self.is_one_command(kind, decided)
             && !self.is_bound_to(decided.hostgroup())
+            && self.state.loss() == Loss::Nothing
+            && !self.worker.settings().causal.wait.is_zero()
             && self.links.connection().is_some_and(upstream::Connection::may_pipeline)
             && !self.is_reader_late()
     }
@@ -126,7 +130,8 @@ impl Session {
         decided: &mut Decided,
     ) -> Result<Reply, Stop> {
         let Some(question) = self.question(awaited, Duration::ZERO) else { return Ok(Reply::Lacks) };
-        let limit = self.limit_of_answer(self.worker.settings().causal.wait);
+        let wait = self.worker.settings().causal.wait;
+        let limit = self.limit_of_answer(wait);
         let capabilities = self.capabilities();
         let (command, stops) = (self.io.backlog.clone(), self.state.gtids.is_some());
         let behind = (&command[..], kind.answer(), stops);
@@ -148,7 +153,8 @@ impl Session {
             }
         };
         if answer == Reply::Lacks {
-            self.drop_read(limit.saturating_sub(begun.elapsed())).await?;
+            let left = wait.min(limit).saturating_sub(begun.elapsed());
+            self.drop_read(left.max(CAUSAL_DROP_MIN)).await?;
         }
         Ok(answer)
     }
