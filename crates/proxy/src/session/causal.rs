@@ -18,6 +18,7 @@ use wire::{Capabilities, Codec as _};
 use super::Session;
 use super::decided::{Decided, Next};
 use super::execute::id;
+use super::kill::killed_here;
 use super::stop::Stop;
 use crate::causal::{is_writer_of, machine};
 use crate::counts::Counter;
@@ -255,6 +256,7 @@ impl Session {
         awaited: &Awaited,
         decided: &mut Decided,
     ) -> Result<u32, Stop> {
+        self.end_if_killed(kind).await?;
         self.worker.counts.note(match reply {
             Reply::Had => Counter::CausalHad,
             Reply::Waited => Counter::CausalWaited,
@@ -273,6 +275,19 @@ impl Session {
         let reached = self.leave_to(writer, decided).await?;
         self.replace_lost(kind, awaited, decided).await?;
         Ok(reached)
+    }
+
+    /// Somebody has killed the statement while its server was asked: it is over, and so is the
+    /// connection if the read runs there already.
+    pub(super) async fn end_if_killed(&mut self, kind: Kind) -> Result<(), Stop> {
+        if !killed_here(&self.control, self.capabilities(), true)? {
+            return Ok(());
+        }
+        if self.links.is_awaited() {
+            self.clean_up();
+            self.lose_backend();
+        }
+        Err(self.refuse_here(kind, &ClientError::Interrupted).await.into())
     }
 
     /// What is known of the server of the connection in use. What is found is remembered.

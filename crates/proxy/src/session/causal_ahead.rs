@@ -94,6 +94,7 @@ impl Session {
             return self.follow_answer(kind, yes, &awaited, decided).await;
         }
         self.close_unsent(kind, decided).await?;
+        self.end_if_killed(kind).await?;
         let left = wait.saturating_sub(begun.elapsed());
         let answer = match answer {
             Some(no) if left.is_zero() => no,

@@ -364,6 +364,31 @@ fn c12_a_session_that_is_killed_before_the_answer_gets_no_reply() {
     });
 }
 
+/// Whatever the reader says, and whenever the KILL comes before it: the client gets no rows.
+#[test]
+fn c12_a_kill_query_before_the_answer_ends_the_read() {
+    for word in ["0", "1"] {
+        play(async || {
+            let mut scene = Scene::begin().await;
+            scene.ask().await;
+            let mut killer = log_in(&scene.stage).await;
+            killer.send_query(&format!("KILL QUERY {}", scene.id)).await;
+            settle().await;
+            say(&mut scene.reader, word).await;
+            if word == "0" {
+                scene.reader.rows(&["a"], &[&[Some("old")]]).await;
+            } else {
+                let mut side = ScriptedServer::accept(scene.servers.dialled().await.1).await.0;
+                side.expect_query("KILL CONNECTION 7").await;
+                side.ok().await;
+                scene.reader.expect_gone().await;
+            }
+            scene.client.expect_err(1317).await;
+            killer.expect_ok().await;
+        });
+    }
+}
+
 /// With the connection the session would lose what a rule has it keep.
 #[test]
 fn c12_a_session_with_something_to_lose_asks_alone() {
