@@ -116,6 +116,7 @@ impl Session {
         if let Some(id) = decided.renamed.take() {
             self.io.splice_front(ID, &id.to_le_bytes());
         }
+        self.flight().taps.set_columns(None);
         match id(self.io.front()) {
             Some(id) => self.close_here(id).await,
             None => Ok(()),
