@@ -16,6 +16,7 @@ mod scripted {
     mod cached_tiers;
     mod causal;
     mod causal_ahead;
+    mod causal_ahead_prepared;
     mod change_user;
     mod changes;
     mod check_logins;

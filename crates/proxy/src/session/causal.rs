@@ -277,8 +277,8 @@ impl Session {
         Ok(reached)
     }
 
-    /// Somebody has killed the statement while its server was asked: it is over, and so is the
-    /// connection if the read runs there already.
+    /// Ends the statement if it was killed while its server was asked. Where the read runs at that
+    /// server already, the connection is given up.
     pub(super) async fn end_if_killed(&mut self, kind: Kind) -> Result<(), Stop> {
         if !killed_here(&self.control, self.capabilities(), true)? {
             return Ok(());

@@ -8,31 +8,28 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::join;
 use tokio::time::{Instant, sleep};
 use wire::StatusFlags;
-use wire::command::Kind;
 use wire::packet::{self, SessionState, StateChange};
 
 use super::kill::log_in_with_id;
 use super::own_gtids::let_in_to_mysql;
-use super::split_prepared::{prepare, prepared};
 use super::support::{
-    Client, Database, Servers, database, log_in, messages, ms, options, pair_of_servers, play, rule, run,
-    settle, stage,
+    Client, Database, Servers, database, log_in, messages, ms, options, pair_of_servers, play, rule, settle,
+    stage,
 };
 
-const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+pub(super) const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const TRACKS: &str = "SET SESSION session_track_gtids = OWN_GTID";
-const READ: &str = "SELECT a FROM t";
+pub(super) const READ: &str = "SELECT a FROM t";
 const WRITE: &str = "INSERT INTO t VALUES (1)";
-const PREPARED: &[u8] = b"SELECT a FROM t WHERE b = ?";
 
 /// A session that has written, with its connections to the writer and to the reader.
-struct Scene {
-    stage: Stage,
-    servers: Servers,
-    client: Client,
+pub(super) struct Scene {
+    pub(super) stage: Stage,
+    pub(super) servers: Servers,
+    pub(super) client: Client,
     id: u32,
-    writer: Database,
-    reader: Database,
+    pub(super) writer: Database,
+    pub(super) reader: Database,
 }
 
 fn config() -> Config {
@@ -44,7 +41,7 @@ fn config() -> Config {
 }
 
 impl Scene {
-    async fn begin() -> Self {
+    pub(super) async fn begin() -> Self {
         Self::begin_with(config()).await
     }
 
@@ -82,7 +79,7 @@ impl Scene {
 }
 
 /// The next connection to a server, which tells transactions.
-async fn accept(servers: &mut Servers) -> Database {
+pub(super) async fn accept(servers: &mut Servers) -> Database {
     let mut server = ScriptedServer::new(servers.dialled().await.1);
     let_in_to_mysql(&mut server).await;
     server.expect_query(TRACKS).await;
@@ -91,7 +88,7 @@ async fn accept(servers: &mut Servers) -> Database {
 }
 
 /// The client writes the transaction of this number.
-async fn write(client: &mut Client, writer: &mut Database, number: u64) {
+pub(super) async fn write(client: &mut Client, writer: &mut Database, number: u64) {
     client.send_query(WRITE).await;
     acknowledge(client, writer, number).await;
 }
@@ -115,12 +112,12 @@ async fn writer_does_it(client: &mut Client, writer: &mut Database) {
     client.expect_rows(&[&[Some("new")]]).await;
 }
 
-async fn expect_question(reader: &mut Database, number: u64) {
+pub(super) async fn expect_question(reader: &mut Database, number: u64) {
     reader.expect_query(&format!("SELECT GTID_SUBSET('{UUID}:1-{number}', @@global.gtid_executed)")).await;
 }
 
 /// A question with which the reader waits.
-async fn expect_wait(reader: &mut Database, number: u64) {
+pub(super) async fn expect_wait(reader: &mut Database, number: u64) {
     let list = format!("{UUID}:1-{number}");
     reader
         .expect_query(&format!(
@@ -131,7 +128,7 @@ async fn expect_wait(reader: &mut Database, number: u64) {
 }
 
 /// Answers the question. The reply to the read follows.
-async fn say(server: &mut Database, word: &str) {
+pub(super) async fn say(server: &mut Database, word: &str) {
     server.rows(&["now"], &[&[Some(word)]]).await;
     server.packets().expect_seq(1);
 }
@@ -416,116 +413,6 @@ fn c12_without_a_wait_no_read_goes_before_its_answer() {
         expect_question(&mut reader, 1).await;
         reader.rows(&["now"], &[&[Some("0")]]).await;
         writer_does_it(&mut client, &mut writer).await;
-    });
-}
-
-/// An execution of a statement that its server calls by this number.
-fn execution(id: &[u8]) -> Vec<u8> {
-    [id, b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat()
-}
-
-/// The client prepares a read at the reader, which calls it 7 and has the first write, and writes
-/// again. It executes the read, and the reader has the execution with the question.
-async fn execute(scene: &mut Scene) {
-    let Scene { client, writer, reader, .. } = scene;
-    client.send_command(Kind::StmtPrepare, PREPARED).await;
-    expect_wait(reader, 1).await;
-    reader.rows(&["now", "then"], &[&[Some("1"), Some("1")]]).await;
-    reader.expect_command(Kind::StmtPrepare, PREPARED).await;
-    prepared(reader, 7).await;
-    let id = client.read().await[1..5].to_vec();
-    client.read().await;
-    write(client, writer, 2).await;
-    client.send_command(Kind::StmtExecute, &execution(&id)).await;
-    expect_question(reader, 2).await;
-    reader.expect_command(Kind::StmtExecute, &execution(b"\x07\0\0\0")).await;
-}
-
-#[test]
-fn c12_executions_go_with_the_question_too() {
-    play(async || {
-        let mut scene = Scene::begin().await;
-        execute(&mut scene).await;
-        say(&mut scene.reader, "1").await;
-        scene.reader.ok_with(5, 0).await;
-        assert_eq!(scene.client.expect_ok().await.affected_rows, 5);
-    });
-}
-
-#[test]
-fn c12_an_execution_that_was_dropped_is_the_writers_under_its_number() {
-    play(async || {
-        let mut scene = Scene::begin().await;
-        execute(&mut scene).await;
-        let Scene { client, writer, reader, .. } = &mut scene;
-        say(reader, "0").await;
-        reader.ok_with(5, 0).await;
-        reader.expect_command(Kind::StmtClose, b"\x07\0\0\0").await;
-        expect_wait(reader, 2).await;
-        reader.rows(&["now", "then"], &[&[Some("0"), Some("0")]]).await;
-        writer.expect_query(&format!("SELECT GTID_SUBTRACT('{UUID}:2', @@global.gtid_executed)")).await;
-        writer.rows(&["lacked"], &[&[Some("")]]).await;
-        writer.expect_command(Kind::StmtPrepare, PREPARED).await;
-        prepared(writer, 2).await;
-        writer.expect_command(Kind::StmtExecute, &execution(b"\x02\0\0\0")).await;
-        writer.ok_with(6, 0).await;
-        assert_eq!(client.expect_ok().await.affected_rows, 6);
-    });
-}
-
-/// The server has taken types from the dropped execution, and may have told of columns in its reply:
-/// no one goes on with that statement.
-#[test]
-fn c12_an_execution_that_was_dropped_is_sent_again_with_another_statement() {
-    play(async || {
-        let mut scene = Scene::begin().await;
-        execute(&mut scene).await;
-        let Scene { client, reader, .. } = &mut scene;
-        say(reader, "0").await;
-        reader.ok_with(5, 0).await;
-        reader.expect_command(Kind::StmtClose, b"\x07\0\0\0").await;
-        expect_wait(reader, 2).await;
-        reader.rows(&["now", "then"], &[&[Some("0"), Some("1")]]).await;
-        reader.expect_command(Kind::StmtPrepare, PREPARED).await;
-        prepared(reader, 9).await;
-        reader.expect_command(Kind::StmtExecute, &execution(b"\x09\0\0\0")).await;
-        reader.ok_with(6, 0).await;
-        assert_eq!(client.expect_ok().await.affected_rows, 6);
-        // The types are known there.
-        let untyped = |id: &[u8]| [id, b"\0\x01\0\0\0\0\0\x06\0\0\0"].concat();
-        client.send_command(Kind::StmtExecute, &untyped(b"\x07\0\0\0")).await;
-        reader.expect_command(Kind::StmtExecute, &untyped(b"\x09\0\0\0")).await;
-    });
-}
-
-/// The statement comes to the reader for an execution that does not go there: another session has
-/// found the reader late meanwhile. What counts as sent there goes with the statement.
-#[test]
-fn c12_an_execution_that_is_held_back_leaves_no_types_behind() {
-    play(async || {
-        let Scene { stage, mut servers, mut client, mut writer, mut reader, .. } = Scene::begin().await;
-        writer.status |= StatusFlags::IN_TRANSACTION;
-        run(&mut client, &mut writer, "BEGIN").await;
-        let id = prepare(&mut client, &mut writer, PREPARED, 3).await;
-        writer.status -= StatusFlags::IN_TRANSACTION;
-        run(&mut client, &mut writer, "COMMIT").await;
-        client.send_command(Kind::StmtExecute, &execution(&id)).await;
-        reader.expect_command(Kind::StmtPrepare, PREPARED).await;
-        let mut other = log_in(&stage).await;
-        other.send_query(READ).await;
-        let mut second = accept(&mut servers).await;
-        expect_question(&mut second, 1).await;
-        second.expect_query(READ).await;
-        say(&mut second, "0").await;
-        second.rows(&["a"], &[&[Some("old")]]).await;
-        expect_wait(&mut second, 1).await;
-        prepared(&mut reader, 7).await;
-        reader.expect_command(Kind::StmtClose, b"\x07\0\0\0").await;
-        expect_wait(&mut reader, 1).await;
-        reader.rows(&["now", "then"], &[&[Some("0"), Some("0")]]).await;
-        writer.expect_query(&format!("SELECT GTID_SUBTRACT('{UUID}:1', @@global.gtid_executed)")).await;
-        writer.rows(&["lacked"], &[&[Some("")]]).await;
-        writer.expect_command(Kind::StmtExecute, &execution(b"\x03\0\0\0")).await;
     });
 }
 
