@@ -413,6 +413,9 @@ fn c12_without_a_wait_no_read_goes_before_its_answer() {
         expect_question(&mut reader, 1).await;
         reader.rows(&["now"], &[&[Some("0")]]).await;
         writer_does_it(&mut client, &mut writer).await;
+        // No read is there to be dropped.
+        client.send_query(READ).await;
+        expect_question(&mut reader, 1).await;
     });
 }
 

@@ -64,7 +64,7 @@ fn c12_an_execution_that_was_dropped_is_the_writers_under_its_number() {
     });
 }
 
-/// The server has taken types from the dropped execution, and may have told of columns in its reply:
+/// The server has taken types from the dropped execution, and its reply may have told of columns:
 /// no one goes on with that statement.
 #[test]
 fn c12_an_execution_that_was_dropped_is_sent_again_with_another_statement() {
