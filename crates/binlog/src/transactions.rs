@@ -23,7 +23,8 @@ use prepared::Prepared;
 pub struct Transaction {
     /// The transaction's GTID; `None` if the server gives none.
     pub gtid: Option<Gtid>,
-    /// Tables that the transaction changes. An XA transaction changes them when it is committed.
+    /// Tables that the transaction changes. An XA transaction changes them, and all that follows,
+    /// when it is committed.
     pub tables: Tables,
     /// The transaction changes definitions.
     pub definitions: bool,
@@ -31,6 +32,13 @@ pub struct Transaction {
     pub privileges: bool,
     /// The transaction commits an XA transaction that was prepared before.
     pub is_xa: bool,
+}
+
+impl Transaction {
+    /// A transaction that changes these tables, and nothing else.
+    pub(crate) const fn of(gtid: Option<Gtid>, tables: Tables) -> Self {
+        Self { gtid, tables, definitions: false, privileges: false, is_xa: false }
+    }
 }
 
 /// What follows from an event.
@@ -175,14 +183,17 @@ impl Transactions {
         let Some(open) = self.open.take() else { return };
         self.position.advance(next_position);
         let mut transaction = open.transaction;
+        let gtid = transaction.gtid;
         let prepared = |xid: Option<Xid>, all: &mut Prepared| xid.and_then(|xid| all.remove(&xid));
         match open.end {
             End::Commit => {}
-            End::Prepare(xid) => self.prepared.insert(xid, std::mem::take(&mut transaction.tables)),
+            End::Prepare(xid) => {
+                let nothing = Transaction::of(gtid, Tables::default());
+                self.prepared.insert(xid, std::mem::replace(&mut transaction, nothing));
+            }
             End::Complete(xid) => {
-                transaction.is_xa = true;
-                let tables = prepared(xid, &mut self.prepared);
-                transaction.tables = tables.unwrap_or(Tables::All(Why::UnknownXid));
+                let changes = prepared(xid, &mut self.prepared).unwrap_or_else(unknown);
+                transaction = Transaction { gtid, is_xa: true, ..changes };
             }
             End::Forget(xid) => {
                 prepared(xid, &mut self.prepared);
@@ -190,6 +201,12 @@ impl Transactions {
         }
         out(Fact::Transaction(transaction));
     }
+}
+
+/// What a prepared transaction changes of which nothing is known: anything.
+fn unknown() -> Transaction {
+    let tables = Tables::All(Why::UnknownXid);
+    Transaction { definitions: true, privileges: true, ..Transaction::of(None, tables) }
 }
 
 #[cfg(test)]

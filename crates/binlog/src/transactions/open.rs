@@ -48,13 +48,7 @@ impl Open {
         let is_alter = begin.change == Change::Alter;
         let tables = if is_alter { Tables::All(Why::Definitions) } else { Tables::default() };
         Self {
-            transaction: Transaction {
-                gtid: begin.gtid,
-                tables,
-                definitions: is_alter,
-                privileges: false,
-                is_xa: false,
-            },
+            transaction: Transaction { definitions: is_alter, ..Transaction::of(begin.gtid, tables) },
             is_single: matches!(begin.change, Change::ToBeSeen | Change::Standalone | Change::Alter),
             is_compressed: false,
             end: End::Commit,

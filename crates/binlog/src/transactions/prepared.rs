@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::tables::Tables;
+use super::Transaction;
 use crate::xid::Xid;
 
 /// Prepared transactions that are remembered, at most. The oldest one is forgotten, and changes
@@ -12,10 +12,10 @@ const PREPARED_MAX: usize = 1024;
 /// Tables of all prepared transactions, at most.
 const TABLES_MAX: usize = 16 * 1024;
 
-/// The tables of prepared transactions, by the transactions' names.
+/// Prepared transactions, by their names.
 #[derive(Debug, Default)]
 pub(super) struct Prepared {
-    tables: HashMap<Xid, Tables>,
+    transactions: HashMap<Xid, Transaction>,
     /// The names, the oldest first; each is there once.
     order: VecDeque<Xid>,
     /// Tables of all.
@@ -24,10 +24,10 @@ pub(super) struct Prepared {
 
 impl Prepared {
     /// Remembers a transaction. Beyond the limits the oldest ones are forgotten.
-    pub(super) fn insert(&mut self, xid: Xid, tables: Tables) {
+    pub(super) fn insert(&mut self, xid: Xid, transaction: Transaction) {
         self.remove(&xid);
-        self.len += tables.len();
-        self.tables.insert(xid, tables);
+        self.len += transaction.tables.len();
+        self.transactions.insert(xid, transaction);
         self.order.push_back(xid);
         while self.order.len() > PREPARED_MAX || self.len > TABLES_MAX {
             let Some(oldest) = self.order.front().copied() else { return };
@@ -35,18 +35,18 @@ impl Prepared {
         }
     }
 
-    /// Forgets a transaction that ends, and returns its tables; `None` if it is not known.
-    pub(super) fn remove(&mut self, xid: &Xid) -> Option<Tables> {
-        let tables = self.tables.remove(xid)?;
-        self.len -= tables.len();
+    /// Forgets a transaction that ends, and returns it; `None` if it is not known.
+    pub(super) fn remove(&mut self, xid: &Xid) -> Option<Transaction> {
+        let transaction = self.transactions.remove(xid)?;
+        self.len -= transaction.tables.len();
         self.order.retain(|other| other != xid);
-        Some(tables)
+        Some(transaction)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tables::{How, Table, Why};
+    use super::super::tables::{How, Table, Tables, Why};
     use super::*;
 
     fn xid(number: usize) -> Xid {
@@ -56,25 +56,27 @@ mod tests {
     #[test]
     fn the_oldest_are_forgotten() {
         let mut prepared = Prepared::default();
+        let transaction = || Transaction::of(None, Tables::All(Why::Many));
         for number in 0..=PREPARED_MAX {
-            prepared.insert(xid(number), Tables::All(Why::Many));
+            prepared.insert(xid(number), transaction());
         }
         assert_eq!(prepared.remove(&xid(0)), None);
-        assert_eq!(prepared.remove(&xid(1)), Some(Tables::All(Why::Many)));
+        assert_eq!(prepared.remove(&xid(1)), Some(transaction()));
         assert_eq!(prepared.remove(&xid(1)), None);
     }
 
     #[test]
     fn tables_are_bounded() {
         let mut prepared = Prepared::default();
-        let tables = |count: usize| {
+        let transaction = |count: usize| {
             let table = |number: usize| Table { schema: String::new(), name: number.to_string() };
-            Tables::These((0..count).map(|number| (table(number), How::ROWS)).collect())
+            let tables = (0..count).map(|number| (table(number), How::ROWS));
+            Transaction::of(None, Tables::These(tables.collect()))
         };
         let each = TABLES_MAX / 4;
         for number in 0..5 {
-            prepared.insert(xid(number), tables(each));
-            prepared.insert(xid(number), tables(each));
+            prepared.insert(xid(number), transaction(each));
+            prepared.insert(xid(number), transaction(each));
         }
         assert_eq!((prepared.len, prepared.order.len()), (4 * each, 4));
         assert_eq!(prepared.remove(&xid(0)), None);

@@ -178,3 +178,21 @@ fn the_servers_own_tables_have_privileges() {
     let facts = facts(&mut Transactions::default(), &events);
     assert!(matches!(&facts[..], [Fact::Transaction(Transaction { privileges: true, .. })]));
 }
+
+#[test]
+fn privileges_change_when_a_prepared_transaction_is_committed() {
+    let prepare = [
+        Event::Begin(MYSQL),
+        Event::Table { id: 1, schema: b"mysql", name: b"user" },
+        Event::Prepare { xid: xid(), one_phase: false },
+    ];
+    let end = |text| [Event::Begin(MYSQL), statement(text)];
+    let (commit, rollback) = (end("XA COMMIT X'61',X'',1"), end("XA ROLLBACK X'61',X'',1"));
+    let changes = |events: &[Event<'_>]| -> Vec<_> {
+        let facts = facts(&mut Transactions::default(), events);
+        facts.iter().map(|fact| matches!(fact, Fact::Transaction(one) if one.privileges)).collect()
+    };
+    assert_eq!(changes(&[&prepare[..], &commit].concat()), [false, true]);
+    assert_eq!(changes(&[&prepare[..], &rollback].concat()), [false, false]);
+    assert_eq!(changes(&commit), [true], "nobody knows");
+}
