@@ -2,6 +2,8 @@
 
 use upstream::OpenError;
 
+use super::seen::GAP_MAX_US;
+
 /// Why a server's log is not followed any more.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Lost {
@@ -38,9 +40,10 @@ impl Lost {
         if code == FATAL { Self::Doubtful(text) } else { Self::Cut(text) }
     }
 
-    /// Whether the log cannot be read on where it was.
-    pub(super) const fn forgets(&self) -> bool {
-        matches!(self, Self::Useless(_) | Self::Doubtful(_))
+    /// Whether a log that is not read since `gap_us` is not read on where it was. What was known of
+    /// it then has an end: no answer is stored while a transaction is not known to be visible.
+    pub(super) const fn forgets(&self, gap_us: u64) -> bool {
+        matches!(self, Self::Useless(_) | Self::Doubtful(_)) || gap_us > GAP_MAX_US
     }
 }
 
@@ -50,11 +53,18 @@ mod tests {
 
     #[test]
     fn a_log_that_cannot_be_read_from_a_place_is_forgotten() {
-        assert!(Lost::of_error(FATAL, "purged").forgets());
+        assert!(Lost::of_error(FATAL, "purged").forgets(0));
         let killed = Lost::of_error(1927, "Connection was killed");
         assert_eq!(
-            (killed.to_string(), killed.forgets()),
+            (killed.to_string(), killed.forgets(0)),
             ("error 1927: Connection was killed".into(), false)
         );
+    }
+
+    #[test]
+    fn c20_a_server_that_does_not_let_in_any_more_is_forgotten_in_time() {
+        let statement = "COM_REGISTER_SLAVE".to_owned();
+        let refused = Lost::Refused { statement, error: "Access denied".to_owned() };
+        assert!(!refused.forgets(GAP_MAX_US) && refused.forgets(GAP_MAX_US + 1));
     }
 }

@@ -12,7 +12,7 @@ use super::probe::place;
 
 /// A log that was not read for so long is not read on: answers of that age are worth less than what
 /// it takes to read all that was logged since. In microseconds.
-const GAP_MAX_US: u64 = 60_000_000;
+pub(super) const GAP_MAX_US: u64 = 60_000_000;
 
 /// What tells the log of a server from others.
 #[derive(Debug, Clone, PartialEq, Eq)]

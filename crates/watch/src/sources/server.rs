@@ -47,7 +47,8 @@ pub(super) async fn follow(worker: Rc<Worker>, cache: Arc<Cache>, source: Arc<So
     loop {
         let mut begun = None;
         let Err(lost) = follow_once(here, &target, &mut known, &mut begun).await;
-        if lost.forgets() {
+        let gap_us = known.as_ref().map_or(0, |known| known.log.seen().1);
+        if lost.forgets(gap_us) {
             known = None;
         } else if let Some(Known { log, transactions }) = &mut known {
             log.interrupt(transactions.position());
