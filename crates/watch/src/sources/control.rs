@@ -110,10 +110,9 @@ impl<'w> Control<'w> {
 
     /// Where the log ends, if it is the same log as before.
     pub(super) async fn end(&mut self) -> Result<cache::Position, Lost> {
-        let asked_us = now_us(self.worker);
         let end = read_end(&self.ask_end().await?);
         let end = end.ok_or(Lost::Useless("the server has no binary log"))?;
-        if self.resets.note_end(asked_us, now_us(self.worker)) {
+        if self.resets.is_due(now_us(self.worker)) {
             self.count_resets().await?;
         }
         Ok(end)
@@ -121,11 +120,12 @@ impl<'w> Control<'w> {
 
     /// How often the server has run `RESET`, if that is as often as before.
     async fn count_resets(&mut self) -> Result<u64, Lost> {
+        let asked_us = now_us(self.worker);
         // MySQL has it in no table.
         let rows = self.ask(QUESTION).await?;
         let count = rows.variable("Com_reset").and_then(|count| count.parse().ok());
         let count = count.ok_or(Lost::Useless("the server does not tell how often its log was reset"))?;
-        if !self.resets.note_count(count) {
+        if !self.resets.note_count(count, asked_us) {
             return Err(Lost::Useless("the server's binary log has begun anew"));
         }
         Ok(count)
