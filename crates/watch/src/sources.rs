@@ -7,7 +7,7 @@
 //! - `control`: the connection over which a server is asked;
 //! - `probe`: what it is asked, and what the answers mean;
 //! - `changes`: what a transaction changes, as the cache counts it;
-//! - `resets`: whether its log has begun anew;
+//! - `resets`: whether its log has begun anew, or it replicates;
 //! - `start`: where its log is followed from; `asking`: a turn of questions; `pace`: when it is
 //!   asked; `alarm`: the wait until then; `learning`: for which definitions;
 //! - `stream`: what is in the log; `lost`: why that ends;

@@ -5,6 +5,7 @@ mod gate;
 mod hanging;
 mod large;
 mod matrix;
+mod replicating;
 mod resume;
 mod triggers;
 

@@ -10,7 +10,7 @@ use wire::Peer;
 
 use super::lost::Lost;
 use super::probe::{Kind, read_end};
-use super::resets::{QUESTION, Resets};
+use super::resets::Resets;
 use super::seen;
 use super::server::now_us;
 use crate::ask::{query, question_of, refused, request};
@@ -118,15 +118,15 @@ impl<'w> Control<'w> {
         Ok(end)
     }
 
-    /// How often the server has run `RESET`, if that is as often as before.
+    /// How often the server has run `RESET` or begun to replicate, if that is as often as before.
     async fn count_resets(&mut self) -> Result<u64, Lost> {
         let asked_us = now_us(self.worker);
         // MySQL has it in no table.
-        let rows = self.ask(QUESTION).await?;
-        let count = rows.variable("Com_reset").and_then(|count| count.parse().ok());
+        let rows = self.ask(self.kind.resets()).await?;
+        let count = self.kind.read_resets(&rows);
         let count = count.ok_or(Lost::Useless("the server does not tell how often its log was reset"))?;
         if !self.resets.note_count(count, asked_us) {
-            return Err(Lost::Useless("the server's binary log has begun anew"));
+            return Err(Lost::Useless("the server's binary log has begun anew, or its replication"));
         }
         Ok(count)
     }

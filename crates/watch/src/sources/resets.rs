@@ -1,21 +1,52 @@
-//! Whether a server has begun its log anew, with `RESET`.
+//! Whether a server has begun its log anew, with `RESET`, or has begun to replicate.
 //!
 //! The new log may end where the old one did: then neither the end nor GTIDs tell the two apart,
 //! and MySQL keeps the stream of the old one open. So the server is asked how often it has run
 //! `RESET`, unless it was asked for that just before.
+//!
+//! What a MariaDB without `log_slave_updates` replicates is not in its log. Replication may begin
+//! at any time, and the server is asked for it with the same question.
+
+use super::probe::Kind;
+use crate::question::Rows;
 
 /// `RESET` and writing as many bytes again take longer than this, in microseconds: files are
 /// deleted, created and synced.
 const RESET_US: u64 = 10_000;
 
-/// The statement that asks how often `RESET` was run.
-pub(super) const QUESTION: &str = "SHOW GLOBAL STATUS LIKE 'Com_reset'";
+/// What is counted: statements that have begun, and threads that apply what is replicated. Where
+/// these matter there are none at first, so that the sum stays the same only if all do.
+const COUNTED: [&str; 4] = ["Com_reset", "Com_start_slave", "Com_start_all_slaves", "Slaves_running"];
 
-/// What is known of `RESET` at a server.
+impl Kind {
+    /// The statement that asks how often `RESET` was run, and whether replication has begun.
+    pub(super) const fn resets(self) -> &'static str {
+        match self {
+            // It always logs what it replicates, or is not followed.
+            Self::MySql { .. } => "SHOW GLOBAL STATUS LIKE 'Com_reset'",
+            Self::MariaDb => {
+                "SHOW GLOBAL STATUS WHERE Variable_name IN \
+                 ('Com_reset', 'Com_start_slave', 'Com_start_all_slaves', 'Slaves_running')"
+            }
+        }
+    }
+
+    /// The count in the answer. It differs once one of these has happened.
+    pub(super) fn read_resets(self, rows: &Rows) -> Option<u64> {
+        let counted = match self {
+            Self::MySql { .. } => COUNTED.get(..1)?,
+            Self::MariaDb => &COUNTED,
+        };
+        let count = |name: &&str| rows.variable(name)?.parse::<u64>().ok();
+        counted.iter().try_fold(0, |sum: u64, name| sum.checked_add(count(name)?))
+    }
+}
+
+/// What is known of `RESET` and replication at a server.
 #[derive(Debug, Default)]
 pub(super) struct Resets {
-    /// How often the server has run `RESET`, and when it was asked last, in microseconds; nothing
-    /// if it was not asked yet.
+    /// The count, and when the server was asked for it last, in microseconds; nothing if it was not
+    /// asked yet.
     counted: Option<(u64, u64)>,
 }
 
@@ -26,8 +57,8 @@ impl Resets {
         self.counted.is_none_or(|(_, asked_us)| now_us.saturating_sub(asked_us) >= RESET_US)
     }
 
-    /// The server was asked at `asked_us`, and has run `RESET` so often. Whether that is as often
-    /// as before.
+    /// The server was asked at `asked_us`, and has told this count. Whether that is the same as
+    /// before.
     pub(super) fn note_count(&mut self, count: u64, asked_us: u64) -> bool {
         let before = self.counted.map_or(count, |(before, _)| before);
         self.counted = Some((before, asked_us));
@@ -38,6 +69,7 @@ impl Resets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::tests::answer;
 
     #[test]
     fn c20_a_server_is_asked_for_resets_where_there_was_time_for_one() {
@@ -50,5 +82,19 @@ mod tests {
         assert!(!resets.is_due(25_200) && resets.is_due(30_100));
         assert!(!resets.note_count(8, 30_200), "it was reset");
         assert!(!resets.note_count(8, 30_300), "it still was");
+    }
+
+    #[test]
+    fn c20_replication_that_begins_at_a_mariadb_counts() {
+        let count = |kind: Kind, values: [&str; 4]| {
+            let rows: Vec<_> = std::iter::zip(COUNTED, values).map(|(a, b)| [Some(a), Some(b)]).collect();
+            let rows: Vec<_> = rows.iter().map(<[_; 2]>::as_slice).collect();
+            kind.read_resets(&answer(&["Variable_name", "Value"], &rows).unwrap())
+        };
+        assert_eq!(count(Kind::MariaDb, ["3", "2", "1", "0"]), Some(6));
+        assert_eq!(count(Kind::MariaDb, ["3", "2", "1", "1"]), Some(7), "its thread was started later");
+        assert_eq!(count(Kind::MariaDb, ["3", "2", "1", ""]), None);
+        assert_eq!(count(Kind::MariaDb, ["3", "18446744073709551615", "1", "0"]), None);
+        assert_eq!(count(Kind::MySql { is_old: false }, ["3", "2", "1", "0"]), Some(3));
     }
 }

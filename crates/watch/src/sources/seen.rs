@@ -21,7 +21,7 @@ pub(super) struct Identity {
     pub(super) server: String,
     /// When it was started, in seconds of Unix time.
     pub(super) started: String,
-    /// How many `RESET` statements it has begun since.
+    /// How often it has [reset its log, or begun to replicate](super::resets) since.
     pub(super) resets: u64,
     /// The server itself has greeted the connection, and no proxy in front of it.
     pub(super) is_direct: bool,
@@ -60,8 +60,8 @@ pub(super) enum Anew {
     /// The server was restarted.
     #[error("the server was restarted")]
     Restarted,
-    /// The log was reset.
-    #[error("the log was reset")]
+    /// The log was reset, or the server has begun to replicate.
+    #[error("the log was reset, or replication was started")]
     Reset,
     /// The log ends before the place up to which it was read, or has something else in front of it.
     #[error("the server lacks what was read of its log")]

@@ -7,13 +7,12 @@ use super::control::Control;
 use super::lost::Lost;
 use super::probe::{Kind, Visible, place};
 use super::seen::{Identity, Now, Seen};
-use crate::question::Rows;
 
 const NO_LOG: Lost = Lost::Useless("the server has no binary log");
 
 /// Where the log is followed from: behind all that is visible.
 pub(super) async fn start(control: &mut Control<'_>, identity: Identity) -> Result<Seen, Lost> {
-    if !logs_all(&control.ask(LOGGING).await?, control.kind) {
+    if !logs_all(control).await? {
         return Err(Lost::Useless("the server does not log what it replicates (log_slave_updates)"));
     }
     control.end().await?;
@@ -73,14 +72,24 @@ async fn gtids_before(control: &mut Control<'_>, position: &Position) -> Result<
 const LOGGING: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
     ('log_slave_updates', 'log_replica_updates', 'gtid_slave_pos', 'wsrep_on')";
 
-/// Whether the answer says that the log has all that changes at the server.
-fn logs_all(rows: &Rows, kind: Kind) -> bool {
+/// Asks how many threads of a MariaDB apply what is replicated. What comes without GTIDs, or has
+/// not come yet, leaves no other sign.
+const REPLICATING: &str = "SHOW GLOBAL STATUS LIKE 'Slaves_running'";
+
+/// Whether the log has all that changes at the server.
+async fn logs_all(control: &mut Control<'_>) -> Result<bool, Lost> {
+    let rows = control.ask(LOGGING).await?;
     let is_on = |name| rows.variable(name).is_some_and(|value| value.eq_ignore_ascii_case("ON"));
-    let may_replicate = match kind {
-        Kind::MySql { .. } => true,
+    if is_on("log_slave_updates") || is_on("log_replica_updates") {
+        return Ok(true);
+    }
+    match control.kind {
+        Kind::MySql { .. } => Ok(false),
         Kind::MariaDb => {
-            is_on("wsrep_on") || rows.variable("gtid_slave_pos").is_some_and(|gtids| !gtids.is_empty())
+            let threads = control.ask(REPLICATING).await?;
+            let replicates = threads.variable("Slaves_running").is_none_or(|running| running != "0");
+            let has_replicated = rows.variable("gtid_slave_pos").is_some_and(|gtids| !gtids.is_empty());
+            Ok(!replicates && !has_replicated && !is_on("wsrep_on"))
         }
-    };
-    !may_replicate || is_on("log_slave_updates") || is_on("log_replica_updates")
+    }
 }
