@@ -10,7 +10,7 @@ use gtid::Gtid;
 use crate::question::Rows;
 
 /// How long MariaDB may take from the log to the engine with an `XA COMMIT`, in microseconds.
-const XA_COMMIT_US: u64 = 50_000;
+pub(super) const XA_COMMIT_US: u64 = 50_000;
 
 /// Which questions a server understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,14 @@
 //! Where the log of a server is followed from, and whether it can be, or be read on.
 
+use std::time::Duration;
+
 use binlog::Position;
 use binlog::request::Start;
+use tokio::time::sleep;
 
 use super::control::Control;
 use super::lost::Lost;
-use super::probe::{Kind, Visible, place};
+use super::probe::{Kind, Visible, XA_COMMIT_US, place};
 use super::seen::{Identity, Now, Seen};
 
 const NO_LOG: Lost = Lost::Useless("the server has no binary log");
@@ -31,6 +34,9 @@ pub(super) async fn start(control: &mut Control<'_>, identity: Identity) -> Resu
             let behind =
                 behind.ok_or(Lost::Useless("the server does not tell the GTIDs of a place in its log"))?;
             place(&position).ok_or(NO_LOG)?;
+            // In front of the place, an `XA COMMIT` may still be on its way to the engine.
+            // Following begins behind that, and drops the answers from before.
+            sleep(Duration::from_micros(XA_COMMIT_US)).await;
             Ok(Seen::new(identity, behind, Some(position)))
         }
     }
