@@ -75,7 +75,7 @@ pub use near::Near;
 pub use not_stored::NotStored;
 pub use proven::Proven;
 pub use refusal::Refusal;
-pub use source::{Counters as SourceCounters, DEMAND_US, Demand, Source};
+pub use source::{Counters as SourceCounters, DEMAND_US, Demand, Source, Waiting};
 pub use sources::{SourceRow, Sources};
 pub use store::{Hit, Life, Lookup, Miss, Seen, Store, Usage};
 pub use timeline::Timeline;

@@ -3,12 +3,13 @@
 //! The binary log of a server says which tables were changed, also by others. A [`Source`]
 //! tells up to which moment all of that is known: the cache is exact as of that moment. An answer
 //! in the mode `bounded` is given if that moment is not too long ago; one in the mode `strict` if
-//! it is behind the arrival of the query, for which a session may [wait](Source::poll_proven).
+//! it is behind the arrival of the query, for which a session may [wait](Source::wait).
 //!
 //! [`Following`](crate::Following) moves the moment on. Times are whole microseconds, rounded down,
 //! of a clock that never goes back. So a moment is behind another one for certain only if its
 //! number is larger.
 
+use std::pin::Pin;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -46,16 +47,26 @@ pub struct Source {
 #[derive(Debug, Default)]
 struct Wakers {
     /// Sessions that wait for the moment to be behind the arrival of their query.
-    sessions: Vec<(u64, Waker)>,
+    sessions: Vec<Sleeper>,
+    /// The number of the last of them.
+    last: u64,
     /// How many waited when the moment moved on last: for that moment, or a later one.
     crowd: usize,
     /// What follows the log.
     follower: Option<Waker>,
 }
 
+/// A session that waits.
+#[derive(Debug)]
+struct Sleeper {
+    number: u64,
+    since_us: u64,
+    waker: Waker,
+}
+
 impl Wakers {
     fn demand(&self) -> Demand {
-        let since_us = self.sessions.iter().map(|(since_us, _)| *since_us).min().unwrap_or_default();
+        let since_us = self.sessions.iter().map(|one| one.since_us).min().unwrap_or_default();
         Demand { waiting: self.sessions.len(), crowd: self.crowd, since_us, bound_us: None }
     }
 }
@@ -155,30 +166,8 @@ impl Source {
 
     /// Waits until the cache is exact as of a moment behind `since_us`. False if the log is not
     /// followed.
-    pub fn poll_proven(&self, since_us: u64, cx: &Context<'_>) -> Poll<bool> {
-        let ended = || {
-            let is_proven = self.is_proven(since_us);
-            (is_proven || !self.is_followed()).then_some(is_proven)
-        };
-        if let Some(end) = ended() {
-            return Poll::Ready(end);
-        }
-        let mut wakers = self.wakers();
-        match wakers.sessions.iter_mut().find(|(_, waker)| waker.will_wake(cx.waker())) {
-            Some((before_us, _)) => *before_us = since_us,
-            None => wakers.sessions.push((since_us, cx.waker().clone())),
-        }
-        // Under the lock: what moves the moment on wakes those in the list behind that.
-        if let Some(end) = ended() {
-            return Poll::Ready(end);
-        }
-        let demand = wakers.demand();
-        if (demand.waiting == 1 || demand.is_gathered())
-            && let Some(follower) = wakers.follower.take()
-        {
-            follower.wake();
-        }
-        Poll::Pending
+    pub const fn wait(&self, since_us: u64) -> Waiting<'_> {
+        Waiting { source: self, since_us, number: None }
     }
 
     /// What queries need now; what follows the log is woken when they need more.
@@ -234,10 +223,10 @@ impl Source {
     fn wake_sessions(&self, at_us: u64) {
         let mut wakers = self.wakers();
         wakers.crowd = wakers.sessions.len();
-        let ready: Vec<_> = wakers.sessions.extract_if(.., |(since_us, _)| *since_us < at_us).collect();
+        let ready: Vec<_> = wakers.sessions.extract_if(.., |one| one.since_us < at_us).collect();
         drop(wakers);
-        for (_, waker) in ready {
-            waker.wake();
+        for one in ready {
+            one.waker.wake();
         }
     }
 
@@ -264,6 +253,69 @@ impl Source {
     }
 }
 
+/// A session that waits for the moment to be behind the arrival of its query, at `since_us`. Dropped,
+/// it waits no more.
+#[derive(Debug)]
+pub struct Waiting<'a> {
+    source: &'a Source,
+    since_us: u64,
+    /// Its number among those that wait, if it may be one of them.
+    number: Option<u64>,
+}
+
+impl Waiting<'_> {
+    /// Whether the moment is behind the arrival; nothing if that may become so.
+    fn end(&self) -> Option<bool> {
+        let is_proven = self.source.is_proven(self.since_us);
+        (is_proven || !self.source.is_followed()).then_some(is_proven)
+    }
+
+    /// What has ended this takes it off the list as well.
+    const fn ready(&mut self, end: bool) -> Poll<bool> {
+        self.number = None;
+        Poll::Ready(end)
+    }
+}
+
+impl Future for Waiting<'_> {
+    type Output = bool;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
+        if let Some(end) = self.end() {
+            return self.ready(end);
+        }
+        let mut wakers = self.source.wakers();
+        match wakers.sessions.iter_mut().find(|one| self.number == Some(one.number)) {
+            Some(one) => one.waker.clone_from(cx.waker()),
+            None => {
+                wakers.last += 1;
+                self.number = Some(wakers.last);
+                let (number, waker) = (wakers.last, cx.waker().clone());
+                wakers.sessions.push(Sleeper { number, since_us: self.since_us, waker });
+            }
+        }
+        // Under the lock: what moves the moment on wakes those in the list behind that.
+        if let Some(end) = self.end() {
+            return self.ready(end);
+        }
+        let demand = wakers.demand();
+        if (demand.waiting == 1 || demand.is_gathered())
+            && let Some(follower) = wakers.follower.take()
+        {
+            follower.wake();
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            self.source.wakers().sessions.retain(|one| one.number != number);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -272,6 +324,10 @@ mod tests {
 
     fn context() -> Context<'static> {
         Context::from_waker(Waker::noop())
+    }
+
+    fn poll(waiting: &mut Waiting<'_>, waker: &Waker) -> Poll<bool> {
+        Pin::new(waiting).poll(&mut Context::from_waker(waker))
     }
 
     #[test]
@@ -294,19 +350,36 @@ mod tests {
     #[test]
     fn a_session_waits_for_a_moment_behind_its_query() {
         let source = Source::new("db:3306");
-        assert_eq!(source.poll_proven(1, &context()), Poll::Ready(false), "not followed");
+        let ended = |waiting: &mut Waiting<'_>| poll(waiting, Waker::noop());
+        assert_eq!(ended(&mut source.wait(1)), Poll::Ready(false), "not followed");
         source.follow();
-        assert_eq!(source.poll_proven(1, &context()), Poll::Pending, "nothing is known yet");
+        assert_eq!(ended(&mut source.wait(1)), Poll::Pending, "nothing is known yet");
         source.prove(1000);
-        assert_eq!(source.poll_proven(999, &context()), Poll::Ready(true));
-        assert_eq!(source.poll_proven(1000, &context()), Poll::Pending, "either may have been first");
+        assert_eq!(ended(&mut source.wait(999)), Poll::Ready(true));
+        let mut waiting = source.wait(1000);
+        assert_eq!(ended(&mut waiting), Poll::Pending, "either may have been first");
         assert_eq!(source.poll_demand(2000, &context()).waiting, 1);
         source.prove(1001);
-        assert_eq!(source.poll_proven(1000, &context()), Poll::Ready(true));
+        assert_eq!(ended(&mut waiting), Poll::Ready(true));
         assert_eq!(source.poll_demand(2000, &context()).waiting, 0);
-        assert_eq!(source.poll_proven(1001, &context()), Poll::Pending);
+        let mut waiting = source.wait(1001);
+        assert_eq!(ended(&mut waiting), Poll::Pending);
         source.lose();
-        assert_eq!(source.poll_proven(1001, &context()), Poll::Ready(false));
+        assert_eq!(ended(&mut waiting), Poll::Ready(false));
+    }
+
+    #[test]
+    fn a_session_that_gives_up_is_not_counted() {
+        let source = Source::new("db:3306");
+        source.follow();
+        let [mut given_up, mut stays] = [(); 2].map(|()| source.wait(10));
+        for waiting in [&mut given_up, &mut stays] {
+            assert_eq!(poll(waiting, Waker::noop()), Poll::Pending);
+        }
+        drop(given_up);
+        assert_eq!(source.poll_demand(20, &context()).waiting, 1);
+        source.prove(11);
+        assert_eq!(source.poll_demand(20, &context()).crowd, 1);
     }
 
     /// A task that is woken, and how often.
@@ -326,9 +399,10 @@ mod tests {
         }
     }
 
-    fn waits(source: &Source, since_us: u64, session: &Arc<Woken>) {
-        let waker = Waker::from(Arc::clone(session));
-        assert_eq!(source.poll_proven(since_us, &Context::from_waker(&waker)), Poll::Pending);
+    fn waits<'a>(source: &'a Source, since_us: u64, session: &Arc<Woken>) -> Waiting<'a> {
+        let mut waiting = source.wait(since_us);
+        assert_eq!(poll(&mut waiting, &Arc::clone(session).into()), Poll::Pending);
+        waiting
     }
 
     #[test]
@@ -336,9 +410,9 @@ mod tests {
         let source = Source::new("db:3306");
         source.follow();
         let [early, late] = [(); 2].map(|()| Arc::<Woken>::default());
-        waits(&source, 10, &early);
-        waits(&source, 20, &late);
-        waits(&source, 20, &late);
+        let _first = waits(&source, 10, &early);
+        let mut second = waits(&source, 20, &late);
+        assert_eq!(poll(&mut second, &Arc::clone(&late).into()), Poll::Pending);
         let demand = source.poll_demand(30, &context());
         assert_eq!((demand.waiting, demand.crowd, demand.since_us), (2, 0, 10));
         source.prove(20);
@@ -354,16 +428,14 @@ mod tests {
         let source = Source::new("db:3306");
         source.follow();
         let sessions = [(); 8].map(|()| Arc::<Woken>::default());
-        for session in &sessions {
-            waits(&source, 10, session);
-        }
+        let mut waiting: Vec<_> = sessions.iter().map(|session| waits(&source, 10, session)).collect();
         source.prove(11);
         let follower = Arc::<Woken>::default();
         let waker = Waker::from(Arc::clone(&follower));
         let mut gathered = Vec::new();
         for session in &sessions {
             source.poll_demand(20, &Context::from_waker(&waker));
-            waits(&source, 20, session);
+            waiting.push(waits(&source, 20, session));
             let demand = source.poll_demand(20, &context());
             gathered.push((follower.times(), demand.is_gathered()));
         }

@@ -1,6 +1,5 @@
 //! Whether what the query cache holds is new enough for a query, by the binary log of its server.
 
-use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -98,8 +97,7 @@ impl Session {
         since_us: u64,
         deadline: Instant,
     ) -> Result<Option<bool>, Ending> {
-        let waiting = poll_fn(|cx| source.poll_proven(since_us, cx));
-        let waiting = pin!(tokio::time::timeout_at(deadline, waiting));
+        let waiting = pin!(tokio::time::timeout_at(deadline, source.wait(since_us)));
         let caps = self.identity.capabilities;
         let ended = while_waiting(&self.control, &mut self.io.sock, caps, waiting).await?;
         Ok(ended.map(Result::unwrap_or_default))
