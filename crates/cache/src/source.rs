@@ -10,7 +10,7 @@
 //! number is larger.
 
 use std::pin::Pin;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -175,8 +175,9 @@ impl Source {
         let mut wakers = self.wakers();
         wakers.follower = Some(cx.waker().clone());
         let demand = wakers.demand();
-        self.is_idle.store(true, Release);
-        let is_asked = now_us.saturating_sub(self.asked_us.load(Acquire)) < DEMAND_US;
+        // In one order with `note_asked`: it is seen to be idle, or the query is seen here.
+        self.is_idle.store(true, SeqCst);
+        let is_asked = now_us.saturating_sub(self.asked_us.load(SeqCst)) < DEMAND_US;
         if is_asked {
             self.is_idle.store(false, Release);
         }
@@ -235,8 +236,8 @@ impl Source {
             self.bound_us.fetch_min(bound_us, Relaxed);
         }
         if now_us.saturating_sub(self.asked_us.load(Relaxed)) >= DEMAND_STEP_US {
-            self.asked_us.store(now_us, Release);
-            if self.is_idle.swap(false, Acquire)
+            self.asked_us.store(now_us, SeqCst);
+            if self.is_idle.swap(false, SeqCst)
                 && let Some(follower) = self.wakers().follower.take()
             {
                 follower.wake();
