@@ -47,6 +47,10 @@ impl Client {
         let stream: Box<dyn Io> = match &options.target {
             Target::Tcp(address) => {
                 let stream = TcpStream::connect(address).await?;
+                if stream.local_addr()? == stream.peer_addr()? {
+                    // Where no one listens, a connection from the very port leads to itself.
+                    return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
+                }
                 stream.set_nodelay(true)?;
                 Box::new(stream)
             }

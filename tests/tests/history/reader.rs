@@ -1,8 +1,10 @@
 //! A client that reads versions, as text and with prepared statements.
 
+use e2e::WAIT_MAX;
 use e2e::dice::Dice;
 use e2e::history::{Read, Span};
 use testkit::client::{Client, ClientError, QueryResult, Statement};
+use tokio::time::timeout;
 
 use crate::load::Load;
 use crate::world::Site;
@@ -95,7 +97,8 @@ impl Reader {
 
     async fn read_text(&mut self, place: usize, way: Way) {
         let sent = self.clock.now();
-        let result = self.send(place, way).await;
+        let result = timeout(WAIT_MAX, self.send(place, way)).await;
+        let result = result.unwrap_or_else(|_| panic!("{way:?} of {}: no reply", self.texts[place].text));
         let span = Span { sent, done: self.clock.now() };
         let Known { load, text, .. } = &self.texts[place];
         match result {
