@@ -74,12 +74,13 @@ impl Identity {
         if self.account.user.has(Options::FAST_FORWARD) {
             return attributes.map(<[u8]>::to_vec);
         }
-        Some(tier::announced(attributes))
+        Some(tier::announced(attributes, self.capabilities))
     }
 
     /// What the attributes of its logins make of this proxy at an inner one.
     pub fn announced_tier(&self) -> Tier {
-        Tier::at_inner(self.attributes.as_deref(), !self.account.user.has(Options::FAST_FORWARD))
+        let names_itself = !self.account.user.has(Options::FAST_FORWARD);
+        Tier::at_inner(self.attributes.as_deref(), self.capabilities, names_itself)
     }
 
     /// Whether it may have answers from the cache. A proxy that cannot be told their ages may not,

@@ -19,6 +19,8 @@ use wire::{Capabilities, Codec as _, StatusFlags};
 const ATTRIBUTE: &[u8] = b"_pointsman_cache";
 /// The version of what both tell each other: the value of the attribute, and of the answer to it.
 const VERSION: &[u8] = b"2";
+/// The version of a proxy that cannot be told ages.
+const UNTOLD: &[u8] = b"0";
 /// The variable by which the OK of a login says that ages are told.
 const TELLS: &[u8] = b"pointsman_cache";
 /// The variable whose value is the age of an answer in milliseconds.
@@ -61,7 +63,7 @@ impl Tier {
     pub fn of(attributes: Option<&[u8]>, capabilities: Capabilities) -> Self {
         let attributes = attributes.unwrap_or_default();
         match named(attributes) {
-            None if attributes.len() + entry().len() > ATTRIBUTES_BYTES_MAX => Self::Untold,
+            None if attributes.len() + entry(VERSION).len() > ATTRIBUTES_BYTES_MAX => Self::Untold,
             None => Self::Client,
             Some(VERSION) if capabilities.contains(TOLD) => Self::Told,
             Some(_) => Self::Untold,
@@ -76,30 +78,42 @@ impl Tier {
 
     /// That of the outer proxy at the inner one, as far as attributes tell it. Those of its login
     /// are these, or what [`announced`] makes of them if it names itself.
-    pub fn at_inner(attributes: Option<&[u8]>, names_itself: bool) -> Self {
-        match Self::of(attributes, TOLD) {
-            Self::Client if names_itself => Self::Told,
-            tier => tier,
+    pub fn at_inner(attributes: Option<&[u8]>, capabilities: Capabilities, names_itself: bool) -> Self {
+        if !names_itself {
+            return Self::of(attributes, TOLD);
+        }
+        match Self::of(attributes, capabilities) {
+            Self::Client | Self::Told => Self::Told,
+            Self::Untold => Self::Untold,
         }
     }
 }
 
-/// The attributes of a login to a server on behalf of a client with these.
-pub fn announced(attributes: Option<&[u8]>) -> Vec<u8> {
+/// The attributes of a login to a server on behalf of a client with these attributes and
+/// capabilities.
+///
+/// An inner proxy must not take a client for one that is told ages because this proxy asks for
+/// `SESSION_TRACK` on its own.
+pub fn announced(attributes: Option<&[u8]>, capabilities: Capabilities) -> Vec<u8> {
+    let tier = Tier::of(attributes, capabilities);
     let attributes = attributes.unwrap_or_default();
-    let entry = entry();
-    if named(attributes).is_some() || attributes.len() + entry.len() > ATTRIBUTES_BYTES_MAX {
-        return attributes.to_vec();
-    }
-    // In front: the client's bytes may be no attributes.
-    [&entry, attributes].concat()
+    let entry = match tier {
+        Tier::Told => return attributes.to_vec(),
+        Tier::Client => entry(VERSION),
+        Tier::Untold if named(attributes).is_none() => return attributes.to_vec(),
+        Tier::Untold => entry(UNTOLD),
+    };
+    let has_room = attributes.len() + entry.len() <= ATTRIBUTES_BYTES_MAX;
+    let rest = if has_room { attributes } else { &[] };
+    // In front: the client's bytes may be no attributes, and the first of a name counts.
+    [&entry, rest].concat()
 }
 
-/// The attribute as it is on the wire.
-fn entry() -> Vec<u8> {
+/// The attribute with this value, as it is on the wire.
+fn entry(version: &[u8]) -> Vec<u8> {
     let mut entry = Vec::new();
     put_lenenc_bytes(&mut entry, ATTRIBUTE);
-    put_lenenc_bytes(&mut entry, VERSION);
+    put_lenenc_bytes(&mut entry, version);
     entry
 }
 
@@ -198,10 +212,10 @@ mod tests {
 
     #[test]
     fn a_proxy_is_known_by_its_attribute() {
-        let own = announced(None);
+        let own = announced(None, TOLD);
         assert_eq!(own, b"\x10_pointsman_cache\x012");
-        assert_eq!(announced(Some(&own)), own, "once is enough");
-        let with = announced(Some(b"\x01a\x01b"));
+        assert_eq!(announced(Some(&own), TOLD), own, "once is enough");
+        let with = announced(Some(b"\x01a\x01b"), TOLD);
         assert_eq!(with, [&own[..], b"\x01a\x01b"].concat());
         assert_eq!(Tier::of(Some(b"\x01a\x01b"), TOLD), Tier::Client);
         assert_eq!(Tier::of(Some(&with), TOLD), Tier::Told);
@@ -215,17 +229,36 @@ mod tests {
     fn a_client_with_no_room_for_the_attribute_gets_no_answers_from_caches() {
         let full = vec![0; ATTRIBUTES_BYTES_MAX - 10];
         assert_eq!(Tier::of(Some(&full), TOLD), Tier::Untold);
-        assert_eq!(announced(Some(&full)), full);
+        assert_eq!(announced(Some(&full), TOLD), full);
+    }
+
+    /// The inner proxy sees the capabilities of the proxy in the middle, which may be more.
+    #[test]
+    fn a_proxy_that_cannot_be_told_ages_is_not_announced_as_one_that_can() {
+        let outer = announced(None, TOLD);
+        let lacks = [Capabilities::SESSION_TRACK, Capabilities::DEPRECATE_EOF].map(|one| TOLD - one);
+        for capabilities in lacks {
+            let own = announced(Some(&outer), capabilities);
+            assert_eq!(own, [b"\x10_pointsman_cache\x010", &outer[..]].concat());
+            assert_eq!(Tier::of(Some(&own), TOLD), Tier::Untold);
+        }
+        let mut full = outer;
+        full.resize(ATTRIBUTES_BYTES_MAX, 0);
+        assert_eq!(announced(Some(&full), lacks[0]), b"\x10_pointsman_cache\x010");
     }
 
     #[test]
     fn a_proxy_is_taken_for_what_its_logins_say() {
         let full = vec![0; ATTRIBUTES_BYTES_MAX - 10];
         let others = [&b"\x01a\x01b"[..], b"\x10_point", b"\x10_pointsman_cache\x013", &full];
-        for attributes in others.into_iter().map(Some).chain([None]) {
-            let own = announced(attributes);
-            assert_eq!(Tier::at_inner(attributes, true), Tier::of(Some(&own), TOLD), "{attributes:?}");
-            assert_eq!(Tier::at_inner(attributes, false), Tier::of(attributes, TOLD), "{attributes:?}");
+        let proxy = announced(None, TOLD);
+        for attributes in others.into_iter().chain([&proxy[..]]).map(Some).chain([None]) {
+            for capabilities in [TOLD, TOLD - Capabilities::SESSION_TRACK] {
+                let own = announced(attributes, capabilities);
+                let at_inner = |names_itself| Tier::at_inner(attributes, capabilities, names_itself);
+                assert_eq!(at_inner(true), Tier::of(Some(&own), TOLD), "{attributes:?}");
+                assert_eq!(at_inner(false), Tier::of(attributes, TOLD), "{attributes:?}");
+            }
         }
     }
 

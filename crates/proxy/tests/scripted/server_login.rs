@@ -3,7 +3,7 @@
 use aws_lc_rs::encoding::{AsDer, PublicKeyX509Der};
 use aws_lc_rs::rsa::{KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, PrivateDecryptingKey};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use config::{Config, User};
+use config::{Config, TrackGtids, User};
 use proxy::stage::Stage;
 use testkit::client::CAPABILITIES;
 use testkit::script::{CAPABILITIES as SERVER_CAPABILITIES, NONCE, ScriptedServer};
@@ -65,6 +65,24 @@ fn the_server_sees_the_client() {
         assert_eq!(login.auth_answer, native::answer(b"secret", &NONCE));
         assert_eq!(login.capabilities, client.capabilities(), "both sides agreed on the same");
         expect_query(&mut client, &mut server).await;
+    });
+}
+
+/// The proxy asks for `SESSION_TRACK` on its own, which would have the server believe otherwise.
+#[test]
+fn a_proxy_in_front_that_cannot_be_told_ages_is_announced_as_such() {
+    play(async || {
+        let mut config = config();
+        config.variables.default_session_track_gtids = TrackGtids::OwnGtid;
+        let (stage, mut servers) = stage(config);
+        let capabilities = CAPABILITIES - Capabilities::SESSION_TRACK;
+        let options = options().capabilities(capabilities).attributes(&[("_pointsman_cache", "2")]);
+        let mut client = log_in_as(&stage, &options).await;
+        client.send_query("SELECT 1").await;
+        let (_server, login) = ScriptedServer::accept(servers.dialled().await.1).await;
+        assert!(login.capabilities.contains(Capabilities::SESSION_TRACK | Capabilities::DEPRECATE_EOF));
+        let attributes = b"\x10_pointsman_cache\x010\x10_pointsman_cache\x012";
+        assert_eq!(login.attributes.as_deref(), Some(&attributes[..]));
     });
 }
 
