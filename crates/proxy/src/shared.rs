@@ -2,7 +2,7 @@
 //! comes or goes, never per query.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -55,6 +55,11 @@ fn bypasses(config: &Config) -> bool {
     config.users.iter().any(|user| user.active && user.fast_forward) || config.listeners.iter().any(is_unread)
 }
 
+/// The bit of a hostgroup among those whose logs are followed.
+const fn followed_bit(hostgroup: u32) -> u64 {
+    1 << (hostgroup % u64::BITS)
+}
+
 /// Shared by all threads of one proxy.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -75,8 +80,9 @@ pub(crate) struct Shared {
     servers_version: AtomicU64,
     /// What sessions have defined that may be behind the name of a table.
     pub(crate) definitions: Arc<Definitions>,
-    /// A proxy in front follows a binary log through this one.
-    is_followed: AtomicBool,
+    /// Hostgroups of which a proxy in front follows the binary log through this one: the bits of
+    /// their numbers modulo 64.
+    followed: AtomicU64,
     /// Clients that were refused because there were too many.
     clients_refused: AtomicU64,
     pub(crate) clients: Arc<Quota>,
@@ -153,7 +159,7 @@ impl Shared {
             snapshot: RwLock::new(Arc::new(snapshot)),
             servers_version: AtomicU64::new(1),
             definitions: Arc::default(),
-            is_followed: AtomicBool::new(false),
+            followed: AtomicU64::new(0),
             clients_refused: AtomicU64::new(0),
             clients: Quota::new(config.variables.max_connections),
             addresses: Arc::default(),
@@ -249,14 +255,15 @@ impl Shared {
         self.clients_refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A proxy in front follows a binary log through this one.
-    pub(crate) fn note_followed(&self) {
-        self.is_followed.store(true, Ordering::Relaxed);
+    /// A proxy in front follows the binary log of this hostgroup through this one.
+    pub(crate) fn note_followed(&self, hostgroup: u32) {
+        self.followed.fetch_or(followed_bit(hostgroup), Ordering::Relaxed);
     }
 
-    /// Whether a proxy in front has done so.
-    pub(crate) fn is_followed(&self) -> bool {
-        self.is_followed.load(Ordering::Relaxed)
+    /// Whether a proxy in front has done so, be it of a hostgroup with the same bit: that one's
+    /// sessions of proxies in front leave servers that are taken away, and no more.
+    pub(crate) fn is_followed(&self, hostgroup: u32) -> bool {
+        self.followed.load(Ordering::Relaxed) & followed_bit(hostgroup) != 0
     }
 
     /// Time since the start.

@@ -36,6 +36,7 @@ mod scripted {
     mod fast_forward;
     mod few;
     mod firewall;
+    mod followed;
     mod galera;
     mod gtids;
     mod in_line;

@@ -6,13 +6,14 @@
 //!
 //! - The session ends before its next command if the server is not the only one that gets reads of
 //!   its hostgroup: there are others, or the split sends reads to readers.
-//! - From the first such session on, others of caching proxies leave servers that take no new
-//!   connections: those that are removed, and those with `OFFLINE_SOFT`.
+//! - From the first such session on that goes on, others of caching proxies leave servers of the
+//!   hostgroup that take no new connections: those that are removed, and those with `OFFLINE_SOFT`.
 
 use super::Session;
 use super::state::{Loss, Past};
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use crate::state::Pin;
 use session::tier::Tier;
 use upstream::{Backend, Target};
 
@@ -21,22 +22,27 @@ impl Session {
     /// to a server at which others are not.
     #[inline]
     pub(super) fn stay_with_others(&self) -> Result<(), Ending> {
-        let is_asked = self.state.past.contains(Past::REPLICA) || self.worker.shared.is_followed();
-        if is_asked && self.identity.tier != Tier::Client { self.judge_server() } else { Ok(()) }
+        if self.identity.tier == Tier::Client { Ok(()) } else { self.judge_server() }
     }
 
-    #[cold]
     fn judge_server(&self) -> Result<(), Ending> {
         let Some(backend) = &self.links.in_use else { return Ok(()) };
-        let Loss::Session(pin) = self.state.loss() else { return Ok(()) };
+        let (shared, hostgroup) = (&self.worker.shared, backend.server().hostgroup());
         let is_replica = self.state.past.contains(Past::REPLICA);
+        if !is_replica && !shared.is_followed(hostgroup) {
+            return Ok(());
+        }
+        let Loss::Session(pin) = self.state.loss() else { return Ok(()) };
         let is_of_use = if is_replica {
-            self.worker.shared.note_followed();
-            self.is_any(backend, false) == Some(false) && !self.has_readers(backend)
+            self.is_any(backend, false) == Some(false) && !self.has_readers(hostgroup)
         } else {
             self.is_in_transaction() || !self.is_left_behind(backend)
         };
         if is_of_use {
+            // The server may have refused.
+            if self.state.pins.holds(Pin::Replica, hostgroup) {
+                shared.note_followed(hostgroup);
+            }
             return Ok(());
         }
         Err(self.told(&ClientError::session_lost(backend.server().endpoint(), Gone::NotOnly, pin), 1))
@@ -45,16 +51,16 @@ impl Session {
     /// Whether new sessions of a followed hostgroup are at other servers than this one, and a
     /// caching proxy is in front.
     pub(super) fn is_left_behind(&self, backend: &Backend) -> bool {
-        self.worker.shared.is_followed()
-            && self.identity.tier != Tier::Client
+        self.identity.tier != Tier::Client
+            && self.worker.shared.is_followed(backend.server().hostgroup())
             && self.is_any(backend, true) == Some(false)
     }
 
     /// Whether the split sends reads of the hostgroup elsewhere.
-    fn has_readers(&self, backend: &Backend) -> bool {
+    fn has_readers(&self, hostgroup: u32) -> bool {
         let routing = self.worker.routing.borrow();
         let routes = routing.routes();
-        routes.split_on && routes.pairs.reader(backend.server().hostgroup()).is_some()
+        routes.split_on && routes.pairs.reader(hostgroup).is_some()
     }
 
     /// Whether a server of the hostgroup that takes new connections is this one, or is another one.

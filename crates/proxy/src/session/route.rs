@@ -296,7 +296,10 @@ impl Session {
             Kind::FieldList => self.propose(Change::pinned(Pin::Warnings).into()),
             Kind::ResetConnection => self.propose(Change::of_reset().into()),
             Kind::ProcessInfo => self.propose(Change::of_process_info().into()),
-            Kind::RegisterReplica => self.state.past |= Past::REPLICA,
+            Kind::RegisterReplica => {
+                self.state.past |= Past::REPLICA;
+                self.propose(Change::pinned(Pin::Replica).into());
+            }
             Kind::StmtPrepare => {
                 let mut preparing = self.preparing(payload.get(1..).unwrap_or_default(), decided);
                 if !is_whole || payload.len() >= MAX_PAYLOAD {

@@ -133,7 +133,9 @@ impl Mark {
     /// Whether statements behind the one that makes it need not know.
     pub const fn is_quiet(&self) -> bool {
         match self {
-            Self::Begin(pin, _) => !pin.locks() && !matches!(pin, Pin::NextTransaction | Pin::Xa),
+            Self::Begin(pin, _) => {
+                !pin.locks() && !matches!(pin, Pin::NextTransaction | Pin::Xa | Pin::Replica)
+            }
             Self::End(..) | Self::EndAll(_) => false,
         }
     }
