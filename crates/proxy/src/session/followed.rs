@@ -56,8 +56,12 @@ impl Session {
             && self.is_any(backend, true) == Some(false)
     }
 
-    /// Whether the split sends reads of the hostgroup elsewhere.
+    /// Whether the split sends reads of the hostgroup elsewhere. A listener with a role that names
+    /// the hostgroup does not.
     fn has_readers(&self, hostgroup: u32) -> bool {
+        if self.state.account.listener.is_some_and(|listener| listener.hostgroup == Some(hostgroup)) {
+            return false;
+        }
         let routing = self.worker.routing.borrow();
         let routes = routing.routes();
         routes.split_on && routes.pairs.reader(hostgroup).is_some()

@@ -1,11 +1,14 @@
 //! Sessions of a proxy in front that follows a server's binary log through this one, and what
 //! follows from that for its other sessions.
 
-use config::{Config, Server, ServerStatus};
+use config::{Config, Listener, Role, Server, ServerStatus};
 use testkit::client::Options;
 use wire::command::Kind;
 
-use super::support::{Client, Database, config, database, first_query, log_in_as, options, play, run, stage};
+use super::support::{
+    CAPACITY, Client, Database, config, database, expect_alive, first_query, log_in_as, options,
+    pair_of_servers, play, run, stage,
+};
 
 /// A proxy in front.
 fn proxy() -> Options {
@@ -61,6 +64,30 @@ fn sessions_leave_a_server_of_a_followed_hostgroup_alone() {
             } else {
                 bound.send_query(&sql).await;
                 bound.expect_err(1053).await;
+            }
+        });
+    }
+}
+
+#[test]
+fn a_split_that_the_listener_rules_out_ends_no_session() {
+    let of_role = |role, hostgroup| Listener { role, hostgroup, ..Listener::default() };
+    for (listener, is_split) in [
+        (Listener::default(), true),
+        (of_role(Role::ReadWrite, None), false),
+        (of_role(Role::ReadOnly, Some(1)), false),
+    ] {
+        play(async || {
+            let (stage, mut servers) = stage(pair_of_servers());
+            let end = stage.client_of(&listener, CAPACITY).expect("room for a client");
+            let mut client = Client::connect(end, &proxy()).await;
+            let mut server = first_query(&mut client, &mut servers).await;
+            register(&mut client, &mut server, true).await;
+            if is_split {
+                client.send_query("DO 1").await;
+                client.expect_err(1053).await;
+            } else {
+                expect_alive(&mut client, &mut server).await;
             }
         });
     }
