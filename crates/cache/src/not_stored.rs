@@ -33,11 +33,13 @@ pub enum NotStored {
     Elsewhere,
     /// Its server is not the one whose binary log tells of writes.
     OtherServer,
+    /// That log was not followed all the time from the query to its reply.
+    NotFollowed,
 }
 
 impl NotStored {
     /// All reasons.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Error,
         Self::Warnings,
         Self::Empty,
@@ -52,6 +54,7 @@ impl NotStored {
         Self::TooOld,
         Self::Elsewhere,
         Self::OtherServer,
+        Self::NotFollowed,
     ];
 
     /// What operators read.
@@ -72,6 +75,7 @@ impl NotStored {
             Self::TooOld => "as old as its time to live",
             Self::Elsewhere => "from another proxy's cache, and exact as of no moment",
             Self::OtherServer => "another server than the one whose log is followed",
+            Self::NotFollowed => "the server's binary log is not followed",
         }
     }
 }

@@ -28,8 +28,8 @@ const DEMAND_STEP_US: u64 = 50_000;
 pub struct Source {
     /// The server, as `host:port`.
     name: Box<str>,
-    /// The log is followed.
-    is_followed: AtomicBool,
+    /// How often following has begun, gone on or stopped: odd while the log is followed.
+    turns: AtomicU64,
     /// The cache is exact as of then; 0: that is not known of any moment.
     proven_us: AtomicU64,
     /// When the last query in the mode `bounded` came, nearly.
@@ -119,7 +119,7 @@ impl Source {
     pub fn new(name: &str) -> Self {
         Self {
             name: name.into(),
-            is_followed: AtomicBool::new(false),
+            turns: AtomicU64::new(0),
             proven_us: AtomicU64::new(0),
             asked_us: AtomicU64::new(0),
             bound_us: AtomicU64::new(u64::MAX),
@@ -139,7 +139,14 @@ impl Source {
     /// Whether the log is followed.
     #[must_use]
     pub fn is_followed(&self) -> bool {
-        self.is_followed.load(Acquire)
+        self.stretch().is_some()
+    }
+
+    /// Which stretch without an interruption this is; nothing while the log is not followed. What
+    /// a server says between two stretches may come from another one behind the same name.
+    #[must_use]
+    pub fn stretch(&self) -> Option<u64> {
+        Some(self.turns.load(Acquire)).filter(|turns| turns % 2 == 1)
     }
 
     /// As of when the cache is exact; nothing if that is not known, or the log is not followed.
@@ -210,14 +217,19 @@ impl Source {
 
     /// The log is followed from now on.
     pub(crate) fn follow(&self) {
-        self.is_followed.store(true, Release);
+        self.turn(true);
     }
 
     /// The log is not followed any more.
     pub(crate) fn lose(&self) {
-        self.is_followed.store(false, Release);
+        self.turn(false);
         self.proven_us.store(0, Release);
         self.wake_sessions(u64::MAX);
+    }
+
+    /// Counts a change of whether the log is followed.
+    fn turn(&self, follows: bool) {
+        self.turns.fetch_add(u64::from(self.is_followed() != follows), Release);
     }
 
     /// Wakes sessions whose queries have come before `at_us`.
@@ -367,6 +379,21 @@ mod tests {
         assert_eq!(ended(&mut waiting), Poll::Pending);
         source.lose();
         assert_eq!(ended(&mut waiting), Poll::Ready(false));
+    }
+
+    #[test]
+    fn each_stretch_without_an_interruption_is_another_one() {
+        let source = Source::new("db:3306");
+        assert_eq!(source.stretch(), None);
+        source.follow();
+        let first = source.stretch();
+        source.follow();
+        assert!(first.is_some() && source.stretch() == first);
+        source.lose();
+        source.lose();
+        assert_eq!(source.stretch(), None);
+        source.follow();
+        assert!(source.is_followed() && source.stretch() != first);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A query that the cache has no answer to: which session sends it, and whether its answer is
 //! stored.
 
-use cache::stats::Stats;
+use cache::stats::{RowKey, Stats};
 use cache::{Doorkeeper, Joined, Key, Leader, Miss, NotStored, Outcome};
 use route::Route;
 use tokio::time::Instant;
@@ -102,19 +102,16 @@ impl Session {
         cache.watch_writes();
         let Some(moment) = cache.versions.moment(&said.scope) else {
             // Those who wait would meet the same write.
-            self.worker.counts.cache.borrow_mut().not_stored(row, NotStored::Written);
-            if let Some(leader) = leader {
-                leader.end(Outcome::NotStored, self.worker.uptime_ms());
-            }
-            return;
+            return self.keep_nothing(row, leader, NotStored::Written);
         };
         if cache.proven.epoch() != epoch {
             // It was found out what the answer depends on before a definition was changed.
-            self.worker.counts.cache.borrow_mut().not_stored(row, NotStored::Unjudged);
-            if let Some(leader) = leader {
-                leader.end(Outcome::NotStored, self.worker.uptime_ms());
-            }
-            return;
+            return self.keep_nothing(row, leader, NotStored::Unjudged);
+        }
+        // A server behind the same name may answer that the log is not of.
+        let stretch = source.as_ref().map(|source| source.stretch());
+        if stretch == Some(None) {
+            return self.keep_nothing(row, leader, NotStored::NotFollowed);
         }
         let sent = Instant::now();
         let sent_us = self.worker.uptime_us_at(sent);
@@ -134,7 +131,7 @@ impl Session {
             is_proven,
             epoch,
             mode: how.policy.mode,
-            source,
+            source: source.zip(stretch.flatten()),
             row,
             sent,
             sent_us,
@@ -142,5 +139,13 @@ impl Session {
         };
         let fill = CacheFill::new(cache, &self.worker.counts, filling);
         self.flight().taps.set_fill(fill);
+    }
+
+    /// The reply will not be stored: counts why, and those who wait send theirs.
+    fn keep_nothing(&self, row: RowKey, leader: Option<Leader>, reason: NotStored) {
+        self.worker.counts.cache.borrow_mut().not_stored(row, reason);
+        if let Some(leader) = leader {
+            leader.end(Outcome::NotStored, self.worker.uptime_ms());
+        }
     }
 }

@@ -43,8 +43,9 @@ pub(crate) struct Filling {
     pub(crate) epoch: u64,
     /// What is promised of its age.
     pub(crate) mode: CacheMode,
-    /// The server whose binary log tells of writes, where the mode wants that.
-    pub(crate) source: Option<Arc<Source>>,
+    /// The server whose binary log tells of writes, where the mode wants that, and the
+    /// [stretch](Source::stretch) in which the query was sent.
+    pub(crate) source: Option<(Arc<Source>, u64)>,
     /// Where it is counted.
     pub(crate) row: RowKey,
     /// When it was sent.
@@ -98,8 +99,9 @@ impl CacheFill {
         }
         let now_ms = now_ms();
         let stored = match event {
-            Event::Done(outcome) if self.is_from(server) => self.store(outcome, bytes, now_ms),
-            Event::Done(_) => Err(NotStored::OtherServer),
+            Event::Done(outcome) => {
+                self.is_followed_at(server).and_then(|()| self.store(outcome, bytes, now_ms))
+            }
             Event::More => Err(NotStored::TooLarge),
             Event::Changed | Event::LocalInfile => Err(NotStored::NotRows),
         };
@@ -151,10 +153,14 @@ impl CacheFill {
         self.is_over = true;
     }
 
-    /// Whether the binary log that tells of writes is that of the server which has answered.
-    fn is_from(&self, server: &Endpoint) -> bool {
-        let source = self.filling.source.as_ref();
-        source.is_none_or(|source| server.is_displayed_as(source.name()))
+    /// Whether the binary log that tells of writes is that of the server which has answered, and
+    /// has told of them since the query was sent.
+    fn is_followed_at(&self, server: &Endpoint) -> Result<(), NotStored> {
+        match &self.filling.source {
+            Some((source, _)) if !server.is_displayed_as(source.name()) => Err(NotStored::OtherServer),
+            Some((source, stretch)) if source.stretch() != Some(*stretch) => Err(NotStored::NotFollowed),
+            _ => Ok(()),
+        }
     }
 
     /// Stores the reply, which ends like this with these bytes.
@@ -273,7 +279,7 @@ fn packet_end(reply: &[u8], at: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use cache::{Joined, Keys};
+    use cache::{Following, Joined, Keys, Position};
     use wire::frame::put_message;
 
     use super::*;
@@ -485,11 +491,19 @@ mod tests {
     #[test]
     fn c20_a_reply_of_a_server_whose_log_is_not_followed_is_not_stored() {
         let cache = Arc::new(Cache::new([1, 2], 1 << 24));
-        for (name, stores) in [("other:3306", false), ("db:3306", true)] {
+        for (name, is_cut, stores) in
+            [("other:3306", false, false), ("db:3306", true, false), ("db:3306", false, true)]
+        {
+            let source = Arc::new(Source::new(name));
+            let mut following = Following::<()>::begin(&cache, &source, Position::default());
             let mut fill = fill(&cache, &Rc::default(), None);
-            fill.filling.source = Some(Arc::new(Source::new(name)));
+            fill.filling.source = source.stretch().map(|stretch| (Arc::clone(&source), stretch));
+            if is_cut {
+                following.interrupt();
+                following.resume();
+            }
             fill.segment(&reply(&[b"\x0242"]), done(1, 0, StatusFlags::AUTOCOMMIT), &db(), || 0);
-            assert_eq!(stored(&cache).is_some(), stores, "{name}");
+            assert_eq!(stored(&cache).is_some(), stores, "{name} {is_cut}");
         }
     }
 }
