@@ -73,7 +73,7 @@ pub use memo::{About, Memo, Said, Validity};
 pub use name::Name;
 pub use near::Near;
 pub use not_stored::NotStored;
-pub use proven::Proven;
+pub use proven::{PROOF_PASSED_ON_MS, Proven, ProvenBy};
 pub use refusal::Refusal;
 pub use source::{Counters as SourceCounters, DEMAND_US, Demand, Source, Waiting};
 pub use sources::{SourceRow, Sources};

@@ -152,6 +152,7 @@ mod tests {
 
     use super::*;
     use crate::key::Keys;
+    use crate::proven::ProvenBy;
 
     fn about(digest: u64) -> About<u8> {
         let key = Keys::new([1, 2]).builder().finish();
@@ -220,7 +221,7 @@ mod tests {
         let proof = Keys::new([1, 2]).builder().finish();
         let said = Said::new(Scope::new(), Some(proof));
         assert!(!said.is_proven(&proven, 7));
-        proven.add(proof, &versions, versions.moment(&Scope::new()).unwrap(), 7);
+        proven.add(proof, &versions, versions.moment(&Scope::new()).unwrap(), 7, ProvenBy::Server);
         assert!(said.is_proven(&proven, 7));
         let until = said.proven_until_ms.get();
         assert!(said.is_proven(&Proven::default(), until - 1), "no other one is asked");

@@ -5,10 +5,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cache::stats::RowKey;
-use cache::{Key, KeyBuilder, Life, Refusal, Said, Source};
+use cache::{Key, KeyBuilder, Life, PROOF_PASSED_ON_MS, Refusal, Said, Source};
 use config::{CacheScope, ProxyProtocol};
 use route::Cached;
 use session::cached::trimmed;
+use session::tier::Tier;
 use session::unjudged::Unseen;
 use sql::Modes;
 use sql::shape::Effects;
@@ -94,6 +95,8 @@ impl Session {
         }
         // In the same scope under the same rule only: a rule may make less of an answer.
         let key = key.number(policy.scope as u64).number(policy.mode as u64);
+        // A proxy in front takes the answer for a proof as well.
+        let passed_on_ms = if self.identity.tier == Tier::Told { PROOF_PASSED_ON_MS } else { 0 };
         Ok(Asked {
             row: row(policy, decided),
             key: self.with_text(key, kind, payload, decided)?.finish(),
@@ -101,7 +104,7 @@ impl Session {
             how,
             source,
             hostgroup,
-            is_proven: said.is_proven(&cache.proven, worker.uptime_ms()),
+            is_proven: said.is_proven(&cache.proven, worker.uptime_ms() + passed_on_ms),
             epoch,
             said,
         })

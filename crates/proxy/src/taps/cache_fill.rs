@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cache::stats::RowKey;
 use cache::{
-    Answer, Cache, Captured, Form, Hit, Key, Leader, Life, Moment, NotStored, Outcome as Landing, Scope,
-    Source,
+    Answer, Cache, Captured, Form, Hit, Key, Leader, Life, Moment, NotStored, Outcome as Landing, ProvenBy,
+    Scope, Source,
 };
 use config::{CacheMode, Endpoint};
 use session::tier::Age;
@@ -107,7 +107,9 @@ impl CacheFill {
         };
         self.count(stored);
         if let Some(leader) = self.filling.leader.take() {
-            leader.end(if stored.is_ok() { Landing::Stored } else { Landing::NotStored }, now_ms);
+            // Others may need a proof of the server: that of a cache is not passed on.
+            let serves_all = stored.is_ok() && (self.told.is_none() || self.filling.is_proven);
+            leader.end(if serves_all { Landing::Stored } else { Landing::NotStored }, now_ms);
         }
         None
     }
@@ -174,7 +176,8 @@ impl CacheFill {
         };
         // Privileges may have changed behind what an answer from elsewhere has.
         if let (Some(proof), Ok(moment)) = (proof.filter(|_| outcome.ends_rows), moment) {
-            cache.proven.add(proof, &cache.versions, moment, now_ms);
+            let by = if self.told.is_some() { ProvenBy::Cache } else { ProvenBy::Server };
+            cache.proven.add(proof, &cache.versions, moment, now_ms, by);
         }
         check(outcome, self.told.is_some())?;
         let moment = moment?;
