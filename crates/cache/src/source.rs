@@ -266,8 +266,8 @@ impl Source {
     }
 }
 
-/// A session that waits for the moment to be behind the arrival of its query, at `since_us`. Dropped,
-/// it waits no more.
+/// A session that waits for the moment to be behind the arrival of its query, at `since_us`.
+/// Dropped, it waits no more.
 #[derive(Debug)]
 pub struct Waiting<'a> {
     source: &'a Source,
@@ -298,14 +298,13 @@ impl Future for Waiting<'_> {
             return self.ready(end);
         }
         let mut wakers = self.source.wakers();
-        match wakers.sessions.iter_mut().find(|one| self.number == Some(one.number)) {
-            Some(one) => one.waker.clone_from(cx.waker()),
-            None => {
-                wakers.last += 1;
-                self.number = Some(wakers.last);
-                let (number, waker) = (wakers.last, cx.waker().clone());
-                wakers.sessions.push(Sleeper { number, since_us: self.since_us, waker });
-            }
+        if let Some(one) = wakers.sessions.iter_mut().find(|one| self.number == Some(one.number)) {
+            one.waker.clone_from(cx.waker());
+        } else {
+            wakers.last += 1;
+            self.number = Some(wakers.last);
+            let (number, waker) = (wakers.last, cx.waker().clone());
+            wakers.sessions.push(Sleeper { number, since_us: self.since_us, waker });
         }
         // Under the lock: what moves the moment on wakes those in the list behind that.
         if let Some(end) = self.end() {
