@@ -20,7 +20,7 @@ const PROOFS_MAX: usize = 65_536;
 const PROOF_AGE_MAX_MS: u64 = 300_000;
 
 /// A proof that is younger than this counts for a proxy in front as well, in milliseconds. There it
-/// counts for the other half of [`PROOF_AGE_MAX_MS`].
+/// counts for the other half of `PROOF_AGE_MAX_MS`.
 pub const PROOF_PASSED_ON_MS: u64 = PROOF_AGE_MAX_MS / 2;
 
 /// Who has let an account have the answer to a digest.
