@@ -12,7 +12,7 @@ use crate::question::Rows;
 
 /// `RESET` and writing as many bytes again take longer than this, in microseconds: files are
 /// deleted, created and synced.
-const RESET_US: u64 = 10_000;
+const RESET_US: u64 = 2_000;
 
 /// What is counted: statements that have begun, and threads that apply what is replicated. Where
 /// these matter there are none at first, so that the sum stays the same only if all do.
@@ -76,12 +76,13 @@ mod tests {
         let mut resets = Resets::default();
         assert!(resets.is_due(5_100), "nothing is known yet");
         assert!(resets.note_count(7, 5_200));
-        assert!(!resets.is_due(6_100) && !resets.is_due(15_100));
-        assert!(resets.is_due(15_200), "also where the end was asked for meanwhile");
-        assert!(resets.note_count(7, 15_300));
-        assert!(!resets.is_due(25_200) && resets.is_due(30_100));
-        assert!(!resets.note_count(8, 30_200), "it was reset");
-        assert!(!resets.note_count(8, 30_300), "it still was");
+        let later = 5_200 + RESET_US;
+        assert!(!resets.is_due(5_300) && !resets.is_due(later - 1));
+        assert!(resets.is_due(later), "also where the end was asked for meanwhile");
+        assert!(resets.note_count(7, later + 100));
+        assert!(!resets.is_due(later + RESET_US) && resets.is_due(later + RESET_US + 100));
+        assert!(!resets.note_count(8, later + RESET_US + 200), "it was reset");
+        assert!(!resets.note_count(8, later + RESET_US + 300), "it still was");
     }
 
     #[test]
