@@ -303,12 +303,14 @@ impl<E> Pool<E> {
         members.servers.iter().filter(|server| server.is_available() && is_it(server)).count()
     }
 
-    /// Whether `hostgroup` has exactly one server that takes new connections, and it is like this.
-    pub fn is_only(&self, hostgroup: u32, is_it: impl Fn(&Server<E>) -> bool) -> bool {
-        let Some(group) = self.hostgroup(hostgroup) else { return false };
+    /// What is asked of the only server of `hostgroup` that takes new connections; nothing if it
+    /// has none, or several.
+    pub fn only<T>(&self, hostgroup: u32, ask: impl FnOnce(&Server<E>) -> T) -> Option<T> {
+        let group = self.hostgroup(hostgroup)?;
         let members = group.members();
         let mut available = members.servers.iter().filter(|server| server.is_available());
-        available.next().is_some_and(|only| is_it(only)) && available.next().is_none()
+        let only = available.next()?;
+        available.next().is_none().then(|| ask(only))
     }
 
     /// How many servers `hostgroup` has that are not [switched off](Status::OfflineHard), whether

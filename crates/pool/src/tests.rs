@@ -419,9 +419,8 @@ fn servers_that_are_not_switched_off_are_configured() {
     ]);
     assert_eq!([pool.configured(1), pool.configured(2), pool.configured(3)], [3, 1, 0]);
     assert_eq!(pool.count(1, |_| true), 1);
-    assert!(pool.is_only(1, |server| *server.endpoint() == "a"));
-    assert!(!pool.is_only(1, |server| *server.endpoint() == "b"));
-    assert!(!pool.is_only(3, |_| true), "it has none");
+    assert_eq!(pool.only(1, |server| *server.endpoint()), Some("a"));
+    assert_eq!(pool.only(3, |_| ()), None, "it has none");
     replace(&pool, [server(1, "a", 1, 1), server(1, "b", 1, 1)]);
-    assert!(!pool.is_only(1, |_| true), "it has two");
+    assert_eq!(pool.only(1, |_| ()), None, "it has two");
 }

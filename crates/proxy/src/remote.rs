@@ -345,8 +345,7 @@ impl Remote {
 
     /// The servers whose binary logs are followed for the query cache.
     pub fn cache_sources(&self) -> Vec<cache::SourceRow> {
-        let now_us = u64::try_from(self.shared.uptime().as_micros()).unwrap_or(u64::MAX);
-        self.shared.cache.sources.rows(now_us)
+        self.shared.cache.sources.rows(self.shared.upstream.uptime_us())
     }
 
     /// What the query cache has done, by rule and digest; with `reset` the rows are taken away.

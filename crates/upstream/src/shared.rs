@@ -90,6 +90,11 @@ impl Shared {
         self.started.elapsed()
     }
 
+    /// Microseconds since the start, cut to whole ones.
+    pub fn uptime_us(&self) -> u64 {
+        u64::try_from(self.uptime().as_micros()).unwrap_or(u64::MAX)
+    }
+
     /// An id for a client, as told in the greeting, or for a connection of the proxy's own.
     pub fn connection_id(&self) -> u32 {
         let next = |id| Some(if id == LAST_CONNECTION_ID { FIRST_CONNECTION_ID } else { id + 1 });

@@ -74,7 +74,7 @@ pub(crate) async fn follow(worker: Rc<Worker>, watching: Arc<Watching>, cache: A
         }
         turn = turn.wrapping_add(1);
         if turn.is_multiple_of(TURNS_OF_BOUNDS) {
-            cache.sources.sweep(server::now_us(&worker));
+            cache.sources.sweep(worker.shared.uptime_us());
             for one in followed.values() {
                 one.source.forget_bounds();
             }
@@ -111,9 +111,5 @@ fn begin(worker: &Rc<Worker>, cache: &Arc<Cache>, target: &Target) -> Followed {
 
 /// The server of a hostgroup; nothing if it has none, or several: then writes may be elsewhere.
 fn only_server(worker: &Worker, hostgroup: u32) -> Option<Target> {
-    let servers = worker.shared.pool.servers();
-    let mut servers =
-        servers.iter().filter(|server| server.hostgroup() == hostgroup && server.is_available());
-    let only = servers.next()?;
-    servers.next().is_none().then(|| only.endpoint().clone())
+    worker.shared.pool.only(hostgroup, |server| server.endpoint().clone())
 }

@@ -56,7 +56,7 @@ impl Session {
 
     /// Microseconds since the start.
     pub(super) fn uptime_us(&self) -> u64 {
-        u64::try_from(self.worker.shared.uptime().as_micros()).unwrap_or(u64::MAX)
+        self.worker.shared.upstream.uptime_us()
     }
 
     /// Whether an answer may be given to a query that has come at `since_us`. To be asked before
@@ -86,7 +86,8 @@ impl Session {
     fn is_of(&self, source: &Arc<Source>, hostgroup: u32) -> bool {
         let shared = &self.worker.shared;
         let is_it = |server: &Server<Target>| server.endpoint().endpoint.is_displayed_as(source.name());
-        shared.cache.sources.is(hostgroup, source) && shared.upstream.pool.is_only(hostgroup, is_it)
+        shared.cache.sources.is(hostgroup, source)
+            && shared.upstream.pool.only(hostgroup, is_it) == Some(true)
     }
 
     /// Waits until all is known that was written before `since_us`; false if that does not become

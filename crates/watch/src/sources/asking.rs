@@ -7,7 +7,6 @@ use super::control::Control;
 use super::lost::Lost;
 use super::pace::Ask;
 use super::probe::Visible;
-use super::server::now_us;
 use crate::question::Rows;
 
 /// What a server was asked at once, and what it has said.
@@ -35,7 +34,7 @@ pub(super) async fn questions<'w>(
     wanted: Wanted<'_>,
 ) -> Result<(Control<'w>, Answers), Lost> {
     const NONSENSE: Lost = Lost::Useless("the server does not tell what is visible");
-    let at_us = now_us(control.worker);
+    let at_us = control.worker.shared.uptime_us();
     let kind = control.kind;
     let mut definitions = Vec::new();
     for table in wanted.tables {

@@ -12,7 +12,6 @@ use super::lost::Lost;
 use super::probe::{Kind, read_end};
 use super::resets::Resets;
 use super::seen;
-use super::server::now_us;
 use crate::ask::{query, question_of, refused, request};
 use crate::probe::{Failure, account};
 use crate::question::Rows;
@@ -112,7 +111,7 @@ impl<'w> Control<'w> {
     pub(super) async fn end(&mut self) -> Result<cache::Position, Lost> {
         let end = read_end(&self.ask_end().await?);
         let end = end.ok_or(Lost::Useless("the server has no binary log"))?;
-        if self.resets.is_due(now_us(self.worker)) {
+        if self.resets.is_due(self.worker.shared.uptime_us()) {
             self.count_resets().await?;
         }
         Ok(end)
@@ -120,7 +119,7 @@ impl<'w> Control<'w> {
 
     /// How often the server has run `RESET` or begun to replicate, if that is as often as before.
     async fn count_resets(&mut self) -> Result<u64, Lost> {
-        let asked_us = now_us(self.worker);
+        let asked_us = self.worker.shared.uptime_us();
         // MySQL has it in no table.
         let rows = self.ask(self.kind.resets()).await?;
         let count = self.kind.read_resets(&rows);

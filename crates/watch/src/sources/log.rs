@@ -18,7 +18,6 @@ use super::lost::Lost;
 use super::pace::{Ask, Next, Pace};
 use super::probe::{Kind, Mark, place};
 use super::seen::Seen;
-use super::server::now_us;
 use super::stream::Read;
 
 /// Where a log is followed, and for whom.
@@ -62,7 +61,7 @@ impl<'a> Log<'a> {
 
     /// The stream has ended here.
     pub(super) fn interrupt(&mut self, at: &Position) {
-        self.interrupted_us.get_or_insert(now_us(self.here.worker));
+        self.interrupted_us.get_or_insert(self.here.worker.shared.uptime_us());
         self.seen.advance(at);
         self.following.interrupt();
     }
@@ -75,7 +74,7 @@ impl<'a> Log<'a> {
 
     /// What was read so far, and for how long it is not read, in microseconds.
     pub(super) fn seen(&self) -> (&Seen, u64) {
-        let now = now_us(self.here.worker);
+        let now = self.here.worker.shared.uptime_us();
         (&self.seen, self.interrupted_us.map_or(0, |since| now.saturating_sub(since)))
     }
 
@@ -91,7 +90,7 @@ impl<'a> Log<'a> {
                 let mark = match self.kind {
                     Kind::MySql { .. } => transaction.gtid.map(Mark::Gtid),
                     Kind::MariaDb if transaction.is_xa => {
-                        at.map(|at| Mark::XaEnd(at, now_us(self.here.worker)))
+                        at.map(|at| Mark::XaEnd(at, self.here.worker.shared.uptime_us()))
                     }
                     Kind::MariaDb => at.map(Mark::End),
                 };
@@ -128,7 +127,7 @@ impl<'a> Log<'a> {
         let Answers { ask, at_us, visible, end, definitions } = answers;
         let before = (self.here.source.proven_us(), self.following.unsettled());
         if let Some(visible) = visible {
-            let now_us = now_us(self.here.worker);
+            let now_us = self.here.worker.shared.uptime_us();
             self.following.settle(|mark| visible.has(mark, now_us));
         }
         if let Some(end) = end {
@@ -140,7 +139,7 @@ impl<'a> Log<'a> {
             self.learn();
         }
         let is_news = before != (self.here.source.proven_us(), self.following.unsettled());
-        let now_us = now_us(self.here.worker);
+        let now_us = self.here.worker.shared.uptime_us();
         self.pace.note(ask, at_us, now_us, is_news);
         self.here.source.count(|counters| counters.probes += u64::from(ask.visible) + u64::from(ask.end));
         Ok(())
@@ -149,7 +148,7 @@ impl<'a> Log<'a> {
     /// Takes note of definitions that count from now on.
     fn learn(&mut self) {
         for learnt in self.learning.read(self.following.read()) {
-            self.here.cache.learn(learnt, now_us(self.here.worker) / 1000);
+            self.here.cache.learn(learnt, self.here.worker.shared.uptime_us() / 1000);
         }
     }
 
@@ -158,7 +157,7 @@ impl<'a> Log<'a> {
         let mut is_set_to = None;
         poll_fn(|cx| {
             loop {
-                let now = now_us(self.here.worker);
+                let now = self.here.worker.shared.uptime_us();
                 let demand = self.here.source.poll_demand(now, cx);
                 match self.pace.next(now, self.following.unsettled() > 0, demand) {
                     Next::Now(ask) => return Poll::Ready(Ok(ask)),
@@ -180,7 +179,7 @@ impl<'a> Log<'a> {
     fn sight(&self) -> Sight {
         let whose =
             self.here.cache.keys.builder().part(b"binlog").part(self.here.source.name().as_bytes()).finish();
-        Sight { whose, now_ms: now_us(self.here.worker) / 1000 }
+        Sight { whose, now_ms: self.here.worker.shared.uptime_us() / 1000 }
     }
 
     /// Tables whose definitions are asked for now: the server is asked, and the log was read up to

@@ -186,8 +186,3 @@ async fn in_time<T>(doing: impl Future<Output = Result<T, Lost>>) -> Result<T, L
     let late = |_| Err(Lost::Cut("the server does not answer in time".to_owned()));
     timeout(ANSWER_MAX, doing).await.unwrap_or_else(late)
 }
-
-/// Microseconds since the start.
-pub(super) fn now_us(worker: &Worker) -> u64 {
-    u64::try_from(worker.shared.uptime().as_micros()).unwrap_or(u64::MAX)
-}
