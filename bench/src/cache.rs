@@ -5,17 +5,18 @@ use std::fmt::Write as _;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use testkit::client::{Client, Options};
 
 use crate::hits::Costs;
 use crate::load::turns;
-use crate::plan::{Cell, Workload};
+use crate::plan::Cell;
 use crate::progress::Progress;
+use crate::results::median;
 use crate::sysbench::Sysbench;
 use crate::target::{Kind, Stage, Target};
+use crate::written::read;
 use crate::{chart, procfs};
 
 /// Memory of the cache.
@@ -142,29 +143,14 @@ fn run(
     seconds: u32,
     into: &mut Samples,
 ) -> anyhow::Result<()> {
-    let pid = target.pid();
-    std::thread::scope(|scope| {
-        let writer = way.is_written().then(|| {
-            let cell = Cell { workload: Workload::Update, ..Cell::judged(1) };
-            scope.spawn(move || sysbench.run_at(target.port, cell, seconds, Some(WRITES), || Ok(())))
-        });
-        let mut before = Duration::ZERO;
-        let (figures, each_second) =
-            sysbench.run_watched(target.port, Cell::judged(CLIENTS), seconds, || {
-                before = procfs::cpu(pid)?;
-                Ok(())
-            })?;
-        let cpu = procfs::cpu(pid)?.saturating_sub(before);
-        if let Some(writer) = writer {
-            writer.join().map_err(|_| anyhow::anyhow!("the writer has panicked"))??;
-        }
-        into.each_second.extend(each_second);
-        into.qps.push(figures.qps);
-        into.cpu_us.push(cpu.as_secs_f64() * 1e6 / f64::from(figures.queries.max(1)));
-        into.lookups = lookups(target)?;
-        into.rss_kib = into.rss_kib.max(procfs::rss_kib(pid)?);
-        Ok(())
-    })
+    let writes = way.is_written().then_some(WRITES);
+    let run = read(sysbench, target, Cell::judged(CLIENTS), seconds, writes)?;
+    into.each_second.extend(run.each_second);
+    into.qps.push(run.qps);
+    into.cpu_us.push(run.cpu_us);
+    into.lookups = lookups(target)?;
+    into.rss_kib = into.rss_kib.max(procfs::rss_kib(target.pid())?);
+    Ok(())
 }
 
 /// Queries that the proxy has looked up, and hits, since its start.
@@ -185,14 +171,16 @@ fn lookups(target: &Target) -> anyhow::Result<[u64; 2]> {
 }
 
 fn table(samples: &[(Way, Samples)]) -> String {
-    let qps = |way: Way| samples.iter().find(|(one, _)| *one == way).map_or(0.0, |(_, one)| median(&one.qps));
+    let qps = |way: Way| {
+        samples.iter().find(|(one, _)| *one == way).map_or(0.0, |(_, one)| median(one.qps.iter().copied()))
+    };
     let mut text = format!(
         "{:<24}{:>10}{:>7}{:>8}{:>14}{:>15}{:>10}\n",
         "", "q/s", "x", "hits %", "worst second", "CPU us/query", "RSS MiB"
     );
     for (way, samples) in samples {
-        let worst =
-            samples.each_second.iter().copied().fold(f64::INFINITY, f64::min) / median(&samples.each_second);
+        let worst = samples.each_second.iter().copied().fold(f64::INFINITY, f64::min)
+            / median(samples.each_second.iter().copied());
         let _ = writeln!(
             text,
             "{:<24}{:>10.0}{:>7.2}{:>8.1}{:>14.2}{:>15.2}{:>10}",
@@ -201,7 +189,7 @@ fn table(samples: &[(Way, Samples)]) -> String {
             qps(*way) / qps(way.base()),
             percent(samples.lookups),
             worst,
-            median(&samples.cpu_us),
+            median(samples.cpu_us.iter().copied()),
             samples.rss_kib / 1024,
         );
     }
@@ -211,10 +199,4 @@ fn table(samples: &[(Way, Samples)]) -> String {
 #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
 fn percent([lookups, hits]: [u64; 2]) -> f64 {
     100.0 * hits as f64 / lookups.max(1) as f64
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -2,19 +2,19 @@
 //! not see any.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use testkit::guard::Sandbox;
 use testkit::mariadb::{PASSWORD, Server, Setup};
 
 use crate::load::turns;
-use crate::plan::{Cell, Workload};
-use crate::procfs;
+use crate::plan::Cell;
 use crate::programs::Programs;
 use crate::progress::Progress;
+use crate::results::median;
 use crate::sysbench::{SCHEMA, Sysbench};
 use crate::target::{BACKENDS_MAX, Kind, Stage, Target};
+use crate::written::read;
 
 /// Clients that read.
 const CLIENTS: u32 = 16;
@@ -91,7 +91,11 @@ pub(crate) fn measure(
         for (way, target) in turns(&targets, round)? {
             progress.next(&format!("round {round} of {rounds}, {}", way.name()));
             let into = samples.iter_mut().find(|(one, _)| one == way).context("a way")?;
-            run(&sysbench, target, *way, seconds, &mut into.1)?;
+            // Writes of the same user.
+            let writes = way.is_written.then_some(WRITES);
+            let run = read(&sysbench, target, Cell::judged(CLIENTS), seconds, writes)?;
+            into.1.qps.push(run.qps);
+            into.1.cpu_us.push(run.cpu_us);
         }
     }
     drop(progress);
@@ -130,35 +134,6 @@ fn replicated(
     Ok((primary, replica))
 }
 
-/// One run of reads, with writes of the same user beside them where the way has them.
-fn run(
-    sysbench: &Sysbench,
-    target: &Target,
-    way: Way,
-    seconds: u32,
-    into: &mut Samples,
-) -> anyhow::Result<()> {
-    let pid = target.pid();
-    std::thread::scope(|scope| {
-        let writer = way.is_written.then(|| {
-            let cell = Cell { workload: Workload::Update, ..Cell::judged(1) };
-            scope.spawn(move || sysbench.run_at(target.port, cell, seconds, Some(WRITES), || Ok(())))
-        });
-        let mut before = Duration::ZERO;
-        let figures = sysbench.run(target.port, Cell::judged(CLIENTS), seconds, || {
-            before = procfs::cpu(pid)?;
-            Ok(())
-        })?;
-        let cpu = procfs::cpu(pid)?.saturating_sub(before);
-        if let Some(writer) = writer {
-            writer.join().map_err(|_| anyhow::anyhow!("the writer has panicked"))??;
-        }
-        into.qps.push(figures.qps);
-        into.cpu_us.push(cpu.as_secs_f64() * 1e6 / f64::from(figures.queries.max(1)));
-        Ok(())
-    })
-}
-
 /// Processor time of the proxy per read, and the ratio of both ways in the same round.
 fn table(samples: &[(Way, Samples)]) -> String {
     let cpu = |way: Way| samples.iter().find(|(one, _)| *one == way).map(|(_, one)| &one.cpu_us[..]);
@@ -172,19 +147,13 @@ fn table(samples: &[(Way, Samples)]) -> String {
             text,
             "{:<22}{:>10.0}{:>14.2}{:>8.3}  {}",
             way.name(),
-            median(&samples.qps),
-            median(&samples.cpu_us),
-            median(&ratios),
+            median(samples.qps.iter().copied()),
+            median(samples.cpu_us.iter().copied()),
+            median(ratios),
             each.join(" "),
         );
     }
     text
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ mod sysbench;
 mod table;
 mod target;
 mod tls;
+mod written;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -93,7 +93,7 @@ impl Results {
     /// these rules.
     pub(crate) fn ruled(&self, rules: Rules) -> (f64, f64) {
         let runs = || self.ruled.iter().filter(|run| run.rules == rules);
-        (median(runs().map(|run| run.qps).collect()), median(runs().map(|run| run.cpu_us).collect()))
+        (median(runs().map(|run| run.qps)), median(runs().map(|run| run.cpu_us)))
     }
 
     /// Median statements per second, p99 in ms, and processor time of the proxy per statement, in
@@ -101,7 +101,7 @@ impl Results {
     pub(crate) fn shared(&self, case: &Case, way: Way) -> (f64, f64, f64) {
         let is_one = |run: &&Shared| (run.case, run.way) == (*case, way);
         let runs = || self.shared.iter().filter(is_one);
-        let median_of = |figure: fn(&Shared) -> f64| median(runs().map(figure).collect());
+        let median_of = |figure: fn(&Shared) -> f64| median(runs().map(figure));
         (median_of(|run| run.qps), median_of(|run| run.p99_ms), median_of(|run| run.cpu_us))
     }
 
@@ -110,8 +110,8 @@ impl Results {
     pub(crate) fn dump(&self, through: Option<Kind>) -> (f64, f64) {
         let dumps = || self.dumps.iter().filter(|dump| dump.through == through);
         (
-            median(dumps().map(|dump| dump.time.as_secs_f64()).collect()),
-            median(dumps().map(|dump| dump.cpu.as_secs_f64()).collect()),
+            median(dumps().map(|dump| dump.time.as_secs_f64())),
+            median(dumps().map(|dump| dump.cpu.as_secs_f64())),
         )
     }
 
@@ -119,7 +119,7 @@ impl Results {
     pub(crate) fn busy(&self, load: Option<&str>) -> (f64, Duration) {
         let runs = || self.busy.iter().filter(|busy| busy.load == load);
         let longest = runs().flat_map(|busy| &busy.times).max().copied();
-        (median(runs().map(|busy| busy.p99_ms).collect()), longest.unwrap_or_default())
+        (median(runs().map(|busy| busy.p99_ms)), longest.unwrap_or_default())
     }
 
     /// What was loaded in those runs, each once.
@@ -133,14 +133,15 @@ impl Results {
     /// Median and longest time of the starts.
     pub(crate) fn start(&self, kind: Kind) -> (Duration, Duration) {
         let times = || self.starts.iter().filter(|start| start.kind == kind).map(|start| start.time);
-        let seconds = median(times().map(|time| time.as_secs_f64()).collect());
+        let seconds = median(times().map(|time| time.as_secs_f64()));
         let median = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         (median, times().max().unwrap_or_default())
     }
 }
 
 /// The value in the middle, or the mean of both; NaN of nothing.
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match (values.get(middle), values.len() % 2) {

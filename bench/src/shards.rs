@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use crate::load::turns;
 use crate::procfs;
 use crate::progress::Progress;
+use crate::results::median;
 use crate::sysbench::SCHEMA;
 use crate::target::Target;
 
@@ -144,9 +145,7 @@ const fn number(count: u64) -> f64 {
 impl Runs {
     /// The median of a figure.
     fn median(&self, figure: impl Fn(&Run) -> f64) -> f64 {
-        let mut sorted: Vec<f64> = self.0.iter().map(figure).collect();
-        sorted.sort_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+        median(self.0.iter().map(figure))
     }
 
     fn percentile(&self, percent: f64) -> f64 {

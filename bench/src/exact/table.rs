@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{CLIENTS, Case, Sample, Way};
+use crate::results::median;
 
 /// A strict hit takes at most so much longer than `SELECT 1`, half of them, in microseconds.
 const STRICT_MORE_US: f64 = 60.0;
@@ -67,12 +68,6 @@ fn verdicts(samples: &[(Case, Vec<Sample>)]) -> Vec<(String, f64, String, bool)>
         verdicts.push((format!("{name} of bounded / ttl"), part, limit, part >= BOUNDED_LEAST));
     }
     verdicts
-}
-
-fn median(values: impl IntoIterator<Item = f64>) -> f64 {
-    let mut sorted: Vec<f64> = values.into_iter().collect();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -4,24 +4,9 @@ use std::sync::Mutex;
 
 use e2e::{Backend, run};
 
-use crate::faults::{Fault, alone, beside};
+use crate::faults::{Fault, beside, on_each};
 use crate::load::Load;
 use crate::world::{BOUNDED, Place, STRICT, World};
-
-/// Makes two tests of each fault.
-macro_rules! on_each {
-    ($($test:ident),+ $(,)?) => {
-        /// All of them, with their names.
-        pub(crate) const ALL: &[Fault] = &[$((stringify!($test), $test)),+];
-
-        mod on_mariadb {
-            $(#[test] fn $test() { super::alone(false, super::$test); })+
-        }
-        mod on_mysql {
-            $(#[test] fn $test() { super::alone(true, super::$test); })+
-        }
-    };
-}
 
 on_each! {
     c20_reads_are_exact_while_the_server_is_killed,

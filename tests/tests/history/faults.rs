@@ -39,13 +39,14 @@ macro_rules! on_each {
         pub(crate) const ALL: &[Fault] = &[$((stringify!($test), $test)),+];
 
         mod on_mariadb {
-            $(#[test] fn $test() { super::alone(false, super::$test); })+
+            $(#[test] fn $test() { crate::faults::alone(false, super::$test); })+
         }
         mod on_mysql {
-            $(#[test] fn $test() { super::alone(true, super::$test); })+
+            $(#[test] fn $test() { crate::faults::alone(true, super::$test); })+
         }
     };
 }
+pub(crate) use on_each;
 
 on_each! {
     c20_reads_are_exact_while_streams_are_cut,
