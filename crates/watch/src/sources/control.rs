@@ -125,7 +125,9 @@ impl<'w> Control<'w> {
         let count = self.kind.read_resets(&rows);
         let count = count.ok_or(Lost::Useless("the server does not tell how often its log was reset"))?;
         if !self.resets.note_count(count, asked_us) {
-            return Err(Lost::Useless("the server's binary log has begun anew, or its replication"));
+            return Err(Lost::Useless(
+                "the server's binary log was reset, or its replication was started or stopped",
+            ));
         }
         Ok(count)
     }
