@@ -58,8 +58,9 @@ test-page: ## The page for operators in a real browser, against a mock: make tes
 docs: ## Make the manual as a site, and check its links: target/docs/index.html.
 	@CARGO="$(CARGO)" sh scripts/docs $(BUILT)/docs
 
-sim: ## Simulated clients, servers and faults, by seed: make sim SEEDS=10000, or one again: make sim SEED=17
-	POINTSMAN_SIM_SEEDS=$(or $(SEEDS),10000) POINTSMAN_SIM_SEED=$(SEED) $(CARGO) test --locked --package proxy --test sim
+sim: ## Simulated clients, servers and faults, with a hash of all bytes of each seed: make sim SEEDS=10000, or one again: make sim SEED=17
+	POINTSMAN_SIM_SEEDS=$(or $(SEEDS),10000) POINTSMAN_SIM_SEED=$(SEED) POINTSMAN_SIM_TRANSCRIPTS=1 \
+		$(CARGO) test --locked --package proxy --test sim -- --nocapture
 
 soak: tools-test test-servers ## The model test with fresh seeds for ten minutes: make soak SECONDS=600 SERVER=mariadb SHARED=yes|no|line CACHED=user|proven|shared
 	$(CARGO) build --locked --package pointsman

@@ -211,7 +211,9 @@ impl Worker {
             if self.is_drained() {
                 return;
             }
+            // In this order: what happens to a simulated worker follows from its seed.
             tokio::select! {
+                biased;
                 message = inbox.recv() => match message {
                     Some(Message::Client(arrival)) => self.admit(arrival),
                     Some(Message::Drain(timeout)) => self.start_drain(timeout),

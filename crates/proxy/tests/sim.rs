@@ -7,8 +7,12 @@
 //! leave and kill each other. With faults a client may hear of an error; it may never hear another
 //! answer than its own, lose what was promised, or find a row twice.
 //!
+//! Each seed has a transcript: a hash of all bytes at clients, and one at servers. A change that
+//! only moves code leaves both as they are.
+//!
 //!     POINTSMAN_SIM_SEEDS=10000 cargo test -p proxy --test sim    # more seeds
 //!     POINTSMAN_SIM_SEED=17 cargo test -p proxy --test sim        # one, again
+//!     POINTSMAN_SIM_TRANSCRIPTS=1 cargo test -p proxy --test sim -- --nocapture
 
 mod sim {
     mod author;
@@ -18,5 +22,6 @@ mod sim {
     mod run;
     mod server;
     mod statement;
+    mod tape;
     mod world;
 }

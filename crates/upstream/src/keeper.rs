@@ -57,6 +57,7 @@ async fn keep(worker: Rc<Worker>) {
     let Kept { keeper, line, .. } = &worker.kept;
     while let Some(next) = keeper.next.get() {
         tokio::select! {
+            biased;
             () = sleep_until(next) => {}
             () = keeper.sooner.notified() => continue,
         }

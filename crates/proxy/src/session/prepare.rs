@@ -47,7 +47,7 @@ impl Session {
         let sets_modes =
             |change: &Change| change.sets_modes() || change.runs_stored_code() && !decided.is_believed();
         let sets_modes = kind == Kind::InitDb || change.is_some_and(sets_modes);
-        sets_modes && all.missing_at(decided.hostgroup(), self.state.modes()).next().is_some()
+        sets_modes && !all.missing_at(decided.hostgroup(), self.state.modes()).is_empty()
     }
 
     /// Prepares them there; from then on they bind the connection to the session. Those that the
@@ -63,7 +63,7 @@ impl Session {
         }
         let (hostgroup, modes) = (self.state.link.hostgroup, self.state.modes());
         let all = self.state.prepared.as_ref();
-        let missing = all.map(|all| all.missing_at(hostgroup, modes).collect::<Vec<_>>());
+        let missing = all.map(|all| all.missing_at(hostgroup, modes));
         let mut is_refused = false;
         for id in missing.unwrap_or_default() {
             if self.adopts_for_good(id) {

@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use proxy::memory::End;
 use proxy::stage::Stage;
 use testkit::client::{Client, ClientError, Options, QueryResult, Statement as Prepared};
 use tokio::time::{sleep, timeout};
@@ -18,6 +17,7 @@ use super::author::{Step, next};
 use super::model::{Answer, Database, Session, owner};
 use super::server::binary;
 use super::statement::{Statement, parse};
+use super::tape::Taped;
 use super::world::World;
 
 /// What waits longer waits for ever. No deadline of the proxy is as long.
@@ -49,7 +49,7 @@ pub(super) struct Player {
 
 /// A session, and its like at a server of its own.
 struct Pair {
-    client: Client<End>,
+    client: Client<Taped>,
     twin: Session,
     handles: HashMap<String, Prepared>,
 }
@@ -90,6 +90,8 @@ impl Player {
 
     async fn log_in(&self) -> Option<Pair> {
         let end = self.stage.client(self.world.capacity)?;
+        let end = self.world.at_clients.tape(end, false);
+        let start = end.starter();
         let options = Options::tcp(SocketAddr::from(([127, 0, 0, 1], 3306)), "app", "secret");
         self.world.aimed_at.borrow_mut().remove(&self.me);
         let client = match timeout(PATIENCE, Client::over(end, &options)).await {
@@ -103,6 +105,7 @@ impl Player {
                 return None;
             }
         };
+        start();
         let id = client.server().connection_id;
         self.world.ids.borrow_mut().insert(self.me, id);
         self.world.note(format!("c{}: logged in as {id}", self.me));

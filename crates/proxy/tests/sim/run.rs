@@ -15,10 +15,14 @@ use tokio::time::sleep;
 use super::client::Player;
 use super::dice::Dice;
 use super::server::serve;
+use super::tape::{BASIS, Transcript, add};
 use super::world::{Faults, World};
 
 /// Seeds that a test run plays.
 const SEEDS: u64 = 256;
+
+/// Seeds that are played twice.
+const TWICE: u64 = 32;
 
 /// Longer than any deadline of the proxy: what is there behind it stays.
 const LONG: Duration = Duration::from_mins(5);
@@ -35,10 +39,31 @@ fn every_seed_keeps_what_is_promised() {
         Some(seed) => seed..seed + 1,
         None => 0..number("POINTSMAN_SIM_SEEDS").unwrap_or(SEEDS),
     };
+    let mut all = [BASIS; 2];
     for seed in seeds {
-        if let Err(failure) = play(&World::new(seed)) {
+        let world = World::new(seed);
+        if let Err(failure) = play(&world) {
             panic!("{failure}\nagain: POINTSMAN_SIM_SEED={seed} cargo test -p proxy --test sim");
         }
+        let Transcript { clients, servers } = world.transcript();
+        all = [add(all[0], &clients.to_le_bytes()), add(all[1], &servers.to_le_bytes())];
+        if env::var_os("POINTSMAN_SIM_TRANSCRIPTS").is_some() {
+            println!("seed {seed}: {:?}", world.transcript());
+        }
+    }
+    println!("all seeds: {:?}", Transcript { clients: all[0], servers: all[1] });
+}
+
+/// A transcript shows each change of what passes, and only then: the same seed gives the same one.
+#[test]
+fn a_seed_has_one_transcript() {
+    for seed in 0..TWICE {
+        let transcripts = [seed, seed].map(|seed| {
+            let world = World::new(seed);
+            play(&world).expect("it is played by the other test, too");
+            world.transcript()
+        });
+        assert_eq!(transcripts[0], transcripts[1], "seed {seed}");
     }
 }
 
@@ -83,6 +108,7 @@ fn stage(world: &Rc<World>) -> Stage {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
         let (ours, theirs) = pair(servers.server_capacity);
+        let theirs = servers.at_servers.tape(theirs, true);
         tokio::task::spawn_local(serve(Rc::clone(&servers), endpoint.to_string(), theirs));
         Ok(ours)
     })

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use proxy::memory::End;
 use testkit::packets::Packets;
 use testkit::script::{CAPABILITIES, NONCE};
 use tokio::time::sleep;
@@ -12,6 +11,7 @@ use wire::{Capabilities, Codec as _, StatusFlags, command, packet};
 
 use super::model::{Answer, Session};
 use super::statement::{Statement, parse};
+use super::tape::Taped;
 use super::world::{Thread, World};
 
 /// `utf8mb4_general_ci`.
@@ -32,12 +32,12 @@ struct Connection {
     name: String,
     id: u32,
     thread: Rc<Thread>,
-    packets: Packets<End>,
+    packets: Packets<Taped>,
     session: Session,
 }
 
 /// A connection to the server `name`, until one side ends it.
-pub(super) async fn serve(world: Rc<World>, name: String, end: End) {
+pub(super) async fn serve(world: Rc<World>, name: String, end: Taped) {
     let (id, thread) = world.thread();
     let packets = Packets::new(end);
     let session = Session::new(None);
@@ -171,6 +171,7 @@ impl Connection {
             let pause = self.world.dice.pause(SLOW_MS);
             self.world.note(format!("  [{}] takes {pause:?}", self.id));
             tokio::select! {
+                biased;
                 () = sleep(pause) => {}
                 () = self.thread.woken.notified() => {}
             }

@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 
 use super::dice::Dice;
 use super::model::Database;
+use super::tape::{Tapes, Transcript};
 
 /// Events that a failure shows.
 const EVENTS: usize = 400;
@@ -67,6 +68,9 @@ pub(super) struct World {
     pub(super) ids: RefCell<HashMap<u64, u32>>,
     /// Clients at whom a KILL was aimed since their last login.
     pub(super) aimed_at: RefCell<BTreeSet<u64>>,
+    /// What passed at clients and at servers.
+    pub(super) at_clients: Tapes,
+    pub(super) at_servers: Tapes,
     events: RefCell<VecDeque<String>>,
     failure: RefCell<Option<String>>,
 }
@@ -109,6 +113,8 @@ impl World {
             threads_last: Cell::new(100),
             ids: RefCell::default(),
             aimed_at: RefCell::default(),
+            at_clients: Tapes::default(),
+            at_servers: Tapes::default(),
             events: RefCell::default(),
             failure: RefCell::default(),
         })
@@ -161,6 +167,11 @@ impl World {
             events.pop_front();
         }
         events.push_back(event);
+    }
+
+    /// All that has passed.
+    pub(super) fn transcript(&self) -> Transcript {
+        Transcript { clients: self.at_clients.hash(), servers: self.at_servers.hash() }
     }
 
     /// Something is wrong; the first such thing counts.

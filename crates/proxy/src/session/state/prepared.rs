@@ -234,12 +234,15 @@ impl Registry {
 
     /// Those that live at this hostgroup and are not there, because their connection was lent, or
     /// only for the execution before, but could be while texts mean what they do in `modes`.
-    pub(in crate::session) fn missing_at(&self, hostgroup: u32, modes: u64) -> impl Iterator<Item = u32> {
+    pub(in crate::session) fn missing_at(&self, hostgroup: u32, modes: u64) -> Vec<u32> {
         let is_missing = move |(_, one): &(&u32, &Prepared)| {
             let is_there = one.id_at(hostgroup).is_some() && !one.is_for_once(hostgroup);
             one.home == hostgroup && one.is_preparable_in(modes) && !is_there
         };
-        self.by_id.iter().filter(is_missing).map(|(id, _)| *id)
+        let missing = self.by_id.iter().filter(is_missing).map(|(id, _)| *id);
+        let mut missing: Vec<u32> = missing.collect();
+        missing.sort_unstable();
+        missing
     }
 
     /// Whether a number in a command means a statement that is being prepared.
