@@ -17,15 +17,15 @@ use crate::model::{
     ReplicationHostgroups, Server, ServerOptions, ServerTls, SqliFingerprint, User,
 };
 use crate::nearest::suggestion;
-use crate::problem::{Problem, Problems};
+use crate::problem::{Problem, Problems, once_each};
 use crate::row::{PlacedRow, Row};
 use crate::schema::{
     ADMIN_VARIABLES, Field, LISTENERS, MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_FIREWALL_WHITELIST_RULES,
     MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS, MYSQL_FIREWALL_WHITELIST_USERS, MYSQL_GALERA_HOSTGROUPS,
     MYSQL_GROUP_REPLICATION_HOSTGROUPS, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES,
     MYSQL_QUERY_RULES_FAST_ROUTING, MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS,
-    MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES, Preset, SECTIONS, Section, Shape,
-    TOP_LEVEL,
+    MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES, Preset, SECTIONS, Scalar, Section,
+    Shape, TOP_LEVEL,
 };
 use crate::tree::{Entry, Node, Place, Value};
 use crate::turns::in_turns;
@@ -50,6 +50,7 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path, strictness: Strictness) -> Res
     let fast_routes = foreign.then(|| check::fast_routes(&tables)).flatten();
     let warnings = warnings.chain(check::warnings(&config)).chain(fast_routes);
     let warnings = warnings.map(|warning| format!("{file}: {warning}"));
+    let left_out = once_each(left_out);
     let warnings = left_out.iter().map(Problem::to_string).chain(warnings).collect();
     Ok(Loaded { config, draft: tables.into_draft(), warnings, lenient })
 }
@@ -242,7 +243,11 @@ impl Binder {
                     self.unbuilt.section(name);
                 }
                 let rows = nodes.into_iter().filter_map(|node| self.list_item(section, node)).collect();
-                if self.lenient && section.name == MYSQL_USERS.name { self.last_of_each(rows) } else { rows }
+                if self.lenient && section.name != LISTENERS.name {
+                    self.last_of_each(section, rows)
+                } else {
+                    rows
+                }
             }
             (Shape::Rows, other) => {
                 let message = format!("`{name}` must be a list of groups, not {other}");
@@ -263,23 +268,29 @@ impl Binder {
         }
     }
 
-    /// The users of a file in which some stand twice: the last row of each counts.
-    fn last_of_each(&mut self, rows: Vec<PlacedRow>) -> Vec<PlacedRow> {
-        let name = |row: &PlacedRow| row.row.get::<String>("username");
-        let mut last = HashMap::new();
-        for (position, row) in rows.iter().enumerate() {
-            last.insert(name(row), (position, row.at.clone()));
-        }
+    /// The rows of a file in which some have the same key: the last of each counts, as where rows
+    /// replace those that are there.
+    fn last_of_each(&mut self, section: &Section, rows: Vec<PlacedRow>) -> Vec<PlacedRow> {
+        let mut later: HashMap<(usize, Vec<Scalar>), Place> = HashMap::new();
         let mut kept = Vec::with_capacity(rows.len());
-        for (position, row) in rows.into_iter().enumerate() {
-            match last.get(&name(&row)) {
-                Some((later, at)) if *later != position => {
-                    let message = format!("user `{}` stands twice", name(&row).escape_debug());
-                    self.leave_out(&row.at, message, &format!("the row on line {} counts", at.line));
+        for row in rows.into_iter().rev() {
+            let mut replaced = None;
+            for (number, key) in section.unique.iter().enumerate() {
+                let values = key.iter().map(|column| row.row.scalar(column).clone()).collect();
+                if let Some(at) = later.insert((number, values), row.at.clone()) {
+                    replaced = Some((key, at));
                 }
-                _ => kept.push(row),
             }
+            let Some((key, at)) = replaced else {
+                kept.push(row);
+                continue;
+            };
+            let shown = key.iter().map(|column| format!("{column} = {}", row.row.scalar(column).literal()));
+            let shown: Vec<String> = shown.collect();
+            let message = format!("`{}` has two rows with {}", section.name, shown.join(", "));
+            self.leave_out(&row.at, message, &format!("the row on line {} counts", at.line));
         }
+        kept.reverse();
         kept
     }
 

@@ -42,18 +42,23 @@ pub(crate) fn read(text: &str, origin: &Path, strictness: Strictness) -> Parsed 
     if let Some(program) = yaml::program(text) {
         return yaml::read(program, text, origin);
     }
-    let mut parsed = own(text, origin, &file);
+    let mut parsed = own(text, origin, &file, strictness);
     parsed.root = shards::as_rows(parsed.root, &mut parsed.problems);
     parsed
 }
 
+/// Reads rows that [`Draft::sections_to_cnf`](crate::Draft::sections_to_cnf) has written.
+pub(crate) fn read_own_rows(text: &str, origin: &Path) -> Parsed {
+    cnf::read_own(text, &Rc::from(origin))
+}
+
 /// Reads a file in one of the two formats that all settings can be written in.
-fn own(text: &str, origin: &Path, file: &Rc<Path>) -> Parsed {
+fn own(text: &str, origin: &Path, file: &Rc<Path>, strictness: Strictness) -> Parsed {
     let as_toml = toml::read(text, file);
     if as_toml.problems.is_empty() {
         return as_toml;
     }
-    let as_cnf = cnf::read(text, file);
+    let as_cnf = cnf::read(text, file, strictness);
     if as_cnf.problems.is_empty() || !looks_like_toml(text, origin) { as_cnf } else { as_toml }
 }
 

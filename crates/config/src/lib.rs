@@ -94,9 +94,10 @@ pub fn read_rows(path: &Path) -> Result<Draft, Problems> {
     bind::rows(parsed(path, Strictness::Strict)?, path)
 }
 
-/// Parses the rows in the `text` of a configuration file; see [`read_rows`].
+/// Parses rows that [`Draft::sections_to_cnf`] has written. Each is judged by itself; see
+/// [`read_rows`].
 pub fn parse_rows(text: &str, origin: &Path) -> Result<Draft, Problems> {
-    bind::rows(formats::read(text, origin, Strictness::Strict), origin)
+    bind::rows(formats::read_own_rows(text, origin), origin)
 }
 
 /// Parses the `text` of a configuration file, in any format. `origin` is the name of the file in

@@ -1,5 +1,6 @@
 //! What is wrong with a configuration file, in the words that its author sees.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,27 @@ impl Problem {
     pub(crate) fn new(file: &Path, line: usize, message: String) -> Self {
         Self { file: file.to_path_buf(), line, message }
     }
+}
+
+/// Problems that say the same of several lines of a file, as one: the first.
+pub(crate) fn once_each(problems: Vec<Problem>) -> Vec<Problem> {
+    let mut places: HashMap<(PathBuf, String), usize> = HashMap::new();
+    let mut kept: Vec<(Problem, usize)> = Vec::new();
+    for problem in problems {
+        let at = *places.entry((problem.file.clone(), problem.message.clone())).or_insert(kept.len());
+        match kept.get_mut(at) {
+            Some((_, more)) => *more += 1,
+            None => kept.push((problem, 0)),
+        }
+    }
+    let shown = |(problem, more): (Problem, usize)| match more {
+        0 => problem,
+        more => {
+            let message = format!("{} ({more} more like it)", problem.message);
+            Problem { message, ..problem }
+        }
+    };
+    kept.into_iter().map(shown).collect()
 }
 
 impl fmt::Display for Problem {

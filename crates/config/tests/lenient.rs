@@ -51,7 +51,7 @@ fn values_that_cannot_be_keep_the_default_and_rows_are_skipped() {
     warned(&loaded, &["proxysql.cnf:4: ", "weight", "the row is skipped"]);
     warned(&loaded, &["proxysql.cnf:5: ", "needs `hostname`", "the row is skipped"]);
     assert_eq!(loaded.config.users.len(), 1);
-    warned(&loaded, &["proxysql.cnf:8: ", "user `u` stands twice", "the row on line 9 counts"]);
+    warned(&loaded, &["proxysql.cnf:8: ", "two rows with username = 'u'", "the row on line 9 counts"]);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn routes_of_the_other_protocol_are_left_out() {
 
 #[test]
 fn what_leads_nowhere_is_warned_of() {
-    let text = "mysql_variables = { interfaces = \"127.0.0.1:6033\" }\nadmin_variables = { mysql_ifaces = \"127.0.0.1:6033\" }\n\
+    let text = "mysql_variables = { interfaces = \"127.0.0.1:6033\" }\n\
                 mysql_servers = (\n  { address = \"db\", hostgroup = 1, max_connections = 0 }\n)\nmysql_users:\n(\n  \
                 { username = \"app\", password = \"app\", default_hostgroup = 1 }\n)\nmysql_query_rules:\n(\n  \
                 { rule_id = 1, active = 1, match_digest = \"^SELECT\", destination_hostgroup = 20, apply = 1 },\n  \
@@ -95,8 +95,33 @@ fn what_leads_nowhere_is_warned_of() {
     let loaded = read("proxysql.cnf", text, Strictness::Strict).unwrap();
     warned(&loaded, &["hostgroup 20 has no server", "rule `1`"]);
     warned(&loaded, &["hostgroup 1", "`max_connections` is 0"]);
-    warned(&loaded, &["127.0.0.1:6033 is both the admin port's"]);
     assert!(!loaded.warnings.iter().any(|warning| warning.contains("30")));
+}
+
+/// Else the process would not start.
+#[test]
+fn addresses_that_are_one_are_refused() {
+    let read = |top: &str| {
+        let text = format!("{top}\nmysql_servers = ( {{ address = \"db\", hostgroup = 0 }} )\n");
+        read("proxysql.cnf", &text, Strictness::Lenient)
+    };
+    let problem = |top: &str| read(top).unwrap_err();
+    assert_eq!(
+        problem("mysql_variables = { interfaces = \"0.0.0.0:6033;127.0.0.1:6033\" }"),
+        "proxysql.cnf:1: 127.0.0.1:6033 is a part of 0.0.0.0:6033, where another listener is (line 1)"
+    );
+    let clients = "mysql_variables = { interfaces = \"127.0.0.1:6033\" }\n";
+    assert_eq!(
+        problem(&format!("{clients}admin_variables = {{ mysql_ifaces = \"0.0.0.0:6033\" }}")),
+        "proxysql.cnf:2: the admin port cannot be at 0.0.0.0:6033 (`admin_variables.mysql_ifaces`): clients \
+         connect at 127.0.0.1:6033"
+    );
+    let web =
+        read(&format!("{clients}pointsman_variables = {{ web_address = \"127.0.0.1:6033\" }}")).unwrap();
+    warned(
+        &web,
+        &["`pointsman-web_address` cannot be 127.0.0.1:6033: 127.0.0.1:6033 is where clients connect"],
+    );
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn pairs_and_fast_routes_without_servers_are_worth_a_warning() {
 /// There is no such section in ProxySQL's files.
 #[test]
 fn fast_routing_in_a_file_of_proxysql_is_worth_a_warning() {
-    let text = "mysql_servers=({address=\"a\"})\nmysql_users=({username=\"u\"})\n\
+    let text = "mysql_servers=({address=\"a\", hostgroup=0})\nmysql_users=({username=\"u\"})\n\
                 mysql_query_rules_fast_routing=({username=\"u\",schemaname=\"s\",flagIN=0,destination_hostgroup=0,comment=\"\"})\n";
     assert_eq!(
         loaded(text).warnings,

@@ -44,6 +44,7 @@ fn sphere_files() {
         ("sphere-4", vec!["sphere-4.yaml", "sphere-4.server.yaml"]),
         ("sphere-broken", vec!["sphere-broken.yaml", "sphere-broken.global.yaml"]),
         ("sphere-apart", vec!["sphere-apart.yaml"]),
+        ("sphere-common", vec!["sphere-common.yaml"]),
         ("sphere-split", vec!["sphere-split.yaml"]),
         ("sphere-split-broken", vec!["sphere-split-broken.yaml"]),
     ] {

@@ -1,6 +1,7 @@
 //! What single values cannot show: rows against themselves, against each other, and against other
 //! tables.
 
+mod addresses;
 mod collectors;
 mod listeners;
 mod passwords;
@@ -108,23 +109,8 @@ fn listeners(tables: &Tables, problems: &mut Vec<Problem>) -> Listeners {
         }
         _ => {}
     }
-    same_address(&listeners, problems);
+    addresses::distinct(&listeners, tables, problems);
     listeners
-}
-
-/// No two listeners may have one address. Port 0 is another port each time.
-fn same_address(listeners: &Listeners, problems: &mut Vec<Problem>) {
-    let mut seen = HashMap::new();
-    for (listener, at) in listeners {
-        if listener.address.port() == Some(0) {
-            continue;
-        }
-        if let Some(first) = seen.insert(&listener.address, at) {
-            let message =
-                format!("another listener has the address {} ({})", listener.address, first.within());
-            report(problems, at, message);
-        }
-    }
 }
 
 /// HTTP is spoken over TCP.
@@ -300,7 +286,7 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
     warnings.extend(unserved::warnings(config, &served));
     warnings.extend(unmatched::warnings(config));
     let endpoints = endpoints(config);
-    warnings.extend(shared_addresses(config));
+    warnings.extend(addresses::warnings(config));
     warnings.extend(own_server(config, &endpoints));
     for options in &config.server_options {
         let endpoint = options.endpoint();
@@ -329,13 +315,6 @@ pub(super) fn fast_routes(tables: &Tables) -> Option<String> {
 fn client_addresses(config: &Config) -> impl Iterator<Item = &Address> {
     let addresses = config.listeners.iter().map(|listener| &listener.address);
     addresses.filter(|address| address.port() != Some(0))
-}
-
-/// Addresses that are both the admin port's and one where clients connect.
-fn shared_addresses(config: &Config) -> impl Iterator<Item = String> {
-    client_addresses(config)
-        .filter(|address| config.admin.mysql_ifaces.contains(address))
-        .map(|address| format!("{address} is both the admin port's and one where clients connect"))
 }
 
 /// Where servers are.

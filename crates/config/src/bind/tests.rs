@@ -174,8 +174,9 @@ fn keys_of_tables_are_unique() {
         problems(servers),
         "f:3: `mysql_servers` has two rows with hostgroup_id = 1, hostname = a, port = 3306, the first on line 1"
     );
-    // As ProxySQL saves them: one row for clients, one for servers.
-    let split = "mysql_users = ( { username=\"u\", frontend=1, backend=0 },\n{ username=\"u\", frontend=0, backend=1 } )";
+    // As they are saved here: one row for clients, one for servers.
+    let split = "mysql_users = ( { username=\"u\", frontend=1, backend=0 },\n{ username=\"u\", frontend=0, backend=1 } )\n\
+                 pointsman_variables = { }";
     assert_eq!(config(split).users.len(), 2);
     let twice = split.replace("frontend=0", "frontend=1");
     assert_eq!(

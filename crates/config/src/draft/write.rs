@@ -62,8 +62,13 @@ fn settings(out: &mut String, row: &Row, indent: &str) {
     for (field, value) in row.section().fields().zip(row.cells()) {
         // NULL has no word.
         let implied = *value == Scalar::Null && field.preset == Preset::Null;
-        if !implied {
-            setting(out, field.name, value, indent);
+        match value {
+            _ if implied => {}
+            // ProxySQL reads only numbers in rows.
+            Scalar::Bool(value) if row.section().shape == Shape::Rows => {
+                setting(out, field.name, &Scalar::Int((*value).into()), indent);
+            }
+            value => setting(out, field.name, value, indent),
         }
     }
 }

@@ -8,22 +8,33 @@
 
 mod include;
 mod lexer;
+mod meaning;
 mod parser;
 
 use std::path::Path;
 use std::rc::Rc;
 
 use super::Parsed;
+use crate::Strictness;
 use include::Sources;
 
 /// Reads a libconfig document. A file whose grammar is broken is read up to the top-level setting
 /// where that happens: what follows a missing quote or bracket says nothing any more.
-pub(super) fn read(text: &str, file: &Rc<Path>) -> Parsed {
+pub(super) fn read(text: &str, file: &Rc<Path>, strictness: Strictness) -> Parsed {
     let mut tokens = Vec::new();
     Sources::new(file).read(text, file, &mut tokens);
-    let (root, problem) = parser::parse(tokens, file);
-    let problems = problem.into_iter().collect();
-    Parsed { root, problems, warnings: Vec::new(), is_foreign: true, left_out: Vec::new() }
+    let (mut root, broken) = parser::parse(tokens, file);
+    let left_out = meaning::as_in_proxysql(&mut root, strictness);
+    Parsed { root, problems: broken.into_iter().collect(), warnings: Vec::new(), is_foreign: true, left_out }
+}
+
+/// Reads what was written here: each value counts as it stands.
+pub(super) fn read_own(text: &str, file: &Rc<Path>) -> Parsed {
+    let mut tokens = Vec::new();
+    Sources::new(file).read(text, file, &mut tokens);
+    let (root, broken) = parser::parse(tokens, file);
+    let problems = broken.into_iter().collect();
+    Parsed { root, problems, warnings: Vec::new(), is_foreign: false, left_out: Vec::new() }
 }
 
 #[cfg(test)]

@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_order_by_itself_is_refused() {
+    fn c22_what_has_no_order_by_itself_is_refused() {
         let text = Column::text(b"k", 255);
         for column in [column(0x04), column(0xf5), column(0xff), text] {
             let refused = Columns::new(Protocol::Text, &[column], 1).unwrap_err();

@@ -178,7 +178,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_merge_of_sorted_rows_is_sorted(mut shards: Vec<Vec<i64>>, descending: bool) {
+        fn c22_the_merge_of_sorted_rows_is_sorted(mut shards: Vec<Vec<i64>>, descending: bool) {
             let direction = if descending { Direction::Descending } else { Direction::Ascending };
             for rows in &mut shards {
                 rows.sort_unstable();

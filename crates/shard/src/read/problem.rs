@@ -95,10 +95,15 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Notes that a key is not needed.
+    /// Notes that a key is not needed: once for all places of a file that have it.
     pub(super) fn leave_out(&mut self, line: usize, key: &str, message: impl Into<String>) {
+        fn name(key: &str) -> &str {
+            key.rsplit('.').next().unwrap_or_default()
+        }
         let problem = self.problem(line, key, message);
-        if !self.left_out.contains(&problem) {
+        let is_same =
+            |known: &Problem| known.message == problem.message && name(&known.key) == name(&problem.key);
+        if !self.left_out.iter().any(is_same) {
             self.left_out.push(problem);
         }
     }

@@ -62,10 +62,14 @@ fn read(root: &Field<'_>, options: Options, imported: &mut Imported, report: &mu
         return;
     };
     let first = imported.sources.len();
+    let common = match fields.take("dataSourceCommon") {
+        Some(field) => sources::login(Fields::of(&field, report), report),
+        None => sources::Login::default(),
+    };
     for (name, field) in fields.named("dataSources", report) {
         let number = u32::try_from(imported.sources.len()).unwrap_or(u32::MAX);
         let hostgroup = options.first_hostgroup.saturating_add(number.saturating_mul(2));
-        imported.sources.extend(sources::source(name, &field, hostgroup, report));
+        imported.sources.extend(sources::source(name, &field, &common, hostgroup, report));
     }
     let mut rules = rules::Rules::default();
     if let Some(list) = fields.take("rules") {

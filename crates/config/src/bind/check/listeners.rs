@@ -235,7 +235,7 @@ mod tests {
             ["f: hostgroup 9 has no server, and is that of the listener 127.0.0.1:1"]
         );
         let text = "listeners = ( { address=\"127.0.0.1:1\", role=\"read_only\" } ) mysql_users = ( { username=\"u\" } ) \
-                    mysql_servers = ( { address=\"a\" } )";
+                    mysql_servers = ( { address=\"a\", hostgroup=0 } )";
         let warnings = crate::parse(text, Path::new("f")).unwrap().warnings;
         assert!(warnings[0].contains("statements are refused of `u`"), "{warnings:?}");
     }

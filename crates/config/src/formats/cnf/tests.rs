@@ -7,7 +7,7 @@ use super::*;
 use crate::tree::{Entry, Node, Value};
 
 fn parse(text: &str) -> Parsed {
-    read(text, &Rc::from(Path::new("x.cnf")))
+    read(text, &Rc::from(Path::new("x.cnf")), Strictness::Strict)
 }
 
 /// The tree of a text that must be right, in a short form that leaves the places out.
@@ -166,7 +166,7 @@ fn with_files(files: &[(&str, &str)]) -> (String, Vec<String>) {
         std::fs::write(path, text).unwrap();
     }
     let file: Rc<Path> = Rc::from(folder.path().join(files[0].0));
-    let parsed = read(files[0].1, &file);
+    let parsed = read(files[0].1, &file, Strictness::Strict);
     let prefix = format!("{}/", folder.path().display());
     let problems = parsed.problems.iter().map(|problem| problem.to_string().replace(&prefix, "")).collect();
     (show_entries(&parsed.root), problems)

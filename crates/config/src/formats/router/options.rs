@@ -7,7 +7,7 @@ use crate::nearest::suggestion;
 use crate::tree::{Entry, Place, Value};
 
 /// Options of `[DEFAULT]` that are about MySQL Router's own files and processes.
-const WITHOUT_EFFECT: [&str; 20] = [
+const WITHOUT_EFFECT: [&str; 21] = [
     "logging_folder",
     "plugin_folder",
     "config_folder",
@@ -28,6 +28,7 @@ const WITHOUT_EFFECT: [&str; 20] = [
     "event_source_name",
     "filename",
     "unknown_config_option",
+    "max_idle_server_connections",
 ];
 
 /// MySQL Router's default of `max_total_connections`.

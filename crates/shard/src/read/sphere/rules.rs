@@ -64,11 +64,22 @@ pub(super) fn read<'a>(list: &Field<'a>, rules: &mut Rules<'a>, report: &mut Rep
                 rules.default_source = fields.take("defaultDataSource");
             }
             _ => {
-                report.refuse(rule.node.line, &rule.path, format!("rules of the kind !{tag} cannot be kept"));
+                report.refuse(rule.node.line, &rule.path, unknown(tag));
                 continue;
             }
         }
         fields.finish(report);
+    }
+}
+
+/// What is wrong with a rule of the kind `tag`, or without one.
+fn unknown(tag: &str) -> String {
+    match tag {
+        "" => {
+            "has no kind: `!SHARDING`, `!READWRITE_SPLITTING`, `!BROADCAST` or `!SINGLE` goes behind the `-`"
+                .to_owned()
+        }
+        tag => format!("has the kind `!{tag}`, which has no counterpart here"),
     }
 }
 

@@ -29,21 +29,39 @@ struct Url {
     tls: bool,
 }
 
+/// What a data source says besides its URL, or `dataSourceCommon` for all that do not.
+#[derive(Default)]
+pub(super) struct Login {
+    user: Option<String>,
+    password: Option<Secret>,
+    max_connections: Option<u32>,
+}
+
+/// Takes it out of `fields`, in which nothing else may be.
+pub(super) fn login(mut fields: Fields<'_>, report: &mut Report<'_>) -> Login {
+    let user = fields.text("username", report).map(str::to_owned);
+    let password = fields.text("password", report).map(Secret::new);
+    let most = fields.take("maxPoolSize").or_else(|| fields.take("maximumPoolSize"));
+    let max_connections = most.and_then(|field| field.integer(report));
+    fields.leave_out(LEFT_OUT, report);
+    fields.finish(report);
+    Login { user, password, max_connections }
+}
+
 /// The server of one data source.
 pub(super) fn source(
     name: &str,
     field: &Field<'_>,
+    common: &Login,
     hostgroup: u32,
     report: &mut Report<'_>,
 ) -> Option<Source> {
     let mut fields = Fields::of(field, report);
     let url = ["url", "jdbcUrl", "standardJdbcUrl"].iter().find_map(|key| fields.take(key));
-    let user = fields.text("username", report).unwrap_or_default().to_owned();
-    let password = Secret::new(fields.text("password", report).unwrap_or_default());
-    let most = fields.take("maxPoolSize").or_else(|| fields.take("maximumPoolSize"));
-    let max_connections = most.and_then(|field| field.integer(report));
-    fields.leave_out(LEFT_OUT, report);
-    fields.finish(report);
+    let own = login(fields, report);
+    let user = own.user.or_else(|| common.user.clone()).unwrap_or_default();
+    let password = own.password.or_else(|| common.password.clone()).unwrap_or_else(|| Secret::new(""));
+    let max_connections = own.max_connections.or(common.max_connections);
     let Some(url) = url else {
         report.refuse(field.node.line, &format!("{}.url", field.path), "is missing");
         return None;
