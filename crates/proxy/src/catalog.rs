@@ -182,6 +182,11 @@ impl Catalog {
         self.dialect.get()
     }
 
+    /// How servers read texts, or most servers.
+    pub(crate) fn likely_dialect(&self) -> Option<Dialect> {
+        self.dialect().or_else(|| Dialect::of(LIKE_MYSQL))
+    }
+
     /// Servers read texts like this, if it is known.
     pub(crate) fn set_dialect(&self, dialect: Option<Dialect>) {
         // Of other servers nothing is known: MySQL is what most of them are like.

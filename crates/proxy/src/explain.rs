@@ -1,10 +1,14 @@
-//! What becomes of a statement in a session that is only assumed, written down.
+//! What becomes of a statement in a session that is only assumed, written down; [`shards`]: of one
+//! over sharded tables.
+
+mod shards;
 
 use std::sync::Arc;
 
 use cache::Seen;
 use config::{Address, Listener, Protocol, User};
 use route::{Account, Caller, Explanation, Pairs, Peek, Session, Verdict};
+use shard::plan::Plan;
 
 use crate::cached;
 use crate::door::Door;
@@ -14,6 +18,7 @@ use crate::random;
 use crate::remote::Remote;
 use crate::routing::explain::explain;
 use crate::routing::{Circumstances, Reading};
+use shards::Planned;
 use upstream::candidates;
 
 /// A session that does not exist. What is not said is guessed.
@@ -60,10 +65,24 @@ impl Remote {
         let schema = assumed.schema.as_ref().or(user.default_schema.as_ref()).or(fallback);
         let (address, port, door) = self.listener(assumed.port);
         let schema = schema.map_or(&[][..], |schema| schema.as_bytes());
+        let planned = self.planned(text, schema, user.default_hostgroup);
+        let branch = match planned.as_ref().map(|planned| &planned.plan) {
+            Some(Plan::One(branch)) => Some(branch.clone()),
+            _ => None,
+        };
+        let account = match &branch {
+            Some(branch) => Account {
+                default_hostgroup: branch.hostgroup,
+                listener: None,
+                is_shard: true,
+                ..account(user, door, &snapshot.routes.pairs)
+            },
+            None => account(user, door, &snapshot.routes.pairs),
+        };
         let at = Circumstances {
             caller: &Arc::new(Caller::new(user.username.as_bytes(), schema, &address, port)),
             client_addr: assumed.client.as_deref().unwrap_or("127.0.0.1"),
-            account: account(user, door, &snapshot.routes.pairs),
+            account,
             hints: user.attributes.hints,
             session: &Session::default(),
             flag_in: 0,
@@ -88,8 +107,21 @@ impl Remote {
             Some(must_see(&self.shared, hostgroup, &wanted))
         };
         let peek = |_| self.peek(text, user.username.as_bytes(), schema).map_or(Peek::Unseen, Peek::Stored);
-        let explanation = explain(&snapshot.routes, text, true, &at, &candidates, &must_see, &peek);
-        explanation.ok_or(ExplainError::NoStatement)
+        let sent = branch.as_ref().and_then(|branch| branch.text.as_deref()).unwrap_or(text);
+        let explanation = explain(&snapshot.routes, sent, true, &at, &candidates, &must_see, &peek);
+        let mut explanation = explanation.ok_or(ExplainError::NoStatement)?;
+        if let Some(planned) = planned {
+            planned.explain(&mut explanation);
+        }
+        Ok(explanation)
+    }
+
+    /// The plan of a statement over sharded tables, by the worker that knows most of them.
+    fn planned(&self, text: &[u8], schema: &[u8], home: u32) -> Option<Planned> {
+        self.shared.snapshot().shards.as_ref()?;
+        let asked = (text.to_vec(), String::from_utf8_lossy(schema).into_owned());
+        let plans = self.ask(move |worker| Planned::at(worker, &asked.0, &asked.1, home));
+        Planned::best(plans.into_iter().flatten())
     }
 
     /// What the query cache has for a text that it has answered to a session of this user in this

@@ -41,9 +41,7 @@ pub(crate) use shard::Source;
 
 use crate::limits::{SCATTER_KEPT_BYTES_MAX, SCATTER_SHARD_BYTES_MAX};
 use rows::{Count, Passed, Rows};
-#[cfg(test)]
-use shard::End;
-use shard::Shard;
+use shard::{End, Shard};
 use writer::Writer;
 
 /// What the replies are, and what becomes of them.
@@ -209,6 +207,12 @@ impl Scatter {
     /// Whether the replies of all shards are over.
     pub(crate) fn is_quiet(&self) -> bool {
         self.shards.iter().all(|shard| shard.end().is_some())
+    }
+
+    /// Whether a shard has answered without an error, once it has answered.
+    pub(crate) fn has_succeeded(&self, shard: usize) -> Option<bool> {
+        let shard = self.shards.get(shard)?;
+        Some(!matches!(shard.end()?, End::Refused(_) | End::Lost))
     }
 
     /// What has become of the statement, once the client has its reply.

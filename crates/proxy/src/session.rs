@@ -159,7 +159,7 @@ use state::{Past, SessionState};
 pub(crate) use cached_known::Known;
 pub(crate) use cached_tables::ToLearn;
 pub(crate) use flight::Flights;
-pub(crate) use shards::Scattered;
+pub(crate) use shards::{Scattered, shard_hint};
 
 /// A phase that is rare.
 type Rare<'a> = Pin<Box<dyn Future<Output = Result<Phase, Ending>> + 'a>>;

@@ -96,6 +96,10 @@ pub enum ClientError {
     /// The same of a COMMIT: the error with which it ended.
     #[error("Outcome unknown: the transaction may have been committed, and is not repeated; {0}")]
     CommitUnknown(Box<Self>),
+    /// A transaction over several servers, or a statement that was one, has committed at some of
+    /// them only: what has become of each part.
+    #[error("Committed in part, not to be repeated: {0}")]
+    CommittedInPart(Box<str>),
     /// The server went away while it owed an answer.
     #[error("Lost connection to MySQL server during query (server {server})")]
     ServerLost { server: Box<str> },
@@ -299,6 +303,8 @@ impl ClientError {
             Self::Locked { .. } => 9006,
             Self::SetupFailed(_) => 9008,
             Self::OutcomeUnknown { .. } | Self::CommitUnknown(_) => 9009,
+            // No client library knows it: none repeats what it has sent.
+            Self::CommittedInPart(_) => 9010,
         }
     }
 

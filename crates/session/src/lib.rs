@@ -5,6 +5,7 @@
 //! - [`cached`]: what answers of the query cache depend on;
 //! - [`causal`]: reads at replicas that see acknowledged writes;
 //! - [`change`](mod@change): what a statement changes for those behind it;
+//! - [`committed`]: what a transaction over several servers has come to;
 //! - [`definitions`]: what a client was told of a prepared statement;
 //! - [`told_columns`]: what a client was told with an execution;
 //! - [`sites`]: which servers have which statement;
@@ -30,6 +31,7 @@ pub mod addresses;
 pub mod cached;
 pub mod causal;
 pub mod change;
+pub mod committed;
 pub mod definitions;
 pub mod door;
 pub mod error;

@@ -3,6 +3,7 @@
 
 mod changes;
 mod charsets;
+mod commits;
 mod deadlocks;
 mod ends;
 mod fields;
@@ -11,6 +12,7 @@ mod ids;
 mod prepared;
 mod times;
 mod transactions;
+mod whole;
 mod world;
 
 use std::sync::LazyLock;
@@ -24,6 +26,7 @@ static MYSQL: LazyLock<Option<Servers>> = LazyLock::new(|| Servers::of(|| Backen
 
 use changes::*;
 use charsets::*;
+use commits::*;
 use deadlocks::*;
 use ends::*;
 use fields::*;
@@ -32,6 +35,7 @@ use ids::*;
 use prepared::*;
 use times::*;
 use transactions::*;
+use whole::*;
 
 on_each_server!(
     a_chained_transaction_reaches_shards,
@@ -55,5 +59,13 @@ on_each_server!(
     fields_have_logical_names,
     all_servers_have_one_time,
     a_time_ends_with_its_change,
+    a_commit_without_one_server_takes_all_back,
+    a_commit_in_part_names_its_parts,
+    home_is_in_no_transaction_of_shards,
+    the_admin_port_tells_shards_and_their_texts,
+    autocommit_ends_what_it_ends_at_one_server,
+    prepared_statements_begin_and_end_transactions,
+    statements_that_fail_at_one_server_leave_no_row,
+    copies_of_a_reference_table_do_not_differ,
     backslashes_within_characters_are_none,
 );

@@ -63,6 +63,7 @@ impl Relay {
     }
 
     /// Whether the client has got nothing of the reply because it is held.
+    #[cfg(test)]
     pub(crate) const fn is_held(&self) -> bool {
         self.holds
     }

@@ -43,6 +43,9 @@ impl Session {
         if kind != Kind::StmtExecute || self.is_own(kind, input) || !self.needs_only_its_statement(input) {
             return None;
         }
+        if self.state.begins_later() {
+            return None;
+        }
         let payload = whole_front(input).filter(|payload| HEADER_LEN + payload.len() == input.len())?;
         let id = id(payload)?;
         let hostgroup = self.state.link.hostgroup;

@@ -151,12 +151,18 @@ impl Session {
     /// A command is there. Between the one before and this one nobody may have looked at the
     /// connection in use.
     fn be_ready(&mut self) -> Result<(), Ending> {
-        if let Some(input) = self.links.connection_mut().and_then(Connection::input) {
-            self.lose_idle_backend(input)?;
-        }
+        self.look_at_server()?;
         self.control.set_busy();
         self.take_back();
         self.stay_with_others()
+    }
+
+    /// Finds out without waiting whether the server of the connection in use has closed it.
+    pub(super) fn look_at_server(&mut self) -> Result<(), Ending> {
+        match self.links.connection_mut().and_then(Connection::input) {
+            Some(input) => self.lose_idle_backend(input),
+            None => Ok(()),
+        }
     }
 
     /// Sends the command in the backlog, for which a connection was set up. If that is gone

@@ -82,7 +82,7 @@ impl Session {
 
     /// The same, and nothing is to be sent there first.
     fn is_here(&self, decided: &Decided) -> bool {
-        self.is_at(decided) && !self.links.has_setup()
+        self.is_at(decided) && !self.links.has_setup() && !self.state.begins_later()
     }
 
     /// Whether the backend in use is where it goes, and knows what the client has set.

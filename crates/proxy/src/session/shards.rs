@@ -16,8 +16,9 @@
 //! - [`explain`]: where a statement goes, written down; [`fields`]: `COM_FIELD_LIST`;
 //!   [`ids`]: ids of sequences, [`last_id`]: what `LAST_INSERT_ID()` is;
 //! - [`transaction`]: transactions that reach shards, [`savepoints`]: those within them,
-//!   [`lost`]: those that end unasked.
+//!   [`lost`]: those that end unasked, [`autocommit`]: what does not end them.
 
+mod autocommit;
 mod command;
 mod defining;
 mod definitions;
@@ -62,6 +63,7 @@ use command::Command;
 pub(crate) use defining::error_text;
 use inner::Inner;
 use plan::Way;
+pub(crate) use plan::shard_hint;
 use prepared::{Statements, names_one};
 pub(crate) use scattered::Scattered;
 use transaction::{Transaction, is_about_transaction};
@@ -174,7 +176,7 @@ impl Session {
             self.heed_lost_shards().await?;
             if self.state.transaction.rolled_back.is_some() {
                 // The client is told so: it has lost what it did at shards, too.
-                self.end_at_shards(b"ROLLBACK").await?.ok();
+                self.roll_back_at_shards().await?;
                 return Ok(self.stay_home());
             }
         }
@@ -211,7 +213,7 @@ impl Session {
         let text = self.statement(&payload).to_vec();
         let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
         if is_about_transaction(what) {
-            return self.change_transaction(what, &text).await;
+            return self.change_transaction(Kind::Query, what, &text).await;
         }
         self.run_command(Command::query(payload, text, what)).await
     }
@@ -233,22 +235,7 @@ impl Session {
             return Ok(self.stay_home());
         }
         match self.way_of(command).await? {
-            Way::Home => {
-                if command.needs_last_id() {
-                    self.learn_last_id().await?;
-                }
-                if let Some(error) = self.leave_transaction(command).await? {
-                    self.answer_here(command.kind, &error).await?;
-                    return Ok(Phase::Over);
-                }
-                if command.writes() {
-                    if let Err(error) = self.may_write(Place::Home) {
-                        return self.refuse_at_shards(command.kind, &error).await;
-                    }
-                    self.note_written_at_home();
-                }
-                Ok(self.stay_home())
-            }
+            Way::Home => self.run_at_home(command).await,
             Way::At(place) => self.run_where(place, command).await,
             Way::One { branch, is_single }
                 if branch.text.is_none() && self.names_at(branch.hostgroup).is_empty() =>
@@ -275,6 +262,25 @@ impl Session {
             }
             Way::Refused(error) => self.refuse_at_shards(command.kind, &error).await,
         }
+    }
+
+    /// The command in the backlog runs at home: what shards and the next statements are to know of
+    /// it.
+    async fn run_at_home(&mut self, command: &Command) -> Result<Phase, Ending> {
+        if command.needs_last_id() {
+            self.learn_last_id().await?;
+        }
+        if let Some(error) = self.leave_transaction(command).await? {
+            self.answer_here(command.kind, &error).await?;
+            return Ok(Phase::Over);
+        }
+        if command.writes() {
+            if let Err(error) = self.may_write(Place::Home) {
+                return self.refuse_at_shards(command.kind, &error).await;
+            }
+            self.note_written_at_home();
+        }
+        Ok(self.stay_home())
     }
 
     /// What the physical names at a hostgroup are to clients.
@@ -318,7 +324,7 @@ impl Session {
     /// Ends what the session has at shards.
     async fn leave_shards(&mut self) -> Result<(), Ending> {
         if self.links.away.role.0.is_some() {
-            self.end_at_shards(b"ROLLBACK").await?.ok();
+            self.roll_back_at_shards().await?;
         }
         self.links.away.role = Role::default();
         Ok(())

@@ -80,7 +80,7 @@ impl Session {
             return Err(self.unreached(why, decided).await);
         }
         match self.without_writer(decided) {
-            Without::Later => return Err(self.begin_later().await),
+            Without::Later => return Err(self.begin_later(Kind::Query).await.into()),
             Without::Reader(reader) => {
                 if self.go_to(reader, Full::Elsewhere).await?.is_ok() {
                     decided.redirect(reader);
@@ -100,9 +100,7 @@ impl Session {
             // Servers commit a transaction when another one begins: this one is empty.
             Some(Bracket::Begin) => self.state.past.remove(Past::BEGINS_LATER),
             Some(Bracket::End) => {
-                self.state.past.remove(Past::BEGINS_LATER);
-                self.state.link.status -= StatusFlags::IN_TRANSACTION;
-                return Err(self.answer_bracket().await);
+                return Err(self.end_unbegun(Kind::Query).await.into());
             }
             None => {}
         }
@@ -200,17 +198,44 @@ impl Session {
         payload.map(|payload| self.statement(payload))
     }
 
-    /// Answers the `BEGIN` in the backlog; the writer gets it later.
-    async fn begin_later(&mut self) -> Stop {
+    /// Whether the `BEGIN` with this text may be answered here, and be said in front of the first
+    /// statement that its transaction has at a server: nothing is bound to a server, no rule is
+    /// about it, and all of the transaction goes where it would go.
+    pub(super) fn may_begin_later(&self, text: &[u8]) -> bool {
+        let account = &*self.state.account;
+        let session = self.state.session(self.links.open_elsewhere());
+        let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
+        let is_plain = bracket(text) == Some(Bracket::Begin)
+            && account.transaction_persistent
+            && account.listener.is_none()
+            && self.state.link.hostgroup == account.default_hostgroup
+            && !self.state.settings().any(|(name, _)| name == COMPLETION_TYPE);
+        if is_bound || !is_plain {
+            return false;
+        }
+        let decided = self.judge(text, true, None, false);
+        decided.target() == Some(account.default_hostgroup) && decided.orders.is_none()
+    }
+
+    /// Answers the `BEGIN` in the backlog, which is a command of this kind; the server gets it
+    /// later.
+    pub(super) async fn begin_later(&mut self, kind: Kind) -> Result<(), Ending> {
         self.state.past |= Past::BEGINS_LATER;
         self.state.link.status |= StatusFlags::IN_TRANSACTION;
-        self.answer_bracket().await
+        self.answer_bracket(kind).await
+    }
+
+    /// Answers the end of a transaction that has not begun at a server.
+    pub(super) async fn end_unbegun(&mut self, kind: Kind) -> Result<(), Ending> {
+        self.state.past.remove(Past::BEGINS_LATER);
+        self.state.link.status -= StatusFlags::IN_TRANSACTION;
+        self.answer_bracket(kind).await
     }
 
     /// Answers the statement in the backlog with OK.
-    async fn answer_bracket(&mut self) -> Stop {
+    async fn answer_bracket(&mut self, kind: Kind) -> Result<(), Ending> {
         let payload = packet::Ok::plain(self.state.link.status).encode(self.capabilities());
-        self.answer_here(Kind::Query, &payload).await.into()
+        self.answer_here(kind, &payload).await
     }
 
     /// The command in the backlog has found no server.

@@ -67,6 +67,7 @@ fn of_servers() -> Vec<ClientError> {
         ClientError::outcome_unknown(&SERVER, Gone::Refused),
         ClientError::CommitUnknown(Box::new(ClientError::transaction_lost(&SERVER, Gone::Closed))),
         ClientError::CommitUnknown(Box::new(ClientError::setup_failed(&SERVER, &"no answer in time"))),
+        ClientError::CommittedInPart("committed at hostgroup 1".into()),
         ClientError::server_lost(&SERVER),
         ClientError::file_not_expected(&SERVER),
         ClientError::setup_failed(&SERVER, &"no answer in time"),
@@ -76,7 +77,7 @@ fn of_servers() -> Vec<ClientError> {
     ]
 }
 
-const OF_SERVERS: [&str; 15] = [
+const OF_SERVERS: [&str; 16] = [
     "1053 08S01 Server shutdown in progress: server db:3306 was set OFFLINE_HARD",
     "1053 08S01 Server shutdown in progress: server db:3306 has left the hostgroup; lost with it: temporary_table",
     "1213 40001 Transaction was rolled back: server db:3306 has closed the connection; try restarting transaction",
@@ -89,6 +90,7 @@ const OF_SERVERS: [&str; 15] = [
      db:3306 has closed the connection; try restarting transaction",
     "9009 08007 Outcome unknown: the transaction may have been committed, and is not repeated; Cannot prepare the session at \
      server db:3306: no answer in time",
+    "9010 HY000 Committed in part, not to be repeated: committed at hostgroup 1",
     "2013 HY000 Lost connection to MySQL server during query (server db:3306)",
     "1148 42000 Server db:3306 asked for a local file that this statement does not load",
     "9008 HY000 Cannot prepare the session at server db:3306: no answer in time",

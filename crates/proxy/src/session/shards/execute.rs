@@ -12,6 +12,7 @@ use super::values::values;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
+use crate::session::execute::id as id_of;
 use crate::session::phase::Phase;
 use shard::plan::Branch;
 
@@ -23,11 +24,9 @@ impl Session {
         let Some(text) = text else { return self.refuse_long(Kind::StmtPrepare).await };
         let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
         if is_about_transaction(what) {
-            let error = ClientError::not_sharded(
-                "a prepared statement about transactions",
-                "shards are to hear of it",
-            );
-            return self.refuse_at_shards(Kind::StmtPrepare, &error).await;
+            // Home says whether it can be prepared. Shards hear of its executions.
+            self.links.away.role.shards().statements.note_other();
+            return Ok(self.stay_home());
         }
         let branch = match self.sample_of(&text).await? {
             Ok(Some(branch)) => branch,
@@ -62,11 +61,11 @@ impl Session {
     /// A command that names a prepared statement is in the backlog.
     pub(super) async fn statement_at_shards(&mut self, kind: Kind) -> Result<Phase, Ending> {
         let Some(id) = self.links.away.role.shards().statements.named(self.io.front()) else {
-            if kind == Kind::StmtExecute {
-                // The statement may ask for it.
-                self.learn_last_id().await?;
-            }
-            return Ok(self.stay_home());
+            return if kind == Kind::StmtExecute {
+                self.execute_at_home().await
+            } else {
+                Ok(self.stay_home())
+            };
         };
         self.complete_front().await?;
         let Some(payload) = self.io.whole_front().map(<[u8]>::to_vec) else {
@@ -84,6 +83,28 @@ impl Session {
             Kind::StmtReset | Kind::StmtFetch => self.pass_to_cursor(kind, id, payload).await,
             _ => self.close_at_shards(id).await,
         }
+    }
+
+    /// An execution of a statement that is none of the shards' is in the backlog.
+    async fn execute_at_home(&mut self) -> Result<Phase, Ending> {
+        let statements = self.state.prepared.as_ref();
+        let known = statements.zip(id_of(self.io.front())).and_then(|(all, id)| all.get(id));
+        let known = known.map(|prepared| (prepared.what.plan, prepared.what.text.clone()));
+        // The statement may ask for it.
+        self.learn_last_id().await?;
+        let Some((what, text)) = known else { return Ok(self.stay_home()) };
+        let kind = Kind::StmtExecute;
+        if is_about_transaction(what) {
+            let Some(text) = text else {
+                let error =
+                    ClientError::not_sharded("a prepared statement about transactions", "its text is lost");
+                return self.refuse_at_shards(kind, &error).await;
+            };
+            self.complete_front().await?;
+            return self.change_transaction(kind, what, &text).await;
+        }
+        self.run_at_home(&Command { kind, payload: Vec::new(), text: Vec::new(), what, execution: None })
+            .await
     }
 
     async fn execute_at_shards(&mut self, id: u32, payload: &[u8]) -> Result<Phase, Ending> {

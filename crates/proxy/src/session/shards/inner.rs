@@ -168,7 +168,7 @@ impl Session {
 impl Inner {
     /// The inner session has what the outer one has set. It is in the same schema if the shard has
     /// that; if not, its statements name theirs.
-    fn follow(&mut self, outer: &Session) {
+    pub(super) fn follow(&mut self, outer: &Session) {
         let (state, settings) = (&mut self.session.state, outer.state.shared_settings());
         let is_same = self.followed.as_ref().is_some_and(|(caller, followed)| {
             Arc::ptr_eq(caller, &outer.state.caller) && Rc::ptr_eq(followed, settings)
@@ -192,6 +192,13 @@ impl Inner {
         let Session { state, identity, .. } = &mut *self.session;
         state.go_to_schema(&outer.identity, identity.account.schema.as_deref().unwrap_or_default());
         state.take_settings(Rc::new(outer.state.shared_settings().without_schema()), outer.state.charset);
+    }
+
+    /// Has it run a statement of which the client hears nothing, whatever runs beside it. The
+    /// reply, as packets.
+    pub(super) async fn ask(&mut self, text: &[u8]) -> Result<Vec<u8>, Ending> {
+        self.session.control.attach().await;
+        self.session.ask(text).await
     }
 
     /// Where it is.

@@ -172,7 +172,10 @@ impl Session {
             Ok(runner) => runner,
             Err(error) => return Ok(Err(error)),
         };
-        let packets = self.packets_for(&mut runner.inner, command, branch).await?;
+        let packets = match runner.open().await? {
+            Ok(()) => self.packets_for(&mut runner.inner, command, branch).await?,
+            Err(error) => Err(error),
+        };
         let reply = match packets {
             Ok(packets) => Ok(runner.inner.session.ask_packet(packets).await?),
             Err(error) => Err(error),

@@ -17,7 +17,7 @@ use std::task::{Context, Poll, ready};
 
 use observe::running::Measured;
 use shard::load::Format;
-use shard::plan::Load;
+use shard::plan::{Counts, Load};
 use upstream::limits::FILLS_PER_TURN;
 use wire::command::Kind;
 
@@ -56,7 +56,10 @@ impl Session {
         }
         let moment = self.depends_on_time(command.what, &tables).then(Moment::now);
         let shared = Arc::clone(&self.worker.shared);
-        let _pass = match self.pass_gates(&shared.gates, tables, false).await? {
+        // A file streams to all copies at once. What else changes them in this process waits: it
+        // would come to them in another order.
+        let is_alone = load.counts == Counts::Same;
+        let _pass = match self.pass_gates(&shared.gates, tables, is_alone).await? {
             Ok(pass) => pass,
             Err(barred) => return self.is_barred(command.kind, barred).await,
         };
@@ -145,7 +148,7 @@ impl Session {
             let mut relay = Relay::holding(replies);
             let is_killed = match uploaded {
                 Ok(is_killed) if !is_killed => {
-                    self.relay_runs(&mut relay, (&mut runs, &controls), sockets, true).await?;
+                    self.relay_runs(&mut relay, (&mut runs, &controls), (sockets, None), true).await?;
                     is_killed
                 }
                 other => {

@@ -44,6 +44,15 @@ impl Session {
     /// Ends the transaction everywhere if a shard has lost its part since the last command. The
     /// client hears of it with its next statement.
     pub(super) async fn heed_lost_shards(&mut self) -> Result<(), Ending> {
+        if self.links.away.role.has_transaction() {
+            // What a server has closed since then is lost, too.
+            self.look_at_server()?;
+            for inner in
+                self.links.away.role.inner_sessions().iter_mut().filter(|one| one.is_in_transaction())
+            {
+                inner.session.look_at_server()?;
+            }
+        }
         let inner = self.links.away.role.inner_sessions().iter_mut();
         // Each is taken: none of them is to tell it a second time.
         let mut lost = None;

@@ -21,9 +21,9 @@ use super::Place;
 use super::command::Command;
 use super::inner::BUFFER_BYTES;
 use super::moment::Moment;
-use super::runners::{Runner, Runners, Unit};
-use super::scattered::{Scattered, has_several_servers, has_twins};
-use super::transaction::{error_of, several_servers};
+use super::runners::{Opening, Runner, Runners, Unit};
+use super::scattered::{Scattered, has_several_servers};
+use super::transaction::several_servers;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -56,8 +56,11 @@ impl Session {
         command: &Command,
         mut scattered: Scattered,
     ) -> Result<Phase, Ending> {
-        if command.defines() {
-            self.commit_everywhere().await?;
+        if command.defines()
+            && let Err(error) = self.commit_everywhere().await?
+        {
+            self.answer_here(command.kind, &error).await?;
+            return Ok(Phase::Over);
         }
         let shared = Arc::clone(&self.worker.shared);
         let tables = std::mem::take(&mut scattered.tables);
@@ -91,7 +94,8 @@ impl Session {
         }
         let moment = (scattered.has_time && scattered.branches.len() > 1).then(Moment::now);
         let unit = self.unit_of(command, &scattered.branches, moment.is_some());
-        let mut runners = Runners { unit, moment, ..Runners::default() };
+        let lead = (unit != Unit::None && scattered.counts == Counts::Same).then(Rc::default);
+        let mut runners = Runners { unit, moment, lead, ..Runners::default() };
         if let Err(error) = self.add_branches(&mut runners, command, &scattered).await? {
             return self.give_up(command, runners, &error).await;
         }
@@ -170,7 +174,7 @@ impl Session {
     ) -> Result<Phase, Ending> {
         let Ended { seq, first, is_killed, .. } = ended;
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
-        let refused = runners.end_unit(is_done).await?.filter(|_| is_done && relay.is_held());
+        let refused = runners.end_unit(is_done).await?.filter(|_| is_done);
         if let Some(id) = ended.made.filter(|_| is_done && refused.is_none()) {
             // No server has made it: the next that is asked hears of it before.
             self.set_last_id(id);
@@ -196,7 +200,7 @@ impl Session {
     fn unit_of(&self, command: &Command, branches: &[Branch], has_moment: bool) -> Unit {
         match (command.writes(), self.has_one_connection()) {
             (true, true) if branches.len() > 1 && !command.defines() => Unit::Savepoint,
-            (true, false) if has_twins(branches) || has_moment => Unit::Transaction,
+            (true, false) if !command.defines() && (branches.len() > 1 || has_moment) => Unit::Transaction,
             _ => Unit::None,
         }
     }
@@ -232,8 +236,8 @@ impl Session {
         Ok(Ok(()))
     }
 
-    /// What runs the next branch of a command at a hostgroup: within the transaction, or behind the
-    /// beginning of one. The payload of the error if there is none.
+    /// What runs the next branch of a command at a hostgroup, within the transaction if one is
+    /// open. The payload of the error if there is none.
     pub(super) async fn take_runner(
         &mut self,
         runners: &mut Runners,
@@ -253,22 +257,15 @@ impl Session {
                 queue: Vec::new(),
                 number: runners.sources.len(),
                 is_over: false,
+                opening: Opening {
+                    unit: runners.unit,
+                    moment: runners.moment,
+                    lead: runners.lead.clone().filter(|_| !runners.sources.is_empty()),
+                    is_done: false,
+                },
             },
             Err(error) => return Ok(Err(error)),
         };
-        if let Some(begin) = runners.unit.begin() {
-            let reply = runner.inner.session.ask(begin).await?;
-            if let Some(error) = error_of(&reply) {
-                runners.all.push(runner);
-                return Ok(Err(error));
-            }
-        }
-        if let Some(moment) = runners.moment
-            && let Err(error) = moment.begin(&mut runner.inner.session).await?
-        {
-            runners.all.push(runner);
-            return Ok(Err(error));
-        }
         runner.inner.wrote |= command.writes() && self.has_one_connection();
         Ok(Ok(runner))
     }

@@ -417,7 +417,7 @@ fn number_of(text: &[u8]) -> Option<u64> {
 }
 
 /// The shard that a comment in front of a statement asks for: `/* shard=2 */`.
-fn shard_hint(text: &[u8]) -> Option<&str> {
+pub(crate) fn shard_hint(text: &[u8]) -> Option<&str> {
     let inside = text.trim_ascii_start().strip_prefix(b"/*")?;
     let end = inside.windows(2).position(|pair| pair == b"*/")?;
     let comment = std::str::from_utf8(inside.get(..end)?).ok()?;

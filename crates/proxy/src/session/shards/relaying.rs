@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use super::runners::{Run, Runners, poll_all};
+use super::runners::{Lead, Run, Runners, poll_all};
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::scatter::{Over, Relay};
@@ -23,17 +23,18 @@ impl Session {
     ) -> Result<(), Ending> {
         let controls = runners.controls();
         let sockets = std::mem::take(&mut runners.sockets);
+        let lead = runners.lead.clone();
         let mut runs: Vec<_> = runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
-        self.relay_runs(relay, (&mut runs, &controls), sockets, is_open).await
+        self.relay_runs(relay, (&mut runs, &controls), (sockets, lead), is_open).await
     }
 
     /// The same for what runs already and is told to end by `controls`, with the other ends of its
-    /// clients.
+    /// clients. Those that wait for a lead hear how the first one has ended.
     pub(super) async fn relay_runs(
         &mut self,
         relay: &mut Relay,
         (runs, controls): (&mut [Option<Run<'_>>], &[Rc<Control>]),
-        mut sockets: Vec<Sock>,
+        (mut sockets, lead): (Vec<Sock>, Option<Rc<Lead>>),
         is_open: bool,
     ) -> Result<(), Ending> {
         let worker = Rc::clone(&self.worker);
@@ -65,6 +66,11 @@ impl Session {
             if ended.is_some() && !sockets.is_empty() {
                 let _ = relay.poll_rest(&mut sockets, scratch);
             }
+            let led = if is_stopped { Some(false) } else { relay.scatter().has_succeeded(0) };
+            if let Some((lead, is_done)) = lead.as_ref().filter(|lead| lead.is_awaited()).zip(led) {
+                lead.note(is_done);
+                cx.waker().wake_by_ref();
+            }
             if is_running { Poll::Pending } else { ended.take().map_or(Poll::Pending, Poll::Ready) }
         })
         .await
@@ -81,6 +87,14 @@ impl Session {
         match self.io.sock.poll_input(cx) {
             Poll::Ready(Input::End) => Err(Ending::ClientLeft),
             _ => Ok(false),
+        }
+    }
+
+    /// Why the session is to end now, whatever its shards do.
+    pub(super) fn poll_ended(&self) -> Option<Ending> {
+        match killed_here(&self.control, self.capabilities(), true) {
+            Err(ending) => Some(ending),
+            Ok(_) => (self.control.signal() >= Signal::Stop).then_some(Ending::Silent),
         }
     }
 

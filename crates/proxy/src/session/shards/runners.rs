@@ -1,11 +1,14 @@
 //! Inner sessions that run the branches of one command.
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use session::committed::{Part, Place, Verdict, verdict};
 use wire::Capabilities;
+use wire::frame::{HEADER_LEN, put_message};
 
 use super::inner::{Inner, no_client};
 use super::moment::Moment;
@@ -27,6 +30,45 @@ pub(super) struct Runner {
     pub(super) was_open: bool,
     /// The inner session has ended.
     pub(super) is_over: bool,
+    /// What stands in front of its first branch.
+    pub(super) opening: Opening,
+}
+
+/// What an inner session does in front of the first branch of a command.
+#[derive(Default)]
+pub(super) struct Opening {
+    pub(super) unit: Unit,
+    pub(super) moment: Option<Moment>,
+    /// It waits for the copy that comes first.
+    pub(super) lead: Option<Rc<Lead>>,
+    /// The unit has begun.
+    pub(super) is_done: bool,
+}
+
+/// The first of several copies, which all make the same change. The others begin when it has
+/// ended its part: changes that concern the same rows meet at the locks of one server, and come to
+/// all copies in the same order.
+#[derive(Debug, Default)]
+pub(super) struct Lead(Cell<Option<bool>>);
+
+impl Lead {
+    /// The first copy has ended its part. Whether with success.
+    pub(super) fn note(&self, is_done: bool) {
+        if self.0.get().is_none() {
+            self.0.set(Some(is_done));
+        }
+    }
+
+    /// Whether it is not known how the first copy ends its part.
+    pub(super) const fn is_awaited(&self) -> bool {
+        self.0.get().is_none()
+    }
+
+    /// Waits for the first copy, in a task that is woken when that has ended. Whether it has
+    /// succeeded.
+    async fn wait(&self) -> bool {
+        poll_fn(|_| self.0.get().map_or(Poll::Pending, Poll::Ready)).await
+    }
 }
 
 /// Inner sessions with what they run, and the other ends of their clients by branch.
@@ -37,6 +79,8 @@ pub(super) struct Runners {
     pub(super) moment: Option<Moment>,
     /// Each branch has a connection of its own: all run at the same time.
     pub(super) is_apart: bool,
+    /// Each branch makes the same change as the first one, behind it.
+    pub(super) lead: Option<Rc<Lead>>,
     pub(super) all: Vec<Runner>,
     pub(super) sources: Vec<Source>,
     pub(super) sockets: Vec<Sock>,
@@ -83,22 +127,41 @@ impl Runners {
     }
 
     /// Keeps the changes of a statement at all servers, or takes them back. The payload of the
-    /// first error.
+    /// error if they are not kept as they should be.
     pub(super) async fn end_unit(&mut self, is_kept: bool) -> Result<Option<Vec<u8>>, Ending> {
         let mut refused = None;
+        let mut open: Vec<_> =
+            self.all.iter_mut().filter(|one| one.opening.is_done && !one.is_over).collect();
+        for lost in join(open.iter_mut().map(|runner| runner.close_moment())).await {
+            refused = refused.or(lost?);
+        }
+        let is_kept = is_kept && refused.is_none();
         let Some(text) = self.unit.end(is_kept) else { return Ok(refused) };
-        for runner in self.all.iter_mut().filter(|runner| !runner.is_over) {
-            if let Some(moment) = self.moment {
-                let session = &mut runner.inner.session;
-                if let Err(error) = moment.end(session).await? {
-                    // No other session gets a connection with this time.
-                    session.lose_backend_for(Gone::Closed)?;
-                    refused = refused.or(Some(error));
-                    continue;
+        let replies = join(open.iter_mut().map(|runner| runner.inner.session.ask(text))).await;
+        let mut parts = Vec::with_capacity(open.len());
+        for (runner, reply) in open.iter().zip(replies) {
+            let place = Place::Shard(runner.inner.hostgroup);
+            parts.push(Part { place, wrote: true, refusal: error_of(&reply?) });
+        }
+        let refused = match self.unit {
+            _ if !is_kept => refused,
+            Unit::Transaction => match verdict(&parts) {
+                Verdict::Committed => None,
+                Verdict::Refused(error) => Some(error),
+                Verdict::InPart(error) => {
+                    tracing::warn!(%error, "a statement over several shards has committed in part");
+                    let caps =
+                        open.first().map_or(Capabilities::empty(), |one| one.inner.session.capabilities());
+                    Some(error.to_packet(0, caps).split_off(HEADER_LEN))
                 }
+            },
+            _ => parts.into_iter().find_map(|part| part.refusal),
+        };
+        if self.unit == Unit::Transaction {
+            for runner in open.into_iter().filter(|runner| runner.inner.is_in_transaction()) {
+                // Its connection is closed: that rolls back.
+                runner.is_over = true;
             }
-            let reply = runner.inner.session.ask(text).await?;
-            refused = refused.or_else(|| error_of(&reply));
         }
         Ok(refused)
     }
@@ -112,13 +175,74 @@ impl Runner {
         self.was_open && (self.is_over || !self.inner.is_in_transaction())
     }
 
+    /// Begins what makes the branches of a command one change, if it has not begun. The payload of
+    /// the error if the server refuses.
+    pub(super) async fn open(&mut self) -> Result<Result<(), Vec<u8>>, Ending> {
+        let (opening, session) = (&mut self.opening, &mut self.inner.session);
+        if let Some(begin) = opening.unit.begin().filter(|_| !opening.is_done) {
+            if let Some(error) = error_of(&session.ask(begin).await?) {
+                return Ok(Err(error));
+            }
+            opening.is_done = true;
+            if let Some(moment) = opening.moment {
+                return moment.begin(session).await;
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Lets the server go by its own clock again, and finds out whether it is still there. The
+    /// payload of the error if not.
+    async fn close_moment(&mut self) -> Result<Option<Vec<u8>>, Ending> {
+        let session = &mut self.inner.session;
+        session.look_at_server()?;
+        if let Some(error) = session.state.transaction.rolled_back.take() {
+            return Ok(Some(session.payload_of(&error)));
+        }
+        let Some(moment) = self.opening.moment else { return Ok(None) };
+        let refused = moment.end(session).await?.err();
+        if refused.is_some() {
+            // No other session gets a connection with this time.
+            session.lose_backend_for(Gone::Closed)?;
+        }
+        Ok(refused)
+    }
+
+    /// Begins as [`open`](Self::open) does. The packets of the error if that fails.
+    async fn refused_opening(&mut self) -> Option<Vec<u8>> {
+        match self.open().await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => {
+                let mut packets = Vec::new();
+                put_message(&mut packets, 1, &error);
+                Some(packets)
+            }
+            Err(ending) => {
+                self.is_over = true;
+                Some(ending.packets().unwrap_or_default().to_vec())
+            }
+        }
+    }
+
     /// Runs the branches.
     pub(super) fn run(&mut self) -> Run<'_> {
         Box::pin(async {
-            let session = &mut self.inner.session;
-            session.control.attach().await;
-            let mut was_open = session.is_in_transaction();
+            self.inner.session.control.attach().await;
             let mut queue = std::mem::take(&mut self.queue).into_iter();
+            if let Some(lead) = &self.opening.lead
+                && !lead.wait().await
+            {
+                return refuse(queue, self.inner.session.capabilities()).await;
+            }
+            if let Some(packets) = self.refused_opening().await
+                && let Some(mut client) = queue.next()
+            {
+                // Who has left does not hear it.
+                let _ = client.sock.write_all(&packets).await;
+                return refuse(queue, self.inner.session.capabilities()).await;
+            }
+            let session = &mut self.inner.session;
+            let mut was_open = session.is_in_transaction();
             for client in queue.by_ref() {
                 session.io = client;
                 if let Err(ending) = session.run_as_inner().await {
@@ -142,6 +266,21 @@ impl Runner {
             poll_fn(|_| if control.is_held() { Poll::Pending } else { Poll::Ready(()) }).await;
         })
     }
+}
+
+/// Runs all at the same time. What each has come to.
+pub(super) async fn join<F: Future>(runs: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    let mut all: Vec<_> = runs.into_iter().map(|run| (Box::pin(run), None)).collect();
+    poll_fn(|cx| {
+        for (run, end) in all.iter_mut().filter(|(_, end)| end.is_none()) {
+            if let Poll::Ready(output) = run.as_mut().poll(cx) {
+                *end = Some(output);
+            }
+        }
+        if all.iter().any(|(_, end)| end.is_none()) { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+    all.into_iter().filter_map(|(_, end)| end).collect()
 }
 
 /// Answers branches that do not run, behind one that has ended their transaction.

@@ -1,26 +1,38 @@
 //! Transactions of sessions with sharded tables.
 //!
-//! A transaction begins at home. A shard hears of its beginning, and of savepoints, in front of the
-//! first statement that it gets of the transaction. The end goes to all that are in it, shards
-//! first. A transaction writes at one place, unless several are allowed. Home is asked about
-//! savepoints first: a name that it does not know is an error of the statement alone.
+//! A shard hears of the beginning of a transaction, and of savepoints, in front of the first
+//! statement that it gets of the transaction; so does home, if nothing is bound to it. The end goes
+//! to all that are in it: shards at the same time, then home. If it is an error, the client hears
+//! what has become of each part, unless nothing lasts. A transaction writes at one place, unless
+//! several are allowed. Home is asked about savepoints first: a name that it does not know is an
+//! error of the statement alone.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
 
 use config::ShardTransactions;
 use route::StatementPlan;
+use session::committed::{self, Part, Verdict, verdict};
 use sql::StatementKind;
 use sql::shape::Effects;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::packet;
 
+use super::autocommit::keeps_transaction;
 use super::command::Command;
+use super::runners::join;
 use super::savepoints::Savepoints;
 use super::{Inner, Place};
+use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
 use crate::session::phase::Phase;
 use crate::state::Pin;
+use crate::state::without_writer::{Bracket, bracket};
 
 /// What a shard has to hear before its first statement of the open transaction.
 #[derive(Debug, Default)]
@@ -52,94 +64,181 @@ pub(super) const fn is_about_transaction(what: StatementPlan) -> bool {
 
 impl Session {
     /// The command in the backlog is about the transaction: shards in it hear it, then it runs at
-    /// home.
+    /// home if that is in it.
     pub(super) async fn change_transaction(
         &mut self,
+        kind: Kind,
         what: StatementPlan,
         text: &[u8],
     ) -> Result<Phase, Ending> {
-        let outcome = match what.kind {
-            StatementKind::Commit => self.end_at_shards(b"COMMIT").await?,
-            StatementKind::Rollback => self.end_at_shards(b"ROLLBACK").await?,
-            kind if kind.begins() => {
-                let committed = self.end_at_shards(b"COMMIT").await?;
+        match what.kind {
+            StatementKind::Commit => match self.commit_with(text).await? {
+                Ok(None) => {}
+                Ok(Some(reply)) => {
+                    self.links.away.role.shards().last = Place::Home;
+                    return self.give_reply(kind, &reply).await;
+                }
+                Err(error) => return self.answer_over(kind, &error).await,
+            },
+            StatementKind::Rollback => self.roll_back_at_shards().await?,
+            begins if begins.begins() => {
+                if let Err(error) = self.commit_everywhere().await? {
+                    return self.answer_over(kind, &error).await;
+                }
                 let is_special = self.state.pins.has_any(&[Pin::NextTransaction]);
                 let transaction = &mut self.links.away.role.shards().transaction;
                 (transaction.beginning, transaction.is_special) = (Some(text.into()), is_special);
-                committed
+                if !is_special && self.may_begin_later(text) {
+                    self.links.away.role.shards().last = Place::Home;
+                    self.begin_later(kind).await?;
+                    return Ok(Phase::Over);
+                }
             }
-            kind => return self.divide_transaction(kind, text).await,
+            divides => return self.divide_transaction(kind, divides, text).await,
+        }
+        if self.state.begins_later() && bracket(text) == Some(Bracket::End) {
+            self.links.away.role.shards().last = Place::Home;
+            self.end_unbegun(kind).await?;
+            return Ok(Phase::Over);
+        }
+        Ok(self.stay_home())
+    }
+
+    /// Has the transaction end at all shards that are in it. What each has said.
+    async fn end_at_shards(&mut self, text: &[u8]) -> Result<Vec<Part>, Ending> {
+        self.links.away.role.shards().transaction = Transaction::default();
+        self.say_at_shards(text).await
+    }
+
+    /// Has the transaction end at all shards that are in it. Nothing of it lasts.
+    pub(super) async fn roll_back_at_shards(&mut self) -> Result<(), Ending> {
+        self.end_at_shards(b"ROLLBACK").await?;
+        let shards = self.links.away.role.shards();
+        // A connection on which that was refused is closed: that rolls back.
+        shards.inner.retain(|inner| !inner.is_in_transaction());
+        shards.inner.iter_mut().for_each(|inner| inner.wrote = false);
+        Ok(())
+    }
+
+    /// Commits at all shards that are in the transaction; at home, if that is in it as well and
+    /// shards have changed something, by this statement, whose reply is returned. The payload of
+    /// the error if not all that was changed lasts: then the transaction is over everywhere.
+    async fn commit_with(&mut self, text: &[u8]) -> Result<Result<Option<Vec<u8>>, Vec<u8>>, Ending> {
+        let wrote_at_home = self.links.away.role.shards().transaction.wrote_at_home;
+        let mut parts = self.end_at_shards(b"COMMIT").await?;
+        let mut reply = None;
+        let place = committed::Place::Home;
+        match verdict(&parts) {
+            _ if !self.is_in_transaction() || self.state.begins_later() => {}
+            Verdict::Committed if parts.iter().any(|part| part.wrote) => {
+                let said = self.ask(text).await?;
+                parts.push(Part { place, wrote: wrote_at_home, refusal: error_of(&said) });
+                reply = Some(said);
+            }
+            Verdict::Committed => {}
+            // Home is rolled back, too.
+            Verdict::Refused(_) | Verdict::InPart(_) => {
+                parts.push(Part { place, wrote: wrote_at_home, refusal: Some(vec![0xff, 0, 0]) });
+            }
+        }
+        let error = match verdict(&parts) {
+            Verdict::Committed => None,
+            Verdict::Refused(error) => Some(error),
+            Verdict::InPart(error) => {
+                tracing::warn!(%error, "a transaction over several servers has committed in part");
+                Some(self.payload_of(&error))
+            }
         };
-        match outcome {
-            Ok(()) => Ok(self.stay_home()),
-            Err(error) => self.answer_lost(&error).await,
+        self.links.away.role.shards().inner.iter_mut().for_each(|inner| inner.wrote = false);
+        match error {
+            None => Ok(Ok(reply)),
+            Some(error) => {
+                self.roll_back_everywhere().await?;
+                Ok(Err(error))
+            }
         }
     }
 
-    /// Ends the transaction at all shards that are in it. The error packet of the first that
-    /// refuses.
-    pub(super) async fn end_at_shards(&mut self, text: &[u8]) -> Result<Result<(), Vec<u8>>, Ending> {
-        let shards = self.links.away.role.shards();
-        shards.transaction = Transaction::default();
-        shards.inner.iter_mut().for_each(|inner| inner.wrote = false);
-        self.say_at_shards(text).await
+    /// Servers commit before a statement that begins a transaction or defines tables: so do all
+    /// that are in the transaction, before the statement in the backlog. The payload of the error
+    /// if not all that was changed lasts.
+    pub(super) async fn commit_everywhere(&mut self) -> Result<Result<(), Vec<u8>>, Ending> {
+        let is_at_home = self.is_in_transaction() || self.state.begins_later();
+        match self.commit_with(b"COMMIT").await? {
+            Ok(None) if is_at_home => Ok(error_of(&self.ask(b"COMMIT").await?).map_or(Ok(()), Err)),
+            other => Ok(other.map(drop)),
+        }
     }
 
     /// The command in the backlog sets, leaves or releases a savepoint. A name that home does not
     /// know changes nothing.
-    async fn divide_transaction(&mut self, kind: StatementKind, text: &[u8]) -> Result<Phase, Ending> {
+    async fn divide_transaction(
+        &mut self,
+        kind: Kind,
+        divides: StatementKind,
+        text: &[u8],
+    ) -> Result<Phase, Ending> {
         let savepoints = &self.links.away.role.shards().transaction.savepoints;
-        if kind == StatementKind::Savepoint && savepoints.is_full() {
+        if divides == StatementKind::Savepoint && savepoints.is_full() {
             let error =
                 ClientError::not_sharded("a savepoint more", "the transaction has all that it may have");
-            return self.refuse_at_shards(Kind::Query, &error).await;
+            return self.refuse_at_shards(kind, &error).await;
         }
         let reply = self.ask(text).await?;
         if error_of(&reply).is_none() {
-            self.links.away.role.shards().transaction.savepoints.note(kind, text);
-            if let Err(error) = self.say_at_shards(text).await? {
-                return self.answer_lost(&error).await;
+            self.links.away.role.shards().transaction.savepoints.note(divides, text);
+            let parts = self.say_at_shards(text).await?;
+            if let Some(error) = parts.into_iter().find_map(|part| part.refusal) {
+                self.roll_back_everywhere().await?;
+                return self.answer_over(kind, &error).await;
             }
         }
         self.links.away.role.shards().last = Place::Home;
-        self.give_reply(Kind::Query, &reply).await
+        self.give_reply(kind, &reply).await
     }
 
-    /// A shard has refused what divides or ends the transaction: nothing of it is to last where it
-    /// can be taken back.
-    async fn answer_lost(&mut self, error: &[u8]) -> Result<Phase, Ending> {
-        self.end_at_shards(b"ROLLBACK").await?.ok();
-        self.ask(b"ROLLBACK").await?;
-        self.answer_here(Kind::Query, error).await?;
+    /// Tells the client why its transaction is over.
+    async fn answer_over(&mut self, kind: Kind, error: &[u8]) -> Result<Phase, Ending> {
+        self.answer_here(kind, error).await?;
         Ok(Phase::Over)
     }
 
-    /// Has all shards that are in the transaction run a statement, one after the other.
-    async fn say_at_shards(&mut self, text: &[u8]) -> Result<Result<(), Vec<u8>>, Ending> {
-        let open = |inner: &Inner| inner.is_in_transaction();
-        let all: Vec<u32> = self
-            .links
-            .away
-            .role
-            .shards()
-            .inner
-            .iter()
-            .filter(|inner| open(inner))
-            .map(|inner| inner.hostgroup)
-            .collect();
-        let mut refused = Ok(());
-        for hostgroup in all {
-            let mut inner = self.take_inner(hostgroup);
-            let reply = inner.session.ask(text).await;
-            inner.wrote &= inner.is_in_transaction();
-            self.put_inner(inner);
-            if let Some(error) = error_of(&reply?)
-                && refused.is_ok()
-            {
-                refused = Err(error);
+    /// Has all shards that are in the transaction run a statement at the same time. What each has
+    /// said.
+    async fn say_at_shards(&mut self, text: &[u8]) -> Result<Vec<Part>, Ending> {
+        let list = &mut self.links.away.role.shards().inner;
+        let mut open: Vec<Inner> = list.extract_if(.., |inner| inner.is_in_transaction()).collect();
+        let is_one = open.len() == 1;
+        for inner in &mut open {
+            inner.follow(self);
+            if !is_one {
+                // What runs at the same time has controls of its own.
+                inner.session.control = Rc::new(Control::new(usize::MAX, self.control.id()));
             }
         }
-        Ok(refused)
+        let replies = {
+            let mut asked = pin!(join(open.iter_mut().map(|inner| inner.ask(text))));
+            poll_fn(|cx| match asked.as_mut().poll(cx) {
+                Poll::Ready(replies) => Poll::Ready(Ok(replies)),
+                Poll::Pending if is_one => Poll::Pending,
+                Poll::Pending => self.poll_ended().map_or(Poll::Pending, |ending| Poll::Ready(Err(ending))),
+            })
+            .await?
+        };
+        let mut parts = Vec::with_capacity(open.len());
+        let mut ended = Ok(());
+        for (mut inner, reply) in open.into_iter().zip(replies) {
+            match reply {
+                Ok(reply) => {
+                    let place = committed::Place::Shard(inner.hostgroup);
+                    parts.push(Part { place, wrote: inner.wrote, refusal: error_of(&reply) });
+                    inner.session.control = Rc::clone(&self.control);
+                    self.put_inner(inner);
+                }
+                Err(ending) => ended = ended.and(Err(ending)),
+            }
+        }
+        ended.map(|()| parts)
     }
 
     /// A statement that runs at home ends the transaction, or may do so unseen: shards in it hear
@@ -156,7 +255,9 @@ impl Session {
             );
             return Ok(Some(error.to_packet(0, self.capabilities()).split_off(HEADER_LEN)));
         }
-        if command.defines() { Ok(self.end_at_shards(b"COMMIT").await?.err()) } else { Ok(None) }
+        let is_on = self.state.link.status.contains(wire::StatusFlags::AUTOCOMMIT);
+        let keeps = command.what.kind == StatementKind::Set && keeps_transaction(&command.text, is_on);
+        if command.defines() && !keeps { Ok(self.commit_everywhere().await?.err()) } else { Ok(None) }
     }
 
     /// The inner session of a shard, in the transaction if one is open. The payload of the error if
@@ -174,7 +275,7 @@ impl Session {
             shards.transaction = Transaction::default();
             if is_left {
                 // The transaction has ended at home: it was rolled back there.
-                self.end_at_shards(b"ROLLBACK").await?.ok();
+                self.roll_back_at_shards().await?;
             }
         }
         let layout = self.worker.settings().shards.clone();
@@ -207,7 +308,7 @@ impl Session {
 
     /// Rolls the open transaction back at shards, and at home.
     pub(super) async fn roll_back_everywhere(&mut self) -> Result<(), Ending> {
-        self.end_at_shards(b"ROLLBACK").await?.ok();
+        self.roll_back_at_shards().await?;
         if self.is_in_transaction() || self.state.begins_later() {
             self.ask(b"ROLLBACK").await?;
         }
@@ -229,16 +330,6 @@ impl Session {
             return Ok(());
         }
         Err(several_servers("a transaction that writes at several servers"))
-    }
-
-    /// Servers commit before a statement that defines tables: so do all that are in the
-    /// transaction.
-    pub(super) async fn commit_everywhere(&mut self) -> Result<(), Ending> {
-        self.end_at_shards(b"COMMIT").await?.ok();
-        if self.is_in_transaction() || self.state.begins_later() {
-            self.ask(b"COMMIT").await?;
-        }
-        Ok(())
     }
 
     /// Whether the open transaction is one that shards cannot be in.
@@ -274,7 +365,7 @@ impl Session {
 pub(super) fn several_servers(part: &str) -> ClientError {
     ClientError::not_sharded(
         part,
-        "pointsman-shard_transactions is 'single'; with 'best_effort' servers commit one after the other",
+        "pointsman-shard_transactions is 'single'; with 'best_effort' each server commits its own part",
     )
 }
 
