@@ -303,7 +303,7 @@ impl Session {
     #[inline]
     fn next_phase(&self) -> Phase {
         let asks = self.control.running.is_warned()
-            || self.flight.asks.is_some()
+            || self.may_ask_what_is_set()
             || self.may_judge()
             || self.may_learn();
         match asks {
@@ -329,8 +329,8 @@ impl Session {
         if let Some(warned) = self.control.running.take_warned() {
             self.log_warnings(warned).await?;
         }
-        if let Some(name) = self.flight.as_mut().and_then(|flight| flight.asks.take()) {
-            self.ask_what_is_set(&name).await?;
+        if self.may_ask_what_is_set() {
+            self.ask_what_is_set().await?;
         }
         if self.may_judge() {
             self.judge_routines().await?;

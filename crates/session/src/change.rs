@@ -9,7 +9,8 @@ use sql::{Condition, Dialect, StatementKind};
 
 use crate::state::ids::{Ids, told};
 use crate::state::marks::{
-    by_name, drops_schema, executes_prepared, flushes_status, has, is_handler, marks, prepared_text,
+    by_name, drops_schema, executes_prepared, flushes_status, has, is_handler, is_of_threads, marks,
+    prepared_text,
 };
 use crate::state::setting::RESOLVED;
 use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, set};
@@ -78,7 +79,9 @@ fn is_plain(text: &[u8]) -> bool {
             | StatementKind::Update
             | StatementKind::Delete
     );
-    let does_more = effects.intersects(TRACES.union(Effects::READS_LAST)) || has(text, "returning");
+    let does_more = effects.intersects(TRACES.union(Effects::READS_LAST))
+        || has(text, "returning")
+        || is_of_threads(text, b"");
     is_usual && !several && !does_more
 }
 
@@ -96,8 +99,6 @@ pub struct Change {
     pub anyway: bool,
     /// What it sets nobody knows, and it may be what decides what texts mean.
     may_set_modes: bool,
-    /// The variable that its server is asked for behind it.
-    pub asks: Option<Box<str>>,
     /// The routines that it calls, if these are all that it hides.
     pub calls: Option<Box<Calls>>,
     /// What is behind the names of its tables, if that may be something.
@@ -155,10 +156,21 @@ impl Change {
         self.marks.contains(&pin) || self.settings.iter().any(|setting| setting.key.starts_with('@'))
     }
 
+    /// Whether its server is asked what it has set.
+    fn asks(&self) -> bool {
+        self.marks.iter().any(|mark| matches!(mark, Mark::Begin(Pin::Setting, name) if !name.is_empty()))
+    }
+
     /// Whether texts may mean something else behind it.
     pub fn sets_modes(&self) -> bool {
         let is_schema = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema, _));
         self.may_set_modes || self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(is_schema)
+    }
+
+    /// Whether it sets the character set of later texts to one that is not written there.
+    pub fn sets_charset(&self) -> bool {
+        let is_it = |name: &[u8]| matches!(name, b"names" | b"character_set_client");
+        self.marks.iter().any(|mark| matches!(mark, Mark::Begin(Pin::Setting, name) if is_it(name)))
     }
 
     /// Whether it is code that nobody sees, and that may set anything.
@@ -214,7 +226,7 @@ impl Change {
         match self.within.map(|condition| condition.holds_at(dialect)) {
             Some(Some(false)) => Self::default(),
             // It is set, or is not.
-            Some(None) if !self.settings.is_empty() || self.asks.is_some() => Self::pinned(Pin::Setting),
+            Some(None) if !self.settings.is_empty() || self.asks() => Self::pinned(Pin::Setting),
             // It is what it seems to be, or was taken for the worst already.
             _ => self,
         }
@@ -224,9 +236,12 @@ impl Change {
     pub fn of_one(plan: StatementPlan, text: &[u8], at: At<'_>) -> Self {
         let StatementPlan { kind, effects, .. } = plan;
         // Most do nothing of all this.
-        if !effects.intersects(TRACES)
-            && !matches!(kind, StatementKind::DropTable | StatementKind::DropDatabase | StatementKind::Xa)
-        {
+        let may_leave = match kind {
+            StatementKind::DropTable | StatementKind::DropDatabase | StatementKind::Xa => true,
+            StatementKind::Update => is_of_threads(text, at.schema),
+            _ => false,
+        };
+        if !may_leave && !effects.intersects(TRACES) {
             return Self::default();
         }
         let is_unknown = effects.intersects(Effects::UNKNOWN);
@@ -339,21 +354,18 @@ impl Change {
     /// And what a `SET` changes.
     fn add_set(&mut self, text: &[u8]) {
         match set::change(text) {
-            set::Change::Settings(settings) => self.settings = settings,
-            set::Change::WithUserVariables(settings) => {
+            set::Change::Sets(set::Sets { settings, asked, user_variables }) => {
                 self.settings = settings;
-                self.marks.push(Mark::begin(Pin::UserVariable));
+                self.may_set_modes = !asked.is_empty() && names_mode(text);
+                self.marks
+                    .extend(asked.into_iter().map(|name| Mark::Begin(Pin::Setting, name.as_bytes().into())));
+                self.marks.extend(user_variables.then(|| Mark::begin(Pin::UserVariable)));
             }
             set::Change::NextTransaction => {
                 let name = if sets_access_mode(text) { ACCESS_MODE } else { ISOLATION_LEVEL };
                 self.marks.push(Mark::Begin(Pin::NextTransaction, name.into()));
             }
             set::Change::Nothing => {}
-            set::Change::Told(name) => {
-                self.marks.push(Mark::Begin(Pin::Setting, name.as_bytes().into()));
-                self.may_set_modes = names_mode(text);
-                self.asks = Some(name);
-            }
             set::Change::Unknown => {
                 self.marks.push(Mark::begin(Pin::Setting));
                 self.may_set_modes = names_mode(text);

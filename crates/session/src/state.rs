@@ -3,7 +3,7 @@
 //!
 //! - [`settings`]: what the client has set, to be said again elsewhere, and [`setting`], one of
 //!   that; [`set`]: which statements set something; `switches`: which of that takes the place of
-//!   what was set before; `of_global`: values that begin with the global one;
+//!   what was set before; `of_global`: a value that begins with the global one;
 //! - [`pins`]: what cannot be said again elsewhere, and binds the session to a connection;
 //!   [`marks`]: which statements do that;
 //! - [`results`]: what later statements may ask about earlier ones, and [`substitute`]: putting the
@@ -25,7 +25,6 @@ pub mod results;
 pub mod set;
 pub mod setting;
 pub mod settings;
-mod sql_mode;
 pub mod substitute;
 mod switches;
 pub mod trackers;

@@ -102,9 +102,10 @@ pub(super) fn c04_values_that_only_the_server_knows_follow_the_session(pair: &Pa
         // NULL, of which there is no text.
         client.query("SET character_set_results = NULLIF('a', 'a')").await.unwrap();
         assert_eq!(at("reader", &mut client, "IFNULL(@@character_set_results, 'none')").await, "none");
-        // Two at once are not asked for; each has to be set to what is written there.
+        // Of several at once it tells each.
         client.query("SET sql_mode = IFNULL(@old, ''), time_zone = IFNULL(@old, '+03:00')").await.unwrap();
-        assert_eq!(value(&mut client, "SELECT name FROM who").await, "writer");
+        assert_eq!(at("reader", &mut client, "@@time_zone").await, "+03:00");
+        assert_eq!(value(&mut client, "SELECT name FROM who").await, "reader");
         client.reset_connection().await.unwrap();
         // Of one that fails nothing is left.
         client.query("SET sql_mode = CONCAT('no', 'mode')").await.unwrap_err();

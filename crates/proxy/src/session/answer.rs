@@ -9,6 +9,7 @@ use wire::reply::Event;
 
 use super::Session;
 use super::segments::{At, Wrong, settle, work_at};
+use super::state::settle::Settled;
 use crate::control::Signal;
 use crate::counts::Counter;
 use crate::ending::Ending;
@@ -77,12 +78,13 @@ impl Session {
         self.state.trace(|trace| trace.answered(Instant::now().into_std()));
         let link = self.links.connection();
         let changes = self.flight.is_changing();
-        let is_reset = settle(&mut self.state, &mut self.flight, &self.identity, outcome, link);
+        let Settled { is_reset, closes } =
+            settle(&mut self.state, &mut self.flight, &self.identity, outcome, link);
         if changes {
             self.note_own_limit();
         }
         if is_reset {
-            self.was_reset();
+            self.was_reset(closes);
         }
         Ok(())
     }

@@ -161,12 +161,18 @@ impl Session {
     }
 
     /// The client has reset its connection: of what was at other servers nothing is left, either.
-    pub(super) fn was_reset(&mut self) {
+    /// The connection in use may have what a reset does not take back, and is closed then.
+    pub(super) fn was_reset(&mut self, closes: bool) {
         if let Some(link) = self.links.connection_mut() {
             link.note_reset();
         }
         self.links.away.idle.clear();
         self.links.part_with_others();
+        if closes && let Some(backend) = self.links.in_use.take() {
+            part(backend);
+            self.lose_backend();
+            self.was_lent(self.state.link.hostgroup);
+        }
     }
 
     /// Whether sessions share the connections to this hostgroup.

@@ -65,8 +65,6 @@ pub(super) struct InFlight {
     /// What the server has against a setting that was sent in front of it, and that it had taken
     /// before.
     pub(super) refusal: Option<upstream::Refused>,
-    /// The variable that its server is asked for behind it: it does not tell what it has set.
-    pub(super) asks: Option<Box<str>>,
     /// How often it was sent again because its server was lost.
     pub(super) tries: u16,
     /// How often it may be, if a rule or a hint says so.
@@ -105,7 +103,6 @@ impl InFlight {
         taps: Taps::NONE,
         refused: None,
         refusal: None,
-        asks: None,
         tries: 0,
         retries: None,
         renewals: 0,

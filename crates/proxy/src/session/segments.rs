@@ -428,24 +428,20 @@ pub(super) fn work_at(control: &Control, state: &mut SessionState, next: &Step) 
     control.running.go_on(next.measured, &next.also, Instant::now());
 }
 
-/// The command that ran has ended over this connection: takes note of what that changes. Whether
-/// the client has reset its connection.
+/// The command that ran has ended over this connection: takes note of what that changes, and says
+/// what follows from it.
 pub(super) fn settle(
     state: &mut SessionState,
     flight: &mut Flight,
     identity: &Identity,
     outcome: Outcome,
     link: Option<&Connection>,
-) -> bool {
+) -> Settled {
     let proposed = flight.as_mut().and_then(|flight| flight.proposed.take());
     let place = link.map_or_else(RanAt::default, |link| RanAt {
         dialect: link.dialect(),
         has_own_warnings: link.has_own_warnings(),
         warned: link.warned(),
     });
-    let Settled { is_reset, asks } = state.settle(proposed, identity, outcome, place);
-    if let (Some(flight), Some(name)) = (flight.as_mut(), asks) {
-        flight.asks = Some(name);
-    }
-    is_reset
+    state.settle(proposed, identity, outcome, place)
 }

@@ -1,6 +1,7 @@
 //! What a `SET` has set that is not written in it: `SET sql_mode = @before`. Its server is asked
 //! right behind, while the client has its answer already, and what it tells can be said elsewhere.
-//! Until then, and if it cannot be asked, the session keeps its connection.
+//! Until then, and if it cannot be asked, the session keeps its connection. In a transaction, and
+//! while the client may ask for warnings, it is asked later.
 
 use wire::frame::{HEADER_LEN, Header};
 use wire::reply::Answer;
@@ -8,7 +9,7 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::Session;
 use crate::ending::Ending;
-use crate::state::{Pin, set};
+use crate::state::{Pin, Setting, set};
 use upstream::Reply;
 
 /// The types of numbers in definitions of columns: `MYSQL_TYPE_TINY` to `MYSQL_TYPE_DOUBLE`,
@@ -19,10 +20,12 @@ const NUMBERS: [u8; 9] = [1, 2, 3, 4, 5, 8, 9, 13, 246];
 const NULL: u8 = 0xfb;
 
 impl Session {
-    /// The statement that ran has set this variable to what the server knows: asks, if somebody
-    /// could want to know.
-    pub(super) async fn ask_what_is_set(&mut self, name: &str) -> Result<(), Ending> {
+    /// Whether a server is to be asked now what the session has set there.
+    pub(super) fn may_ask_what_is_set(&self) -> bool {
         let hostgroup = self.state.link.hostgroup;
+        if self.state.pins.is_empty() || self.state.pins.unknown_values(hostgroup).next().is_none() {
+            return false;
+        }
         // Sessions that have one connection to one server need not know.
         let matters = self.shares(hostgroup) || !self.has_one_way();
         // The question would take away what the client may ask for, or be told as a part of its
@@ -31,32 +34,45 @@ impl Session {
             .iter()
             .any(|pin| self.state.pins.holds(*pin, hostgroup))
             || self.state.link.status.contains(StatusFlags::IN_TRANSACTION);
-        if !matters || hides || self.links.in_use.is_none() {
-            return Ok(());
-        }
-        let question = self.query(format!("SELECT @@session.{name}").as_bytes());
+        matters && !hides && self.links.in_use.is_some()
+    }
+
+    /// Asks the server what the session has set there.
+    pub(super) async fn ask_what_is_set(&mut self) -> Result<(), Ending> {
+        let names: Vec<Box<str>> =
+            self.state.pins.unknown_values(self.state.link.hostgroup).map(Box::from).collect();
+        let columns: Vec<String> = names.iter().map(|name| set::question(name)).collect();
+        let question = self.query(format!("SELECT {}", columns.join(", ")).as_bytes());
         // If that fails, the client hears of it with its next statement.
         let replies = self.internal_query(&[(question, Answer::Result)]).await?.unwrap_or_default();
         self.links.hide_last_result(&mut self.state);
-        let told = replies.first().and_then(|reply| {
-            let (value, is_number) = value_of(reply, self.capabilities())?;
-            set::of_told(name, value, is_number)
-        });
-        if let Some(setting) = told {
-            self.state.note_told(&self.identity, setting);
-            self.note_own_limit();
-        }
+        let settings = replies.first().map(|reply| told(reply, &names, self.capabilities()));
+        self.state.note_told(&self.identity, settings.unwrap_or_default());
+        self.note_own_limit();
         Ok(())
     }
 }
 
-/// The value in an answer of one row and one column, which is short, and whether it is a number.
-fn value_of(reply: &Reply, caps: Capabilities) -> Option<(Option<&[u8]>, bool)> {
-    let column = packet::Column::decode(packet_at(&reply.bytes, 1)?, caps).ok()?;
-    let is_number = NUMBERS.contains(&column.kind);
-    match reply.only_row()?.split_first()? {
-        (&NULL, []) => Some((None, is_number)),
-        (len, value) => (usize::from(*len) == value.len()).then_some((Some(value), is_number)),
+/// The settings that the answer to a question for these variables tells.
+fn told(reply: &Reply, names: &[Box<str>], caps: Capabilities) -> Vec<Setting> {
+    let mut row = reply.only_row().unwrap_or_default();
+    let mut settings = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        let column = packet_at(&reply.bytes, at + 1);
+        let Some(column) = column.and_then(|column| packet::Column::decode(column, caps).ok()) else { break };
+        let Some((value, rest)) = value(row) else { break };
+        settings.extend(set::of_told(name, value, NUMBERS.contains(&column.kind)));
+        row = rest;
+    }
+    settings
+}
+
+/// The first value of a row of text, which is short, and the others.
+fn value(row: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
+    match row.split_first()? {
+        (&NULL, rest) => Some((None, rest)),
+        (len, _) if *len > NULL => None,
+        (len, rest) => rest.split_at_checked((*len).into()).map(|(value, rest)| (Some(value), rest)),
     }
 }
 

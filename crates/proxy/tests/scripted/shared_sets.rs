@@ -131,17 +131,61 @@ fn a_set_of_which_the_server_does_not_tell_binds() {
 
 /// A transaction tracker would tell of the question.
 #[test]
-fn in_a_transaction_nothing_is_asked() {
+fn in_a_transaction_nothing_is_asked_but_behind_it() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = two().await;
         begin(&mut one, &mut server).await;
         run(&mut one, &mut server, "SET sql_mode = @before").await;
         server.status = StatusFlags::AUTOCOMMIT;
         run(&mut one, &mut server, "COMMIT").await;
-        two.send_query("SELECT 2").await;
-        two.expect_err(9001).await;
-        run(&mut one, &mut server, "SET sql_mode = DEFAULT").await;
+        tells(&mut server, "sql_mode", "ANSI").await;
         is_taken_back(&mut two, &mut server).await;
+    });
+}
+
+/// What `SET CHARACTER SET` comes to depends on the schema of its moment.
+#[test]
+fn c04_character_sets_are_said_as_what_they_came_to() {
+    play(async || {
+        for sql in ["SET CHARACTER SET gbk", "SET NAMES DEFAULT", "SET old_mode = ''"] {
+            let (_stage, _servers, mut one, mut two, mut server) = two().await;
+            run(&mut one, &mut server, sql).await;
+            server
+                .expect_query(
+                    "SELECT CONCAT_WS(' ', @@session.character_set_client, \
+                     IFNULL(@@session.character_set_results, 'NULL'), @@session.collation_connection)",
+                )
+                .await;
+            server.rows(&["names"], &[&[Some("gbk NULL latin1_bin")]]).await;
+            is_taken_back(&mut two, &mut server).await;
+            one.send_query("SELECT 3").await;
+            if sql.contains("old_mode") {
+                server.expect_query("SET SESSION old_mode = ''").await;
+                server.ok().await;
+            }
+            let names = "SET character_set_client = gbk, character_set_results = NULL, \
+                         collation_connection = latin1_bin";
+            server.expect_query(names).await;
+            server.ok().await;
+            comes(&mut one, &mut server, "SELECT 3").await;
+        }
+    });
+}
+
+#[test]
+fn c04_of_several_variables_the_server_tells_each() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, "SET sql_mode = @a, sql_notes = 0, time_zone = DEFAULT").await;
+        server.expect_query("SELECT @@session.sql_mode, @@session.time_zone").await;
+        server.rows(&["one", "two"], &[&[Some("ANSI"), Some("+01:00")]]).await;
+        is_taken_back(&mut two, &mut server).await;
+        one.send_query("SELECT 3").await;
+        for set in ["sql_notes = 0", "sql_mode = 'ANSI'", "time_zone = '+01:00'"] {
+            server.expect_query(&format!("SET SESSION {set}")).await;
+            server.ok().await;
+        }
+        comes(&mut one, &mut server, "SELECT 3").await;
     });
 }
 

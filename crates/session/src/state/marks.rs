@@ -40,6 +40,9 @@ pub fn marks(effects: Effects, kind: StatementKind, text: &[u8], schema: &[u8], 
     {
         temporary_tables(&Words::new(text, &tokens(text)), schema, &mut marks);
     }
+    if kind == StatementKind::Update && is_of_threads(text, schema) {
+        marks.push(Mark::begin(Pin::Setting));
+    }
     if effects.intersects(Effects::SERVER) && has(text, "pseudo_thread_id") {
         marks.push(Mark::begin(Pin::ConnectionId));
     }
@@ -145,6 +148,13 @@ fn draws(words: &Words<'_>) -> bool {
 /// Whether a `FLUSH` sets the counters of the connection to 0.
 pub fn flushes_status(text: &[u8]) -> bool {
     Words::new(text, &tokens(text)).position(|word| word == "status").is_some()
+}
+
+/// Whether a statement in this schema may write into `performance_schema`. An `UPDATE` may change
+/// there what MySQL notes of the thread that runs it, and that stays with the connection.
+pub fn is_of_threads(text: &[u8], schema: &[u8]) -> bool {
+    const SCHEMA: &str = "performance_schema";
+    schema.eq_ignore_ascii_case(SCHEMA.as_bytes()) || has(text, SCHEMA)
 }
 
 /// Whether this word is anywhere in it, or a part of another one.
@@ -279,6 +289,10 @@ mod tests {
             drops_schema(b"DROP DATABASE db", b"db") && drops_schema(b"drop schema if exists `a b`", b"a b")
         );
         assert!(!drops_schema(b"DROP DATABASE db2", b"db") && !drops_schema(b"DROP TABLE db", b"db"));
+        let threads = "UPDATE performance_schema.threads SET history = 'NO'";
+        assert_eq!(of(threads), begin(Pin::Setting, ""));
+        assert!(is_of_threads(b"UPDATE threads SET history = 'NO'", b"Performance_Schema"));
+        assert_eq!(of("UPDATE threads SET history = 'NO'"), []);
         assert_eq!(of("SELECT DATABASE()"), []);
         assert_eq!(of("SELECT a FROM t WHERE b = 1"), []);
         assert_eq!(of("INSERT INTO t VALUES (1)"), []);

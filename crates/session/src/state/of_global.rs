@@ -1,11 +1,19 @@
-//! A variable that is set to its global value with more behind it or in front of it:
+//! `session_track_system_variables`, set to its global value with more behind it or in front of it:
 //! `CONCAT(@@global.session_track_system_variables, ',tx_isolation')`. MariaDB Connector/J says
-//! such a thing at the beginning of each session. It does not depend on what was set before.
+//! such a thing at the beginning of each session. It does not depend on what was set before. Its
+//! server is not asked for the value, which has what the proxy has added.
 
 use super::words::Words;
 
+/// Whether `value` is `variable`'s own global value, or that with texts, and is kept as text.
+pub(super) fn is_kept(value: &Words<'_>, variable: &str) -> bool {
+    let global = format!("@@global.{variable}");
+    let is_plain = || value.len() == 1 && (value.is(0, "default") || value.is(0, &global));
+    variable == "session_track_system_variables" && (is_plain() || is_concatenation(value, variable))
+}
+
 /// Whether `value` puts the global value of `variable` and texts together, and is nothing else.
-pub(super) fn is_concatenation(value: &Words<'_>, variable: &str) -> bool {
+fn is_concatenation(value: &Words<'_>, variable: &str) -> bool {
     let Some(end) = value.len().checked_sub(1) else { return false };
     if !value.is_call(0, "concat") || !value.is_sign(end, b')') {
         return false;

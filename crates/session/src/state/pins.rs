@@ -58,7 +58,7 @@ pins! {
     /// It has set user variables to what is not written in the statement.
     UserVariable = "user_variable", "a user variable set to anything but a literal, or by a statement that is prepared", "a reset";
     /// It has set something that cannot be repeated elsewhere.
-    Setting = "setting", "a `SET` of anything but literals, a variable's own global value, alone or in a `CONCAT()` with literals, or an SQL mode that is what it was, or the global one, with modes added or taken out (`CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')`, `(SELECT REPLACE(@@sql_mode, 'NO_ZERO_DATE', ''))`)", "its server's word on a single variable, a `SET` of that to a literal, a reset";
+    Setting = "setting", "a `SET` of a variable to anything but a literal; `SET ROLE`, `SET RESOURCE GROUP`, a `SET` of `profiling`, `optimizer_trace`, `insert_id` and their like, an `UPDATE` in `performance_schema`", "its server's word on the values, a `SET` of those to literals, a reset";
     /// It is in a schema of which the name is not certain.
     Schema = "schema", "a `USE` among several statements in one text, or of which the schema is not certain; a `DROP DATABASE` of the schema that it is in", "another `USE`, not a reset";
     /// Stored code has run.
@@ -152,6 +152,24 @@ struct Pinned {
     hostgroup: u32,
 }
 
+impl Pinned {
+    /// Whether it is a variable that was set to what only its server knows.
+    fn is_unknown_value(&self) -> bool {
+        self.pin == Pin::Setting && !self.name.is_empty()
+    }
+
+    /// Whether it may stand for something that a reset does not take back, as roles. Code may have
+    /// set one, and so may a `SET` that was not understood. MariaDB 10.11 and MySQL 9.7 were asked
+    /// what that is: see the manual, docs/src/pool.md.
+    fn may_outlive_reset(&self) -> bool {
+        match self.pin {
+            Pin::StoredCode | Pin::Function | Pin::Replica => true,
+            Pin::Setting => !self.is_unknown_value(),
+            _ => false,
+        }
+    }
+}
+
 impl Pins {
     /// A statement has run at this hostgroup that makes this mark.
     pub fn note(&mut self, mark: Mark, hostgroup: u32) {
@@ -180,9 +198,29 @@ impl Pins {
         self.0.iter().any(|one| one.pin == pin && *one.name == *name && one.hostgroup == hostgroup)
     }
 
-    /// The session was reset by its client: what that leaves.
-    pub fn reset(&mut self) {
-        self.0.retain(|one| one.pin == Pin::Schema);
+    /// The session was reset by its client: what that leaves. Whether the connection to
+    /// `hostgroup` may have more, and is to be closed: not if only its server knows the schema.
+    pub fn reset(&mut self, hostgroup: u32) -> bool {
+        let is_needed = self.holds(Pin::Schema, hostgroup);
+        let may_keep = |one: &Pinned| one.hostgroup == hostgroup && one.may_outlive_reset();
+        let closes = !is_needed && self.0.iter().any(may_keep);
+        self.0.retain(|one| one.pin == Pin::Schema || is_needed && may_keep(one));
+        closes
+    }
+
+    /// The variables that were set to what only the server at this hostgroup knows.
+    pub fn unknown_values(&self, hostgroup: u32) -> impl Iterator<Item = &str> {
+        let is_it = move |one: &&Pinned| one.is_unknown_value() && one.hostgroup == hostgroup;
+        self.0.iter().filter(is_it).filter_map(|one| std::str::from_utf8(&one.name).ok())
+    }
+
+    /// The server at this hostgroup does not tell all of these values.
+    pub fn stay_unknown(&mut self, hostgroup: u32) {
+        let is_it = |one: &Pinned| one.is_unknown_value() && one.hostgroup == hostgroup;
+        if self.0.iter().any(is_it) {
+            self.0.retain(|one| !is_it(one));
+            self.note(Mark::begin(Pin::Setting), hostgroup);
+        }
     }
 
     /// Whether there is none.
@@ -266,6 +304,43 @@ mod tests {
         assert_eq!(pins.at(0), Some(Pin::LockedTables));
         pins.note(Mark::EndAll(Pin::LockedTables), 0);
         assert!(pins.is_empty());
+    }
+
+    #[test]
+    fn c04_a_reset_closes_connections_that_may_keep_something() {
+        for (mark, closes) in [
+            (named(Pin::Setting, "time_zone"), false),
+            (Mark::begin(Pin::NamedLock), false),
+            (Mark::begin(Pin::UserVariable), false),
+            (Mark::begin(Pin::Setting), true),
+            (Mark::begin(Pin::Function), true),
+            (Mark::begin(Pin::StoredCode), true),
+            (Mark::begin(Pin::Replica), true),
+        ] {
+            let mut pins = Pins::default();
+            pins.note(mark.clone(), 1);
+            assert!(!pins.reset(0) && pins.is_empty(), "{mark:?}: it is at another hostgroup");
+            pins.note(mark.clone(), 1);
+            assert_eq!((pins.reset(1), pins.is_empty()), (closes, true), "{mark:?}");
+            pins.note(Mark::begin(Pin::Schema), 1);
+            pins.note(mark.clone(), 1);
+            assert!(!pins.reset(1), "{mark:?}: nobody knows the schema");
+            pins.note(Mark::EndAll(Pin::Schema), 1);
+            assert_eq!(pins.reset(1), closes, "{mark:?}: it is still there");
+        }
+    }
+
+    #[test]
+    fn what_a_server_does_not_tell_stays_unknown() {
+        let mut pins = Pins::default();
+        pins.note(named(Pin::Setting, "a"), 0);
+        pins.note(named(Pin::Setting, "b"), 0);
+        assert_eq!(pins.unknown_values(0).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(pins.unknown_values(1).count(), 0);
+        pins.stay_unknown(0);
+        assert_eq!((pins.unknown_values(0).count(), pins.at(0)), (0, Some(Pin::Setting)));
+        pins.note(Mark::End(Pin::Setting, b"a".as_slice().into()), 0);
+        assert!(pins.reset(0));
     }
 
     #[test]

@@ -1,36 +1,68 @@
 //! What a `SET` does to the session, from its text.
 //!
-//! Only what means the same on every server is a [setting](super::settings): literals, names of
-//! character sets, `DEFAULT`, the global value, which is the same, and an SQL mode that is what it
-//! was and more (`sql_mode.rs`). What a single variable is else, its server can be asked for.
-//! Everything else is [`Change::Unknown`].
+//! Only what means the same on every server at any time is a [setting](super::settings): literals
+//! and names of character sets. What a variable is else, its server can be asked for: `DEFAULT`,
+//! what depends on global values or on other variables. Everything else is [`Change::Unknown`].
 
 use sql::lexer::Kind;
 
+use super::gtids::TRACK_GTIDS;
 use super::setting::Setting;
 use super::settings::key_of_null;
 use super::words::{Words, whole_tokens};
-use super::{of_global, sql_mode, switches};
+use super::{of_global, switches};
 
 /// What a `SET` does to the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// It sets these.
-    Settings(Vec<Setting>),
-    /// It sets these, and user variables to what is not written there.
-    WithUserVariables(Vec<Setting>),
+    /// It makes assignments.
+    Sets(Sets),
     /// It is for the next transaction only.
     NextTransaction,
     /// Nothing that another server would have to know: it is about the server, or an account.
     Nothing,
-    /// It sets this variable of the session, and nothing else, to what the server knows.
-    Told(Box<str>),
     /// Something that cannot be said again elsewhere.
     Unknown,
 }
 
-/// Session variables that mean something for one statement or for one server only, or that make a
-/// server answer with what the session did there before.
+/// What assignments of one `SET` set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sets {
+    /// What means the same elsewhere, or stands for what the server is asked for.
+    pub settings: Vec<Setting>,
+    /// Variables of the session whose value only the server knows, and [`NAMES`].
+    pub asked: Vec<Box<str>>,
+    /// User variables are set to what is not written there.
+    pub user_variables: bool,
+}
+
+/// The key of what `SET NAMES` and `SET CHARACTER SET` set: three variables.
+pub const NAMES: &str = "names";
+
+/// Tells what a session has by [`NAMES`] in one column.
+const OF_NAMES: &str = "CONCAT_WS(' ', @@session.character_set_client, \
+    IFNULL(@@session.character_set_results, 'NULL'), @@session.collation_connection)";
+
+/// Variables that decide which collation a character set means, or which character set a name.
+const OF_COLLATIONS: [&str; 3] = ["character_set_collations", "default_collation_for_utf8mb4", "old_mode"];
+
+/// Words that are functions without parentheses.
+const NOT_LITERALS: [&str; 11] = [
+    "default",
+    "current_user",
+    "current_role",
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "localtime",
+    "localtimestamp",
+    "utc_date",
+    "utc_time",
+    "utc_timestamp",
+];
+
+/// Session variables that mean something for one statement or for one server only, that make a
+/// server answer with what the session did there before, or that leave something behind a reset.
 const NOT_SETTINGS: &[&str] = &[
     "character_set_database",
     "collation_database",
@@ -48,6 +80,7 @@ const NOT_SETTINGS: &[&str] = &[
     "rand_seed2",
     "server_id",
     "gtid_domain_id",
+    "tcp_nodelay",
 ];
 
 /// The variable that makes servers answer with what the session did there before, unless it is off.
@@ -98,6 +131,7 @@ fn whole(words: &Words<'_>) -> Option<Change> {
             Some(Change::NextTransaction)
         }
         "session" | "local" if words.is(1, "transaction") => Some(characteristics(words)),
+        "session" | "local" if words.is(1, "authorization") => Some(Change::Unknown),
         "global" | "persist" | "persist_only" if words.is(1, "transaction") => Some(Change::Nothing),
         "statement" => Some(if is_for_rows(words) { Change::Nothing } else { Change::Unknown }),
         "password" | "default" => Some(Change::Nothing),
@@ -121,32 +155,39 @@ fn characteristics(words: &Words<'_>) -> Change {
         let key = if part.is(0, "isolation") { "transaction_isolation" } else { "transaction_access" };
         Setting { key: key.into(), text: [&b"SET SESSION TRANSACTION "[..], part.source()].concat().into() }
     };
-    Change::Settings(words.part(2..).split_at_commas().map(of_one).collect())
+    let settings = words.part(2..).split_at_commas().map(of_one).collect();
+    Change::Sets(Sets { settings, ..Sets::default() })
 }
 
 fn assignments(words: &Words<'_>) -> Change {
-    let mut settings = Vec::new();
-    let (mut global, mut unknown_value) = (false, false);
+    let (mut sets, mut global) = (Sets::default(), false);
     for part in words.split_at_commas() {
         match assignment(&part) {
-            // Servers differ in what a scope means for the assignments behind it.
-            Some(Assignment::Session(_)) if global => return Change::Unknown,
-            Some(Assignment::Session(setting)) => settings.push(setting),
             Some(Assignment::Global) => global = true,
-            Some(Assignment::UserVariable) => unknown_value = true,
-            None => return told(words).map_or(Change::Unknown, Change::Told),
+            // Servers differ in what a scope means for the assignments behind it.
+            Some(Assignment::Session(_) | Assignment::Asked(..)) if global => return Change::Unknown,
+            Some(Assignment::Session(setting)) => {
+                if OF_COLLATIONS.contains(&&*setting.key) {
+                    sets.asked.push(NAMES.into());
+                }
+                sets.settings.push(setting);
+            }
+            Some(Assignment::Asked(name, setting)) => {
+                sets.asked.push(name);
+                sets.settings.extend(setting);
+            }
+            Some(Assignment::UserVariable) => sets.user_variables = true,
+            None => return Change::Unknown,
         }
     }
-    match (unknown_value, settings.is_empty()) {
-        (true, _) => Change::WithUserVariables(settings),
-        (false, true) => Change::Nothing,
-        (false, false) => Change::Settings(settings),
-    }
+    if sets == Sets::default() { Change::Nothing } else { Change::Sets(sets) }
 }
 
 enum Assignment {
     Session(Setting),
     Global,
+    /// Of what the server is asked for, with what stands for it until then.
+    Asked(Box<str>, Option<Setting>),
     /// To a value that is not written there.
     UserVariable,
 }
@@ -156,25 +197,40 @@ fn assignment(words: &Words<'_>) -> Option<Assignment> {
     if words.kind(0)? == Kind::UserVariable {
         return Some(user_variable(words).map_or(Assignment::UserVariable, Assignment::Session));
     }
-    let said = |key: &str, text: &[u8]| {
-        let text = [&b"SET "[..], text].concat().into();
-        Some(Assignment::Session(Setting { key: key.into(), text }))
-    };
     let charset = match words.lower(0).as_str() {
         "names" | "charset" => 1,
         "character" if words.is(1, "set") => 2,
         _ => 0,
     };
     if charset > 0 {
-        let value = is_literal(words, charset);
-        let ends =
-            words.len() == charset + 1 || words.is(charset + 1, "collate") && words.len() == charset + 3;
-        return if value && ends { said("names", words.source()) } else { None };
+        return names(words, charset);
     }
     match target(words)? {
         Target::Global => Some(Assignment::Global),
-        Target::Session { name, at } => to_value(words, &name, at).map(Assignment::Session),
+        Target::Session { name, at } => {
+            let setting = to_value(words, &name, at).map(Assignment::Session);
+            setting.or_else(|| Some(Assignment::Asked(asked(words, &name, at)?, None)))
+        }
     }
+}
+
+/// `NAMES`, `CHARACTER SET` and their values, of which the first is at `at`. Only names that are
+/// written there mean the same everywhere: `CHARACTER SET` goes by the schema, `DEFAULT` by global
+/// variables.
+fn names(words: &Words<'_>, at: usize) -> Option<Assignment> {
+    let is_name = |at| matches!(words.kind(at), Some(Kind::Word | Kind::Text | Kind::Number));
+    let has_collation = words.is(at + 1, "collate") && is_name(at + 2) && words.len() == at + 3;
+    if !is_name(at) || !has_collation && words.len() != at + 1 {
+        return None;
+    }
+    let text = [&b"SET "[..], words.source()].concat().into();
+    let setting = Setting { key: NAMES.into(), text };
+    let is_literal = words.is(0, "names") && !words.is(at, "default") && !words.is(at + 2, "default");
+    Some(if is_literal {
+        Assignment::Session(setting)
+    } else {
+        Assignment::Asked(NAMES.into(), Some(setting))
+    })
 }
 
 /// A system variable that is set.
@@ -214,23 +270,27 @@ fn target(words: &Words<'_>) -> Option<Target> {
     is_kept.then_some(Target::Session { name, at })
 }
 
-/// The only variable that is set, if its server can be asked what it is then.
-fn told(words: &Words<'_>) -> Option<Box<str>> {
-    let Target::Session { name, at } = target(words)? else { return None };
+/// The variable `name` that is set by what is at `at`, if its server can be asked what it is then.
+fn asked(words: &Words<'_>, name: &str, at: usize) -> Option<Box<str>> {
     let at = at + usize::from(words.is_sign(at, b':'));
     let value = words.part(at + 1..);
     // Within a value, `:=` sets a user variable.
     let is_value = words.is_sign(at, b'=') && value.len() > 0 && !value.has_sign(b':');
-    let is_alone = words.split_at_commas().count() == 1;
-    let is_not = NOT_ASKED.contains(&name.as_str())
-        || OF_TRANSACTIONS.contains(&name.as_str())
-        || switches::is_list(&name);
-    (is_value && is_alone && !is_not).then(|| name.into())
+    let is_not = NOT_ASKED.contains(&name) || OF_TRANSACTIONS.contains(&name) || switches::is_list(name);
+    (is_value && !is_not).then(|| name.into())
+}
+
+/// What a server is asked for what a session has by `name`.
+pub fn question(name: &str) -> String {
+    if name == NAMES { OF_NAMES.to_owned() } else { format!("@@session.{name}") }
 }
 
 /// The setting of a variable that a server has told to be this. `is_number` says whether that is
 /// one; nothing stands for `NULL`.
 pub fn of_told(name: &str, value: Option<&[u8]>, is_number: bool) -> Option<Setting> {
+    if name == NAMES {
+        return told_names(std::str::from_utf8(value?).ok()?);
+    }
     let value = match value {
         None => "NULL".to_owned(),
         Some(value) => {
@@ -249,6 +309,20 @@ pub fn of_told(name: &str, value: Option<&[u8]>, is_number: bool) -> Option<Sett
     Some(Setting { key: name.into(), text: text.into() })
 }
 
+/// The setting of [`NAMES`] that a server has told to be this.
+fn told_names(told: &str) -> Option<Setting> {
+    let mut names = told.split(' ');
+    let (client, results, collation) = (names.next()?, names.next()?, names.next()?);
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if names.next().is_some() || ![client, results, collation].into_iter().all(is_name) {
+        return None;
+    }
+    let text = format!(
+        "SET character_set_client = {client}, character_set_results = {results}, collation_connection = {collation}"
+    );
+    Some(Setting { key: NAMES.into(), text: text.into_bytes().into() })
+}
+
 /// What stands behind the name of a session variable: `=` or `:=`, and a value that means the same
 /// wherever it is said.
 fn to_value(words: &Words<'_>, name: &str, at: usize) -> Option<Setting> {
@@ -259,16 +333,13 @@ fn to_value(words: &Words<'_>, name: &str, at: usize) -> Option<Setting> {
         let text = [format!("SET SESSION {name} = ").as_bytes(), source].concat();
         Setting { key: key.into(), text: text.into() }
     };
-    if name == sql_mode::NAME
-        && let Some(key) = sql_mode::key(&words.part(value..))
-    {
-        return Some(setting(key));
-    }
-    if name != ASKS_FOR_LAST_ID && of_global::is_concatenation(&words.part(value..), name) {
+    if of_global::is_kept(&words.part(value..), name) {
         return Some(setting(name.to_owned()));
     }
     let signed = usize::from(words.is_sign(value, b'-') || words.is_sign(value, b'+'));
-    let is_value = is_literal(words, value + signed) || words.lower(value) == format!("@@global.{name}");
+    // Time goes on behind it, as before, and trackers are the proxy's.
+    let is_unset = ["timestamp", TRACK_GTIDS].contains(&name) && words.is(value, "default");
+    let is_value = is_unset || is_literal(words, value + signed);
     if !is_value || words.len() != value + signed + 1 {
         return None;
     }
@@ -279,7 +350,12 @@ fn to_value(words: &Words<'_>, name: &str, at: usize) -> Option<Setting> {
 }
 
 fn is_literal(words: &Words<'_>, at: usize) -> bool {
-    matches!(words.kind(at), Some(Kind::Word | Kind::Text | Kind::Number))
+    let is_function = || NOT_LITERALS.iter().any(|word| words.is(at, word));
+    match words.kind(at) {
+        Some(Kind::Text | Kind::Number) => true,
+        Some(Kind::Word) => !is_function(),
+        _ => false,
+    }
 }
 
 /// A user variable that gets a literal, which means the same wherever it is said.

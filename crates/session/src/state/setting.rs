@@ -32,10 +32,12 @@ impl Setting {
     /// common, to set `max_join_size` changes `sql_big_selects`, and `last_gtid` is among the
     /// variables that MariaDB's session tracks.
     pub(super) fn interplays(&self) -> bool {
-        const GROUPS: [&str; 12] = [
+        const GROUPS: [&str; 14] = [
             "names",
             "character_set",
             "collation",
+            "default_collation",
+            "old_mode",
             "transaction",
             "tx_",
             "sql_mode",

@@ -1,13 +1,13 @@
 //! What a client has set in its session: kept, so that every server that it gets has it as well.
 //!
-//! A setting is the client's own text, said again in the order in which it was said first. What can
-//! be one is in [`set`](super::set).
+//! A setting is the client's own text, or what its server has told, said again in the order in
+//! which it was said last. What can be one is in [`set`](super::set).
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::setting::Setting;
-use super::{OPTION, SCHEMA, sql_mode};
+use super::{OPTION, SCHEMA};
 use crate::limits::{SETTINGS_BYTES_MAX, SETTINGS_MAX};
 
 /// The settings of a session, in the order in which they were made.
@@ -52,9 +52,6 @@ impl Settings {
         self.forget(&setting.key);
         if setting.key.starts_with('@') {
             self.forget(&key_of_null(&setting.key));
-        }
-        if *setting.key == *sql_mode::NAME {
-            self.forget_relative_modes();
         }
         let bytes = self.bytes + setting.text.len();
         if self.all.len() >= SETTINGS_MAX || bytes > SETTINGS_BYTES_MAX {
@@ -186,15 +183,6 @@ impl Settings {
     /// All but the schema, in order.
     pub fn besides_schema(&self) -> impl Iterator<Item = &Setting> {
         self.since(0).filter(|one| *one.key != *SCHEMA)
-    }
-
-    /// Forgets the settings of the SQL mode that say what it is by what it was.
-    fn forget_relative_modes(&mut self) {
-        let is_one = |(_, setting): &(u64, Setting)| sql_mode::is_relative(&setting.key);
-        while let Some((_, setting)) = self.all.iter().find(|one| is_one(one)) {
-            let key = setting.key.clone();
-            self.forget(&key);
-        }
     }
 
     fn forget(&mut self, key: &str) {

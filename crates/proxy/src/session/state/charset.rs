@@ -36,8 +36,9 @@ impl ClientCharset {
         Self::Known(found.map_or(Charset::Plain, |(_, charset)| *charset))
     }
 
-    /// That of a `SET NAMES`, or of a statement that sets `character_set_client`.
+    /// That of a `SET NAMES`, or of a statement that sets `character_set_client` first.
     pub(super) fn of_statement(text: &[u8]) -> Self {
+        let text = text.split(|byte| *byte == b',').next().unwrap_or_default();
         let text = String::from_utf8_lossy(text).to_ascii_lowercase();
         let of_word = |word: &str| match word {
             "big5" => Some(Self::Known(Charset::Big5)),
@@ -80,6 +81,8 @@ mod tests {
             ("SET character_set_client = gb18030", Some(Charset::Gb18030)),
             ("SET NAMES utf8mb4", Some(Charset::Plain)),
             ("SET NAMES DEFAULT", None),
+            ("SET character_set_client = latin1, collation_connection = gbk_bin", Some(Charset::Plain)),
+            ("SET character_set_client = gbk, collation_connection = latin1_bin", Some(Charset::Gbk)),
         ] {
             assert_eq!(
                 ClientCharset::of_statement(text.as_bytes()).of_text("ä".as_bytes()),

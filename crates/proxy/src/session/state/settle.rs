@@ -47,8 +47,8 @@ pub(in crate::session) struct RanAt {
 pub(in crate::session) struct Settled {
     /// The client has reset its connection: the other ones are of no use any more.
     pub(in crate::session) is_reset: bool,
-    /// The variable that its server has to be asked for: the statement does not tell its value.
-    pub(in crate::session) asks: Option<Box<str>>,
+    /// The one in use is neither: it may have what a reset does not take back.
+    pub(in crate::session) closes: bool,
 }
 
 impl SessionState {
@@ -106,14 +106,17 @@ impl SessionState {
             return Settled::default();
         }
         if change.resets {
-            self.reset(identity);
-            return Settled { is_reset: true, asks: None };
+            return Settled { is_reset: true, closes: self.reset(identity) };
         }
-        self.note_calling(change.marks, change.calls);
+        if change.sets_charset() {
+            self.charset = ClientCharset::Unknown;
+        }
         if !change.settings.is_empty() {
             self.set(identity, change.settings);
         }
-        Settled { is_reset: false, asks: change.asks }
+        // A setting of which its server is asked is a setting until then, and binds.
+        self.note_calling(change.marks, change.calls);
+        Settled::default()
     }
 
     /// What the end of a reply says about the session's status.
@@ -133,10 +136,11 @@ impl SessionState {
     }
 
     /// The client has reset its connection: only where it is, and whom the servers know, stays.
-    fn reset(&mut self, identity: &Identity) {
+    /// Whether the connection in use is to be closed.
+    fn reset(&mut self, identity: &Identity) -> bool {
         let mut settings = std::mem::take(&mut self.settings);
         let mut pins = std::mem::take(&mut self.pins);
-        pins.reset();
+        let closes = pins.reset(self.link.hostgroup);
         Rc::make_mut(&mut settings).reset();
         let applied = settings.version();
         if let Some(first) = with_first(identity, &settings) {
@@ -156,6 +160,7 @@ impl SessionState {
             gtids,
             ..Self::new(identity, beginning)
         };
+        closes
     }
 
     /// A statement has ended with this error, which would have left these marks: the functions that
@@ -375,9 +380,10 @@ impl SessionState {
         self.note_calling(vec![Mark::begin(Pin::Function)], unseen.at(now));
     }
 
-    /// Its server has told what was set.
-    pub(in crate::session) fn note_told(&mut self, identity: &Identity, setting: Setting) {
-        self.set(identity, vec![setting]);
+    /// Its server has told what was set; all of it, or what is missing binds the session.
+    pub(in crate::session) fn note_told(&mut self, identity: &Identity, settings: Vec<Setting>) {
+        self.set(identity, settings);
+        self.pins.stay_unknown(self.link.hostgroup);
     }
 
     fn set(&mut self, identity: &Identity, settings: Vec<Setting>) {
@@ -401,10 +407,13 @@ impl SessionState {
             }
             if matches!(&*setting.key, "names" | "character_set_client") {
                 self.charset = ClientCharset::of_statement(&setting.text);
-                // Texts in them have the character set of their moment, which is over.
-                if self.settings.has_user_variables() {
-                    self.pins.note(Mark::begin(Pin::UserVariable), self.link.hostgroup);
-                }
+            }
+            // Texts in them have the collation of their moment, which is over.
+            if setting.is_charset()
+                && &*setting.key != "character_set_results"
+                && self.settings.has_user_variables()
+            {
+                self.pins.note(Mark::begin(Pin::UserVariable), self.link.hostgroup);
             }
             let pin = if setting.key.starts_with('@') { Pin::UserVariable } else { Pin::Setting };
             if !Rc::make_mut(&mut self.settings).set(setting) {

@@ -3,14 +3,26 @@
 use super::super::settings::Settings;
 use super::*;
 
-fn settings(text: &str) -> Vec<(String, String)> {
+fn sets(text: &str) -> Sets {
     match change(text.as_bytes()) {
-        Change::Settings(settings) => settings
-            .into_iter()
-            .map(|setting| (setting.key.into(), String::from_utf8(setting.text.into()).unwrap()))
-            .collect(),
+        Change::Sets(sets) => sets,
         other => panic!("{text}: {other:?}"),
     }
+}
+
+/// Of a statement of which the server is asked nothing.
+fn settings(text: &str) -> Vec<(String, String)> {
+    let Sets { settings, asked, user_variables } = sets(text);
+    assert!(asked.is_empty() && !user_variables, "{text}: {asked:?}");
+    let pair = |one: Setting| (one.key.into(), String::from_utf8(one.text.into()).unwrap());
+    settings.into_iter().map(pair).collect()
+}
+
+/// What the server is asked for, and what stands for that until then.
+fn asked(text: &str) -> (String, String) {
+    let Sets { settings, asked, .. } = sets(text);
+    let texts: Vec<_> = settings.iter().map(|one| String::from_utf8_lossy(&one.text)).collect();
+    (asked.join(" "), texts.join("; "))
 }
 
 fn one(text: &str) -> (String, String) {
@@ -24,16 +36,12 @@ fn literals_are_settings() {
     let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
     assert_eq!(one("SET autocommit=0"), pair("autocommit", "SET SESSION autocommit = 0"));
     assert_eq!(one("set @@session.Sql_Mode := 'ANSI' ;"), pair("sql_mode", "SET SESSION sql_mode = 'ANSI'"));
-    assert_eq!(
-        one("SET LOCAL wait_timeout = DEFAULT"),
-        pair("wait_timeout", "SET SESSION wait_timeout = DEFAULT")
-    );
+    assert_eq!(one("SET LOCAL timestamp = DEFAULT"), pair("timestamp", "SET SESSION timestamp = DEFAULT"));
     assert_eq!(one("SET timestamp=-1"), pair("timestamp", "SET SESSION timestamp = -1"));
     assert_eq!(
         one("SET NAMES utf8mb4 COLLATE utf8mb4_bin"),
         pair("names", "SET NAMES utf8mb4 COLLATE utf8mb4_bin")
     );
-    assert_eq!(one("SET CHARACTER SET 'latin1'"), pair("names", "SET CHARACTER SET 'latin1'"));
     assert_eq!(
         settings("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY"),
         [
@@ -51,8 +59,7 @@ fn literals_are_settings() {
 fn c04_a_variable_that_is_set_to_null_keeps_its_type() {
     let mut all = Settings::default();
     let mut said = |text: &str| {
-        let Change::Settings(settings) = change(text.as_bytes()) else { panic!("{text}") };
-        assert!(settings.into_iter().all(|one| all.set(one)));
+        assert!(sets(text).settings.into_iter().all(|one| all.set(one)));
         all.since(0).map(|one| String::from_utf8_lossy(&one.text).into_owned()).collect::<Vec<_>>()
     };
     assert_eq!(said("SET @a = 1"), ["SET @a = 1"]);
@@ -69,8 +76,7 @@ fn c04_switches_do_not_take_the_place_of_others() {
         "SET optimizer_switch = 'mrr=off'",
         "SET optimizer_switch = 'index_merge=on,mrr=on'",
     ] {
-        let Change::Settings(settings) = change(text.as_bytes()) else { panic!("{text}") };
-        assert!(settings.into_iter().all(|one| all.set(one)));
+        assert!(sets(text).settings.into_iter().all(|one| all.set(one)));
     }
     let said: Vec<_> = all.since(0).map(|one| String::from_utf8_lossy(&one.text).into_owned()).collect();
     let set = |switches| format!("SET SESSION optimizer_switch = '{switches}'");
@@ -79,46 +85,50 @@ fn c04_switches_do_not_take_the_place_of_others() {
 }
 
 #[test]
-fn c04_modes_that_are_added_and_taken_out_are_said_again_behind_those_before() {
-    let mut all = Settings::default();
-    let said = |all: &Settings| {
-        all.since(0).map(|one| String::from_utf8_lossy(&one.text).into_owned()).collect::<Vec<_>>()
-    };
-    let mut set = |text: &str| {
-        let Change::Settings(settings) = change(text.as_bytes()) else { panic!("{text}") };
-        assert!(settings.into_iter().all(|one| all.set(one)));
-        said(&all)
-    };
-    let strict = "SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')";
-    let less = "SET SESSION sql_mode = REPLACE(@@session.sql_mode, 'NO_ZERO_DATE', '')";
-    assert_eq!(set("SET sql_mode = 'ANSI'"), ["SET SESSION sql_mode = 'ANSI'"]);
-    set("SET @@sql_mode := CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')");
-    set("SET sql_mode = REPLACE(@@session.sql_mode, 'NO_ZERO_DATE', '')");
-    assert_eq!(set(strict), ["SET SESSION sql_mode = 'ANSI'", less, strict]);
-    assert_eq!(set("SET sql_mode = DEFAULT"), ["SET SESSION sql_mode = DEFAULT"], "those before are gone");
-    let nested = "CONCAT(CONCAT(@@sql_mode, ',STRICT_ALL_TABLES'), ',NO_AUTO_VALUE_ON_ZERO')";
-    let rails = format!(
-        "SET NAMES utf8mb4,  @@SESSION.sql_mode = {nested},  @@SESSION.sql_auto_is_null = 0, \
-         @@SESSION.wait_timeout = 2147483"
-    );
-    assert_eq!(
-        settings(&rails).into_iter().map(|(_, text)| text).collect::<Vec<_>>(),
-        [
-            "SET NAMES utf8mb4",
-            &format!("SET SESSION sql_mode = {nested}"),
-            "SET SESSION sql_auto_is_null = 0",
-            "SET SESSION wait_timeout = 2147483",
-        ],
-        "what Ruby on Rails says first"
-    );
+fn c04_what_depends_on_the_moment_the_server_is_asked_for() {
+    for (text, names, said) in [
+        ("SET CHARACTER SET 'latin1'", "names", "SET CHARACTER SET 'latin1'"),
+        ("SET CHARSET gbk", "names", "SET CHARSET gbk"),
+        ("SET NAMES DEFAULT", "names", "SET NAMES DEFAULT"),
+        ("SET NAMES latin1 COLLATE DEFAULT", "names", "SET NAMES latin1 COLLATE DEFAULT"),
+        ("SET time_zone = DEFAULT", "time_zone", ""),
+        ("SET LOCAL wait_timeout = DEFAULT", "wait_timeout", ""),
+        ("SET sql_mode = @@global.sql_mode", "sql_mode", ""),
+        ("SET sql_mode = (SELECT CONCAT(@@sql_mode, ',ANSI'))", "sql_mode", ""),
+        ("SET collation_connection = @@collation_database", "collation_connection", ""),
+        ("SET group_concat_max_len = CURRENT_DATE", "group_concat_max_len", ""),
+        (
+            "SET default_collation_for_utf8mb4 = utf8mb4_bin",
+            "names",
+            "SET SESSION default_collation_for_utf8mb4 = utf8mb4_bin",
+        ),
+        ("SET old_mode = ''", "names", "SET SESSION old_mode = ''"),
+        ("SET time_zone = @old, sql_notes = 1", "time_zone", "SET SESSION sql_notes = 1"),
+        (
+            "SET sql_notes = 1, max_sort_length = @@div_precision_increment, time_zone = @a",
+            "max_sort_length time_zone",
+            "SET SESSION sql_notes = 1",
+        ),
+    ] {
+        assert_eq!(asked(text), (names.to_owned(), said.to_owned()), "{text}");
+    }
+    for text in [
+        "SET optimizer_switch = DEFAULT",
+        "SET optimizer_switch = 'mrr=default'",
+        "SET optimizer_switch = @@global.optimizer_switch",
+        "SET transaction_isolation = DEFAULT",
+        "SET max_join_size = DEFAULT",
+        "SET time_zone = @old, collation_database = 'utf8mb4_bin'",
+    ] {
+        assert_eq!(change(text.as_bytes()), Change::Unknown, "{text}");
+    }
 }
 
 #[test]
 fn c04_a_setting_that_changes_another_one_is_said_behind_it() {
     let mut all = Settings::default();
     for text in ["SET max_join_size = 2", "SET sql_big_selects = 1", "SET max_join_size = 2"] {
-        let Change::Settings(settings) = change(text.as_bytes()) else { panic!("{text}") };
-        assert!(settings.into_iter().all(|one| all.set(one)));
+        assert!(sets(text).settings.into_iter().all(|one| all.set(one)));
     }
     assert_eq!(all.since(0).map(|one| &*one.key).collect::<Vec<_>>(), ["sql_big_selects", "max_join_size"]);
 }
@@ -139,19 +149,16 @@ fn user_variables_may_get_what_is_not_written_there() {
         "SET @`a` = 1",
         "SET @a = b",
     ] {
-        assert_eq!(change(text.as_bytes()), Change::WithUserVariables(vec![]), "{text}");
+        assert_eq!(sets(text), Sets { user_variables: true, ..Sets::default() }, "{text}");
     }
-    let Change::WithUserVariables(both) = change(b"SET NAMES utf8, @a := @@sql_mode, sql_safe_updates = ON")
-    else {
-        panic!("its value is not written there")
-    };
-    assert_eq!(both.iter().map(|one| &*one.key).collect::<Vec<_>>(), ["names", "sql_safe_updates"]);
+    let both = sets("SET NAMES utf8, @a := @@sql_mode, sql_safe_updates = ON");
+    assert!(both.user_variables && both.asked.is_empty());
+    assert_eq!(both.settings.iter().map(|one| &*one.key).collect::<Vec<_>>(), ["names", "sql_safe_updates"]);
 }
 
 #[test]
 fn what_servers_would_understand_differently_is_unknown() {
     for text in [
-        "SET time_zone = @old, sql_notes = 1",
         "SET sql_mode = (@old := @@sql_mode)",
         "SET time_zone =",
         "SET optimizer_switch = @old",
@@ -162,6 +169,9 @@ fn what_servers_would_understand_differently_is_unknown() {
         "SET profiling = 1",
         "SET gtid_next = 'AUTOMATIC'",
         "SET ROLE admin",
+        "SET SESSION AUTHORIZATION admin",
+        "SET RESOURCE GROUP slow",
+        "SET tcp_nodelay = 0",
         "SET a = 1; DROP TABLE t",
         "/*!40101 SET NAMES utf8 */",
         "SET GLOBAL a = 1, b = 2",
@@ -170,31 +180,6 @@ fn what_servers_would_understand_differently_is_unknown() {
         "SET x = 'unterminated",
     ] {
         assert_eq!(change(text.as_bytes()), Change::Unknown, "{text}");
-    }
-}
-
-#[test]
-fn the_global_value_is_what_default_is() {
-    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-    for (text, key, said) in [
-        ("SET sql_mode = @@global.sql_mode", "sql_mode", "SET SESSION sql_mode = @@global.sql_mode"),
-        (
-            "SET @@SESSION.Time_Zone := @@GLOBAL.time_zone",
-            "time_zone",
-            "SET SESSION time_zone = @@GLOBAL.time_zone",
-        ),
-        (
-            "SET optimizer_switch = @@global.optimizer_switch",
-            "optimizer_switch",
-            "SET SESSION optimizer_switch = @@global.optimizer_switch",
-        ),
-        (
-            "SET sql_mode = (SELECT CONCAT(@@global.sql_mode, ',ANSI'))",
-            "sql_mode",
-            "SET SESSION sql_mode = (SELECT CONCAT(@@global.sql_mode, ',ANSI'))",
-        ),
-    ] {
-        assert_eq!(one(text), pair(key, said));
     }
 }
 
@@ -209,7 +194,7 @@ fn what_one_variable_is_the_server_knows() {
         ("SET sql_auto_is_null = 1", "sql_auto_is_null"),
         ("SET x = -f(1, 2)", "x"),
     ] {
-        assert_eq!(change(text.as_bytes()), Change::Told(name.into()), "{text}");
+        assert_eq!(asked(text), (name.to_owned(), String::new()), "{text}");
     }
 }
 
@@ -224,6 +209,15 @@ fn what_a_server_tells_is_said_elsewhere() {
     assert_eq!(of("a", Some("17"), false).as_deref(), Some("SET SESSION a = '17'"));
     assert_eq!(of("a", Some(""), false).as_deref(), Some("SET SESSION a = ''"));
     assert_eq!(of("a", None, false).as_deref(), Some("SET SESSION a = NULL"));
+    assert_eq!(
+        of("names", Some("gbk NULL latin1_bin"), false).as_deref(),
+        Some(
+            "SET character_set_client = gbk, character_set_results = NULL, collation_connection = latin1_bin"
+        )
+    );
+    for told in [None, Some("gbk gbk"), Some("gbk gbk gbk_bin gbk"), Some("gbk g'k gbk_bin")] {
+        assert_eq!(of("names", told, false), None, "{told:?}");
+    }
     assert_eq!(of("sql_auto_is_null", Some("0"), true).as_deref(), Some("SET SESSION sql_auto_is_null = 0"));
     for (name, value) in
         [("sql_auto_is_null", "1"), ("a", ""), ("a", "'"), ("a", "\\"), ("a", "\u{e4}"), ("a", "\n")]
@@ -258,7 +252,7 @@ fn c04_what_is_set_for_one_statement_is_nothing_if_that_reads_or_writes_rows() {
 
 /// What drivers and frameworks say first, in their defaults and usual settings.
 #[test]
-fn c04_what_drivers_say_first_are_settings() {
+fn c04_what_drivers_say_first_is_said_again_elsewhere() {
     for text in [
         // MariaDB Connector/J 3.5
         "SET sql_mode=CONCAT(@@sql_mode,',STRICT_TRANS_TABLES'),session_track_system_variables = \
@@ -283,6 +277,7 @@ fn c04_what_drivers_say_first_are_settings() {
         "set names 'utf8mb4' collate 'utf8mb4_unicode_ci'",
         "SET SESSION sql_mode='ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES'",
     ] {
-        assert!(!settings(text).is_empty());
+        let Sets { user_variables, settings, asked } = sets(text);
+        assert!(!user_variables && !(settings.is_empty() && asked.is_empty()), "{text}");
     }
 }
