@@ -3,6 +3,7 @@
 
 mod hand_over;
 mod login_state;
+mod states;
 mod tables;
 
 use std::sync::LazyLock;
@@ -10,6 +11,7 @@ use std::time::Instant;
 
 use hand_over::c04_a_savepoint_without_autocommit_stays_with_its_session;
 use login_state::{a_new_client_has_the_packet_limit_of_its_time, c04_a_session_has_what_its_login_gave};
+use states::c04_nothing_of_two_hundred_states_crosses;
 use tables::c04_views_and_triggers_bind_where_they_leave_something;
 
 use e2e::{Backend, Proxy, Setup, on_each_server, run, wait_for};
@@ -41,6 +43,7 @@ on_each_server! {
     c04_a_session_has_what_its_login_gave,
     a_new_client_has_the_packet_limit_of_its_time,
     c04_views_and_triggers_bind_where_they_leave_something,
+    c04_nothing_of_two_hundred_states_crosses,
 }
 
 fn proxy(backend: &Backend) -> Proxy {
