@@ -258,6 +258,43 @@ fn a_rule_of_another_program_that_does_not_compile_is_skipped() {
 }
 
 #[test]
+fn check_finds_what_serve_refuses() {
+    let plain = SANDBOX.path().join("plain");
+    std::fs::write(&plain, "").unwrap();
+    let top = |datadir: &Path| format!("datadir = '{}'\n{TOML}", datadir.display());
+    let address = |address: &str| TOML.replace("127.0.0.1:0", address);
+    let twice = |one: &str, other: &str| format!("[[listeners]]\naddress = \"{one}\"\n{}", address(other));
+    for (text, part) in [
+        (top(&plain), "which is no folder"),
+        (top(Path::new("/proc")), "where this user cannot write"),
+        (address("no-such-host.invalid:0"), "no-such-host.invalid"),
+        (twice("0.0.0.0:6433", "127.0.0.1:6433"), "127.0.0.1:6433 is a part of 0.0.0.0:6433"),
+        (address("127.0.0.1:6032"), "the admin port cannot be at "),
+    ] {
+        let path = file("refused.toml", &text);
+        let output = command("check", &path);
+        assert!(output.code == Some(1) && output.stderr.contains(part), "{text}{output:?}");
+        assert_eq!(command("serve", &path).code, Some(1), "{text}");
+    }
+}
+
+/// The file may be checked beside the process that it will be used by, or elsewhere.
+#[test]
+fn check_warns_of_what_may_be_different_then() {
+    let folder = SANDBOX.path().join("used");
+    std::fs::create_dir(&folder).unwrap();
+    let text = format!("datadir = '{}'\n{TOML}[admin_variables]\nmysql_ifaces = ''\n", folder.display())
+        .replace("hostname = \"127.0.0.1\"", "hostname = \"no-such-host.invalid\"");
+    let path = file("used.toml", &text);
+    let _proxy = Proxy::start(&SANDBOX, &path, &[], &[]);
+    let output = command("check", &path);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    for part in ["another process uses datadir", "the server no-such-host.invalid cannot be reached"] {
+        assert!(output.stderr.contains(part), "{output:?}");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_named() {
     for what in ["check", "serve"] {
         let missing = SANDBOX.path().join("missing.toml");

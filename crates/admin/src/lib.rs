@@ -50,5 +50,5 @@ pub use plane::{AdminDid, AdminEvent, Check, DataPlane, Explained, NotApplied, O
 pub use port::Port;
 pub use server::{Clients, Login, LoginRefused};
 pub use settings::Settings;
-pub use store::{Store, StoreError};
+pub use store::{Store, StoreError, disk_file};
 pub use who::{Rights, Who};

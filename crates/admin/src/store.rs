@@ -32,7 +32,7 @@ use crate::who::Rights;
 
 pub(crate) use functions::from_unix_time;
 pub use open::StoreError;
-pub(crate) use open::disk_file;
+pub use open::disk_file;
 pub(crate) use rows::{insert, transaction};
 pub(crate) use variables::{say_version, set_version, shown, values};
 

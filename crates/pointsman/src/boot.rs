@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Instant;
 
-use admin::{Booted, DataPlane, Port, StoreError};
+use admin::{Booted, DataPlane, Port};
 use anyhow::Context as _;
 use config::{Config, Loaded, LogFormat, Protocol, Strictness};
 use proxy::Proxy;
@@ -16,7 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::unbounded_channel;
 use web::Web;
 
-use crate::cli::{ConfigArgs, ServeArgs};
+use crate::cli::ServeArgs;
 use crate::file;
 use crate::log::Log;
 use crate::notify::{Manager, Phase};
@@ -98,60 +98,6 @@ fn take_over(datadir: &Path) -> anyhow::Result<()> {
     imported.taken.iter().for_each(|line| tracing::info!("taken: {line}"));
     imported.left.iter().for_each(|line| tracing::warn!("left: {line}"));
     Ok(())
-}
-
-/// Says whether a configuration can be used.
-pub(crate) fn check(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
-    let path = args.config.as_path();
-    let loaded = file::load(path, args.strictness())?;
-    let datadir = about_datadir(Path::new(&loaded.config.datadir));
-    let warnings: Vec<&String> = loaded.warnings.iter().chain(&datadir).collect();
-    for warning in &warnings {
-        eprintln!("warning: {warning}");
-    }
-    proxy::check_tls(&loaded.config)?;
-    let rules = proxy::check_rules(&loaded.config);
-    if !rules.is_empty() {
-        for error in &rules {
-            eprintln!("error: {}: {}", path.display(), error);
-        }
-        anyhow::bail!("{} of {} cannot be used", counted(rules.len(), "rule"), path.display());
-    }
-    let Config { listeners, servers, users, .. } = &loaded.config;
-    let warnings = match warnings.len() {
-        0 => String::new(),
-        number => format!(", {}", counted(number, "warning")),
-    };
-    println!(
-        "{}: ok, {}, {}, {}{warnings}",
-        path.display(),
-        counted(listeners.len(), "listener"),
-        counted(servers.len(), "server"),
-        counted(users.len(), "user")
-    );
-    Ok(ExitCode::SUCCESS)
-}
-
-/// What a start would find in `datadir`, if that is worth a warning. It may be checked elsewhere
-/// than where it will be used.
-fn about_datadir(datadir: &Path) -> Option<String> {
-    if datadir.as_os_str().is_empty() {
-        return None;
-    }
-    if !datadir.is_dir() {
-        return Some(StoreError::NoFolder { path: datadir.to_path_buf() }.to_string());
-    }
-    let saved = admin::saved_in(datadir)?;
-    let saved = saved.display();
-    Some(format!(
-        "{saved} has a saved configuration: without --initial or --reload that counts, not this file"
-    ))
-}
-
-/// A number of things: `1 server`, `2 servers`.
-fn counted(number: usize, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {thing}{plural}")
 }
 
 /// Takes the configuration of a `proxysql.db` into a new saved configuration in `datadir`, and

@@ -1,6 +1,7 @@
 //! `pointsman`, the only binary: the command line, boot, signals.
 
 mod boot;
+mod check;
 mod cli;
 mod demo;
 mod file;
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     } else {
         match Cli::parse().command {
             Command::Serve(args) => boot::serve(args.into()),
-            Command::Check(args) => boot::check(&args),
+            Command::Check(args) => check::check(&args),
             Command::Import(args) => boot::import(&args.database, &args.datadir),
             Command::Demo(args) => demo::run(args),
         }

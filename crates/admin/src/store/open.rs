@@ -131,7 +131,7 @@ impl Store {
 
 /// What the database is called when it is not opened by [`Store::open`]: for `--initial`, which
 /// puts it aside.
-pub(crate) fn disk_file(datadir: &Path) -> PathBuf {
+pub fn disk_file(datadir: &Path) -> PathBuf {
     datadir.join(DISK_FILE)
 }
 
