@@ -354,16 +354,17 @@ pub struct GtidStats {
     pub events: u64,
 }
 
-/// A row of `stats_mysql_errors`: errors that a server has answered, all alike.
+/// A row of `stats_mysql_errors`: errors that a server has answered, or that the proxy has made, all
+/// alike.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ErrorStats {
-    /// The hostgroup of the server.
+    /// The hostgroup of the server, or of the session; [`NO_HOSTGROUP`]: of none.
     pub hostgroup: u32,
-    /// Its host, or the path of a Unix socket.
+    /// Its host, or the path of a Unix socket; empty for an error of the proxy.
     pub host: String,
     /// Its port; 0 for a Unix socket.
     pub port: u16,
-    /// The user.
+    /// The user; empty if none has logged in.
     pub user: String,
     /// The client's address; `localhost` for a Unix socket.
     pub client: String,
@@ -377,8 +378,15 @@ pub struct ErrorStats {
     pub first_seen: u64,
     /// When it came last, in seconds of Unix time.
     pub last_seen: u64,
-    /// What the server said last.
+    /// The text of the last one.
     pub message: String,
+}
+
+impl ErrorStats {
+    /// Whether the proxy has made them.
+    pub fn is_own(&self) -> bool {
+        self.host.is_empty()
+    }
 }
 
 /// A row of `stats_pointsman_sqli_fingerprints`: statements with one fingerprint of injected SQL.

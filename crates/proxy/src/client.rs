@@ -22,6 +22,7 @@ use crate::ending::{Ending, say_goodbye};
 use crate::error::ClientError;
 use crate::session::Session;
 use crate::sock::Sock;
+use crate::taps::observe::note_refusal;
 use crate::tunnel;
 use crate::worker::{Registered, Worker};
 use wire::Peer;
@@ -179,8 +180,9 @@ fn place_of(worker: &Worker, client: Peer) -> Result<Option<Box<Place>>, Ending>
     let Some(ip) = client.ip().filter(|_| max > 0) else { return Ok(None) };
     let place = worker.shared.addresses.take(ip, max);
     place.map(|place| Some(Box::new(place))).ok_or_else(|| {
-        worker.counts.note(Counter::OwnErrors);
-        Ending::no_place(&ClientError::TooManyFromAddress { address: ip, max }, 0, Capabilities::empty())
+        let error = ClientError::TooManyFromAddress { address: ip, max };
+        note_refusal(worker, Some(ip), None, &error);
+        Ending::no_place(&error, 0, Capabilities::empty())
     })
 }
 

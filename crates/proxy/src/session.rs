@@ -139,11 +139,11 @@ use wire::reply::Answer;
 use crate::audit;
 use crate::client::login::LoggedIn;
 use crate::control::{Control, Signal};
-use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::invariant::broken;
 use crate::sock::{Sock, garbled};
+use crate::taps::observe::note_own_error;
 use crate::tunnel::resume;
 use crate::worker::Worker;
 use session::identity::Identity;
@@ -464,7 +464,7 @@ impl Session {
 
     /// The session ends with this error.
     fn told(&self, error: &ClientError, seq: u8) -> Ending {
-        self.worker.counts.note(Counter::OwnErrors);
+        note_own_error(&self.worker, &self.control, error);
         Ending::tell(error, seq, self.capabilities())
     }
 
@@ -479,7 +479,7 @@ impl Session {
 
     /// The session ends with this error although the client may be in the middle of sending.
     fn interrupted(&self, error: &ClientError, seq: u8) -> Ending {
-        self.worker.counts.note(Counter::OwnErrors);
+        note_own_error(&self.worker, &self.control, error);
         Ending::interrupt(error, seq, self.capabilities())
     }
 }

@@ -342,6 +342,15 @@ impl ClientError {
         }
     }
 
+    /// The hostgroup that it is about, if its text names one.
+    pub fn hostgroup(&self) -> Option<u32> {
+        match self {
+            Self::NoBackend(search) | Self::NoBackendForFastForward(search) => Some(search.hostgroup),
+            Self::Locked { hostgroup, .. } => Some(*hostgroup),
+            _ => None,
+        }
+    }
+
     /// Whether the client may begin its transaction, or send its statement, again: nothing of it
     /// was done.
     pub(crate) const fn may_retry(&self) -> bool {

@@ -92,6 +92,8 @@ function errorTable() {
     columns: [
       words("Error", (row) => `${row.code ?? ""} ${row.message ?? ""}`.trim(), "prose"),
       words("From", (row) => row.server ?? "the proxy", "code"),
+      words("Hostgroup", (row) => row.hostgroup, "minor"),
+      words("User", (row) => row.users, "minor"),
       figures("Last minute", (row) => row.recent),
       figures("All", (row) => row.count, compact),
       figures("Last", (row) => row.last_ms, clock, "minor"),

@@ -27,7 +27,7 @@ pub(crate) struct Reading {
     pub(crate) pool: Vec<ServerStats>,
     /// The hostgroups.
     pub(crate) hostgroups: Vec<HostgroupStats>,
-    /// Errors of servers.
+    /// Errors of servers and of the proxy itself.
     pub(crate) errors: Vec<ErrorStats>,
     /// What has changed of servers, the oldest first.
     pub(crate) events: Vec<ServerEvent>,
@@ -69,7 +69,8 @@ impl Reading {
 
     /// Errors of servers and of the proxy itself.
     pub(crate) fn all_errors(&self) -> u64 {
-        let of_servers: u64 = self.errors.iter().map(|error| error.count).sum();
+        let of_servers: u64 =
+            self.errors.iter().filter(|error| !error.is_own()).map(|error| error.count).sum();
         of_servers.saturating_add(self.global("generated_error_packets"))
     }
 

@@ -10,6 +10,8 @@ mod own;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 
+use observe::rows::NO_HOSTGROUP;
+
 use self::metrics::Kind::{Counter, Gauge};
 use self::metrics::{
     ABSENT, CLUSTER_CONFLICTS, CLUSTER_PULLS, GLOBALS, Kind, MEMORY, MEMORY_PLAIN, POOL, SECONDS, VARIABLES,
@@ -123,20 +125,32 @@ fn of_servers(plane: &dyn DataPlane, out: &mut Out) {
         let labels = [("hostname", gtids.host.as_str()), ("port", port.as_str())];
         out.put("gtid_executed_total", Counter, "events of stats_mysql_gtid_executed", &labels, gtids.events);
     }
-    let mut errors: BTreeMap<_, u64> = BTreeMap::new();
+    errors(plane, out);
+}
+
+/// Errors of servers, and behind them those that the proxy has made itself: ProxySQL's metrics of
+/// these have the same name with `proxysql_`.
+fn errors(plane: &dyn DataPlane, out: &mut Out) {
+    let mut sums: BTreeMap<_, u64> = BTreeMap::new();
     for error in plane.errors(false) {
-        let server = (error.hostgroup, error.host, error.port);
-        *errors.entry((server, error.code)).or_default() += error.count;
+        let server = (error.is_own(), error.hostgroup, error.host, error.port);
+        *sums.entry((server, error.code)).or_default() += error.count;
     }
-    for (((hostgroup, host, port), code), count) in errors {
-        let [hostgroup, port, code] = [hostgroup.to_string(), port.to_string(), code.to_string()];
+    let has_own = sums.keys().any(|((is_own, ..), _)| *is_own);
+    for (((is_own, hostgroup, host, port), code), count) in sums {
+        let hostgroup = if hostgroup == NO_HOSTGROUP { "-1".to_owned() } else { hostgroup.to_string() };
+        let [port, code] = [port.to_string(), code.to_string()];
         let labels = [
             ("hostgroup", hostgroup.as_str()),
             ("address", host.as_str()),
             ("port", port.as_str()),
             ("code", code.as_str()),
         ];
-        out.put_plain("mysql_error_total", Counter, "of stats_mysql_errors", &labels, count);
+        let name = if is_own { "proxysql_mysql_error_total" } else { "mysql_error_total" };
+        out.put_plain(name, Counter, "of stats_mysql_errors", &labels, count);
+    }
+    if !has_own {
+        out.put("mysql_error_total", Counter, "of stats_mysql_errors", &[], 0);
     }
 }
 

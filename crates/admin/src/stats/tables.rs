@@ -9,8 +9,8 @@ use std::time::Duration;
 use observe::micros;
 use observe::rows::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, CommandCounts, Detail, ErrorStats,
-    FreeConnection, GtidStats, InjectionStats, ServerEvent, ServerStats, SessionStats, ShardDdl,
-    UserConnections,
+    FreeConnection, GtidStats, InjectionStats, NO_HOSTGROUP, ServerEvent, ServerStats, SessionStats,
+    ShardDdl, UserConnections,
 };
 use rusqlite::types::Value;
 
@@ -268,8 +268,9 @@ fn free_connection(connection: FreeConnection) -> Row {
 }
 
 fn server_error(error: ErrorStats) -> Row {
+    let hostgroup = if error.hostgroup == NO_HOSTGROUP { -1 } else { i64::from(error.hostgroup) };
     vec![
-        number(error.hostgroup.into()),
+        Value::Integer(hostgroup),
         text(error.host),
         number(error.port.into()),
         text(error.user),

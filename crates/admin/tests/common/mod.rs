@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use admin::{AdminEvent, DataPlane, Explained, NotApplied, Order, Question, ShardCheck};
+use admin::{AdminEvent, Check, DataPlane, Explained, NotApplied, Order, Question, ShardCheck};
 use config::{Config, RowProblem};
 use observe::rows::{
-    ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, FreeConnection, ServerEvent, ServerStats,
-    SessionStats, ShardDdl, StatementStats, Times, UserConnections,
+    CandidateStats, CheckStats, ClientHost, Collation, CommandCounts, DigestStats, ErrorStats,
+    FreeConnection, HostgroupStats, NO_HOSTGROUP, ServerEvent, ServerStats, SessionStats, ShardDdl,
+    StatementStats, Times, UserConnections,
 };
 use rustls::ServerConfig;
 
@@ -43,6 +44,10 @@ pub(crate) struct FakePlane {
     pub(crate) audited: Mutex<Vec<AdminEvent>>,
     /// What happened to servers.
     pub(crate) server_events: Mutex<Vec<ServerEvent>>,
+    /// Digests in place of the usual two.
+    pub(crate) digests: Mutex<Option<Vec<DigestStats>>>,
+    /// The last checks of servers by the monitor.
+    pub(crate) checks: Mutex<Vec<CheckStats>>,
 }
 
 impl FakePlane {
@@ -262,7 +267,7 @@ impl DataPlane for FakePlane {
 
     fn errors(&self, reset: bool) -> Vec<ErrorStats> {
         self.reset(reset);
-        vec![ErrorStats {
+        let of_server = ErrorStats {
             hostgroup: 2,
             host: "127.0.0.2".to_owned(),
             port: 3306,
@@ -274,7 +279,18 @@ impl DataPlane for FakePlane {
             first_seen: 1_700_000_000,
             last_seen: 1_700_000_001,
             message: "Table 'shop.x' doesn't exist".to_owned(),
-        }]
+        };
+        let own = ErrorStats {
+            hostgroup: 4,
+            host: String::new(),
+            port: 0,
+            code: 9001,
+            count: 2,
+            message: "Max connect timeout reached while reaching hostgroup 4".to_owned(),
+            ..of_server.clone()
+        };
+        let refused = ErrorStats { hostgroup: NO_HOSTGROUP, user: String::new(), code: 1045, ..own.clone() };
+        vec![of_server, own, refused]
     }
 
     fn rule_hits(&self) -> Vec<(i64, u64)> {
@@ -289,6 +305,9 @@ impl DataPlane for FakePlane {
     fn digests(&self, reset: bool, latency: bool) -> Vec<DigestStats> {
         self.lists.fetch_add(1, Ordering::Relaxed);
         self.reset(reset);
+        if let Some(digests) = &*self.digests.lock().unwrap() {
+            return digests.clone();
+        }
         let reads = DigestStats {
             hostgroup: 2,
             schema: b"shop"[..].into(),
@@ -333,6 +352,24 @@ impl DataPlane for FakePlane {
 
     fn forget_digests(&self) {
         self.reset(true);
+    }
+
+    fn checks(&self, kind: Check) -> Vec<CheckStats> {
+        let of_ping = self.checks.lock().unwrap().clone();
+        if kind == Check::Ping { of_ping } else { Vec::new() }
+    }
+
+    /// None unless its servers are checked.
+    fn hostgroups(&self) -> Vec<HostgroupStats> {
+        let checks = self.checks.lock().unwrap();
+        let candidate = |check: &CheckStats| CandidateStats {
+            host: check.host.clone(),
+            port: check.port,
+            ..CandidateStats::default()
+        };
+        let servers: Vec<CandidateStats> = checks.iter().take(1).map(candidate).collect();
+        let group = HostgroupStats { hostgroup: 2, limit: 10, waiting: 0, servers };
+        if checks.is_empty() { Vec::new() } else { vec![group] }
     }
 
     fn server_events(&self) -> Vec<ServerEvent> {

@@ -54,7 +54,8 @@ async fn rest_serves_metrics_and_scripts_while_it_is_switched_on() {
     );
     for line in [
         "mysql_error_total{hostgroup=\"2\",address=\"127.0.0.2\",port=\"3306\",code=\"1146\"} 3\n",
-        "\nproxysql_mysql_error_total 0\n",
+        "proxysql_mysql_error_total{hostgroup=\"4\",address=\"\",port=\"0\",code=\"9001\"} 2\n",
+        "proxysql_mysql_error_total{hostgroup=\"-1\",address=\"\",port=\"0\",code=\"1045\"} 2\n",
         "proxysql_mysql_monitor_ping_interval 8\n",
         "proxysql_mysql_monitor_enabled 1\n",
         "proxysql_queries_with_max_lag_total 40\n",

@@ -1,4 +1,4 @@
-//! Errors that servers answered, by server, user, client, schema and number.
+//! Errors of servers and of the proxy, by their maker, user, client, schema and number.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -7,12 +7,22 @@ use std::sync::Arc;
 
 use crate::limits::ERRORS_MAX;
 
+/// What has made an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Maker {
+    /// The server with this id of the pool.
+    Server(u64),
+    /// The proxy, for a session in this hostgroup; [`NO_HOSTGROUP`](crate::rows::NO_HOSTGROUP) for
+    /// one in none.
+    Proxy(u32),
+}
+
 /// What errors are told apart by.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The pool's id of the server.
-    pub server: u64,
-    /// The name of the user.
+    /// What has made it.
+    pub maker: Maker,
+    /// The name of the user; empty where none has logged in.
     pub user: Arc<[u8]>,
     /// The client's address; `None` for a Unix socket.
     pub client: Option<IpAddr>,
@@ -31,7 +41,7 @@ pub struct Seen {
     pub first: u64,
     /// The same of the last one.
     pub last: u64,
-    /// What the server said last.
+    /// The text of the last one.
     pub message: Vec<u8>,
 }
 
@@ -43,7 +53,10 @@ impl Errors {
     /// Forgets those of servers for which `is_known` is false: nobody is shown them, and they take
     /// the place of others.
     pub fn forget_servers(&mut self, is_known: impl Fn(u64) -> bool) {
-        self.0.retain(|key, _| is_known(key.server));
+        self.0.retain(|key, _| match key.maker {
+            Maker::Server(id) => is_known(id),
+            Maker::Proxy(_) => true,
+        });
     }
 
     /// Counts an error at `now`, in seconds of Unix time.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use config::Endpoint;
 use pool::{Pool, Server};
 
-use super::errors::{Key, Seen};
+use super::errors::{Key, Maker, Seen};
 use super::{COUNTERS, Counter, Counts};
 use crate::digests;
 use crate::rows::{CommandCounts, ErrorStats, ServerStats};
@@ -50,8 +50,8 @@ pub struct ServerCounts {
 /// Errors of one worker, ready to travel: what they are told apart by, and what is known of them.
 pub type ErrorRow = (ErrorKey, Seen);
 
-/// Server, user, client, schema and number of an error.
-pub(crate) type ErrorKey = (u64, String, String, String, u16);
+/// Maker, user, client, schema and number of an error.
+pub(crate) type ErrorKey = (Maker, String, String, String, u16);
 
 /// What is the same for all workers.
 #[derive(Debug, Clone, Copy, Default)]
@@ -387,7 +387,7 @@ pub fn error_row((key, seen): (Key, Seen)) -> ErrorRow {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     // As ProxySQL calls clients of a Unix socket.
     let client = key.client.map_or_else(|| "localhost".to_owned(), |ip| ip.to_canonical().to_string());
-    ((key.server, text(&key.user), client, text(schema), key.code), seen)
+    ((key.maker, text(&key.user), client, text(schema), key.code), seen)
 }
 
 /// The errors of all workers together. Those of servers that the pool has forgotten are left out.
@@ -402,11 +402,16 @@ pub fn errors<T: AsRef<Endpoint>>(pool: &Pool<T>, workers: Vec<Vec<ErrorRow>>) -
             (sum.last, sum.message) = (seen.last, seen.message);
         }
     }
-    let row = |((server, user, client, schema, code), seen): ErrorRow| {
-        let server = servers.get(&server)?;
-        let (host, port) = address(server.endpoint().as_ref());
+    let row = |((maker, user, client, schema, code), seen): ErrorRow| {
+        let (hostgroup, (host, port)) = match maker {
+            Maker::Server(id) => {
+                let server = servers.get(&id)?;
+                (server.hostgroup(), address(server.endpoint().as_ref()))
+            }
+            Maker::Proxy(hostgroup) => (hostgroup, (String::new(), 0)),
+        };
         Some(ErrorStats {
-            hostgroup: server.hostgroup(),
+            hostgroup,
             host,
             port,
             user,

@@ -30,6 +30,7 @@ use crate::snapshot::Snapshot;
 use crate::sock::Sock;
 use crate::sock::tls::{HandshakeError, Role};
 use crate::state::gtids::Tracking;
+use crate::taps::observe::note_refusal;
 use crate::users::User;
 use crate::worker::Worker;
 use ::session::turn::Turn;
@@ -283,7 +284,7 @@ impl<'a> Dialogue<'a> {
         self.worker.counts.note(Counter::TooManyUserConnections);
         let error = ClientError::too_many_user_connections(&user.name, user.max_connections, why);
         self.note_refusal(&user.name, Reason::TooManyConnections);
-        self.worker.counts.note(Counter::OwnErrors);
+        note_refusal(self.worker, self.peer.ip(), Some(&user.name), &error);
         Ending::no_place(&error, self.exchange.next_seq(), self.capabilities)
     }
 
@@ -346,7 +347,7 @@ impl<'a> Dialogue<'a> {
     }
 
     pub(super) fn refuse(&self, error: &ClientError) -> Ending {
-        self.worker.counts.note(Counter::OwnErrors);
+        note_refusal(self.worker, self.peer.ip(), None, error);
         Ending::tell(error, self.exchange.next_seq(), self.capabilities)
     }
 }

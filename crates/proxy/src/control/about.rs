@@ -81,6 +81,13 @@ impl About {
         self.0.borrow().server.as_ref().map(|server| server.hostgroup())
     }
 
+    /// The hostgroup of that server, or else the one that the session began in.
+    pub(crate) fn last_hostgroup(&self) -> Option<u32> {
+        let known = self.0.borrow();
+        let begun = known.user.is_some().then_some(known.hostgroup);
+        known.server.as_ref().map(|server| server.hostgroup()).or(begun)
+    }
+
     /// Whether there is a connection to one.
     pub(crate) fn has_server(&self) -> bool {
         self.0.borrow().server.is_some()

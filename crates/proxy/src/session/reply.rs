@@ -7,9 +7,9 @@ use wire::frame::{MessageScanner, put_message};
 
 use super::Session;
 use crate::control::Signal;
-use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::taps::observe::note_own_error;
 
 impl Session {
     /// Reads one command to its end and forgets it. Returns the sequence id that an answer begins
@@ -56,7 +56,7 @@ impl Session {
     }
 
     pub(super) async fn reply_error(&mut self, seq: u8, error: &ClientError) -> Result<(), Ending> {
-        self.worker.counts.note(Counter::OwnErrors);
+        note_own_error(&self.worker, &self.control, error);
         let packet = error.to_packet(seq, self.capabilities());
         self.write_to_client(&packet).await
     }

@@ -1,9 +1,11 @@
 //! Counting replies: what is counted, logged and kept of a statement that is over.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use observe::digests::Done;
+use observe::rows::NO_HOSTGROUP;
 use sql::StatementKind;
 use tokio::time::Instant;
 use wire::command::Kind;
@@ -14,7 +16,8 @@ use wire::{Capabilities, Codec as _, packet};
 use crate::clock::unix_s;
 use crate::control::Control;
 use crate::counts::Counter;
-use crate::counts::errors::Key;
+use crate::counts::errors::{Key, Maker};
+use crate::error::ClientError;
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
 use crate::logs::Over;
 use crate::record;
@@ -151,13 +154,49 @@ fn note_error(worker: &Worker, control: &Control, code: u16, message: &[u8], dig
         tracing::warn!(hostgroup, %server, %user, %schema, code, error, %digest, hidden, "a statement has failed");
     }
     let key = Key {
-        server: server.id(),
+        maker: Maker::Server(server.id()),
         user: Arc::clone(&user.name),
         client: about.client_ip(),
         schema: about.schema(),
         code,
     };
     worker.counts.errors.borrow_mut().note(key, message, unix_s());
+}
+
+/// Counts an error that the proxy has made for the session of `control`.
+#[cold]
+pub(crate) fn note_own_error(worker: &Worker, control: &Control, error: &ClientError) {
+    worker.counts.note(Counter::OwnErrors);
+    let about = &control.about;
+    let hostgroup = error.hostgroup().or_else(|| about.last_hostgroup());
+    let key = Key {
+        maker: Maker::Proxy(hostgroup.unwrap_or(NO_HOSTGROUP)),
+        user: about.user().map_or_else(|| Arc::from([]), |user| Arc::clone(&user.name)),
+        client: about.client_ip(),
+        schema: about.schema(),
+        code: error.code(),
+    };
+    note_text(worker, key, error);
+}
+
+/// Counts an error with which a login ends, of a user that has proven to be it or of none.
+#[cold]
+pub(crate) fn note_refusal(
+    worker: &Worker,
+    client: Option<IpAddr>,
+    user: Option<&Arc<[u8]>>,
+    error: &ClientError,
+) {
+    worker.counts.note(Counter::OwnErrors);
+    let maker = Maker::Proxy(NO_HOSTGROUP);
+    let user = user.map_or_else(|| Arc::from([]), Arc::clone);
+    note_text(worker, Key { maker, user, client, schema: None, code: error.code() }, error);
+}
+
+fn note_text(worker: &Worker, key: Key, error: &ClientError) {
+    let text = error.to_string();
+    let text = text.as_bytes().get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(text.as_bytes());
+    worker.counts.errors.borrow_mut().note(key, text, unix_s());
 }
 
 /// The text of the ERR packet that `packets` end with, if all of it is there.

@@ -84,5 +84,11 @@ fn what_is_prepared_beside_others_is_counted_once_and_its_errors_too() {
         drop(writer);
         client.expect_err(9008).await;
         assert_eq!((sides(&stage, "stmt_prepare"), stage.global("Questions")), ([3, 8], 5));
+        // The proxy has made that error itself.
+        let errors = stage.errors(false);
+        let own: Vec<_> = errors.iter().filter(|error| error.is_own()).collect();
+        let [own] = own[..] else { panic!("{errors:?}") };
+        assert_eq!((own.code, own.count, &*own.user, own.port), (9008, 1, "app", 0));
+        assert!(!own.message.is_empty() && own.hostgroup <= 1, "{own:?}");
     });
 }

@@ -1,9 +1,9 @@
-//! Errors by server and code, and how many of them are recent.
+//! Errors by their maker and code, and how many of them are recent.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use observe::rows::ErrorStats;
+use observe::rows::{ErrorStats, NO_HOSTGROUP};
 use serde_json::{Value, json};
 
 use crate::limits::{ROWS_MAX, SLOW_INTERVAL};
@@ -12,7 +12,10 @@ use crate::reading::{Reading, ServerKey, address};
 /// What counts as recent.
 const RECENT: Duration = Duration::from_mins(1);
 
-/// A server and the number of an error.
+/// Names of users that a row shows.
+const USERS_SHOWN: usize = 3;
+
+/// A server, without a host for the proxy itself, and the number of an error.
 type Key = (ServerKey, u16);
 
 /// The counts of the last minute, to compare with.
@@ -24,12 +27,12 @@ pub(crate) struct Errors(VecDeque<Then>);
 struct Then {
     at: Instant,
     counts: HashMap<Key, u64>,
-    own: u64,
 }
 
-/// Errors of one server with one number.
+/// Errors of one server, or of the proxy in one hostgroup, with one number.
 #[derive(Debug, Default)]
-struct Sum {
+struct Sum<'a> {
+    users: BTreeSet<&'a str>,
     count: u64,
     first_seen: u64,
     last_seen: u64,
@@ -48,7 +51,7 @@ impl Errors {
             self.0.pop_front();
         }
         let counts = sums(&reading.errors).into_iter().map(|(key, sum)| (key, sum.count)).collect();
-        self.0.push_back(Then { at: reading.at, counts, own: own(reading) });
+        self.0.push_back(Then { at: reading.at, counts });
     }
 
     /// The rows of the view, those with the most recent errors first. Messages of servers may have
@@ -63,9 +66,11 @@ impl Errors {
             .map(|(key, sum)| {
                 let recent = recent(&key, sum.count);
                 let ((hostgroup, host, port), code) = key;
+                let is_own = host.is_empty();
                 let value = json!({
-                    "hostgroup": hostgroup,
-                    "server": address(&host, port),
+                    "hostgroup": (hostgroup != NO_HOSTGROUP).then_some(hostgroup),
+                    "server": (!is_own).then(|| address(&host, port)),
+                    "users": users(&sum.users),
                     "code": code,
                     "count": sum.count,
                     "recent": recent,
@@ -76,36 +81,26 @@ impl Errors {
                 (recent, sum.last_seen, value)
             })
             .collect();
-        let own = own(reading);
-        if own > 0 {
-            let recent = own.saturating_sub(then.map_or(own, |then| then.own));
-            let value = json!({
-                "hostgroup": null,
-                "server": null,
-                "code": null,
-                "count": own,
-                "recent": recent,
-                "first_ms": null,
-                "last_ms": null,
-                "message": "errors that the proxy made itself",
-            });
-            rows.push((recent, 0, value));
-        }
         rows.sort_by_key(|(recent, last, _)| std::cmp::Reverse((*recent, *last)));
         rows.into_iter().take(ROWS_MAX).map(|(.., value)| value).collect()
     }
 }
 
-/// Errors that the proxy made itself.
-fn own(reading: &Reading) -> u64 {
-    reading.global("generated_error_packets")
+/// Names of users, as many as fit in a cell.
+fn users(names: &BTreeSet<&str>) -> String {
+    let shown: Vec<&str> = names.iter().copied().filter(|name| !name.is_empty()).take(USERS_SHOWN).collect();
+    match names.len().saturating_sub(USERS_SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
-fn sums(errors: &[ErrorStats]) -> BTreeMap<Key, Sum> {
-    let mut sums: BTreeMap<Key, Sum> = BTreeMap::new();
+fn sums(errors: &[ErrorStats]) -> BTreeMap<Key, Sum<'_>> {
+    let mut sums: BTreeMap<Key, Sum<'_>> = BTreeMap::new();
     for error in errors {
         let key = ((error.hostgroup, error.host.clone(), error.port), error.code);
         let sum = sums.entry(key).or_default();
+        sum.users.insert(&error.user);
         sum.count = sum.count.saturating_add(error.count);
         sum.first_seen =
             if sum.first_seen == 0 { error.first_seen } else { sum.first_seen.min(error.first_seen) };

@@ -272,11 +272,8 @@ pub(super) type Absent = (&'static str, Kind, &'static [(&'static str, &'static 
 
 /// Metrics without a row, of what there is nothing of here, at 0: dashboards and alerts of ProxySQL
 /// name them.
-pub(super) const ABSENT: [Absent; 3] = [
+pub(super) const ABSENT: [Absent; 2] = [
     ("myhgm_myconnpool_get_ping_total", Counter, &[]),
-    // Errors of servers that the proxy has made itself; those that servers have sent are
-    // `mysql_error_total`.
-    ("mysql_error_total", Counter, &[]),
     ("myhgm_auto_increment_multiplex_total", Counter, &[]),
 ];
 
