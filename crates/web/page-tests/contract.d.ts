@@ -37,7 +37,9 @@ interface Hostgroup {
   usable: number; used: number; free: number; limit: number; waiting: number; qps: number;
 }
 interface ErrorRow {
-  hostgroup: number | null; server: string | null; code: number | null; count: number; recent: number;
+  /** Without a server: an error of the proxy; without a hostgroup: of no session. */
+  hostgroup: number | null; server: string | null; users: string; code: number;
+  count: number; recent: number;
   first_ms: number | null; last_ms: number | null; message: string | null;
 }
 interface ProxyEvent {
@@ -73,7 +75,8 @@ interface Edge { from: string; to: string; why: string }
 interface ServersView extends Failed {
   listeners: Listener[]; users: User[]; rules: Rule[];
   hostgroups: { id: string; hostgroup: number; role: string | null; comment: string }[];
-  servers: ServerRow[]; edges: Edge[]; left_out: { users: number; rules: number };
+  servers: ServerRow[]; edges: Edge[];
+  left_out: { users: number; rules: number; edges: number };
 }
 interface Digest {
   digest: string; text: string; hostgroup: number; user: string; schema: string; client: string;
@@ -169,6 +172,8 @@ interface TableOptions<R> {
   filter?: string;
   /** Rows that are shown at first, and added by "show more". */
   step?: number;
+  /** Asks the proxy for rows chosen among all that it has; undefined: it sends them all. */
+  remote?(wanted: Record<string, string>): Promise<{ rows: R[]; matching: number }>;
   /** Mark at the left of a row. */
   level?: (row: R) => Level | "";
   /** What a press on a row shows below it; `open` is the key of the row that is open at first. */
@@ -185,6 +190,7 @@ interface Series {
   area?: boolean;
 }
 interface TimelineRow { line: HTMLElement; bars: SVGElement; word: HTMLElement; memo: string }
+interface MapColumn { title: string; nodes: MapNode[]; shown: MapNode[]; leftOut: number }
 interface MapNode {
   id: string; name: string; more: string; level?: Level; word?: string; reason?: string | null;
 }

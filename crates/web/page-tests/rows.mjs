@@ -188,7 +188,7 @@ function servers(model) {
       { from: "h10", to: "h20", why: "read/write split" },
       ...rows.map((row) => ({ from: `h${row.hostgroup}`, to: row.id, why: "member" })),
     ],
-    left_out: { users: 0, rules: 0 },
+    left_out: { users: 0, rules: 0, edges: 0 },
   };
 }
 

@@ -51,6 +51,14 @@ export const readSession = () => request("/api/session");
  */
 export const readState = (views) => request(`/api/state?views=${views.join(",")}`);
 
+/**
+ * @param {"statements" | "sessions"} list
+ * @param {Record<string, string>} wanted `filter`, `sort`, `order`, `recent`, `limit`
+ * @returns {Promise<{ rows: any[], matching: number }>} rows chosen among all that the proxy has
+ */
+export const readRows = (list, wanted) =>
+  request(`/api/${list}?${new URLSearchParams(wanted)}`);
+
 /** @returns {Promise<{ from_ms: number | null, to_ms: number | null }>} how far the record reaches */
 export const readRecord = () => request("/api/record");
 

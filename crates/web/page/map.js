@@ -17,6 +17,7 @@ export class RouteMap {
   constructor() {
     this.picked = "";
     this.memo = "";
+    this.leftOut = 0;
     /** @type {Edge[]} */
     this.edges = [];
     /** @type {Map<string, HTMLElement>} */
@@ -54,8 +55,9 @@ export class RouteMap {
     this.edges = data.edges;
     this.nodes = new Map(columns.flatMap((column) => column.nodes.map((node) => [node.id, node])));
     const boxes = new Map();
-    arrange(this.columns, columns.map(({ title, nodes, leftOut }) => {
-      const shown = nodes.slice(0, SHOWN);
+    this.leftOut = data.left_out.edges;
+    arrange(this.columns, columns.map(({ title, nodes, shown: all, leftOut }) => {
+      const shown = all.slice(0, SHOWN);
       for (const node of shown) boxes.set(node.id, this.box(node));
       const left = nodes.length - shown.length + leftOut;
       return h("div", { class: "column" }, h("h4", {}, title),
@@ -101,7 +103,7 @@ export class RouteMap {
   }
 
   draw() {
-    if (this.picture.hidden) return this.table.update(this.edges);
+    if (this.picture.hidden) return this.table.update(this.edges, this.leftOut);
     const reached = this.reached();
     for (const [id, box] of this.boxes) {
       setAttribute(box, "aria-pressed", String(this.picked === id));
@@ -161,26 +163,27 @@ const below = (x, y, endX, endY, floor) =>
 const joined = (...parts) => parts.filter((part) => part !== null && part !== "").join(", ");
 
 /**
+ * Columns with all nodes, whose names the table has, and those that the picture shows.
  * @param {ServersView} data
- * @returns {{ title: string, nodes: MapNode[], leftOut: number }[]}
+ * @returns {MapColumn[]}
  */
 function columnsOf({ listeners, users, rules, hostgroups, servers, left_out: left }) {
-  const few = users.length + rules.length > SHOWN ? users.slice(0, SHOWN / 2) : users;
-  const ways = [
-    ...few.map((one) => ({ id: one.id, name: one.user,
-      more: `${count(one.clients)} of ${count(one.clients_max)} clients` })),
-    ...rules.map((one) => ({ id: one.id, name: `rule ${one.rule_id}`,
-      more: joined(one.match || one.comment, `${compact(one.hits)} hits`) })),
-  ];
+  const few = users.length + rules.length > SHOWN ? SHOWN / 2 : users.length;
+  const names = users.map((one) => ({ id: one.id, name: one.user,
+    more: `${count(one.clients)} of ${count(one.clients_max)} clients` }));
+  const ways = rules.map((one) => ({ id: one.id, name: `rule ${one.rule_id}`,
+    more: joined(one.match || one.comment, `${compact(one.hits)} hits`) }));
+  const doors = listeners.map((one) => ({
+    id: one.id, name: one.address, more: joined(one.protocol, roleOf(one)) }));
+  const groups = hostgroups.map((one) => ({
+    id: one.id, name: `hostgroup ${one.hostgroup}`, more: joined(one.role, one.comment) }));
   return [
-    { title: "Listeners", leftOut: 0, nodes: listeners.map((one) => ({
-      id: one.id, name: one.address, more: joined(one.protocol, roleOf(one)) })) },
-    { title: "Users and rules", nodes: ways,
-      leftOut: left.users + left.rules + users.length - few.length },
-    { title: "Hostgroups", leftOut: 0, nodes: hostgroups.map((one) => ({
-      id: one.id, name: `hostgroup ${one.hostgroup}`, more: joined(one.role, one.comment) })) },
-    { title: "Servers", leftOut: Math.max(0, servers.length - SHOWN),
-      nodes: chosen(servers).map(serverNode) },
+    { title: "Listeners", nodes: doors, shown: doors, leftOut: 0 },
+    { title: "Users and rules", nodes: [...names, ...ways],
+      shown: [...names.slice(0, few), ...ways], leftOut: left.users + left.rules },
+    { title: "Hostgroups", nodes: groups, shown: groups, leftOut: 0 },
+    { title: "Servers", nodes: servers.map(serverNode), shown: chosen(servers).map(serverNode),
+      leftOut: 0 },
   ];
 }
 

@@ -7,6 +7,8 @@ import { badge, meter } from "./glyphs.js";
 
 /** Rows that a table shows at first, and adds with each press of "show more". */
 const STEP = 50;
+/** Milliseconds that a filter rests before the proxy is asked. */
+const REST_MS = 250;
 
 /**
  * Column of words.
@@ -68,6 +70,15 @@ export class Table {
     /** @type {R[]} */
     this.rows = [];
     this.leftOut = 0;
+    /**
+     * Rows that the proxy has chosen among all that it has.
+     * @type {{ rows: R[], matching: number } | null}
+     */
+    this.found = null;
+    this.timer = 0;
+    this.asking = false;
+    /** Number of the last question: answers to earlier ones are dropped. */
+    this.round = 0;
     this.step = options.step ?? STEP;
     this.limit = this.step;
     this.sort = options.columns.findIndex((column) => column.label === options.sort);
@@ -79,10 +90,10 @@ export class Table {
     const id = freshId();
     this.total = h("span", { class: "total" });
     this.search = h("input", { type: "search", placeholder: "Filter", spellcheck: "false",
-      "aria-label": `Filter: ${title}`, value: filter, oninput: () => this.render() });
+      "aria-label": `Filter: ${title}`, value: filter, oninput: () => this.choose(REST_MS) });
     this.more = h("button", { type: "button", class: "more", hidden: true, onclick: () => {
       this.limit += this.step;
-      this.render();
+      this.choose();
     } });
     this.heads = columns.map((column, index) =>
       h("th", { scope: "col", class: column.kind, title: column.title }, column.value
@@ -103,7 +114,40 @@ export class Table {
   sortBy(index) {
     this.descending = this.sort !== index || !this.descending;
     this.sort = index;
+    this.choose();
+  }
+
+  /**
+   * Shows the rows anew. Where the proxy has more rows than it sent, it chooses among all.
+   * @param {number} [rest] milliseconds to wait before it is asked
+   */
+  choose(rest = 0) {
     this.render();
+    const { remote, columns, sort } = this.options;
+    clearTimeout(this.timer);
+    this.asking = false;
+    this.round += 1;
+    const filter = this.search.value.trim();
+    const label = columns[this.sort]?.label ?? "";
+    const asSent = !filter && label === (sort ?? "") && this.descending
+      && this.limit <= this.rows.length;
+    if (!remote || this.leftOut === 0 || asSent) {
+      this.found = null;
+      this.render();
+      return;
+    }
+    const { round } = this;
+    const wanted = { filter, sort: label, order: this.descending ? "desc" : "asc",
+      limit: String(this.limit) };
+    this.asking = true;
+    this.timer = window.setTimeout(async () => {
+      // The banner of the stream says that the proxy cannot be reached.
+      const found = await remote(wanted).catch(() => null);
+      if (round !== this.round) return;
+      this.asking = false;
+      this.found = found;
+      this.render();
+    }, rest);
   }
 
   /**
@@ -113,11 +157,14 @@ export class Table {
   update(rows, leftOut = 0) {
     this.rows = rows;
     this.leftOut = leftOut;
-    this.render();
+    // A question that is open is answered from rows as new as these.
+    if (this.asking) this.render();
+    else this.choose();
   }
 
   /** Rows that match the filter, in their order. */
   chosen() {
+    if (this.found) return this.found.rows;
     const { columns } = this.options;
     const sought = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const rows = sought.length === 0 ? this.rows : this.rows.filter((row) => {
@@ -155,8 +202,11 @@ export class Table {
     const visible = Math.min(matching, this.limit);
     const total = all > 0 ? count(all) : "";
     setText(this.total, visible < all ? `${count(visible)} of ${total}` : total);
-    this.more.hidden = matching <= this.limit;
-    setText(this.more, `Show ${count(Math.min(this.step, matching - this.limit))} more`);
+    // Without a filter, what was not sent can be shown as well.
+    const open = this.options.remote && !this.search.value.trim() ? all : matching;
+    const most = Math.max(this.found?.matching ?? open, matching);
+    this.more.hidden = most <= this.limit;
+    setText(this.more, `Show ${count(Math.min(this.step, most - this.limit))} more`);
     this.empty.hidden = this.rows.length > 0;
     this.scroll.hidden = this.rows.length === 0;
   }

@@ -73,8 +73,10 @@ export class Timeline {
 
   draw() {
     const { servers } = this.data;
-    const out = servers.filter((server) => stateOf(server).level !== "ok").length;
-    const all = count(servers.length);
+    // A row that has left its hostgroup is not out: another one may stand in its place.
+    const there = servers.filter((server) => server.spans.at(-1)?.state !== "ABSENT");
+    const out = there.filter((server) => stateOf(server).level !== "ok").length;
+    const all = count(there.length);
     setText(this.total, out ? `${count(out)} of ${all} out` : all);
     if (this.picture.hidden) this.drawTable();
     else this.drawPicture();

@@ -1,5 +1,6 @@
 /** View "sessions": which clients wait and for what, and which state binds connections? */
 
+import { readRows } from "./api.js";
 import { ask } from "./confirm.js";
 import { h, setText } from "./dom.js";
 import { compact, millis } from "./format.js";
@@ -86,6 +87,7 @@ function sessionTable(filter) {
   return new Table({
     title: "Sessions", empty: "No sessions.", filter, step: 20, key: (row) => String(row.id),
     level: (row) => (row.state === "waiting" ? "warn" : ""),
+    remote: (wanted) => readRows("sessions", wanted),
     columns: [
       states("State", (row) => LEVELS[row.state] ?? "off", (row) => row.state),
       figures("For", (row) => row.ms, millis),

@@ -1,5 +1,6 @@
 /** View "statements": what loads the servers, and why there? */
 
+import { readRows } from "./api.js";
 import { h, setText } from "./dom.js";
 import { explainFor } from "./explain.js";
 import { ago, bytes, compact, count, micros, percent } from "./format.js";
@@ -15,6 +16,13 @@ let time = 0;
 
 /** @param {Digest} row */
 const of = (row) => (recent ? row.recent : row);
+
+/**
+ * A time that the proxy knows for all statements since the reset only.
+ * @param {Figure} value
+ */
+const sinceReset = (value) => (recent ? null : value);
+const SINCE_RESET = { title: "Of all statements since the reset" };
 
 /** @param {Digest} row */
 const average = (row) => (of(row).count ? of(row).time_us / of(row).count : null);
@@ -66,6 +74,7 @@ export function statementsView(address) {
 function digestTable(address) {
   return new Table({
     title: "Statements by share of server time", empty: "No statements yet.", sort: "Share",
+    remote: (wanted) => readRows("statements", { ...wanted, recent: recent ? "1" : "0" }),
     filter: address.get("filter") ?? "", level: (row) => (row.recent.errors > 0 ? "bad" : ""),
     key: (row) => [row.digest, row.hostgroup, row.user, row.schema, row.client].join(":"),
     detail: {
@@ -89,9 +98,9 @@ function digestTable(address) {
       words("User", (row) => row.user, "minor"),
       figures("Count", (row) => of(row).count, compact),
       figures("Average", average, micros),
-      figures("p50", (row) => row.p50_us, micros, "minor"),
-      figures("p95", (row) => row.p95_us, micros),
-      figures("p99", (row) => row.p99_us, micros, "minor"),
+      figures("p50", (row) => sinceReset(row.p50_us), micros, "minor", SINCE_RESET),
+      figures("p95", (row) => sinceReset(row.p95_us), micros, "", SINCE_RESET),
+      figures("p99", (row) => sinceReset(row.p99_us), micros, "minor", SINCE_RESET),
       figures("Errors", (row) => of(row).errors, compact),
     ],
   });
@@ -113,8 +122,8 @@ function detail(first) {
       ["Digest", row.digest], ["User", row.user], ["Schema", row.schema],
       ["Client", row.client || "any"],
       ["Fastest, slowest", `${micros(row.min_us)}, ${micros(row.max_us)}`],
-      ["p50, p95", `${micros(row.p50_us)}, ${micros(row.p95_us)}`],
-      ["p99, p99.9", `${micros(row.p99_us)}, ${micros(row.p999_us)}`],
+      ["p50, p95 since the reset", `${micros(row.p50_us)}, ${micros(row.p95_us)}`],
+      ["p99, p99.9 since the reset", `${micros(row.p99_us)}, ${micros(row.p999_us)}`],
       ["Rows sent, affected", `${compact(row.rows_sent)}, ${compact(row.rows_affected)}`],
       ["Bytes sent, received", `${bytes(row.bytes_out)}, ${bytes(row.bytes_in)}`],
       ["First, last", `${ago(row.first_ms, time)}, ${ago(row.last_ms, time)}`],

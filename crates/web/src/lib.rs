@@ -17,6 +17,7 @@ mod facts;
 mod form;
 mod hub;
 mod limits;
+mod list;
 mod logins;
 mod percentile;
 mod places;

@@ -99,11 +99,11 @@ pub(crate) const SPARK_VALUES: usize = 24;
 /// Values of a sparkline that are recent: a minute.
 pub(crate) const RECENT_VALUES: usize = 12;
 
-/// Digests whose recent time is followed.
-pub(crate) const DIGESTS_MAX: usize = 5_000;
-
 /// Rows of the view of statements.
 pub(crate) const STATEMENTS_MAX: usize = 100;
+
+/// Rows of a list that a viewer filters or sorts.
+pub(crate) const LISTED_MAX: usize = 500;
 
 /// Rows of the view of sessions.
 pub(crate) const SESSIONS_MAX: usize = 200;

@@ -120,6 +120,8 @@ impl Record {
             about: about.to_owned(),
             texts: [Some(now), None, None, None, None],
             points,
+            digests: None,
+            sessions: None,
         })
     }
 }
@@ -198,6 +200,8 @@ mod tests {
             about: format!("\"time_ms\":{}", second * 1000),
             texts: [Some(Text { admin: text("admin"), stats: text("stats") }), None, None, None, None],
             points: [Point { number: second, text: second.to_string().into() }].into(),
+            digests: None,
+            sessions: None,
         }
     }
 

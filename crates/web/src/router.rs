@@ -10,17 +10,20 @@ use hyper::header::{
     ALLOW, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE,
 };
 use hyper::{Method, Request, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::access::{self, TOKEN, Viewer};
 use crate::connection::Origin;
 use crate::form::Fields;
 use crate::limits::{BODY_BYTES_MAX, LOGIN_TIME_MAX, REQUEST_TIME_MAX};
+use crate::list::Wanted;
 use crate::logins::random_key;
 use crate::reply::{Refusal, Reply, object, reply};
 use crate::sample::Views;
 use crate::site::Site;
+use crate::views::{Listed, SESSION_COLUMNS, chosen_sessions};
 use crate::{action, explain, plain, stream};
 
 /// The reply to `request`.
@@ -65,9 +68,11 @@ async fn for_viewers(
     path: &str,
     request: Request<Incoming>,
 ) -> Result<Reply, Refusal> {
-    const PATHS: [&str; 8] = [
+    const PATHS: [&str; 10] = [
         "/api/session",
         "/api/state",
+        "/api/statements",
+        "/api/sessions",
         "/api/ticket",
         "/api/stream",
         "/api/record",
@@ -83,6 +88,8 @@ async fn for_viewers(
     match path {
         "/api/session" => Ok(object(StatusCode::OK, &viewer.json())),
         "/api/state" => state(site, &viewer, Views::parse(query.get("views"))?).await,
+        "/api/statements" => statements(site, &query).await,
+        "/api/sessions" => sessions(site, &viewer, &query).await,
         "/api/ticket" => ticket(site, &viewer).await,
         "/api/stream" => {
             let views = Views::parse(query.get("views"))?;
@@ -131,6 +138,29 @@ fn record(site: &Site, viewer: &Viewer, at: Option<&str>) -> Result<Reply, Refus
         .sample(at)
         .ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, "not_recorded", "nothing is recorded yet"))?;
     Ok(reply(StatusCode::OK, "application/json", sample.whole(Views::NOW, viewer)))
+}
+
+/// Rows of the view of statements, chosen among all digests.
+async fn statements(site: &Arc<Site>, query: &Fields) -> Result<Reply, Refusal> {
+    let wanted = Wanted::parse(query, Listed::COLUMNS)?;
+    let sample = site.hub.sample(Views::STATEMENTS).await?;
+    chosen(move || sample.digests.as_ref().map(|list| list.chosen(&wanted))).await
+}
+
+/// Rows of the view of sessions, chosen among all sessions.
+async fn sessions(site: &Arc<Site>, viewer: &Viewer, query: &Fields) -> Result<Reply, Refusal> {
+    let wanted = Wanted::parse(query, SESSION_COLUMNS)?;
+    let sample = site.hub.sample(Views::SESSIONS).await?;
+    let is_admin = viewer.is_admin();
+    chosen(move || sample.sessions.as_ref().map(|all| chosen_sessions(all, &wanted, is_admin))).await
+}
+
+/// The rows that `choose` returns, and how many match. It may take some milliseconds.
+async fn chosen(
+    choose: impl FnOnce() -> Option<(Vec<Value>, usize)> + Send + 'static,
+) -> Result<Reply, Refusal> {
+    let (rows, matching) = spawn_blocking(choose).await.ok().flatten().ok_or_else(Refusal::busy)?;
+    Ok(object(StatusCode::OK, &json!({ "rows": rows, "matching": matching })))
 }
 
 /// The state as a file. A ticket is passed on: no literals and no messages are in it, for admins

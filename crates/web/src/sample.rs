@@ -4,8 +4,11 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::time::Instant;
 
+use observe::rows::SessionStats;
+
 use crate::access::Viewer;
 use crate::reply::Refusal;
+use crate::views::Listed;
 
 /// How many views there are.
 pub(crate) const VIEWS: usize = 5;
@@ -20,6 +23,12 @@ pub(crate) struct Views(pub(crate) [bool; VIEWS]);
 impl Views {
     /// All of them.
     pub(crate) const ALL: Self = Self([true; VIEWS]);
+
+    /// The view of statements.
+    pub(crate) const STATEMENTS: Self = Self([false, false, true, false, false]);
+
+    /// The view of sessions.
+    pub(crate) const SESSIONS: Self = Self([false, false, false, true, false]);
 
     /// The view `now`.
     pub(crate) const NOW: Self = Self([true, false, false, false, false]);
@@ -118,6 +127,10 @@ pub(crate) struct Sample {
     pub(crate) texts: [Option<Text>; VIEWS],
     /// The points of the last 15 minutes, the oldest first.
     pub(crate) points: Arc<[Point]>,
+    /// All digests, with the view of statements.
+    pub(crate) digests: Option<Arc<Listed>>,
+    /// All sessions, with their view.
+    pub(crate) sessions: Option<Arc<[SessionStats]>>,
 }
 
 /// What a viewer has of the state already.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use admin::DataPlane;
+use observe::rows::SessionStats;
 use serde_json::{Value, json};
 
 use crate::access::unix_ms;
@@ -14,7 +15,7 @@ use crate::limits::{POINTS_MAX, SAMPLE_INTERVAL, SLOW_INTERVAL, TIMELINE_MS};
 use crate::rates::Rates;
 use crate::reading::Reading;
 use crate::sample::{Id, Point, Sample, Text, View, Views};
-use crate::views::{self, Digests, Errors, Scene, Slow};
+use crate::views::{self, Digests, Errors, Listed, Scene, Slow};
 
 /// What samples are made from.
 pub(crate) struct Sampler {
@@ -27,7 +28,9 @@ pub(crate) struct Sampler {
     errors: Errors,
     digests: Digests,
     slow: Option<Slow>,
-    statements: Option<(Instant, Text)>,
+    statements: Option<(Instant, Text, Arc<Listed>)>,
+    sessions: Option<Arc<[SessionStats]>>,
+    unwatched: (Option<Instant>, Arc<[(String, String)]>),
 }
 
 impl Sampler {
@@ -46,6 +49,8 @@ impl Sampler {
             digests: Digests::default(),
             slow: None,
             statements: None,
+            sessions: None,
+            unwatched: (None, Arc::default()),
         }
     }
 
@@ -62,7 +67,8 @@ impl Sampler {
         self.id.number += 1;
         self.add_point(&rates, &reading);
         self.errors.note(&reading);
-        let scene = Scene { reading: &reading, rates: &rates, known: &known };
+        let unwatched = self.unwatched(&reading, &known);
+        let scene = Scene { reading: &reading, rates: &rates, known: &known, unwatched: &unwatched };
         let about = self.about(&scene);
         let texts = [View::Now, View::Servers, View::Statements, View::Sessions, View::Config]
             .map(|view| views.has(view).then(|| self.text(view, &scene)));
@@ -75,6 +81,12 @@ impl Sampler {
             about,
             texts,
             points: points.into(),
+            digests: self
+                .statements
+                .as_ref()
+                .filter(|_| views.has(View::Statements))
+                .map(|(.., list)| Arc::clone(list)),
+            sessions: self.sessions.take(),
         };
         self.before = Some(reading);
         sample
@@ -119,12 +131,28 @@ impl Sampler {
             }
             View::Statements => self.statements(),
             View::Sessions => {
-                let sessions = self.plane.processes();
+                let sessions = views::sorted(self.plane.processes());
                 let slow = self.slow(scene.known);
-                both(views::sessions(sessions, slow))
+                let texts = both(views::sessions(&sessions, slow));
+                self.sessions = Some(sessions.into());
+                texts
             }
             View::Config => both(views::config(scene.known)),
         }
+    }
+
+    /// Servers in use whose last check has failed, and why, not older than a few seconds.
+    fn unwatched(&mut self, reading: &Reading, known: &Known) -> Arc<[(String, String)]> {
+        let (at, found) = &mut self.unwatched;
+        if at.is_none_or(|at| at.elapsed() >= SLOW_INTERVAL) {
+            let rows = if known.config.monitor.enabled {
+                views::unwatched(&*self.plane, reading)
+            } else {
+                Vec::new()
+            };
+            (*at, *found) = (Some(Instant::now()), rows.into());
+        }
+        Arc::clone(found)
     }
 
     /// What is costly to read, not older than a few seconds.
@@ -138,16 +166,17 @@ impl Sampler {
 
     /// The view of statements, not older than a few seconds.
     fn statements(&mut self) -> Text {
-        if let Some((at, text)) = &self.statements
+        if let Some((at, text, _)) = &self.statements
             && at.elapsed() < SLOW_INTERVAL
         {
             return text.clone();
         }
         let now = Instant::now();
         let rows = self.plane.digests(false, true);
-        let value = self.digests.view(rows, now);
+        let list = self.digests.list(rows, now);
+        let value = list.view();
         let text = both([value.clone(), value]);
-        self.statements = Some((now, text.clone()));
+        self.statements = Some((now, text.clone(), list));
         text
     }
 }

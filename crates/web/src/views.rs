@@ -14,13 +14,13 @@ use crate::rates::Rates;
 use crate::reading::{Reading, ServerKey};
 
 pub(crate) use self::config::config;
-pub(crate) use self::digests::Digests;
+pub(crate) use self::digests::{Digests, Listed};
 pub(crate) use self::errors::Errors;
 pub(crate) use self::head::head;
 pub(crate) use self::now::now;
 pub(crate) use self::servers::servers;
-pub(crate) use self::sessions::sessions;
-pub(crate) use self::slow::Slow;
+pub(crate) use self::sessions::{COLUMNS as SESSION_COLUMNS, chosen as chosen_sessions, sessions, sorted};
+pub(crate) use self::slow::{Slow, unwatched};
 
 /// What was read at one moment.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +31,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) rates: &'a Rates,
     /// The configuration.
     pub(crate) known: &'a Known,
+    /// Servers that the monitor cannot log in to or reach although they are in use, and why.
+    pub(crate) unwatched: &'a [(String, String)],
 }
 
 impl Scene<'_> {

@@ -175,6 +175,8 @@ mod tests {
             about: String::new(),
             texts: [text(), text(), None, None, None],
             points: [].into(),
+            digests: None,
+            sessions: None,
         })
     }
 

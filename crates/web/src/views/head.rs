@@ -50,10 +50,12 @@ fn verdict(scene: &Scene<'_>) -> Value {
             empty.push(group.hostgroup);
         }
     }
+    let unwatched = scene.unwatched.iter().map(|(server, error)| format!("{server}: {error}"));
     let reasons: Vec<String> = out
         .iter()
-        .take(REASONS_MAX)
         .map(|(hostgroup, _, server, reason)| format!("hostgroup {hostgroup}: {server}: {reason}"))
+        .chain(unwatched)
+        .take(REASONS_MAX)
         .collect();
     let waiting = reading.waiting();
     let (level, text) = if !reading.accepts {
@@ -67,6 +69,9 @@ fn verdict(scene: &Scene<'_>) -> Value {
         (level, format!("{} of {servers} servers out: {named}: {reason}{gone}", out.len()))
     } else if servers == 0 {
         ("warn", "no servers are configured".to_owned())
+    } else if let Some((server, error)) = scene.unwatched.first() {
+        let unwatched = scene.unwatched.len();
+        ("warn", format!("the monitor cannot check {unwatched} of {servers} servers: {server}: {error}"))
     } else if waiting > 0 {
         ("warn", format!("{waiting} sessions wait for a connection; {}", all_work(servers)))
     } else {

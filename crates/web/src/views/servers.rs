@@ -35,6 +35,11 @@ pub(crate) fn servers(scene: &Scene<'_>, slow: &Slow) -> [Value; 2] {
         })
     });
     let rows = scene.reading.pool.iter().enumerate();
+    let (edges, surplus) = edges(scene, slow);
+    let open = config.listeners.iter().filter(|listener| listener.hostgroup.is_none()).count();
+    let led = config.query_rules.iter().filter(|rule| rule.active && rule.destination_hostgroup.is_some());
+    let shown = rules.iter().filter(|rule| rule.hostgroup.is_some()).count();
+    let unknown = users_left_out * (open + 1) + led.count().saturating_sub(shown);
     let mut view = json!({
         "listeners": listeners.collect::<Vec<_>>(),
         "users": users.iter().enumerate().map(|(n, user)| json!({
@@ -47,8 +52,12 @@ pub(crate) fn servers(scene: &Scene<'_>, slow: &Slow) -> [Value; 2] {
         })).collect::<Vec<_>>(),
         "hostgroups": hostgroups.collect::<Vec<_>>(),
         "servers": rows.map(|(n, server)| self::server(n, server, scene, slow)).collect::<Vec<_>>(),
-        "edges": edges(scene, slow),
-        "left_out": { "users": users_left_out, "rules": rules_left_out },
+        "edges": edges,
+        "left_out": {
+            "users": users_left_out,
+            "rules": rules_left_out,
+            "edges": surplus + unknown,
+        },
     });
     [true, false].map(|is_admin| {
         if let Value::Object(members) = &mut view {
@@ -128,8 +137,8 @@ fn server(n: usize, server: &ServerStats, scene: &Scene<'_>, slow: &Slow) -> Val
     })
 }
 
-/// What leads from one node to another, and why.
-fn edges(scene: &Scene<'_>, slow: &Slow) -> Vec<Value> {
+/// What leads from one node to another, and why; and how many more there are.
+fn edges(scene: &Scene<'_>, slow: &Slow) -> (Vec<Value>, usize) {
     let config = &scene.known.config;
     let edge = |from: String, to: String, why: &str| json!({ "from": from, "to": to, "why": why });
     let mut edges = Vec::new();
@@ -160,5 +169,5 @@ fn edges(scene: &Scene<'_>, slow: &Slow) -> Vec<Value> {
     // Servers are the last: the edges of many users must not push them out.
     let surplus = edges.len().saturating_sub(EDGES_MAX);
     edges.drain(..surplus);
-    edges
+    (edges, surplus)
 }

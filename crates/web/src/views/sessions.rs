@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use observe::micros;
-use observe::rows::SessionStats;
+use observe::rows::{NO_HOSTGROUP, SessionStats};
 use serde_json::{Value, json};
 use sql::{Digest, Options};
 
 use super::Slow;
 use crate::limits::{LIST_MAX, SESSIONS_MAX, STATEMENT_CHARS_MAX};
+use crate::list::{Cell, Wanted};
 use crate::reading::address;
 
 /// What a session is about, in the order in which they are shown.
@@ -45,18 +46,78 @@ impl State {
     }
 }
 
-/// The view, for admins and for others, who see no literals.
-pub(crate) fn sessions(mut sessions: Vec<SessionStats>, slow: &Slow) -> [Value; 2] {
+/// The sessions in the order in which they are shown.
+pub(crate) fn sorted(mut sessions: Vec<SessionStats>) -> Vec<SessionStats> {
     sessions.sort_by_cached_key(|row| {
         let state = State::of(row.command);
         let is_free = row.pin.is_none() && row.transaction.is_none();
         (state, state == State::Idle && is_free, std::cmp::Reverse(row.time), row.id)
     });
+    sessions
+}
+
+/// Columns that the list can be sorted by.
+pub(crate) const COLUMNS: &[&str] = &[
+    "State",
+    "For",
+    "User",
+    "Client",
+    "Schema",
+    "Waits for, runs at",
+    "Pin",
+    "Transaction",
+    "Statement",
+    "Session",
+];
+
+/// The rows that are wanted, and how many match. A filter sees what the viewer sees.
+pub(crate) fn chosen(sessions: &[SessionStats], wanted: &Wanted, is_admin: bool) -> (Vec<Value>, usize) {
+    let mut digest = Digest::default();
+    let text = |session: &SessionStats| {
+        let pin = session.pin.map(|(reason, _)| reason).unwrap_or_default();
+        let statement = shown_statement(session, is_admin, &mut digest);
+        let [client, place, schema] =
+            [client(session), place(session), session.schema.clone()].map(Option::unwrap_or_default);
+        let state = State::of(session.command).name();
+        let SessionStats { id, user, command, .. } = session;
+        let statement = statement.as_deref().unwrap_or(command);
+        format!("{state} {user} {client} {schema} {place} {pin} {statement} {id}")
+    };
+    let (rows, matching) = wanted.of(sessions, text, |session| cell(session, &wanted.sort));
+    let mut digest = Digest::default();
+    (rows.into_iter().map(|session| row(session, is_admin, &mut digest)).collect(), matching)
+}
+
+/// What a session is sorted by. Statements are by the text that all viewers see: the command.
+fn cell(session: &SessionStats, column: &str) -> Cell {
+    let text = |text: Option<String>| text.map_or(Cell::Nothing, Cell::Text);
+    match column {
+        "State" => Cell::Text(State::of(session.command).name().to_owned()),
+        "For" => Cell::from(Some(ms(session.time))),
+        "User" => Cell::Text(session.user.clone()),
+        "Client" => text(client(session)),
+        "Schema" => text(session.schema.clone()),
+        "Waits for, runs at" => text(place(session)),
+        "Pin" => text(session.pin.map(|(reason, _)| reason.to_owned())),
+        "Transaction" => Cell::from(session.transaction.map(ms)),
+        "Statement" => Cell::Text(session.command.to_owned()),
+        _ => Cell::from(Some(u64::from(session.id))),
+    }
+}
+
+/// Where a session is, as it is shown.
+fn place(session: &SessionStats) -> Option<String> {
+    server(session)
+        .or_else(|| (session.hostgroup != NO_HOSTGROUP).then(|| format!("hostgroup {}", session.hostgroup)))
+}
+
+/// The view, for admins and for others, who see no literals.
+pub(crate) fn sessions(sessions: &[SessionStats], slow: &Slow) -> [Value; 2] {
     let mut shared = json!({
-        "totals": totals(&sessions, slow),
-        "pins": pins(&sessions),
-        "transactions": transactions(&sessions),
-        "users": users(&sessions, slow),
+        "totals": totals(sessions, slow),
+        "pins": pins(sessions),
+        "transactions": transactions(sessions),
+        "users": users(sessions, slow),
         "prepared": slow.prepared,
         "left_out": sessions.len().saturating_sub(SESSIONS_MAX),
     });
@@ -84,13 +145,18 @@ fn server(session: &SessionStats) -> Option<String> {
     session.server.as_ref().map(|(host, port)| address(host, *port))
 }
 
-fn row(session: &SessionStats, is_admin: bool, digest: &mut Digest) -> Value {
-    let statement = session.statement.as_deref();
-    let statement = if is_admin {
-        statement.map(|text| String::from_utf8_lossy(text).into_owned())
+/// The statement that a session runs, as a viewer sees it.
+fn shown_statement(session: &SessionStats, is_admin: bool, digest: &mut Digest) -> Option<String> {
+    let statement = session.statement.as_deref()?;
+    if is_admin {
+        Some(String::from_utf8_lossy(statement).into_owned())
     } else {
-        statement.and_then(|text| without_literals(text, digest))
-    };
+        without_literals(statement, digest)
+    }
+}
+
+fn row(session: &SessionStats, is_admin: bool, digest: &mut Digest) -> Value {
+    let statement = shown_statement(session, is_admin, digest);
     json!({
         "id": session.id,
         "user": session.user,

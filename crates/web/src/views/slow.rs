@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::facts::Known;
 use crate::limits::{LIST_MAX, NODES_MAX};
+use crate::reading::{Reading, address};
 
 /// What was read.
 #[derive(Debug)]
@@ -150,6 +151,29 @@ fn prepared(plane: &dyn DataPlane) -> (Vec<Value>, [u64; 2]) {
         })
     };
     (rows.into_iter().take(LIST_MAX).map(row).collect(), open)
+}
+
+/// Servers that sessions get although the monitor's last check of them has failed, and how.
+pub(crate) fn unwatched(plane: &dyn DataPlane, reading: &Reading) -> Vec<(String, String)> {
+    let mut failed: BTreeMap<(String, u16), String> = BTreeMap::new();
+    for check in [Check::Connect, Check::Ping] {
+        for row in plane.checks(check) {
+            match row.error {
+                Some(error) => _ = failed.insert((row.host, row.port), error),
+                None => _ = failed.remove(&(row.host, row.port)),
+            }
+        }
+    }
+    let is_used = |host: &str, port: u16| {
+        let servers = reading.hostgroups.iter().flat_map(|group| &group.servers);
+        servers
+            .into_iter()
+            .any(|server| server.host == host && server.port == port && server.reason.is_none())
+    };
+    failed.retain(|(host, port), _| is_used(host, *port));
+    // The rest of a server's error has names of accounts, which only admins see.
+    let what = |error: &str| error.split(':').next().unwrap_or_default().to_owned();
+    failed.iter().map(|((host, port), error)| (address(host, *port), what(error))).collect()
 }
 
 /// What servers have said last.

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use admin::Answer;
-use observe::rows::ServerEvent;
+use observe::rows::{CheckStats, DigestStats, ServerEvent};
 use serde_json::{Value, json};
 
 use super::client::Request;
@@ -94,6 +94,112 @@ async fn a_stats_account_sees_no_literals_and_no_values() {
         admin["views"]["config"]["diff"].as_array().unwrap().len()
     );
     assert_eq!(stats["views"]["statements"]["rows"][0]["text"], "SELECT a FROM t WHERE b = ?");
+}
+
+/// 10,000 digests of 20 users.
+fn many_digests() -> Vec<DigestStats> {
+    let digest = |n: u64| DigestStats {
+        hostgroup: u32::try_from(n % 3).unwrap(),
+        schema: b"shop"[..].into(),
+        user: format!("user{:02}", n % 20).into_bytes().into(),
+        digest: n + 1,
+        text: format!("SELECT c{n} FROM t{} WHERE id = ?", n % 50).into_bytes().into(),
+        count: 1 + n * 7_919 % 10_007,
+        sum_us: 1 + n * 104_729 % 1_000_003,
+        first_seen: 1_700_000_000,
+        last_seen: 1_700_000_000 + n,
+        ..DigestStats::default()
+    };
+    (0..10_000).map(digest).collect()
+}
+
+/// The first cell of a statement on the admin port.
+async fn figure(site: &Site, sql: &str) -> Value {
+    let Answer::Rows { rows, .. } = site.execute(sql).await else { panic!("{sql}") };
+    let text = String::from_utf8(rows[0][0].clone().unwrap()).unwrap();
+    text.parse::<u64>().map_or_else(|_| json!(text), |number| json!(number))
+}
+
+/// What a viewer filters and sorts is all that the proxy has, not what was sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn figures_of_many_digests_are_those_of_the_admin_port() {
+    let site = Site::start().await;
+    *site.plane.digests.lock().unwrap() = Some(many_digests());
+    let state = state(&site, ADMIN, "?views=statements").await;
+    let total = &state["views"]["statements"]["total"];
+    const FROM: &str = "FROM stats_mysql_query_digest";
+    assert_eq!(total["count"], figure(&site, &format!("SELECT sum(count_star) {FROM}")).await);
+    assert_eq!(total["time_us"], figure(&site, &format!("SELECT sum(sum_time) {FROM}")).await);
+    for user in 0..20 {
+        let rows =
+            site.get(&format!("/api/statements?filter=user{user:02}&sort=Count&recent=0")).await.json();
+        let of = format!("{FROM} WHERE username = 'user{user:02}'");
+        assert_eq!(rows["matching"], figure(&site, &format!("SELECT count(*) {of}")).await);
+        let most = format!("SELECT count_star {of} ORDER BY count_star DESC LIMIT 1");
+        assert_eq!(rows["rows"][0]["count"], figure(&site, &most).await, "{user}");
+    }
+    for (column, sql) in
+        [("Share", "sum_time"), ("Count", "count_star"), ("Average", "sum_time * 1.0 / count_star")]
+    {
+        for (order, word) in [("asc", "ASC"), ("desc", "DESC")] {
+            let rows = site
+                .get(&format!("/api/statements?sort={column}&order={order}&recent=0&limit=3"))
+                .await
+                .json();
+            assert_eq!((&rows["matching"], rows["rows"].as_array().unwrap().len()), (&json!(10_000), 3));
+            let first = format!("SELECT digest {FROM} ORDER BY {sql} {word} LIMIT 1");
+            assert_eq!(rows["rows"][0]["digest"], figure(&site, &first).await, "{column} {order}");
+        }
+    }
+    assert_eq!(site.get("/api/statements?sort=nothing").await.code, 400);
+}
+
+/// Statements are chosen by what the viewer sees of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_filter_of_sessions_finds_no_literal_for_others() {
+    let site = Site::start().await;
+    let matching = async |filter: &str, authorization: &str| {
+        let request = Request::new("GET", &format!("/api/sessions?filter={filter}"));
+        request.header("Authorization", authorization).ask(site.address).await.json()["matching"].clone()
+    };
+    assert_eq!(matching("xxx", ADMIN).await, 1);
+    assert_eq!(matching("xxx", STATS).await, 0);
+    assert_eq!(matching("APP+select", STATS).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_monitor_that_cannot_log_in_is_told() {
+    let site = Site::start().await;
+    let check = |error: Option<&str>| CheckStats {
+        host: "127.0.0.2".to_owned(),
+        port: 3306,
+        start_us: 1,
+        took_us: 0,
+        value: None,
+        details: Vec::new(),
+        error: error.map(str::to_owned),
+    };
+    *site.plane.checks.lock().unwrap() =
+        vec![check(None), check(Some("error 1045: Access denied for user 'monitor'"))];
+    let verdict = state(&site, STATS, "").await["head"]["verdict"].clone();
+    assert_eq!(verdict["text"], "the monitor cannot check 1 of 1 servers: 127.0.0.2:3306: error 1045");
+    assert_eq!(verdict["level"], "warn");
+}
+
+/// Errors that the proxy has made stand beside those of servers.
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_of_the_proxy_have_a_code_a_hostgroup_and_a_user() {
+    let site = Site::start().await;
+    let state = state(&site, ADMIN, "?views=now").await;
+    let errors = state["views"]["now"]["errors"].as_array().unwrap();
+    let own = errors.iter().find(|error| error["code"] == 9001).unwrap();
+    assert_eq!(
+        (&own["server"], &own["hostgroup"], &own["users"], &own["count"]),
+        (&Value::Null, &json!(4), &json!("app"), &json!(2))
+    );
+    assert!(own["message"].as_str().unwrap().starts_with("Max connect timeout reached"));
+    let refused = errors.iter().find(|error| error["code"] == 1045).unwrap();
+    assert_eq!((&refused["hostgroup"], &refused["users"]), (&Value::Null, &json!("")));
 }
 
 #[tokio::test(flavor = "multi_thread")]
