@@ -62,7 +62,7 @@ const TEST_TIME_MAX: Duration = Duration::from_hours(3);
 
 mod on_mariadb {
     #[test]
-    fn answers_are_those_of_one_server() {
+    fn c22_answers_are_those_of_one_server() {
         super::usual(&super::DB);
     }
 
@@ -75,7 +75,7 @@ mod on_mariadb {
 
 mod on_mysql {
     #[test]
-    fn answers_are_those_of_one_server() {
+    fn c22_answers_are_those_of_one_server() {
         if let Some(db) = e2e::mysql_or_skip(&super::MYSQL) {
             super::usual(db);
         }
