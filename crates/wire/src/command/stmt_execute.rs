@@ -38,9 +38,15 @@ pub struct ExecuteParams<'a> {
 impl<'a> StmtExecute<'a> {
     /// Opens a read-only cursor (`CURSOR_TYPE_READ_ONLY`).
     pub const CURSOR_READ_ONLY: u8 = 1;
-    /// The number of parameters, with attributes, comes along (`PARAMETER_COUNT_AVAILABLE`); has a
-    /// meaning only with [`Capabilities::QUERY_ATTRIBUTES`].
+    /// The number of parameters, with attributes, comes along though the statement itself has none
+    /// (`PARAMETER_COUNT_AVAILABLE`); has a meaning only with [`Capabilities::QUERY_ATTRIBUTES`].
+    /// With that capability the number of a statement that has parameters comes along in any case.
     pub const PARAM_COUNT: u8 = 8;
+
+    /// Whether the number of parameters comes along, if the statement has `prepared`.
+    const fn has_count(&self, prepared: u16, caps: Capabilities) -> bool {
+        caps.contains(Capabilities::QUERY_ATTRIBUTES) && (prepared > 0 || self.flags & Self::PARAM_COUNT != 0)
+    }
 
     /// The attributes that come along behind the parameters, of which the statement has `prepared`:
     /// none if types do not come along, because the names are with them. Parameters that were sent
@@ -51,8 +57,8 @@ impl<'a> StmtExecute<'a> {
         caps: Capabilities,
     ) -> impl Iterator<Item = Attribute<'a>> + use<'a> {
         let mut reader = Reader::new(self.raw_params);
+        let has_count = self.has_count(prepared, caps);
         let prepared = usize::from(prepared);
-        let has_count = caps.contains(Capabilities::QUERY_ATTRIBUTES) && self.flags & Self::PARAM_COUNT != 0;
         let count = has_count.then(|| reader.lenenc("parameter count").ok()).flatten();
         let count = count.and_then(|count| usize::try_from(count).ok()).filter(|count| *count > prepared);
         let all = count.map_or(Attributes::NONE, |count| Attributes::unread(count, reader.rest()));
@@ -64,7 +70,7 @@ impl<'a> StmtExecute<'a> {
         let mut reader = Reader::new(self.raw_params);
         let named = caps.contains(Capabilities::QUERY_ATTRIBUTES);
         let mut count = usize::from(prepared);
-        if named && self.flags & Self::PARAM_COUNT != 0 {
+        if self.has_count(prepared, caps) {
             let given = reader.lenenc("parameter count")?;
             count = usize::try_from(given)
                 .ok()
@@ -228,6 +234,18 @@ mod tests {
     }
 
     #[test]
+    fn the_count_comes_with_parameters_whatever_the_flag() {
+        let expected = ExecuteParams { count: 1, nulls: &[0], types: Some(b"\x01\x80\0"), values: b"\x03" };
+        for flags in [0, StmtExecute::PARAM_COUNT] {
+            let raw = b"\x01\0\x01\x01\x80\0\x03";
+            assert_eq!(execute(flags, raw).params(1, NAMED), Ok(expected));
+        }
+        assert_eq!(execute(0, b"").params(0, NAMED).unwrap().count, 0);
+        let unnamed = execute(StmtExecute::PARAM_COUNT, b"\0\x01\x01\x80\x03");
+        assert_eq!(unnamed.params(1, Capabilities::empty()).unwrap().types, Some(&b"\x01\x80"[..]));
+    }
+
+    #[test]
     fn attributes_are_told_from_parameters() {
         let raw = b"\x03\x01\x01\x03\0\0\xfe\0\x02n1\xfe\0\x02n2\x02v1\x02v2";
         let command = execute(StmtExecute::PARAM_COUNT, raw);
@@ -240,7 +258,8 @@ mod tests {
         assert_eq!(found(2, NAMED), [n2]);
         assert_eq!(found(3, NAMED), []);
         assert_eq!(found(1, Capabilities::empty()), []);
-        assert_eq!(execute(0, raw).attributes(1, NAMED).count(), 0, "there is no count");
+        assert_eq!(execute(0, raw).attributes(1, NAMED).count(), 2, "the count comes without the flag");
+        assert_eq!(execute(0, raw).attributes(0, NAMED).count(), 0, "there is no count");
         let untyped = execute(StmtExecute::PARAM_COUNT, b"\x01\0\0");
         assert_eq!(untyped.attributes(0, NAMED).count(), 0, "names come with types");
     }
