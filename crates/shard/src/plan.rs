@@ -8,6 +8,7 @@
 //! What neither can do is [refused](Refusal). A proof uses conditions of the text only where a
 //! [comparison is exact](crate::Key::compared).
 //!
+//! - `budget`: how many steps a plan may take;
 //! - `uses`: the tables that a statement names, each with what the layout says of it;
 //! - `columns`: which table a column is of;
 //! - `origin`: columns of derived tables, and what is behind them;
@@ -30,6 +31,7 @@
 
 mod apart;
 mod bind;
+mod budget;
 mod change;
 mod columns;
 mod define;
@@ -210,7 +212,9 @@ pub fn sample(request: &Request<'_>) -> Result<Option<Branch>, Refusal> {
         let node = all.iter().find(|node| node.hostgroup == hostgroup);
         nodes.push(Some(node.ok_or_else(|| Cause::ServersDiffer.at(one.reference.name))?));
     }
-    Rewriter::new(request, &uses).one(&bind::Places { hostgroup, nodes }, &[]).map(Some)
+    let branch = Rewriter::new(request, &uses).one(&bind::Places { hostgroup, nodes }, &[])?;
+    uses.budget.check(request)?;
+    Ok(Some(branch))
 }
 
 /// Plans a statement.
@@ -223,10 +227,13 @@ pub fn plan(request: &Request<'_>) -> Plan {
 
 fn attempt(request: &Request<'_>) -> Result<Plan, Refusal> {
     let uses = Uses::of(request)?;
-    if let Some(hint) = request.asked.shard {
-        return hinted::plan(request, &uses, hint);
-    }
-    unhinted(request, &uses)
+    let plan = match request.asked.shard {
+        Some(hint) => hinted::plan(request, &uses, hint),
+        None => unhinted(request, &uses),
+    };
+    // Without steps nothing that was found out holds.
+    uses.budget.check(request)?;
+    plan
 }
 
 /// Plans a statement whatever its hint is.

@@ -177,6 +177,7 @@ impl Query<'_, '_> {
         let tree = self.request.tree;
         let block = columns::block_of(tree, id);
         tree.walk(id).all(|step| match step {
+            _ if !self.uses.budget.take(1) => false,
             Step::Enter(inner) if tree.kind(inner) == Kind::Column => {
                 let column = columns::of(self.request, self.uses, inner);
                 let table = column.and_then(|column| self.uses.get(column.table));

@@ -1,5 +1,6 @@
 //! The shards of each table of a statement, by the facts.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Bound as End;
 
 use sql::parse::{Kind, NodeId, Step};
@@ -42,11 +43,15 @@ impl Bound {
         };
         let equalities: Vec<_> =
             facts.equalities.iter().filter(|equality| is_exact(equality)).cloned().collect();
-        let tests = handed_on(&facts.tests, &equalities);
+        let mut tests: HashMap<usize, Vec<(ColumnOf, Test<'_>)>> = HashMap::new();
+        for (column, test) in handed_on(&facts.tests, &equalities) {
+            tests.entry(column.table).or_default().push((column, test));
+        }
         let prune_of = |(number, table): (usize, &Use<'_>)| {
             let placement = table.table?.placement()?;
             let keys: Vec<_> = keys_of(table.table?, number).collect();
-            let tested: Vec<_> = keys.iter().map(|key| tightest(&tests, key)).collect();
+            let tests = tests.get(&number).map_or(&[][..], Vec::as_slice);
+            let tested: Vec<_> = keys.iter().map(|key| tightest(tests, key)).collect();
             let conditions: Vec<_> = keys
                 .iter()
                 .zip(&tested)
@@ -55,6 +60,9 @@ impl Bound {
                     test: test.as_ref().map_or(condition::Test::Any, Test::as_condition),
                 })
                 .collect();
+            let values = |test: &Option<Test<'_>>| test.as_ref().map_or(1, Test::values);
+            uses.budget.take(tests.len() + tested.iter().map(values).sum::<usize>());
+            uses.budget.check(request).ok()?;
             Some(placement.prune(&conditions))
         };
         let prunes: Vec<_> = uses.all().iter().enumerate().map(prune_of).collect();
@@ -77,6 +85,7 @@ impl Bound {
     /// reads may choose any; others take the first, so that their locks meet.
     pub(super) fn one_server<'a>(&self, request: &Request<'_>, uses: &Uses<'a>) -> Option<Places<'a>> {
         let mut candidates: Option<Vec<u32>> = None;
+        uses.budget.take(uses.all().len());
         for (table, prune) in uses.all().iter().zip(&self.prunes) {
             let hostgroups = match (table.table, prune) {
                 // Tables that the layout does not name have a home of their own.
@@ -140,19 +149,40 @@ impl Bound {
     ) -> Result<(), Refusal> {
         // The rows of one table decide which rows of the others matter: over an outer join or a
         // subquery, an equality leads one way only.
-        let mut lone = None;
-        for root in sharded {
-            let (mut inside, mut outside) = (vec![*root], sharded.to_vec());
-            outside.retain(|number| number != root);
-            while let Some(next) = outside
-                .iter()
-                .position(|outer| inside.iter().any(|inner| self.leads(request, uses, [*inner, *outer])))
-            {
-                inside.push(outside.swap_remove(next));
+        let mut led: HashMap<usize, Vec<usize>> = HashMap::new();
+        for equality in &self.equalities {
+            let pair = [equality.from.table, equality.to.table];
+            let to = led.entry(pair[0]).or_default();
+            uses.budget.take(self.equalities.len() + to.len());
+            uses.budget.check(request)?;
+            if pair[0] != pair[1] && !to.contains(&pair[1]) && self.leads(request, uses, pair) {
+                to.push(pair[1]);
             }
-            let Some(left) = outside.first() else { return Ok(()) };
-            lone = lone.or_else(|| uses.get(*left));
         }
+        let reach = |root: usize, inside: &mut HashSet<usize>| {
+            let mut open: Vec<_> = inside.insert(root).then_some(root).into_iter().collect();
+            while let Some(table) = open.pop() {
+                let next = led.get(&table).map_or(&[][..], Vec::as_slice);
+                open.extend(next.iter().filter(|table| inside.insert(**table)));
+            }
+        };
+        // A table that leads to all others leads to all that come behind it: of those that nothing
+        // in front of them leads to, only the last one can.
+        let (mut seen, mut last) = (HashSet::new(), None);
+        for root in sharded {
+            if !seen.contains(root) {
+                reach(*root, &mut seen);
+                last = Some(*root);
+            }
+        }
+        let left_by = |root: usize| {
+            let mut inside = HashSet::new();
+            reach(root, &mut inside);
+            sharded.iter().find(|table| !inside.contains(table)).copied()
+        };
+        uses.budget.take(3 * sharded.len());
+        let lone =
+            last.and_then(left_by).and_then(|_| left_by(*sharded.first()?)).and_then(|left| uses.get(left));
         lone.map_or(Ok(()), |table| Err(Cause::NotColocated.at(table.reference.name)))
     }
 
@@ -191,6 +221,7 @@ pub(super) fn has_key(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, amo
         let is_it = |one: &Origin| one.column == key && !one.is_nullable;
         among.iter().any(|one| is_it(one) && request.tree.block(one.seen) == Some(block))
     };
+    uses.budget.take(uses.all().len().saturating_mul(among.len() + 1));
     uses.all().iter().enumerate().any(|(number, table)| {
         keeps_together(request, uses, number)
             && table.table.is_some_and(|table| keys_of(table, number).all(has))
@@ -221,19 +252,21 @@ const fn have_equal_constants(types: [ColumnType; 2]) -> bool {
 
 /// The tests, and those that follow from them by the equalities.
 fn handed_on<'a>(tests: &[(ColumnOf, Test<'a>)], equalities: &[Equality]) -> Vec<(ColumnOf, Test<'a>)> {
-    let mut all = tests.to_vec();
+    // Each with the number of the test that it comes of: lists are long.
+    let mut all: Vec<(ColumnOf, usize)> =
+        tests.iter().enumerate().map(|(number, (column, _))| (column.clone(), number)).collect();
     let mut done = 0;
-    while let Some((column, test)) = all.get(done).cloned() {
+    while let Some((column, number)) = all.get(done).cloned() {
         done += 1;
         for equality in equalities.iter().filter(|equality| equality.from == column) {
-            let new = (equality.to.clone(), test.clone());
+            let new = (equality.to.clone(), number);
             // Fewer facts prune less, and are as true.
             if all.len() < FACTS_MAX && !all.contains(&new) {
                 all.push(new);
             }
         }
     }
-    all
+    all.into_iter().filter_map(|(column, number)| Some((column, tests.get(number)?.1.clone()))).collect()
 }
 
 /// The test of a column that leaves the fewest values.
@@ -258,6 +291,14 @@ fn tightest<'a>(tests: &[(ColumnOf, Test<'a>)], column: &ColumnOf) -> Option<Tes
 }
 
 impl Test<'_> {
+    /// How many values it compares with.
+    fn values(&self) -> usize {
+        match self {
+            Test::In(values) => values.len(),
+            Test::Equal(_) | Test::Range(..) => 1,
+        }
+    }
+
     fn as_condition(&self) -> condition::Test<'_> {
         match self {
             Test::Equal(value) => condition::Test::Equal(*value),

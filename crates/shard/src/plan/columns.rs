@@ -10,7 +10,7 @@ use super::uses::{Use, Uses};
 use super::{ColumnInfo, Request, text};
 
 use derived::of_block;
-pub(super) use derived::{DEPTH_MAX, behind, name_of_item, names_of, references, shown, with};
+pub(super) use derived::{DEPTH_MAX, Names, behind, name_of_item, names_of, shown, with};
 
 /// A column of a table of the statement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,17 +53,22 @@ pub(super) fn of(request: &Request<'_>, uses: &Uses<'_>, id: NodeId) -> Option<C
 /// The query block whose columns a node can name. `ORDER BY` stands behind the block that it is of;
 /// behind a set operation it is of none.
 pub(super) fn block_of(tree: &Tree, id: NodeId) -> Option<NodeId> {
-    let block = tree.block(id)?;
-    let behind = tree.ancestors(id).take_while(|id| *id != block).find(|id| tree.kind(*id) == Kind::Query);
-    behind.map_or(Some(block), |query| tree.child(query, Kind::Select))
+    let is_between =
+        |id: &NodeId| matches!(tree.kind(*id), Kind::Derived { .. } | Kind::CommonTable | Kind::Subquery);
+    let scope = tree.scopes(id).find(|id| !is_between(id))?;
+    match tree.kind(scope) {
+        Kind::Query => tree.child(scope, Kind::Select),
+        _ => Some(scope),
+    }
 }
 
 /// The block around a block, whose columns can be named in it too.
 fn around(tree: &Tree, block: NodeId) -> Option<NodeId> {
-    let query = tree.ancestors(block).find(|id| tree.kind(*id) == Kind::Query);
-    let around = block_of(tree, query.unwrap_or(block))?;
+    let query = tree.scopes(block).find(|id| tree.kind(*id) == Kind::Query);
+    let inside = query.unwrap_or(block);
+    let around = block_of(tree, inside)?;
     // A derived table and a common one do not see the tables beside them.
-    let mut between = tree.ancestors(block).take_while(|id| *id != around);
+    let mut between = tree.scopes(inside).take_while(|id| *id != around && tree.kind(*id) != Kind::Query);
     let is_apart =
         between.any(|id| matches!(tree.kind(id), Kind::Derived { lateral: false } | Kind::CommonTable));
     (!is_apart).then_some(around)
@@ -116,11 +121,11 @@ fn is_shown(request: &Request<'_>, id: NodeId, shown: &str) -> bool {
 
 fn unqualified(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, name: &str) -> Found {
     let tables: Vec<_> = uses.of_block(block).collect();
-    let named = request.tree.tables().filter(|reference| reference.block == block).count();
+    let named = uses.named_in(block);
     // Columns of common tables are not known here.
     let lacks_it = |id| {
         let names = names_of(request, uses, id, DEPTH_MAX);
-        names.is_some_and(|names| names.iter().all(|other| other != name))
+        names.is_some_and(|names| !names.contains(name))
     };
     if tables.len() != named || !of_block(request, uses, block).all(lacks_it) {
         return Found::Unclear;
@@ -130,7 +135,10 @@ fn unqualified(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, name: &str
         &[(number, _)] if is_outermost(request, uses, block) => return Found::Table(number),
         _ => {}
     }
-    let has_it = |table: &Use<'_>| Some(columns(request, table)?.iter().any(|info| is(info, name)));
+    let has_it = |table: &Use<'_>| {
+        let columns = columns(request, table)?;
+        uses.budget.take(columns.len()).then(|| columns.iter().any(|info| is(info, name)))
+    };
     let mut having = Vec::new();
     for (number, table) in tables {
         match has_it(table) {

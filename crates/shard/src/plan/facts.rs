@@ -3,6 +3,7 @@
 mod joins;
 
 use std::ops::Bound;
+use std::rc::Rc;
 
 use sql::parse::{Kind, NodeId, Operator, Step, Tree};
 
@@ -26,7 +27,7 @@ pub(super) struct Facts<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Test<'a> {
     Equal(Value<'a>),
-    In(Vec<Value<'a>>),
+    In(Rc<[Value<'a>]>),
     Range(Bound<Value<'a>>, Bound<Value<'a>>),
 }
 
@@ -75,6 +76,7 @@ impl<'a> Facts<'a> {
         let mut open = vec![id];
         while let Some(id) = open.pop()
             && self.looked < FACTS_MAX
+            && !self.is_full()
         {
             let id = text::without_parens(tree, id);
             match tree.kind(id) {
@@ -89,6 +91,11 @@ impl<'a> Facts<'a> {
             }
             self.looked += 1;
         }
+    }
+
+    /// Fewer facts prune less, and are as true.
+    fn is_full(&self) -> bool {
+        self.tests.len() >= FACTS_MAX || self.equalities.len() >= FACTS_MAX
     }
 
     fn add_comparison(
@@ -149,14 +156,17 @@ impl<'a> Facts<'a> {
         if tree.kind(operand) == Kind::Tuple {
             for (part, number) in tree.children(operand).zip(0..FACTS_MAX) {
                 let Some(column) = origin::of(request, uses, part) else { continue };
-                let value = |row| integer_in_row(request, row, number);
-                let values: Option<Vec<_>> = tree.children(list).map(value).collect();
+                let value = |row| {
+                    let is_known = uses.budget.take(number + 1);
+                    is_known.then(|| integer_in_row(request, row, number)).flatten()
+                };
+                let values: Option<Rc<[_]>> = tree.children(list).map(value).collect();
                 self.add_test(request, column, values.map(Test::In), within);
             }
             return;
         }
         let Some(column) = origin::of(request, uses, operand) else { return };
-        let values: Option<Vec<_>> = tree.children(list).map(|id| text::constant(request, id)).collect();
+        let values: Option<Rc<[_]>> = tree.children(list).map(|id| text::constant(request, id)).collect();
         self.add_test(request, column, values.map(Test::In), within);
     }
 
@@ -173,6 +183,7 @@ impl<'a> Facts<'a> {
 
     fn add_test(&mut self, request: &Request<'a>, tested: Origin, test: Option<Test<'a>>, within: Within) {
         if let Some(test) = test
+            && !self.is_full()
             && within.has(request, &tested)
         {
             self.tests.push((tested.column, test));
@@ -182,6 +193,9 @@ impl<'a> Facts<'a> {
     fn add_equality(&mut self, request: &Request<'a>, [left, right]: [Origin; 2], within: Within) {
         let [has_left, has_right] = [&left, &right].map(|origin| within.has(request, origin));
         let (left, right) = (left.column, right.column);
+        if self.is_full() {
+            return;
+        }
         if has_right {
             self.equalities.push(Equality { from: left.clone(), to: right.clone() });
         }
@@ -198,7 +212,8 @@ impl Within {
         match self {
             Self::Block(block) => tree.block(column.seen) == Some(block),
             Self::Side(side) => {
-                column.seen == side || tree.ancestors(column.seen).any(|around| around == side)
+                let (side, seen) = (tree.span(side), tree.span(column.seen));
+                side.start <= seen.start && seen.end <= side.end
             }
         }
     }

@@ -1,11 +1,13 @@
 //! Assignments to key columns: a row stays in its shard.
 
+use std::cell::OnceCell;
+
 use sql::parse::{Kind, NodeId, Step};
 
 use crate::key::Key;
 use crate::layout::Table;
 
-use super::facts::{self, Test};
+use super::facts::{self, Facts, Test};
 use super::refusal::Cause;
 use super::uses::Uses;
 use super::{Refusal, Request, columns, text};
@@ -14,12 +16,13 @@ use super::{Refusal, Request, columns, text};
 pub(super) fn check(request: &Request<'_>, uses: &Uses<'_>) -> Result<(), Refusal> {
     let tree = request.tree;
     let Some(root) = tree.root() else { return Ok(()) };
+    let facts = OnceCell::new();
     for step in tree.walk(root) {
         if let Step::Enter(id) = step
             && tree.kind(id) == Kind::Assignment
             && !is_of_new_row(request, id)
         {
-            check_key(request, uses, id)?;
+            check_key(request, uses, &facts, id)?;
         }
     }
     Ok(())
@@ -33,8 +36,15 @@ fn is_of_new_row(request: &Request<'_>, assignment: NodeId) -> bool {
 }
 
 /// If the table of the column is not certain, it may be any of the statement.
-fn check_key(request: &Request<'_>, uses: &Uses<'_>, assignment: NodeId) -> Result<(), Refusal> {
+fn check_key<'a>(
+    request: &Request<'a>,
+    uses: &Uses<'a>,
+    facts: &OnceCell<Facts<'a>>,
+    assignment: NodeId,
+) -> Result<(), Refusal> {
     let tree = request.tree;
+    uses.budget.take(uses.all().len());
+    uses.budget.check(request)?;
     let target = tree.children(assignment).next().filter(|id| tree.kind(*id) == Kind::Column);
     let Some(column) = target else { return Ok(()) };
     let Some(last) = tree.children(column).last() else { return Ok(()) };
@@ -46,7 +56,8 @@ fn check_key(request: &Request<'_>, uses: &Uses<'_>, assignment: NodeId) -> Resu
         certain.is_none_or(|certain| certain == number)
             && keys.iter().any(|key| key.eq_ignore_ascii_case(&name))
     });
-    if is_key && !is_unchanged(request, uses, assignment) && !is_inserted(request, uses, assignment) {
+    let facts = || facts.get_or_init(|| facts::of(request, uses));
+    if is_key && !is_unchanged(request, uses, facts, assignment) && !is_inserted(request, uses, assignment) {
         return Err(Cause::Key.at(tree.span(column)));
     }
     Ok(())
@@ -54,7 +65,12 @@ fn check_key(request: &Request<'_>, uses: &Uses<'_>, assignment: NodeId) -> Resu
 
 /// Whether an assignment leaves the column as it is: it gets its own value, or a constant that it
 /// has in each row that the statement changes.
-fn is_unchanged(request: &Request<'_>, uses: &Uses<'_>, assignment: NodeId) -> bool {
+fn is_unchanged<'f, 'a: 'f>(
+    request: &Request<'a>,
+    uses: &Uses<'a>,
+    facts: impl FnOnce() -> &'f Facts<'a>,
+    assignment: NodeId,
+) -> bool {
     let mut children = request.tree.children(assignment);
     let Some((column, value)) = children.next().zip(children.next()) else { return false };
     let Some(column) = columns::of(request, uses, column) else { return false };
@@ -63,7 +79,8 @@ fn is_unchanged(request: &Request<'_>, uses: &Uses<'_>, assignment: NodeId) -> b
     }
     let Some(new) = text::constant(request, value) else { return false };
     let kind = columns::compares(request, uses, &column);
-    let tests = facts::of(request, uses).tests;
+    let tests = &facts().tests;
+    uses.budget.take(tests.len());
     let mut own = tests.iter().filter(|(of, _)| *of == column);
     own.any(|(_, test)| match test {
         Test::Equal(old) => Key::stored(kind, new).is_ok_and(|new| Key::compared(kind, *old) == Ok(new)),

@@ -21,6 +21,7 @@ pub(super) fn keep(request: &Request<'_>, splices: &mut Splices) -> Result<(), R
         Step::Leave(_) => None,
     });
     let changed: Vec<_> = entered.filter(|id| is_changed(*id) && !is_column(request, *id)).collect();
+    let mut labelled = Vec::with_capacity(changed.len());
     for item in changed {
         let span = tree.span(item);
         let refusal = || Cause::Statement.at(span);
@@ -31,9 +32,9 @@ pub(super) fn keep(request: &Request<'_>, splices: &mut Splices) -> Result<(), R
             return Err(refusal());
         }
         let behind = sql::digest::Span { start: span.end, end: span.end };
-        splices.add(behind, format!(" AS {}", text::quoted(label))).map_err(|_| refusal())?;
+        labelled.push((behind, format!(" AS {}", text::quoted(label)).into()));
     }
-    Ok(())
+    splices.add_all(labelled).map_err(|overlap| Cause::Statement.at(overlap.span))
 }
 
 /// Whether an item is a plain column, whose name says no table.

@@ -1,5 +1,7 @@
 //! A query that each shard executes for itself, and the order in which its rows are merged.
 
+use std::collections::HashMap;
+
 use sql::digest::Span;
 use sql::parse::{Kind, Literal, NodeId};
 
@@ -22,6 +24,33 @@ pub(super) struct Query<'r, 'a> {
     pub(super) whole: NodeId,
     /// Its `Select`.
     pub(super) block: NodeId,
+}
+
+/// The select list of a query block.
+struct Items {
+    /// The items in front of the first star, and that star.
+    plain: Vec<NodeId>,
+    /// The first item of each alias, without its case.
+    by_alias: HashMap<String, NodeId>,
+}
+
+impl Items {
+    fn of(request: &Request<'_>, block: NodeId) -> Self {
+        let tree = request.tree;
+        let all = tree.child(block, Kind::Items).into_iter().flat_map(|items| tree.children(items));
+        let (mut plain, mut by_alias, mut is_behind) = (Vec::new(), HashMap::new(), false);
+        for item in all {
+            if !is_behind {
+                plain.push(item);
+            }
+            is_behind |= tree.kind(item) != Kind::Item;
+            if let Some(alias) = tree.child(item, Kind::Alias) {
+                let name = text::name(request.sql, tree.span(alias)).to_ascii_lowercase();
+                by_alias.entry(name).or_insert(item);
+            }
+        }
+        Self { plain, by_alias }
+    }
 }
 
 /// Plans a query that each shard executes for itself.
@@ -84,7 +113,7 @@ impl<'r, 'a> Query<'r, 'a> {
         let tree = self.request.tree;
         let Some(clause) = tree.child(self.whole, Kind::OrderBy) else { return Ok(Order::default()) };
         let at = self.end_of_items()?;
-        let mut parts = Vec::new();
+        let (items, mut parts) = (Items::of(self.request, self.block), Vec::new());
         // A hidden column must not make rows differ that DISTINCT takes for one.
         let shown = self.is_distinct().then(|| {
             tree.child(self.block, Kind::Items).map_or_else(Vec::new, |items| self.columns_of(items))
@@ -92,12 +121,13 @@ impl<'r, 'a> Query<'r, 'a> {
         for id in tree.children(clause) {
             let Kind::Ordering { descending } = tree.kind(id) else { continue };
             let expression = tree.children(id).next().unwrap_or(id);
-            let meant = self.column_meant(expression);
+            let meant = self.column_meant(&items, expression);
             let meant = meant.and_then(|meant| Some((origin::of(self.request, self.uses, meant)?, meant)));
             let (origin, meant) = meant.ok_or(Cause::Order.at(tree.span(id)))?;
             let (hidden, pad) = self.hidden(&origin, meant).ok_or(Cause::Order.at(tree.span(id)))?;
             let is_same =
                 |shown: &Vec<Origin>| shown.iter().any(|one| one.column == origin.column) && pad.is_none();
+            self.uses.budget.take(shown.as_ref().map_or(1, Vec::len));
             if !shown.as_ref().is_none_or(is_same) {
                 return Err(Cause::Order.at(tree.span(id)));
             }
@@ -110,17 +140,14 @@ impl<'r, 'a> Query<'r, 'a> {
 
     /// The column that an expression of `ORDER BY` means: also by its alias, or by its number in
     /// the select list.
-    fn column_meant(&self, expression: NodeId) -> Option<NodeId> {
+    fn column_meant(&self, items: &Items, expression: NodeId) -> Option<NodeId> {
         let tree = self.request.tree;
-        let items: Vec<_> = tree.children(tree.child(self.block, Kind::Items)?).collect();
         let sql = self.request.sql;
         if tree.kind(expression) == Kind::Literal(Literal::Integer) {
             let number: usize = std::str::from_utf8(tree.span(expression).of(sql)).ok()?.parse().ok()?;
-            let before = items.get(..number.checked_sub(1)?)?;
             // A star in front is of any number of columns.
-            let item =
-                items.get(before.len()).filter(|_| before.iter().all(|id| tree.kind(*id) == Kind::Item));
-            return tree.children(*item?).next();
+            let item = items.plain.get(number.checked_sub(1)?)?;
+            return tree.children(*item).next();
         }
         // An alias goes before a column of the same name.
         let names: Vec<_> = match tree.kind(expression) {
@@ -128,13 +155,9 @@ impl<'r, 'a> Query<'r, 'a> {
             _ => return None,
         };
         if let &[name] = names.as_slice() {
-            let name = text::name(sql, tree.span(name));
-            let is_meant = |item: &NodeId| {
-                let alias = tree.child(*item, Kind::Alias).map(|id| text::name(sql, tree.span(id)));
-                alias.is_some_and(|alias| alias.eq_ignore_ascii_case(&name))
-            };
-            if let Some(item) = items.into_iter().find(is_meant) {
-                return tree.children(item).next();
+            let name = text::name(sql, tree.span(name)).to_ascii_lowercase();
+            if let Some(item) = items.by_alias.get(&name) {
+                return tree.children(*item).next();
             }
         }
         Some(expression)

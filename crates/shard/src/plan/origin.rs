@@ -25,7 +25,7 @@ impl Origin {
     /// A column of this number among the uses, seen in its own block.
     fn of_table(request: &Request<'_>, uses: &Uses<'_>, column: ColumnOf) -> Option<Self> {
         let table = uses.get(column.table)?;
-        let is_nullable = table.is_nullable(request.tree);
+        let is_nullable = table.is_nullable(request.tree, &uses.budget);
         Some(Self { column, seen: table.reference.id, is_nullable })
     }
 }
@@ -62,7 +62,7 @@ fn side(
     match tree.kind(reference) {
         Kind::Table => {
             let seen = tree.child(reference, Kind::TableName)?;
-            let table = uses.all().iter().position(|table| table.reference.id == seen)?;
+            let table = uses.number_of(seen)?;
             Origin::of_table(request, uses, ColumnOf { table, name: name.to_owned() })
         }
         Kind::Derived { .. } => behind(request, uses, reference, name, depth),
@@ -83,7 +83,7 @@ fn within(request: &Request<'_>, uses: &Uses<'_>, id: NodeId, depth: usize) -> O
     let block = columns::block_of(tree, id)?;
     let (derived, name) = match names.as_slice() {
         [name] => (columns::with(request, uses, block, name)?, name),
-        [shown, name] => (columns::shown(request, block, shown)?, name),
+        [shown, name] => (columns::shown(request, uses, block, shown)?, name),
         _ => return None,
     };
     behind(request, uses, derived, &name.to_lowercase(), depth)
@@ -101,14 +101,15 @@ fn behind(
     let block = whole_block(request, derived)?;
     let depth = depth.checked_sub(1)?;
     let items = tree.child(block, Kind::Items)?;
-    let mut meant = tree.children(items).filter(|item| is_called(request, *item, name));
+    let is_called = |item: &NodeId| uses.budget.take(1) && is_called(request, *item, name);
+    let mut meant = tree.children(items).filter(is_called);
     let origin = match (meant.next(), meant.next()) {
         (Some(item), None) => within(request, uses, tree.children(item).next()?, depth)?,
         (Some(_), Some(_)) => return None,
         (None, _) => of_star(request, uses, block, name, depth)?,
     };
     let is_nullable = origin.is_nullable
-        || tree.block(derived).is_none_or(|around| uses::is_nullable(tree, derived, around));
+        || tree.block(derived).is_none_or(|around| uses::is_nullable(tree, &uses.budget, derived, around));
     keeps_rows(request, uses, block, &origin.column).then_some(Origin {
         seen: derived,
         is_nullable,
@@ -132,19 +133,19 @@ fn of_star(
     let tree = request.tree;
     let mut items = tree.children(tree.child(block, Kind::Items)?);
     let star = items.next().filter(|id| tree.kind(*id) == Kind::Star)?;
-    let tables: Vec<_> = columns::references(tree, block).collect();
+    let tables = uses.references(tree, block);
     let is_of_all = tree.children(star).next().is_none() || tables.len() == 1;
     if items.next().is_some() || !is_of_all {
         return None;
     }
     let mut found = None;
     for table in tables {
-        let names = columns::names_of(request, uses, table, depth)?;
-        if names.iter().any(|own| own == name) && found.replace(table).is_some() {
+        let names = columns::names_of(request, uses, *table, depth)?;
+        if names.contains(name) && found.replace(table).is_some() {
             return None;
         }
     }
-    side(request, uses, found?, name, depth)
+    side(request, uses, *found?, name, depth)
 }
 
 /// Whether the rows of a block that have a value of this column come of all rows of the column's
@@ -153,15 +154,24 @@ fn keeps_rows(request: &Request<'_>, uses: &Uses<'_>, block: NodeId, column: &Co
     let tree = request.tree;
     let is_group = |id: NodeId| {
         let expression = tree.children(id).next().unwrap_or(id);
-        of(request, uses, expression).is_some_and(|group| group.column == *column)
+        uses.budget.take(1) && of(request, uses, expression).is_some_and(|group| group.column == *column)
     };
     let groups = tree.child(block, Kind::GroupBy { rollup: false });
-    is_row_by_row(request, block) && groups.is_none_or(|groups| tree.children(groups).any(is_group))
+    is_row_by_row(request, uses, block) && groups.is_none_or(|groups| tree.children(groups).any(is_group))
 }
 
 /// Whether a row of a block depends on its own rows alone, which are those of its group if it has
 /// groups.
-pub(super) fn is_row_by_row(request: &Request<'_>, block: NodeId) -> bool {
+pub(super) fn is_row_by_row(request: &Request<'_>, uses: &Uses<'_>, block: NodeId) -> bool {
+    if let Some(known) = uses.row_by_row.borrow().get(&block) {
+        return *known;
+    }
+    let found = uses.budget.take(request.tree.len() / 8) && depends_on_its_rows(request, block);
+    uses.row_by_row.borrow_mut().insert(block, found);
+    found
+}
+
+fn depends_on_its_rows(request: &Request<'_>, block: NodeId) -> bool {
     let tree = request.tree;
     let is_plain = |id: NodeId| {
         matches!(

@@ -136,16 +136,22 @@ impl<'r, 'a> Rewriter<'r, 'a> {
     fn splices(&self, nodes: &[Option<&Node>], edits: &[Edit]) -> Result<Splices, Refusal> {
         let (request, mut splices) = (self.request, Splices::default());
         self.check_last_ids()?;
-        self.rename(nodes, edits, &mut splices)?;
-        for call in self.last_ids().iter().filter(|call| !edits.iter().any(|edit| edit.has(call))) {
-            splices.add(call.span(), call.text.as_slice()).map_err(refused)?;
+        let replacing: Vec<_> = edits.iter().filter(|edit| edit.start < edit.end).collect();
+        let mut all = self.renamed(nodes, &replacing)?;
+        for call in self.last_ids().iter().filter(|call| !replacing.iter().any(|edit| edit.has(call))) {
+            all.push((call.span(), call.text.clone()));
         }
+        let bytes =
+            self.uses.budget.take(all.len().saturating_mul(4 + replacing.len()) + request.sql.len() / 256);
+        if !bytes {
+            return Ok(splices);
+        }
+        splices.add_all(all).map_err(refused)?;
         if !splices.is_empty() {
             labels::keep(request, &mut splices)?;
         }
-        for edit in edits.iter().filter(|edit| edit.span().of(request.sql) != edit.text) {
-            splices.add(edit.span(), edit.text.as_slice()).map_err(refused)?;
-        }
+        let changed = edits.iter().filter(|edit| edit.span().of(request.sql) != edit.text);
+        splices.add_all(changed.map(|edit| (edit.span(), edit.text.clone())).collect()).map_err(refused)?;
         Ok(splices)
     }
 
@@ -194,15 +200,16 @@ impl<'r, 'a> Rewriter<'r, 'a> {
     }
 
     /// Physical names in place of the logical ones, where no edit replaces them.
-    fn rename(&self, nodes: &[Option<&Node>], edits: &[Edit], splices: &mut Splices) -> Result<(), Refusal> {
+    fn renamed(&self, nodes: &[Option<&Node>], edits: &[&Edit]) -> Result<Vec<(Span, Vec<u8>)>, Refusal> {
+        let mut all = Vec::new();
         for (number, (table, node)) in self.uses.all().iter().zip(nodes).enumerate() {
             let is_other = |node: &&Node| node.schema != table.schema || node.table != table.name;
             if let Some(node) = node.as_ref().copied().filter(is_other) {
                 let names = self.names.get_or_init(|| Names::of(self.request, self.uses));
-                names.rename(number, node, edits, splices)?;
+                names.rename(number, node, edits, &mut all)?;
             }
         }
-        Ok(())
+        Ok(all)
     }
 
     /// The placeholders that are left, if some are not. Those of parts that are not understood have
@@ -212,6 +219,10 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         let root = tree.root().filter(|_| tree.placeholders() > 0)?;
         let mut replaced: Vec<_> =
             edits.iter().map(Edit::span).filter(|span| span.end > span.start).collect();
+        if replaced.is_empty() && edits.iter().all(|edit| edit.placeholders.is_empty()) {
+            return None;
+        }
+        self.uses.budget.take(tree.len() / 8);
         replaced.sort_unstable_by_key(|span| span.start);
         let is_replaced = |at: usize| {
             let behind = replaced.partition_point(|span| span.start <= at);

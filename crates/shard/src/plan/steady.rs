@@ -51,7 +51,7 @@ fn is_steady(request: &Request<'_>, function: NodeId, rows: Rows) -> bool {
         return request.asked.last_insert_id.is_some();
     }
     // A subquery may have one value for the rows of all servers.
-    let is_of_row = tree.ancestors(function).all(|id| tree.kind(id) != Kind::Subquery);
+    let is_of_row = tree.scopes(function).all(|id| tree.kind(id) != Kind::Subquery);
     holds(&name, has_arguments, rows) && (is_of_row || !OF_A_ROW.contains(&name.as_str()))
 }
 

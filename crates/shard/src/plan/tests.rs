@@ -10,6 +10,7 @@ use crate::placement::{Function, Hash, Level, Modulo, Sign};
 use crate::{Reason, Value};
 
 mod changed;
+mod counted;
 mod crowded;
 mod defined;
 mod derived;

@@ -263,6 +263,30 @@ pub enum Kind {
     Inserted,
 }
 
+impl Kind {
+    /// Whether a node decides what names within it mean: query blocks and statements, and what
+    /// stands between them.
+    pub const fn is_scope(self) -> bool {
+        matches!(
+            self,
+            Self::Select
+                | Self::TableQuery
+                | Self::Insert
+                | Self::Replace
+                | Self::Update
+                | Self::Delete
+                | Self::Explain
+                | Self::Command
+                | Self::Utility
+                | Self::Statement
+                | Self::Query
+                | Self::Derived { .. }
+                | Self::CommonTable
+                | Self::Subquery
+        )
+    }
+}
+
 /// Constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Literal {

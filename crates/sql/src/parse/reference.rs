@@ -24,11 +24,42 @@ impl Tree {
     /// The tables in the text's order. Left out: names behind `FOR UPDATE OF` and the targets of a
     /// multi-table `DELETE`, which name tables of its `FROM`.
     pub fn tables(&self) -> impl Iterator<Item = TableReference> + '_ {
-        let walk = self.root().map(|root| self.walk(root));
-        walk.into_iter().flatten().filter_map(|step| match step {
-            Step::Enter(id) if self.kind(id) == Kind::TableName => self.table_reference(id),
-            _ => None,
-        })
+        self.table_names.iter().filter_map(|id| self.table_reference(*id))
+    }
+
+    /// Finds the scope of each node, and the names of tables, in one walk.
+    pub(super) fn find_scopes(&mut self) {
+        let mut scopes = std::mem::take(&mut self.scopes);
+        let mut names = std::mem::take(&mut self.table_names);
+        scopes.clear();
+        scopes.resize(self.len(), NodeId::NONE);
+        names.clear();
+        for step in self.root().into_iter().flat_map(|root| self.walk(root)) {
+            let Step::Enter(id) = step else { continue };
+            let scope = match self.parent(id) {
+                Some(around) if self.kind(around).is_scope() => around,
+                Some(around) => scopes.get(around.0 as usize).copied().unwrap_or(NodeId::NONE),
+                None => NodeId::NONE,
+            };
+            if let Some(place) = scopes.get_mut(id.0 as usize) {
+                *place = scope;
+            }
+            if self.kind(id) == Kind::TableName {
+                names.push(id);
+            }
+        }
+        (self.scopes, self.table_names) = (scopes, names);
+    }
+
+    /// The nearest node around a node that is a [scope](Kind::is_scope).
+    pub fn scope(&self, id: NodeId) -> Option<NodeId> {
+        self.scopes.get(id.0 as usize)?.some()
+    }
+
+    /// The scopes around a node, the nearest first: no more than the text is nested, however long
+    /// a chain of operators the node stands in.
+    pub fn scopes(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors(self.scope(id), |id| self.scope(*id))
     }
 
     fn table_reference(&self, id: NodeId) -> Option<TableReference> {
@@ -51,19 +82,10 @@ impl Tree {
     /// The query block that a node belongs to. What stands in a query's `ORDER BY` belongs to the
     /// query's body.
     pub fn block(&self, id: NodeId) -> Option<NodeId> {
-        self.ancestors(id).find_map(|around| match self.kind(around) {
-            Kind::Select
-            | Kind::TableQuery
-            | Kind::Insert
-            | Kind::Replace
-            | Kind::Update
-            | Kind::Delete
-            | Kind::Explain
-            | Kind::Command
-            | Kind::Utility
-            | Kind::Statement => Some(around),
+        self.scopes(id).find_map(|around| match self.kind(around) {
             Kind::Query => self.body(around),
-            _ => None,
+            Kind::Derived { .. } | Kind::CommonTable | Kind::Subquery => None,
+            _ => Some(around),
         })
     }
 

@@ -43,10 +43,29 @@ impl Splices {
         Ok(())
     }
 
+    /// Adds splices in any order: those at one place in the order in which they come.
+    ///
+    /// # Errors
+    /// If two spans share bytes, or one ends before it begins. Nothing holds of the list then.
+    pub fn add_all(&mut self, mut added: Vec<(Span, Vec<u8>)>) -> Result<(), Overlap> {
+        self.all.append(&mut added);
+        self.all.sort_by_key(|(span, _)| (span.start, span.end));
+        let overlap =
+            self.all.iter().zip(self.all.iter().skip(1)).find(|((one, _), (next, _))| one.end > next.start);
+        if let Some((_, (next, _))) = overlap {
+            return Err(Overlap { span: *next });
+        }
+        let turned = self.all.iter().find(|(span, _)| span.end < span.start);
+        turned.map_or(Ok(()), |(span, _)| Err(Overlap { span: *span }))
+    }
+
     /// Whether bytes of a span are replaced, or some are put in between them.
     pub fn changes(&self, span: Span) -> bool {
         let within = |at: usize| span.start < at && at < span.end;
-        self.all.iter().any(|(other, _)| {
+        // They share no bytes: their ends rise as their starts do.
+        let first = self.all.partition_point(|(other, _)| other.end <= span.start);
+        let near = self.all.get(first..).unwrap_or_default().iter();
+        near.take_while(|(other, _)| other.start < span.end).any(|(other, _)| {
             let shares = other.start < span.end && span.start < other.end;
             if other.start == other.end { within(other.start) } else { shares }
         })
@@ -129,6 +148,19 @@ mod tests {
         splices.add(span(15, 15), " LIMIT 1").unwrap();
         assert_eq!(applied(&splices), "SELECT aa, b, c FROM s.t_01 LIMIT 1");
         assert_eq!([0, 7, 8, 14, 15].map(|at| splices.moved(at)), [0, 7, 15, 21, 35]);
+    }
+
+    #[test]
+    fn splices_come_in_any_order() {
+        let mut splices = Splices::default();
+        splices.add(span(8, 8), ", b").unwrap();
+        let added = [(span(14, 15), "s.t"), (span(7, 8), "aa"), (span(8, 8), ", c")];
+        splices.add_all(added.map(|(span, text)| (span, text.into())).into()).unwrap();
+        assert_eq!(applied(&splices), "SELECT aa, b, c FROM s.t");
+        let overlap = vec![(span(6, 8), Vec::new())];
+        assert_eq!(splices.add_all(overlap), Err(Overlap { span: span(7, 8) }));
+        let turned = vec![(span(9, 8), Vec::new())];
+        assert!(Splices::default().add_all(turned).is_err());
     }
 
     #[test]

@@ -16,9 +16,9 @@ use super::token::{self, Token};
 pub struct NodeId(pub(super) u32);
 
 impl NodeId {
-    const NONE: Self = Self(u32::MAX);
+    pub(super) const NONE: Self = Self(u32::MAX);
 
-    fn some(self) -> Option<Self> {
+    pub(super) fn some(self) -> Option<Self> {
         (self != Self::NONE).then_some(self)
     }
 }
@@ -60,6 +60,10 @@ pub enum Step {
 pub struct Tree {
     pub(super) nodes: Vec<Node>,
     pub(super) pending: Vec<NodeId>,
+    /// Of each node, the nearest [scope](super::Kind::is_scope) around it.
+    pub(super) scopes: Vec<NodeId>,
+    /// Names of tables, in the text's order.
+    pub(super) table_names: Vec<NodeId>,
     tokens: Vec<Token>,
     placeholders: u32,
     is_conditional: bool,
@@ -80,6 +84,7 @@ impl Tree {
         if outcome.is_err() {
             self.nodes.clear();
         }
+        self.find_scopes();
         outcome
     }
 

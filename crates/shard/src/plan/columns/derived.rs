@@ -1,6 +1,9 @@
 //! Derived tables, and the names of their columns.
 
-use sql::parse::{Kind, NodeId, Step, Tree};
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use sql::parse::{Kind, NodeId, Tree};
 
 use super::columns;
 use crate::plan::uses::Uses;
@@ -18,9 +21,10 @@ pub(super) fn of_block<'a>(
     let tree = request.tree;
     let is_common = |id: NodeId| {
         let name = tree.child(id, Kind::TableName);
-        name.is_some_and(|name| uses.all().iter().all(|table| table.reference.id != name))
+        name.is_some_and(|name| uses.number_of(name).is_none())
     };
-    references(tree, block).filter(move |id| tree.kind(*id) != Kind::Table || is_common(*id))
+    let all = uses.references(tree, block).iter().copied();
+    all.filter(move |id| tree.kind(*id) != Kind::Table || is_common(*id))
 }
 
 /// The `Query` of a derived table, and its query block if it is one.
@@ -41,16 +45,8 @@ pub(in crate::plan) fn name_of_item(request: &Request<'_>, item: NodeId) -> Opti
     (tree.kind(item) == Kind::Item).then(|| text::name(request.sql, tree.span(named)).to_lowercase())
 }
 
-/// The table references of a query block.
-pub(in crate::plan) fn references(tree: &Tree, block: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-    tree.walk(block).filter_map(move |step| match step {
-        Step::Enter(id) => {
-            let is_one = matches!(tree.kind(id), Kind::Table | Kind::Derived { .. } | Kind::JsonTable);
-            (is_one && tree.block(id) == Some(block)).then_some(id)
-        }
-        Step::Leave(_) => None,
-    })
-}
+/// Names of columns, in lower case.
+pub(in crate::plan) type Names = HashSet<String>;
 
 /// The names of all columns of a table reference, in lower case; nothing if they are not known. Of
 /// a derived table there may be some more, and names that no statement could have are left out.
@@ -59,25 +55,38 @@ pub(in crate::plan) fn names_of(
     uses: &Uses<'_>,
     reference: NodeId,
     depth: usize,
-) -> Option<Vec<String>> {
+) -> Option<Rc<Names>> {
+    if let Some(known) = uses.names.borrow().get(&(reference, depth)) {
+        return known.clone();
+    }
+    let names = find_names(request, uses, reference, depth).map(Rc::new);
+    uses.names.borrow_mut().insert((reference, depth), names.clone());
+    names
+}
+
+fn find_names(request: &Request<'_>, uses: &Uses<'_>, reference: NodeId, depth: usize) -> Option<Names> {
     let tree = request.tree;
+    let taken = |count: usize| uses.budget.take(count).then_some(());
     if tree.kind(reference) == Kind::Table {
         let name = tree.child(reference, Kind::TableName)?;
-        let table = uses.all().iter().find(|table| table.reference.id == name)?;
-        let columns = columns(request, table)?;
+        let columns = columns(request, uses.get(uses.number_of(name)?)?)?;
+        taken(columns.len())?;
         return Some(columns.iter().map(|info| info.name.to_lowercase()).collect());
     }
     let (_, block) = behind(tree, reference)?;
     let depth = depth.checked_sub(1).filter(|_| tree.child(reference, Kind::Columns).is_none())?;
-    let mut names = Vec::new();
+    let mut names = Names::new();
     for item in tree.children(tree.child(block, Kind::Items)?) {
+        taken(1)?;
         if tree.kind(item) == Kind::Star {
-            for inner in references(tree, block) {
-                names.extend(names_of(request, uses, inner, depth)?);
+            for inner in uses.references(tree, block) {
+                let inner = names_of(request, uses, *inner, depth)?;
+                taken(inner.len())?;
+                names.extend(inner.iter().cloned());
             }
         } else {
             let text = || String::from_utf8_lossy(tree.span(item).of(request.sql)).to_lowercase();
-            names.push(name_of_item(request, item).unwrap_or_else(text));
+            names.insert(name_of_item(request, item).unwrap_or_else(text));
         }
     }
     Some(names)
@@ -93,7 +102,9 @@ pub(in crate::plan) fn with(
 ) -> Option<NodeId> {
     let name = name.to_lowercase();
     for (_, table) in uses.of_block(block) {
-        if columns(request, table)?.iter().any(|info| info.name.eq_ignore_ascii_case(&name)) {
+        let columns = columns(request, table)?;
+        let is_known = uses.budget.take(columns.len());
+        if !is_known || columns.iter().any(|info| info.name.eq_ignore_ascii_case(&name)) {
             return None;
         }
     }
@@ -107,13 +118,19 @@ pub(in crate::plan) fn with(
 }
 
 /// The one derived table of a block that is shown by this name, in the same case.
-pub(in crate::plan) fn shown(request: &Request<'_>, block: NodeId, name: &str) -> Option<NodeId> {
+pub(in crate::plan) fn shown(
+    request: &Request<'_>,
+    uses: &Uses<'_>,
+    block: NodeId,
+    name: &str,
+) -> Option<NodeId> {
     let tree = request.tree;
     let is_meant = |id: NodeId| {
         let alias = tree.child(id, Kind::Alias).map(|id| text::name(request.sql, tree.span(id)));
         alias.is_some_and(|alias| alias == name)
     };
     let is_derived = |id: &NodeId| matches!(tree.kind(*id), Kind::Derived { .. });
-    let mut meant = references(tree, block).filter(is_derived).filter(|id| is_meant(*id));
+    let all = uses.references(tree, block).iter().copied();
+    let mut meant = all.filter(is_derived).filter(|id| is_meant(*id));
     meant.next().filter(|_| meant.next().is_none())
 }

@@ -45,6 +45,9 @@ impl<'a> Facts<'a> {
             else {
                 continue;
             };
+            if self.is_full() {
+                return;
+            }
             if !matches!(join, Join::Right) {
                 self.equalities.push(Equality { from: left.clone(), to: right.clone() });
             }

@@ -135,7 +135,8 @@ fn has_id(query: &Query<'_, '_>, item: &Item<'_>) -> bool {
     let request = query.request;
     let sequence = request.layout.sequence(&used.schema, &used.name).map(|sequence| sequence.column.as_str());
     let made = sequence.or_else(|| request.definitions.auto_increment(&used.schema, &used.name));
-    !used.is_nullable(request.tree) && made.is_some_and(|made| made.eq_ignore_ascii_case(&column.name))
+    !used.is_nullable(request.tree, &query.uses.budget)
+        && made.is_some_and(|made| made.eq_ignore_ascii_case(&column.name))
 }
 
 /// The equalities of a key of the table with the column that the query yields for it, if the server
@@ -148,7 +149,7 @@ fn equalities(
     let Insertion { request, uses, target, .. } = *insertion;
     let (Item::Column(from), Some(source)) = (item, source(query, item)) else { return Vec::new() };
     let to = ColumnOf { table: target, name: name.to_lowercase() };
-    let is_own = source.reference.block == query.block && !source.is_nullable(request.tree);
+    let is_own = source.reference.block == query.block && !source.is_nullable(request.tree, &uses.budget);
     if !is_own || columns::compares(request, uses, from) != columns::compares(request, uses, &to) {
         return Vec::new();
     }

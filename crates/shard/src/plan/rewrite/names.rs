@@ -4,15 +4,17 @@
 //! does not change. Where none may stand, in INSERT and in DELETE of one table, columns are
 //! qualified with the physical name instead.
 
+use std::collections::HashMap;
+
 use sql::digest::Span;
-use sql::parse::{Kind, NodeId, Splices, Step};
+use sql::parse::{Kind, NodeId, Step};
 
 use crate::layout::Node;
 use crate::plan::refusal::Cause;
 use crate::plan::uses::{Use, Uses};
 use crate::plan::{Refusal, Request, columns, text};
 
-use super::{Edit, refused};
+use super::Edit;
 
 /// The places of the names of each table.
 pub(super) struct Names(Vec<Places>);
@@ -35,6 +37,10 @@ impl Names {
     /// The names of a statement.
     pub(super) fn of(request: &Request<'_>, uses: &Uses<'_>) -> Self {
         let mut all: Vec<_> = uses.all().iter().map(|table| Places::of(request, uses, table)).collect();
+        let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+        for (number, table) in uses.all().iter().enumerate() {
+            by_name.entry(table.shown.to_ascii_lowercase()).or_default().push(number);
+        }
         let tree = request.tree;
         let Some(root) = tree.root() else { return Self(all) };
         for step in tree.walk(root) {
@@ -47,8 +53,16 @@ impl Names {
             };
             let names: Vec<_> = tree.children(id).filter(|name| tree.kind(*name) == Kind::Name).collect();
             let qualifier = names.get(..names.len().saturating_sub(columns)).unwrap_or_default();
-            for (number, (table, places)) in uses.all().iter().zip(&mut all).enumerate() {
-                places.add(request, uses, (number, table), id, qualifier);
+            let Some(last) = qualifier.last() else { continue };
+            let meant = text::name(request.sql, tree.span(*last)).to_ascii_lowercase();
+            let numbers = by_name.get(&meant).map_or(&[][..], Vec::as_slice);
+            if !uses.budget.take(4 * numbers.len()) {
+                break;
+            }
+            for number in numbers {
+                if let Some((table, places)) = uses.get(*number).zip(all.get_mut(*number)) {
+                    places.add(request, uses, (*number, table), id, qualifier);
+                }
             }
         }
         Self(all)
@@ -59,27 +73,28 @@ impl Names {
         &self,
         table: usize,
         node: &Node,
-        edits: &[Edit],
-        splices: &mut Splices,
+        edits: &[&Edit],
+        renamed: &mut Vec<(Span, Vec<u8>)>,
     ) -> Result<(), Refusal> {
         let Some(places) = self.0.get(table) else { return Ok(()) };
         if let Some(span) = places.unsure {
             return Err(Cause::Statement.at(span));
         }
         let mut add = |span: Span, text: &str| {
-            let is_replaced = edits.iter().any(|edit| edit.replaces(span));
-            if is_replaced { Ok(()) } else { splices.add(span, text).map_err(refused) }
+            if !edits.iter().any(|edit| edit.replaces(span)) {
+                renamed.push((span, text.into()));
+            }
         };
         let name = format!("{}.{}", text::quoted(&node.schema), text::quoted(&node.table));
-        add(places.name, &name)?;
+        add(places.name, &name);
         if let Some((at, alias)) = &places.alias {
-            add(Span { start: *at, end: *at }, &format!(" AS {}", text::quoted(alias)))?;
+            add(Span { start: *at, end: *at }, &format!(" AS {}", text::quoted(alias)));
         }
         for span in &places.schemas {
-            add(*span, "")?;
+            add(*span, "");
         }
         for span in &places.qualifiers {
-            add(*span, &name)?;
+            add(*span, &name);
         }
         Ok(())
     }
