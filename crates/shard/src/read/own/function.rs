@@ -26,10 +26,11 @@ pub(super) fn function(
     let shards = u32::try_from(nodes).ok().filter(|shards| *shards > 0)?;
     let made = match name.text(report)? {
         "mod" => modulo(fields, shards, report),
-        "hash" => {
-            let weights = fields.text("by_collation", report) == Some("true");
-            Ok(Function::Hash(Hash { shards, weights }))
-        }
+        "hash" => match fields.text("by_collation", report) {
+            // No statement has the sort key of a text: each would need all shards.
+            Some("true") => Err("`by_collation` is not supported: sort keys of texts are not computed"),
+            _ => Ok(Function::Hash(Hash { shards, weights: false })),
+        },
         "range" => ranges(fields, report)?,
         "list" => list(fields, report)?,
         "date" => dates(fields, shards, report)?,
@@ -187,4 +188,21 @@ fn intervals(fields: &mut Fields<'_>, shards: u32, report: &mut Report<'_>) -> M
 /// Times one step apart, as many as there are shards, within the calendar.
 fn times(first: DateTime, step: Step, shards: u32) -> Vec<DateTime> {
     (0..shards).scan(Some(first), |next, _| next.inspect(|time| *next = step.after(*time))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    #[test]
+    fn a_hash_by_collation_is_refused() {
+        let read = |more: &str| {
+            let table = "schema = \"s\"\ntable = \"t\"\nkey = \"k\"\nfunction = \"hash\"";
+            let text = format!("[[shards.table]]\n{table}\n{more}\nnodes = \"${{1..2}}/s.t\"\n");
+            super::super::own(Path::new("f"), &text, &[1, 2]).map_err(|problems| problems.to_string())
+        };
+        assert!(read("").is_ok() && read("by_collation = false").is_ok());
+        let refused = read("by_collation = true").unwrap_err();
+        assert!(refused.contains("`by_collation` is not supported"), "{refused}");
+    }
 }
