@@ -4,6 +4,8 @@ mod check;
 mod sequence;
 mod table;
 
+use std::collections::HashSet;
+
 pub use check::{Invalid, Subject};
 pub use sequence::{SEGMENT_STEP_DEFAULT, Sequence, SequenceKind, VIBRATION_DEFAULT};
 pub use table::{Node, Table, TableKind, Unique};
@@ -52,6 +54,8 @@ pub struct Layout {
     groups: Vec<Group>,
     sequences: Vec<Sequence>,
     homes: Vec<Home>,
+    /// Schemas and names of nodes of tables with several, where these are not the table's own.
+    node_names: HashSet<(String, String)>,
 }
 
 impl Layout {
@@ -63,7 +67,13 @@ impl Layout {
         }
         let Draft { mut tables, groups, sequences, homes, .. } = draft;
         tables.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
-        Ok(Self { tables, groups, sequences, homes })
+        let several = tables.iter().filter(|table| table.nodes().len() > 1);
+        let nodes = several.flat_map(|table| table.nodes().iter().map(move |node| (node, table)));
+        let node_names = nodes
+            .filter(|(node, table)| node.schema != table.schema || node.table != table.name)
+            .map(|(node, _)| (node.schema.clone(), node.table.clone()))
+            .collect();
+        Ok(Self { tables, groups, sequences, homes, node_names })
     }
 
     /// The table with a logical name. Names are compared by their bytes: with
@@ -73,6 +83,11 @@ impl Layout {
             .tables
             .binary_search_by(|table| (table.schema.as_str(), table.name.as_str()).cmp(&(schema, name)));
         found.ok().and_then(|at| self.tables.get(at))
+    }
+
+    /// Whether a name is that of a node of a table with several nodes, and of no logical table.
+    pub fn is_node(&self, schema: &str, name: &str) -> bool {
+        !self.node_names.is_empty() && self.node_names.contains(&(schema.to_owned(), name.to_owned()))
     }
 
     /// All tables, by schema and name.

@@ -239,7 +239,7 @@ fn attempt(request: &Request<'_>) -> Result<Plan, Refusal> {
 /// Plans a statement whatever its hint is.
 fn unhinted(request: &Request<'_>, uses: &Uses<'_>) -> Result<Plan, Refusal> {
     if uses.all().iter().all(|table| table.table.is_none()) {
-        return Ok(Plan::Home);
+        return targets::check_nodes(request, uses).map(|()| Plan::Home);
     }
     let tree = request.tree;
     let whole = Span { start: 0, end: request.sql.len() };

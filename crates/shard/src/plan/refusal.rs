@@ -69,6 +69,8 @@ pub enum Cause {
     ServerFile,
     /// The hint names no place for the statement.
     Hint,
+    /// A write to a node by its own name, which no hint allows.
+    Node,
     /// A unique key that does not have the sharding key.
     Unique,
     /// A foreign key to rows that may be on another server.
@@ -111,6 +113,7 @@ impl Cause {
             Self::NoRowKey => "the table has no unique key without NULLs by which rows can be named",
             Self::Gather => "rows would have to move from one server to another",
             Self::ServerFile => "the file is on a server; LOCAL loads one of the client",
+            Self::Node => "this is a part of a sharded table: the hint `shard` allows writes to it",
             Self::Hint => "the hint names no server that has what the statement needs",
             Self::Unique => "a unique key without the sharding key holds within a shard only",
             Self::Foreign => "the referenced rows may be on another server",

@@ -62,6 +62,24 @@ fn named(
     }
 }
 
+/// Refuses a change that names a node of a sharded table by its own name: where its rows belong is
+/// not looked for.
+pub(super) fn check_nodes(request: &Request<'_>, uses: &Uses<'_>) -> Result<(), Refusal> {
+    let tree = request.tree;
+    let changes = |id| match tree.kind(id) {
+        Kind::Insert | Kind::Replace | Kind::Update | Kind::Delete => true,
+        Kind::Utility => {
+            tree.span(id).of(request.sql).get(..4).is_some_and(|word| word.eq_ignore_ascii_case(b"LOAD"))
+        }
+        _ => false,
+    };
+    if !tree.root().is_some_and(|root| tree.children(root).any(changes)) {
+        return Ok(());
+    }
+    let node = uses.all().iter().find(|table| request.layout.is_node(&table.schema, &table.name));
+    node.map_or(Ok(()), |table| Err(Cause::Node.at(table.reference.name)))
+}
+
 /// Refuses a change of a table that each server has, within another statement.
 pub(super) fn check_reference(request: &Request<'_>, uses: &Uses<'_>) -> Result<(), Refusal> {
     let tree = request.tree;

@@ -62,3 +62,21 @@ fn a_hint_needs_the_name_of_the_node() {
     assert!(matches!(hinted("10"), Plan::Refused(Refusal { cause: Cause::Hint, .. })));
     assert_eq!(texts(hinted("parts_2")), ["SELECT COUNT(*) FROM `shop_1`.`parts_2` AS `parts`"]);
 }
+
+#[test]
+fn a_node_is_not_written_by_its_own_name() {
+    let is_refused_at = |sql: &str, part: &str| is_refused(sql, Cause::Node, part);
+    is_refused_at("INSERT INTO events_0 (user_id) VALUES (1)", "events_0");
+    is_refused_at("REPLACE INTO shop_1.parts_2 (id) VALUES (1)", "parts_2");
+    is_refused_at("UPDATE events_1 SET user_id = 2", "events_1");
+    is_refused_at("DELETE FROM events_1 WHERE user_id = 2", "events_1");
+    is_refused_at("LOAD DATA LOCAL INFILE 'a' INTO TABLE events_1", "events_1");
+    for sql in
+        ["SELECT * FROM events_0", "INSERT INTO events_9 VALUES (1)", "INSERT INTO shop.parts_2 VALUES (1)"]
+    {
+        assert_eq!(planned(sql, &[]), Plan::Home, "{sql}");
+    }
+    let hinted = Asked { shard: Some("10"), ..Asked::default() };
+    let plan = asking("INSERT INTO events_0 (user_id) VALUES (1)", &[], hinted);
+    assert!(matches!(plan, Plan::One(Branch { hostgroup: 10, text: None, .. })));
+}
