@@ -3,7 +3,10 @@
 //!
 //! What is written where, and by whom, is in the crate [`querylog`].
 
+use std::borrow::Cow;
+
 use querylog::{Event, Logs, Record};
+use sql::secrets::without_passwords;
 use wire::command::Kind;
 
 use crate::clock::unix_us;
@@ -46,6 +49,10 @@ pub(crate) fn note(worker: &Worker, control: &Control, over: &Over) {
 
 fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Record> {
     let (text, text_len) = control.running.text(text_max);
+    let text = match without_passwords(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(shorter) => shorter.into(),
+    };
     let (Measured { kind, digest, .. }, id) = (over.measured, control.running.statement());
     let mut record = Record {
         logs,

@@ -12,6 +12,7 @@ mod tight;
 
 pub use self::options::Options;
 
+use crate::secrets::{announced, may_have_password};
 use crate::spooky;
 
 use self::scan::{Scan, Sink};
@@ -101,6 +102,7 @@ impl Digest {
             }
         }
         self.finish(options);
+        self.drop_password(sql.get(..scan.read()).unwrap_or_default());
     }
 
     /// The digest text, as `match_digest` of query rules sees it. Not necessarily UTF-8.
@@ -138,6 +140,23 @@ impl Digest {
         if options.groups_grouping_limit > 0 && (shortened > 0 || scan.lists) {
             collapse::groups(&mut self.tight.out, options.grouping_limit, options.groups_grouping_limit);
         }
+    }
+
+    /// Takes what may be a password out of a text that can have literals: a comment that servers
+    /// execute is in it as it is, and a string with a backslash ends elsewhere in the mode
+    /// `NO_BACKSLASH_ESCAPES`. `sql` is what was read.
+    fn drop_password(&mut self, sql: &[u8]) {
+        if self.facts.sound && !self.facts.escapes || !may_have_password(sql) {
+            return;
+        }
+        let text = &mut self.tight.out;
+        let is_doubtful = |byte: &u8| matches!(byte, b'?' | b'\'' | b'"' | b'`' | b'@');
+        text.truncate(text.iter().position(is_doubtful).unwrap_or(text.len()));
+        text.truncate(announced(text).unwrap_or(text.len()));
+        text.extend_from_slice(b" ?");
+        self.hashed = self.hashed.min(text.len());
+        (self.facts.sound, self.facts.clear) = (false, false);
+        self.hash = spooky::hash64(text.get(..self.hashed).unwrap_or_default());
     }
 
     fn finish(&mut self, options: &Options) {

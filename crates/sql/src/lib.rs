@@ -9,6 +9,7 @@
 //! - [`outline`]: how to tell without reading it that one has the digest of another;
 //! - [`parse`]: a tree of spans: its tables, clauses and expressions, and rewrites of them;
 //! - [`routine`]: whether what stored code does outlives its call;
+//! - [`secrets`]: its text without passwords, for logs;
 //! - [`shape`]: what it does: its kind, the tables it reads and writes, its effects;
 //! - [`spooky`]: the hash of digests and of configuration tables.
 //!
@@ -28,6 +29,7 @@ pub mod lexer;
 pub mod outline;
 pub mod parse;
 pub mod routine;
+pub mod secrets;
 pub mod shape;
 pub mod spooky;
 

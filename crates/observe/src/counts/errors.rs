@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use sql::secrets::without_passwords;
+
 use crate::limits::ERRORS_MAX;
 
 /// What has made an error.
@@ -68,7 +70,8 @@ impl Errors {
         seen.count += 1;
         seen.last = now;
         seen.message.clear();
-        seen.message.extend_from_slice(message);
+        // Servers quote statements.
+        seen.message.extend_from_slice(&without_passwords(message));
     }
 
     /// All of them; with `reset` they are forgotten.

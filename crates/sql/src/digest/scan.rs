@@ -38,6 +38,11 @@ pub(super) struct Sink<'a> {
 }
 
 impl Scan {
+    /// How many bytes were read.
+    pub(super) const fn read(&self) -> usize {
+        self.at
+    }
+
     /// Reads on until the end, or until `room` bytes are written; whether that was the end.
     pub(super) fn run(&mut self, sql: &[u8], options: &Options, room: usize, sink: &mut Sink<'_>) -> bool {
         while let Some(&byte) = sql.get(self.at) {
