@@ -72,7 +72,7 @@ impl Kind {
             ),
             Self::Pointsman => format!(
                 "datadir = \"{}\"\n[[listeners]]\naddress = \"127.0.0.1:{port}\"\n\n\
-                 [admin_variables]\nmysql_ifaces = \"127.0.0.1:{admin}\"\n\n{servers}\n\
+                 [admin_variables]\nmysql_ifaces = \"127.0.0.1:{admin}\"\nadmin_credentials = \"admin:admin\"\n\n{servers}\n\
                  [[mysql_users]]\nusername = \"{USER}\"\npassword = \"{PASSWORD}\"\n{more}",
                 datadir.display()
             ),

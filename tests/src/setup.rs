@@ -12,6 +12,9 @@ use crate::Proxy;
 /// Many proxies run at once, and the default is one fixed port.
 const NO_ADMIN_PORT: &str = "mysql_ifaces = \"\"\n";
 
+/// Accounts of an admin port: those that ProxySQL has.
+const ADMIN_ACCOUNTS: &str = "admin_credentials = \"admin:admin\"\nstats_credentials = \"stats:stats\"\n";
+
 /// A configuration in the making: `pointsman.toml` with everything on loopback and no fixed port.
 ///
 /// It starts with a TCP listener, a Unix socket and two data-plane threads.
@@ -137,7 +140,10 @@ impl Setup {
     #[must_use]
     pub fn admin(mut self, name: &str, value: impl std::fmt::Display) -> Self {
         if name == "mysql_ifaces" {
-            self.admin_variables = self.admin_variables.replace(NO_ADMIN_PORT, "");
+            self.admin_variables = self.admin_variables.replace(NO_ADMIN_PORT, ADMIN_ACCOUNTS);
+        }
+        if let Some(preset) = ADMIN_ACCOUNTS.lines().find(|line| line.starts_with(&format!("{name} "))) {
+            self.admin_variables = self.admin_variables.replace(&format!("{preset}\n"), "");
         }
         let _ = writeln!(self.admin_variables, "{name} = {value}");
         self

@@ -76,19 +76,22 @@ fn check_accepts_both_formats_whatever_the_name() {
     {
         let path = file(name, text);
         let output = command("check", &path);
-        let counted = if warns { ", 2 warnings" } else { "" };
+        let counted = if warns { ", 3 warnings" } else { "" };
         assert_eq!(
             output.stdout,
             format!("{}: ok, 1 listener, 1 server, 1 user{counted}\n", path.display()),
             "{output:?}"
         );
         assert_eq!(output.code, Some(0));
-        // One warning that names what has no effect yet, and one of a folder that this machine does
-        // not have.
+        // What has no effect yet, known passwords, and a folder that this machine
+        // does not have.
         let warnings: Vec<&str> = output.stderr.lines().collect();
-        assert_eq!(warnings.len(), 2 * usize::from(warns), "{output:?}");
-        for (at, part) in [(0, "ldap_user_variable"), (1, "datadir is /var/lib/proxysql, which is no folder")]
-        {
+        assert_eq!(warnings.len(), 3 * usize::from(warns), "{output:?}");
+        for (at, part) in [
+            (0, "ldap_user_variable"),
+            (1, "the admin port, at 0.0.0.0:6032, has `admin:admin` and `stats:stats`"),
+            (2, "datadir is /var/lib/proxysql, which is no folder"),
+        ] {
             assert!(
                 !warns || (warnings[at].starts_with("warning: ") && warnings[at].contains(part)),
                 "{warnings:?} has no {part:?}"

@@ -9,7 +9,7 @@ use testkit::guard::Sandbox;
 use testkit::server::{PASSWORD, USER};
 
 /// Settings of this proxy: an admin port that no other test has.
-const OWN: &str = "pointsman: {admin_address: '127.0.0.1:0'}\n";
+const OWN: &str = "pointsman: {admin_address: '127.0.0.1:0', admin_credentials: 'admin:admin'}\n";
 
 /// kingshard's file, whose only node is this server.
 fn kingshard(port: u16) -> String {

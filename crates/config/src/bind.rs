@@ -57,6 +57,7 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path, strictness: Strictness) -> Res
 
 /// The rows that `parsed` describes, each judged by itself.
 pub(crate) fn rows(parsed: Parsed, origin: &Path) -> Result<Draft, Problems> {
+    let parsed = Parsed { presets: &[], ..parsed };
     Ok(read(parsed, origin, Strictness::Strict).0.sound()?.tables.into_draft())
 }
 
@@ -142,8 +143,14 @@ fn read(parsed: Parsed, origin: &Path, strictness: Strictness) -> (Read, Vec<Str
     let grammatical = parsed.problems.len();
     let lenient = complete && parsed.is_foreign && strictness == Strictness::Lenient;
     let unbuilt = Unbuilt::default();
-    let mut binder =
-        Binder { problems: parsed.problems, unbuilt, complete, lenient, left_out: parsed.left_out };
+    let mut binder = Binder {
+        problems: parsed.problems,
+        unbuilt,
+        complete,
+        lenient,
+        left_out: parsed.left_out,
+        presets: parsed.presets,
+    };
     let tables = binder.tables(parsed.root, origin);
     let Binder { problems, unbuilt, left_out, .. } = binder;
     let read = Read { tables, problems, grammatical, unbuilt, complete, left_out };
@@ -175,6 +182,8 @@ struct Binder {
     /// Whether what another program does without is left out.
     lenient: bool,
     left_out: Vec<Problem>,
+    /// Values of variables that the file does not give.
+    presets: &'static [(&'static str, &'static str, Preset)],
 }
 
 impl Binder {
@@ -215,6 +224,14 @@ impl Binder {
             tables.put(section, rows);
         }
         let file = Place::new(&origin.into(), 0);
+        for section in
+            SECTIONS.iter().filter(|section| self.presets.iter().any(|(of, ..)| *of == section.name))
+        {
+            if !seen.iter().any(|(name, _)| *name == section.name) {
+                let row = self.row(section, Vec::new(), file.clone());
+                tables.put(section, row.into_iter().collect());
+            }
+        }
         let top_level = self.row(&TOP_LEVEL, others, file);
         tables.put(&TOP_LEVEL, top_level.into_iter().collect());
         tables
@@ -301,6 +318,11 @@ impl Binder {
         let mut is_skipped = false;
         let before = self.problems.len();
         let mut row = Row::presets(section);
+        for (_, name, preset) in self.presets.iter().filter(|(of, ..)| *of == section.name) {
+            if let (Some((position, _)), Some(value)) = (section.find(name), preset.value()) {
+                row.set(position, value);
+            }
+        }
         let mut given: Vec<Option<Place>> = vec![None; section.fields().count()];
         for entry in entries {
             let Some((position, field)) = section.find(&entry.key) else {

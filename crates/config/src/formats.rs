@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use crate::Strictness;
 use crate::problem::Problem;
+use crate::schema::Preset;
 use crate::tree::Entry;
 
 /// A file that was read, as far as its grammar allows.
@@ -27,6 +28,8 @@ pub(crate) struct Parsed {
     pub(crate) is_foreign: bool,
     /// What its format has left out already.
     pub(crate) left_out: Vec<Problem>,
+    /// Values that variables have where the file gives none: section, name, value.
+    pub(crate) presets: &'static [(&'static str, &'static str, Preset)],
 }
 
 /// Reads `text` in the format that it is written in. MySQL Router's is known by its first section,
@@ -56,7 +59,10 @@ pub(crate) fn read_own_rows(text: &str, origin: &Path) -> Parsed {
 fn own(text: &str, origin: &Path, file: &Rc<Path>, strictness: Strictness) -> Parsed {
     let as_toml = toml::read(text, file);
     if as_toml.problems.is_empty() {
-        return as_toml;
+        // What is valid in both means the same in both, but for what a file does not say.
+        let is_both = || cnf::read(text, file, strictness).problems.is_empty();
+        let presets = if is_named_cnf(origin) && is_both() { cnf::PROXYSQL } else { as_toml.presets };
+        return Parsed { presets, ..as_toml };
     }
     let as_cnf = cnf::read(text, file, strictness);
     if as_cnf.problems.is_empty() || !looks_like_toml(text, origin) { as_cnf } else { as_toml }
@@ -83,7 +89,11 @@ fn looks_like_toml(text: &str, origin: &Path) -> bool {
             return false;
         }
     }
-    origin.extension().is_none_or(|extension| extension != "cnf" && extension != "cfg")
+    !is_named_cnf(origin)
+}
+
+fn is_named_cnf(origin: &Path) -> bool {
+    origin.extension().is_some_and(|extension| extension == "cnf" || extension == "cfg")
 }
 
 #[cfg(test)]

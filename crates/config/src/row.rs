@@ -386,7 +386,11 @@ mod tests {
         let monitor = [&["interfaces"], MonitorVariables::COLUMNS].concat();
         for (section, columns, elsewhere) in [
             (&MYSQL_VARIABLES, MysqlVariables::COLUMNS, &monitor[..]),
-            (&POINTSMAN_VARIABLES, PointsmanVariables::COLUMNS, &[]),
+            (
+                &POINTSMAN_VARIABLES,
+                PointsmanVariables::COLUMNS,
+                &["restapi_address", "restapi_credentials", "restapi_get"],
+            ),
             (&ADMIN_VARIABLES, AdminVariables::COLUMNS, READ_FROM_TABLES),
             (&MYSQL_SERVERS, Server::COLUMNS, &[]),
             (&POINTSMAN_SERVERS, ServerOptions::COLUMNS, &[]),

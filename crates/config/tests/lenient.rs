@@ -1,6 +1,9 @@
 //! Files of other programs: what those start with, starts here with warnings, and is refused by
 //! `--strict`.
 
+use std::path::Path;
+
+use config::schema::ADMIN_VARIABLES;
 use config::{Loaded, Strictness, load};
 
 fn read(name: &str, text: &str, strictness: Strictness) -> Result<Loaded, String> {
@@ -164,4 +167,33 @@ fn tls_modes_are_those_of_their_route() {
         refused.contains("[routing:three] is `REQUIRED`") && !refused.contains("[routing:one]"),
         "{refused}"
     );
+}
+
+#[test]
+fn accounts_of_the_admin_port_are_proxysql_s_in_its_files_only() {
+    let admin = |text: &str, name: &str| {
+        let loaded = config::parse(text, Path::new(name)).unwrap();
+        let admin = &loaded.config.admin;
+        let accounts = |list: &config::Credentials| {
+            list.iter().map(|(user, password)| format!("{user}:{password}")).collect::<Vec<_>>().join(";")
+        };
+        let addresses: Vec<String> = admin.mysql_ifaces.iter().map(ToString::to_string).collect();
+        let warned = loaded.warnings.iter().any(|warning| warning.contains("every user of this machine"));
+        let (field, _) = ADMIN_VARIABLES.find("admin_credentials").unwrap();
+        let shown =
+            [accounts(&admin.admin_credentials), accounts(&admin.stats_credentials), addresses.join(";")];
+        (shown.join(" "), warned, loaded.draft.gives(&ADMIN_VARIABLES, field))
+    };
+    let told = |shown: &str, warned, given| (shown.to_owned(), warned, given);
+    for text in ["", "[mysql_variables]\nthreads = 1", "[admin_variables]\nread_only = true"] {
+        assert_eq!(admin(text, "x.toml"), told("  127.0.0.1:6032", false, false), "{text}");
+    }
+    for text in ["mysql_servers = ( );", "admin_variables = { read_only = true }", "datadir = \"/\""] {
+        let all = "admin:admin stats:stats 0.0.0.0:6032";
+        assert_eq!(admin(text, "x.cnf"), told(all, true, false), "{text}");
+    }
+    let own = "admin_variables = { admin_credentials = \"a:b\" stats_credentials = \"\" mysql_ifaces = \"[::1]:1\" }";
+    assert_eq!(admin(own, "x.cnf"), told("a:b  [::1]:1", false, true));
+    let own = "[admin_variables]\nadmin_credentials = 'admin:admin'";
+    assert_eq!(admin(own, "x.toml"), told("admin:admin  127.0.0.1:6032", true, true));
 }

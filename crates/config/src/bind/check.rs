@@ -46,6 +46,7 @@ pub(super) fn all(tables: &Tables, complete: bool, problems: &mut Vec<Problem>) 
     for name in ["health_address", "web_address"] {
         http_address(name, tables, problems);
     }
+    rest_address(tables, problems);
     collectors::addresses(tables, problems);
     heartbeat(tables, problems);
     firewall(tables, problems);
@@ -120,6 +121,17 @@ fn http_address(name: &str, tables: &Tables, problems: &mut Vec<Problem>) {
     if let Some(other) = all.iter().find(|address| !matches!(address, Address::Tcp(_))) {
         let message = format!("`pointsman_variables.{name}` must be IP addresses with ports, not {other}");
         report(problems, row.place(name), message);
+    }
+}
+
+/// Has no name: what it stands for may change, and with it who reaches the scripts.
+fn rest_address(tables: &Tables, problems: &mut Vec<Problem>) {
+    const NAME: &str = "restapi_address";
+    let Some(row) = tables.of(&POINTSMAN_VARIABLES).first().filter(|row| row.sound) else { return };
+    let address: String = row.row.get(NAME);
+    if address.parse::<IpAddr>().is_err() {
+        let message = format!("`pointsman_variables.{NAME}` must be an IP address, not {address:?}");
+        report(problems, row.place(NAME), message);
     }
 }
 
@@ -287,6 +299,7 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
     warnings.extend(unmatched::warnings(config));
     let endpoints = endpoints(config);
     warnings.extend(addresses::warnings(config));
+    warnings.extend(known_passwords(config));
     warnings.extend(own_server(config, &endpoints));
     for options in &config.server_options {
         let endpoint = options.endpoint();
@@ -315,6 +328,24 @@ pub(super) fn fast_routes(tables: &Tables) -> Option<String> {
 fn client_addresses(config: &Config) -> impl Iterator<Item = &Address> {
     let addresses = config.listeners.iter().map(|listener| &listener.address);
     addresses.filter(|address| address.port() != Some(0))
+}
+
+/// Accounts of the admin port whose passwords are in every manual. Any user of this machine can log
+/// in with them, and have the scheduler run programs as the user of the proxy.
+fn known_passwords(config: &Config) -> Option<String> {
+    let admin = &config.admin;
+    let is_known = |(user, password): &(&str, &str)| user == password && ["admin", "stats"].contains(user);
+    let both = admin.admin_credentials.iter().chain(admin.stats_credentials.iter());
+    let known: Vec<String> = both.filter(is_known).map(|(user, _)| format!("`{user}:{user}`")).collect();
+    if known.is_empty() || admin.mysql_ifaces.is_empty() {
+        return None;
+    }
+    let addresses: Vec<String> = admin.mysql_ifaces.iter().map(ToString::to_string).collect();
+    Some(format!(
+        "the admin port, at {}, has {}, accounts that every user of this machine knows: set admin_credentials and stats_credentials",
+        addresses.join(", "),
+        known.join(" and ")
+    ))
 }
 
 /// Where servers are.

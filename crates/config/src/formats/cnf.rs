@@ -16,7 +16,18 @@ use std::rc::Rc;
 
 use super::Parsed;
 use crate::Strictness;
+use crate::schema::Preset;
 use include::Sources;
+
+/// ProxySQL's defaults where this program has others of its own: accounts that are in every manual,
+/// at all addresses, and scripts behind a plain GET.
+pub(super) const PROXYSQL: &[(&str, &str, Preset)] = &[
+    ("admin_variables", "admin_credentials", Preset::Text("admin:admin")),
+    ("admin_variables", "stats_credentials", Preset::Text("stats:stats")),
+    ("admin_variables", "mysql_ifaces", Preset::Text("0.0.0.0:6032")),
+    ("pointsman_variables", "restapi_address", Preset::Text("0.0.0.0")),
+    ("pointsman_variables", "restapi_get", Preset::Bool(true)),
+];
 
 /// Reads a libconfig document. A file whose grammar is broken is read up to the top-level setting
 /// where that happens: what follows a missing quote or bracket says nothing any more.
@@ -25,7 +36,8 @@ pub(super) fn read(text: &str, file: &Rc<Path>, strictness: Strictness) -> Parse
     Sources::new(file).read(text, file, &mut tokens);
     let (mut root, broken) = parser::parse(tokens, file);
     let left_out = meaning::as_in_proxysql(&mut root, strictness);
-    Parsed { root, problems: broken.into_iter().collect(), warnings: Vec::new(), is_foreign: true, left_out }
+    let problems = broken.into_iter().collect();
+    Parsed { root, problems, warnings: Vec::new(), is_foreign: true, left_out, presets: PROXYSQL }
 }
 
 /// Reads what was written here: each value counts as it stands.
@@ -34,7 +46,7 @@ pub(super) fn read_own(text: &str, file: &Rc<Path>) -> Parsed {
     Sources::new(file).read(text, file, &mut tokens);
     let (root, broken) = parser::parse(tokens, file);
     let problems = broken.into_iter().collect();
-    Parsed { root, problems, warnings: Vec::new(), is_foreign: false, left_out: Vec::new() }
+    Parsed { root, problems, warnings: Vec::new(), is_foreign: false, left_out: Vec::new(), presets: &[] }
 }
 
 #[cfg(test)]

@@ -71,6 +71,7 @@ pub(super) fn read(text: &str, file: &Rc<Path>, strictness: Strictness) -> Parse
         problems: reader.problems,
         warnings: warning.into_iter().collect(),
         is_foreign: true,
+        presets: &[],
         left_out: reader.left_out,
     }
 }
@@ -165,12 +166,13 @@ impl Reader {
         variables.push(entry("monitor_enabled", Value::Bool(false), &top));
         variables.push(entry("max_connections", Value::Int(total), &Place::new(&self.file, total_at)));
         let list = |key: &str, rows: Vec<Node>| entry(key, Value::List(rows), &top);
+        let admin = vec![options::admin(own, &top), options::accounts(own, &top)];
         vec![
             list("listeners", listeners),
             list("mysql_servers", servers),
             entry("mysql_variables", Value::Group(variables), &top),
             entry("pointsman_variables", Value::Group(vec![options::health(own, &top)]), &top),
-            entry("admin_variables", Value::Group(vec![options::admin(own, &top)]), &top),
+            entry("admin_variables", Value::Group(admin), &top),
         ]
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn read(text: &str, file: &Rc<Path>) -> Parsed {
         })
         .collect();
     let root = entries(table.into_inner(), &lines, &mut problems);
-    Parsed { root, problems, warnings: Vec::new(), is_foreign: false, left_out: Vec::new() }
+    Parsed { root, problems, warnings: Vec::new(), is_foreign: false, left_out: Vec::new(), presets: &[] }
 }
 
 /// Where the lines of a text start.

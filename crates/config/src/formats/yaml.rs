@@ -70,6 +70,7 @@ fn parsed(program: Program, read: Result<Imported, read::Problems>, origin: &Pat
         warnings: Vec::new(),
         is_foreign: false,
         left_out: Vec::new(),
+        presets: &[],
     };
     match read {
         Err(problems) => parsed.problems.extend(problems.as_slice().iter().map(problem)),

@@ -19,7 +19,7 @@ const GENERAL: &[Field] = &[
     Field::new(
         "admin_credentials",
         Kind::Credentials,
-        Preset::Text("admin:admin"),
+        Preset::Text(""),
         "accounts of the admin port with full rights; `admin` may only log in from this machine",
     )
     .secret()
@@ -27,7 +27,7 @@ const GENERAL: &[Field] = &[
     Field::new(
         "stats_credentials",
         Kind::Credentials,
-        Preset::Text("stats:stats"),
+        Preset::Text(""),
         "accounts of the admin port that may only read statistics; `stats` may only log in from this machine",
     )
     .secret()
@@ -35,7 +35,7 @@ const GENERAL: &[Field] = &[
     Field::new(
         "mysql_ifaces",
         Kind::Addresses,
-        Preset::Text("0.0.0.0:6032"),
+        Preset::Text("127.0.0.1:6032"),
         "where the admin port listens, separated by `;`; empty: nowhere",
     )
     .built(),

@@ -158,6 +158,22 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
     )
     .built(),
     Field::new(
+        "restapi_address",
+        Kind::Text,
+        Preset::Text("127.0.0.1"),
+        "with `admin-restapi_enabled`: the IP address at which REST is served, at `admin-restapi_port`",
+    )
+    .built(),
+    Field::new(
+        "restapi_credentials",
+        Kind::Credentials,
+        Preset::Text(""),
+        "accounts of REST, `user:password` separated by `;`; empty: a client needs none",
+    )
+    .secret()
+    .built(),
+    switch("restapi_get", false, "REST: whether a GET runs scripts, too, of routes with the method GET").built(),
+    Field::new(
         "otlp_address",
         Kind::Addresses,
         Preset::Text(""),

@@ -10,7 +10,7 @@ use testkit::net::free_port;
 
 use super::proxy::Proxy;
 use super::say;
-use super::stage::{ADMIN, WRITER, caching_rule};
+use super::stage::{ADMIN, ADMIN_PASSWORD, WRITER, caching_rule};
 
 /// Memory of its cache in MiB: for a part of the rows only, so that the far cache has something to
 /// do.
@@ -42,18 +42,24 @@ impl Near {
 
     /// How operators connect.
     pub(super) fn admin(&self) -> Options {
-        Options::tcp(self.admin, ADMIN, ADMIN)
+        Options::tcp(self.admin, ADMIN, &ADMIN_PASSWORD)
     }
 
     /// Says where to connect.
     pub(super) fn invite(&self) {
         say!("The proxy near the clients, in front of it:");
-        for (address, user, schema, what) in [
-            (self.mysql, WRITER, SCHEMA, "reads through both caches; EXPLAIN ROUTE SELECT ..."),
-            (self.admin, ADMIN, "stats", "its admin port: SELECT * FROM stats_pointsman_cache"),
+        for (address, user, password, schema, what) in [
+            (self.mysql, WRITER, WRITER, SCHEMA, "reads through both caches; EXPLAIN ROUTE SELECT ..."),
+            (
+                self.admin,
+                ADMIN,
+                ADMIN_PASSWORD.as_str(),
+                "stats",
+                "its admin port: SELECT * FROM stats_pointsman_cache",
+            ),
         ] {
             let port = address.port();
-            let command = format!("mariadb -h127.0.0.1 -P{port} -u{user} -p{user} {schema}");
+            let command = format!("mariadb -h127.0.0.1 -P{port} -u{user} -p{password} {schema}");
             say!("  {command:<60} # {what}");
         }
         say!("");
@@ -70,10 +76,11 @@ fn configuration(far: SocketAddr, (mysql, admin): (SocketAddr, SocketAddr), vers
     format!(
         "[mysql_variables]\nserver_version = \"{version}\"\nmonitor_enabled = false\n\
          query_cache_size_MB = {CACHE_MB}\n\n\
-         [admin_variables]\nmysql_ifaces = \"{admin}\"\n\n\
+         [admin_variables]\nmysql_ifaces = \"{admin}\"\nadmin_credentials = \"{ADMIN}:{}\"\n\n\
          [[listeners]]\naddress = \"{mysql}\"\n\n\
          [[mysql_servers]]\nhostname = \"{}\"\nport = {}\n\n\
          [[mysql_users]]\nusername = \"{WRITER}\"\npassword = \"{WRITER}\"\n{}",
+        ADMIN_PASSWORD.as_str(),
         far.ip(),
         far.port(),
         caching_rule()

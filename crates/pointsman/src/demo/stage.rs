@@ -1,7 +1,9 @@
 //! What the demo starts: the servers, the configuration, the proxy.
 
 use std::fmt::Write as _;
+use std::hash::{BuildHasher as _, RandomState};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -26,10 +28,13 @@ const READERS: u32 = 1;
 pub(super) const WRITER: &str = "demo";
 /// The user whose queries all go to the replicas; the password is the same.
 const READER: &str = "report";
-/// The user of the monitor, and of the admin port, with their passwords: the defaults.
+/// The user of the monitor, with its password: the default.
 const MONITOR: &str = "monitor";
-/// See there.
+/// The user of the admin port and of the page.
 pub(super) const ADMIN: &str = "admin";
+/// Its password, which no other user of this machine knows: it can run programs.
+pub(super) static ADMIN_PASSWORD: LazyLock<String> =
+    LazyLock::new(|| format!("{:016x}", RandomState::new().hash_one(std::process::id())));
 /// How long caches serve an answer, in milliseconds, where there are some.
 const TTL_MS: u32 = 10_000;
 /// Old binary logs go soon, so that a long demo does not fill the disk.
@@ -116,25 +121,26 @@ impl Stage {
 
     /// How operators connect.
     pub(super) fn admin(&self) -> Options {
-        Options::tcp(self.addresses.admin, ADMIN, ADMIN)
+        Options::tcp(self.addresses.admin, ADMIN, &ADMIN_PASSWORD)
     }
 
     /// Says where to connect.
     pub(super) fn invite(&self) {
         let Addresses { mysql, tcp, admin, web } = self.addresses;
         say!("\nConnect to it:");
-        for (address, user, schema, what) in [
-            (mysql, WRITER, SCHEMA, "the primary; plain reads: the replicas"),
-            (mysql, READER, SCHEMA, "the replicas"),
-            (tcp, WRITER, SCHEMA, "the primary, through the layer-4 listener"),
-            (admin, ADMIN, "stats", "the admin port"),
+        let password = ADMIN_PASSWORD.as_str();
+        for (address, user, password, schema, what) in [
+            (mysql, WRITER, WRITER, SCHEMA, "the primary; plain reads: the replicas"),
+            (mysql, READER, READER, SCHEMA, "the replicas"),
+            (tcp, WRITER, WRITER, SCHEMA, "the primary, through the layer-4 listener"),
+            (admin, ADMIN, password, "stats", "the admin port"),
         ] {
             let port = address.port();
-            let command = format!("mariadb -h127.0.0.1 -P{port} -u{user} -p{user} {schema}");
+            let command = format!("mariadb -h127.0.0.1 -P{port} -u{user} -p{password} {schema}");
             say!("  {command:<60} # {what}");
         }
         let page = format!("http://{web}/");
-        say!("  {page:<60} # the page for operators: user {ADMIN}, password {ADMIN}");
+        say!("  {page:<60} # the page for operators: user {ADMIN}, password {password}");
         say!("On the admin port, ask where a statement goes, and why: EXPLAIN ROUTE SELECT ...");
         say!("Ctrl-C ends the demo and removes everything.\n");
     }
@@ -185,12 +191,13 @@ fn configuration(binaries: &Binaries, topology: &Topology, addresses: Addresses)
     let Addresses { mysql, tcp, admin, web } = addresses;
     let mut toml = format!(
         "[mysql_variables]\nserver_version = \"{}\"\nread_write_split = true\nmonitor_writer_is_also_reader = false\n\n\
-         [admin_variables]\nmysql_ifaces = \"{admin}\"\nweb_enabled = true\n\n\
+         [admin_variables]\nmysql_ifaces = \"{admin}\"\nadmin_credentials = \"{ADMIN}:{}\"\nweb_enabled = true\n\n\
          [pointsman_variables]\nweb_address = \"{web}\"\n\n\
          [[listeners]]\naddress = \"{mysql}\"\n\n\
          [[listeners]]\naddress = \"{tcp}\"\nprotocol = \"tcp\"\nhostgroup = 0\n\n\
          [[mysql_replication_hostgroups]]\nwriter_hostgroup = {WRITERS}\nreader_hostgroup = {READERS}\n",
-        binaries.version
+        binaries.version,
+        ADMIN_PASSWORD.as_str()
     );
     let servers = topology.replicas.iter().map(|server| (READERS, server));
     for (hostgroup, server) in std::iter::once((WRITERS, &topology.primary)).chain(servers) {

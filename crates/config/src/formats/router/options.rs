@@ -45,6 +45,9 @@ const LEVELS: [&str; 7] = ["fatal", "system", "error", "warning", "info", "note"
 /// An option of `[pointsman]`: where the admin port listens.
 const ADMIN: &str = "admin_address";
 
+/// Another one: the accounts of the admin port.
+const ACCOUNTS: &str = "admin_credentials";
+
 /// Another one: where health checks are answered.
 const HEALTH: &str = "health_address";
 
@@ -87,16 +90,21 @@ pub(super) fn logger(section: &Section<'_>, reader: &mut Reader) {
 /// Judges the names in `[pointsman]`.
 pub(super) fn own(section: &Section<'_>, reader: &mut Reader) {
     for setting in section.settings() {
-        if ![ADMIN, HEALTH].contains(&setting.name.as_str()) {
-            unknown(section, setting, [ADMIN, HEALTH], reader);
+        if ![ADMIN, ACCOUNTS, HEALTH].contains(&setting.name.as_str()) {
+            unknown(section, setting, [ADMIN, ACCOUNTS, HEALTH], reader);
         }
     }
 }
 
 /// The admin port's addresses. It is closed unless the file has an address for it: MySQL Router has
-/// none, and the default would be open to the network.
+/// none, and so are its accounts.
 pub(super) fn admin(own: Option<&Section<'_>>, top: &Place) -> Entry {
     variable(own, ADMIN, "mysql_ifaces", top)
+}
+
+/// The accounts of the admin port.
+pub(super) fn accounts(own: Option<&Section<'_>>, top: &Place) -> Entry {
+    variable(own, ACCOUNTS, "admin_credentials", top)
 }
 
 /// Where health checks are answered.

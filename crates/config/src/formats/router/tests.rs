@@ -306,8 +306,9 @@ fn what_is_wrong_is_named_with_line_and_what_was_meant() {
 
 #[test]
 fn the_admin_port_has_an_address_if_the_file_gives_one() {
-    let text = format!("{}[pointsman]\nadmin_address=127.0.0.1:6032\n", with(""));
+    let text = format!("{}[pointsman]\nadmin_address=127.0.0.1:6032\nadmin_credentials=a:b\n", with(""));
     assert_eq!(config(&text).admin.mysql_ifaces.len(), 1);
+    assert_eq!(config(&text).admin.admin_credentials.password("a"), Some("b"));
     let text = format!("{}[pointsman]\nadmin_adress=127.0.0.1:6032\n", with(""));
     assert!(problems(&text).contains("did you mean `admin_address`?"));
 }

@@ -45,20 +45,31 @@ fn listener(program: Program, imported: &Imported, top: &Place) -> Option<Node> 
 }
 
 /// Keys of the mapping `pointsman`: the section and the name of each.
-pub(super) const OWN: [(&str, &str, &str); 3] = [
+pub(super) const OWN: [(&str, &str, &str); 4] = [
     ("admin_address", "admin_variables", "mysql_ifaces"),
+    ("admin_credentials", "admin_variables", "admin_credentials"),
     ("health_address", "pointsman_variables", "health_address"),
     ("datadir", "", "datadir"),
 ];
 
-/// The settings of this proxy.
-fn own(imported: &Imported) -> impl Iterator<Item = Entry> {
-    imported.own.iter().filter_map(|(at, key, text)| {
+/// The settings of this proxy, those of a section in one group.
+fn own(imported: &Imported) -> Vec<Entry> {
+    let mut out: Vec<Entry> = Vec::new();
+    for (at, key, text) in &imported.own {
         let at = place(at);
-        let (_, section, name) = OWN.iter().find(|(known, ..)| known == key)?;
+        let Some((_, section, name)) = OWN.iter().find(|(known, ..)| known == key) else { continue };
         let setting = entry(name, Value::Text(text.clone()), &at);
-        Some(if section.is_empty() { setting } else { entry(section, Value::Group(vec![setting]), &at) })
-    })
+        if section.is_empty() {
+            out.push(setting);
+            continue;
+        }
+        let group = out.iter_mut().find(|entry| entry.key == *section);
+        match group.map(|entry| &mut entry.node.value) {
+            Some(Value::Group(settings)) => settings.push(setting),
+            _ => out.push(entry(section, Value::Group(vec![setting]), &at)),
+        }
+    }
+    out
 }
 
 /// Neither program looks at `read_only`: who is written to stands in the file.

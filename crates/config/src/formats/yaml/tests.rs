@@ -144,8 +144,10 @@ fn a_user_without_rules_gets_those_of_others() {
 #[test]
 fn a_file_may_have_settings_of_this_proxy() {
     let own = |text: &str| format!("{KINGSHARD}pointsman: {text}\n");
-    let config = loaded(&own("{admin_address: '127.0.0.1:7032', datadir: /x}")).config;
+    let config =
+        loaded(&own("{admin_address: '127.0.0.1:7032', admin_credentials: 'a:b', datadir: /x}")).config;
     assert_eq!(config.admin.mysql_ifaces[0].to_string(), "127.0.0.1:7032");
+    assert_eq!(config.admin.admin_credentials.password("a"), Some("b"));
     assert_eq!(config.datadir, "/x");
     assert_eq!(
         problems(&own("{admin_adress: 'x'}")),

@@ -11,7 +11,7 @@ use testkit::mariadb::{Binaries, Server, Setup, start_all};
 use testkit::net::free_port;
 
 use super::super::proxy::Proxy;
-use super::super::stage::{ADMIN, Show as _, WRITER, address};
+use super::super::stage::{ADMIN, ADMIN_PASSWORD, Show as _, WRITER, address};
 use super::super::{DemoArgs, say};
 use super::{CUSTOMERS, PRODUCTS, SHARDS};
 
@@ -92,16 +92,17 @@ impl Shop {
     pub(super) fn invite(&self) {
         let Addresses { mysql, admin, web } = self.addresses;
         say!("\nConnect to it:");
-        for (address, schema, user, what) in [
-            (mysql, SCHEMA, WRITER, "the shop, as if it were on one server"),
-            (admin, "stats", ADMIN, "the admin port"),
+        let password = ADMIN_PASSWORD.as_str();
+        for (address, schema, user, password, what) in [
+            (mysql, SCHEMA, WRITER, WRITER, "the shop, as if it were on one server"),
+            (admin, "stats", ADMIN, password, "the admin port"),
         ] {
             let port = address.port();
-            let command = format!("mariadb -h127.0.0.1 -P{port} -u{user} -p{user} {schema}");
+            let command = format!("mariadb -h127.0.0.1 -P{port} -u{user} -p{password} {schema}");
             say!("  {command:<60} # {what}");
         }
         let page = format!("http://{web}/");
-        say!("  {page:<60} # the page for operators: user {ADMIN}, password {ADMIN}");
+        say!("  {page:<60} # the page for operators: user {ADMIN}, password {password}");
         say!("Ask which shards a statement needs, and why: EXPLAIN ROUTE SELECT ...");
         say!("Ctrl-C ends the demo and removes everything.\n");
     }
@@ -159,11 +160,12 @@ fn configuration(version: &str, servers: &[Server], addresses: Addresses) -> Str
     let Addresses { mysql, admin, web } = addresses;
     let mut toml = format!(
         "[mysql_variables]\nserver_version = \"{version}\"\n\n\
-         [admin_variables]\nmysql_ifaces = \"{admin}\"\nweb_enabled = true\n\n\
+         [admin_variables]\nmysql_ifaces = \"{admin}\"\nadmin_credentials = \"{ADMIN}:{}\"\nweb_enabled = true\n\n\
          [pointsman_variables]\nweb_address = \"{web}\"\n\n\
          [[listeners]]\naddress = \"{mysql}\"\n\n\
          [[mysql_users]]\nusername = \"{WRITER}\"\npassword = \"{WRITER}\"\ndefault_hostgroup = 0\n\
-         default_schema = \"{SCHEMA}\"\n"
+         default_schema = \"{SCHEMA}\"\n",
+        ADMIN_PASSWORD.as_str()
     );
     for (hostgroup, server) in servers.iter().enumerate() {
         // Writing to a string cannot fail.
