@@ -10,7 +10,7 @@ use admin::{Booted, DataPlane, Port};
 use anyhow::Context as _;
 use config::{Config, Loaded, LogFormat, Protocol, Strictness};
 use proxy::Proxy;
-use rustix::process::{Resource, Rlimit};
+use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use tokio::runtime::{Builder, Handle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::unbounded_channel;
@@ -137,6 +137,7 @@ fn serve_with(mut launch: Launch, log: &mut Log, started: Instant) -> anyhow::Re
     log.go_on_as(overrides.log_format.unwrap_or(booted.store.config().log_format));
     log.go_on_in(&booted.store.config().errorlog);
     raise_file_limit();
+    forbid_core_files();
     if let Some(warning) = proxy::too_few_descriptors(booted.store.config()) {
         tracing::warn!("{warning}");
     }
@@ -285,6 +286,19 @@ fn raise_file_limit() {
         rustix::process::setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })
     {
         tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+}
+
+/// Has the kernel write no core file: the memory of this process has passwords of users. Root can
+/// still make one with gcore.
+fn forbid_core_files() {
+    let limit = rustix::process::getrlimit(Resource::Core);
+    let limited = rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), ..limit });
+    // A program that takes core files over a pipe is not bound by that limit, and other processes
+    // of the same user could read the memory.
+    let hidden = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    if let Err(error) = limited.and(hidden) {
+        tracing::warn!(%error, "a crash may write a core file, with passwords in it");
     }
 }
 
