@@ -13,7 +13,7 @@ mod refused;
 mod text;
 
 pub(crate) use self::orders::Proxysql;
-pub(crate) use self::text::{Statement, behind_comments, unquoted};
+pub(crate) use self::text::{Statement, unquoted};
 use crate::events::Sink;
 use crate::layers::{Module, Move};
 use crate::plane::Question;

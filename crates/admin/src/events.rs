@@ -1,6 +1,7 @@
 //! Events of the query log as tables, as in ProxySQL 3: `DUMP EVENTSLOG FROM BUFFER TO ...`.
 
 use querylog::Record;
+use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 
 use crate::plane::DataPlane;
@@ -96,6 +97,18 @@ fn insert_event(insert: &mut rusqlite::Statement<'_>, event: &Record) -> rusqlit
         // The message is not kept; `stats_mysql_errors` has the newest one of each number.
         None::<String>,
     ])
+}
+
+/// The rows of the table in memory without texts of statements and errors.
+pub(crate) fn without_literals(connection: &Connection) -> rusqlite::Result<Vec<Vec<Value>>> {
+    let mut statement = connection.prepare_cached("SELECT * FROM stats.stats_mysql_query_events")?;
+    let hidden = |name: &str| ["query", "error"].contains(&name);
+    let columns: Vec<bool> = statement.column_names().into_iter().map(hidden).collect();
+    let rows = statement.query_map([], |row| {
+        let cell = |(at, hidden): (usize, &bool)| if *hidden { Ok(Value::Null) } else { row.get(at) };
+        columns.iter().enumerate().map(cell).collect()
+    })?;
+    rows.collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use config::{mistakes, suggestion};
 
+use crate::answer::Answer;
 use crate::command::{Statement, known_commands};
 use crate::show;
 use crate::tables::Schema;
@@ -23,20 +24,34 @@ const SYNTAX: [(&str, &str); 4] = [
 
 /// Why SQLite was not allowed to do something.
 const FORBIDDEN: &str = "; tables that are there cannot be dropped or altered, nor get triggers and indexes, and PRAGMAs set \
-                         nothing; a dump that is to be read back is made with --no-create-info --replace";
+                         nothing; ATTACH and VACUUM INTO take the path of a file that is there; a dump that is to be read back is made with --no-create-info --replace";
 
 /// What SQLite says of a table that is not there, before its name.
 const NO_TABLE: &str = "no such table: ";
 
+/// `answer` to a statement that was SQLite's, with a hint if it is an error.
+pub(crate) fn with_hint(answer: Answer, statement: &Statement<'_>, rights: Rights) -> Answer {
+    match answer {
+        Answer::Error(mut error) => {
+            let hint = behind(&error.message, statement, rights);
+            error.message.push_str(&hint);
+            error.into()
+        }
+        answer => answer,
+    }
+}
+
 /// What goes behind `error`, SQLite's for a statement of a session with `rights`; mostly nothing.
-pub(crate) fn behind(error: &str, statement: &Statement<'_>, rights: Rights) -> String {
+fn behind(error: &str, statement: &Statement<'_>, rights: Rights) -> String {
     if let Some((_, name)) = error.split_once(NO_TABLE) {
         return like_table(name, rights);
     }
     // For those who may not give commands there are none.
     match rights {
         Rights::Admin if error.ends_with(": syntax error") => like_command(&statement.upper),
-        Rights::Admin if error.ends_with(": not authorized") => FORBIDDEN.to_owned(),
+        Rights::Admin if error.ends_with(": not authorized") || error.ends_with("authorization denied") => {
+            FORBIDDEN.to_owned()
+        }
         _ => String::new(),
     }
 }

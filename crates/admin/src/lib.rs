@@ -9,6 +9,7 @@
 #![allow(clippy::doc_markdown, reason = "ProxySQL, MySQL and SQLite are names, not code")]
 
 mod answer;
+pub mod basic;
 mod boot;
 mod chatter;
 mod checksum;
@@ -35,6 +36,7 @@ mod show;
 mod stats;
 mod store;
 mod tables;
+mod tries;
 mod versions;
 mod who;
 
@@ -51,4 +53,5 @@ pub use port::Port;
 pub use server::{Clients, Login, LoginRefused};
 pub use settings::Settings;
 pub use store::{Store, StoreError, disk_file};
+pub use tries::{Tries, Try};
 pub use who::{Rights, Who};

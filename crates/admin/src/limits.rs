@@ -13,6 +13,9 @@ pub(crate) const QUEUE_MAX: usize = CLIENTS_MAX + 64;
 /// Bytes of one statement: what Connector/J is told by `max_allowed_packet`.
 pub(crate) const STATEMENT_BYTES_MAX: usize = 4 << 20;
 
+/// The same for accounts that may only read statistics: its parsed form takes fifty times as much.
+pub(crate) const STATISTICS_STATEMENT_BYTES_MAX: usize = 64 << 10;
+
 /// Bytes of one message during a login: 64 KiB of connection attributes, the largest field, and 8
 /// KiB for the rest.
 pub(crate) const LOGIN_BYTES_MAX: usize = 72 * 1024;
@@ -25,6 +28,21 @@ pub(crate) const WRITE_BYTES: usize = 64 * 1024;
 
 /// How long a login may take, TLS included: as `mysql-connect_timeout_client`.
 pub(crate) const LOGIN_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Wrong logins of one address within [`TRIES_WINDOW`]; more are refused unread.
+pub(crate) const TRIES_MAX: u32 = 5;
+
+/// Logins of one address whose password is looked at or waits for that; more are refused unread.
+pub(crate) const TRIES_AT_ONCE_MAX: u32 = 16;
+
+/// See [`TRIES_MAX`].
+pub(crate) const TRIES_WINDOW: Duration = Duration::from_mins(1);
+
+/// Addresses whose wrong logins are counted; the oldest makes room.
+pub(crate) const TRIES_ADDRESSES_MAX: usize = 4096;
+
+/// How long a login waits for the outcome of others that may all be wrong.
+pub(crate) const TRY_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// How long a client may say nothing: as `mysql-wait_timeout`, 8 hours.
 pub(crate) const IDLE_TIME_MAX: Duration = Duration::from_hours(8);

@@ -1,5 +1,5 @@
 //! What the admin port needs of the running proxy: to change its configuration, to give it orders,
-//! and to read its counters. All calls come from the thread that owns SQLite and may block for
+//! and to read its counters. Calls come from the threads of the engine and may block for
 //! milliseconds, never for a client; only health checks ask from elsewhere.
 
 mod wishes;

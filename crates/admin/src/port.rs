@@ -55,6 +55,11 @@ impl Port {
         let follows = fixed.is_none();
         let wanted = fixed.unwrap_or_else(|| engine.settings().borrow().addresses.clone());
         server.listen(&wanted, runtime)?;
+        if !wanted.is_empty() && !engine.settings().borrow().accounts.has_admin() {
+            tracing::info!(
+                "no account can log in to the admin port and on the page: set admin_credentials of admin_variables, NAME:PASSWORD"
+            );
+        }
         let (addresses, clients) = (server.addresses(), server.clients());
         // The task owns the listeners, whether or not they may move.
         let listening = listen(server, engine.clone(), runtime.clone(), follows);

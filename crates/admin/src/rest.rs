@@ -1,20 +1,23 @@
 //! REST: `GET /metrics`, and the scripts of `runtime_restapi_routes` under `/sync/`.
 //!
-//! Plain HTTP on all addresses at `admin-restapi_port` while `admin-restapi_enabled` is true,
-//! without accounts, as in ProxySQL 2.7; replies, codes and texts are ProxySQL's.
+//! Plain HTTP at `pointsman-restapi_address` and `admin-restapi_port` while `admin-restapi_enabled`
+//! is true, for the accounts of `pointsman-restapi_credentials`, if there are some. Scripts run by
+//! POST, and by GET where `pointsman-restapi_get` says so; a browser that a page of another site
+//! tells to send one is refused. Replies, codes and texts are ProxySQL 2.7's.
 
+mod access;
 mod exposer;
 mod reply;
 mod script;
 
 use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_TYPE};
+use hyper::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -24,12 +27,10 @@ use tokio::sync::watch;
 
 use self::exposer::Exposer;
 use self::reply::Reply;
-use crate::answer::Answer;
 use crate::engine::Engine;
 use crate::http::Service;
 use crate::limits::{LOGIN_TIME_MAX, REST_BODY_BYTES_MAX, REST_CLIENTS_MAX};
 use crate::settings::Settings;
-use crate::who::{Rights, Who};
 
 /// An active row of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,18 +64,18 @@ impl Service for Rest {
     const CLIENTS_MAX: usize = REST_CLIENTS_MAX;
 
     fn addresses(&self, settings: &Settings) -> Vec<SocketAddr> {
-        settings.rest_port.map(|port| (Ipv4Addr::UNSPECIFIED, port).into()).into_iter().collect()
+        settings.rest_address.into_iter().collect()
     }
 
-    async fn serve(self, stream: TcpStream, _: SocketAddr) {
-        serve(stream, self.0).await;
+    async fn serve(self, stream: TcpStream, peer: SocketAddr) {
+        serve(stream, peer.ip(), self.0).await;
     }
 }
 
-async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+async fn serve(stream: TcpStream, client: IpAddr, shared: Arc<Shared>) {
     let service = service_fn(|request| {
         let shared = Arc::clone(&shared);
-        async move { Ok::<_, Infallible>(answer(request, &shared).await) }
+        async move { Ok::<_, Infallible>(answer(request, client, &shared).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -85,7 +86,10 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     }
 }
 
-async fn answer(request: Request<Incoming>, shared: &Shared) -> Response<Full<Bytes>> {
+async fn answer(request: Request<Incoming>, client: IpAddr, shared: &Shared) -> Response<Full<Bytes>> {
+    if let Err(reply) = access::check(request.headers(), client, shared).await {
+        return respond(reply);
+    }
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
     if method == Method::GET && path == "/metrics" {
@@ -97,6 +101,9 @@ async fn answer(request: Request<Incoming>, shared: &Shared) -> Response<Full<By
     let Some(uri) = path.strip_prefix("/sync/") else {
         return respond(Reply::plain(404, "Not Found".to_owned()));
     };
+    if let Err(reply) = access::check_script(&request, shared.settings.borrow().rest_get) {
+        return respond(reply);
+    }
     let routes = shared.settings.borrow().routes.clone();
     let wanted = |route: &&Route| route.method.eq_ignore_ascii_case(method.as_str()) && route.uri == uri;
     let Some(route) = routes.iter().find(wanted) else { return respond(Reply::no_route(&method, uri)) };
@@ -123,12 +130,7 @@ async fn body(request: Request<Incoming>) -> Result<Bytes, Reply> {
 
 async fn metrics(shared: &Shared) -> Response<Full<Bytes>> {
     let started = Instant::now();
-    let who = Who { user: "metrics".to_owned(), rights: Rights::Stats, address: None };
-    let answer = shared.engine.ask(&who, "SHOW PROMETHEUS METRICS".to_owned()).answer().await;
-    let mut text = match answer {
-        Answer::Rows { rows, .. } => rows.concat().into_iter().flatten().next().unwrap_or_default(),
-        _ => Vec::new(),
-    };
+    let mut text = shared.engine.metrics().await.unwrap_or_default().into_bytes();
     shared.exposer.add_to(&mut text);
     shared.exposer.count(text.len(), started.elapsed());
     let mut response = Response::new(Full::new(Bytes::from(text)));
@@ -143,6 +145,8 @@ fn respond(reply: Reply) -> Response<Full<Bytes>> {
     let headers = response.headers_mut();
     let kind = if reply.json { "application/json" } else { "text/plain" };
     headers.insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static(kind));
-    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, hyper::header::HeaderValue::from_static("*"));
+    if reply.code == 401 {
+        headers.insert(WWW_AUTHENTICATE, hyper::header::HeaderValue::from_static("Basic realm=\"REST\""));
+    }
     response
 }

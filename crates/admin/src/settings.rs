@@ -10,7 +10,6 @@ use crate::rest::Route;
 use crate::scheduler::Job;
 use crate::server::{Accounts, Login, LoginRefused};
 use crate::store::Store;
-use crate::who::Rights;
 
 /// Variables of the admin port as they are at runtime.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,7 +25,11 @@ pub struct Settings {
     /// `admin-vacuum_stats`.
     pub(crate) vacuum_stats: bool,
     /// Where REST is served, if it is.
-    pub(crate) rest_port: Option<u16>,
+    pub(crate) rest_address: Option<SocketAddr>,
+    /// Who may use it; with no account, every client.
+    pub(crate) rest_accounts: Accounts,
+    /// Whether a GET runs scripts, too.
+    pub(crate) rest_get: bool,
     /// Where health checks are answered.
     pub(crate) health_addresses: Vec<SocketAddr>,
     /// Where the page for operators is served.
@@ -61,12 +64,11 @@ impl Settings {
                 .collect(),
             read_only: is_true(&text("admin-read_only")),
             vacuum_stats: is_true(&text("admin-vacuum_stats")),
-            rest_port: text("admin-restapi_port")
-                .parse()
-                .ok()
-                .filter(|_| is_true(&text("admin-restapi_enabled"))),
+            rest_address: rest_address(&text),
+            rest_accounts: Accounts::new(&text("pointsman-restapi_credentials"), "", ("", "")),
+            rest_get: is_true(&text("pointsman-restapi_get")),
             health_addresses: addresses(&text("pointsman-health_address")),
-            web_addresses: web_addresses(text),
+            web_addresses: web_addresses(&text),
             routes,
             jobs,
         }
@@ -98,6 +100,13 @@ impl Settings {
     pub fn has(&self, login: &Login) -> bool {
         self.accounts.has(login)
     }
+}
+
+/// Where REST is served, as the variables `text` say.
+fn rest_address(text: impl Fn(&str) -> String) -> Option<SocketAddr> {
+    let address: IpAddr = text("pointsman-restapi_address").parse().ok()?;
+    let port: u16 = text("admin-restapi_port").parse().ok()?;
+    is_true(&text("admin-restapi_enabled")).then_some((address, port).into())
 }
 
 /// Where the page for operators is served, as the variables `text` say.
@@ -155,7 +164,7 @@ fn rows(store: &mut Store, table: &str, sql: &str) -> Vec<Vec<Cell>> {
         tracing::error!(%error, table, "a table of the runtime cannot be read");
         return Vec::new();
     }
-    match store.query(sql, Rights::Admin) {
+    match store.own_query(sql) {
         Answer::Rows { rows, .. } => rows,
         other => {
             let error = if let Answer::Error(error) = other { error.message } else { "no rows".to_owned() };

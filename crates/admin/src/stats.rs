@@ -5,6 +5,7 @@ pub(crate) mod advice;
 mod cached;
 mod digests;
 mod listed;
+mod literals;
 mod prepared;
 pub(crate) mod prometheus;
 mod tables;
@@ -14,7 +15,7 @@ use rusqlite::types::Value;
 
 use crate::answer::AdminError;
 use crate::plane::DataPlane;
-use crate::store::Store;
+use crate::store::{Filling, Store};
 use crate::who::Rights;
 
 use self::tables::TABLES;
@@ -23,7 +24,10 @@ use self::tables::TABLES;
 const STATS: &str = "stats_";
 
 /// The table that keeps what was dumped there.
-const EVENTS: &str = "stats_mysql_query_events";
+pub(crate) const EVENTS: &str = "stats_mysql_query_events";
+
+/// The tables with rows of which only the owner of SQLite knows the values.
+pub(crate) const TELL_MEMORY: [&str; 2] = ["stats_mysql_global", "stats_memory_metrics"];
 
 /// How the names of tables begin that show what the proxy runs with.
 const RUNTIME: &str = "runtime_";
@@ -34,77 +38,85 @@ const CHECKS: &str = "mysql_server_";
 /// The table of what clients may name, which servers know.
 const COLLATIONS: &str = "mysql_collations";
 
-/// Fills every table of statistics that `sql` names, and for admins those of the runtime and of
-/// collations.
+/// Fills every table of statistics that is among `names`. `known` tells memory of which the data
+/// plane knows nothing.
 pub(crate) fn refresh(
-    sql: &str,
-    rights: Rights,
-    store: &mut Store,
+    names: &[String],
+    to: &mut Filling<'_>,
+    known: &dyn Fn(&str) -> Option<u64>,
     plane: &dyn DataPlane,
 ) -> Result<(), AdminError> {
-    let names = names(sql);
+    let is_named = |table: &str| names.iter().any(|name| name == table);
     for table in &TABLES {
-        let plain = names.iter().any(|name| name == table.name);
-        let reset = table.reset.filter(|twin| names.iter().any(|name| name == twin));
-        if !plain && reset.is_none() {
+        let reset = table.reset.filter(|twin| is_named(twin));
+        if !is_named(table.name) && reset.is_none() {
             continue;
         }
         // One reading for both: what is reset is lost.
         let mut rows = (table.rows)(plane, reset.is_some());
-        add_known(&mut rows, store);
-        if let Some(twin) = reset {
-            store.refill(twin, rows.iter().cloned())?;
+        add_known(&mut rows, known);
+        if to.rights == Rights::Stats {
+            literals::hide(table.name, &mut rows);
         }
-        if plain {
-            store.refill(table.name, rows)?;
+        if let Some(twin) = reset {
+            to.refill(twin, rows.iter().cloned())?;
+        }
+        if is_named(table.name) {
+            to.refill(table.name, rows)?;
         }
     }
     for (table, kind) in tables::CHECKS {
-        if names.iter().any(|name| name == table) {
+        if is_named(table) {
             let rows = plane.checks(kind).into_iter().map(|result| tables::check_result(kind, result));
-            store.refill_checks(table, rows)?;
+            to.refill_checks(table, rows)?;
         }
     }
-    if names.iter().any(|name| name == tables::AURORA_CHECKS) {
-        store.refill_checks(
+    if is_named(tables::AURORA_CHECKS) {
+        to.refill_checks(
             tables::AURORA_CHECKS,
             plane.aurora_checks().into_iter().map(tables::aurora_checks),
         )?;
     }
-    if names.iter().any(|name| name == tables::AURORA_FAILOVERS) {
+    if is_named(tables::AURORA_FAILOVERS) {
         let rows = plane.aurora_failovers().into_iter().map(tables::aurora_failover);
-        store.refill_checks(tables::AURORA_FAILOVERS, rows)?;
+        to.refill_checks(tables::AURORA_FAILOVERS, rows)?;
     }
-    digests::refresh(&names, store, plane);
-    prepared::refresh(&names, store, plane);
-    if rights == Rights::Admin {
-        if names.iter().any(|name| name == COLLATIONS) {
-            let collations = plane.collations();
-            // Where no server says, the list of the start or the last one is better than none.
-            if !collations.is_empty() {
-                store.set_collations(&collations)?;
-            }
+    digests::refresh(names, to, plane);
+    prepared::refresh(names, to, plane);
+    Ok(())
+}
+
+/// The same for tables that only admins have: those of the runtime and of collations.
+pub(crate) fn refresh_runtime(
+    names: &[String],
+    store: &mut Store,
+    plane: &dyn DataPlane,
+) -> Result<(), AdminError> {
+    if names.iter().any(|name| name == COLLATIONS) {
+        let collations = plane.collations();
+        // Where no server says, the list of the start or the last one is better than none.
+        if !collations.is_empty() {
+            store.set_collations(&collations)?;
         }
-        for name in names.iter().filter(|name| name.starts_with(RUNTIME)) {
-            store.refresh_runtime(name)?;
-        }
+    }
+    for name in names.iter().filter(|name| name.starts_with(RUNTIME)) {
+        store.refresh_runtime(name)?;
     }
     Ok(())
 }
 
-/// Empties the statistics that `sql` names, as ProxySQL does after each statement with
-/// `admin-vacuum_stats`.
-pub(crate) fn clear(sql: &str, store: &mut Store) -> Result<(), AdminError> {
-    let mut names = names(sql);
+/// Those of `names` whose statistics ProxySQL empties after each statement with
+/// `admin-vacuum_stats`; nothing if there are none.
+pub(crate) fn to_clear(mut names: Vec<String>) -> Option<Vec<String>> {
     names.retain(|name| name != EVENTS);
-    if names.iter().any(|name| name.starts_with(STATS)) { store.clear_stats(&names) } else { Ok(()) }
+    names.iter().any(|name| name.starts_with(STATS)).then_some(names)
 }
 
 /// Puts what only the owner of SQLite knows into the rows that are names and values.
-fn add_known(rows: &mut [tables::Row], store: &Store) {
+fn add_known(rows: &mut [tables::Row], known: &dyn Fn(&str) -> Option<u64>) {
     for row in rows {
         if let [Value::Text(name), value] = &mut row[..]
-            && let Some(bytes) = store.known_memory(name)
+            && let Some(bytes) = known(name)
         {
             *value = tables::text(bytes.to_string());
         }
@@ -123,7 +135,7 @@ pub(crate) fn digest_row(digest: &DigestStats) -> Vec<Value> {
 
 /// The words of `sql` that may be names of tables which are filled when they are read, in lower
 /// case, each once.
-fn names(sql: &str) -> Vec<String> {
+pub(crate) fn names(sql: &str) -> Vec<String> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut names: Vec<String> = Vec::new();
     for word in sql.split(|c| !is_letter(c)) {

@@ -1,10 +1,13 @@
 //! The tables of the admin port, in SQLite, and what the proxy runs with.
 //!
 //! One connection is for admins: `main` and `disk` with the configuration, `stats`, `monitor` and
-//! `stats_history`. Another is for accounts that may only read statistics; it has the last three,
-//! and `stats` is its default.
+//! `stats_history`. [Another](statistics) is for accounts that may only read statistics; it has the
+//! last three, and `stats` is its default.
 
+mod filling;
 mod functions;
+mod held;
+mod known;
 mod limits;
 mod memory;
 mod migrate;
@@ -12,6 +15,7 @@ mod open;
 mod rows;
 mod run;
 mod runtime;
+mod statistics;
 mod variables;
 
 use std::path::{Path, PathBuf};
@@ -21,7 +25,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::schema::Section;
 use config::{Config, Draft, Row, RowProblem};
-use memtable::{Lists, Rows};
+use memtable::Lists;
 use observe::rows::Collation;
 use rusqlite::Connection;
 
@@ -30,25 +34,29 @@ use crate::checksum::Checksums;
 use crate::plane::DataPlane;
 use crate::who::Rights;
 
+pub(crate) use filling::Filling;
 pub(crate) use functions::from_unix_time;
+pub(crate) use held::Lease;
+pub(crate) use known::Known;
 pub use open::StoreError;
 pub use open::disk_file;
 pub(crate) use rows::{insert, transaction};
+pub(crate) use statistics::Statistics;
 pub(crate) use variables::{say_version, set_version, shown, values};
 
 /// The databases of the admin port. It belongs to one thread.
 pub struct Store {
     /// Where admins work.
     admin: Connection,
-    /// Where those work who may only read statistics.
-    stats: Connection,
+    /// Where accounts work that may only read statistics, until a thread of its own has it.
+    statistics: Option<Statistics>,
     /// What those tables show that are not filled.
     lists: Lists,
     /// Where `pointsman.db` is; nothing if all is in memory.
     pub(crate) disk: Option<PathBuf>,
     /// Keeps the names of the databases in memory from being taken by another store of this
     /// process.
-    _name: Box<u8>,
+    _name: Arc<u8>,
     /// What runs.
     pub(crate) runtime: Draft,
     /// The same, typed.
@@ -101,44 +109,36 @@ impl Store {
         &self.config
     }
 
-    /// Runs any SQL: the first statement of `sql`, whose rows or number of changes are the answer,
-    /// or SQLite's error. With [`Rights::Stats`] the default schema is `stats` and nothing can be
-    /// written.
-    pub fn query(&mut self, sql: &str, rights: Rights) -> Answer {
-        match rights {
-            Rights::Admin => run::as_admin(&mut self.admin, sql, self.read_only, &self.stop),
-            Rights::Stats => run::as_stats(&mut self.stats, sql, &self.stop),
-        }
+    /// Runs any SQL of an admin: the first statement of `sql`, whose rows or number of changes are
+    /// the answer, or SQLite's error.
+    pub fn query(&mut self, sql: &str) -> Answer {
+        run::as_admin(&mut self.admin, sql, self.read_only, &self.stop)
+    }
+
+    /// The same for SQL of this program itself, which no client that leaves stops.
+    pub(crate) fn own_query(&mut self, sql: &str) -> Answer {
+        run::as_admin(&mut self.admin, sql, false, &Arc::default())
+    }
+
+    /// The databases of statistics accounts, for the thread that has them from now on.
+    pub(crate) fn take_statistics(&mut self) -> Option<Statistics> {
+        self.statistics.take()
+    }
+
+    /// The tables of statistics of admins, to be filled.
+    pub(crate) fn filling(&mut self) -> Filling<'_> {
+        Filling { connection: &mut self.admin, lists: &self.lists, rights: Rights::Admin }
+    }
+
+    /// Empties those of the tables `names` that are statistics, and gives their memory back if it
+    /// was much.
+    pub(crate) fn clear_stats(&self, names: &[String]) -> Result<(), AdminError> {
+        memory::clear_stats(&self.admin, names)
     }
 
     /// Whether admins' statements may change anything (`admin-read_only`).
     pub fn set_read_only(&mut self, read_only: bool) {
         self.read_only = read_only;
-    }
-
-    /// Empties the table `table` of the schema `stats` and fills it with `rows`, whose cells are
-    /// text, numbers or NULL.
-    pub fn refill(
-        &mut self,
-        table: &str,
-        rows: impl IntoIterator<Item = Vec<rusqlite::types::Value>>,
-    ) -> Result<(), AdminError> {
-        rows::refill(&mut self.admin, "stats", table, rows).map_err(AdminError::from)
-    }
-
-    /// The same for a table of the schema `monitor`.
-    pub(crate) fn refill_checks(
-        &mut self,
-        table: &str,
-        rows: impl IntoIterator<Item = Vec<rusqlite::types::Value>>,
-    ) -> Result<(), AdminError> {
-        rows::refill(&mut self.admin, "monitor", table, rows).map_err(AdminError::from)
-    }
-
-    /// Makes these the rows of a table of the schema `stats` that shows a list, until
-    /// [`Store::forget_lists`].
-    pub(crate) fn show(&mut self, table: &str, rows: Arc<dyn Rows>) {
-        self.lists.show(table, rows);
     }
 
     /// The statement that they were for has run: frees the rows of tables that show lists.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use admin::{Answer, DataPlane, Module, Move, Port, Rights, Store};
+use admin::{Answer, DataPlane, Module, Move, Port, Store};
 use common::FakePlane;
 use config::Address;
 use tokio::runtime::{Builder, Runtime};
@@ -31,11 +31,15 @@ impl Admin {
                 Module::AdminVariables,
             ),
             (
+                "UPDATE global_variables SET variable_value='admin:admin' WHERE variable_name='admin-admin_credentials'",
+                Module::AdminVariables,
+            ),
+            (
                 "INSERT INTO mysql_users (username, password, comment) VALUES ('app', 'secret', 'it''s a \"user\"')",
                 Module::MysqlUsers,
             ),
         ] {
-            assert!(matches!(store.query(sql, Rights::Admin), Answer::Ok { .. }));
+            assert!(matches!(store.query(sql), Answer::Ok { .. }));
             assert!(matches!(store.shift(module, Move::MemoryToRuntime, "test"), Answer::Ok { .. }));
         }
         let port = Port::start(store, &plane, runtime.handle()).unwrap();

@@ -15,6 +15,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 mod index;
+mod memory;
 mod table;
 
 use std::collections::HashMap;
@@ -25,6 +26,7 @@ use rusqlite::vtab::Module;
 use rusqlite::{Connection, Result};
 
 use index::Index;
+pub use memory::memory_used;
 use table::Table;
 
 /// What SQLite calls tables of this kind.

@@ -3,18 +3,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use admin::{AdminDid, AdminEvent, Login, Rights};
+use admin::{AdminDid, AdminEvent, Login, Rights, Try, basic};
 use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, ORIGIN};
 use hyper::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
-use crate::basic;
 use crate::connection::Origin;
 use crate::logins::{Entry, Key};
 use crate::reply::Refusal;
 use crate::site::Site;
-use crate::tries::Try;
 
 /// The header with the token that an action needs.
 pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
@@ -146,7 +144,7 @@ pub(crate) async fn check_password(
     password: Vec<u8>,
     origin: Origin,
 ) -> Result<Login, Refusal> {
-    let one = Try::begin(site, origin.client).await.map_err(|left| {
+    let one = Try::begin(site.engine.tries(), origin.client).await.map_err(|left| {
         let seconds = left.as_secs().saturating_add(1);
         let message = format!("too many logins, or too many wrong ones: try again in {seconds} s");
         Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_logins", message).retry_after(seconds)

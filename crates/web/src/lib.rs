@@ -10,7 +10,6 @@
 mod access;
 mod action;
 mod assets;
-mod basic;
 mod connection;
 mod explain;
 mod facts;
@@ -33,7 +32,6 @@ mod site;
 mod stream;
 mod timed;
 mod timeline;
-mod tries;
 mod views;
 mod work;
 

@@ -36,18 +36,6 @@ pub(crate) const LOGINS_MAX: usize = 256;
 /// Logins of one account at once; its oldest makes room.
 pub(crate) const ACCOUNT_LOGINS_MAX: usize = 16;
 
-/// Wrong logins of one address within [`TRIES_WINDOW`]; more are refused unread.
-pub(crate) const TRIES_MAX: u32 = 5;
-
-/// Logins of one address whose password is looked at or waits for that; more are refused unread.
-pub(crate) const TRIES_AT_ONCE_MAX: u32 = 16;
-
-/// See [`TRIES_MAX`].
-pub(crate) const TRIES_WINDOW: Duration = Duration::from_mins(1);
-
-/// Addresses whose wrong logins are counted; the oldest makes room.
-pub(crate) const TRIES_ADDRESSES_MAX: usize = 4096;
-
 /// Time between two samples.
 pub(crate) const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 

@@ -5,13 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admin::{DataPlane, Engine, Settings};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use crate::assets::Assets;
 use crate::hub::Hub;
 use crate::logins::Logins;
 use crate::places::Places;
-use crate::tries::Tries;
 
 /// The page.
 pub(crate) struct Site {
@@ -28,9 +27,6 @@ pub(crate) struct Site {
     /// Whether the process ends.
     pub(crate) ending: watch::Receiver<bool>,
     logins: Mutex<Logins>,
-    tries: Mutex<Tries>,
-    /// Told when the password of a login was looked at.
-    pub(crate) try_over: Notify,
     places: Mutex<Places>,
 }
 
@@ -47,8 +43,6 @@ impl Site {
             hub: Hub::new(engine.clone(), Arc::clone(&plane), runtime),
             assets: Assets::new(),
             logins: Mutex::default(),
-            tries: Mutex::default(),
-            try_over: Notify::new(),
             places: Mutex::default(),
             engine,
             plane,
@@ -70,11 +64,6 @@ impl Site {
     /// The connections by address. Held for no wait.
     pub(crate) fn places(&self) -> MutexGuard<'_, Places> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The wrong logins. Held for no wait.
-    pub(crate) fn tries(&self) -> MutexGuard<'_, Tries> {
-        self.tries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -7,6 +7,7 @@ mod faults;
 mod files;
 mod orders;
 mod other_drivers;
+mod secrets;
 mod setup;
 
 use std::sync::LazyLock;

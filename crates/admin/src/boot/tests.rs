@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::*;
 use crate::answer::Answer;
-use crate::who::Rights;
 
 /// A configuration file in a folder that is also its `datadir`.
 fn write(folder: &Path, weight: u32) -> PathBuf {
@@ -36,7 +35,7 @@ fn running(booted: &Booted) -> (u32, u64) {
 }
 
 fn sql(store: &mut Store, sql: &str) -> Vec<Vec<u8>> {
-    match store.query(sql, Rights::Admin) {
+    match store.query(sql) {
         Answer::Rows { rows, .. } => rows.into_iter().flatten().flatten().collect(),
         Answer::Ok { .. } => Vec::new(),
         other => panic!("{sql}: {other:?}"),

@@ -41,7 +41,7 @@ impl<'a> Statement<'a> {
 }
 
 /// `text` behind the comments and blanks that it begins with.
-pub(crate) fn behind_comments(text: &str) -> &str {
+fn behind_comments(text: &str) -> &str {
     let mut rest = text.trim_start_matches(is_blank);
     while let Some(len) = comment(rest) {
         rest = rest.get(len..).unwrap_or_default().trim_start_matches(is_blank);

@@ -1,5 +1,6 @@
 //! What the thread that owns SQLite does with a statement: understands it, and does it.
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -7,8 +8,10 @@ use std::time::{Duration, Instant};
 
 use cache::Flush;
 use config::Config;
+use rusqlite::types::Value;
 use tokio::sync::{oneshot, watch};
 
+use super::{Reply, Request};
 use crate::answer::{AdminError, Answer};
 use crate::chatter::{self, Chatter, Facts};
 use crate::command::{Command, Proxysql, Statement};
@@ -18,8 +21,8 @@ use crate::layers::{Module, Move};
 use crate::limits::PULLS_MAX;
 use crate::plane::{DataPlane, Order, Question};
 use crate::settings::Settings;
-use crate::store::Store;
-use crate::who::{Rights, Who};
+use crate::store::{Known, Store};
+use crate::who::Who;
 use crate::{VERSION, events, hint, history, show, stats};
 
 /// The state of the thread.
@@ -27,6 +30,7 @@ pub(super) struct Desk {
     store: Store,
     plane: Arc<dyn DataPlane>,
     settings: watch::Sender<Arc<Settings>>,
+    known: watch::Sender<Arc<Known>>,
     pulls: Vec<Pull>,
     history: History,
 }
@@ -35,27 +39,34 @@ pub(super) struct Desk {
 struct Pull {
     version: u64,
     until: Instant,
-    reply: oneshot::Sender<Answer>,
+    reply: oneshot::Sender<Reply>,
 }
 
 impl Desk {
-    /// A desk, and what its variables say from now on.
-    pub(super) fn new(mut store: Store, plane: Arc<dyn DataPlane>) -> (Self, watch::Receiver<Arc<Settings>>) {
-        let (settings, receiver) = watch::channel(Arc::new(Settings::of(&mut store)));
-        let mut desk = Self { store, plane, settings, pulls: Vec::new(), history: History::default() };
+    pub(super) fn new(mut store: Store, plane: Arc<dyn DataPlane>) -> Self {
+        let settings = watch::Sender::new(Arc::new(Settings::of(&mut store)));
+        let known = watch::Sender::default();
+        let mut desk = Self { store, plane, settings, known, pulls: Vec::new(), history: History::default() };
         desk.renew_settings();
-        (desk, receiver)
+        desk.tell_known();
+        desk
+    }
+
+    /// What its variables say from now on, and what else is known here only.
+    pub(super) fn watched(&self) -> (watch::Receiver<Arc<Settings>>, watch::Receiver<Arc<Known>>) {
+        (self.settings.subscribe(), self.known.subscribe())
     }
 
     /// Executes a statement and answers it.
-    pub(super) fn serve(&mut self, who: &Who, text: &str, reply: oneshot::Sender<Answer>) {
-        let statement = Statement::new(text);
+    pub(super) fn serve(&mut self, request: Request) {
+        let Request { who, text, reply, .. } = request;
+        let statement = Statement::new(&text);
         if let Some(Command::PullVersion { version, wait_ms }) = Command::allowed(&statement, who.rights) {
             return self.pull(version, Duration::from_millis(wait_ms), reply);
         }
-        let answer = self.survive(|desk| desk.execute(who, &statement)).unwrap_or_else(Answer::from);
+        let answer = self.survive(|desk| desk.execute(&who, &statement)).unwrap_or_else(Answer::from);
         // The client may wait for it no more.
-        let _ = reply.send(answer);
+        let _ = reply.send(Reply { answer, lease: None });
         self.look_at_pulls();
     }
 
@@ -71,9 +82,7 @@ impl Desk {
             {
                 tracing::warn!(%error, "a transaction of the admin port stays open");
             }
-            AdminError::new(
-                "this statement met a bug of Pointsman and was given up; its log says where: please report it",
-            )
+            met_bug()
         })
     }
 
@@ -118,42 +127,62 @@ impl Desk {
         if let Some(chatter) = chatter::answer(statement, facts) {
             return match chatter {
                 Chatter::Answer(answer) => answer,
-                Chatter::Sql(sql) => self.query(&sql, who.rights),
+                Chatter::Sql(sql) => self.query(&sql),
             };
         }
         if let Some(sql) = show::rewrite(statement, who.rights) {
-            return self.query(&sql, who.rights);
+            return self.query(&sql);
         }
         if statement.upper == "SHOW PROMETHEUS METRICS" {
-            return stats::prometheus::show(&*self.plane, &self.store);
+            return stats::prometheus::show(&*self.plane, &self.known());
         }
-        // For those who may not give it a command is no statement at all, which SQLite says.
         match Command::allowed(statement, who.rights) {
-            Some(command) => self.obey(who, command),
-            None => match self.query(&statement.text, who.rights) {
-                Answer::Error(mut error) => {
-                    let hint = hint::behind(&error.message, statement, who.rights);
-                    error.message.push_str(&hint);
-                    error.into()
-                }
-                answer => answer,
-            },
+            Some(command) => {
+                let answer = self.obey(who, command);
+                self.tell_known();
+                answer
+            }
+            None => hint::with_hint(self.query(&statement.text), statement, who.rights),
         }
     }
 
     /// Runs SQL, once the tables that it names are filled.
-    fn query(&mut self, sql: &str, rights: Rights) -> Answer {
-        if let Err(error) = stats::refresh(sql, rights, &mut self.store, &*self.plane) {
+    fn query(&mut self, sql: &str) -> Answer {
+        let names = stats::names(sql);
+        if let Err(error) = self.fill(&names) {
             return error.into();
         }
-        let answer = self.store.query(sql, rights);
+        let answer = self.store.query(sql);
         self.store.forget_lists();
         if self.settings.borrow().vacuum_stats
-            && let Err(error) = stats::clear(sql, &mut self.store)
+            && let Some(names) = stats::to_clear(names)
+            && let Err(error) = self.store.clear_stats(&names)
         {
             tracing::warn!(%error, "statistics that were read keep their memory");
         }
         answer
+    }
+
+    fn fill(&mut self, names: &[String]) -> Result<(), AdminError> {
+        let needs_memory = names.iter().any(|name| stats::TELL_MEMORY.contains(&name.as_str()));
+        let memory = if needs_memory { self.store.memory_rows() } else { HashMap::new() };
+        stats::refresh(names, &mut self.store.filling(), &|name| memory.get(name).copied(), &*self.plane)?;
+        stats::refresh_runtime(names, &mut self.store, &*self.plane)
+    }
+
+    /// What is known here only.
+    fn known(&self) -> Known {
+        self.store.known(stats::prometheus::variable_names())
+    }
+
+    /// Tells it to those who show it without this thread.
+    fn tell_known(&self) {
+        self.known.send_replace(Arc::new(self.known()));
+    }
+
+    /// The rows of `stats_mysql_query_events` without literals.
+    pub(super) fn events(&self) -> Result<Vec<Vec<Value>>, AdminError> {
+        Ok(events::without_literals(self.store.connection())?)
     }
 
     fn obey(&mut self, who: &Who, command: Command) -> Answer {
@@ -177,7 +206,7 @@ impl Desk {
                 tracing::info!(user = %who.user, "LOGENTRY: {text}");
                 Answer::done()
             }
-            Command::ExplainRoute(question, json) => self.explain(&question, json),
+            Command::ExplainRoute(question, json) => explain(&*self.plane, &question, json),
             Command::BadExplain(why) | Command::Refused(why) => AdminError::new(why).into(),
             Command::Ignored(why) => Answer::Ok { affected: 0, info: format!("WARNING: {why}") },
             Command::SaveDigests => self.save_digests(),
@@ -199,22 +228,6 @@ impl Desk {
             Command::ResumeDdl(id) => carried_out(self.plane.resume_ddl(id)),
             Command::ForgetDdl(id) => carried_out(self.plane.forget_ddl(id)),
             Command::PullVersion { .. } => AdminError::new("PULL VERSION waits elsewhere").into(),
-        }
-    }
-
-    /// `POINTSMAN EXPLAIN ROUTE`: the steps of the decision, or one cell of JSON.
-    fn explain(&self, question: &Question, json: bool) -> Answer {
-        match self.plane.explain(question) {
-            Ok(explained) if json => single("EXPLAIN", explained.json),
-            Ok(explained) => Answer::Rows {
-                columns: ["step", "result", "detail"].map(str::to_owned).to_vec(),
-                rows: explained
-                    .steps
-                    .into_iter()
-                    .map(|step| step.map(|cell| Some(cell.into_bytes())).into())
-                    .collect(),
-            },
-            Err(error) => AdminError::new(error).into(),
         }
     }
 
@@ -281,7 +294,9 @@ impl Desk {
                 Ok(()) => Answer::done(),
                 Err(error) => refused(&format!("RELOAD TLS failed: {error}")),
             },
-            Proxysql::Coredump => refused("core files are made with gcore, not by the process itself"),
+            Proxysql::Coredump => {
+                refused("core files are made by root with gcore, not by the process itself")
+            }
             Proxysql::Memprofile => refused("the memory profiler is not part of this program"),
         }
     }
@@ -334,10 +349,10 @@ impl Desk {
     }
 
     /// Has a client wait until the version of the servers is above `version`.
-    fn pull(&mut self, version: u64, wait: Duration, reply: oneshot::Sender<Answer>) {
+    fn pull(&mut self, version: u64, wait: Duration, reply: oneshot::Sender<Reply>) {
         if self.pulls.len() >= PULLS_MAX {
             let error = AdminError::new(format!("{PULLS_MAX} clients wait for a version already"));
-            let _ = reply.send(error.into());
+            let _ = reply.send(Reply { answer: error.into(), lease: None });
             return;
         }
         let now = Instant::now();
@@ -354,8 +369,32 @@ impl Desk {
         }
         let (version, now) = (self.global("Servers_table_version"), Instant::now());
         for pull in self.pulls.extract_if(.., |pull| version > pull.version || now >= pull.until) {
-            let _ = pull.reply.send(single("version", version.to_string()));
+            let answer = single("version", version.to_string());
+            let _ = pull.reply.send(Reply { answer, lease: None });
         }
+    }
+}
+
+/// What a client is told whose statement has panicked.
+pub(super) fn met_bug() -> AdminError {
+    AdminError::new(
+        "this statement met a bug of Pointsman and was given up; its log says where: please report it",
+    )
+}
+
+/// `POINTSMAN EXPLAIN ROUTE`: the steps of the decision, or one cell of JSON.
+pub(super) fn explain(plane: &dyn DataPlane, question: &Question, json: bool) -> Answer {
+    match plane.explain(question) {
+        Ok(explained) if json => single("EXPLAIN", explained.json),
+        Ok(explained) => Answer::Rows {
+            columns: ["step", "result", "detail"].map(str::to_owned).to_vec(),
+            rows: explained
+                .steps
+                .into_iter()
+                .map(|step| step.map(|cell| Some(cell.into_bytes())).into())
+                .collect(),
+        },
+        Err(error) => AdminError::new(error).into(),
     }
 }
 

@@ -79,6 +79,22 @@ impl Accounts {
         self.find(login.account.user.as_bytes()) == Some(&login.account)
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether one of them may do everything.
+    pub(crate) fn has_admin(&self) -> bool {
+        self.0.iter().any(|account| account.rights == Rights::Admin)
+    }
+
+    /// The account of this name that a client on this machine, or one elsewhere, may log in to. To
+    /// others it is one that is not there: no answer and no time tells a right password.
+    pub(crate) fn usable(&self, user: &[u8], is_local: bool) -> Option<&Account> {
+        self.find(user).filter(|account| is_local || !account.local)
+    }
+
     /// The account of this name.
     pub(crate) fn find(&self, user: &[u8]) -> Option<&Account> {
         self.0.iter().find(|account| account.user.as_bytes() == user)
@@ -132,6 +148,17 @@ mod tests {
         assert!(accounts.log_in("admin", b"admin", here).is_ok());
         assert_eq!(accounts.log_in("admin", b"admin", there), Err(LoginRefused::LocalOnly));
         assert!(accounts.log_in("stats", b"s", IpAddr::from([0, 0, 0, 0, 0, 0xffff, 0x7f00, 1])).is_ok());
+    }
+
+    #[test]
+    fn to_clients_elsewhere_there_are_no_local_accounts() {
+        let accounts = Accounts::new("admin:admin;radmin:secret", "stats:s", ("monitor", "m"));
+        let names = |is_local| {
+            let usable = |user: &&str| accounts.usable(user.as_bytes(), is_local).is_some();
+            ["admin", "radmin", "stats", "monitor", "nobody"].into_iter().filter(usable).collect::<Vec<_>>()
+        };
+        assert_eq!(names(true), ["admin", "radmin", "stats", "monitor"]);
+        assert_eq!(names(false), ["radmin"]);
     }
 
     #[test]

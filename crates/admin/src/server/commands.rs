@@ -10,7 +10,7 @@ use super::login::{LoggedIn, change_user, login, session_type};
 use super::rows::{Packets, STATUS};
 use super::trail::Trail;
 use crate::answer::{AdminError, Answer};
-use crate::limits::{IDLE_TIME_MAX, STATEMENT_BYTES_MAX};
+use crate::limits::IDLE_TIME_MAX;
 
 /// Serves one client.
 pub(super) async fn serve(shared: &Shared, connection: Connection) {
@@ -30,7 +30,8 @@ pub(super) async fn serve(shared: &Shared, connection: Connection) {
             Err(ReceiveError::Gone) => return,
             Err(ReceiveError::Late) => return client.connection.part().await,
             Err(ReceiveError::Malformed(error)) => {
-                return client.connection.send_off(&refusal(error)).await;
+                let max = client.connection.statement_max;
+                return client.connection.send_off(&refusal(error, max)).await;
             }
         }
     }
@@ -122,10 +123,10 @@ fn unknown_command() -> AdminError {
 }
 
 /// What a client is told whose bytes are no command.
-fn refusal(error: wire::WireError) -> AdminError {
+fn refusal(error: wire::WireError, statement_max: usize) -> AdminError {
     let (code, message) = match error {
         wire::WireError::TooLong { .. } => {
-            (1153, format!("Got a packet bigger than 'max_allowed_packet' bytes ({STATEMENT_BYTES_MAX})"))
+            (1153, format!("Got a packet bigger than 'max_allowed_packet' bytes ({statement_max})"))
         }
         wire::WireError::OutOfOrder { .. } => (1156, format!("Got {error}")),
         _ => (1835, format!("Malformed communication packet: {error}")),

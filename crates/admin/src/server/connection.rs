@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -15,8 +15,9 @@ use super::prefixed::Prefixed;
 use crate::answer::AdminError;
 use crate::limits::{
     LINGER_BYTES_MAX, LINGER_TIME_MAX, LOGIN_BYTES_MAX, PART_TIME_MAX, READ_BYTES, SEND_TIME_MAX,
-    STATEMENT_BYTES_MAX,
+    STATEMENT_BYTES_MAX, STATISTICS_STATEMENT_BYTES_MAX,
 };
+use crate::who::Rights;
 
 /// A TCP or Unix socket, with or without TLS.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -41,6 +42,16 @@ impl Peer {
         match self {
             Self::Tcp(address) => address.ip().is_loopback(),
             Self::Local => true,
+        }
+    }
+}
+
+impl Peer {
+    /// The address under which its wrong logins are counted: Unix sockets have one of their own.
+    pub(super) const fn counted_as(self) -> IpAddr {
+        match self {
+            Self::Tcp(address) => address.ip(),
+            Self::Local => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         }
     }
 }
@@ -76,12 +87,21 @@ pub(super) struct Connection {
     /// What both sides can do; nothing before the login.
     pub(super) capabilities: Capabilities,
     encrypted: bool,
+    /// Bytes of the longest statement.
+    pub(super) statement_max: usize,
 }
 
 impl Connection {
     pub(super) fn new(stream: BoxedStream, peer: Peer) -> Self {
         let reader = MessageReader::new(LOGIN_BYTES_MAX);
-        Self { stream, reader, peer, capabilities: Capabilities::empty(), encrypted: false }
+        Self {
+            stream,
+            reader,
+            peer,
+            capabilities: Capabilities::empty(),
+            encrypted: false,
+            statement_max: STATEMENT_BYTES_MAX,
+        }
     }
 
     /// What passwords travel over.
@@ -116,7 +136,7 @@ impl Connection {
     /// Waits until the client is gone. What it sends meanwhile is kept, up to one statement; then
     /// it is not read.
     pub(super) async fn gone(&mut self) {
-        while self.reader.unread().len() <= STATEMENT_BYTES_MAX {
+        while self.reader.unread().len() <= self.statement_max {
             if self.read().await.is_err() {
                 return;
             }
@@ -141,9 +161,16 @@ impl Connection {
         self.receive(wait).await
     }
 
-    /// Ends the login: longer messages are allowed from here on.
-    pub(super) fn allow_statements(&mut self) {
-        let login = std::mem::replace(&mut self.reader, MessageReader::new(1 + STATEMENT_BYTES_MAX));
+    /// Ends a login: messages as long as an account with these rights may send are allowed from
+    /// here on.
+    pub(super) fn allow_statements(&mut self, rights: Rights) {
+        self.statement_max = match rights {
+            Rights::Admin => STATEMENT_BYTES_MAX,
+            Rights::Stats => STATISTICS_STATEMENT_BYTES_MAX,
+        };
+        // A change of the user comes as a message that may be long as well.
+        let max = self.statement_max.max(LOGIN_BYTES_MAX);
+        let login = std::mem::replace(&mut self.reader, MessageReader::new(1 + max));
         self.reader.feed(&login.into_unread());
     }
 
@@ -212,6 +239,7 @@ impl Connection {
                     peer: self.peer,
                     capabilities: self.capabilities,
                     encrypted: true,
+                    statement_max: self.statement_max,
                 })
             }
             Err(error) => {

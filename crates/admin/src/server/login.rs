@@ -1,6 +1,7 @@
 //! The login of an admin: greeting, TLS if asked for, proof, OK. The same for `COM_CHANGE_USER`.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use tokio::time::timeout;
 use wire::auth::{Credential, NONCE_LEN, as_server, native};
@@ -14,6 +15,7 @@ use super::{Shared, accounts::Account};
 use crate::answer::AdminError;
 use crate::limits::LOGIN_TIME_MAX;
 use crate::random;
+use crate::tries::Try;
 use crate::who::{Rights, Who};
 
 /// What the admin port can do. It has no prepared statements, no compression and one statement at a
@@ -104,7 +106,7 @@ async fn converse(shared: &Shared, mut connection: Connection, mut trail: Trail)
     let who = check(shared, &mut connection, &claim, nonce, &trail).await?;
     trail.note_user(&who.user, false);
     connection.send_ok("").await.ok()?;
-    connection.allow_statements();
+    connection.allow_statements(who.rights);
     Some(LoggedIn { connection, who, nonce, trail })
 }
 
@@ -127,7 +129,9 @@ pub(super) async fn change_user(shared: &Shared, client: &mut LoggedIn, payload:
     let checking = check(shared, connection, &claim, client.nonce, &client.trail);
     client.who = timeout(LOGIN_TIME_MAX, checking).await.ok().flatten()?;
     client.trail.note_user(&client.who.user, true);
-    connection.send_ok("").await.ok()
+    connection.send_ok("").await.ok()?;
+    connection.allow_statements(client.who.rights);
+    Some(())
 }
 
 async fn receive(connection: &mut Connection) -> Option<Vec<u8>> {
@@ -150,22 +154,28 @@ async fn check(
     trail: &Trail,
 ) -> Option<Who> {
     let settings = shared.settings.borrow().clone();
-    let account = settings.accounts.find(claim.user);
-    let given = !matches!(claim.answer, [] | [0]);
-    if prove(connection, account, claim, nonce).await? {
-        // Proven, so there is one.
-        let account = account?;
-        if account.local && !connection.peer.is_local() {
-            let error = local_only(&account.user);
+    let attempt = match Try::begin(shared.engine.tries(), connection.peer.counted_as()).await {
+        Ok(attempt) => attempt,
+        Err(left) => {
+            let error = too_many(left);
             trail.note_refusal(claim.user, claim.is_change(), error.message.clone());
             connection.send_off(&error).await;
             return None;
         }
-        return Some(who(account, connection.peer));
+    };
+    let known = settings.accounts.find(claim.user);
+    let account = settings.accounts.usable(claim.user, connection.peer.is_local());
+    let given = !matches!(claim.answer, [] | [0]);
+    if prove(connection, account, claim, nonce).await? {
+        attempt.succeeded();
+        // Proven, so there is one.
+        return Some(who(account?, connection.peer));
     }
+    drop(attempt);
     tracing::debug!(peer = %connection.peer, user = %String::from_utf8_lossy(claim.user), "an admin was refused");
     let error = access_denied(claim.user, connection.peer, given);
-    trail.note_refusal(claim.user, claim.is_change(), error.message.clone());
+    let only_local = known.filter(|_| account.is_none()).map(|known| local_only(&known.user));
+    trail.note_refusal(claim.user, claim.is_change(), only_local.unwrap_or_else(|| error.message.clone()));
     connection.send_off(&error).await;
     None
 }
@@ -234,8 +244,19 @@ fn bad_handshake(error: &wire::WireError) -> AdminError {
     AdminError { code: 1043, state: *b"08S01", message: format!("Bad handshake: {error}") }
 }
 
-fn local_only(user: &str) -> AdminError {
-    AdminError { code: 1040, state: *b"42000", message: format!("User '{user}' can only connect locally") }
+/// Why a login was refused, for the audit log alone.
+fn local_only(user: &str) -> String {
+    format!("User '{user}' can only connect locally")
+}
+
+/// What is said before the password is looked at.
+fn too_many(left: Duration) -> AdminError {
+    let seconds = left.as_secs().saturating_add(1);
+    AdminError {
+        code: 1129,
+        state: *b"HY000",
+        message: format!("Too many logins, or too many wrong ones: try again in {seconds} s"),
+    }
 }
 
 fn access_denied(user: &[u8], peer: Peer, password_given: bool) -> AdminError {

@@ -8,12 +8,12 @@ use rusqlite::types::Value;
 use super::listed::{Found, Listed, lossy};
 use super::tables::{Row, number, text};
 use crate::plane::DataPlane;
-use crate::store::Store;
+use crate::store::Filling;
 use crate::tables::{DIGEST_LATENCY, DIGESTS, DIGESTS_RESET};
 
 /// Gives those of the tables that are among `names` their rows, all from one reading: what is reset
 /// is lost.
-pub(super) fn refresh(names: &[String], store: &mut Store, plane: &dyn DataPlane) {
+pub(super) fn refresh(names: &[String], to: &mut Filling<'_>, plane: &dyn DataPlane) {
     let [digests, reset, latency] =
         [DIGESTS, DIGESTS_RESET, DIGEST_LATENCY].map(|table| names.iter().any(|name| name == table));
     if !(digests || reset || latency) {
@@ -21,10 +21,10 @@ pub(super) fn refresh(names: &[String], store: &mut Store, plane: &dyn DataPlane
     }
     let found = Arc::new(Found(plane.digests(reset, latency)));
     for (table, _) in [(DIGESTS, digests), (DIGESTS_RESET, reset)].iter().filter(|(_, named)| *named) {
-        store.show(table, Arc::new(Listed { found: Arc::clone(&found), cell: counts }));
+        to.show(table, Arc::new(Listed { found: Arc::clone(&found), cell: counts }));
     }
     if latency {
-        store.show(DIGEST_LATENCY, Arc::new(Listed { found, cell: latencies }));
+        to.show(DIGEST_LATENCY, Arc::new(Listed { found, cell: latencies }));
     }
 }
 

@@ -6,16 +6,19 @@ use observe::rows::StatementStats;
 use rusqlite::types::Value;
 
 use super::listed::{Found, Listed, lossy};
+use super::literals::without_literals;
 use super::tables::{number, text};
 use crate::plane::DataPlane;
-use crate::store::Store;
+use crate::store::Filling;
 use crate::tables::PREPARED_STATEMENTS;
+use crate::who::Rights;
 
 /// Gives the table its rows, if it is among `names`.
-pub(super) fn refresh(names: &[String], store: &mut Store, plane: &dyn DataPlane) {
+pub(super) fn refresh(names: &[String], to: &mut Filling<'_>, plane: &dyn DataPlane) {
     if names.iter().any(|name| name == PREPARED_STATEMENTS) {
         let found = Arc::new(Found(plane.statements()));
-        store.show(PREPARED_STATEMENTS, Arc::new(Listed { found, cell }));
+        let cell = if to.rights == Rights::Admin { cell } else { cell_without_literals };
+        to.show(PREPARED_STATEMENTS, Arc::new(Listed { found, cell }));
     }
 }
 
@@ -32,4 +35,12 @@ fn cell(statement: &StatementStats, column: usize) -> Value {
         7 => number(statement.params.into()),
         _ => lossy(&statement.text),
     }
+}
+
+/// The column with the text of the statement.
+const QUERY: usize = 8;
+
+/// The same for accounts that see no literals.
+fn cell_without_literals(statement: &StatementStats, column: usize) -> Value {
+    if column >= QUERY { without_literals(&statement.text) } else { cell(statement, column) }
 }

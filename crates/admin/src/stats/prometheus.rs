@@ -19,21 +19,26 @@ use self::metrics::{
 use crate::VERSION;
 use crate::answer::Answer;
 use crate::plane::DataPlane;
-use crate::store::Store;
+use crate::store::Known;
+
+/// The variables among the metrics.
+pub(crate) fn variable_names() -> impl Iterator<Item = &'static str> {
+    VARIABLES.iter().map(|(_, variable, _)| *variable)
+}
 
 /// All metrics as a result of one cell.
-pub(crate) fn show(plane: &dyn DataPlane, store: &Store) -> Answer {
-    let text = exposition(plane, store);
+pub(crate) fn show(plane: &dyn DataPlane, known: &Known) -> Answer {
+    let text = exposition(plane, known);
     Answer::Rows { columns: vec!["Data".to_owned()], rows: vec![vec![Some(text.into_bytes())]] }
 }
 
 /// All metrics in Prometheus' text format.
-fn exposition(plane: &dyn DataPlane, store: &Store) -> String {
+pub(crate) fn exposition(plane: &dyn DataPlane, known: &Known) -> String {
     let mut out = Out::default();
     let (mut globals, mut memory) = (plane.globals(), plane.memory());
     for (name, value) in globals.iter_mut().chain(&mut memory) {
-        if let Some(known) = store.known_memory(name) {
-            *value = known;
+        if let Some(bytes) = known.memory(name) {
+            *value = bytes;
         }
     }
     let value = |rows: &[(&str, u64)], row: &str| {
@@ -56,21 +61,21 @@ fn exposition(plane: &dyn DataPlane, store: &Store) -> String {
             }
         }
     }
-    variables(store, &mut out);
+    variables(known, &mut out);
     of_servers(plane, &mut out);
     absent(&mut out);
     if let Some(count) = descriptors() {
         out.put("fds_in_use", Gauge, "file descriptors that are open", &[], count);
     }
     out.put("version_info", Gauge, "ProxySQL version", &[("version", VERSION)], 1);
-    own::put(plane, store, &globals, &mut out);
+    own::put(plane, known, &globals, &mut out);
     out.text
 }
 
 /// Metrics that are variables.
-fn variables(store: &Store, out: &mut Out) {
+fn variables(known: &Known, out: &mut Out) {
     for (name, variable, decimals) in VARIABLES {
-        let value = match store.variable(variable).as_deref() {
+        let value = match known.variable(variable) {
             Some("true") => Some(1),
             Some("false") => Some(0),
             Some(value) => value.parse().ok(),

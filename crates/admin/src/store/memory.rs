@@ -1,5 +1,7 @@
 //! What SQLite holds in memory, and giving back what statistics took.
 
+use std::collections::HashMap;
+
 use config::schema::{
     MYSQL_FIREWALL_WHITELIST_RULES, MYSQL_FIREWALL_WHITELIST_USERS, MYSQL_QUERY_RULES,
     MYSQL_QUERY_RULES_FAST_ROUTING, MYSQL_USERS, Scalar, Section,
@@ -8,6 +10,7 @@ use config::{Row, in_turns};
 use rusqlite::Connection;
 
 use super::Store;
+use super::known::MEMORY;
 use crate::answer::AdminError;
 use crate::tables::{Schema, is_list};
 
@@ -16,6 +19,11 @@ use crate::tables::{Schema, is_list};
 const FREE_MAX_PAGES: i64 = 256;
 
 impl Store {
+    /// The rows of statistics about memory of which the data plane knows nothing.
+    pub(crate) fn memory_rows(&self) -> HashMap<String, u64> {
+        MEMORY.iter().filter_map(|name| Some(((*name).to_owned(), self.known_memory(name)?))).collect()
+    }
+
     /// The value of a row of statistics about memory of which the data plane knows nothing: SQLite,
     /// and the rows that run, without what workers make of them.
     pub(crate) fn known_memory(&self, name: &str) -> Option<u64> {
@@ -44,24 +52,21 @@ impl Store {
         let sum: i64 = Schema::ALL.into_iter().filter(in_memory).map(bytes).sum();
         u64::try_from(sum).unwrap_or(0)
     }
+}
 
-    /// Empties those of the tables `names` that are statistics, and gives their memory back if it
-    /// was much (`admin-vacuum_stats`). They are filled again when an admin reads them.
-    pub(crate) fn clear_stats<'a>(
-        &mut self,
-        names: impl IntoIterator<Item = &'a String>,
-    ) -> Result<(), AdminError> {
-        let tables = Schema::Stats.tables();
-        for name in names {
-            if tables.iter().any(|(table, _)| table == name && !is_list(table)) {
-                self.admin.execute(&format!("DELETE FROM stats.{name}"), [])?;
-            }
+/// Empties those of the tables `names` that are statistics, and gives their memory back if it was
+/// much (`admin-vacuum_stats`). They are filled again when they are read.
+pub(super) fn clear_stats(connection: &Connection, names: &[String]) -> Result<(), AdminError> {
+    let tables = Schema::Stats.tables();
+    for name in names {
+        if tables.iter().any(|(table, _)| table == name && !is_list(table)) {
+            connection.execute(&format!("DELETE FROM stats.{name}"), [])?;
         }
-        if pragma(&self.admin, Schema::Stats, "freelist_count") > FREE_MAX_PAGES {
-            self.admin.execute_batch("VACUUM stats")?;
-        }
-        Ok(())
     }
+    if pragma(connection, Schema::Stats, "freelist_count") > FREE_MAX_PAGES {
+        connection.execute_batch("VACUUM stats")?;
+    }
+    Ok(())
 }
 
 /// Bytes of a row.
@@ -101,9 +106,10 @@ mod tests {
         let empty = store.memory_bytes();
         let text = |n: u32| Value::Text(format!("{n}{}", "x".repeat(100)));
         let rows = (0..20_000).map(|n| vec![text(n), text(n)]);
-        store.refill("stats_mysql_global", rows).unwrap();
+        store.filling().refill("stats_mysql_global", rows).unwrap();
         assert!(store.memory_bytes() > empty + (4 << 20));
-        store.clear_stats(&["stats_mysql_global".to_owned(), "runtime_mysql_users".to_owned()]).unwrap();
+        clear_stats(&store.admin, &["stats_mysql_global".to_owned(), "runtime_mysql_users".to_owned()])
+            .unwrap();
         let left = store.memory_bytes();
         assert!(left < empty + (1 << 20), "{left} of {empty}");
         let count: i64 = store

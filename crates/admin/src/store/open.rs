@@ -12,7 +12,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::run::give_way;
-use super::{Store, functions, limits, migrate, variables};
+use super::{Statistics, Store, functions, limits, migrate, variables};
 use crate::checksum::Checksums;
 use crate::tables::{COLLATIONS, Schema, is_list};
 
@@ -57,41 +57,25 @@ impl Store {
     /// Opens the databases: `pointsman.db` and `pointsman_stats.db` in `datadir`, both made if they
     /// are not there, or in memory without one. What runs and what `main` holds are defaults.
     pub fn open(datadir: Option<&Path>) -> Result<Self, StoreError> {
-        let name = Box::new(0_u8);
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_URI
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        // Databases in memory that two connections share have names, and the address of a box is
-        // unique.
+        let name = Arc::new(0_u8);
+        // Databases in memory that two connections share have names, and the address of what is
+        // shared is unique.
         let shared = |what: &str| format!("file:/pointsman-{:p}-{what}?vfs=memdb", &raw const *name);
-        let stats_uri = shared("stats");
-        let monitor_uri = shared("monitor");
         if let Some(folder) = datadir.filter(|folder| !folder.is_dir()) {
             return Err(StoreError::NoFolder { path: folder.to_path_buf() });
         }
         let disk = datadir.map(|folder| folder.join(DISK_FILE));
-        let mut admin = Connection::open_in_memory_with_flags(flags)?;
-        let mut stats = Connection::open_with_flags(&stats_uri, flags)?;
+        let mut admin = Connection::open_in_memory_with_flags(flags())?;
         let lists = Lists::default();
-        for connection in [&mut admin, &mut stats] {
-            confine(connection)?;
-            functions::add(connection)?;
-            lists.add_to(connection)?;
-            connection.progress_handler(limits::PERIOD_OPS, Some(give_way()))?;
-        }
+        prepare(&mut admin, &lists)?;
         attach_disk(&admin, disk.as_deref())?;
-        // For accounts of statistics it is the schema that needs no name, and has one all the same.
-        for connection in [&admin, &stats] {
-            connection.execute("ATTACH DATABASE ?1 AS stats", [&stats_uri])?;
-        }
-        for connection in [&admin, &stats] {
-            connection.execute("ATTACH DATABASE ?1 AS monitor", [&monitor_uri])?;
+        for schema in [Schema::Stats, Schema::Monitor] {
+            admin.execute(&format!("ATTACH DATABASE ':memory:' AS {}", schema.name()), [])?;
         }
         let history = history(&admin, datadir).map_or_else(|| shared("history"), |path| file_uri(&path));
-        for connection in [&admin, &stats] {
-            connection.execute("ATTACH DATABASE ?1 AS stats_history", [&history])?;
-        }
+        admin.execute("ATTACH DATABASE ?1 AS stats_history", [&history])?;
+        // What reads the history keeps no samples from being written.
+        admin.pragma_update_and_check(Some("stats_history"), "journal_mode", "WAL", |_| Ok(()))?;
         admin.pragma_update(Some("stats_history"), "synchronous", "NORMAL")?;
         for schema in [Schema::Main, Schema::Stats, Schema::Monitor] {
             admin.pragma_update(Some(schema.name()), "max_page_count", limits::MEMORY_MAX_PAGES)?;
@@ -99,14 +83,15 @@ impl Store {
         }
         create(&admin, Schema::StatsHistory)?;
         fill(&admin)?;
+        say_packet(&admin)?;
         variables::add_missing(&admin, "main")?;
-        stats.pragma_update(None, "query_only", true)?;
+        let statistics = Some(statistics(&shared("stats"), &history, Arc::clone(&name))?);
         let mut runtime = Draft::default();
         variables::set_version(&mut runtime);
         let config = runtime.check().map_or_else(|_| Config::default(), |checked| checked.config);
         Ok(Self {
             admin,
-            stats,
+            statistics,
             lists,
             disk,
             _name: name,
@@ -133,6 +118,42 @@ impl Store {
 /// puts it aside.
 pub fn disk_file(datadir: &Path) -> PathBuf {
     datadir.join(DISK_FILE)
+}
+
+/// How databases are opened.
+fn flags() -> OpenFlags {
+    OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+}
+
+/// What every connection has.
+fn prepare(connection: &mut Connection, lists: &Lists) -> rusqlite::Result<()> {
+    confine(connection)?;
+    functions::add(connection)?;
+    lists.add_to(connection)?;
+    connection.progress_handler(limits::PERIOD_OPS, Some(give_way()))
+}
+
+/// The databases of statistics accounts: one in memory at `uri`, that of checks, and the history.
+fn statistics(uri: &str, history: &str, name: Arc<u8>) -> rusqlite::Result<Statistics> {
+    let mut connection = Connection::open_with_flags(uri, flags())?;
+    let lists = Lists::default();
+    prepare(&mut connection, &lists)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, limits::STATISTICS_VALUE_MAX_BYTES)?;
+    // Their sorts are bounded by memory, and fill no disk.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    // It is the schema that needs no name, and has one all the same.
+    connection.execute("ATTACH DATABASE ?1 AS stats", [uri])?;
+    connection.execute("ATTACH DATABASE ':memory:' AS monitor", [])?;
+    connection.execute("ATTACH DATABASE ?1 AS stats_history", [history])?;
+    for schema in [Schema::Stats, Schema::Monitor] {
+        connection.pragma_update(Some(schema.name()), "max_page_count", limits::MEMORY_MAX_PAGES)?;
+        create(&connection, schema)?;
+    }
+    say_packet(&connection)?;
+    Ok(Statistics::new(connection, lists, name))
 }
 
 /// Keeps SQL from loading code and from taking all memory.
@@ -250,8 +271,12 @@ fn fill(admin: &Connection) -> rusqlite::Result<()> {
     for (id, collation, charset, default) in COLLATIONS {
         insert.execute(params![id, collation, charset, if *default { "Yes" } else { "" }])?;
     }
-    // The answer to a client of a stats account that asks how much it may send, as ProxySQL gives
-    // it.
-    admin.execute("INSERT INTO stats.global_variables VALUES ('mysql-max_allowed_packet', '4194304')", [])?;
     admin.execute_batch("COMMIT")
+}
+
+/// Writes the answer to a client of a stats account that asks how much it may send, as ProxySQL
+/// gives it.
+fn say_packet(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO stats.global_variables VALUES ('mysql-max_allowed_packet', '4194304')";
+    connection.execute(sql, []).map(drop)
 }

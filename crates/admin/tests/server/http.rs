@@ -36,7 +36,7 @@ async fn rest_serves_metrics_and_scripts_while_it_is_switched_on() {
     let mut client = admin.client().await;
     let port = testkit::net::free_port().unwrap();
     for sql in [
-        "INSERT INTO restapi_routes (id, timeout_ms, method, uri, script) VALUES (1, 10000, 'GET', 'echo', '/bin/echo')",
+        "INSERT INTO restapi_routes (id, timeout_ms, method, uri, script) VALUES (1, 10000, 'GET', 'echo', '/bin/echo'), (2, 10000, 'POST', 'said', '/bin/echo')",
         "LOAD RESTAPI TO RUNTIME",
         &format!("SET admin-restapi_port={port}"),
         "SET admin-restapi_enabled='true'",
@@ -70,13 +70,62 @@ async fn rest_serves_metrics_and_scripts_while_it_is_switched_on() {
     let again = get("/metrics").await;
     assert!(again.contains("\nexposer_request_latencies_count 1\n"), "{again}");
     assert!(!again.contains("\nexposer_transferred_bytes_total 0\n"), "{again}");
+    let post = async |path: &str, header: &str| {
+        let head = "HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 7\r\n";
+        ask(port, &format!("POST {path} {head}{header}\r\n{{\"b\":1}}")).await
+    };
+    let said = post("/sync/said", "").await;
+    assert!(said.starts_with("HTTP/1.1 200") && said.ends_with("{\"b\":1}\n"), "{said}");
+    assert!(!said.to_ascii_lowercase().contains("access-control"), "{said}");
+    assert!(post("/sync/nothing", "").await.starts_with("HTTP/1.1 400"));
+    assert!(post("/sync/said", "Origin: http://x\r\n").await.starts_with("HTTP/1.1 403"));
+    assert!(get("/sync/echo?a=b%20c").await.starts_with("HTTP/1.1 405"));
+    client.query("SET pointsman-restapi_get='true'").await.unwrap();
+    client.query("LOAD POINTSMAN VARIABLES TO RUNTIME").await.unwrap();
     let echo = get("/sync/echo?a=b%20c").await;
     assert!(echo.starts_with("HTTP/1.1 200") && echo.ends_with("{\"a\":\"b c\"}\n"), "{echo}");
-    assert!(get("/sync/nothing").await.starts_with("HTTP/1.1 400"));
     assert!(get("/nothing").await.starts_with("HTTP/1.1 404"));
     client.query("SET admin-restapi_enabled='false'").await.unwrap();
     client.query("LOAD ADMIN VARIABLES TO RUNTIME").await.unwrap();
     until_nobody_listens(port).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rest_has_accounts_and_an_address_of_its_own() {
+    let admin = Admin::start();
+    let mut client = admin.client().await;
+    let port = testkit::net::free_port().unwrap();
+    for sql in [
+        &format!("SET admin-restapi_port={port}"),
+        "SET admin-restapi_enabled='true'",
+        "SET pointsman-restapi_credentials='scrape:secret'",
+        "LOAD POINTSMAN VARIABLES TO RUNTIME",
+        "LOAD ADMIN VARIABLES TO RUNTIME",
+    ] {
+        client.query(sql).await.unwrap();
+    }
+    let get = async |header: &str| {
+        ask(port, &format!("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{header}\r\n")).await
+    };
+    let bare = get("").await;
+    assert!(bare.starts_with("HTTP/1.1 401") && bare.contains("Basic realm"), "{bare}");
+    // scrape:secret, and admin:admin, which is an account of the admin port.
+    let right = "Authorization: Basic c2NyYXBlOnNlY3JldA==\r\n";
+    let wrong = "Authorization: Basic YWRtaW46YWRtaW4=\r\n";
+    assert!(get(right).await.starts_with("HTTP/1.1 200"));
+    for _ in 0..5 {
+        assert!(get(wrong).await.starts_with("HTTP/1.1 401"));
+    }
+    for header in [right, wrong] {
+        assert!(get(header).await.starts_with("HTTP/1.1 429"));
+    }
+    assert!(TcpStream::connect(("127.0.0.2", port)).await.is_err());
+    client.query("SET pointsman-restapi_address='0.0.0.0'").await.unwrap();
+    client.query("LOAD POINTSMAN VARIABLES TO RUNTIME").await.unwrap();
+    until("all addresses", async || TcpStream::connect(("127.0.0.2", port)).await.is_ok()).await;
+    client.query("SET pointsman-restapi_address='localhost'").await.unwrap();
+    let refused = super::refusal(client.query("LOAD POINTSMAN VARIABLES TO RUNTIME").await).1;
+    assert!(refused.contains("must be an IP address"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,13 +4,14 @@
 mod common;
 mod http;
 mod listeners;
+mod statistics;
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use admin::{DataPlane, Module, Move, Port, Rights, Store};
+use admin::{DataPlane, Module, Move, Port, Store};
 use common::FakePlane;
 use config::Address;
 use testkit::client::{CAPABILITIES, Client, ClientError, Options};
@@ -47,11 +48,15 @@ impl Admin {
         let socket = folder.path().join("admin.sock");
         let addresses = format!("127.0.0.1:0;[::1]:0;{}", socket.display());
         let accounts = "admin:admin;radmin:secret;empty:;hashed:*14E65567ABDB5135D0CFD9A70B3032C179A49EE7";
-        let mine = [("admin-mysql_ifaces", addresses.as_str()), ("admin-admin_credentials", accounts)];
+        let mine = [
+            ("admin-mysql_ifaces", addresses.as_str()),
+            ("admin-admin_credentials", accounts),
+            ("admin-stats_credentials", "stats:stats"),
+        ];
         for (name, value) in mine.iter().chain(variables) {
             let sql =
                 format!("UPDATE global_variables SET variable_value='{value}' WHERE variable_name='{name}'");
-            let _ = store.query(&sql, Rights::Admin);
+            let _ = store.query(&sql);
         }
         let answer = store.shift(Module::AdminVariables, Move::MemoryToRuntime, "test");
         assert!(matches!(answer, admin::Answer::Ok { .. }), "{answer:?}");
@@ -121,8 +126,8 @@ async fn accounts_log_in_with_both_methods_everywhere() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_users_and_wrong_passwords_get_the_same_refusal() {
-    let admin = Admin::start();
     for plugin in ["mysql_native_password", "caching_sha2_password"] {
+        let admin = Admin::start();
         for (user, password, using) in [
             ("admin", "wrong", "YES"),
             ("nobody", "x", "YES"),
@@ -136,6 +141,32 @@ async fn unknown_users_and_wrong_passwords_get_the_same_refusal() {
             );
             assert_eq!(refusal(Client::connect(&options).await), (1045, text));
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn five_wrong_logins_of_an_address_are_enough_for_a_minute() {
+    let admin = Admin::start();
+    for n in 0..5 {
+        let user = ["admin", "nobody"][n % 2];
+        assert_eq!(refusal(Client::connect(&Options::tcp(admin.tcp(), user, "wrong")).await).0, 1045);
+    }
+    // Whether the password is right makes no difference any more.
+    for password in ["secret", "wrong"] {
+        let options = Options::tcp(admin.tcp(), "radmin", password);
+        let (code, message) = refusal(Client::connect(&options).await);
+        assert!(code == 1129 && message.contains("too many wrong ones: try again in "), "{message}");
+    }
+    // They are those of one address.
+    let socket = admin.folder.path().join("admin.sock");
+    Client::connect(&Options::unix(&socket, "radmin", "secret")).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn right_logins_are_not_counted() {
+    let admin = Admin::start();
+    for _ in 0..20 {
+        admin.client().await;
     }
 }
 

@@ -50,12 +50,13 @@ impl Site {
         for (name, value) in [
             ("admin-mysql_ifaces", ""),
             ("admin-admin_credentials", "admin:admin;radmin:secret"),
+            ("admin-stats_credentials", "stats:stats"),
             ("admin-web_enabled", "true"),
             ("pointsman-web_address", &listed),
         ] {
             let sql =
                 format!("UPDATE global_variables SET variable_value='{value}' WHERE variable_name='{name}'");
-            let _ = store.query(&sql, Rights::Admin);
+            let _ = store.query(&sql);
         }
         for module in [Module::AdminVariables, Module::PointsmanVariables] {
             let answer = store.shift(module, Move::MemoryToRuntime, "test");

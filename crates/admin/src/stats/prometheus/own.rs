@@ -9,7 +9,7 @@ use observe::rows::{HostgroupStats, ServerEvent, Times};
 use super::metrics::Kind::{Counter, Gauge};
 use super::{Out, shifted};
 use crate::plane::DataPlane;
-use crate::store::Store;
+use crate::store::Known;
 
 /// A counter that is a row of `stats_mysql_global`: metric, its label `kind`, row.
 type Global = (&'static str, Option<&'static str>, &'static str);
@@ -44,7 +44,7 @@ const GLOBALS: [Global; 25] = [
 ];
 
 /// Writes all of them. `globals` are the rows of `stats_mysql_global`.
-pub(super) fn put(plane: &dyn DataPlane, store: &Store, globals: &[(&str, u64)], out: &mut Out) {
+pub(super) fn put(plane: &dyn DataPlane, known: &Known, globals: &[(&str, u64)], out: &mut Out) {
     for (name, kind, row) in GLOBALS {
         if let Some((_, value)) = globals.iter().find(|(known, _)| *known == row) {
             let label = kind.map(|kind| ("kind", kind));
@@ -54,13 +54,13 @@ pub(super) fn put(plane: &dyn DataPlane, store: &Store, globals: &[(&str, u64)],
     times(plane, out);
     sessions(plane, out);
     servers(plane, out);
-    hostgroups(plane, store, out);
+    hostgroups(plane, known, out);
     if let Some(end) = plane.certificate_end() {
         let about = "when the certificate that clients are shown expires, in Unix time";
         out.put_plain("pointsman_certificate_expires_seconds", Gauge, about, &[], end);
     }
     cache(plane, globals, out);
-    configuration(store, out);
+    configuration(known, out);
 }
 
 /// How long statements and waits took.
@@ -112,9 +112,9 @@ type OfHostgroup = (&'static str, &'static str, fn(&HostgroupStats, u64) -> u64)
 
 /// What hostgroups have for sessions: those of the pool, and those of replication pairs without a
 /// server.
-fn hostgroups(plane: &dyn DataPlane, store: &Store, out: &mut Out) {
+fn hostgroups(plane: &dyn DataPlane, known: &Known, out: &mut Out) {
     let mut all: BTreeMap<u32, (&str, HostgroupStats)> = BTreeMap::new();
-    for (writer, reader) in store.config().pairs() {
+    for (writer, reader) in known.config.pairs() {
         all.entry(reader).or_default().0 = "reader";
         all.entry(writer).or_default().0 = "writer";
     }
@@ -187,12 +187,12 @@ const fn reason(miss: Miss) -> &'static str {
 }
 
 /// The version of each module at runtime.
-fn configuration(store: &Store, out: &mut Out) {
-    for (module, version) in store.newest_versions() {
+fn configuration(known: &Known, out: &mut Out) {
+    for (module, version) in &known.versions {
         let about = "newest version of what a module was loaded with, as in pointsman_versions";
-        out.put_plain("pointsman_config_version", Gauge, about, &[("module", &module)], version);
+        out.put_plain("pointsman_config_version", Gauge, about, &[("module", module)], version);
     }
-    for (module, checksum) in store.checksums.numbers() {
+    for (module, checksum) in &known.checksums {
         let about = "upper 53 bits of the checksum in runtime_checksums_values: equal where proxies agree";
         out.put_plain("pointsman_config_checksum", Gauge, about, &[("module", module)], checksum);
     }

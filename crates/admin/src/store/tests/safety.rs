@@ -31,7 +31,8 @@ fn any_sql_runs() {
 #[test]
 fn statistics_accounts_read_statistics_only() {
     let (mut store, _) = store();
-    let mut sql = |sql: &str| shown(store.query(sql, Rights::Stats));
+    let mut statistics = store.take_statistics().unwrap();
+    let mut sql = |sql: &str| shown(statistics.query(sql).0);
     assert_eq!(sql("SELECT * FROM global_variables"), "mysql-max_allowed_packet|4194304");
     assert_eq!(sql("SELECT * FROM stats_mysql_global"), "");
     for refused in [
@@ -39,14 +40,22 @@ fn statistics_accounts_read_statistics_only() {
         "SELECT * FROM main.mysql_users",
         "SELECT * FROM disk.mysql_users",
         "DELETE FROM stats_mysql_global",
+        "WITH x AS (SELECT 1) DELETE FROM stats_mysql_global",
         "CREATE TABLE x (a)",
+        "CREATE TEMP TABLE x (a)",
         "PRAGMA query_only=0",
+        "PRAGMA temp_store_directory='/'",
         "ATTACH ':memory:' AS x",
+        "VACUUM INTO '/tmp/x'",
+        "VACUUM",
+        "ANALYZE",
         "DETACH monitor",
     ] {
         let answer = sql(refused);
         assert!(answer.starts_with("ERROR 1045 ProxySQL Admin Error: "), "{refused}: {answer}");
     }
+    assert_eq!(sql("BEGIN"), "OK 0");
+    assert_eq!(sql("SELECT 1"), "1");
 }
 
 #[test]
@@ -55,23 +64,111 @@ fn statistics_accounts_read_the_history() {
     let folder = tempfile::tempdir().unwrap();
     let mut on_disk = Store::open(Some(folder.path())).unwrap();
     for store in [&mut store, &mut on_disk] {
+        let mut statistics = store.take_statistics().unwrap();
         for table in ["stats_history.mysql_connections", "mysql_connections"] {
             let sql = format!("SELECT count(*) FROM {table}");
-            assert_eq!(shown(store.query(&sql, Rights::Stats)), "0", "{sql}");
+            assert_eq!(shown(statistics.query(&sql).0), "0", "{sql}");
             assert_eq!(store.sql(&sql), "0", "{sql}");
         }
     }
 }
 
 #[test]
-fn both_kinds_of_accounts_see_one_set_of_statistics() {
+fn statistics_accounts_see_no_texts_of_the_history() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(Some(folder.path())).unwrap();
+    let sql = "INSERT INTO stats_history.history_mysql_query_events (username, query, error) VALUES ('u', 'secret', 'e')";
+    assert_eq!(store.sql(sql), "OK 1");
+    let mut statistics = store.take_statistics().unwrap();
+    for (sql, answer) in [
+        ("SELECT username, query, error FROM history_mysql_query_events", "u|NULL|NULL"),
+        ("SELECT e.QUERY FROM stats_history.history_mysql_query_events e", "NULL"),
+        ("SELECT count(*) FROM history_mysql_query_events WHERE query LIKE 's%'", "0"),
+        ("SELECT max(query) FROM (SELECT * FROM history_mysql_query_events)", "NULL"),
+    ] {
+        assert_eq!(shown(statistics.query(sql).0), answer, "{sql}");
+    }
+}
+
+#[test]
+fn statistics_accounts_have_tables_of_their_own() {
     let (mut store, _) = store();
-    store.refill("stats_mysql_global", [vec!["Questions".to_owned().into(), "7".to_owned().into()]]).unwrap();
+    let row = || [vec!["Questions".to_owned().into(), "7".to_owned().into()]];
     let sql = "SELECT * FROM stats_mysql_global";
-    assert_eq!(shown(store.query(sql, Rights::Stats)), "Questions|7");
-    assert_eq!(store.sql(sql), "Questions|7");
+    let mut statistics = store.take_statistics().unwrap();
+    store.filling().refill("stats_mysql_global", row()).unwrap();
+    assert_eq!(shown(statistics.query(sql).0), "");
+    statistics.filling().refill("stats_mysql_global", row()).unwrap();
+    for sql in [sql, "SELECT * FROM main.stats_mysql_global", "SELECT * FROM stats.stats_mysql_global"] {
+        assert_eq!(shown(statistics.query(sql).0), "Questions|7", "{sql}");
+    }
     let (mut other, _) = super::store();
     assert_eq!(other.sql(sql), "");
+    assert_eq!(shown(other.take_statistics().unwrap().query(sql).0), "");
+}
+
+/// Rows of 100,000 bytes each, so many.
+fn large(rows: u32) -> String {
+    format!(
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c WHERE x<{rows}) \
+         SELECT hex(zeroblob(50000)) || x AS h FROM c"
+    )
+}
+
+#[test]
+fn statements_of_statistics_accounts_have_little_memory() {
+    let (mut store, _) = store();
+    let mut statistics = store.take_statistics().unwrap();
+    for greedy in [
+        large(100_000),
+        format!("SELECT count(*) FROM ({} ORDER BY h)", large(100_000)),
+        format!("SELECT count(*) FROM (SELECT DISTINCT h FROM ({}))", large(100_000)),
+        format!("SELECT count(h) FROM (SELECT group_concat(h) AS h FROM ({}))", large(100_000)),
+        "SELECT length(zeroblob(2000000))".to_owned(),
+    ] {
+        let answer = shown(statistics.query(&greedy).0);
+        let is_refused = answer.contains("out of memory") || answer.contains("too big");
+        assert!(is_refused, "{greedy}: {}", answer.get(..200).unwrap_or(&answer));
+    }
+    assert_eq!(shown(statistics.query("SELECT 1").0), "1");
+}
+
+#[test]
+fn answers_that_are_not_read_yet_count() {
+    let (mut store, _) = store();
+    let mut statistics = store.take_statistics().unwrap();
+    let (first, lease) = statistics.query(&large(300));
+    assert!(matches!(first, Answer::Rows { .. }));
+    let refused = shown(statistics.query(&large(300)).0);
+    assert!(refused.contains("out of memory"), "{}", refused.get(..200).unwrap_or(&refused));
+    drop(lease);
+    assert!(matches!(statistics.query(&large(300)).0, Answer::Rows { .. }));
+}
+
+#[test]
+fn files_are_attached_that_are_there_and_none_is_made() {
+    let (mut store, _) = store();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (missing, there) = (path("missing"), path("there"));
+    for refused in [
+        format!("ATTACH '{missing}' AS x"),
+        format!("ATTACH 'file:{missing}' AS x"),
+        format!("ATTACH '{missing}' || '' AS x"),
+        format!("VACUUM INTO '{missing}'"),
+        format!("VACUUM disk INTO '{missing}'"),
+    ] {
+        let answer = store.sql(&refused);
+        let is_refused = answer.contains("not authorized") || answer.contains("authorization denied");
+        assert!(is_refused, "{refused}: {answer}");
+        assert!(!std::path::Path::new(&missing).exists(), "{refused}");
+    }
+    std::fs::write(&there, b"").unwrap();
+    assert_eq!(store.sql(&format!("VACUUM INTO '{there}'")), "OK 0");
+    assert_eq!(store.sql(&format!("ATTACH '{there}' AS x")), "OK 0");
+    assert_eq!(store.sql("SELECT count(*) > 100 FROM x.global_variables"), "1");
+    assert_eq!(store.sql("DETACH x"), "OK 0");
+    assert_eq!(store.sql("ATTACH ':memory:' AS x"), "OK 0");
 }
 
 #[test]

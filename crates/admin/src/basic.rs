@@ -1,7 +1,7 @@
 //! `Authorization: Basic`, as curl sends it.
 
 /// User and password of a header's value; nothing if it is of another form.
-pub(crate) fn credentials(value: &str) -> Option<(String, Vec<u8>)> {
+pub fn credentials(value: &str) -> Option<(String, Vec<u8>)> {
     let (scheme, rest) = value.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;

@@ -1,18 +1,28 @@
-//! Wrong logins by address, so that passwords cannot be tried fast.
+//! Wrong logins by address, at the admin port, on the page and for REST together, so that passwords
+//! cannot be tried fast.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
 use tokio::time::timeout_at;
 
-use crate::limits::{ANSWER_TIME_MAX, TRIES_ADDRESSES_MAX, TRIES_AT_ONCE_MAX, TRIES_MAX, TRIES_WINDOW};
-use crate::site::Site;
+use crate::limits::{TRIES_ADDRESSES_MAX, TRIES_AT_ONCE_MAX, TRIES_MAX, TRIES_WINDOW, TRY_WAIT_MAX};
 
 /// The wrong logins of the last minute.
 #[derive(Debug, Default)]
-pub(crate) struct Tries(HashMap<IpAddr, Window>);
+pub struct Tries {
+    windows: Mutex<Windows>,
+    /// Told when the password of a login was looked at.
+    over: Notify,
+}
+
+/// Those of each address.
+#[derive(Debug, Default)]
+struct Windows(HashMap<IpAddr, Window>);
 
 /// A minute that began with a login.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +51,7 @@ enum Turn {
     Later,
 }
 
-impl Tries {
+impl Windows {
     /// Counts a login whose password is to be looked at.
     ///
     /// # Errors
@@ -93,58 +103,66 @@ impl Tries {
     }
 }
 
+impl Tries {
+    /// Held for no wait.
+    fn windows(&self) -> MutexGuard<'_, Windows> {
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A login that is counted. Dropped, it was wrong, also where its client has gone.
-pub(crate) struct Try<'a> {
-    site: &'a Site,
+#[derive(Debug)]
+pub struct Try {
+    tries: Arc<Tries>,
     client: IpAddr,
     is_right: bool,
 }
 
-impl<'a> Try<'a> {
+impl Try {
     /// Counts a login of `client`, before its password is looked at. Waits while so many are looked
     /// at that they could all be wrong.
     ///
     /// # Errors
     ///
     /// Too many were wrong, or are looked at: the time until the next one is read.
-    pub(crate) async fn begin(site: &'a Site, client: IpAddr) -> Result<Self, Duration> {
+    pub async fn begin(tries: &Arc<Tries>, client: IpAddr) -> Result<Self, Duration> {
         let client = client.to_canonical();
-        let deadline = tokio::time::Instant::now() + ANSWER_TIME_MAX;
+        let deadline = tokio::time::Instant::now() + TRY_WAIT_MAX;
         loop {
             // Before the look, so that no outcome is missed.
-            let mut outcome = pin!(site.try_over.notified());
+            let mut outcome = pin!(tries.over.notified());
             outcome.as_mut().enable();
-            let turn = site.tries().begin(client, Instant::now())?;
+            let turn = tries.windows().begin(client, Instant::now())?;
             if turn == Turn::Now {
-                return Ok(Self { site, client, is_right: false });
+                return Ok(Self { tries: Arc::clone(tries), client, is_right: false });
             }
-            let _waiting = Waits { site, client };
+            let _waiting = Waits { tries, client };
             timeout_at(deadline, outcome).await.map_err(|_| Duration::ZERO)?;
         }
     }
 
     /// The login is right.
-    pub(crate) fn succeeded(mut self) {
+    pub fn succeeded(mut self) {
         self.is_right = true;
     }
 }
 
-impl Drop for Try<'_> {
+impl Drop for Try {
     fn drop(&mut self) {
-        self.site.tries().end(self.client, self.is_right);
-        self.site.try_over.notify_waiters();
+        self.tries.windows().end(self.client, self.is_right);
+        self.tries.over.notify_waiters();
     }
 }
 
 /// A login that waits. Dropped, it does so no more, also where its client has gone.
 struct Waits<'a> {
-    site: &'a Site,
+    tries: &'a Tries,
     client: IpAddr,
 }
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        self.site.tries().leave(self.client);
+        self.tries.windows().leave(self.client);
     }
 }
 
@@ -158,7 +176,7 @@ mod tests {
 
     #[test]
     fn five_wrong_logins_in_a_minute_are_enough() {
-        let (mut tries, begun) = (Tries::default(), Instant::now());
+        let (mut tries, begun) = (Windows::default(), Instant::now());
         for second in 0..5 {
             assert_eq!(tries.begin(address(1), begun + Duration::from_secs(second)), Ok(Turn::Now));
             tries.end(address(1), false);
@@ -171,7 +189,7 @@ mod tests {
 
     #[test]
     fn right_logins_do_not_count() {
-        let (mut tries, now) = (Tries::default(), Instant::now());
+        let (mut tries, now) = (Windows::default(), Instant::now());
         for _ in 0..100 {
             assert_eq!(tries.begin(address(1), now), Ok(Turn::Now));
             tries.end(address(1), true);
@@ -180,7 +198,7 @@ mod tests {
 
     #[test]
     fn logins_under_way_may_all_be_wrong() {
-        let (mut tries, now) = (Tries::default(), Instant::now());
+        let (mut tries, now) = (Windows::default(), Instant::now());
         for _ in 0..TRIES_MAX {
             assert_eq!(tries.begin(address(1), now), Ok(Turn::Now));
         }
@@ -202,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_number_of_addresses_is_bounded() {
-        let (mut tries, now) = (Tries::default(), Instant::now());
+        let (mut tries, now) = (Windows::default(), Instant::now());
         for n in 0..10_000 {
             assert_eq!(tries.begin(address(n), now + Duration::from_micros(n.into())), Ok(Turn::Now));
         }
@@ -211,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_login_under_way_keeps_its_window() {
-        let (mut tries, begun) = (Tries::default(), Instant::now());
+        let (mut tries, begun) = (Windows::default(), Instant::now());
         for _ in 0..TRIES_MAX {
             assert_eq!(tries.begin(address(0), begun), Ok(Turn::Now));
         }
