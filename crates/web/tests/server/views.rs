@@ -113,6 +113,9 @@ fn many_digests() -> Vec<DigestStats> {
     (0..10_000).map(digest).collect()
 }
 
+/// Where the admin port has the digests.
+const FROM: &str = "FROM stats_mysql_query_digest";
+
 /// The first cell of a statement on the admin port.
 async fn figure(site: &Site, sql: &str) -> Value {
     let Answer::Rows { rows, .. } = site.execute(sql).await else { panic!("{sql}") };
@@ -127,7 +130,6 @@ async fn figures_of_many_digests_are_those_of_the_admin_port() {
     *site.plane.digests.lock().unwrap() = Some(many_digests());
     let state = state(&site, ADMIN, "?views=statements").await;
     let total = &state["views"]["statements"]["total"];
-    const FROM: &str = "FROM stats_mysql_query_digest";
     assert_eq!(total["count"], figure(&site, &format!("SELECT sum(count_star) {FROM}")).await);
     assert_eq!(total["time_us"], figure(&site, &format!("SELECT sum(sum_time) {FROM}")).await);
     for user in 0..20 {
