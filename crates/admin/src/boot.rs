@@ -95,9 +95,13 @@ pub fn boot(start: Start) -> Result<Booted, BootError> {
     }
     if store.has_saved()? {
         let warnings = resume(&mut store, &loaded, start.reload).map_err(saved)?;
+        if start.reload {
+            store.set_left_out(loaded.left_out);
+        }
         return Ok(Booted { store, warnings, claim });
     }
     store.begin_with(&loaded.draft).map_err(saved)?;
+    store.set_left_out(loaded.left_out);
     Ok(Booted { store, warnings: loaded.warnings, claim })
 }
 

@@ -69,6 +69,8 @@ pub struct Store {
     pub(crate) file: Option<PathBuf>,
     /// Whether admins' statements may change nothing.
     read_only: bool,
+    /// What the file has that cannot be used, as long as what runs is from it.
+    left_out: Vec<String>,
     /// Whether what runs is from a file, and nothing is saved yet.
     pub(crate) unsaved: bool,
     /// See [`Store::stop_flag`].
@@ -91,6 +93,16 @@ impl Store {
     /// Says which file LOAD ... FROM CONFIG reads.
     pub fn set_file(&mut self, path: &Path) {
         self.file = Some(path.to_path_buf());
+    }
+
+    /// Says what the file has that cannot be used: the check of the configuration tells it.
+    pub fn set_left_out(&mut self, left_out: Vec<String>) {
+        self.left_out = left_out;
+    }
+
+    /// What the file has that cannot be used, if what runs is from it.
+    pub(crate) fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 
     /// The connection on which admins work: schemas `main`, `disk`, `stats`, `monitor`,

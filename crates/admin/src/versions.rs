@@ -101,6 +101,7 @@ impl Store {
             }
             Err(problems) => problems.iter().for_each(|problem| say("error", problem.to_string())),
         }
+        self.left_out().iter().for_each(|what| say("warning", what.clone()));
         if rows.is_empty() {
             return Answer::Ok { affected: 0, info: "the configuration in memory can be used".to_owned() };
         }

@@ -50,9 +50,9 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path, strictness: Strictness) -> Res
     let fast_routes = foreign.then(|| check::fast_routes(&tables)).flatten();
     let warnings = warnings.chain(check::warnings(&config)).chain(fast_routes);
     let warnings = warnings.map(|warning| format!("{file}: {warning}"));
-    let left_out = once_each(left_out);
-    let warnings = left_out.iter().map(Problem::to_string).chain(warnings).collect();
-    Ok(Loaded { config, draft: tables.into_draft(), warnings, lenient })
+    let left_out: Vec<_> = once_each(left_out).iter().map(Problem::to_string).collect();
+    let warnings = left_out.iter().cloned().chain(warnings).collect();
+    Ok(Loaded { config, draft: tables.into_draft(), warnings, left_out, lenient })
 }
 
 /// The rows that `parsed` describes, each judged by itself.
@@ -316,7 +316,7 @@ impl Binder {
     fn row(&mut self, section: &'static Section, entries: Vec<Entry>, at: Place) -> Option<PlacedRow> {
         let is_row = section.shape == Shape::Rows;
         let mut is_skipped = false;
-        let before = self.problems.len();
+        let (before, left_out) = (self.problems.len(), self.left_out.len());
         let mut row = Row::presets(section);
         for (_, name, preset) in self.presets.iter().filter(|(of, ..)| *of == section.name) {
             if let (Some((position, _)), Some(value)) = (section.find(name), preset.value()) {
@@ -358,15 +358,31 @@ impl Binder {
             is_skipped |= self.missing(section, &given, &at);
         }
         if self.lenient && is_skipped {
+            self.name_row(left_out, &row, &given);
             return None;
         }
         // Also where nothing is said of it, because it may stand where the file could not be read.
         let is_whole = lacking(section, &given).next().is_none();
         let row = PlacedRow { row, at, given: Some(given), sound: is_whole && self.problems.len() == before };
         if self.lenient && is_row && row.sound && self.breaks_rule(section, &row) {
+            self.name_row(left_out, &row.row, row.given.as_deref().unwrap_or_default());
             return None;
         }
         Some(row)
+    }
+
+    /// Names the row in what was left out of it, from `first` on, if its key was given.
+    fn name_row(&mut self, first: usize, row: &Row, given: &[Option<Place>]) {
+        let key = row.section().unique.first().copied().unwrap_or_default();
+        let is_given = |column: &&str| {
+            row.section().find(column).is_some_and(|(at, _)| given.get(at).is_some_and(Option::is_some))
+        };
+        if key.is_empty() || !key.iter().all(|column| is_given(&column)) {
+            return;
+        }
+        for problem in self.left_out.iter_mut().skip(first) {
+            problem.message = format!("row {}: {}", row.key(), problem.message);
+        }
     }
 
     /// Reports what does not hold between the columns of a row. Whether there is something.

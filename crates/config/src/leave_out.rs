@@ -19,17 +19,19 @@ impl Loaded {
         let broken: HashMap<&str, &RowProblem> =
             problems.iter().map(|problem| (problem.row.as_str(), problem)).collect();
         let mut kept = Vec::new();
-        let warnings = &mut self.warnings;
+        let mut left_out = Vec::new();
         self.draft.retain_rows(&MYSQL_QUERY_RULES, |row| {
             let problem = broken.get(row.key().as_str());
             if let Some(problem) = problem {
                 let becomes = if row.get("negate_match_pattern") { NEGATED } else { SKIPPED };
-                warnings.push(format!("{}: {problem}; {becomes}", origin.display()));
+                left_out.push(format!("{}: {problem}; {becomes}", origin.display()));
             }
             kept.push(problem.is_none());
             problem.is_none()
         });
         let mut kept = kept.into_iter();
         self.config.query_rules.retain(|_| kept.next().unwrap_or(true));
+        self.warnings.extend(left_out.iter().cloned());
+        self.left_out.extend(left_out);
     }
 }

@@ -54,6 +54,8 @@ pub struct Loaded {
     /// What is accepted but deserves attention, one line each: known settings that do nothing yet,
     /// users whose hostgroup has no server.
     pub warnings: Vec<String>,
+    /// Those of the warnings that name a row or a setting without effect: it cannot be used.
+    pub left_out: Vec<String>,
     /// Whether a row that cannot be used is left out, with a warning, instead of an error.
     pub lenient: bool,
 }

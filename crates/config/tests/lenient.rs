@@ -52,6 +52,7 @@ fn values_that_cannot_be_keep_the_default_and_rows_are_skipped() {
     warned(&loaded, &["proxysql.cnf:1: ", "max_connections", "the default is kept"]);
     assert_eq!(loaded.config.servers.len(), 1);
     warned(&loaded, &["proxysql.cnf:4: ", "weight", "the row is skipped"]);
+    assert_eq!(loaded.left_out.len(), 4, "{:?}", loaded.left_out);
     warned(&loaded, &["proxysql.cnf:5: ", "needs `hostname`", "the row is skipped"]);
     assert_eq!(loaded.config.users.len(), 1);
     warned(&loaded, &["proxysql.cnf:8: ", "two rows with username = 'u'", "the row on line 9 counts"]);
@@ -136,6 +137,17 @@ fn rows_whose_columns_do_not_go_together_are_skipped() {
     let pairs = &loaded.config.replication_hostgroups;
     assert_eq!((pairs.len(), pairs[0].writer_hostgroup), (1, 2));
     assert!(read("proxysql.cnf", text, Strictness::Strict).is_err());
+}
+
+#[test]
+fn a_row_that_is_skipped_is_named_by_its_key() {
+    let text = "mysql_servers = ( { address = \"a\", port = 3306 } )\nmysql_query_rules = (\n  \
+                { rule_id = 7, active = 2, apply = 1 },\n  { rule_id = 8, active = 1, apply = 1 }\n)\n";
+    let loaded = lenient("proxysql.cnf", text);
+    warned(&loaded, &["proxysql.cnf:3: row rule_id=7: ", "active", "the row is skipped"]);
+    assert_eq!(loaded.left_out.len(), 1, "{:?}", loaded.left_out);
+    let rules: Vec<_> = loaded.config.query_rules.iter().map(|rule| rule.rule_id).collect();
+    assert_eq!(rules, [8]);
 }
 
 #[test]

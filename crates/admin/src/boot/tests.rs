@@ -235,3 +235,32 @@ fn a_datadir_is_used_by_one_at_a_time() {
     drop(booted);
     assert_eq!(running(&start(&file, true, false)), (1, 1));
 }
+
+/// The page shows what this check says.
+#[test]
+fn the_check_tells_what_the_file_has_that_cannot_be_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("proxysql.cnf");
+    let text = "mysql_servers = ( { address = \"a\", port = 3306 } )\n\
+                mysql_users = ( { username = \"u\", password = \"p\" } )\n\
+                mysql_query_rules = ( { rule_id = 7, active = 2, apply = 1 } )\n";
+    std::fs::write(&file, format!("datadir = \"{}\"\n{text}", folder.path().display())).unwrap();
+    let start = |reload| {
+        let loaded = config::load(&file, config::Strictness::Lenient).unwrap();
+        let mut booted = boot(Start { file: file.clone(), loaded, initial: false, reload }).unwrap();
+        booted.store.save_first().unwrap();
+        booted.store.check_config()
+    };
+    let told = |answer| match answer {
+        Answer::Rows { rows, .. } => {
+            let cells: Vec<_> = rows.into_iter().flatten().flatten().collect();
+            cells.join(&b'|')
+        }
+        _ => Vec::new(),
+    };
+    let first = String::from_utf8(told(start(false))).unwrap();
+    assert!(first.starts_with("warning|") && first.contains("row rule_id=7: "), "{first}");
+    assert!(first.ends_with("; the row is skipped"), "{first}");
+    assert_eq!(told(start(false)), b"", "what is saved counts, not the file");
+    assert_eq!(told(start(true)), first.into_bytes());
+}

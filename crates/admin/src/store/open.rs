@@ -101,6 +101,7 @@ impl Store {
             checksums: Checksums::default(),
             file: None,
             read_only: false,
+            left_out: Vec::new(),
             unsaved: false,
             stop: Arc::default(),
         })

@@ -136,8 +136,12 @@ impl CacheSettings {
         let time = |name| Ok::<_, String>(number(json, name, 0, TIME_MAX_MS)?.map(Duration::from_millis));
         let mode = word(json, "mode", &CacheMode::WORDS)?;
         let invalidate = word(json, "invalidate", &CacheMode::INVALIDATIONS)?;
-        if mode.is_some() && invalidate.is_some() {
-            return Err("must have in `cache` either `mode` or `invalidate`".to_owned());
+        if let Some((mode, invalidate)) = mode.zip(invalidate).filter(|(mode, other)| mode != other) {
+            let (mode, other) = (mode.name(), invalidate.name());
+            return Err(format!(
+                "must have in `cache` a `mode` and an `invalidate` that mean the same: the mode is `{mode}`, \
+                 and `invalidate` stands for the mode `{other}`"
+            ));
         }
         Ok(Some(Self {
             ttl: time("ttl_ms")?,
@@ -232,6 +236,8 @@ mod tests {
             (Some(CacheMode::Bounded), Some(Duration::from_millis(20)))
         );
         assert_eq!(exact.to_string(), r#"{"mode": "bounded", "max_staleness_ms": 20}"#);
+        let twice = of(r#"{"cache": {"mode": "bounded", "invalidate": "tables"}}"#).unwrap().unwrap();
+        assert_eq!(twice.mode, Some(CacheMode::Bounded), "the same is said twice");
         let other = of(r#"{"cache": {"ttl_ms": 7, "mode": null}}"#).unwrap().unwrap();
         assert_eq!(other.or(settings), CacheSettings { ttl: Some(Duration::from_millis(7)), ..settings });
     }
@@ -255,7 +261,7 @@ mod tests {
             ),
             (
                 r#"{"cache": {"mode": "own", "invalidate": "tables"}}"#,
-                "must have in `cache` either `mode` or `invalidate`",
+                "the mode is `own`, and `invalidate` stands for the mode `bounded`",
             ),
             (
                 r#"{"cache": {"max_staleness_ms": 0}}"#,
