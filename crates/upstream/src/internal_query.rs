@@ -12,6 +12,9 @@ use crate::Worker;
 use crate::limits::{DRAINED_BYTES_MAX, INTERNAL_BYTES_MAX};
 use crate::pipeline::{Expected, Owner};
 
+/// The first byte of an OK packet.
+const OK: u8 = 0;
+
 /// A command's payload, and the kind of reply that it has.
 pub type InternalQuery = (Vec<u8>, Answer);
 
@@ -65,6 +68,13 @@ impl Reply {
     /// The row of a result that has one. With `sql_select_limit = 0` none has.
     pub fn only_row(&self) -> Option<&[u8]> {
         if self.outcome.rows == 1 { self.rows()?.pop() } else { None }
+    }
+
+    /// Whether it is a result without a row.
+    pub fn is_empty(&self) -> bool {
+        // An OK packet alone is no result.
+        self.bytes.get(HEADER_LEN).is_some_and(|first| *first != OK)
+            && self.rows().is_some_and(|rows| rows.is_empty())
     }
 
     /// Whether it tells of a key that was generated.

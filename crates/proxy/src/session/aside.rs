@@ -36,8 +36,10 @@ impl Session {
             return self.break_promise();
         }
         let pin = self.state.pin();
-        self.control.set_pin(pin, self.worker.now());
-        if pin == Some(Pin::Warnings) {
+        // Hidden code that began before an error is asked about behind it.
+        let is_for_error = pin == Some(Pin::Warnings) || pin.is_some() && self.may_keep_error();
+        self.control.set_pin(if is_for_error { Some(Pin::Warnings) } else { pin }, self.worker.now());
+        if is_for_error {
             self.worker.look_in(SWEEP_INTERVAL);
         }
         if pin.is_some() || goes_on || !self.links.is_as_it_seems(&self.state) {

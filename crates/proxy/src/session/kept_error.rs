@@ -111,20 +111,25 @@ impl SessionState {
 
 impl Session {
     /// Whether the last error alone binds the session, which waits for its client, to its
-    /// connection.
+    /// connection; or, besides, code that its server is asked about once the error is kept.
     pub(super) fn may_keep_error(&self) -> bool {
-        self.state.kept_error().is_some() && self.io.backlog.is_empty() && self.may_leave_diagnostics()
+        self.state.kept_error().is_some()
+            && self.io.backlog.is_empty()
+            && (self.may_leave_diagnostics() || self.may_judge_behind_error() && self.is_left_to_itself())
     }
 
     /// Whether what the server says of the last statement alone binds the session to the connection
     /// in use.
     pub(super) fn may_leave_diagnostics(&self) -> bool {
-        let hostgroup = self.state.link.hostgroup;
-        self.state.pins.holds_only(&[Pin::Warnings], hostgroup)
-            && self.links.in_use.is_some()
+        self.state.pins.holds_only(&[Pin::Warnings], self.state.link.hostgroup) && self.is_left_to_itself()
+    }
+
+    /// Whether others could have the connection in use, if no pin bound it to the session.
+    fn is_left_to_itself(&self) -> bool {
+        self.links.in_use.is_some()
             && !self.links.is_promised()
             && !self.state.link.status.contains(StatusFlags::IN_TRANSACTION)
-            && self.shares(hostgroup)
+            && self.shares(self.state.link.hostgroup)
     }
 
     /// The next statement runs elsewhere and does not ask about the one before. Servers that clear
@@ -161,6 +166,12 @@ impl Session {
         let replies = self.internal_query(&[question]).await?.unwrap_or_default();
         self.links.hide_last_result(&mut self.state);
         let Some(mut error) = self.state.take_kept_error() else { return Ok(()) };
+        if replies.first().is_some_and(Reply::is_empty) {
+            // A later statement has taken it away, of which it was not certain that it has tables.
+            self.state.errors = None;
+            self.release_diagnostics();
+            return Ok(());
+        }
         if replies.first().is_some_and(|reply| error.is_all_in(reply)) {
             error.is_released = true;
             self.state.errors.get_or_insert_default().kept = Some(error);

@@ -17,6 +17,7 @@ use super::relations;
 use crate::ending::Ending;
 use crate::limits::ROUTINE_BYTES_MAX;
 use crate::relations::{Behind, Relation};
+use crate::state::Pin;
 use session::limits::{ROUTINES_MAX, TABLES_MAX};
 use session::unjudged::{CODE, Code, Routine, Unjudged};
 use upstream::Reply;
@@ -41,12 +42,19 @@ impl Session {
     /// that.
     #[inline]
     pub(super) fn may_judge(&self) -> bool {
-        self.state.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged))
+        self.state.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged, &CODE))
     }
 
-    /// Whether hidden code alone binds the session to its hostgroup, and its server can be asked
-    /// about that.
-    fn is_free_but_for(&self, unjudged: &Unjudged) -> bool {
+    /// The same once what the server says of the last statement is kept: until then a question
+    /// would take it away.
+    pub(super) fn may_judge_behind_error(&self) -> bool {
+        let pins = [CODE[0], CODE[1], Pin::Warnings];
+        self.state.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged, &pins))
+    }
+
+    /// Whether `pins`, of hidden code, alone bind the session to its hostgroup, and its server can
+    /// be asked about that.
+    fn is_free_but_for(&self, unjudged: &Unjudged, pins: &[Pin]) -> bool {
         let hostgroup = unjudged.hostgroup;
         // At MySQL a question begins a transaction, too, where `autocommit` is off. Behind those
         // about tables it is ended.
@@ -59,7 +67,7 @@ impl Session {
             && self.links.in_use.is_some()
             && is_outside
             // Whoever is bound by more would not be free, and warnings would be gone.
-            && self.state.pins.holds_only(&CODE, hostgroup)
+            && self.state.pins.holds_only(pins, hostgroup)
             // Sessions that have one connection to one server need not know.
             && (self.shares(hostgroup) || !self.has_one_way())
     }

@@ -61,6 +61,45 @@ async fn is_free(client: &mut Client, server: &mut Database) {
     comes(client, server, "SELECT 2").await;
 }
 
+/// A statement with a table fails; an idle second later the server has this to say of it.
+async fn fails(client: &mut Client, server: &mut Database) {
+    let sql = "INSERT INTO t VALUES (1)";
+    client.send_query(sql).await;
+    server.expect_query(sql).await;
+    server.err(1062, "23000", "Duplicate entry '1'").await;
+    client.expect_err(1062).await;
+}
+
+/// The error is kept first: the question would take it away.
+#[test]
+fn a_table_of_a_failed_statement_is_asked_for_behind_its_error() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        fails(&mut one, &mut server).await;
+        is_bound(&mut two).await;
+        server.expect_query("SHOW WARNINGS LIMIT 2").await;
+        let row = [Some("Error"), Some("1062"), Some("Duplicate entry '1'")];
+        server.rows(&["Level", "Code", "Message"], &[&row]).await;
+        tells(&mut server, &[("db.t", &[])]).await;
+        is_free(&mut two, &mut server).await;
+    });
+}
+
+/// Whether the next statement has tables for certain is not known before the question, either.
+#[test]
+fn an_error_that_a_later_statement_has_taken_away_does_not_bind() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        fails(&mut one, &mut server).await;
+        run(&mut one, &mut server, "INSERT INTO t VALUES (2)").await;
+        is_bound(&mut two).await;
+        server.expect_query("SHOW WARNINGS LIMIT 2").await;
+        server.rows(&["Level", "Code", "Message"], &[]).await;
+        tells(&mut server, &[("db.t", &[])]).await;
+        is_free(&mut two, &mut server).await;
+    });
+}
+
 #[test]
 fn a_table_is_asked_for_once() {
     play(async || {
