@@ -125,6 +125,7 @@ mod trace;
 mod traced;
 mod wait;
 mod warnings;
+mod without_schema;
 mod without_writer;
 
 use std::future::poll_fn;

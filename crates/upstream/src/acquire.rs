@@ -14,7 +14,7 @@ use session::error::{ClientError, Gone};
 use session::identity::Identity;
 use session::users::User;
 use tokio::time::{Instant, timeout};
-use wire::StatusFlags;
+use wire::{StatusFlags, packet};
 
 use crate::Worker;
 use crate::calls::Avoid;
@@ -44,6 +44,29 @@ pub enum AcquireError {
     Proxy(ClientError),
     /// A server refused the login: the payload of its ERR packet, which the client shall see.
     Server(Vec<u8>),
+}
+
+/// What servers say of a schema that the user may not use, or that is not there:
+/// `ER_DBACCESS_DENIED_ERROR`, `ER_BAD_DB_ERROR`.
+const ABOUT_SCHEMA: [u16; 2] = [1044, 1049];
+
+/// Whether a server that refuses a login or a change of schema with this error would take it
+/// without the schema.
+pub fn is_about_schema(code: u16) -> bool {
+    ABOUT_SCHEMA.contains(&code)
+}
+
+impl AcquireError {
+    /// Whether a server has refused the schema, and nothing else.
+    pub fn is_about_schema(&self) -> bool {
+        match self {
+            Self::Server(payload) => match payload[..] {
+                [packet::Err::HEADER, low, high, ..] => is_about_schema(u16::from_le_bytes([low, high])),
+                _ => false,
+            },
+            Self::Proxy(_) => false,
+        }
+    }
 }
 
 /// A connection that was found.

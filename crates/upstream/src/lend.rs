@@ -15,6 +15,7 @@ use wire::frame::HEADER_LEN;
 use wire::{Capabilities, StatusFlags};
 
 use crate::Worker;
+use crate::acquire::is_about_schema;
 use crate::entry::Entry;
 use crate::idle_state::{Asker, Left};
 use crate::kept::part;
@@ -254,6 +255,7 @@ async fn log_in(worker: &Worker, link: &mut Connection, left: &Left, asker: &Ask
         }
         // Another connection shows what the server has against a client that it has let in before.
         Err(error @ OpenError::Refused { .. }) if !asker.is_admitted => Err(Lent::NotAdmitted(error)),
+        Err(OpenError::Refused { code, payload, .. }) if is_about_schema(code) => Err(Lent::Refused(payload)),
         Err(_) => Err(Lent::Useless),
     }
 }

@@ -64,7 +64,7 @@ mod unhealthy;
 mod warm;
 mod worker;
 
-pub use acquire::{AcquireError, Found, Full, Whom, acquire, note_client, until_broken_off};
+pub use acquire::{AcquireError, Found, Full, Whom, acquire, is_about_schema, note_client, until_broken_off};
 use announce::Announced;
 pub use announce::connect;
 pub use batch::Candidate;

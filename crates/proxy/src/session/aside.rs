@@ -67,7 +67,16 @@ impl Session {
     }
 
     /// Lays a connection aside that nothing binds to the session.
-    pub(super) fn lay_one_aside(&mut self, backend: Backend, link: LinkState) {
+    pub(super) fn lay_one_aside(&mut self, mut backend: Backend, link: LinkState) {
+        if link.lacks_schema {
+            // No other session may have it, and the next command asks for the schema again.
+            let last_id = self.state.last.results.last_id();
+            if !last_id.is_at(backend.connection().serial()) {
+                part(backend);
+                return self.was_lent(link.hostgroup);
+            }
+            backend.connection_mut().set_version(0);
+        }
         if !self.links.lay_aside(&self.worker.upstream, self.identity.peer, &self.state, backend, link) {
             self.was_lent(link.hostgroup);
         }

@@ -111,6 +111,10 @@ impl Session {
         hostgroup: u32,
         full: Full,
     ) -> Result<Result<bool, AcquireError>, Ending> {
+        let lacks_schema = self.state.lacks_schema();
+        let is_elsewhere = self.identity.account.schema.as_deref() != Some(self.state.caller.schema());
+        let logs_in_without = lacks_schema || is_elsewhere && self.links.away.is_admitted;
+        let schema = if logs_in_without { self.identity.account.schema.take() } else { None };
         let connecting = Cell::new(Duration::ZERO);
         let open = async |target: &Target| {
             let begun = Instant::now();
@@ -129,15 +133,18 @@ impl Session {
             self.show_waiting();
         }
         let acquired = {
-            let shares = self.shares(hostgroup) && !self.flight.wants_new;
+            let shares = self.shares(hostgroup) && !self.flight.wants_new && !lacks_schema;
             let asker = shares.then(|| self.links.asker(&self.state, &self.identity, self.flight.ahead));
             let behind = self.flight.wanted.as_deref().map(|wanted| Behind(wanted, &self.worker.shared));
             let avoid = behind.as_ref().map(|behind| behind as &dyn Avoid);
             let whom = Whom { asker: asker.as_ref(), avoid, ..Whom::of(&self.identity.account.user) };
             let acquiring = pin!(acquire(&self.worker.upstream, hostgroup, full, whom, in_line, open));
-            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, acquiring).await?
+            while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, acquiring).await
         };
-        let acquired = acquired.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::Interrupted)));
+        if logs_in_without {
+            self.identity.account.schema = schema;
+        }
+        let acquired = acquired?.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::Interrupted)));
         self.state.trace(|trace| {
             trace.add(Part::Connect, connecting.get());
             trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
@@ -157,6 +164,7 @@ impl Session {
         }
         self.links.in_use = Some(backend);
         self.links.away.is_admitted = true;
+        self.state.link.lacks_schema = false;
         if let Some(status) = lent {
             self.state.link.applied = self.state.version();
             self.state.link.status = status;

@@ -227,10 +227,13 @@ impl Session {
             AcquireError::Proxy(error) => error.is_lack_of_server(),
             AcquireError::Server(_) => true,
         };
-        if is_lack && instead.is_none() && decided.may_need_no_writer() {
+        let is_about_schema = why.is_about_schema() && self.state.may_leave_schema();
+        if is_lack && instead.is_none() && decided.may_need_no_writer() && !is_about_schema {
             return self.reach_without_writer(why, decided).await;
         }
-        let Some(writer) = instead.filter(|_| is_lack) else {
+        // Without a schema it is done where it was to be done, if nowhere else.
+        let here = is_about_schema.then(|| decided.hostgroup());
+        let Some(writer) = instead.filter(|_| is_lack).or(here) else {
             return Err(self.unreached(why, decided).await);
         };
         decided.redirect(writer);

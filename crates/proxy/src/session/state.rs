@@ -93,6 +93,8 @@ pub(super) struct LinkState {
     pub(super) applied: u64,
     /// Its status, as the server told it last.
     pub(super) status: StatusFlags,
+    /// It is in no schema, as its server does not let the session into its own.
+    pub(super) lacks_schema: bool,
 }
 
 impl LinkState {
@@ -131,6 +133,8 @@ bitflags! {
         const UNSURE = 1 << 9;
         /// A write runs that the query cache has not been told of, as there were no answers.
         const UNWATCHED = 1 << 10;
+        /// No server lets it into its schema: its connections are in none.
+        const LACKS_SCHEMA = 1 << 11;
     }
 }
 
@@ -171,7 +175,12 @@ impl SessionState {
             caller,
             client_addr: identity.peer.ip().map(|ip| ip.to_string()).unwrap_or_default().into(),
             flag_in: 0,
-            link: LinkState { hostgroup: account.hostgroup(), applied: 0, status: StatusFlags::AUTOCOMMIT },
+            link: LinkState {
+                hostgroup: account.hostgroup(),
+                applied: 0,
+                status: StatusFlags::AUTOCOMMIT,
+                lacks_schema: false,
+            },
             account,
             past: Past::empty(),
             last: LastResults::default(),
@@ -434,12 +443,20 @@ impl SessionState {
 
     /// What the backend in use has not heard yet, in order: commands of their own.
     pub(super) fn missing(&self) -> Vec<Said> {
-        self.settings.since(self.link.applied).map(Said::of).collect()
+        let mut missing: Vec<_> = self.settings.since(self.link.applied).map(Said::of).collect();
+        if self.lacks_schema() && !self.settings.was_schema_reset() {
+            self.add_schema(&mut missing);
+        }
+        missing
     }
 
     /// What a new backend has to hear before it is reset, and the version that it has then.
     pub(super) fn before_reset(&self) -> (Vec<Said>, u64) {
-        (self.settings.before_reset().map(Said::of).collect(), self.settings.version_of_reset())
+        let mut said: Vec<_> = self.settings.before_reset().map(Said::of).collect();
+        if self.lacks_schema() && self.settings.was_schema_reset() {
+            self.add_schema(&mut said);
+        }
+        (said, self.settings.version_of_reset())
     }
 }
 

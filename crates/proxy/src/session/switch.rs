@@ -12,12 +12,15 @@ use wire::reply::Answer;
 use super::Session;
 use super::links::Other;
 use super::state::{Loss, Said};
+use super::without_schema::position_of_schema;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::Gone;
 use crate::state::gtids::said_to;
 use crate::statement::set_use::{SetOf, set_of};
-use upstream::{AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Setup, part, query};
+use upstream::{
+    AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Reply, Setup, part, query,
+};
 
 /// The status flags that follow from what a session has set: they do not end with a connection.
 const OF_SESSION: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);
@@ -25,7 +28,7 @@ const OF_SESSION: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BA
 impl Session {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and
     /// says there what the client has set.
-    pub(super) async fn go_to(
+    pub(super) async fn go_in_schema(
         &mut self,
         hostgroup: u32,
         full: Full,
@@ -67,7 +70,8 @@ impl Session {
                 return Ok(Err(why));
             }
         }
-        if self.state.link.applied != self.state.version() {
+        let is_in_none = is_borrowed && self.state.lacks_schema();
+        if self.state.link.applied != self.state.version() || is_in_none {
             return self.say_settings().await;
         }
         if !is_borrowed && self.links.has_setup() && self.flight.ahead != Ahead::All {
@@ -81,14 +85,19 @@ impl Session {
     /// reset its own.
     async fn reset_new(&mut self) -> Result<Result<(), AcquireError>, Ending> {
         let (said, version) = self.state.before_reset();
+        let schema_at = position_of_schema(&said);
         let mut commands: Vec<_> = said.into_iter().map(|said| self.command(said)).collect();
         commands.push((vec![Kind::ResetConnection as u8], Answer::Single));
         match self.internal_query(&commands).await? {
             Err(error) => return Ok(Err(AcquireError::Proxy(error))),
             Ok(replies) => {
-                if let Some(reply) = replies.into_iter().find(|reply| reply.error().is_some()) {
-                    let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default();
-                    return Ok(Err(AcquireError::Server(payload.to_vec())));
+                let may_lack = self.note_schema_reply(schema_at, &replies);
+                let refusal = replies
+                    .into_iter()
+                    .enumerate()
+                    .find(|(at, reply)| reply.error().is_some() && !(may_lack && Some(*at) == schema_at));
+                if let Some((_, reply)) = refusal {
+                    return Ok(Err(self.refused_setup(&reply)));
                 }
             }
         }
@@ -134,6 +143,7 @@ impl Session {
     /// Says at the backend what it has not heard yet of what the client has set.
     async fn say_settings(&mut self) -> Result<Result<(), AcquireError>, Ending> {
         let missing = self.state.missing();
+        let schema_at = position_of_schema(&missing);
         for said in &missing {
             match said {
                 Said::Schema(_) => self.note_at_server(Kind::InitDb),
@@ -157,12 +167,14 @@ impl Session {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(AcquireError::Proxy(error))),
         };
+        let may_lack = self.note_schema_reply(schema_at, &replies);
         let refused = |code: u16| !DOES_NOT_HAVE_IT.contains(&code);
-        if let Some(reply) = replies.into_iter().find(|reply| reply.error().is_some_and(refused)) {
-            self.worker.upstream.accepted.clear();
-            // What has been said is said again next time, until it is taken.
-            let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default();
-            return Ok(Err(AcquireError::Server(payload.to_vec())));
+        let refusal = replies
+            .into_iter()
+            .enumerate()
+            .find(|(at, reply)| reply.error().is_some_and(refused) && !(may_lack && Some(*at) == schema_at));
+        if let Some((_, reply)) = refusal {
+            return Ok(Err(self.refused_setup(&reply)));
         }
         self.state.link.applied = self.state.version();
         if let Some(backend) = &self.links.in_use {
@@ -172,6 +184,20 @@ impl Session {
             }
         }
         Ok(Ok(()))
+    }
+
+    /// A command that sets the connection in use up was refused. The connection is closed, unless
+    /// the session needs it or shares none: nothing may hold one that others could use.
+    fn refused_setup(&mut self, reply: &Reply) -> AcquireError {
+        self.worker.upstream.accepted.clear();
+        if self.state.loss() == Loss::Nothing
+            && self.shares(self.state.link.hostgroup)
+            && let Some(backend) = self.links.in_use.take()
+        {
+            part(backend);
+            self.lose_backend();
+        }
+        AcquireError::Server(reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec())
     }
 
     /// Whether all of this may be said in front of the command in the backlog without waiting for

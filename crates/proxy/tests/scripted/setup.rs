@@ -255,7 +255,7 @@ fn c10_a_write_whose_settings_are_refused_after_all_may_have_been_done() {
 #[test]
 fn c07_a_write_waits_until_it_is_in_its_schema() {
     play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) =
+        let (_stage, mut servers, mut one, mut two, mut server) =
             two_of(config(), &options().schema("one"), &options().schema("two")).await;
         for (client, schema) in [(&mut one, b"one"), (&mut two, b"two")] {
             client.send_query("SELECT 1").await;
@@ -274,7 +274,15 @@ fn c07_a_write_waits_until_it_is_in_its_schema() {
         two.send_query("INSERT INTO t VALUES (1)").await;
         server.expect_command(Kind::InitDb, b"two").await;
         server.err(1049, "42000", "Unknown database 'two'").await;
-        two.expect_err(1049).await;
+        // Where its schema is gone, it is done in none.
+        server.expect_command(Kind::Quit, b"").await;
+        drop(server);
+        let mut server = servers.accept().await;
+        server.expect_command(Kind::InitDb, b"two").await;
+        server.err(1049, "42000", "Unknown database 'two'").await;
+        server.expect_query("INSERT INTO t VALUES (1)").await;
+        server.err(1046, "3D000", "No database selected").await;
+        two.expect_err(1046).await;
     });
 }
 

@@ -296,6 +296,12 @@ impl User {
         accepted.insert(schema.map(Box::from), now);
     }
 
+    /// A server does not let this user into `schema` any more: the next login is asked about.
+    pub fn doubt(&self, schema: Option<&[u8]>) {
+        let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        accepted.remove(&schema.map(Box::from));
+    }
+
     fn learned(&self) -> MutexGuard<'_, Option<Learned>> {
         self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }

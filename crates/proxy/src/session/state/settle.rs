@@ -154,7 +154,7 @@ impl SessionState {
             Beginning { account: Rc::clone(&self.account), caller: Arc::clone(&self.caller), settings };
         *self = Self {
             link: LinkState { applied, ..self.link },
-            past: Past::RESET,
+            past: Past::RESET | self.past & Past::LACKS_SCHEMA,
             last: LastResults::of_command(),
             pins,
             gtids,
@@ -403,6 +403,7 @@ impl SessionState {
             if &*setting.key == SCHEMA {
                 self.caller = Arc::new(caller(identity, &setting.text));
                 self.who = None;
+                self.enter_schema();
                 self.pins.note(Mark::EndAll(Pin::Schema), self.link.hostgroup);
             }
             if matches!(&*setting.key, "names" | "character_set_client") {
