@@ -305,6 +305,7 @@ impl Session {
     fn next_phase(&self) -> Phase {
         let asks = self.control.running.is_warned()
             || self.may_ask_what_is_set()
+            || self.hides_write()
             || self.may_judge()
             || self.may_learn();
         match asks {
@@ -329,6 +330,9 @@ impl Session {
         }
         if let Some(warned) = self.control.running.take_warned() {
             self.log_warnings(warned).await?;
+        }
+        if self.hides_write() {
+            Box::pin(self.ask_what_was_written()).await?;
         }
         if self.may_ask_what_is_set() {
             self.ask_what_is_set().await?;

@@ -5,7 +5,8 @@
 //! - [`own`]: the tokens of one session;
 //! - [`clusters`]: the tokens of each cluster;
 //! - [`question`]: the statement that asks a replica;
-//! - [`lost`]: what a new primary lacks.
+//! - [`lost`]: what a new primary lacks;
+//! - [`untold`]: writes that no OK packet tells.
 //!
 //! A write's token is noted before its client gets the OK. So a read that comes behind the OK finds
 //! the token in the scope.
@@ -16,3 +17,4 @@ pub mod lost;
 pub mod own;
 pub mod question;
 pub mod tokens;
+pub mod untold;

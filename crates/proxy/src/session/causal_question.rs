@@ -1,11 +1,14 @@
 //! Questions to servers about acknowledged writes, and what is remembered of the answers.
 
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
 
 use gtid::{Gtid, Highest};
 use session::causal::applied::Machine;
 use session::causal::lost;
 use session::causal::question::{self, Reply};
+use session::causal::untold;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::reply::Answer;
@@ -14,8 +17,9 @@ use super::Session;
 use super::causal::Awaited;
 use super::decided::Decided;
 use super::stop::Stop;
-use crate::causal::machine;
+use crate::causal::{cluster_of, machine};
 use crate::counts::Counter;
+use crate::ending::Ending;
 use crate::limits::CAUSAL_ANSWER_MAX;
 use upstream::{InternalQuery, query};
 
@@ -90,6 +94,39 @@ impl Session {
             self.remember(awaited);
         }
         answer
+    }
+
+    /// Whether the server has to be asked for what the statement that was answered has written.
+    #[inline]
+    pub(super) fn hides_write(&self) -> bool {
+        self.state.gtids.as_ref().is_some_and(|gtids| gtids.untold.is_some())
+    }
+
+    /// Asks for the transaction that the reply has hidden, and tells the client the end of that.
+    pub(super) async fn ask_what_was_written(&mut self) -> Result<(), Ending> {
+        let Some(end) = self.state.gtids.as_mut().and_then(|gtids| gtids.untold.take()) else {
+            return Ok(());
+        };
+        if self.links.in_use.is_some() && !self.links.is_promised() {
+            let is_mariadb = self.links.is_mariadb();
+            self.links.note_ran(&mut self.state);
+            let question = (self.query(untold::question(is_mariadb).as_bytes()), Answer::Result);
+            // If that fails, the client hears of it with its next statement.
+            let replies = self.internal_query(&[question]).await?.unwrap_or_default();
+            self.links.hide_last_result(&mut self.state);
+            let told = replies.first().and_then(upstream::Reply::only_row);
+            let told = told.map(|row| untold::told(row, is_mariadb)).unwrap_or_default();
+            let hostgroup = self.state.link.hostgroup;
+            let cluster = cluster_of(&self.worker, hostgroup);
+            for gtid in told.iter() {
+                if let Some(gtids) = &mut self.state.gtids {
+                    gtids.note(hostgroup, cluster, *gtid);
+                }
+            }
+        }
+        let sent = poll_fn(|cx| Poll::Ready(self.io.send(cx, &end))).await;
+        sent.map_err(|_| Ending::ClientLeft)?;
+        self.flush_client().await
     }
 
     /// The machine of the connection in use, when that was opened, and whether it is MariaDB's.

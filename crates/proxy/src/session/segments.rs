@@ -32,6 +32,7 @@ use crate::counts::Counter;
 use crate::taps::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
 use crate::taps::observe::answered;
 use crate::worker::Worker;
+use session::causal::untold;
 use session::identity::Identity;
 use session::state::trackers::Told;
 use upstream::{Backend, Connection, Crossed, Owner, Progress, Segment};
@@ -108,12 +109,26 @@ impl At<'_> {
         if self.state.past.contains(Past::UNWATCHED) {
             self.end_unwatched(part.event);
         }
-        self.io.send(cx, &output).map_err(|_| Wrong::ClientLeft)?;
+        if !self.withholds_end(&part, &output) {
+            self.io.send(cx, &output).map_err(|_| Wrong::ClientLeft)?;
+        }
         match part.event {
             Event::More | Event::Changed => Ok(None),
             _ if !is_all => Err(Wrong::TooMuch(input.len() - part.bytes.len())),
             event => Ok(Some(event)),
         }
+    }
+
+    /// Keeps the end of the last reply that was sent for if it hides a transaction.
+    #[inline]
+    fn withholds_end(&mut self, part: &Part<'_>, output: &[u8]) -> bool {
+        let untold = self.state.gtids.as_mut().and_then(|gtids| gtids.untold.as_mut());
+        let Some(held) = untold.filter(|_| matches!(part.event, Event::Done(_)) && self.pipelined.is_empty())
+        else {
+            return false;
+        };
+        held.extend_from_slice(output);
+        true
     }
 
     /// Whether a segment passes no tap but those that see only ends.
@@ -394,8 +409,18 @@ impl At<'_> {
             }
             Event::More | Event::LocalInfile => false,
         };
-        let len = self.backend.connection().last_reply().and_then(ReplyScanner::last_len);
-        let len = len.filter(|_| is_told);
+        let link = self.backend.connection();
+        let len = link.last_reply().and_then(ReplyScanner::last_len).filter(|_| is_told);
+        let may_hide = |outcome: Outcome| {
+            let effects = self.state.last.ran.sent.effects;
+            !link.is_mariadb() && untold::may_hide(effects, outcome, self.identity.capabilities)
+        };
+        let is_untold = len.is_some_and(untold::has_no_room)
+            || matches!(event, Event::Done(outcome) if may_hide(outcome))
+                && self.worker.settings().is_writer(self.state.link.hostgroup);
+        if is_untold && self.identity.tracking().by_default {
+            gtids.untold.get_or_insert_default();
+        }
         let told = len.and_then(|len| Some((gtids.trackers.look(read, len)?, len)));
         if let Some((Told { age: Some(age), .. }, len)) = told
             && let Some(flight) = self.flight.as_mut()

@@ -1,15 +1,15 @@
 //! Acknowledged transactions that a writer lacks: a new primary may never have got them.
 
-use gtid::mariadb::Position;
 use gtid::mysql::{self, Set};
-use gtid::{Gtid, Highest};
+use gtid::{Gtid, Highest, mariadb};
 use wire::Codec as _;
 use wire::packet::TextRow;
 
 use crate::identity::PLAIN;
 
-/// The statement that asks a writer of MariaDB for its position.
-const POSITION: &str = "SELECT @@global.gtid_current_pos";
+/// The statement that asks a writer of MariaDB for its positions. `gtid_current_pos` has none of
+/// transactions that a session with another `server_id` has made there.
+const POSITIONS: &str = "SELECT CONCAT_WS(',', @@global.gtid_binlog_pos, @@global.gtid_slave_pos)";
 
 /// The statement that asks a writer of MySQL for all that it has: [`left`] reads the answer.
 pub const EXECUTED: &str = "SELECT @@global.gtid_executed";
@@ -24,7 +24,7 @@ pub fn of_kind(tokens: &Highest, is_mariadb: bool) -> Highest {
 /// with 1.
 pub fn question(tokens: &Highest, is_mariadb: bool) -> String {
     if is_mariadb {
-        return POSITION.to_owned();
+        return POSITIONS.to_owned();
     }
     let tokens: Vec<_> = tokens.iter().map(ToString::to_string).collect();
     format!("SELECT GTID_SUBTRACT('{}', @@global.gtid_executed)", tokens.join(","))
@@ -35,8 +35,8 @@ pub fn question(tokens: &Highest, is_mariadb: bool) -> String {
 pub fn lacked(tokens: &Highest, is_mariadb: bool, row: &[u8]) -> Option<Vec<Gtid>> {
     let text = cell(row)?;
     let lacks: Box<dyn Fn(&Gtid) -> bool> = if is_mariadb {
-        let position: Position = text.parse().ok()?;
-        Box::new(move |token| matches!(token, Gtid::MariaDb(gtid) if !position.contains(*gtid)))
+        let last = positions(&text)?;
+        Box::new(move |token| matches!(token, Gtid::MariaDb(_)) && !last.reaches(token))
     } else {
         let missing: Set = text.parse().ok()?;
         Box::new(move |token| matches!(token, Gtid::MySql(gtid) if missing.contains(gtid)))
@@ -58,15 +58,21 @@ pub fn left(lost: &Gtid, row: &[u8]) -> Option<Option<Gtid>> {
             Some(number.map(|number| Gtid::MySql(mysql::Gtid { number, ..*lost })))
         }
         Gtid::MariaDb(lost) => {
-            let position: Position = text.parse().ok()?;
-            let last = position.iter().find(|gtid| gtid.domain == lost.domain);
-            Some(last.map(Gtid::MariaDb))
+            let is_of_domain =
+                |gtid: &&Gtid| matches!(gtid, Gtid::MariaDb(gtid) if gtid.domain == lost.domain);
+            Some(positions(&text)?.iter().find(is_of_domain).copied())
         }
     }
 }
 
+/// The last transaction of each domain by two positions, each of which may be empty.
+fn positions(text: &str) -> Option<Highest> {
+    let gtids = text.split(',').filter(|gtid| !gtid.is_empty());
+    gtids.map(|gtid| gtid.parse::<mariadb::Gtid>().ok().map(Gtid::MariaDb)).collect()
+}
+
 /// The only column of a row.
-fn cell(row: &[u8]) -> Option<String> {
+pub(super) fn cell(row: &[u8]) -> Option<String> {
     let row = TextRow::decode(row, PLAIN).ok()?;
     let cell = row.iter().next()??;
     std::str::from_utf8(cell).ok().map(str::to_owned)
@@ -107,11 +113,17 @@ mod tests {
     #[test]
     fn a_writer_of_mariadb_may_lack_what_was_acknowledged() {
         let tokens = of_kind(&[gtid("0-1-7"), gtid("1-1-7")].into_iter().collect(), true);
-        assert_eq!(question(&tokens, true), "SELECT @@global.gtid_current_pos");
+        assert!(
+            question(&tokens, true).contains("gtid_binlog_pos")
+                && !question(&tokens, true).contains("current")
+        );
         let lacked = |cell: &str| lacked(&tokens, true, &row(cell));
         assert_eq!(lacked("0-1-9,1-2-7"), Some(Vec::new()));
         assert_eq!(lacked("0-1-9,1-2-6"), Some(vec![gtid("1-1-7")]));
         assert_eq!(lacked("x"), None);
+        // The position of the binary log, and that of a former replica.
+        assert_eq!(lacked("0-77-9,1-2-7,0-1-3"), Some(Vec::new()));
+        assert_eq!(lacked(",0-1-9,1-2-7"), Some(Vec::new()));
         let left = |cell: &str| left(&gtid("1-1-7"), &row(cell));
         assert_eq!([left("0-1-9,1-2-6"), left("0-1-9")], [Some(Some(gtid("1-2-6"))), Some(None)]);
     }

@@ -134,13 +134,16 @@ pub struct Gtids {
     pub own: Option<Own>,
     /// What of its answers the client sees.
     pub trackers: Trackers,
+    /// A reply may hide a transaction that no OK packet has told: the end of the reply, which the
+    /// client gets once the server was asked for it.
+    pub untold: Option<Vec<u8>>,
 }
 
 impl Gtids {
     /// Nothing yet; the client gets this of what servers tell, and the ages of answers if it
     /// `keeps_ages`.
     pub const fn new(keeps: Keeps, keeps_ages: bool) -> Self {
-        Self { last: Vec::new(), own: None, trackers: Trackers::new(keeps, keeps_ages) }
+        Self { last: Vec::new(), own: None, trackers: Trackers::new(keeps, keeps_ages), untold: None }
     }
 
     /// A server of this hostgroup has told this, which is that of this cluster.
