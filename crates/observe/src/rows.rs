@@ -354,8 +354,8 @@ pub struct GtidStats {
     pub events: u64,
 }
 
-/// A row of `stats_mysql_errors`: errors that a server has answered, or that the proxy has made, all
-/// alike.
+/// A row of `stats_mysql_errors`: errors that a server has answered, or that the proxy has made,
+/// all alike.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ErrorStats {
     /// The hostgroup of the server, or of the session; [`NO_HOSTGROUP`]: of none.

@@ -290,12 +290,7 @@ impl Change {
                 None if kind == StatementKind::Execute => change.marks.push(Mark::begin(Pin::StoredCode)),
                 None => change.marks.push(Mark::begin(Pin::Setting)),
             },
-            StatementKind::Xa => match xa(text) {
-                Some(Xa::Begins) => change.marks.push(Mark::begin(Pin::Xa)),
-                Some(Xa::Ends) => change.marks.push(Mark::EndAll(Pin::Xa)),
-                None if is_unknown => change.marks.push(Mark::begin(Pin::StoredCode)),
-                None => {}
-            },
+            StatementKind::Xa => change.marks.extend(mark_of_xa(text, is_unknown)),
             // What stored code does nobody sees.
             _ if is_unknown && runs_code(kind) => {
                 change.marks.push(Mark::begin(Pin::StoredCode));
@@ -381,5 +376,14 @@ impl Change {
         } else {
             Self::pinned(Pin::Schema)
         }
+    }
+}
+
+/// What an XA statement begins or ends; one that is not understood may be anything.
+fn mark_of_xa(text: &[u8], is_unknown: bool) -> Option<Mark> {
+    match xa(text) {
+        Some(Xa::Begins) => Some(Mark::begin(Pin::Xa)),
+        Some(Xa::Ends) => Some(Mark::EndAll(Pin::Xa)),
+        None => is_unknown.then(|| Mark::begin(Pin::StoredCode)),
     }
 }

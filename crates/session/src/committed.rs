@@ -74,7 +74,8 @@ struct InPart<'a>(&'a [&'a Part]);
 
 impl Display for InPart<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fates: [(&str, fn(&Part) -> bool); 3] = [
+        type IsIt = fn(&Part) -> bool;
+        let fates: [(&str, IsIt); 3] = [
             ("committed at", |part| part.refusal.is_none()),
             ("rolled back at", |part| part.refusal.is_some() && !part.is_unknown()),
             ("not known at", Part::is_unknown),
