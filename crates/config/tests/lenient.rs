@@ -52,7 +52,7 @@ fn values_that_cannot_be_keep_the_default_and_rows_are_skipped() {
     warned(&loaded, &["proxysql.cnf:1: ", "max_connections", "the default is kept"]);
     assert_eq!(loaded.config.servers.len(), 1);
     warned(&loaded, &["proxysql.cnf:4: ", "weight", "the row is skipped"]);
-    assert_eq!(loaded.left_out.len(), 4, "{:?}", loaded.left_out);
+    assert_eq!(loaded.left_out.len(), 5, "{:?}", loaded.left_out);
     warned(&loaded, &["proxysql.cnf:5: ", "needs `hostname`", "the row is skipped"]);
     assert_eq!(loaded.config.users.len(), 1);
     warned(&loaded, &["proxysql.cnf:8: ", "two rows with username = 'u'", "the row on line 9 counts"]);
@@ -141,7 +141,7 @@ fn rows_whose_columns_do_not_go_together_are_skipped() {
 
 #[test]
 fn a_row_that_is_skipped_is_named_by_its_key() {
-    let text = "mysql_servers = ( { address = \"a\", port = 3306 } )\nmysql_query_rules = (\n  \
+    let text = "mysql_servers = ( { address = \"a\", port = 3306, hostgroup = 0 } )\nmysql_query_rules = (\n  \
                 { rule_id = 7, active = 2, apply = 1 },\n  { rule_id = 8, active = 1, apply = 1 }\n)\n";
     let loaded = lenient("proxysql.cnf", text);
     warned(&loaded, &["proxysql.cnf:3: row rule_id=7: ", "active", "the row is skipped"]);

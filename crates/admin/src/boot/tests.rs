@@ -241,7 +241,8 @@ fn a_datadir_is_used_by_one_at_a_time() {
 fn the_check_tells_what_the_file_has_that_cannot_be_used() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("proxysql.cnf");
-    let text = "mysql_servers = ( { address = \"a\", port = 3306 } )\n\
+    let text = "admin_variables = { admin_credentials = \"a:b\" stats_credentials = \"\" }\n\
+                mysql_servers = ( { address = \"a\", port = 3306, hostgroup = 0 } )\n\
                 mysql_users = ( { username = \"u\", password = \"p\" } )\n\
                 mysql_query_rules = ( { rule_id = 7, active = 2, apply = 1 } )\n";
     std::fs::write(&file, format!("datadir = \"{}\"\n{text}", folder.path().display())).unwrap();

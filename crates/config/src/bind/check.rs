@@ -317,7 +317,9 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
 /// here has variables of the proxy's own.
 pub(super) fn fast_routes(tables: &Tables) -> Option<String> {
     let here = tables.of(&MYSQL_QUERY_RULES_FAST_ROUTING).len();
-    (here > 0 && tables.of(&POINTSMAN_VARIABLES).is_empty()).then(|| {
+    // A group that the file does not have stands on no line.
+    let is_ours = tables.of(&POINTSMAN_VARIABLES).first().is_some_and(|row| row.at.line > 0);
+    (here > 0 && !is_ours).then(|| {
         format!(
             "rows of `mysql_query_rules_fast_routing` ({here}) count, while ProxySQL reads none from a file"
         )

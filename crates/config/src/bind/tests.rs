@@ -82,7 +82,7 @@ fn both_formats_give_the_same_rows() {
         mysql_users = ( { username = "u", default_hostgroup = 7, default_schema = "s", active = false } )
     "#;
     let config = config(toml);
-    assert_eq!(parse(cnf, Path::new("f")).unwrap().config, config);
+    assert_eq!(loaded(cnf).config, config);
     assert_eq!(config.listeners[0].address, Address::Unix("/run/p.sock".into()));
     assert_eq!((config.listeners[1].role, config.listeners[1].hostgroup), (Role::Tcp, Some(7)));
     assert_eq!(config.variables.threads, 3);
