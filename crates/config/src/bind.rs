@@ -377,7 +377,7 @@ impl Binder {
         let is_given = |column: &&str| {
             row.section().find(column).is_some_and(|(at, _)| given.get(at).is_some_and(Option::is_some))
         };
-        if key.is_empty() || !key.iter().all(|column| is_given(&column)) {
+        if key.is_empty() || !key.iter().all(is_given) {
             return;
         }
         for problem in self.left_out.iter_mut().skip(first) {

@@ -121,6 +121,8 @@ pub(crate) struct Scatter {
     /// behind them.
     columns: Vec<Box<[u8]>>,
     what: What,
+    /// Flags of shards that say nothing of the client's session.
+    hidden: StatusFlags,
     writer: Writer,
     state: State,
 }
@@ -173,7 +175,13 @@ impl Scatter {
             shards.push(shard);
         }
         let writer = Writer::new(what.client_caps, what.seq);
-        Self { shards, columns: Vec::new(), what, writer, state: State::Begin }
+        let hidden = StatusFlags::empty();
+        Self { shards, columns: Vec::new(), what, hidden, writer, state: State::Begin }
+    }
+
+    /// The statement is a transaction of its own at each shard, of which the client knows nothing.
+    pub(crate) const fn hide_transaction(&mut self) {
+        self.hidden = StatusFlags::IN_TRANSACTION;
     }
 
     /// How many bytes of a shard may be [fed](Self::feed): none if the shard is ahead of others, or

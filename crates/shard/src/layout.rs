@@ -4,7 +4,7 @@ mod check;
 mod sequence;
 mod table;
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 pub use check::{Invalid, Subject};
 pub use sequence::{SEGMENT_STEP_DEFAULT, Sequence, SequenceKind, VIBRATION_DEFAULT};
@@ -55,7 +55,7 @@ pub struct Layout {
     sequences: Vec<Sequence>,
     homes: Vec<Home>,
     /// Schemas and names of nodes of tables with several, where these are not the table's own.
-    node_names: HashSet<(String, String)>,
+    node_names: BTreeSet<(String, String)>,
 }
 
 impl Layout {

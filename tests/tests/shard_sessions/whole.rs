@@ -3,6 +3,7 @@
 use e2e::{Proxy, run};
 use testkit::client::{Client, Options, Value};
 use testkit::server::{PASSWORD, USER};
+use wire::StatusFlags;
 use wire::command::Kind;
 
 use crate::world::{Servers, World, change, code, refused, rows};
@@ -127,7 +128,9 @@ async fn fail_all(world: &World, proxy: &Proxy, numbers: std::ops::Range<usize>)
         assert_eq!(got, ERRORS[kind], "statement {number}");
         assert_eq!(state(world), before, "statement {number}");
     }
-    // Nothing holds a lock.
+    // One that succeeds leaves no transaction to the client, and nothing holds a lock.
+    change(&mut client, "UPDATE orders SET made = made").await;
+    assert!(!client.status().contains(StatusFlags::IN_TRANSACTION));
     change(&mut other, "BEGIN").await;
     assert_eq!(change(&mut other, "UPDATE orders SET note = CONCAT(note, '.') WHERE id > 0").await, 8);
     change(&mut other, "ROLLBACK").await;

@@ -232,7 +232,7 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
         "single",
         &["single", "best_effort"],
         "what a transaction, or a statement outside of one, may change in [sharded tables](shards.md): `single`: rows of one shard; \
-         `best_effort`: rows of any shards, which commit one after the other",
+         `best_effort`: rows of any shards, which commit at the same time",
     )
     .built(),
     choice(

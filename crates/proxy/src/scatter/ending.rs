@@ -53,7 +53,7 @@ impl Scatter {
             ok.status = self.what.status;
         }
         ok.last_insert_id = self.what.last_insert_id.unwrap_or(ok.last_insert_id);
-        ok.status.remove(StatusFlags::CURSOR_EXISTS | StatusFlags::LAST_ROW_SENT);
+        ok.status.remove(StatusFlags::CURSOR_EXISTS | StatusFlags::LAST_ROW_SENT | self.hidden);
         ok.status.set(StatusFlags::SESSION_STATE_CHANGED, session_state.is_some());
         match rows {
             Some(_) => self.writer.end_rows(&ok, out),

@@ -149,6 +149,7 @@ impl Session {
             merged.feed(number, reply);
             merged.close(number);
         }
+        runners.unit.hide_from(&mut merged);
         let mut relay = Relay::holding(merged);
         let worker = Rc::clone(&self.worker);
         poll_fn(|cx| relay.poll_reply(cx, &mut [], &mut self.io.sock, &mut worker.net.scratch.borrow_mut()))

@@ -139,12 +139,14 @@ impl Session {
         let sources = std::mem::take(&mut runners.sources);
         let controls = runners.controls();
         self.control.begin_statement();
+        let unit = runners.unit;
         let (relay, is_killed) = {
             let mut runs: Vec<_> = runners.all.iter_mut().map(|runner| Some(runner.run())).collect();
             let uploaded = self.split_file(&mut loading, &mut runs, &controls).await;
             let seq = loading.file.next_seq();
             let mut replies = Replies::new(self.what(command, scattered, seq), sources);
             let sockets = loading.feeds.into_sockets(&mut replies);
+            unit.hide_from(&mut replies);
             let mut relay = Relay::holding(replies);
             let is_killed = match uploaded {
                 Ok(is_killed) if !is_killed => {

@@ -156,7 +156,8 @@ impl Session {
             is_killed: false,
         };
         let what = self.what(command, scattered, seq);
-        let replies = Replies::new(what, std::mem::take(&mut runners.sources));
+        let mut replies = Replies::new(what, std::mem::take(&mut runners.sources));
+        runners.unit.hide_from(&mut replies);
         let holds = runners.unit != Unit::None;
         let mut relay = if holds { Relay::holding(replies) } else { Relay::new(replies) };
         self.control.begin_statement();

@@ -16,6 +16,7 @@ use super::transaction::error_of;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use crate::scatter::Scatter as Replies;
 use crate::scatter::Source;
 use crate::session::io::Io;
 use crate::sock::Sock;
@@ -99,6 +100,14 @@ pub(super) enum Unit {
 }
 
 impl Unit {
+    /// What the replies of shards say of a transaction that only this has begun, the client does not
+    /// hear.
+    pub(super) fn hide_from(self, replies: &mut Replies) {
+        if self == Self::Transaction {
+            replies.hide_transaction();
+        }
+    }
+
     /// The statement in front of the first branch at a server.
     pub(super) const fn begin(self) -> Option<&'static [u8]> {
         match self {
