@@ -103,7 +103,7 @@ fn insert_event(insert: &mut rusqlite::Statement<'_>, event: &Record) -> rusqlit
 pub(crate) fn without_literals(connection: &Connection) -> rusqlite::Result<Vec<Vec<Value>>> {
     let mut statement = connection.prepare_cached("SELECT * FROM stats.stats_mysql_query_events")?;
     let hidden = |name: &str| ["query", "error"].contains(&name);
-    let columns: Vec<bool> = statement.column_names().into_iter().map(hidden).collect();
+    let columns: Vec<bool> = statement.column_names().map(hidden).collect();
     let rows = statement.query_map([], |row| {
         let cell = |(at, hidden): (usize, &bool)| if *hidden { Ok(Value::Null) } else { row.get(at) };
         columns.iter().enumerate().map(cell).collect()

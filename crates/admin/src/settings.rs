@@ -64,11 +64,11 @@ impl Settings {
                 .collect(),
             read_only: is_true(&text("admin-read_only")),
             vacuum_stats: is_true(&text("admin-vacuum_stats")),
-            rest_address: rest_address(&text),
+            rest_address: rest_address(text),
             rest_accounts: Accounts::new(&text("pointsman-restapi_credentials"), "", ("", "")),
             rest_get: is_true(&text("pointsman-restapi_get")),
             health_addresses: addresses(&text("pointsman-health_address")),
-            web_addresses: web_addresses(&text),
+            web_addresses: web_addresses(text),
             routes,
             jobs,
         }

@@ -64,6 +64,8 @@ fn what_proxysql_has_saved_serves_after_an_import() {
     let file = DB.sandbox.path().join("proxysql.db");
     let maker = with_admin(Setup::before(&DB.sandbox, &DB.server)).start();
     let port = DB.server.port();
+    // ATTACH makes no file.
+    std::fs::write(&file, "").unwrap();
     cli(
         &maker,
         &format!(

@@ -4,7 +4,7 @@
 //! as the operator has said.
 
 use e2e::{Backend, Proxy, admin, run};
-use testkit::client::Client;
+use testkit::client::{Client, Options};
 use testkit::server::PASSWORD;
 
 use super::{USER, connect, proxy, value};
@@ -166,12 +166,16 @@ fn lose(server: &Backend, proxy: &Proxy, scope: &str, loss: &Loss) {
 
 /// Sessions of the account that has lost it are refused, those from before and new ones.
 async fn is_denied(proxy: &Proxy, loser: &mut Client, scope: &str, loss: &Loss) {
-    let mut later = connect(proxy, LOSER).await;
-    for client in [loser, &mut later] {
-        let error = match client.query(loss.sql).await {
-            Ok(result) => panic!("{scope}, {loss:?}: {:?}", result.first()),
-            Err(error) => error,
-        };
+    let asks = async |client: &mut Client| match client.query(loss.sql).await {
+        Ok(result) => panic!("{scope}, {loss:?}: {:?}", result.first()),
+        Err(error) => error,
+    };
+    // An account that has lost all of the schema does not get into it.
+    let later = match Client::connect(&Options::tcp(proxy.tcp(), LOSER, PASSWORD).schema("test")).await {
+        Ok(mut later) => asks(&mut later).await,
+        Err(error) => error,
+    };
+    for error in [asks(loser).await, later] {
         assert!(error.code().is_some_and(|code| DENIED.contains(&code)), "{scope}, {loss:?}: {error}");
     }
 }

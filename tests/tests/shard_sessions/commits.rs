@@ -168,9 +168,9 @@ pub(crate) fn prepared_statements_begin_and_end_transactions(servers: &'static S
 }
 
 pub(crate) fn autocommit_ends_what_it_ends_at_one_server(servers: &'static Servers) {
+    const CHANGE: &str = "UPDATE orders SET note = 'kept' WHERE id = 1";
     let world = servers.world("switched");
     let proxy = world.proxy();
-    const CHANGE: &str = "UPDATE orders SET note = 'kept' WHERE id = 1";
     let (off, on) = ("SET autocommit = 0", "SET autocommit = 1");
     run(async {
         for (texts, note) in [

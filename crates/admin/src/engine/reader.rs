@@ -64,14 +64,12 @@ impl Reader {
             let known = Arc::clone(&self.known.borrow());
             return small(stats::prometheus::show(&*self.plane, &known), &self.databases);
         }
-        match Command::allowed(statement, Rights::Stats) {
-            Some(command) => small(self.obey(command), &self.databases),
-            // A command of admins is no statement at all, which SQLite says.
-            None => {
-                let (answer, lease) = self.query(&statement.text);
-                (hint::with_hint(answer, statement, Rights::Stats), lease)
-            }
+        if let Some(command) = Command::allowed(statement, Rights::Stats) {
+            return small(self.obey(command), &self.databases);
         }
+        // A command of admins is no statement at all, which SQLite says.
+        let (answer, lease) = self.query(&statement.text);
+        (hint::with_hint(answer, statement, Rights::Stats), lease)
     }
 
     fn obey(&self, command: Command) -> Answer {
