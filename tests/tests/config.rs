@@ -230,7 +230,7 @@ fn a_file_of_another_program_is_taken_with_warnings() {
     assert_eq!(output.code, Some(0), "{output:#?}");
     let warning = "left_out.cnf:9: unknown setting `ping_interval_server` in `mysql_variables`";
     assert!(output.stderr.contains(warning) && output.stderr.contains("it is left out"), "{output:#?}");
-    assert!(output.stdout.contains(": ok, ") && output.stdout.contains(", 3 warnings\n"), "{output:#?}");
+    assert!(output.stdout.contains(": ok, ") && output.stdout.contains(", 4 warnings\n"), "{output:#?}");
     let output = strictly("check", &path);
     assert_eq!(output.code, Some(1), "{output:#?}");
     assert!(output.stderr.contains(warning), "{output:#?}");

@@ -84,12 +84,10 @@ impl Cell {
     fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Nothing, Self::Nothing) => Ordering::Equal,
-            (Self::Nothing, _) => Ordering::Less,
-            (_, Self::Nothing) => Ordering::Greater,
             (Self::Number(one), Self::Number(other)) => one.total_cmp(other),
             (Self::Text(one), Self::Text(other)) => one.cmp(other),
-            (Self::Number(_), Self::Text(_)) => Ordering::Less,
-            (Self::Text(_), Self::Number(_)) => Ordering::Greater,
+            (Self::Nothing, _) | (Self::Number(_), Self::Text(_)) => Ordering::Less,
+            (_, Self::Nothing) | (Self::Text(_), Self::Number(_)) => Ordering::Greater,
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::bind::Listeners;
 use crate::bind::tables::Tables;
 use crate::model::{Address, Config};
 use crate::problem::Problem;
+use crate::row::Row;
 use crate::schema::ADMIN_VARIABLES;
 
 /// No two listeners may have one address, nor a listener and the admin port. Port 0 is another port
@@ -26,11 +27,15 @@ pub(super) fn distinct(listeners: &Listeners, tables: &Tables, problems: &mut Ve
             report(problems, place, message);
         }
     }
-    let Some(admin) = tables.of(&ADMIN_VARIABLES).first().filter(|row| row.sound) else { return };
-    let interfaces: Vec<Address> = admin.row.get("mysql_ifaces");
+    let admin = tables.of(&ADMIN_VARIABLES).first();
+    if admin.is_some_and(|row| !row.sound) {
+        return;
+    }
+    let preset = || Row::presets(&ADMIN_VARIABLES).get("mysql_ifaces");
+    let interfaces: Vec<Address> = admin.map_or_else(preset, |admin| admin.row.get("mysql_ifaces"));
     for (listener, place) in listeners {
         if let Some(interface) = interfaces.iter().find(|interface| is_one(interface, &listener.address)) {
-            let place = admin.given("mysql_ifaces").unwrap_or(place);
+            let place = admin.and_then(|admin| admin.given("mysql_ifaces")).unwrap_or(place);
             let message = format!(
                 "the admin port cannot be at {interface} (`admin_variables.mysql_ifaces`): clients connect at {}",
                 listener.address
