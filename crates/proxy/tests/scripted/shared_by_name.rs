@@ -39,15 +39,26 @@ fn c04_a_statement_by_name_binds_until_the_last_is_given_up() {
 #[test]
 fn c04_a_statement_by_name_binds_until_a_reset() {
     play(async || {
-        for begins in [ONE, "PREPARE p FROM 'CALL q()'"] {
-            let (_stage, _servers, mut one, mut two, mut server) = two().await;
-            run(&mut one, &mut server, begins).await;
-            is_bound(&mut two).await;
-            reset(&mut one, &mut server).await;
-            two.send_query("SELECT 2").await;
-            takes_back(&mut server).await;
-            comes(&mut two, &mut server, "SELECT 2").await;
-        }
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, ONE).await;
+        is_bound(&mut two).await;
+        reset(&mut one, &mut server).await;
+        two.send_query("SELECT 2").await;
+        takes_back(&mut server).await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+/// A reset leaves the roles that stored code has set.
+#[test]
+fn c04_a_reset_behind_stored_code_ends_the_connection() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, "PREPARE p FROM 'CALL q()'").await;
+        is_bound(&mut two).await;
+        reset(&mut one, &mut server).await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(wire::command::Kind::Quit, b"").await;
     });
 }
 
