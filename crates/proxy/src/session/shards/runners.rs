@@ -100,8 +100,8 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// What the replies of shards say of a transaction that only this has begun, the client does not
-    /// hear.
+    /// Hides from the client what the replies of shards say of a transaction that only this unit
+    /// has begun.
     pub(super) fn hide_from(self, replies: &mut Replies) {
         if self == Self::Transaction {
             replies.hide_transaction();
