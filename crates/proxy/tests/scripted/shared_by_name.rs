@@ -53,12 +53,15 @@ fn c04_a_statement_by_name_binds_until_a_reset() {
 #[test]
 fn c04_a_reset_behind_stored_code_ends_the_connection() {
     play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        let (_stage, mut servers, mut one, mut two, mut server) = two().await;
         run(&mut one, &mut server, "PREPARE p FROM 'CALL q()'").await;
         is_bound(&mut two).await;
         reset(&mut one, &mut server).await;
         two.send_query("SELECT 2").await;
         server.expect_command(wire::command::Kind::Quit, b"").await;
+        drop(server);
+        let mut server = servers.accept().await;
+        comes(&mut two, &mut server, "SELECT 2").await;
     });
 }
 

@@ -122,6 +122,9 @@ fn a_set_of_which_the_server_does_not_tell_binds() {
             tells(&mut server, "sql_mode", value).await;
             two.send_query("SELECT 2").await;
             two.expect_err(9001).await;
+            // It is known now.
+            run(&mut one, &mut server, "SET sql_mode = ''").await;
+            is_taken_back(&mut two, &mut server).await;
         }
     });
 }

@@ -150,12 +150,14 @@ struct Pinned {
     pin: Pin,
     name: Box<[u8]>,
     hostgroup: u32,
+    /// The server was asked for the value of a variable, and has not told it.
+    is_untold: bool,
 }
 
 impl Pinned {
-    /// Whether it is a variable that was set to what only its server knows.
+    /// Whether it is a variable that was set to what only its server knows, and may still tell.
     fn is_unknown_value(&self) -> bool {
-        self.pin == Pin::Setting && !self.name.is_empty()
+        self.pin == Pin::Setting && !self.name.is_empty() && !self.is_untold
     }
 
     /// Whether it may stand for something that a reset does not take back, as roles. Code may have
@@ -180,8 +182,10 @@ impl Pins {
                 let name = if self.0.len() < PINS_MAX { name } else { Box::default() };
                 // Only locks are taken more than once under one name.
                 let counts = pin == Pin::NamedLock && !name.is_empty();
-                if counts || !self.has(pin, &name, hostgroup) {
-                    self.0.push(Pinned { pin, name, hostgroup });
+                match self.find(pin, &name, hostgroup).filter(|_| !counts) {
+                    // What the variable is now, the server may tell.
+                    Some(one) => one.is_untold = false,
+                    None => self.0.push(Pinned { pin, name, hostgroup, is_untold: false }),
                 }
             }
             Mark::End(pin, name) => {
@@ -194,8 +198,8 @@ impl Pins {
         }
     }
 
-    fn has(&self, pin: Pin, name: &[u8], hostgroup: u32) -> bool {
-        self.0.iter().any(|one| one.pin == pin && *one.name == *name && one.hostgroup == hostgroup)
+    fn find(&mut self, pin: Pin, name: &[u8], hostgroup: u32) -> Option<&mut Pinned> {
+        self.0.iter_mut().find(|one| one.pin == pin && *one.name == *name && one.hostgroup == hostgroup)
     }
 
     /// The session was reset by its client: what that leaves. Whether the connection to
@@ -214,12 +218,11 @@ impl Pins {
         self.0.iter().filter(is_it).filter_map(|one| std::str::from_utf8(&one.name).ok())
     }
 
-    /// The server at this hostgroup does not tell all of these values.
+    /// The server at this hostgroup was asked for these values, and does not tell those that are
+    /// left. They bind until they are set again.
     pub fn stay_unknown(&mut self, hostgroup: u32) {
-        let is_it = |one: &Pinned| one.is_unknown_value() && one.hostgroup == hostgroup;
-        if self.0.iter().any(is_it) {
-            self.0.retain(|one| !is_it(one));
-            self.note(Mark::begin(Pin::Setting), hostgroup);
+        for one in self.0.iter_mut().filter(|one| one.is_unknown_value() && one.hostgroup == hostgroup) {
+            one.is_untold = true;
         }
     }
 
@@ -340,6 +343,11 @@ mod tests {
         pins.stay_unknown(0);
         assert_eq!((pins.unknown_values(0).count(), pins.at(0)), (0, Some(Pin::Setting)));
         pins.note(Mark::End(Pin::Setting, b"a".as_slice().into()), 0);
+        pins.note(named(Pin::Setting, "c"), 0);
+        assert_eq!(pins.unknown_values(0).collect::<Vec<_>>(), ["c"]);
+        pins.note(named(Pin::Setting, "b"), 0);
+        assert_eq!(pins.unknown_values(0).collect::<Vec<_>>(), ["b", "c"], "it is set anew");
+        pins.stay_unknown(0);
         assert!(pins.reset(0));
     }
 
