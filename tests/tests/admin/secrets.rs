@@ -44,6 +44,7 @@ fn passwords_stay_nowhere(db: &Backend) {
         .variable("eventslog_buffer_history_size", 1_000)
         .pointsman("slow_log_filename", "\"slow\"")
         .variable("long_query_time", 0)
+        .variable("verbose_query_error", true)
         .start();
     run(async {
         let mut client = Client::connect(&proxy.options()).await.unwrap();
@@ -65,6 +66,7 @@ fn passwords_stay_nowhere(db: &Backend) {
             all(&mut admin, "SELECT query FROM stats_history.history_mysql_query_events").await,
             all(&mut admin, "SELECT digest_text FROM stats_history.history_mysql_query_digest").await,
             all(&mut admin, "SELECT info FROM stats_mysql_processlist").await,
+            all(&mut admin, "SELECT last_error FROM stats_mysql_errors").await,
             proxy.log().join("\n"),
         ] {
             assert!(!text.contains("SECRETpw"), "{text}");

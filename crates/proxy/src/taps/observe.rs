@@ -7,6 +7,7 @@ use std::time::Duration;
 use observe::digests::Done;
 use observe::rows::NO_HOSTGROUP;
 use sql::StatementKind;
+use sql::secrets::message_without_passwords;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, Header};
@@ -141,7 +142,9 @@ fn done(took: Duration, received: u32, sent: u64, ended: Ended) -> Done {
 fn note_error(worker: &Worker, control: &Control, code: u16, message: &[u8], digest: Option<u64>) {
     let about = &control.about;
     let (Some(server), Some(user)) = (about.server(), about.user()) else { return };
-    let message = message.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(message);
+    // Servers quote statements, whose text is there until the next one begins.
+    let message = control.running.read_text(|sql| message_without_passwords(message, sql));
+    let message = message.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(&message);
     if worker.settings().variables.verbose_query_error
         && let Some(hidden) = worker.logged.failed.admit(Instant::now())
     {
