@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sql::{Digest, Modes, Options, Shape};
 
 /// What statements are changed by: values for values, and all that might move the end of something.
-const PIECES: [&str; 40] = [
+const PIECES: [&str; 42] = [
     "1",
     "2.5",
     "'x'",
@@ -31,6 +31,8 @@ const PIECES: [&str; 40] = [
     "`1`",
     "`t`",
     "f(1)",
+    "max",
+    "(a)",
     " for update",
     ";",
     "'",

@@ -142,7 +142,10 @@ pub fn drops_schema(text: &[u8], schema: &[u8]) -> bool {
 /// Whether it takes a value of a sequence, of which the server tells the session later which one
 /// that was.
 fn draws(words: &Words<'_>) -> bool {
-    (0..words.len()).any(|at| words.is(at, "nextval") || words.is(at, "next") && words.is(at + 1, "value"))
+    let by_default = |at| words.is(at, "default") && words.is_sign(at + 1, b'(');
+    (0..words.len()).any(|at| {
+        words.is(at, "nextval") || words.is(at, "next") && words.is(at + 1, "value") || by_default(at)
+    })
 }
 
 /// Whether a `FLUSH` sets the counters of the connection to 0.
@@ -282,7 +285,15 @@ mod tests {
         assert_eq!(of("SELECT 1 INTO @a"), begin(Pin::UserVariable, ""));
         assert_eq!(of("SELECT @a"), []);
         assert_eq!(of("SELECT SQL_CALC_FOUND_ROWS a FROM t LIMIT 1"), begin(Pin::FoundRows, ""));
-        assert_eq!(of("SELECT f(1)"), begin(Pin::Function, ""));
+        for text in
+            ["SELECT f(1)", "SELECT max (1)", "SELECT count/**/(1)", "SELECT now\n()", "SELECT path(1)"]
+        {
+            assert_eq!(of(text), begin(Pin::Function, ""), "{text}");
+        }
+        assert_eq!(of("SELECT max(1), abs (1), `a`.max(2) IS NULL"), begin(Pin::Function, ""));
+        assert_eq!(of("SELECT max(1), abs (1), ifnull/**/(1, 2)"), []);
+        assert_eq!(of("SELECT DEFAULT(a) FROM t"), begin(Pin::Sequence, ""));
+        assert_eq!(of("INSERT INTO t VALUES (DEFAULT)"), []);
         assert_eq!(of("SELECT @@pseudo_thread_id"), begin(Pin::ConnectionId, ""));
         assert!(flushes_status(b"FLUSH LOCAL STATUS") && !flushes_status(b"FLUSH PRIVILEGES"));
         assert!(

@@ -64,9 +64,9 @@ pins! {
     /// Stored code has run.
     StoredCode = "stored_code", "`CALL`, `EXECUTE IMMEDIATE`, `PREPARE ... FROM` what is not one literal with a plain read or write of rows, one that is not understood", "its server's word that nothing of the procedure outlives the call, a reset";
     /// A function was called that is not built in.
-    Function = "function", "a stored function, or one that is not known", "its server's word that nothing of it outlives the call, a reset";
+    Function = "function", "a stored function, or one that is not known; a name such as `max` or `now` with a blank or a comment in front of its parenthesis", "its server's word that nothing of it outlives the call, a reset";
     /// It has taken a value of a sequence, and may ask for that again.
-    Sequence = "sequence", "`NEXTVAL()`, `NEXT VALUE FOR`: `LASTVAL()` and `PREVIOUS VALUE FOR` tell it again", "a reset";
+    Sequence = "sequence", "`NEXTVAL()`, `NEXT VALUE FOR`, `DEFAULT(column)`: `LASTVAL()` and `PREVIOUS VALUE FOR` tell it again", "a reset";
     /// Its server has reached a position of replication that it has waited for.
     Waited = "waited", "`MASTER_GTID_WAIT()`, `WAIT_FOR_EXECUTED_GTID_SET()`, `MASTER_POS_WAIT()` and their like: the next reads are to see what was waited for", "the next write, a reset";
     /// It was told the server's number of its connection.

@@ -10,7 +10,8 @@ pub fn effects(name: &str, with_arguments: bool) -> Option<Effects> {
         "get_lock" | "release_lock" | "release_all_locks" | "is_free_lock" | "is_used_lock" => {
             Effects::NAMED_LOCKS
         }
-        "nextval" | "lastval" | "setval" => Effects::SEQUENCE,
+        // MariaDB: `DEFAULT(column)` takes a value if that is the column's default.
+        "nextval" | "lastval" | "setval" | "default" => Effects::SEQUENCE,
         "last_insert_id" if with_arguments => Effects::SETS_LAST_INSERT_ID,
         "last_insert_id" => Effects::READS_LAST_INSERT_ID,
         "found_rows" | "row_count" => Effects::READS_LAST,
@@ -73,14 +74,36 @@ fn has(words: &str, name: &str) -> bool {
 
 /// Words that a parenthesis may follow: keywords and types.
 const KEYWORDS: &str = "\
-    above against all and any array as asc below between binary bit by case char character collate \
-    columns cross cube date datetime decimal default desc distinct distinctrow div double duplicate else \
-    end escape except exists fields float following for force from full group having if ignore in index \
-    inner int integer intersect interval into is join key keys lateral left like limit lines locked \
-    minus mod modify natural nchar not null nulls numeric nvarchar of offset on or order ordinality over \
-    partition path preceding range real recursive regexp returning right rlike rollup row rows select \
-    separator set share signed skip soname sounds straight_join table then time timestamp to union \
-    unsigned update use using value values varbinary varchar vector when where window with xor year";
+    all and any as asc between binary bit by case char character collate cross date datetime decimal \
+    default desc distinct distinctrow div double else end except exists float following for force from \
+    group having if ignore in index inner int integer intersect interval into is join key keys left like \
+    limit lines mod natural nchar not null numeric nvarchar offset on or order over partition preceding \
+    range real recursive regexp returning right rlike row rows select separator set signed some soname \
+    sounds straight_join table then time timestamp to union unsigned update use using value values \
+    varbinary varchar when where window with xor year";
+
+/// Words that are clauses behind an operand, and may be names of functions elsewhere.
+const CLAUSES: [&str; 6] = ["against", "columns", "escape", "minus", "of", "rollup"];
+
+/// Whether `word` in front of a parenthesis is a clause behind an operand.
+pub(super) fn is_clause(word: &str) -> bool {
+    CLAUSES.contains(&word)
+}
+
+/// Functions that a server reads as such only if the parenthesis follows at once. With a blank or
+/// a comment in between, and without the mode `IGNORE_SPACE`, MySQL or MariaDB calls a stored
+/// function of that name.
+const GLUED: &str = "\
+    adddate bit_and bit_or bit_xor cast count cume_dist curdate curtime date_add date_sub dense_rank \
+    extract first_value group_concat json_arrayagg json_duality_object json_objectagg lag lead max median \
+    mid min now nth_value ntile percent_rank percentile_cont percentile_disc position rank session_user \
+    st_collect std stddev stddev_pop stddev_samp subdate substr substring sum sysdate system_user trim \
+    trim_oracle var_pop var_samp variance";
+
+/// Whether the function `name`, in lower case, needs its parenthesis at once.
+pub(super) fn is_glued(name: &str) -> bool {
+    has(GLUED, name)
+}
 
 /// Functions whose result depends on their arguments alone, and aggregates.
 const PURE: &str = "\

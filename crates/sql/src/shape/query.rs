@@ -291,8 +291,18 @@ impl<'a> Walk<'a> {
         if is_alias || !qualified && self.named.iter().any(is_named) {
             return;
         }
+        // Behind an operand, `ESCAPE (` and its like are no calls.
+        let is_operand = |piece: &Piece| match piece.kind {
+            lexer::Kind::Sign(sign) => sign == b')',
+            _ => piece.text != "select",
+        };
+        if functions::is_clause(&piece.text) && before.is_some_and(is_operand) {
+            return;
+        }
         let with_arguments = !self.is_sign(self.at + 2, b')');
         self.shape.effects |= match piece.kind {
+            // A stored function, unless the session has `IGNORE_SPACE`.
+            lexer::Kind::Word if functions::is_glued(&piece.text) && !piece.is_glued => Effects::UNKNOWN,
             lexer::Kind::Word if !qualified => {
                 functions::effects(&piece.text, with_arguments).unwrap_or(Effects::UNKNOWN)
             }
