@@ -26,6 +26,17 @@ pub(super) const OF_SERVERS: [&str; 4] = ["information_schema", "performance_sch
 /// What is in a definition of what may be behind the name of a table.
 const DEFINITIONS: [&str; 5] = ["view", "trigger", "function", "procedure", "rename"];
 
+/// Statements that run nothing of what is behind the names that they define.
+const DEFINES: [StatementKind; 7] = [
+    StatementKind::CreateIndex,
+    StatementKind::CreateTable,
+    StatementKind::CreateTemporary,
+    StatementKind::DropIndex,
+    StatementKind::DropTable,
+    StatementKind::RenameTable,
+    StatementKind::TruncateTable,
+];
+
 impl Session {
     /// The same decision about a statement with this text, or about an execution of it, with what
     /// may be behind its tables.
@@ -70,10 +81,19 @@ impl Session {
             return None;
         }
         let behind = |relation: &Relation| relations.behind(whose, relation, now);
-        if all.len() > TABLES_MAX || all.iter().any(|one| behind(one) == Some(Behind::Something)) {
+        let writes = decided.plan.effects.intersects(Effects::WRITES);
+        let matters = |one: &Relation| match behind(one) {
+            Some(Behind::Something) => true,
+            Some(Behind::Sequence) => writes,
+            Some(Behind::Nothing) | None => false,
+        };
+        if all.len() > TABLES_MAX || all.iter().any(matters) {
             return Some(Unseen::Known);
         }
         all.retain(|one| behind(one).is_none());
+        if all.is_empty() {
+            return None;
+        }
         Some(Unseen::Unknown(Box::new(Calls::of_tables(all))))
     }
 
@@ -100,7 +120,10 @@ pub(super) fn defines(text: &[u8]) -> bool {
 
 /// The tables of a statement in this schema that can be asked for.
 fn tables_of(text: &[u8], schema: &[u8]) -> Vec<Relation> {
-    let Shape { reads, writes, .. } = Shape::of(text, Modes::default());
+    let Shape { kind, reads, mut writes, .. } = Shape::of(text, Modes::default());
+    if DEFINES.contains(&kind) {
+        writes.clear();
+    }
     let schema = std::str::from_utf8(schema).unwrap_or_default();
     relations_of(reads.into_iter().chain(writes), schema)
 }
@@ -132,8 +155,16 @@ pub(super) fn question(relation: &Relation) -> String {
         "SELECT 'view', HEX(VIEW_DEFINITION), '' FROM information_schema.VIEWS \
          WHERE TABLE_SCHEMA = '{schema}' AND TABLE_NAME = '{name}' UNION ALL \
          SELECT 'trigger', HEX(ACTION_STATEMENT), SQL_MODE FROM information_schema.TRIGGERS \
-         WHERE EVENT_OBJECT_SCHEMA = '{schema}' AND EVENT_OBJECT_TABLE = '{name}' LIMIT {RELATION_ROWS_MAX}"
+         WHERE EVENT_OBJECT_SCHEMA = '{schema}' AND EVENT_OBJECT_TABLE = '{name}' UNION ALL \
+         SELECT 'default', '', '' FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = '{schema}' \
+         AND TABLE_NAME = '{name}' AND COLUMN_DEFAULT LIKE '%nextval(%' LIMIT {RELATION_ROWS_MAX}"
     )
+}
+
+/// Whether a server has answered that a column's default takes values of a sequence.
+pub(super) fn takes_values(reply: &Reply) -> bool {
+    let is_default = |row: &[u8]| Reader::new(row).lenenc_bytes("value").ok() == Some(b"default");
+    reply.rows().is_some_and(|rows| rows.iter().any(|row| is_default(row)))
 }
 
 /// What a view or triggers use by what their server has answered, if nothing of them outlives a

@@ -162,6 +162,10 @@ impl Session {
                 Code::Routine(routine) => (uses_of(replies.next()?, replies.next()?)?, &routine.schema),
                 Code::Behind(relation) => {
                     let reply = replies.next()?;
+                    if relations::takes_values(reply) {
+                        self.note_behind(relation, Behind::Sequence, version);
+                        return None;
+                    }
                     let Some(uses) = relations::uses(reply) else {
                         self.note_behind(relation, Behind::Something, version);
                         return None;

@@ -42,7 +42,10 @@ async fn tells_more(server: &mut Database, all: &[(&str, &[(&str, &str)])]) {
                 "SELECT 'view', HEX(VIEW_DEFINITION), '' FROM information_schema.VIEWS \
                  WHERE TABLE_SCHEMA = '{schema}' AND TABLE_NAME = '{name}' UNION ALL \
                  SELECT 'trigger', HEX(ACTION_STATEMENT), SQL_MODE FROM information_schema.TRIGGERS \
-                 WHERE EVENT_OBJECT_SCHEMA = '{schema}' AND EVENT_OBJECT_TABLE = '{name}' LIMIT 64"
+                 WHERE EVENT_OBJECT_SCHEMA = '{schema}' AND EVENT_OBJECT_TABLE = '{name}' UNION ALL \
+                 SELECT 'default', '', '' FROM information_schema.COLUMNS \
+                 WHERE TABLE_SCHEMA = '{schema}' AND TABLE_NAME = '{name}' \
+                 AND COLUMN_DEFAULT LIKE '%nextval(%' LIMIT 64"
             ))
             .await;
         let hex = |text: &str| text.bytes().fold(String::new(), |all, byte| all + &format!("{byte:02X}"));
