@@ -336,7 +336,8 @@ impl Change {
             (effects.intersects(Effects::SETS_USER_VARIABLES), Pin::UserVariable),
             (effects.intersects(Effects::NAMED_LOCKS), Pin::NamedLock),
             (effects.intersects(Effects::FUNCTION), Pin::Function),
-            (effects.intersects(Effects::COUNTS_ROWS), Pin::FoundRows),
+            // How many rows the last of them had is not told apart.
+            (effects.intersects(Effects::COUNTS_ROWS) || has(text, "select"), Pin::FoundRows),
             (effects.intersects(Effects::SEQUENCE), Pin::Sequence),
             (effects.intersects(Effects::WAITS_FOR_POSITION), Pin::Waited),
         ];
