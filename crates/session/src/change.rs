@@ -105,6 +105,9 @@ pub struct Change {
     pub unseen: Option<Unseen>,
     /// What of its rows is the id of a thread, which the client gets otherwise.
     pub ids: Option<Ids>,
+    /// Of a statement that ends a transaction: whether it ends the session with it, if its text
+    /// says that (`COMMIT RELEASE`, `COMMIT NO RELEASE`).
+    pub releases: Option<bool>,
     /// It stands in a comment, and is nothing to servers that do not execute that.
     pub within: Option<Condition>,
 }
@@ -142,7 +145,11 @@ impl Change {
 
     /// Whether it changes nothing.
     pub const fn is_empty(&self) -> bool {
-        self.settings.is_empty() && self.marks.is_empty() && !self.resets && self.ids.is_none()
+        self.settings.is_empty()
+            && self.marks.is_empty()
+            && !self.resets
+            && self.ids.is_none()
+            && self.releases.is_none()
     }
 
     /// Whether it makes settings, and nothing else.
@@ -235,11 +242,12 @@ impl Change {
     /// What a statement changes if it succeeds.
     pub fn of_one(plan: StatementPlan, text: &[u8], at: At<'_>) -> Self {
         let StatementPlan { kind, effects, .. } = plan;
+        let ends = matches!(kind, StatementKind::Commit | StatementKind::Rollback) && has(text, "release");
         // Most do nothing of all this.
         let may_leave = match kind {
             StatementKind::DropTable | StatementKind::DropDatabase | StatementKind::Xa => true,
             StatementKind::Update => is_of_threads(text, at.schema),
-            _ => false,
+            _ => ends,
         };
         if !may_leave && !effects.intersects(TRACES) {
             return Self::default();
@@ -247,6 +255,10 @@ impl Change {
         let is_unknown = effects.intersects(Effects::UNKNOWN);
         let mut change = Self::marked(marks(effects, kind, text, at.schema, plan.tables));
         change.add_ids(effects, text);
+        if ends {
+            change.releases = Some(effects.intersects(Effects::SESSION));
+            return change;
+        }
         match kind {
             StatementKind::Set if !at.is_certain(text) => {
                 return Self { may_set_modes: names_mode(text), ..Self::pinned(Pin::Setting) };

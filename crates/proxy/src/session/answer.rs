@@ -9,6 +9,7 @@ use wire::reply::Event;
 
 use super::Session;
 use super::segments::{At, Wrong, settle, work_at};
+use super::state::Past;
 use super::state::settle::Settled;
 use crate::control::Signal;
 use crate::counts::Counter;
@@ -85,6 +86,10 @@ impl Session {
         }
         if is_reset {
             self.was_reset(closes);
+        }
+        if self.state.past.contains(Past::RELEASED) {
+            // As the server does, which says no more than OK.
+            return Err(Ending::Silent);
         }
         Ok(())
     }

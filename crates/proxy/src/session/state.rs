@@ -135,6 +135,8 @@ bitflags! {
         const UNWATCHED = 1 << 10;
         /// No server lets it into its schema: its connections are in none.
         const LACKS_SCHEMA = 1 << 11;
+        /// It has ended a transaction, and itself with it: `COMMIT RELEASE`.
+        const RELEASED = 1 << 12;
     }
 }
 

@@ -130,6 +130,15 @@ impl Settings {
         std::str::from_utf8(value).ok()?.parse().ok().map(|seconds: u32| seconds.max(1))
     }
 
+    /// Whether a transaction's end ends the session as well (`completion_type = RELEASE`).
+    pub fn releases(&self) -> bool {
+        let is_it = |setting: &Setting| *setting.key == *"completion_type";
+        let text = self.all.iter().find(|(_, setting)| is_it(setting)).map(|(_, setting)| &setting.text);
+        let value = text.and_then(|text| text.rsplit(|byte| *byte == b'=').next()).unwrap_or_default();
+        let value = value.trim_ascii();
+        value == b"2" || value.to_ascii_lowercase().windows(7).any(|word| word == b"release")
+    }
+
     /// Whether there is a user variable.
     pub fn has_user_variables(&self) -> bool {
         self.all.iter().any(|(_, setting)| setting.key.starts_with('@'))
@@ -214,6 +223,22 @@ mod tests {
         assert_eq!(texts(0), [b"2", b"3"]);
         assert_eq!(texts(2), [b"3"]);
         assert_eq!(texts(all.version()).len(), 0);
+    }
+
+    #[test]
+    fn transactions_may_end_sessions() {
+        for (text, releases) in [
+            ("SET SESSION completion_type = 2", true),
+            ("SET SESSION completion_type='RELEASE'", true),
+            ("SET SESSION completion_type := release", true),
+            ("SET SESSION completion_type = 1", false),
+            ("SET SESSION completion_type = DEFAULT", false),
+        ] {
+            let mut all = Settings::default();
+            assert!(!all.releases());
+            assert!(all.set(Setting { key: "completion_type".into(), text: text.as_bytes().into() }));
+            assert_eq!(all.releases(), releases, "{text}");
+        }
     }
 
     #[test]

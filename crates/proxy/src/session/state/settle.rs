@@ -88,9 +88,22 @@ impl SessionState {
             self.begin_warnings();
         }
         let change = proposed.map(|change| change.at(place.dialect));
+        if self.releases(change.as_ref().and_then(|change| change.releases), outcome) {
+            self.past.insert(Past::RELEASED);
+        }
         let settled = change.map(|change| self.apply(change, identity, outcome)).unwrap_or_default();
         self.note_status(outcome);
         settled
+    }
+
+    /// Whether the statement that ran has ended the transaction and the session, of which its own
+    /// text may have said whether it does.
+    fn releases(&self, says: Option<bool>, outcome: Outcome) -> bool {
+        let sent = self.last.ran.sent;
+        matches!(sent.statement, Some(StatementKind::Commit | StatementKind::Rollback))
+            && !sent.several
+            && matches!(outcome.end, End::Ok { .. })
+            && says.unwrap_or_else(|| self.settings.releases())
     }
 
     /// The command that changes this, if it succeeds, has ended.
