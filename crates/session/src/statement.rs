@@ -23,6 +23,8 @@ pub enum Own {
     Kill(Kill),
     /// The same, with other statements behind it.
     KillAndMore,
+    /// Kills the session that says it, whose id is missing here.
+    KillOwn(Kill),
     /// Kills what a user variable names.
     KillByVariable,
     /// Executes a prepared `KILL`, which is put in its place as text.
@@ -94,6 +96,7 @@ fn kill_of(text: &[u8]) -> Option<Own> {
     match form.target {
         kill::Target::Id(_) => form.of_a_session().map(Own::Kill),
         kill::Target::Variable(_) => Some(Own::KillByVariable),
+        kill::Target::Own => Some(Own::KillOwn(form.with(0))),
         kill::Target::Parameter => None,
     }
 }
@@ -141,6 +144,19 @@ mod tests {
             ("SELECT xa", None),
         ] {
             assert_eq!(xa(text.as_bytes()), what, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_session_may_kill_itself() {
+        for text in ["KILL CONNECTION_ID()", "kill connection connection_id ( ) ;"] {
+            let own = judge(text.as_bytes());
+            assert!(matches!(own, Some(Own::KillOwn(kill)) if kill.what == kill::What::Connection), "{text}");
+        }
+        let query = judge(b"KILL QUERY CONNECTION_ID()");
+        assert!(matches!(query, Some(Own::KillOwn(kill)) if kill.what == kill::What::Query));
+        for text in ["KILL CONNECTION_ID", "KILL CONNECTION_ID() + 1", "KILL CONNECTION_ID(1)"] {
+            assert_eq!(judge(text.as_bytes()), None, "{text}");
         }
     }
 

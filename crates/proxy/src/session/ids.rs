@@ -68,6 +68,9 @@ impl Session {
             Some(Own::KillAndMore) => {
                 (self.takes_several_statements() && !self.is_watched()).then_some(Own::KillAndMore)
             }
+            Some(Own::KillOwn(kill)) => {
+                Some(Own::Kill(Kill { id: self.identity.connection_id.into(), ..kill }))
+            }
             own => own,
         }
     }
@@ -138,7 +141,7 @@ impl Session {
             Look::Cut => self.complete_command(kind).await,
             Look::Ours(Own::Naming) => self.name_threads(kind).await,
             // It has become complete, and is forwarded like any other.
-            Look::Plain => Ok(()),
+            Look::Plain | Look::Ours(Own::KillOwn(_)) => Ok(()),
         }
     }
 

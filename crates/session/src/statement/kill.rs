@@ -92,6 +92,8 @@ pub enum Target<'a> {
     Parameter,
     /// With a user variable of this name.
     Variable(&'a [u8]),
+    /// With `CONNECTION_ID()`: the session that says it.
+    Own,
 }
 
 impl Form<'_> {
@@ -148,6 +150,8 @@ fn form<'a>(words: &mut Words<'a>) -> Option<Form<'a>> {
         Target::Parameter
     } else if words.sign(b'@') {
         Target::Variable(words.name()?)
+    } else if words.keyword("CONNECTION_ID") {
+        (words.sign(b'(') && words.sign(b')')).then_some(Target::Own)?
     } else {
         Target::Id(sum(words, SUM_DEPTH_MAX)?)
     };
@@ -261,7 +265,7 @@ mod tests {
             "KILL QUERY ID 7",
             "KILL USER app",
             "KILL QUERY USER app",
-            "KILL CONNECTION_ID()",
+            "KILL CONNECTION_ID() + 1",
             "KILL -7",
             "KILL 7.0",
             "KILL 0x7",
