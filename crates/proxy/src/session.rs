@@ -102,6 +102,7 @@ mod mirror;
 mod off;
 mod overdue;
 mod own;
+mod own_limit;
 mod parts;
 mod phase;
 mod pipelined;
@@ -266,6 +267,7 @@ impl Session {
                     self.control.set_idle(self.worker.now(), self.has_transaction());
                     Phase::Reading
                 }
+                Phase::Reading if self.control.has_own_limit() => Box::pin(self.read_in_time()).await?,
                 // Polled in place: an idle session has none of their state.
                 Phase::Reading => poll_fn(|cx| self.poll_command(cx)).await?,
                 Phase::InLine => poll_fn(|cx| self.poll_line(cx)).await?,

@@ -19,8 +19,13 @@ impl Control {
         self.own_limit.set(seconds.map(|seconds| OwnLimit { seconds, is_told }));
     }
 
+    /// Whether the client has said how long it may be idle.
+    pub(crate) const fn has_own_limit(&self) -> bool {
+        self.own_limit.get().is_some()
+    }
+
     /// How long the client may be idle, if it has said so.
-    pub(super) fn own_limit(&self) -> Option<Duration> {
+    pub(crate) fn own_limit(&self) -> Option<Duration> {
         self.own_limit.get().map(|own| Duration::from_secs(own.seconds.into()))
     }
 
