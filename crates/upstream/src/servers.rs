@@ -20,6 +20,7 @@ use config::Endpoint;
 use logins::Login;
 use observe::rows::Collation;
 use session::users::User;
+use sql::Dialect;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use wire::auth::Secret;
@@ -150,6 +151,13 @@ impl Servers {
     /// Who has logged in to a server.
     fn login(&self, endpoint: &Endpoint) -> Option<Login> {
         self.state().logins.get(endpoint).cloned()
+    }
+
+    /// Whether one of the servers is MariaDB, or may be.
+    pub fn may_be_mariadb(&self) -> bool {
+        let known = &self.state().known;
+        let is_mysql = |facts: &Facts| Dialect::of(&facts.version).is_some_and(|all| !all.is_mariadb());
+        known.is_empty() || !known.values().all(is_mysql)
     }
 
     /// What a server has listed, unless it is another version since.
@@ -294,6 +302,14 @@ mod tests {
         assert_eq!((offer.capabilities, &*offer.version), (MARIADB | OWN, &b"b"[..]));
         assert_eq!(servers.replace(vec![endpoint("a")]), [endpoint("a")]);
         assert_eq!(servers.offer_now().capabilities, COMMON | OWN);
+    }
+
+    #[test]
+    fn servers_may_be_mariadb_unless_all_say_otherwise() {
+        let of = |all: &[(&str, Capabilities)]| servers(all).may_be_mariadb();
+        assert!(!of(&[("8.4.3", MYSQL), ("9.7.0-log", MYSQL)]));
+        assert!(of(&[("9.7.0", MYSQL), ("10.11.6-MariaDB", MARIADB)]));
+        assert!(of(&[]) && of(&[("proxy", MYSQL)]));
     }
 
     #[test]

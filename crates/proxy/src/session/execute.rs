@@ -88,7 +88,9 @@ impl Session {
         let mut decided = Decided::plainly_to(hostgroup);
         let known = self.state.prepared.as_ref().zip(id(payload));
         let awaited = known.and_then(|(all, id)| all.executed(id, hostgroup));
-        if awaited.is_none() && id(payload) == Some(LAST_STATEMENT) && kind.answer() != Answer::None {
+        let means_last = id(payload) == Some(LAST_STATEMENT) && kind.answer() != Answer::None;
+        // To MySQL it is a number like others.
+        if awaited.is_none() && means_last && self.worker.shared.upstream.servers.may_be_mariadb() {
             decided.refuse(ClientError::NoLastStatement(kind));
         }
         self.screen_execution(kind, awaited, decided)
