@@ -108,6 +108,11 @@ impl World {
             told = Probe::of(&mut self.next, self.make).await;
         }
         let told = told.unwrap_or_else(|code| panic!("{state}, {way:?}: error {code}"));
+        if told.difference(&expected).is_none() {
+            return;
+        }
+        // MySQL lets locks go some time after it has answered a KILL, so maybe in between.
+        let expected = Probe::of(&mut self.direct, self.make).await.unwrap();
         if let Some((told, expected)) = told.difference(&expected) {
             panic!("{state}, {way:?}: {told:?}, not {expected:?}");
         }
