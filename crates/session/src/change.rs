@@ -255,11 +255,8 @@ impl Change {
         let is_unknown = effects.intersects(Effects::UNKNOWN);
         let mut change = Self::marked(marks(effects, kind, text, at.schema, plan.tables));
         change.add_ids(effects, text);
-        if ends {
-            change.releases = Some(effects.intersects(Effects::SESSION));
-            return change;
-        }
         match kind {
+            _ if ends => change.releases = Some(effects.intersects(Effects::SESSION)),
             StatementKind::Set if !at.is_certain(text) => {
                 return Self { may_set_modes: names_mode(text), ..Self::pinned(Pin::Setting) };
             }
