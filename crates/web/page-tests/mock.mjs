@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { gzipSync } from "node:zlib";
+import { chosen } from "./lists.mjs";
 import { Model } from "./model.mjs";
 
 const PAGE = new URL("../page/", import.meta.url);
@@ -101,6 +102,8 @@ export class Mock {
     if (route === "GET /api/stream")
       return this.stream(url, request, response, views, viewer, reply);
     if (route === "GET /api/record") return this.record(url.searchParams.get("at"), viewer, reply);
+    const list = /^GET \/api\/(sessions|statements)$/.exec(route)?.[1];
+    if (list) return this.list(list, url.searchParams, viewer, reply);
     if (route === "GET /api/explain") return this.explain(url.searchParams, reply);
     if (request.headers["x-csrf-token"] !== account.csrf) {
       return reply(403, {
@@ -111,6 +114,13 @@ export class Mock {
     if (route === "POST /logout") return this.logout(request, reply);
     if (route === "POST /api/action") return this.act(JSON.parse(body), reply);
     return reply(404, { error: "not_found", message: "there is no such address" });
+  }
+
+  list(name, query, viewer, reply) {
+    const view = this.model.envelope([name], viewer).views[name];
+    const found = chosen(name, view.rows, query);
+    if (found) return reply(200, found);
+    return reply(400, { error: "bad_request", message: "there is no such column" });
   }
 
   async file(url, response) {
