@@ -13,6 +13,7 @@ use wire::command::Kind;
 use wire::frame::put_message;
 
 use super::{Place, Role};
+use crate::control::Control;
 use crate::ending::Ending;
 use crate::invariant::broken;
 use crate::scatter::capabilities_at_shards;
@@ -112,6 +113,11 @@ impl Session {
         let mut session = Self::of((worker, control), io, identity, state, None);
         session.links.away.role = Role::inner();
         Inner { hostgroup, slot, serial, session: Box::new(session), followed: None, wrote: false }
+    }
+
+    /// What an inner session is told by while it runs beside others for this one.
+    pub(super) fn control_of_part(&self) -> Rc<Control> {
+        Rc::new(Control::new(usize::MAX, self.control.id()))
     }
 
     /// Has the session run the command in its backlog, as an inner one. What it comes to if it does

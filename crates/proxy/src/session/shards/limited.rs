@@ -173,6 +173,8 @@ impl Session {
             Ok(runner) => runner,
             Err(error) => return Ok(Err(error)),
         };
+        // A KILL of this session is one of the turn that it waits for.
+        runner.inner.session.control = Rc::clone(&self.control);
         let packets = match runner.open().await? {
             Ok(()) => self.packets_for(&mut runner.inner, command, branch).await?,
             Err(error) => Err(error),
@@ -181,6 +183,8 @@ impl Session {
             Ok(packets) => Ok(runner.inner.session.ask_packet(packets).await?),
             Err(error) => Err(error),
         };
+        // All end at the same time, each with a statement of its own.
+        runner.inner.session.control = self.control_of_part();
         runners.all.push(runner);
         Ok(reply.map(|reply| (self.source(branch.hostgroup, number), reply)))
     }

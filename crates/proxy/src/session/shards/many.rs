@@ -24,7 +24,6 @@ use super::moment::Moment;
 use super::runners::{Opening, Runner, Runners, Unit};
 use super::scattered::{Scattered, has_several_servers};
 use super::transaction::several_servers;
-use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::scatter::Scatter as Replies;
@@ -230,7 +229,7 @@ impl Session {
         let (theirs, ours) = pair(BUFFER_BYTES);
         runner.queue.push(Io::new(Sock::from(theirs), packets));
         // Killing it is for who reads its reply.
-        runner.inner.session.control = Rc::new(Control::new(usize::MAX, self.control.id()));
+        runner.inner.session.control = self.control_of_part();
         runners.sources.push(Source { rows, ..self.source(branch.hostgroup, runner.number) });
         runners.all.push(runner);
         runners.sockets.push(Sock::from(ours));

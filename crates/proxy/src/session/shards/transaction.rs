@@ -26,7 +26,6 @@ use super::command::Command;
 use super::runners::join;
 use super::savepoints::Savepoints;
 use super::{Inner, Place};
-use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::session::Session;
@@ -213,7 +212,7 @@ impl Session {
             inner.follow(self);
             if !is_one {
                 // What runs at the same time has controls of its own.
-                inner.session.control = Rc::new(Control::new(usize::MAX, self.control.id()));
+                inner.session.control = self.control_of_part();
             }
         }
         let replies = {
