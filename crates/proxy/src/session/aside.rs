@@ -179,6 +179,10 @@ impl Session {
         }
         self.links.away.idle.clear();
         self.links.part_with_others();
+        if closes {
+            // How many rows the reset has changed, of which no other server knows.
+            self.links.note_ran(&mut self.state);
+        }
         if closes && let Some(backend) = self.links.in_use.take() {
             part(backend);
             self.lose_backend();

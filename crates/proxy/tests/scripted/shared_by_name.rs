@@ -62,6 +62,9 @@ fn c04_a_reset_behind_stored_code_ends_the_connection() {
         drop(server);
         let mut server = servers.accept().await;
         comes(&mut two, &mut server, "SELECT 2").await;
+        // What the reset has changed was told over the connection that is closed.
+        one.send_query("SELECT ROW_COUNT()").await;
+        comes(&mut one, &mut server, "SELECT COALESCE(0, ROW_COUNT()) AS `ROW_COUNT()`").await;
     });
 }
 
