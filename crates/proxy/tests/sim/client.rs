@@ -176,6 +176,7 @@ impl Player {
             && let Some(handle) = pair.handles.remove(text)
         {
             self.world.note(format!("c{}: {text}: {error}", self.me));
+            pair.twin.fail(error.code, &error.message);
             return self.sent(pair.client.close(handle).await.map_err(only_io));
         }
         let then = self.judge(&mut pair.twin, text, got, true);

@@ -109,6 +109,11 @@ impl Session {
         self.prepared_last
     }
 
+    /// A statement has failed with an error of the proxy's own.
+    pub(super) fn fail(&mut self, code: u16, message: &str) {
+        self.error = Some((code, message.to_owned()));
+    }
+
     pub(super) fn prepared(&self, id: u32) -> Option<String> {
         self.prepared.get(&id).cloned()
     }
