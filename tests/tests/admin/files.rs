@@ -76,7 +76,8 @@ fn what_proxysql_has_saved_serves_after_an_import() {
              INSERT INTO old.mysql_users VALUES ('{USER}', '{PASSWORD}', 5); \
              CREATE TABLE old.global_variables (variable_name VARCHAR, variable_value VARCHAR); \
              INSERT INTO old.global_variables VALUES ('mysql-interfaces', '127.0.0.1:0'), \
-             ('admin-mysql_ifaces', '127.0.0.1:0'), ('mysql-max_connections', '444'), ('mysql-nothing', '1'); \
+             ('admin-mysql_ifaces', '127.0.0.1:0'), ('admin-admin_credentials', 'admin:admin'), \
+             ('mysql-max_connections', '444'), ('mysql-nothing', '1'); \
              CREATE TABLE old.mysql_ldap_mapping (priority INT); INSERT INTO old.mysql_ldap_mapping VALUES (1); \
              DETACH DATABASE old",
             file.display()
