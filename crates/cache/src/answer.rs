@@ -36,6 +36,11 @@ const FORM_OK: u8 = 1;
 const MAY_BE_STALE: u8 = 1 << 1;
 /// Bytes of that time.
 const STALE: usize = 4;
+/// The flag of an answer behind which `FOUND_ROWS()` is not the number of its rows: what it is
+/// stands behind the bytes.
+const FOUND: u8 = 1 << 2;
+/// Bytes of that number.
+const FOUND_BYTES: usize = 4;
 /// Columns are described by fewer bytes than this.
 const COLUMNS_MAX: usize = 1 << 24;
 
@@ -43,24 +48,50 @@ const COLUMNS_MAX: usize = 1 << 24;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer(Arc<[u8]>);
 
+/// The rows of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowCounts {
+    /// How many there are.
+    pub sent: u32,
+    /// What `FOUND_ROWS()` gives behind it.
+    pub found: u32,
+}
+
+impl RowCounts {
+    /// Those of an answer with all rows that were found.
+    #[must_use]
+    pub const fn all(rows: u32) -> Self {
+        Self { sent: rows, found: rows }
+    }
+}
+
 /// What is behind the bytes of an answer.
 #[derive(Debug, Clone, Copy)]
 struct Trailer {
     rows: u32,
+    has_found: bool,
     columns: usize,
     form: Form,
     may_be_stale: bool,
 }
 
+impl Trailer {
+    /// Bytes of all that is behind those of the reply.
+    const fn len(self) -> usize {
+        let stale = if self.may_be_stale { STALE } else { 0 };
+        TRAILER + stale + if self.has_found { FOUND_BYTES } else { 0 }
+    }
+}
+
 impl Answer {
     /// A reply with rows: all its packets, of which the columns (without the EOF packet behind
-    /// them) take the first `columns` bytes. `rows` is what `FOUND_ROWS()` gives. For `stale_ms`
-    /// milliseconds behind its time to live it may be served if no server answers.
+    /// them) take the first `columns` bytes. For `stale_ms` milliseconds behind its time to live it
+    /// may be served if no server answers.
     ///
     /// Nothing if it does not end as its form says, has warnings or information of its session
     /// behind the status, or more columns than can be described here.
     #[must_use]
-    pub fn new(reply: &[u8], columns: usize, rows: u32, form: Form, stale_ms: u32) -> Option<Self> {
+    pub fn new(reply: &[u8], columns: usize, rows: RowCounts, form: Form, stale_ms: u32) -> Option<Self> {
         let end = reply.last_chunk::<EOF>()?;
         let is_whole = match (form, end) {
             (Form::Eof, [5, 0, 0, _, END, 0, 0, _, _]) => true,
@@ -74,14 +105,18 @@ impl Answer {
         if !is_whole || columns >= COLUMNS_MAX || columns > reply.len() {
             return None;
         }
-        let mut bytes = Vec::with_capacity(reply.len() + STALE + TRAILER);
+        let has_found = rows.found != rows.sent;
+        let mut bytes = Vec::with_capacity(reply.len() + FOUND_BYTES + STALE + TRAILER);
         bytes.extend_from_slice(reply);
+        if has_found {
+            bytes.extend_from_slice(&rows.found.to_le_bytes());
+        }
         if stale_ms > 0 {
             bytes.extend_from_slice(&stale_ms.to_le_bytes());
         }
-        bytes.extend_from_slice(&rows.to_le_bytes());
+        bytes.extend_from_slice(&rows.sent.to_le_bytes());
         bytes.extend(u32::try_from(columns).unwrap_or(0).to_le_bytes().iter().take(3));
-        let flags = [(form == Form::Ok, FORM_OK), (stale_ms > 0, MAY_BE_STALE)];
+        let flags = [(form == Form::Ok, FORM_OK), (stale_ms > 0, MAY_BE_STALE), (has_found, FOUND)];
         bytes.push(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).sum());
         Some(Self(bytes.into()))
     }
@@ -94,17 +129,22 @@ impl Answer {
         self.0
     }
 
-    /// Number of its rows.
+    /// Numbers of its rows.
     #[must_use]
-    pub fn rows(&self) -> u32 {
-        self.trailer().rows
+    pub fn rows(&self) -> RowCounts {
+        let trailer = self.trailer();
+        let place = self.0.len().checked_sub(trailer.len()).filter(|_| trailer.has_found);
+        let found = place.and_then(|at| self.0.get(at..)?.first_chunk());
+        RowCounts {
+            sent: trailer.rows,
+            found: found.map_or(trailer.rows, |bytes| u32::from_le_bytes(*bytes)),
+        }
     }
 
     /// The packets as they came.
     #[must_use]
     pub fn packets(&self) -> &[u8] {
-        let stale = if self.trailer().may_be_stale { STALE } else { 0 };
-        let len = self.0.len().saturating_sub(TRAILER + stale);
+        let len = self.0.len().saturating_sub(self.trailer().len());
         self.0.get(..len).unwrap_or_default()
     }
 
@@ -125,6 +165,7 @@ impl Answer {
             columns: u32::from_le_bytes([c0, c1, c2, 0]) as usize,
             form: if flags & FORM_OK == 0 { Form::Eof } else { Form::Ok },
             may_be_stale: flags & MAY_BE_STALE != 0,
+            has_found: flags & FOUND != 0,
         }
     }
 
@@ -248,9 +289,14 @@ mod tests {
             for stored in [Form::Eof, Form::Ok] {
                 let (bytes, columns) = reply(stored, rows, 2);
                 let stale_ms = u32::try_from(rows).unwrap();
-                let answer = Answer::new(&bytes, columns, stale_ms, stored, stale_ms).unwrap();
-                assert_eq!((answer.packets(), answer.stale_ms()), (&bytes[..], stale_ms));
-                assert_eq!(answer.rows() as usize, rows);
+                for found in [stale_ms, stale_ms + 7] {
+                    let counts = RowCounts { sent: stale_ms, found };
+                    let answer = Answer::new(&bytes, columns, counts, stored, stale_ms).unwrap();
+                    assert_eq!((answer.packets(), answer.stale_ms()), (&bytes[..], stale_ms));
+                    assert_eq!(answer.rows(), counts);
+                }
+                let counts = RowCounts::all(stale_ms);
+                let answer = Answer::new(&bytes, columns, counts, stored, stale_ms).unwrap();
                 for wanted in [Form::Eof, Form::Ok] {
                     let mut out = b"before".to_vec();
                     answer.write(wanted, 0x22, &mut out);
@@ -264,12 +310,15 @@ mod tests {
     #[test]
     fn replies_with_warnings_or_another_end_are_not_stored() {
         let (mut bytes, columns) = reply(Form::Eof, 1, 2);
-        assert!(Answer::new(&bytes, columns, 1, Form::Ok, 0).is_none());
+        assert!(Answer::new(&bytes, columns, RowCounts::all(1), Form::Ok, 0).is_none());
         let at = bytes.len() - 4;
         bytes[at] = 1;
-        assert!(Answer::new(&bytes, columns, 1, Form::Eof, 0).is_none(), "a warning");
+        assert!(Answer::new(&bytes, columns, RowCounts::all(1), Form::Eof, 0).is_none(), "a warning");
         let (bytes, columns) = reply(Form::Ok, 1, 2);
-        assert!(Answer::new(&bytes[..bytes.len() - 1], columns, 1, Form::Ok, 0).is_none(), "cut");
-        assert!(Answer::new(&[], 0, 0, Form::Eof, 0).is_none());
+        assert!(
+            Answer::new(&bytes[..bytes.len() - 1], columns, RowCounts::all(1), Form::Ok, 0).is_none(),
+            "cut"
+        );
+        assert!(Answer::new(&[], 0, RowCounts::all(0), Form::Eof, 0).is_none());
     }
 }

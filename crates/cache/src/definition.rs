@@ -8,6 +8,7 @@ use sql::routine::unhex;
 use sql::shape::{Effects, Table, names_all_tables};
 use sql::{Modes, Shape, routine};
 
+use crate::clock::Clock;
 use crate::refusal::Refusal;
 use crate::size;
 
@@ -62,6 +63,8 @@ pub struct Definition {
     pub(crate) triggers: Option<Vec<Table>>,
     /// All columns were seen.
     pub(crate) is_whole: bool,
+    /// Its columns with times and dates, and what a view makes of those of its tables.
+    pub(crate) clock: Clock,
 }
 
 /// The user that asks, as tables of privileges name it.
@@ -85,6 +88,8 @@ pub fn question(schema: &str, name: &str) -> String {
         "SELECT 'table', TABLE_TYPE, ENGINE FROM information_schema.TABLES WHERE {here} UNION ALL \
          SELECT 'column', HEX(GENERATION_EXPRESSION), '' FROM information_schema.COLUMNS \
          WHERE {here} AND EXTRA LIKE '%VIRTUAL%' UNION ALL \
+         SELECT LOWER(DATA_TYPE), HEX(COLUMN_NAME), '' FROM information_schema.COLUMNS \
+         WHERE {here} AND DATA_TYPE IN ('time', 'date', 'datetime', 'timestamp') UNION ALL \
          SELECT 'view', HEX(VIEW_DEFINITION), '' FROM information_schema.VIEWS WHERE {here} UNION ALL \
          SELECT 'parent', HEX(UNIQUE_CONSTRAINT_SCHEMA), HEX(REFERENCED_TABLE_NAME) \
          FROM information_schema.REFERENTIAL_CONSTRAINTS \
@@ -116,6 +121,7 @@ impl Definition {
             parents: None,
             triggers: None,
             is_whole: false,
+            clock: Clock::UNKNOWN,
         }
     }
 
@@ -125,7 +131,7 @@ impl Definition {
             let schema = table.schema.as_deref().map_or(0, str::len);
             size_of::<Table>() + size::block(schema) + size::block(table.name.len())
         };
-        self.leads_to().map(bytes).sum()
+        self.leads_to().map(bytes).sum::<usize>() + self.clock.bytes()
     }
 
     /// The tables that its view, its foreign keys and its triggers lead to.
@@ -153,7 +159,8 @@ impl Definition {
 #[derive(Debug, Default)]
 struct Seen {
     kinds: Vec<Kind>,
-    refusal: Option<Refusal>,
+    virtuals: Vec<Vec<u8>>,
+    clock: Clock,
     view: Option<Vec<u8>>,
     parents: Vec<Table>,
     triggers: Vec<(Vec<u8>, String)>,
@@ -167,7 +174,10 @@ impl Seen {
         let text = |value: Option<&[u8]>| value.map(|value| String::from_utf8_lossy(value).into_owned());
         match kind? {
             b"table" => self.kinds.push(kind_of(&text(first)?, &text(second).unwrap_or_default())),
-            b"column" => self.refusal = self.refusal.or(of_column(&unhex(first?)?)),
+            b"column" => self.virtuals.push(unhex(first?)?),
+            data_type @ (b"time" | b"date" | b"datetime" | b"timestamp") => {
+                self.clock.add(data_type, text(Some(&unhex(first?)?))?);
+            }
             b"view" => self.view = Some(first.map_or(Some(Vec::new()), unhex)?),
             b"parent" => {
                 let [schema, name] = [text(Some(&unhex(first?)?)), text(Some(&unhex(second?)?))];
@@ -193,14 +203,16 @@ impl Seen {
             // A temporary table beside another one.
             _ => Kind::Other,
         };
+        let refusal = self.virtuals.iter().find_map(|column| of_column(column, &self.clock));
         let table = Definition {
             kind,
-            refusal: self.refusal,
+            refusal,
             tables: Vec::new(),
             calls: false,
             parents,
             triggers,
             is_whole,
+            clock: self.clock,
         };
         if kind == Kind::View { self.view.map_or(table.clone(), |text| of_view(&text, table)) } else { table }
     }
@@ -219,10 +231,11 @@ fn kind_of(kind: &str, engine: &str) -> Kind {
 }
 
 /// Why a virtual column keeps answers from being cached.
-fn of_column(expression: &[u8]) -> Option<Refusal> {
+fn of_column(expression: &[u8], clock: &Clock) -> Option<Refusal> {
     let text = [b"SELECT ", expression, b" FROM t"].concat();
     let shape = Shape::of(&text, Modes::default());
-    Refusal::of(&text, Modes::default(), &shape).filter(|refusal| *refusal != Refusal::NoTable)
+    let refusal = Refusal::of_definition(&text, Modes::default(), &shape);
+    refusal.or(clock.takes_today(&text, Modes::default()).then_some(Refusal::Volatile))
 }
 
 /// A view with this text, which its server has written. Without the privilege it is empty.
@@ -232,13 +245,15 @@ fn of_view(text: &[u8], table: Definition) -> Definition {
         return Definition { kind: Kind::Other, ..table };
     }
     let shape = Shape::of(text, modes);
-    let refusal = Refusal::of(text, modes, &shape).filter(|refusal| *refusal != Refusal::NoTable);
+    let refusal = Refusal::of_definition(text, modes, &shape);
     let calls = shape.effects.intersects(Effects::UNKNOWN | Effects::FUNCTION);
     let has_schemas = shape.reads.iter().all(|table| table.schema.is_some());
     let Some(tables) = few(shape.reads.into_iter()).filter(|_| has_schemas) else {
         return Definition { kind: Kind::Other, ..table };
     };
-    Definition { refusal: table.refusal.or(refusal), tables, calls, ..table }
+    let mut clock = table.clock;
+    clock.merge(&Clock::of_view(text, modes));
+    Definition { refusal: table.refusal.or(refusal), tables, calls, clock, ..table }
 }
 
 /// The tables that triggers use; nothing if that does not follow from their texts.
@@ -375,6 +390,11 @@ pub(crate) mod tests {
         assert_eq!(column("(`a` + 1)"), None);
         assert_eq!(column("now() - interval `a` day"), Some(Refusal::Volatile));
         assert_eq!(column("user()"), Some(Refusal::ReadsSession));
+        assert_eq!(column("cast(`at` as datetime)"), None);
+        let at = ["column", "cast(`at` as datetime)", ""];
+        let with_time = of(&[TABLE, at, ["time", "at", ""]]).unwrap();
+        assert_eq!(with_time.refusal, Some(Refusal::Volatile));
+        assert_eq!((with_time.clock.times.len(), with_time.clock.dates.len()), (1, 0));
     }
 
     #[test]

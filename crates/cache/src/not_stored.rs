@@ -35,11 +35,19 @@ pub enum NotStored {
     OtherServer,
     /// That log was not followed all the time from the query to its reply.
     NotFollowed,
+    /// What `FOUND_ROWS()` gives behind it is not known.
+    FoundRows,
+    /// A value in its text, or a hint, makes it another one each time.
+    Values,
+    /// What the server gives sessions at their beginning was not known of the connection.
+    UnknownDefaults,
+    /// The server gives sessions `READ UNCOMMITTED` or `sql_auto_is_null` at their beginning.
+    Defaults,
 }
 
 impl NotStored {
     /// All reasons.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 19] = [
         Self::Error,
         Self::Warnings,
         Self::Empty,
@@ -55,6 +63,10 @@ impl NotStored {
         Self::Elsewhere,
         Self::OtherServer,
         Self::NotFollowed,
+        Self::FoundRows,
+        Self::Values,
+        Self::UnknownDefaults,
+        Self::Defaults,
     ];
 
     /// What operators read.
@@ -76,6 +88,10 @@ impl NotStored {
             Self::Elsewhere => "from another proxy's cache, and exact as of no moment",
             Self::OtherServer => "another server than the one whose log is followed",
             Self::NotFollowed => "the server's binary log is not followed",
+            Self::FoundRows => "FOUND_ROWS() behind it is not known",
+            Self::Values => "another answer each time, by a value or a hint",
+            Self::UnknownDefaults => "its server's defaults were not known yet",
+            Self::Defaults => "its server's default is READ UNCOMMITTED or sql_auto_is_null",
         }
     }
 }

@@ -9,7 +9,9 @@
 
 use sql::lexer::Kind;
 use sql::shape::Effects;
-use sql::{Lexer, Modes, Shape};
+use sql::{FoundRows, Lexer, Modes, Shape};
+
+use crate::clock::Clock;
 
 /// A reason in the text of a statement, or in its session. The first that holds is the one that is
 /// told.
@@ -209,21 +211,38 @@ impl Refusal {
     /// stored as far as its text says.
     #[must_use]
     pub fn of(sql: &[u8], modes: Modes, shape: &Shape) -> Option<Self> {
+        let is_plain = shape.kind.is_select();
         Self::ALL.into_iter().find(|reason| match reason {
-            Self::Several => shape.several,
-            Self::NotARead => !shape.kind.is_select() || !shape.effects.is_empty(),
-            Self::NoCache => has_word(sql, modes, &["sql_no_cache"]),
-            Self::Word => has_word(sql, modes, WORDS),
+            Self::CountsRows if is_plain && FoundRows::of(sql, modes) == FoundRows::Unknown => true,
             Self::NoTable => shape.reads.is_empty(),
-            reason => shape.effects.intersects(reason.effects()),
+            reason => reason.holds_for(sql, modes, shape),
         })
+    }
+
+    /// The same for the query of a view, or for the expression of a column in a query.
+    pub(crate) fn of_definition(sql: &[u8], modes: Modes, shape: &Shape) -> Option<Self> {
+        let refusal = Self::ALL.into_iter().find(|reason| reason.holds_for(sql, modes, shape));
+        refusal.or(depends_on_values(sql).then_some(Self::Volatile))
+    }
+
+    /// Whether a reason holds wherever the text stands.
+    fn holds_for(self, sql: &[u8], modes: Modes, shape: &Shape) -> bool {
+        let by_effects = shape.effects.intersects(self.effects());
+        by_effects
+            || match self {
+                Self::Several => shape.several,
+                Self::NotARead => !shape.kind.is_select() || !shape.effects.is_empty(),
+                Self::NoCache => has_word(sql, modes, &["sql_no_cache"]),
+                Self::Word => has_word(sql, modes, WORDS) || has_own_word(sql, modes),
+                Self::Volatile => Clock::default().takes_today(sql, modes),
+                _ => false,
+            }
     }
 }
 
 /// Words without an effect on the session whose meaning depends on more than tables and key.
 /// `DES_DECRYPT` reads a file of keys; `SYSTEM_TIME AS OF TRANSACTION` reads the log.
 const WORDS: &[&str] = &[
-    "can_access_column",
     "des_decrypt",
     "des_encrypt",
     "examined",
@@ -232,6 +251,36 @@ const WORDS: &[&str] = &[
     "transaction",
     "validate_password_strength",
 ];
+
+/// Functions of MariaDB's mode `ORACLE` that have no parentheses.
+const WITHOUT_PARENTHESES: [&str; 3] = ["sqlcode", "sqlerrm", "sysdate"];
+
+/// Whether a text has a function that is told from a column by what stands beside it:
+/// `DEFAULT(column)`, which calls what the column's default calls; `SQL%ROWCOUNT`, `SYSDATE`.
+fn has_own_word(sql: &[u8], modes: Modes) -> bool {
+    let tokens: Vec<_> = Lexer::new(sql, modes).collect();
+    let is_sign = |at: usize, sign| tokens.get(at).is_some_and(|token| token.kind == Kind::Sign(sign));
+    (0..tokens.len()).any(|at| {
+        let word = tokens.get(at).filter(|token| token.kind == Kind::Word);
+        let word = word.and_then(|token| sql.get(token.start..token.end)).unwrap_or_default();
+        let is = |one: &str| one.as_bytes().eq_ignore_ascii_case(word);
+        let before = |sign| at > 0 && is_sign(at - 1, sign);
+        is("default") && is_sign(at + 1, b'(')
+            || is("rowcount") && before(b'%')
+            || WITHOUT_PARENTHESES.into_iter().any(is) && !before(b'.') && !is_sign(at + 1, b'.')
+    })
+}
+
+/// Whether what a digest does not tell makes the answer another one each time. A hint may set
+/// `sql_auto_is_null`. `STR_TO_DATE` with a format without a year may return a `TIME`, which
+/// becomes one of today.
+#[must_use]
+pub fn depends_on_values(sql: &[u8]) -> bool {
+    let count =
+        |bytes: &[u8]| sql.windows(bytes.len()).filter(|part| part.eq_ignore_ascii_case(bytes)).count();
+    let formats = count(b"str_to_date");
+    formats > 0 && formats > count(b"%y") || count(b"sql_auto_is_null") > 0
+}
 
 fn has_word(sql: &[u8], modes: Modes, words: &[&str]) -> bool {
     let mut tokens = Lexer::new(sql, modes).filter(|token| token.kind == Kind::Word);
@@ -254,7 +303,7 @@ mod tests {
         let cases = [
             ("SELECT a FROM t WHERE b = 1", None),
             ("SELECT count(*), CONCAT(a, 'x') FROM s.t JOIN u USING (id) GROUP BY 2", None),
-            ("(SELECT a FROM t) UNION (SELECT b FROM u) LIMIT 3", None),
+            ("(SELECT a FROM t) UNION (SELECT b FROM u)", None),
             ("WITH x AS (SELECT a FROM t) SELECT * FROM x", None),
             ("SELECT a FROM t FOR UPDATE", Some(Refusal::Locks)),
             ("SELECT a FROM t LOCK IN SHARE MODE", Some(Refusal::Locks)),
@@ -278,6 +327,13 @@ mod tests {
             ("SELECT a FROM t FOR SYSTEM_TIME AS OF TRANSACTION 7", Some(Refusal::Word)),
             ("SELECT a FROM t WHERE ROWNUM() < 3", Some(Refusal::Word)),
             ("SELECT my_function(a) FROM t", Some(Refusal::UnknownFunction)),
+            ("SELECT a, DEFAULT(a) FROM t", Some(Refusal::Word)),
+            ("SELECT a, SYSDATE FROM t", Some(Refusal::Word)),
+            ("SELECT a, SQL%ROWCOUNT FROM t", Some(Refusal::Word)),
+            ("SELECT t.sysdate, `sqlcode`, rowcount FROM t", None),
+            ("SELECT a FROM t UNION SELECT b FROM u LIMIT 3", Some(Refusal::CountsRows)),
+            ("SELECT a FROM t LIMIT 3 OFFSET 5", None),
+            ("SELECT CAST(TIME'10:00:00' AS DATETIME), a FROM t", Some(Refusal::Volatile)),
             ("SELECT 1", Some(Refusal::NoTable)),
             ("SELECT user FROM mysql.user", Some(Refusal::AboutServer)),
             ("SHOW TABLES", Some(Refusal::AboutServer)),
@@ -288,6 +344,20 @@ mod tests {
         ];
         for (sql, expected) in cases {
             assert_eq!(of(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn hints_and_formats_are_no_matter_of_the_digest() {
+        for sql in [
+            "SELECT /*+ SET_VAR(Sql_Auto_Is_Null=1) */ a FROM t WHERE a IS NULL",
+            "SELECT a FROM t WHERE d > Str_To_Date('10:00', '%H:%i')",
+            "SELECT STR_TO_DATE(a, '%Y'), STR_TO_DATE(b, '%T') FROM t",
+        ] {
+            assert!(depends_on_values(sql.as_bytes()), "{sql}");
+        }
+        for sql in ["SELECT STR_TO_DATE(a, '%d.%m.%y') FROM t", "SELECT s FROM t WHERE a IS NULL"] {
+            assert!(!depends_on_values(sql.as_bytes()), "{sql}");
         }
     }
 

@@ -88,7 +88,7 @@ fn hits(load: &[u64], budget: usize, ttl_ms: u64) -> usize {
         } else {
             let mut reply = vec![1; bytes(*number) - 9];
             reply.extend([5, 0, 0, 7, 0xFE, 0, 0, 2, 0]);
-            let answer = Answer::new(&reply, 20, 1, Form::Eof, 0).expect("a reply");
+            let answer = Answer::new(&reply, 20, cache::RowCounts::all(1), Form::Eof, 0).expect("a reply");
             let _ = store.put(key(*number), answer, at(n), life, moment);
         }
     }

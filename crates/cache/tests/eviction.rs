@@ -18,7 +18,7 @@ const POINTS: f64 = 1.5;
 fn answer() -> Answer {
     let mut reply = vec![1; PACKETS - 9];
     reply.extend([5, 0, 0, 7, 0xFE, 0, 0, 2, 0]);
-    Answer::new(&reply, 20, 1, Form::Eof, 0).expect("a reply")
+    Answer::new(&reply, 20, cache::RowCounts::all(1), Form::Eof, 0).expect("a reply")
 }
 
 /// Hit rate of the store, in percent, and the answers that it holds at the end.

@@ -8,9 +8,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cache::stats::Served;
-use cache::{Answer, Cache, Form, Hit, HitRates, Key, Life, Memo, Miss, Moment, Near, Refusal, Seen};
+use cache::{
+    Answer, Cache, Form, Hit, HitRates, Key, Life, Memo, Miss, Moment, Near, Refusal, RowCounts, Seen,
+};
 use config::{CacheMode, CacheScope};
 use route::{Caller, Source};
+use sql::shape::Table;
 use wire::Capabilities;
 
 use crate::limits::{CACHE_CLASSES_MAX, CACHE_KNOWN_BYTES_MAX, CACHE_KNOWN_MAX};
@@ -82,7 +85,7 @@ pub(crate) struct Assumed {
 /// An answer that was written into the buffer.
 #[derive(Debug)]
 pub(crate) struct Found {
-    pub(crate) rows: u32,
+    pub(crate) rows: RowCounts,
     /// This client is to fetch it anew.
     pub(crate) refresh: bool,
     pub(crate) served: Served,
@@ -141,6 +144,15 @@ impl Cached {
             *place = Some(Class { settings, caller, capabilities, collation, was_reset, key, account });
         }
         key.map(|key| (key, account))
+    }
+
+    /// A session is to ask a server of this hostgroup for its defaults, and for these definitions.
+    pub(crate) fn want(&self, session: u32, hostgroup: u32, tables: impl IntoIterator<Item = Table>) {
+        let mut wanted = self.to_learn.borrow_mut();
+        let mut all = wanted.remove(&session).filter(|all| all.is_at(hostgroup));
+        let into = all.get_or_insert_with(|| ToLearn::of(hostgroup));
+        tables.into_iter().for_each(|table| into.add(table));
+        wanted.extend(all.map(|all| (session, all)));
     }
 
     /// How many of the last lookups hit.

@@ -124,6 +124,13 @@ impl Taps {
         }
     }
 
+    /// The reply is not stored by the query cache, because of this.
+    pub(crate) fn refuse_fill(&mut self, reason: cache::NotStored) {
+        if let Some(fill) = self.others.as_mut().and_then(|others| others.fill.as_mut()) {
+            fill.refuse(reason);
+        }
+    }
+
     /// What copies the reply for the query cache.
     pub(crate) fn fill(&self) -> Option<&CacheFill> {
         self.others.as_ref()?.fill.as_deref()

@@ -3,6 +3,8 @@
 use cache::{Key, KeyBuilder, Refusal};
 use sql::{Lexer, Modes};
 use wire::Capabilities;
+use wire::codec::Reader;
+use wire::command::{ExecuteParams, StmtExecute, take_value};
 
 use crate::state::{SCHEMA, Settings};
 
@@ -72,6 +74,10 @@ pub fn class(
         if matches!(name, "transaction_isolation" | "tx_isolation") && !is_committed(&setting.text) {
             return Err(Refusal::ReadUncommitted);
         }
+        if name == "sql_auto_is_null" && !is_off(&setting.text) {
+            // `a IS NULL` asks for the last row that the session has inserted.
+            return Err(Refusal::ReadsLast);
+        }
         // Statements that read user variables are refused.
         if !HARMLESS.contains(&name) && !name.starts_with('@') {
             key = key.part(name.as_bytes()).part(&setting.text);
@@ -80,11 +86,54 @@ pub fn class(
     Ok(key.finish())
 }
 
+/// Whether a setting switches its variable off.
+fn is_off(text: &[u8]) -> bool {
+    let value = text.rsplit(|byte| *byte == b'=').next().unwrap_or_default().trim_ascii();
+    let value = value.strip_prefix(b"'").and_then(|value| value.strip_suffix(b"'")).unwrap_or(value);
+    [&b"0"[..], b"off", b"false"].iter().any(|off| off.eq_ignore_ascii_case(value))
+}
+
 /// Whether a setting of the isolation level is one of [`COMMITTED`].
 fn is_committed(text: &[u8]) -> bool {
     let text: Vec<u8> =
         text.iter().map(|byte| if *byte == b'-' { b' ' } else { byte.to_ascii_uppercase() }).collect();
     COMMITTED.iter().any(|level| text.windows(level.len()).any(|part| part == *level))
+}
+
+/// The value of the parameter with the number `at`, from 0 on, if it is a whole number. The
+/// statement has so many parameters, and was executed with these types before, which hold if none
+/// come along. No value was sent in parts.
+pub fn whole_number(
+    execute: &StmtExecute<'_>,
+    (count, last): (u16, Option<&[u8]>),
+    at: u16,
+    caps: Capabilities,
+) -> Option<u64> {
+    let params = execute.params(count, caps).ok()?;
+    let types = params.types_without_attributes(count, caps).or(last)?;
+    let mut reader = Reader::new(params.values);
+    for (number, code) in (0..=at).zip(ExecuteParams::type_codes(types, count, caps)) {
+        let is_null = params.nulls.get(usize::from(number / 8))? & 1 << (number % 8) != 0;
+        if number == at {
+            let value = whole(&mut reader, code);
+            return value.filter(|_| !is_null);
+        }
+        if !is_null {
+            take_value(&mut reader, code).ok()?;
+        }
+    }
+    None
+}
+
+/// The next value, if its type is that of whole numbers and it is not negative.
+fn whole(reader: &mut Reader<'_>, code: u16) -> Option<u64> {
+    const WHOLE: [u16; 5] = [0x01, 0x02, 0x03, 0x08, 0x09];
+    let is_unsigned = code & 0x8000 != 0;
+    let bytes = take_value(reader, code).ok().filter(|_| WHOLE.contains(&(code & 0x7FFF)))?;
+    let is_negative = !is_unsigned && bytes.last()? & 0x80 != 0;
+    let mut wide = [0; 8];
+    wide.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    (!is_negative).then_some(u64::from_le_bytes(wide))
 }
 
 /// The text without blanks and plain comments in front and behind, of which no column is named: so
@@ -158,6 +207,33 @@ mod tests {
         }
         assert!(of("SET SESSION TRANSACTION ISOLATION LEVEL read committed").is_ok());
         assert!(of("SET transaction_isolation = 'REPEATABLE-READ'").is_ok());
+    }
+
+    #[test]
+    fn c03_nulls_that_stand_for_the_last_insert_get_no_answer() {
+        let of = |text| of(&[("sql_auto_is_null", text)], CAPS);
+        for text in ["SET sql_auto_is_null = 1", "SET sql_auto_is_null=ON", "SET sql_auto_is_null = DEFAULT"]
+        {
+            assert_eq!(of(text), Err(Refusal::ReadsLast), "{text}");
+        }
+        for text in
+            ["SET SQL_AUTO_IS_NULL = 0", "SET @@sql_auto_is_null := off", "SET sql_auto_is_null = 'OFF'"]
+        {
+            assert!(of(text).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_may_be_a_whole_number() {
+        let none = Capabilities::empty();
+        // NULL, a string, a number of two bytes, and one that is negative.
+        let raw = b"\x01\x01\x01\0\x0f\0\x02\0\x01\0\x02ab\x07\x01\xff";
+        let execute = StmtExecute { statement_id: 1, flags: 0, iterations: 1, raw_params: raw };
+        let of = |at| whole_number(&execute, (4, None), at, none);
+        assert_eq!([of(0), of(1), of(2), of(3), of(4)], [None, None, Some(0x107), None, None]);
+        let again = StmtExecute { raw_params: b"\0\0\x09", ..execute };
+        assert_eq!(whole_number(&again, (1, Some(b"\x01\0")), 0, none), Some(9));
+        assert_eq!(whole_number(&again, (1, None), 0, none), None);
     }
 
     #[test]

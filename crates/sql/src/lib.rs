@@ -22,6 +22,7 @@
 mod bytes;
 pub mod conditional;
 pub mod digest;
+mod found_rows;
 pub mod fuzzing;
 pub mod hint;
 pub mod injection;
@@ -35,6 +36,7 @@ pub mod spooky;
 
 pub use conditional::{Condition, Dialect};
 pub use digest::{Digest, Options};
+pub use found_rows::{FoundRows, Offset};
 pub use hint::Hints;
 pub use lexer::{Lexer, Modes};
 pub use outline::Outline;

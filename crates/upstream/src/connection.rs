@@ -19,6 +19,7 @@ use wire::{Capabilities, StatusFlags};
 use crate::Target;
 use crate::Worker;
 use crate::batch::Batch;
+use crate::defaults::Defaults;
 use crate::initial::FIRST_STATUS;
 use crate::login_state::LoginState;
 use crate::pipeline::Pipeline;
@@ -87,6 +88,8 @@ struct Known {
     own_warnings: bool,
     /// What is known of logins over it; nothing before it changes hands for the first time.
     login_state: Option<Box<LoginState>>,
+    /// What its server gives sessions at their beginning.
+    defaults: Defaults,
     /// The sessions that get it behind the one that has it.
     batch: Option<Box<Batch>>,
 }
@@ -159,6 +162,7 @@ impl Connection {
     pub fn note_reset(&mut self) {
         self.known.statements.clear();
         self.known.last_id = Some(0);
+        self.known.defaults.note_reset();
     }
 
     /// It is one of its user's, which are counted.
@@ -216,6 +220,16 @@ impl Connection {
     /// When it was opened.
     pub const fn opened(&self) -> Instant {
         self.opened
+    }
+
+    /// What its server gives sessions at their beginning.
+    pub const fn defaults(&self) -> &Defaults {
+        &self.known.defaults
+    }
+
+    /// The same, to be changed.
+    pub const fn defaults_mut(&mut self) -> &mut Defaults {
+        &mut self.known.defaults
     }
 
     /// What is known of logins over it.

@@ -1,6 +1,8 @@
 //! The query cache before real servers: an answer from it is what the server has said, and the
 //! server is not asked.
 
+mod differs;
+mod exact;
 mod operators;
 mod oracle;
 mod own;
@@ -14,6 +16,15 @@ use testkit::client::{CAPABILITIES, Client, Options, Value};
 use testkit::server::PASSWORD;
 use wire::Capabilities;
 
+use differs::{
+    c03_each_setting_makes_another_answer_or_is_known_to_make_none,
+    c03_what_is_cached_is_the_same_on_another_day_to_another_user,
+    each_builtin_function_is_known_or_counts_as_stored,
+};
+use exact::{
+    a_time_becomes_one_of_today, found_rows_behind_an_answer_from_the_cache_is_the_servers,
+    the_default_of_a_column_is_what_it_is_now,
+};
 use operators::{operators_are_advised_what_to_cache, operators_see_what_is_cached_and_flush_it};
 use own::{
     c20_a_user_that_may_not_see_triggers_writes_to_all_tables, c20_a_write_counts_where_it_goes,
@@ -59,6 +70,12 @@ on_each_server! {
     operators_are_advised_what_to_cache,
     an_answer_keeps_its_age_in_the_outer_cache,
     executions_pass_both_caches,
+    c03_each_setting_makes_another_answer_or_is_known_to_make_none,
+    c03_what_is_cached_is_the_same_on_another_day_to_another_user,
+    each_builtin_function_is_known_or_counts_as_stored,
+    a_time_becomes_one_of_today,
+    found_rows_behind_an_answer_from_the_cache_is_the_servers,
+    the_default_of_a_column_is_what_it_is_now,
 }
 
 /// A proxy with a rule that caches reads, with these attributes.

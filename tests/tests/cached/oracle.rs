@@ -187,14 +187,14 @@ fn is_refused(sql: &str) -> bool {
 }
 
 /// The names in the list of pure functions.
-fn pure_functions() -> impl Iterator<Item = &'static str> {
+pub(super) fn pure_functions() -> impl Iterator<Item = &'static str> {
     let (_, list) = FUNCTIONS.split_once("const PURE: &str = \"").unwrap();
     let (list, _) = list.split_once('"').unwrap();
     list.split_whitespace().filter(|word| *word != "\\")
 }
 
 /// Calls of a function, in the forms that it may have.
-fn calls(name: &'static str) -> Vec<String> {
+pub(super) fn calls(name: &'static str) -> Vec<String> {
     let forms = FORMS.iter().filter(|(of, _)| *of == name).map(|(_, form)| (*form).to_owned());
     forms.chain(ARGUMENTS.iter().map(|arguments| format!("{name}{arguments}"))).collect()
 }

@@ -3,6 +3,7 @@
 use sql::shape::Table;
 
 use super::{Catalog, Sight};
+use crate::clock::Clock;
 use crate::definition::{Definition, Kind, TABLES_MAX};
 use crate::name::Name;
 use crate::refusal::Refusal;
@@ -17,6 +18,8 @@ pub struct Reading {
     pub is_open: bool,
     /// Why the answer is not cached in any mode.
     pub refusal: Option<Refusal>,
+    /// Their columns with times and dates.
+    pub clock: Clock,
     /// Not all tables have transactions that end at their server.
     pub has_other_engines: bool,
     /// Tables whose definitions are to be asked for.
@@ -31,6 +34,7 @@ impl Default for Reading {
             tables: Vec::new(),
             is_open: false,
             refusal: None,
+            clock: Clock::default(),
             has_other_engines: false,
             to_ask: Vec::new(),
             until_ms: u64::MAX,
@@ -133,6 +137,7 @@ impl Reading {
             self.is_open |= is_hidden;
             return;
         }
+        self.clock.merge(&definition.clock);
         self.refusal = self.refusal.or(definition.refusal).or(is_hidden.then_some(Refusal::Hidden));
     }
 }

@@ -42,7 +42,7 @@ fn a_rule_with_a_shorter_time_to_live_holds_for_what_is_stored() {
 /// An answer that may be served this long behind its time to live.
 fn answer_with_stale(stale_ms: u32) -> Answer {
     let reply = [&b"\x01\0\0\x01\0"[..], b"\x05\0\0\x02\xfe\0\0\x02\0"].concat();
-    Answer::new(&reply, 5, 0, crate::Form::Eof, stale_ms).unwrap()
+    Answer::new(&reply, 5, crate::RowCounts::all(0), crate::Form::Eof, stale_ms).unwrap()
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::task::Context;
 use std::time::Duration;
 
 use cache::stats::RowKey;
-use cache::{Form, Joined, Leader, Miss, Moment, Refusal, Source, Waiter};
+use cache::{Form, Joined, Leader, Miss, Moment, Refusal, RowCounts, Source, Waiter};
 use route::{CachePolicy, Cached, Route, Source as By};
 use tokio::time::Instant;
 use wire::command::{Kind, StmtExecute};
@@ -40,7 +40,7 @@ pub(super) const STATUS: StatusFlags =
 #[derive(Debug)]
 pub(super) enum Look {
     /// The answer is in the worker's buffer, and has so many rows and bytes.
-    Hit(u64, usize),
+    Hit(RowCounts, usize),
     /// The query is sent, and its answer is to be stored.
     Miss(Option<Leader>),
     /// The query is sent, and its answer is not stored.
@@ -76,14 +76,17 @@ impl Session {
                     let (now, later) = input.split_at_checked(len).unwrap_or((input, &[]));
                     let payload = now.get(HEADER_LEN..).unwrap_or_default();
                     self.begin_hit(kind, payload, &decided, rows, bytes);
-                    self.end_hit();
+                    self.end_hit(rows);
                     if kind == Kind::Query {
                         self.learn_known(payload, decided, asked);
                     }
                     self.io.backlog.extend_from_slice(later);
                     return self.send_answers(cx).map(Some);
                 }
-                Look::Miss(leader) => self.send_missed(kind, asked, leader, &mut decided),
+                Look::Miss(leader) => {
+                    let passed = self.rows_passed(kind, input, &decided);
+                    self.send_missed(kind, asked, leader, passed, &mut decided);
+                }
                 Look::Pass => self.send_to_target(&asked, &mut decided),
                 Look::Wait(_) | Look::Prove(_) => {}
             },
@@ -123,11 +126,12 @@ impl Session {
                     self.skip_command().await?;
                     let answer = self.worker.cached.written().to_vec();
                     self.write_to_client(&answer).await?;
-                    self.end_hit();
+                    self.end_hit(rows);
                     return Ok(true);
                 }
                 Look::Miss(leader) => {
-                    self.send_missed(kind, asked, leader, decided);
+                    let passed = self.rows_passed(kind, &self.io.backlog, decided);
+                    self.send_missed(kind, asked, leader, passed, decided);
                     return Ok(false);
                 }
                 Look::Pass => {
@@ -154,7 +158,8 @@ impl Session {
                 // It has taken too long: this session sends it as well.
                 Some(false) => {
                     self.worker.counts.cache.borrow_mut().missed(asked.row, miss);
-                    self.send_missed(kind, asked, None, decided);
+                    let passed = self.rows_passed(kind, &self.io.backlog, decided);
+                    self.send_missed(kind, asked, None, passed, decided);
                     return Ok(false);
                 }
                 None => {
@@ -212,7 +217,7 @@ impl Session {
                     return Look::Miss(Some(leader));
                 }
                 stats.hit(asked.row, found.served);
-                Look::Hit(found.rows.into(), found.served.bytes)
+                Look::Hit(found.rows, found.served.bytes)
             }
             Err(miss) => self.missed(asked, now_ms, miss, &mut stats),
         }
@@ -220,14 +225,14 @@ impl Session {
 
     /// Writes the answer behind those in the worker's buffer, if the first level has it and it is
     /// this fresh. Returns the numbers of its rows and bytes.
-    pub(super) fn answer_near(&self, asked: &Asked, fresh: Fresh) -> Option<(u64, usize)> {
+    pub(super) fn answer_near(&self, asked: &Asked, fresh: Fresh) -> Option<(RowCounts, usize)> {
         let Fresh::Enough(exact_us) = fresh else { return None };
         let (worker, now_ms) = (&*self.worker, self.worker.uptime_ms());
         let allows = |moment| worker.shared.cache.versions.allows(&asked.said.scope, moment);
         let what = (asked.key, now_ms, asked.life);
         let found = worker.cached.look_near(what, allows, self.style(exact_us))?;
         worker.counts.cache.borrow_mut().hit(asked.row, found.served);
-        Some((found.rows.into(), found.served.bytes))
+        Some((found.rows, found.served.bytes))
     }
 
     /// How the client gets answers that are [exact](session::tier::Age::exact_us) as of then.
@@ -263,7 +268,7 @@ impl Session {
         kind: Kind,
         payload: &[u8],
         decided: &Decided,
-        rows: u64,
+        rows: RowCounts,
         answered: usize,
     ) {
         if let Some(flight) = self.flight.as_mut() {
@@ -287,7 +292,7 @@ impl Session {
         self.note_traced_here(kind, payload, Some(decided));
         self.control.running.add_answered(answered);
         self.links.hide_last_result(&mut self.state);
-        self.state.last.counted = Counted { changed: -1, found: rows };
+        self.state.last.counted = Counted { changed: -1, found: rows.found.into() };
     }
 
     /// Keeps the types that come with an execution, which no server gets: they may not come again.
@@ -304,9 +309,8 @@ impl Session {
     }
 
     /// The answer is on its way.
-    pub(super) fn end_hit(&self) {
-        let rows = self.state.last.counted.found;
-        note_time(&self.worker, &self.control, Ended::FromCache { rows });
+    pub(super) fn end_hit(&self, rows: RowCounts) {
+        note_time(&self.worker, &self.control, Ended::FromCache { rows: rows.sent.into() });
         self.control.running.rest(&self.worker.shown);
     }
 }

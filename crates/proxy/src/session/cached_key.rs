@@ -13,7 +13,7 @@ use session::tier::Tier;
 use session::unjudged::Unseen;
 use sql::Modes;
 use sql::shape::Effects;
-use wire::command::{Kind, StmtExecute};
+use wire::command::{ExecuteParams, Kind, StmtExecute};
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
@@ -26,6 +26,9 @@ use super::relations::OF_SERVERS;
 use crate::cached::account_of;
 use crate::routing::Reading;
 use crate::state::Pin;
+
+/// The type of parameters that are times, `MYSQL_TYPE_TIME`.
+const TIME: u16 = 0x0B;
 
 /// What is looked for in the cache.
 #[derive(Debug)]
@@ -170,6 +173,10 @@ impl Session {
         let own = params.types_without_attributes(count, caps);
         let types = own.or(prepared.types().map(|(types, _)| types));
         let types = types.or((count == 0).then_some(&[])).ok_or(Refusal::NotRead)?;
+        if ExecuteParams::type_codes(types, count, caps).any(|code| code & 0x7FFF == TIME) {
+            // Where it meets a date it becomes one of today.
+            return Err(Refusal::Volatile);
+        }
         let key = key.number(1).part(plain(text)).part(params.nulls).part(types).part(params.values);
         if !keeps_definitions(caps) {
             return Ok(key);
@@ -179,7 +186,7 @@ impl Session {
     }
 
     /// The text of a command, without what rules make of it.
-    fn text_of<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
+    pub(super) fn text_of<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
         match kind {
             Kind::Query => self.statement(payload),
             _ => self.state.prepared_text(payload).unwrap_or_default(),

@@ -71,7 +71,7 @@ impl Session {
                 self.answer_near(&known.asked, self.freshness(&known.asked, u64::MAX))
         {
             self.begin_hit(Kind::Query, payload, &known.decided, rows, bytes);
-            self.end_hit();
+            self.end_hit(rows);
             if let Some(orders) = &known.decided.orders {
                 self.worker.routing.borrow().count(&orders.verdict);
             }

@@ -2,19 +2,60 @@
 //! stored.
 
 use cache::stats::{RowKey, Stats};
-use cache::{Doorkeeper, Joined, Key, Leader, Miss, NotStored, Outcome};
+use cache::{Doorkeeper, Joined, Key, Leader, Miss, NotStored, Outcome, depends_on_values};
 use route::Route;
+use session::cached::whole_number;
+use sql::{FoundRows, Modes, Offset};
 use tokio::time::Instant;
-use wire::command::Kind;
+use wire::command::{Kind, StmtExecute};
+use wire::{Codec as _, StatusFlags};
 
 use super::Session;
+use super::backlog::whole_front;
 use super::cached::Look;
 use super::cached_key::Asked;
 use super::decided::Decided;
 use super::execute::keeps_definitions;
+use crate::state::Setting;
 use crate::taps::cache_fill::{CacheFill, Filling};
 
 impl Session {
+    /// How many rows in front of the answer to a query `FOUND_ROWS()` counts, or why the answer is
+    /// not stored, by what no digest tells.
+    pub(super) fn rows_passed(&self, kind: Kind, input: &[u8], decided: &Decided) -> Result<u64, NotStored> {
+        let (state, payload) = (&*self.state, whole_front(input).ok_or(NotStored::FoundRows)?);
+        let modes = Modes {
+            no_backslash_escapes: state.reading().no_backslash_escapes,
+            ansi_quotes: state.link.status.contains(StatusFlags::ANSI_QUOTES),
+            ..Modes::default()
+        };
+        let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
+        let text = rewritten.unwrap_or_else(|| self.text_of(kind, payload));
+        if depends_on_values(text) {
+            return Err(NotStored::Values);
+        }
+        let passed = match FoundRows::of(text, modes) {
+            FoundRows::Sent => Some(0),
+            FoundRows::SentUnlessLimited => {
+                let is_limit = |setting: &Setting| *setting.key == *"sql_select_limit";
+                (!state.shared_settings().since(0).any(is_limit)).then_some(0)
+            }
+            FoundRows::Behind(Offset::Number(rows)) => Some(rows),
+            FoundRows::Behind(Offset::Parameter(at)) => self.value_of(payload, at),
+            FoundRows::Unknown => None,
+        };
+        passed.ok_or(NotStored::FoundRows)
+    }
+
+    /// The value of a parameter of an execution, if it is a number.
+    fn value_of(&self, payload: &[u8], at: u16) -> Option<u64> {
+        let caps = self.capabilities();
+        let execute = StmtExecute::decode(payload, caps).ok()?;
+        let prepared = self.state.prepared.as_ref()?.get(execute.statement_id)?;
+        let last = prepared.types().map(|(types, _)| types);
+        whole_number(&execute, (prepared.params(), last), at, caps)
+    }
+
     /// Why the answer to a missed query is not stored, if it is not worth that: few lookups of its
     /// digest hit, and its key was not asked for lately. Then no session waits for it either.
     pub(super) fn passes(&self, asked: &Asked, now_ms: u64, stats: &mut Stats) -> Option<NotStored> {
@@ -82,12 +123,13 @@ impl Session {
         decided.route = Route::One(target);
     }
 
-    /// The command goes to its target, and its reply is copied.
+    /// The command goes to its target, and its reply is copied. An `OFFSET` passes so many rows by.
     pub(super) fn send_missed(
         &mut self,
         kind: Kind,
         asked: Asked,
         leader: Option<Leader>,
+        passed: Result<u64, NotStored>,
         decided: &mut Decided,
     ) {
         self.send_to_target(&asked, decided);
@@ -127,6 +169,7 @@ impl Session {
             has_columns: !(kind == Kind::StmtExecute && keeps_definitions(self.capabilities())),
             max: how.policy.answer_bytes_max,
             stores_empty: how.policy.stores_empty,
+            passed,
             proof: said.proof,
             is_proven,
             epoch,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use cache::{About, Key, Name, Reading as Reads, Refusal, Said, Scope, Validity};
 use config::{CacheMode, CacheScope};
 use route::{Cached, Source, Tables, may_quote_names};
+use sql::Modes;
 use wire::StatusFlags;
 
 use super::Session;
@@ -87,6 +88,9 @@ impl Session {
         if let Err(refusal) = judge(reading.as_ref(), policy.mode) {
             return Said::refused(refusal);
         }
+        if reading.as_ref().is_some_and(|reading| self.takes_today(reading, text, decided)) {
+            return Said::refused(Refusal::Volatile);
+        }
         // A view may depend on the account.
         let may_share = reading.is_some() && policy.scope == CacheScope::Proven && !may_quote_names(text);
         let proof = self.telling_digest(decided).filter(|_| may_share).map(|digest| {
@@ -99,6 +103,18 @@ impl Session {
             scope.add_definitions();
         }
         Said::new(scope, proof)
+    }
+
+    /// Whether a `TIME` among what a statement reads may become one of today.
+    fn takes_today(&self, reading: &Reads, text: &[u8], decided: &Decided) -> bool {
+        let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());
+        let text = rewritten.unwrap_or(text);
+        let no_backslash_escapes = self.state.reading().no_backslash_escapes;
+        // Where sessions have `ANSI_QUOTES` is not always told.
+        [false, true].into_iter().any(|ansi_quotes| {
+            let modes = Modes { ansi_quotes, no_backslash_escapes, ..Modes::default() };
+            reading.clock.takes_today(text, modes)
+        })
     }
 
     /// The digest of a statement, if it tells all that privileges are checked for.

@@ -1,7 +1,7 @@
 //! Answers that are older than their time to live, for the case that no server answers
 //! (`stale_if_error_ms`).
 
-use cache::Hit;
+use cache::{Hit, RowCounts};
 
 use super::Session;
 use super::cached_key::Asked;
@@ -16,7 +16,7 @@ use crate::taps::observe::{Ended, note_time};
 pub(super) struct Stale {
     /// Its packets, as the client gets them.
     packets: Vec<u8>,
-    rows: u64,
+    rows: RowCounts,
 }
 
 impl Session {
@@ -36,10 +36,10 @@ impl Session {
 
     /// Writes the stale answer for a query that no server has answered lately into the worker's
     /// buffer, if there is one. Returns the numbers of its rows and bytes.
-    pub(super) fn look_stale(&self, asked: &Asked, now_ms: u64) -> Option<(u64, usize)> {
+    pub(super) fn look_stale(&self, asked: &Asked, now_ms: u64) -> Option<(RowCounts, usize)> {
         let hit = self.find_stale(asked, now_ms)?;
         self.worker.cached.write(&hit, self.style(None));
-        Some((hit.answer.rows().into(), self.worker.cached.written().len()))
+        Some((hit.answer.rows(), self.worker.cached.written().len()))
     }
 
     /// Answers the command in the backlog with a stale answer, since `error` says that no server
@@ -55,7 +55,7 @@ impl Session {
         self.begin_hit(kind, &payload, decided, rows, packets.len());
         self.skip_command().await?;
         self.write_to_client(&packets).await?;
-        self.end_hit();
+        self.end_hit(rows);
         Ok(true)
     }
 
@@ -65,8 +65,8 @@ impl Session {
         self.control.running.add_answered(packets.len());
         self.write_to_client(&packets).await?;
         self.links.hide_last_result(&mut self.state);
-        self.state.last.counted = Counted { changed: -1, found: rows };
-        note_time(&self.worker, &self.control, Ended::FromCache { rows });
+        self.state.last.counted = Counted { changed: -1, found: rows.found.into() };
+        note_time(&self.worker, &self.control, Ended::FromCache { rows: rows.sent.into() });
         self.end_running();
         Ok(())
     }
@@ -82,6 +82,6 @@ impl Session {
         tracing::warn!(connection, %error, age_ms, "no server answers: the client gets a stale answer");
         let mut packets = Vec::new();
         self.style(None).write(&answer, age_ms, &mut packets);
-        Some(Stale { packets, rows: answer.rows().into() })
+        Some(Stale { packets, rows: answer.rows() })
     }
 }

@@ -22,7 +22,7 @@ use crate::relations::Relation;
 use crate::state::Pin;
 use session::limits::TABLES_MAX;
 use session::unjudged::CODE;
-use upstream::Reply;
+use upstream::{Connection, Defaults, Reply};
 
 /// Tables whose definitions the query cache needs.
 #[derive(Debug)]
@@ -31,6 +31,25 @@ pub(crate) struct ToLearn {
     hostgroup: u32,
     /// The tables with their schemas, at most [`TABLES_MAX`].
     tables: Vec<Table>,
+}
+
+impl ToLearn {
+    /// Nothing to be asked of a server of this hostgroup but its defaults.
+    pub(crate) const fn of(hostgroup: u32) -> Self {
+        Self { hostgroup, tables: Vec::new() }
+    }
+
+    /// Whether it is a server of this hostgroup that is to be asked.
+    pub(crate) const fn is_at(&self, hostgroup: u32) -> bool {
+        self.hostgroup == hostgroup
+    }
+
+    /// This definition is to be asked for as well, if there is room.
+    pub(crate) fn add(&mut self, table: Table) {
+        if self.tables.len() < TABLES_MAX && !self.tables.contains(&table) {
+            self.tables.push(table);
+        }
+    }
 }
 
 impl Session {
@@ -117,20 +136,29 @@ impl Session {
 
     /// These definitions are to be asked for.
     fn want(&self, hostgroup: u32, tables: Vec<Table>) {
-        if tables.is_empty() {
-            return;
+        let mut tables = tables.into_iter().filter(is_askable).peekable();
+        if tables.peek().is_some() {
+            self.worker.cached.want(self.control.id(), hostgroup, tables);
         }
-        let (mut wanted, id) = (self.worker.cached.to_learn.borrow_mut(), self.control.id());
-        let mut all = wanted.remove(&id).filter(|all| all.hostgroup == hostgroup);
-        let into = &mut all.get_or_insert_with(|| ToLearn { hostgroup, tables: Vec::new() }).tables;
-        for table in tables {
-            if into.len() < TABLES_MAX && is_askable(&table) && !into.contains(&table) {
-                into.push(table);
-            }
+    }
+
+    /// Asks the server whether what it gives sessions at their beginning lets answers be kept, if
+    /// that is not known of the connection.
+    async fn learn_defaults(&mut self) -> Result<(), Ending> {
+        let now = self.worker.now();
+        let Some(link) = self.links.connection_mut() else { return Ok(()) };
+        if link.defaults().keep_answers(now).is_some() {
+            return Ok(());
         }
-        if let Some(all) = all.filter(|all| !all.tables.is_empty()) {
-            wanted.insert(id, all);
+        let text = Defaults::question(link.is_mariadb());
+        let command = (self.query(text.as_bytes()), Answer::Result);
+        let replies = self.internal_query(&[command]).await?.unwrap_or_default();
+        self.links.note_ran(&mut self.state);
+        note_errors(&replies, self.links.connection_mut());
+        if let (Some(reply), Some(link)) = (replies.first(), self.links.connection_mut()) {
+            link.defaults_mut().note(reply.only_row(), now);
         }
+        Ok(())
     }
 
     /// Whether definitions are to be asked for, and nothing is lost with that.
@@ -162,9 +190,12 @@ impl Session {
         // Where many sessions need a definition, one of them asks.
         all.retain(|table| !self.is_learnt(hostgroup, table));
         let mut asked = 0;
-        if !all.is_empty() {
+        let now = self.worker.now();
+        let knows = |link: &mut Connection| link.defaults().keep_answers(now).is_some();
+        if !all.is_empty() || !self.links.connection_mut().is_none_or(knows) {
             self.links.note_ran(&mut self.state);
             self.ask_rows().await?;
+            self.learn_defaults().await?;
         }
         while let Some(batch) = all.get(asked..).filter(|batch| !batch.is_empty()) {
             if self.links.in_use.is_none() {
@@ -179,7 +210,9 @@ impl Session {
                 }
             }
         }
-        Ok(())
+        // Now it is known how many rows the statement before had, and not in front of a question
+        // about a later one. MySQL warns of `FOUND_ROWS()`.
+        if self.links.has_own_warnings() { self.forget_warnings().await } else { Ok(()) }
     }
 
     fn is_learnt(&self, hostgroup: u32, table: &Table) -> bool {
@@ -198,9 +231,7 @@ impl Session {
         // If that fails, the client hears of it with its next statement.
         let replies = self.internal_query(&commands).await?.unwrap_or_default();
         self.links.note_ran(&mut self.state);
-        if replies.iter().any(|reply| reply.warns() || reply.error().is_some()) {
-            self.forget_warnings().await?;
-        }
+        note_errors(&replies, self.links.connection_mut());
         let (Sight { whose, now_ms }, mut more) = (self.sight(hostgroup), Vec::new());
         for (table, reply) in batch.iter().zip(&replies) {
             let schema = table.schema.as_deref().unwrap_or_default();
@@ -210,6 +241,13 @@ impl Session {
             self.worker.shared.cache.learn(learnt, now_ms);
         }
         Ok(more)
+    }
+}
+
+/// What the connection's server would tell of these errors is not about the client's statements.
+fn note_errors(replies: &[Reply], link: Option<&mut Connection>) {
+    if let Some(link) = link.filter(|_| replies.iter().any(|reply| reply.error().is_some())) {
+        link.set_own_warnings(true);
     }
 }
 

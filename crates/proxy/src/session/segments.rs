@@ -14,6 +14,7 @@
 use std::borrow::Cow;
 use std::task::Context;
 
+use cache::NotStored;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::reply::{End, Event, Outcome, ReplyScanner};
@@ -29,6 +30,7 @@ use super::state::{Past, SessionState};
 use crate::causal::cluster_of;
 use crate::control::Control;
 use crate::counts::Counter;
+use crate::taps::Taps;
 use crate::taps::errors::{self, INTERRUPTED, NO_OPEN_CURSOR, NO_SUCH_THREAD};
 use crate::taps::observe::answered;
 use crate::worker::Worker;
@@ -36,6 +38,24 @@ use session::causal::untold;
 use session::identity::Identity;
 use session::state::trackers::Told;
 use upstream::{Backend, Connection, Crossed, Owner, Progress, Segment};
+
+/// Keeps a reply from being stored that has come over a connection whose server gives sessions
+/// what no kept answer may have. If that is not known the session is to ask.
+fn judge_defaults(worker: &Worker, control: &Control, backend: &Backend, taps: &mut Taps) {
+    if !worker.settings().judge_tables {
+        return;
+    }
+    let refusal = match backend.connection().defaults().keep_answers(worker.now()) {
+        Some(true) => return,
+        Some(false) => NotStored::Defaults,
+        None => {
+            let hostgroup = backend.server().hostgroup();
+            worker.cached.want(control.id(), hostgroup, std::iter::empty());
+            NotStored::UnknownDefaults
+        }
+    };
+    taps.refuse_fill(refusal);
+}
 
 /// The parts of a session that a reply on its way concerns.
 #[derive(Debug)]
@@ -141,6 +161,9 @@ impl At<'_> {
     fn show(&mut self, segment: &Segment<'_>, read: &[u8]) {
         self.collect(segment.event, read);
         if let Some(flight) = self.flight.as_mut() {
+            if matches!(segment.event, Event::Done(_)) && flight.taps.fill().is_some() {
+                judge_defaults(self.worker, self.control, self.backend, &mut flight.taps);
+            }
             let server = &self.backend.server().endpoint().endpoint;
             flight.taps.look(self.worker, segment, server);
         }

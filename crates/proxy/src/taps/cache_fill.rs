@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cache::stats::RowKey;
 use cache::{
     Answer, Cache, Captured, Form, Hit, Key, Leader, Life, Moment, NotStored, Outcome as Landing, ProvenBy,
-    Scope, Source,
+    RowCounts, Scope, Source,
 };
 use config::{CacheMode, Endpoint};
 use session::tier::Age;
@@ -35,6 +35,8 @@ pub(crate) struct Filling {
     pub(crate) max: usize,
     /// Whether answers without rows are stored.
     pub(crate) stores_empty: bool,
+    /// How many rows in front of them `FOUND_ROWS()` counts, or why the reply is not stored.
+    pub(crate) passed: Result<u64, NotStored>,
     /// What the reply proves of the account, if it is no error.
     pub(crate) proof: Option<Key>,
     /// Whether the account may have a stored answer, without such a proof.
@@ -54,6 +56,18 @@ pub(crate) struct Filling {
     pub(crate) sent_us: u64,
     /// Others wait for the answer.
     pub(crate) leader: Option<Leader>,
+}
+
+impl Filling {
+    /// The numbers of rows of an answer that has this many.
+    fn counts(&self, rows: u64) -> Result<RowCounts, NotStored> {
+        let passed = self.passed?;
+        if passed > 0 && rows == 0 {
+            return Err(NotStored::FoundRows);
+        }
+        let number = |rows: u64| u32::try_from(rows).map_err(|_| NotStored::TooLarge);
+        Ok(RowCounts { sent: number(rows)?, found: number(rows.saturating_add(passed))? })
+    }
 }
 
 /// The reply to a query that the cache has not had. Dropped before its end, it counts as cut.
@@ -141,6 +155,11 @@ impl CacheFill {
         }
     }
 
+    /// The reply is not stored, because of this.
+    pub(crate) fn refuse(&mut self, reason: NotStored) {
+        self.filling.passed = Err(reason);
+    }
+
     /// Counts what became of the reply.
     fn count(&mut self, stored: Result<(), NotStored>) {
         let Filling { row, sent, .. } = self.filling;
@@ -200,7 +219,7 @@ impl CacheFill {
             return Err(NotStored::Columns);
         }
         let columns = head.columns_len(&self.bytes).ok_or(NotStored::NotRows)?;
-        let rows = u32::try_from(outcome.rows).map_err(|_| NotStored::TooLarge)?;
+        let rows = self.filling.counts(outcome.rows)?;
         let answer =
             Answer::new(&self.bytes, columns, rows, *form, life.stale_ms).ok_or(NotStored::NotRows)?;
         // A write to its tables that has begun meanwhile may or may not be in it.

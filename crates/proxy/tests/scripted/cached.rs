@@ -3,6 +3,7 @@
 use config::{Config, Listener, QueryRule, Role, User};
 use proxy::stage::Stage;
 use tokio::time::sleep;
+use upstream::Defaults;
 use wire::command::Kind;
 use wire::{Capabilities, StatusFlags};
 
@@ -42,11 +43,22 @@ pub(super) async fn miss(client: &mut Client, server: &mut Database, sql: &str, 
     client.expect_rows(&[&[Some(answer)]]).await;
 }
 
-/// A server is asked for the definition of `db.t`, and tells of a plain table.
+/// A server is asked over a new connection for what sessions begin with, and for the definition of
+/// `db.t`, and tells of a plain table.
 pub(super) async fn tells_of_table(server: &mut Database) {
+    tells_of_rows(server).await;
+    server.expect_query(Defaults::question(true)).await;
+    server.rows(&["a"], &[&[Some("1")]]).await;
+    tells_definition(server).await;
+}
+
+async fn tells_of_rows(server: &mut Database) {
     server.expect_query("SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode").await;
     let row = [Some("-1"), Some("1"), Some("utf8mb4"), Some("")];
     server.rows(&["a", "b", "c", "d"], &[&row]).await;
+}
+
+async fn tells_definition(server: &mut Database) {
     server.expect_query(&cache::question("db", "t")).await;
     let table = [Some("table"), Some("BASE TABLE"), Some("InnoDB")];
     server.rows(&["a", "b", "c"], &[&table, &[Some("may"), Some("INSERT"), Some("")]]).await;
@@ -139,7 +151,8 @@ fn an_answer_is_kept_again_right_behind_a_definition() {
         // So long the server may have needed to make it known to others.
         sleep(ms(10)).await;
         miss(&mut reader, &mut server, SQL, "2").await;
-        tells_of_table(&mut server).await;
+        tells_of_rows(&mut server).await;
+        tells_definition(&mut server).await;
         miss(&mut reader, &mut server, SQL, "3").await;
         sleep(ms(9)).await;
         hit(&mut reader, SQL, "3").await;

@@ -109,7 +109,7 @@ pub(super) fn is_glued(name: &str) -> bool {
 const PURE: &str = "\
     abs acos add_months adddate addtime aes_decrypt aes_encrypt any_value area asbinary ascii asin \
     astext aswkb aswkt atan atan2 avg bin bin_to_uuid bit_and bit_count bit_length bit_or bit_xor \
-    can_access_column cast ceil ceiling char_length character_length charset chr coalesce coercibility collation \
+    cast ceil ceiling char_length character_length charset chr coalesce coercibility collation \
     column_check column_create column_get column_json column_list compress concat concat_operator_oracle \
     concat_ws connectionproperty contains conv convert convert_tz cos cot count crc32 crc32c cume_dist \
     date_add date_format date_sub datediff day dayname dayofmonth dayofweek dayofyear decode \

@@ -51,6 +51,7 @@ fn fill_with(
         has_columns,
         max: 1000,
         stores_empty: false,
+        passed: Ok(0),
         proof: None,
         is_proven: true,
         epoch: 0,
