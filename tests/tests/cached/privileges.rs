@@ -9,8 +9,9 @@ use testkit::server::PASSWORD;
 
 use super::{USER, connect, proxy, value};
 
-/// `ER_DBACCESS_DENIED_ERROR`, the same of tables and columns, and that of views.
-const DENIED: [u16; 4] = [1044, 1142, 1143, 1356];
+/// `ER_DBACCESS_DENIED_ERROR`, the same of tables and columns, that of views, and what a session
+/// hears that has lost all of its schema: its connections are in none.
+const DENIED: [u16; 5] = [1044, 1046, 1142, 1143, 1356];
 /// The account that loses something.
 const LOSER: &str = "loser";
 
