@@ -228,8 +228,8 @@ impl Session {
         Ok(())
     }
 
-    /// Answers the command in the backlog: the client has to prepare the statement again. It may ask
-    /// about this error as about a server's.
+    /// Answers the command in the backlog: the client has to prepare the statement again. It may
+    /// ask about this error as about a server's.
     async fn want_prepared(&mut self, kind: Kind) -> Result<(), Ending> {
         let error = ClientError::NeedReprepare;
         self.refuse_here(kind, &error).await?;
