@@ -175,6 +175,9 @@ pub struct Asked<'a> {
     pub keeps_zero: bool,
     /// What `LAST_INSERT_ID()` is, if that is known: it takes the function's place in the text.
     pub last_insert_id: Option<u64>,
+    /// All names of tables are written with their schemas: the server's session may be in another
+    /// schema than [`Request::schema`].
+    pub names_all: bool,
     /// Any number, another one for each statement: chooses among servers that are all right.
     pub choice: usize,
     /// The hint `shard`: a hostgroup, or a node as `schema.table`, `table` or

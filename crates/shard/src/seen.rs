@@ -21,7 +21,7 @@ use sql::Dialect;
 use sql::parse::Kind;
 
 use crate::layout::{Layout, Node, Table};
-use crate::plan::{Plan, Request};
+use crate::plan::{Branch, Plan, Refusal, Request};
 
 pub use cells::Cells;
 pub use names::Names;
@@ -47,6 +47,16 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// What is not about tables alone: rows of `CHECK TABLE` and the like have their names, and
+    /// other statements answer with the rows that are asked for.
+    pub fn of_plan(request: &Request<'_>, plan: Plan) -> Self {
+        let tree = request.tree;
+        let statement = tree.root().and_then(|root| tree.children(root).next());
+        let is_utility = statement.is_some_and(|id| tree.kind(id) == Kind::Utility);
+        let has_paths = is_utility && matches!(plan, Plan::Many(_));
+        Self { plan, cells: if has_paths { Cells::Path } else { Cells::Plain } }
+    }
+
     const fn plain(plan: Plan) -> Self {
         Self { plan, cells: Cells::Plain }
     }
@@ -63,6 +73,23 @@ pub fn seen(request: &Request<'_>, asker: Asker) -> Option<Seen> {
         Kind::Query => schema::queried(request, asker).map(Seen::plain),
         _ => None,
     }
+}
+
+/// A statement that tells what one with this text is: whatever its parameters are, it has the same
+/// columns. None if the home of other tables has it.
+///
+/// # Errors
+/// If its tables are not beside each other on any server.
+pub fn sample(request: &Request<'_>, asker: Asker) -> Result<Option<Branch>, Refusal> {
+    let Some(seen) = seen(request, asker) else { return crate::plan::sample(request) };
+    let at_home = || Branch { hostgroup: asker.home, ..Branch::default() };
+    Ok(match seen.plan {
+        Plan::Home => None,
+        Plan::One(branch) => Some(branch),
+        Plan::Many(scatter) => scatter.branches.into_iter().next(),
+        // It may be answered with the values of its parameters.
+        _ => Some(at_home()),
+    })
 }
 
 /// The node that stands for a table where one of them has to: for `DESCRIBE`, `SHOW CREATE TABLE`

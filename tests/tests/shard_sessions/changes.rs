@@ -94,3 +94,22 @@ pub(crate) fn another_layout_ends_the_transaction(servers: &'static Servers) {
         assert_eq!(all, ["2", "4", "6", "8"]);
     });
 }
+
+pub(crate) fn maintenance_reaches_all_nodes(servers: &'static Servers) {
+    let world = servers.world("cared");
+    let proxy = world.proxy();
+    run(async {
+        let mut client = world.connect(&proxy).await;
+        for (sql, nodes) in [
+            ("ANALYZE TABLE events", 4),
+            ("CHECK TABLE events", 4),
+            ("OPTIMIZE TABLE events", 4),
+            ("ANALYZE TABLE orders, cared.`lines`", 4),
+        ] {
+            let all = rows(&mut client, sql).await;
+            assert!(all.iter().all(|row| row.starts_with("cared.")), "{sql}: {all:?}");
+            let done = all.iter().filter(|row| row.ends_with("status OK"));
+            assert_eq!(done.count(), nodes, "{sql}: {all:?}");
+        }
+    });
+}

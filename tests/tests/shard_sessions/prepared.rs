@@ -48,6 +48,66 @@ pub(crate) fn numbers_are_those_of_each_inner_session(servers: &'static Servers)
     });
 }
 
+pub(crate) fn they_keep_what_their_texts_meant(servers: &'static Servers) {
+    let world = servers.world("meant");
+    let proxy = world.proxy();
+    run(async {
+        let mut client = world.connect(&proxy).await;
+        let read = client.prepare("SELECT id FROM orders WHERE id = ?").await.unwrap();
+        let change_one = client.prepare("UPDATE orders SET note = \"id\" WHERE id = ?").await.unwrap();
+        let add = client.prepare("INSERT INTO orders (id) VALUES (?)").await.unwrap();
+        for setting in [
+            "DO 0",
+            "USE meant",
+            "SET NAMES latin1",
+            "SET time_zone = '+01:00'",
+            "SET sql_mode = 'ANSI_QUOTES'",
+            "USE information_schema",
+        ] {
+            change(&mut client, setting).await;
+            for id in [3, 4] {
+                assert_eq!(
+                    ids(&execute(&mut client, &read, &[id]).await),
+                    [i32::try_from(id).unwrap()],
+                    "{setting}"
+                );
+                change(&mut client, &format!("UPDATE meant.orders SET note = 'old' WHERE id = {id}")).await;
+                execute(&mut client, &change_one, &[id]).await;
+                let sql = format!("SELECT note FROM meant.orders WHERE id = {id}");
+                assert_eq!(rows(&mut client, &sql).await, ["id"], "{setting}");
+            }
+        }
+        execute(&mut client, &add, &[20]).await;
+        assert_eq!(rows(&mut client, "SELECT id FROM meant.orders WHERE id = 20").await, ["20"]);
+        change(&mut client, "BEGIN").await;
+        assert_eq!(ids(&execute(&mut client, &read, &[3]).await), [3]);
+        let refused = client.execute(&change_one, &[Value::Int(3)]).await;
+        let (number, error) = code(&refused.unwrap_err());
+        assert!(number == NOT_SUPPORTED && error.contains("sql_mode"), "{number}: {error}");
+    });
+}
+
+pub(crate) fn tables_are_shown_as_texts_show_them(servers: &'static Servers) {
+    let world = servers.world("shown");
+    let proxy = world.proxy();
+    run(async {
+        let mut client = world.connect(&proxy).await;
+        for sql in
+            ["SHOW TABLES", "SELECT table_name FROM information_schema.tables WHERE table_schema = 'shown'"]
+        {
+            let mut expected = rows(&mut client, sql).await;
+            let statement = client.prepare(sql).await.unwrap();
+            let result = execute(&mut client, &statement, &[]).await;
+            let mut shown: Vec<_> =
+                result.rows.iter().map(|row| String::from_utf8(row[3..].to_vec()).unwrap()).collect();
+            expected.sort();
+            shown.sort();
+            assert!(expected.iter().any(|name| name == "events"), "{expected:?}");
+            assert_eq!(shown, expected, "{sql}");
+        }
+    });
+}
+
 pub(crate) fn values_that_were_cut_are_refused(servers: &'static Servers) {
     let world = servers.world("cut");
     let proxy = world.proxy();

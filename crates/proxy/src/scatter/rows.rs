@@ -196,7 +196,7 @@ impl Cut {
             if self.cells == Cells::Plain {
                 writer.with(out, |out| columns.put_visible(&payload, out))?;
             } else {
-                let row = self.cells.row(self.protocol, columns.visible(), &payload);
+                let row = self.cells.row(self.protocol, columns.visible(), &shard.source.names, &payload);
                 writer.with(out, |out| columns.put_visible(&row, out))?;
             }
             self.count.sent += 1;

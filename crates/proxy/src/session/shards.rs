@@ -46,6 +46,7 @@ mod straight;
 mod transaction;
 mod values;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use shard::Layout;
@@ -58,6 +59,7 @@ use super::lost::is_about_transactions;
 use super::phase::Phase;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::state::Settings;
 
 use command::Command;
 pub(crate) use defining::error_text;
@@ -103,6 +105,24 @@ pub(super) struct Shards {
     last_id: Option<u64>,
     /// How many definitions there had been when the last statement was planned.
     planned_at: u64,
+    /// Settings for inner sessions of the execution that runs, if they are not those of now.
+    as_then: Option<Rc<Settings>>,
+}
+
+impl Shards {
+    /// The next execution has the settings of now. Whether an inner session that ends knows what
+    /// `LAST_INSERT_ID()` is.
+    fn end_as_then(&mut self) -> bool {
+        self.as_then = None;
+        let last = self.last_id;
+        self.inner.iter().any(|inner| inner.is_for_once && Some(inner.serial) == last)
+    }
+
+    /// Drops the inner sessions that were for one execution.
+    fn forget_for_once(&mut self) {
+        let gone: Vec<_> = self.inner.extract_if(.., |inner| inner.is_for_once).collect();
+        self.statements.forget_sites(|serial| gone.iter().any(|inner| inner.serial == serial));
+    }
 }
 
 /// Where a statement runs.

@@ -43,6 +43,25 @@ impl Settings {
         settings
     }
 
+    /// The same with the SQL modes of an earlier time, in which a text was read.
+    #[must_use]
+    pub fn with_sql_modes_of(&self, then: &Self) -> Self {
+        let mut settings = self.clone();
+        let own: Vec<_> = self.sql_modes().map(|setting| setting.key.clone()).collect();
+        for key in &own {
+            settings.forget(key);
+        }
+        for setting in then.sql_modes() {
+            settings.set(setting.clone());
+        }
+        settings
+    }
+
+    /// What says which SQL modes there are.
+    pub fn sql_modes(&self) -> impl Iterator<Item = &Setting> {
+        self.since(0).filter(|setting| setting.key.starts_with("sql_mode"))
+    }
+
     /// Adds a setting, in place of an older one with the same key; false if there are too many.
     pub fn set(&mut self, setting: Setting) -> bool {
         let is_schema_again = *setting.key == *SCHEMA && self.was_schema_reset();

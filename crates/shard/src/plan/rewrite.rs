@@ -203,7 +203,9 @@ impl<'r, 'a> Rewriter<'r, 'a> {
     fn renamed(&self, nodes: &[Option<&Node>], edits: &[&Edit]) -> Result<Vec<(Span, Vec<u8>)>, Refusal> {
         let mut all = Vec::new();
         for (number, (table, node)) in self.uses.all().iter().zip(nodes).enumerate() {
-            let is_other = |node: &&Node| node.schema != table.schema || node.table != table.name;
+            let is_other = |node: &&Node| {
+                self.request.asked.names_all || node.schema != table.schema || node.table != table.name
+            };
             if let Some(node) = node.as_ref().copied().filter(is_other) {
                 let names = self.names.get_or_init(|| Names::of(self.request, self.uses));
                 names.rename(number, node, edits, &mut all)?;

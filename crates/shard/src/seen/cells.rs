@@ -19,6 +19,8 @@ pub enum Cells {
         /// The logical one.
         name: String,
     },
+    /// The first cell is the path of a table, as `CHECK TABLE` and the like have it.
+    Path,
     /// The row is that of `SHOW CREATE TABLE`: the name of a table, and its definition.
     Create {
         /// The physical name of the table.
@@ -36,12 +38,19 @@ pub enum Cells {
 const NULL: u8 = 0xfb;
 
 impl Cells {
-    /// A row as the client gets it, of an answer with so many columns. Bytes that are no row stay.
-    pub fn row<'a>(&self, protocol: Protocol, columns: usize, row: &'a [u8]) -> Cow<'a, [u8]> {
-        self.replaced(protocol, columns, row).map_or(Cow::Borrowed(row), Cow::Owned)
+    /// A row as the client gets it, of an answer with so many columns, from a server with these
+    /// names. Bytes that are no row stay.
+    pub fn row<'a>(
+        &self,
+        protocol: Protocol,
+        columns: usize,
+        server: &Names,
+        row: &'a [u8],
+    ) -> Cow<'a, [u8]> {
+        self.replaced(protocol, columns, server, row).map_or(Cow::Borrowed(row), Cow::Owned)
     }
 
-    fn replaced(&self, protocol: Protocol, columns: usize, row: &[u8]) -> Option<Vec<u8>> {
+    fn replaced(&self, protocol: Protocol, columns: usize, server: &Names, row: &[u8]) -> Option<Vec<u8>> {
         if *self == Self::Plain {
             return None;
         }
@@ -51,9 +60,13 @@ impl Cells {
             cells.bytes(columns.checked_add(9)? / 8 + 1, "NULL bits").ok()?;
         }
         let mut out = row.get(..row.len() - cells.left())?.to_vec();
-        let _ = text(&mut cells)?;
+        let first = text(&mut cells)?;
         match self {
             Self::Plain => return None,
+            Self::Path => {
+                let path = server.logical_path(std::str::from_utf8(first).ok()?);
+                put_lenenc_bytes(&mut out, path.as_bytes());
+            }
             Self::Table { name } => put_lenenc_bytes(&mut out, name.as_bytes()),
             Self::Create { node, name, names, drops_counter } => {
                 put_lenenc_bytes(&mut out, name.as_bytes());

@@ -84,7 +84,7 @@ fn seen_in(layout: &Layout, sql: &str) -> Option<Seen> {
 
 fn written(out: &mut String, sql: &str, found: Option<&Seen>) {
     let mut line = |text: &str| writeln!(out, "{text}").unwrap();
-    let text = |branch: &crate::plan::Branch| match &branch.text {
+    let text = |branch: &Branch| match &branch.text {
         Some(text) => format!("{}: {}", branch.hostgroup, String::from_utf8_lossy(text)),
         None => format!("{}: unchanged", branch.hostgroup),
     };
@@ -107,6 +107,7 @@ fn written(out: &mut String, sql: &str, found: Option<&Seen>) {
     }
     match found.map_or(&Cells::Plain, |seen| &seen.cells) {
         Cells::Plain => {}
+        Cells::Path => line("first cell: a path"),
         Cells::Table { name } => line(&format!("first cell: {name}")),
         Cells::Create { name, .. } => line(&format!("definition of {name}")),
     }
@@ -165,7 +166,8 @@ fn definitions_have_logical_names() {
         row
     };
     for (protocol, head) in [(Protocol::Text, &[][..]), (Protocol::Binary, &[0, 0][..])] {
-        let shown = seen.cells.row(protocol, 2, &row("orders_0", physical, head)).into_owned();
+        let shown =
+            seen.cells.row(protocol, 2, &Names::default(), &row("orders_0", physical, head)).into_owned();
         assert_eq!(shown, row("orders", logical, head));
     }
 }
@@ -174,8 +176,8 @@ fn definitions_have_logical_names() {
 fn what_is_no_row_stays() {
     let seen = seen_in(&numbered(), "SHOW CREATE TABLE orders").unwrap();
     for bytes in [&b""[..], b"\xfb", b"\x05abc", b"\x01a\xfb", b"\x01a\xfe\xff\xff\xff\xff\xff\xff\xff\xff"] {
-        assert_eq!(&*seen.cells.row(Protocol::Text, 2, bytes), bytes);
-        assert_eq!(&*seen.cells.row(Protocol::Binary, usize::MAX - 8, bytes), bytes);
+        assert_eq!(&*seen.cells.row(Protocol::Text, 2, &Names::default(), bytes), bytes);
+        assert_eq!(&*seen.cells.row(Protocol::Binary, usize::MAX - 8, &Names::default(), bytes), bytes);
     }
 }
 

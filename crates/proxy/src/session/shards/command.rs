@@ -1,5 +1,7 @@
 //! A command that runs a statement, and what shards get of it.
 
+use std::rc::Rc;
+
 use route::StatementPlan;
 use shard::Value;
 use shard::plan::Branch;
@@ -8,7 +10,7 @@ use wire::command::{ExecuteParams, Kind, StmtExecute, take_value};
 use wire::frame::put_message;
 use wire::{Capabilities, Codec as _};
 
-use super::prepared::{Statement, renumber};
+use super::prepared::{Context, Statement, renumber};
 use super::values::Own;
 
 /// Where the flags of an execution are in its payload.
@@ -30,12 +32,14 @@ pub(super) struct Command {
     pub(super) what: StatementPlan,
     /// Of an execution, the number of the statement, and the values.
     pub(super) execution: Option<(u32, Vec<Own>)>,
+    /// Of an execution, what its text means, which was read before.
+    pub(super) context: Option<Rc<Context>>,
 }
 
 impl Command {
     /// A `COM_QUERY`.
     pub(super) fn query(payload: Vec<u8>, text: Vec<u8>, what: StatementPlan) -> Self {
-        Self { kind: Kind::Query, payload, text, what, execution: None }
+        Self { kind: Kind::Query, payload, text, what, execution: None, context: None }
     }
 
     /// The values of an execution, by the numbers of parameters; nothing for those that the planner

@@ -6,6 +6,7 @@ use shard::define::{collation_statement, table_statement};
 use shard::{Layout, Node, Table};
 use sql::parse::Tree;
 
+use super::command::Command;
 use super::rows::rows;
 use super::transaction::error_of;
 use crate::ending::Ending;
@@ -18,12 +19,12 @@ impl Session {
     /// Learns the definitions of a statement's sharded tables, unless they are known.
     pub(super) async fn learn_definitions(
         &mut self,
+        command: &Command,
         tree: &Tree,
-        text: &[u8],
         layout: &Layout,
     ) -> Result<(), Ending> {
-        let current = String::from_utf8_lossy(self.state.caller.schema()).into_owned();
-        for (schema, name) in shard::plan::tables(tree, text, &current) {
+        let current = String::from_utf8_lossy(self.schema_of(command)).into_owned();
+        for (schema, name) in shard::plan::tables(tree, &command.text, &current) {
             let now = self.worker.shared.uptime();
             let Some(table) = layout.table(&schema, &name) else { continue };
             if self.worker.shards.wants(&schema, &name, now) {

@@ -1,12 +1,14 @@
 //! Commands about prepared statements over sharded tables.
 
+use std::rc::Rc;
+
 use wire::Codec as _;
 use wire::command::{Kind, StmtExecute};
 use wire::frame::{HEADER_LEN, put_message};
 
 use super::Inner;
 use super::command::{Command, with_types};
-use super::prepared::{Site, Statement, prepared, renumber};
+use super::prepared::{Site, Statement, depends_on_modes, prepared, renumber};
 use super::transaction::{error_of, is_about_transaction};
 use super::values::values;
 use crate::ending::Ending;
@@ -14,6 +16,7 @@ use crate::error::ClientError;
 use crate::session::Session;
 use crate::session::execute::id as id_of;
 use crate::session::phase::Phase;
+use crate::state::Settings;
 use shard::plan::Branch;
 
 impl Session {
@@ -28,8 +31,8 @@ impl Session {
             self.links.away.role.shards().statements.note_other();
             return Ok(self.stay_home());
         }
-        let branch = match self.sample_of(&text).await? {
-            Ok(Some(branch)) => branch,
+        let (branch, context) = match self.sample_of(&text).await? {
+            Ok(Some(sample)) => sample,
             Ok(None) => {
                 self.links.away.role.shards().statements.note_other();
                 return Ok(self.stay_home());
@@ -38,7 +41,7 @@ impl Session {
         };
         let mut inner = self.take_inner(branch.hostgroup);
         let reply = prepare(&mut inner, branch.text.as_deref().unwrap_or(&text)).await;
-        let serial = inner.serial;
+        let (serial, modes) = (inner.serial, inner.session.state.modes());
         self.put_inner(inner);
         let reply = reply?;
         if let Some(error) = error_of(&self.as_prepared(&reply, branch.hostgroup, 0)) {
@@ -47,8 +50,10 @@ impl Session {
         }
         let (id, params) = prepared(&reply).unwrap_or_default();
         let hostgroup = branch.hostgroup;
-        let site = Site { inner: serial, text: branch.text, id };
-        let statement = Statement { text: text.into(), params, sites: vec![site], ..Statement::default() };
+        let site = Site { inner: serial, text: branch.text, id, modes };
+        let context = Some(Rc::new(context));
+        let statement =
+            Statement { text: text.into(), context, params, sites: vec![site], ..Statement::default() };
         let Some(id) = self.links.away.role.shards().statements.add(statement) else {
             let error =
                 ClientError::not_sharded("a prepared statement more", "the session has all that it may have");
@@ -103,8 +108,7 @@ impl Session {
             self.complete_front().await?;
             return self.change_transaction(kind, what, &text).await;
         }
-        self.run_at_home(&Command { kind, payload: Vec::new(), text: Vec::new(), what, execution: None })
-            .await
+        self.run_at_home(&Command { kind, ..Command::query(Vec::new(), Vec::new(), what) }).await
     }
 
     async fn execute_at_shards(&mut self, id: u32, payload: &[u8]) -> Result<Phase, Ending> {
@@ -124,9 +128,9 @@ impl Session {
             statement.note_types(&execute, caps);
             let payload = with_types(&execute, statement, caps)?;
             let values = values(&StmtExecute::decode(&payload, caps).ok()?, statement, caps)?;
-            Some((payload, statement.text.to_vec(), values))
+            Some((payload, statement.text.to_vec(), values, statement.context.clone()))
         });
-        let Some((payload, text, values)) = execution else {
+        let Some((payload, text, values, context)) = execution else {
             return self.refuse_at_shards(Kind::StmtExecute, &ClientError::NoTypes { id }).await;
         };
         let cut = self.links.away.role.shards().statements.get(id);
@@ -135,8 +139,34 @@ impl Session {
             return self.refuse_at_shards(Kind::StmtExecute, &error).await;
         }
         let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
-        let command = Command { kind: Kind::StmtExecute, payload, text, what, execution: Some((id, values)) };
-        self.run_command(command).await
+        let (kind, execution) = (Kind::StmtExecute, Some((id, values)));
+        self.run_in_context(Command { kind, payload, text, what, execution, context }).await
+    }
+
+    /// Runs an execution, whose text means what it meant when it was prepared. If other SQL modes
+    /// would make it mean something else, inner sessions for this execution have those of then.
+    async fn run_in_context(&mut self, command: Command) -> Result<Phase, Ending> {
+        let settings = self.state.shared_settings();
+        let then = command.context.as_ref().map(|context| &context.settings);
+        let is_other =
+            |then: &&Rc<Settings>| !Rc::ptr_eq(then, settings) && !then.sql_modes().eq(settings.sql_modes());
+        let then = then.filter(is_other).filter(|_| depends_on_modes(&command.text));
+        let Some(then) = then else { return self.run_command(command).await };
+        if self.has_one_connection() {
+            let error = ClientError::not_sharded(
+                "a statement that was prepared with another sql_mode",
+                "a transaction is open, whose connections have the sql_mode of now",
+            );
+            return self.refuse_at_shards(command.kind, &error).await;
+        }
+        let settings = Rc::new(settings.with_sql_modes_of(then));
+        self.links.away.role.shards().as_then = Some(settings);
+        let phase = self.run_command(command).await;
+        if self.links.away.role.shards().end_as_then() {
+            self.learn_last_id().await?;
+        }
+        self.links.away.role.shards().forget_for_once();
+        phase
     }
 
     /// The packets of a command for an inner session, in which the statement is prepared before if
@@ -150,6 +180,12 @@ impl Session {
         let text = branch.text.as_deref();
         let Some((id, _)) = command.execution else { return Ok(Ok(command.with_text(text))) };
         let caps = self.capabilities();
+        let modes = inner.session.state.modes();
+        let known = |statement: &mut Statement| statement.take_stale(inner.serial, modes);
+        let stale = self.links.away.role.shards().statements.get(id).map(known);
+        for site in stale.into_iter().flatten() {
+            inner.session.ask_packet(closing(site.id)).await?;
+        }
         let known = |statement: &mut Statement| statement.site(inner.serial, text);
         let known_as =
             if let Some(known_as) = self.links.away.role.shards().statements.get(id).and_then(known) {
@@ -166,7 +202,7 @@ impl Session {
         };
         if statement.site(inner.serial, text).is_none() {
             let text = branch.text.clone();
-            statement.sites.push(Site { inner: inner.serial, text, id: known_as });
+            statement.sites.push(Site { inner: inner.serial, text, id: known_as, modes });
         }
         let Some(packets) = command.executing(known_as, statement, branch, caps) else {
             let error = ClientError::not_sharded("a value sent in parts", "its row is one of several");
@@ -194,12 +230,8 @@ impl Session {
     }
 
     async fn close_site(&mut self, site: &Site) -> Result<(), Ending> {
-        let mut payload = vec![Kind::StmtClose as u8];
-        payload.extend(site.id.to_le_bytes());
-        let mut packet = Vec::new();
-        put_message(&mut packet, 0, &payload);
         let Some(mut inner) = self.take_inner_of(site.inner) else { return Ok(()) };
-        let closed = inner.session.ask_packet(packet).await;
+        let closed = inner.session.ask_packet(closing(site.id)).await;
         self.put_inner(inner);
         closed.map(|_| ())
     }
@@ -244,6 +276,14 @@ impl Session {
         }
         Ok(Phase::Over)
     }
+}
+
+/// The packet that closes a statement with this number.
+fn closing(id: u32) -> Vec<u8> {
+    let (mut payload, mut packet) = (vec![Kind::StmtClose as u8], Vec::new());
+    payload.extend(id.to_le_bytes());
+    put_message(&mut packet, 0, &payload);
+    packet
 }
 
 /// Has an inner session prepare a statement. The reply, as packets.

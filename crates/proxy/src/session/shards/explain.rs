@@ -2,7 +2,6 @@
 
 use route::{Explanation, Step};
 use shard::plan::{Plan, Row};
-use wire::command::Kind;
 
 use super::command::Command;
 use crate::ending::Ending;
@@ -18,7 +17,7 @@ impl Session {
         let payload = self.io.whole_front().map(<[u8]>::to_vec).unwrap_or_default();
         let text = self.statement(&payload).get(from..).unwrap_or_default().to_vec();
         let what = self.worker.routing.borrow_mut().look(&text, self.state.reading());
-        let command = Command { kind: Kind::Query, payload, text, what, execution: None };
+        let command = Command::query(payload, text, what);
         let Some((plan, rows)) = self.explained(&command).await? else {
             return Ok(self.explain_backlog(from));
         };
@@ -54,7 +53,7 @@ impl Session {
         let Some(read) = self.read_settings(charset).await else { return Ok(None) };
         let mut tree = self.worker.shards.take_tree();
         let explained = if tree.read(&command.text, &read).is_ok() {
-            self.learn_definitions(&tree, &command.text, layout).await?;
+            self.learn_definitions(command, &tree, layout).await?;
             self.with_request(command, &tree, read, layout, &[], |request, asker| {
                 let plan = match shard::seen::seen(request, asker) {
                     Some(seen) => seen.plan,

@@ -43,6 +43,8 @@ pub(super) struct Inner {
     followed: Option<(Arc<Caller>, Rc<Settings>)>,
     /// It has written in the transaction that is open.
     pub(super) wrote: bool,
+    /// It has the settings of another time, and ends with the execution that runs.
+    pub(super) is_for_once: bool,
 }
 
 impl Session {
@@ -54,8 +56,12 @@ impl Session {
 
     /// The same for another one of that hostgroup.
     pub(super) fn take_inner_at(&mut self, hostgroup: u32, slot: usize) -> Inner {
-        let list = &mut self.links.away.role.shards().inner;
-        let at = list.iter().position(|inner| inner.hostgroup == hostgroup && inner.slot == slot);
+        let shards = self.links.away.role.shards();
+        let (as_then, list) = (shards.as_then.clone(), &mut shards.inner);
+        let is_it = |inner: &Inner| {
+            inner.hostgroup == hostgroup && inner.slot == slot && inner.is_for_once == as_then.is_some()
+        };
+        let at = list.iter().position(is_it);
         let mut inner = if let Some(at) = at {
             list.swap_remove(at)
         } else {
@@ -67,6 +73,13 @@ impl Session {
             self.new_inner(hostgroup, slot, serial, schema)
         };
         inner.follow(self);
+        if let Some(settings) = as_then.filter(|_| !inner.is_for_once) {
+            let is_in_schema =
+                Rc::ptr_eq(inner.session.state.shared_settings(), self.state.shared_settings());
+            let settings = if is_in_schema { settings } else { Rc::new(settings.without_schema()) };
+            inner.session.state.take_settings(settings, self.state.charset);
+            inner.is_for_once = true;
+        }
         inner
     }
 
@@ -112,7 +125,15 @@ impl Session {
         let io = Io::new(no_client(), Vec::new());
         let mut session = Self::of((worker, control), io, identity, state, None);
         session.links.away.role = Role::inner();
-        Inner { hostgroup, slot, serial, session: Box::new(session), followed: None, wrote: false }
+        Inner {
+            hostgroup,
+            slot,
+            serial,
+            session: Box::new(session),
+            followed: None,
+            wrote: false,
+            is_for_once: false,
+        }
     }
 
     /// What an inner session is told by while it runs beside others for this one.

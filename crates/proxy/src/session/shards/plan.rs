@@ -1,5 +1,6 @@
 //! Where a statement goes: what the planner says of its text, with what is known of its tables.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -16,6 +17,7 @@ use sql::{Modes, StatementKind};
 use super::Place;
 use super::command::Command;
 use super::defining::stopped;
+use super::prepared::Context;
 use super::scattered::Scattered;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -89,7 +91,12 @@ impl Session {
             let is_home = !names_table(text, layout);
             return Ok(if is_home { Way::Home } else { Way::Refused(of_unknown_charset()) });
         };
-        let Some(read) = self.read_settings(charset).await else { return Ok(Way::Home) };
+        let Some(now) = self.read_settings(charset).await else { return Ok(Way::Home) };
+        let read = command.context.as_ref().map_or(now, |context| context.read);
+        if read.modes.charset != now.modes.charset && !text.is_ascii() {
+            // Its bytes are other characters now.
+            return Ok(Way::Refused(ClientError::NeedReprepare));
+        }
         if command.asks_last_id() {
             self.learn_last_id().await?;
         }
@@ -97,7 +104,11 @@ impl Session {
         self.worker.shards.note_definitions(defined);
         self.links.away.role.shards().planned_at = defined;
         let holds = self.holds(read);
-        let known = self.worker.shards.templates.borrow().find(layout, text, &command.parameters(), holds);
+        let known = if self.is_elsewhere(command) {
+            None
+        } else {
+            self.worker.shards.templates.borrow().find(layout, text, &command.parameters(), holds)
+        };
         let way = match known {
             Some(Found::One(branch)) => Way::One { branch, is_single: false },
             Some(Found::Many(scattered)) => Way::Many(scattered),
@@ -125,8 +136,8 @@ impl Session {
         let mut tree = self.worker.shards.take_tree();
         let way = match tree.read(text, &read) {
             Ok(_) => {
-                self.learn_definitions(&tree, text, layout).await?;
-                if command.asks_last_id() && self.names_sharded(&tree, text, layout) {
+                self.learn_definitions(command, &tree, layout).await?;
+                if command.asks_last_id() && self.names_sharded(command, &tree, layout) {
                     self.learn_last_id_at_home().await?;
                 }
                 self.with_ids(command, &tree, read, layout).await?
@@ -134,7 +145,9 @@ impl Session {
             Err(_) if !names_table(text, layout) => Way::Home,
             Err(refusal) => Way::Refused(unread(text, refusal)),
         };
-        let matters = command.what.several || command.what.effects.intersects(MATTERS_TO_SESSION);
+        let matters = command.what.several
+            || command.what.effects.intersects(MATTERS_TO_SESSION)
+            || self.is_elsewhere(command);
         if !matters && self.is_current(layout) {
             let kept = || self.kept(command, &tree, read, layout, &way);
             self.worker.shards.templates.borrow_mut().learn(text, self.holds(read), kept);
@@ -149,9 +162,9 @@ impl Session {
     }
 
     /// Whether a statement names a sharded table.
-    fn names_sharded(&self, tree: &Tree, text: &[u8], layout: &Layout) -> bool {
-        let current = String::from_utf8_lossy(self.state.caller.schema());
-        let named = shard::plan::tables(tree, text, &current);
+    fn names_sharded(&self, command: &Command, tree: &Tree, layout: &Layout) -> bool {
+        let current = String::from_utf8_lossy(self.schema_of(command));
+        let named = shard::plan::tables(tree, &command.text, &current);
         named.iter().any(|(schema, table)| layout.table(schema, table).is_some())
     }
 
@@ -212,7 +225,7 @@ impl Session {
         ids: &[u64],
         use_it: impl FnOnce(&Request<'_>, Asker) -> T,
     ) -> Option<T> {
-        let schema = std::str::from_utf8(self.state.caller.schema()).ok()?;
+        let schema = std::str::from_utf8(self.schema_of(command)).ok()?;
         let parameters = command.parameters();
         let definitions = self.worker.shards.tables();
         let request = Request {
@@ -223,7 +236,7 @@ impl Session {
             layout,
             definitions: &*definitions,
             parameters: &parameters,
-            asked: Asked { ids, ..self.asked_with(&command.text) },
+            asked: Asked { ids, names_all: self.is_elsewhere(command), ..self.asked_with(&command.text) },
         };
         Some(use_it(&request, Asker { home: self.state.account.hostgroup(), dialect: read.dialect }))
     }
@@ -231,7 +244,7 @@ impl Session {
     fn planned(&self, command: &Command, tree: &Tree, read: Settings, layout: &Layout, ids: &[u64]) -> Way {
         let planned = self.with_request(command, tree, read, layout, ids, |request, asker| {
             let seen = shard::seen::seen(request, asker);
-            let seen = seen.unwrap_or_else(|| Seen { plan: shard::plan::plan(request), cells: Cells::Plain });
+            let seen = seen.unwrap_or_else(|| Seen::of_plan(request, shard::plan::plan(request)));
             if matches!(seen.plan, Plan::Home | Plan::One(_)) && !command.writes() {
                 return (seen, Vec::new());
             }
@@ -275,7 +288,7 @@ impl Session {
     pub(super) async fn sample_of(
         &mut self,
         text: &[u8],
-    ) -> Result<Result<Option<Branch>, ClientError>, Ending> {
+    ) -> Result<Result<Option<(Branch, Context)>, ClientError>, Ending> {
         let settings = self.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(Ok(None)) };
         let Some(charset) = self.state.charset.of_text(text) else {
@@ -297,13 +310,27 @@ impl Session {
                     parameters: &[],
                     asked: Asked::default(),
                 };
-                shard::plan::sample(&request).map_err(|refusal| refused(text, refusal))
+                let asker = Asker { home: self.state.account.hostgroup(), dialect: read.dialect };
+                let sample = shard::seen::sample(&request, asker);
+                sample.map_err(|refusal| refused(text, refusal))
             }
             Err(_) if !names_table(text, layout) => Ok(None),
             Err(refusal) => Err(unread(text, refusal)),
         };
         self.worker.shards.put_tree(tree);
-        Ok(sample)
+        let schema = self.state.caller.schema().into();
+        let context = Context { schema, read, settings: Rc::clone(self.state.shared_settings()) };
+        Ok(sample.map(|sample| sample.map(|branch| (branch, context))))
+    }
+
+    /// The schema in which the names of a command are looked up.
+    pub(super) fn schema_of<'t>(&'t self, command: &'t Command) -> &'t [u8] {
+        command.context.as_ref().map_or(self.state.caller.schema(), |context| &context.schema)
+    }
+
+    /// Whether a command is one of another schema than that of the session.
+    fn is_elsewhere(&self, command: &Command) -> bool {
+        self.schema_of(command) != self.state.caller.schema()
     }
 
     /// `sql_select_limit`, if it is not the largest number.
@@ -322,6 +349,7 @@ impl Session {
     fn asked_with<'t>(&self, text: &'t [u8]) -> Asked<'t> {
         Asked {
             ids: &[],
+            names_all: false,
             select_limit: self.select_limit(),
             keeps_zero: self.has_mode(b"NO_AUTO_VALUE_ON_ZERO"),
             choice: usize::try_from(self.worker.dice.roll() >> 1).unwrap_or_default(),

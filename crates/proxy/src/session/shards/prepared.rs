@@ -4,12 +4,14 @@
 //! is, and at others when an execution goes there.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use wire::Capabilities;
 use wire::command::{Kind, LAST_STATEMENT, StmtExecute};
 
 use crate::limits::{PARTS_BYTES_MAX, PREPARED_BYTES_MAX};
 use crate::session::execute::ID;
+use crate::state::Settings;
 
 /// The first number. Servers, and the proxy for other statements, give smaller ones.
 const FIRST_ID: u32 = 1 << 31;
@@ -33,6 +35,8 @@ pub(super) struct Statements {
 pub(super) struct Statement {
     /// The client's text.
     pub(super) text: Box<[u8]>,
+    /// How its text is read and planned.
+    pub(super) context: Option<Rc<Context>>,
     /// How many parameters it has.
     pub(super) params: u16,
     /// Types of the last execution that told them, without those of attributes.
@@ -47,6 +51,17 @@ pub(super) struct Statement {
     pub(super) is_cut: bool,
 }
 
+/// What a text means, as when its statement was prepared: later changes do not concern it.
+#[derive(Debug)]
+pub(super) struct Context {
+    /// The session's schema.
+    pub(super) schema: Box<[u8]>,
+    /// How the text is read.
+    pub(super) read: sql::parse::Settings,
+    /// What the session had set.
+    pub(super) settings: Rc<Settings>,
+}
+
 /// A statement at one shard.
 #[derive(Debug)]
 pub(super) struct Site {
@@ -56,6 +71,8 @@ pub(super) struct Site {
     pub(super) text: Option<Vec<u8>>,
     /// The number that the inner session has given it.
     pub(super) id: u32,
+    /// What texts meant there: when they mean something else it is prepared anew.
+    pub(super) modes: u64,
 }
 
 impl Statements {
@@ -95,6 +112,13 @@ impl Statements {
         self.by_id.get_mut(&id)
     }
 
+    /// Forgets what is prepared in inner sessions that are not there any more.
+    pub(super) fn forget_sites(&mut self, is_gone: impl Fn(u64) -> bool) {
+        for statement in self.by_id.values_mut() {
+            statement.sites.retain(|site| !is_gone(site.inner));
+        }
+    }
+
     /// Forgets a statement.
     pub(super) fn remove(&mut self, id: u32) -> Option<Statement> {
         let statement = self.by_id.remove(&id)?;
@@ -120,6 +144,11 @@ impl Statement {
         self.sites.iter().find(is_it).map(|site| site.id)
     }
 
+    /// Takes out where it is prepared in an inner session in which texts meant something else.
+    pub(super) fn take_stale(&mut self, inner: u64, modes: u64) -> Vec<Site> {
+        self.sites.extract_if(.., |site| site.inner == inner && site.modes != modes).collect()
+    }
+
     /// Whether a part of the value of a parameter was sent.
     pub(super) fn has_parts_of(&self, param: u16) -> bool {
         let number = param.to_le_bytes();
@@ -134,6 +163,14 @@ impl Statement {
             self.types = Some(types.into());
         }
     }
+}
+
+/// Whether a text may mean something else, or be refused, in other SQL modes: it has a quote or an
+/// operator that modes make another one, or groups.
+pub(super) fn depends_on_modes(text: &[u8]) -> bool {
+    let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    let is_mark = |byte: &u8| matches!(byte, b'"' | b'\\' | b'!');
+    text.iter().any(is_mark) || [&b"||"[..], b"not", b"group", b"having"].iter().any(|word| has(word))
 }
 
 /// The number of a statement in the place of that in a command's payload.
@@ -157,4 +194,20 @@ pub(super) const fn names_one(kind: Kind) -> bool {
         kind,
         Kind::StmtExecute | Kind::StmtClose | Kind::StmtReset | Kind::SendLongData | Kind::StmtFetch
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_quotes_operators_and_groups_depend_on_modes() {
+        for text in ["SELECT \"a\"", "SELECT 'a' || b", r"SELECT 'a\\b'", "SELECT NOT 1 IN (2)", "group by a"]
+        {
+            assert!(depends_on_modes(text.as_bytes()), "{text}");
+        }
+        for text in ["UPDATE o SET v = v | 1 WHERE id = ?", "INSERT INTO `o` VALUES (?, 'a')"] {
+            assert!(!depends_on_modes(text.as_bytes()), "{text}");
+        }
+    }
 }
