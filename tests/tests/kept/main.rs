@@ -1,17 +1,24 @@
 //! Connections that a client has left and the next one gets, at real servers: the next one finds
 //! nothing of the one before.
 
+mod ends;
 mod hand_over;
 mod login_state;
 mod states;
+mod stored;
 mod tables;
 
 use std::sync::LazyLock;
 use std::time::Instant;
 
+use ends::c04_a_session_ends_as_at_its_server;
 use hand_over::c04_a_savepoint_without_autocommit_stays_with_its_session;
 use login_state::{a_new_client_has_the_packet_limit_of_its_time, c04_a_session_has_what_its_login_gave};
 use states::c04_nothing_of_two_hundred_states_crosses;
+use stored::{
+    c04_a_builtin_name_apart_from_its_parenthesis_binds, c04_a_write_that_takes_a_value_of_a_sequence_binds,
+    pins_are_named_by_what_was_said,
+};
 use tables::c04_views_and_triggers_bind_where_they_leave_something;
 
 use e2e::{Backend, Proxy, Setup, on_each_server, run, wait_for};
@@ -44,6 +51,10 @@ on_each_server! {
     a_new_client_has_the_packet_limit_of_its_time,
     c04_views_and_triggers_bind_where_they_leave_something,
     c04_nothing_of_two_hundred_states_crosses,
+    c04_a_builtin_name_apart_from_its_parenthesis_binds,
+    c04_a_write_that_takes_a_value_of_a_sequence_binds,
+    pins_are_named_by_what_was_said,
+    c04_a_session_ends_as_at_its_server,
 }
 
 fn proxy(backend: &Backend) -> Proxy {

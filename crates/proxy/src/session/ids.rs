@@ -68,11 +68,14 @@ impl Session {
             Some(Own::KillAndMore) => {
                 (self.takes_several_statements() && !self.is_watched()).then_some(Own::KillAndMore)
             }
-            Some(Own::KillOwn(kill)) => {
-                Some(Own::Kill(Kill { id: self.identity.connection_id.into(), ..kill }))
-            }
+            Some(Own::KillOwn(kill)) => Some(Own::Kill(self.own_kill(kill))),
             own => own,
         }
+    }
+
+    /// A `KILL` of the session itself, with its id.
+    pub(super) fn own_kill(&self, kill: Kill) -> Kill {
+        Kill { id: self.identity.connection_id.into(), ..kill }
     }
 
     /// Bytes of the longest command that is looked at, with the beginning of this one.

@@ -31,6 +31,7 @@ impl Session {
         }
         match self.state.prepared.as_ref()?.kill(id(payload)?)? {
             PreparedKill::Session(kill) => Some(Own::Kill(kill)),
+            PreparedKill::Own(kill) => Some(Own::Kill(self.own_kill(kill))),
             PreparedKill::ByParameter { .. } => self.kill_by_parameter(payload).map(|_| Own::KillExecuted),
         }
     }

@@ -141,6 +141,22 @@ fn a_client_may_be_idle_no_longer_than_it_has_set() {
     });
 }
 
+/// The session has a timer of its own: it does not wait for the worker's next look.
+#[test]
+fn the_limit_that_a_client_has_set_is_kept_to_the_tenth() {
+    for idle_since in [1, 400, 990] {
+        play(async || {
+            let (_stage, mut client, mut server) = session().await;
+            sleep(Duration::from_millis(idle_since)).await;
+            run(&mut client, &mut server, "SET wait_timeout = 1").await;
+            let begun = Instant::now();
+            client.expect_end().await;
+            let elapsed = begun.elapsed();
+            assert!(elapsed >= secs(1) && elapsed <= Duration::from_millis(1200), "{elapsed:?}");
+        });
+    }
+}
+
 #[test]
 fn a_limit_that_a_client_has_set_ends_with_a_reset() {
     play(async || {

@@ -163,6 +163,8 @@ fn form<'a>(words: &mut Words<'a>) -> Option<Form<'a>> {
 pub enum PreparedKill {
     /// Of a session of the proxy.
     Session(Kill),
+    /// Of the session that executes it, whose id is missing here.
+    Own(Kill),
     /// Of what its only parameter says: the id is missing here.
     ByParameter {
         /// The statement, without the id.
@@ -178,6 +180,7 @@ impl PreparedKill {
         let form = parse(text)?;
         match form.target {
             Target::Parameter => Some(Self::ByParameter { kill: form.with(0), kind: None }),
+            Target::Own => Some(Self::Own(form.with(0))),
             _ => form.of_a_session().map(Self::Session),
         }
     }
@@ -302,6 +305,8 @@ mod tests {
         assert_eq!(target(b"KILL ?"), Some((Target::Parameter, What::Connection)));
         assert_eq!(target(b"kill query ?;"), Some((Target::Parameter, What::Query)));
         assert_eq!(target(b"KILL QUERY @id"), Some((Target::Variable(b"id"), What::Query)));
+        let own = PreparedKill::of(b"KILL CONNECTION_ID()");
+        assert!(matches!(own, Some(PreparedKill::Own(kill)) if kill.what == What::Connection));
     }
 
     #[test]

@@ -1,0 +1,95 @@
+//! Stored functions with the names of builtin ones, sequences behind defaults, and what else a
+//! text leaves without saying so.
+
+use e2e::{Backend, Proxy, Setup, run};
+use testkit::client::{Client, Options};
+use testkit::server::PASSWORD;
+
+use super::{USER, binds, value};
+
+/// A proxy with one connection.
+fn narrow(backend: &Backend) -> Proxy {
+    Setup::new(&backend.sandbox)
+        .server(&backend.server, "max_connections = 1")
+        .one_thread()
+        .variable("multiplexing", true)
+        .variable("connect_timeout_server_max", 500)
+        .user(USER, PASSWORD, "")
+        .admin("mysql_ifaces", "\"127.0.0.1:0\"")
+        .start()
+}
+
+/// Options of the proxy, with a schema of these objects.
+fn defined(backend: &Backend, proxy: &Proxy, schema: &str, objects: &[&str]) -> Options {
+    backend.sql(&format!("CREATE DATABASE {schema}"));
+    run(async {
+        let direct = Options::tcp(backend.server.address(), USER, PASSWORD).schema(schema);
+        let mut definer = Client::connect(&direct).await.unwrap();
+        for sql in objects {
+            definer.query(&format!("CREATE {sql}")).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+        definer.quit().await.unwrap();
+    });
+    Options::tcp(proxy.tcp(), USER, PASSWORD).schema(schema)
+}
+
+pub(super) fn c04_a_builtin_name_apart_from_its_parenthesis_binds(backend: &Backend) {
+    let proxy = narrow(backend);
+    let objects = [
+        "FUNCTION `sum`(n INT) RETURNS INT READS SQL DATA BEGIN SET @leak = n; RETURN n; END",
+        "FUNCTION `now`() RETURNS INT READS SQL DATA BEGIN SET @leak = 2; RETURN 2; END",
+    ];
+    let options = defined(backend, &proxy, "apart", &objects);
+    for sql in ["SELECT sum(1)", "SELECT NOW()", "SELECT ABS (1)"] {
+        assert!(!run(binds(&options, sql)), "{sql} binds");
+    }
+    for sql in ["SELECT sum (1)", "SELECT SUM\n(1)", "SELECT now/**/()"] {
+        assert!(run(binds(&options, sql)), "{sql} binds nobody");
+    }
+}
+
+pub(super) fn pins_are_named_by_what_was_said(backend: &Backend) {
+    let proxy = narrow(backend);
+    let options = Options::tcp(proxy.tcp(), USER, PASSWORD).schema("test");
+    run(async {
+        let mut admin = Client::connect(&Options::tcp(proxy.admin(), "admin", "admin")).await.unwrap();
+        let mut one = Client::connect(&options).await.unwrap();
+        for (sql, reason) in [
+            ("CREATE TEMPORARY TABLE mine (a INT)", "temporary_table"),
+            ("SELECT 1 UNION SELECT 2; SELECT 3", "found_rows"),
+        ] {
+            one.query_all(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+            let pins = "SELECT GROUP_CONCAT(reason) FROM stats_pointsman_pins WHERE sessions > 0";
+            assert_eq!(value(&mut admin, pins).await.as_deref(), Some(reason), "{sql}");
+            if reason == "found_rows" {
+                assert_eq!(value(&mut one, "SELECT FOUND_ROWS()").await.as_deref(), Some("1"));
+            }
+            one.reset_connection().await.unwrap();
+        }
+        one.quit().await.unwrap();
+    });
+}
+
+/// MySQL has no sequences.
+pub(super) fn c04_a_write_that_takes_a_value_of_a_sequence_binds(backend: &Backend) {
+    if backend.is_mysql() {
+        return;
+    }
+    let proxy = narrow(backend);
+    let objects = ["SEQUENCE s", "TABLE drawn (a INT DEFAULT NEXTVAL(s), b INT)"];
+    let options = defined(backend, &proxy, "draws", &objects);
+    // The first statement with a table binds until its server has been asked about it.
+    run(binds(&options, "SELECT b FROM drawn"));
+    assert!(!run(binds(&options, "SELECT b FROM drawn")), "a read binds");
+    for sql in
+        ["INSERT INTO drawn (b) VALUES (1)", "INSERT INTO drawn () VALUES ()", "SELECT DEFAULT(a) FROM drawn"]
+    {
+        assert!(run(binds(&options, sql)), "{sql} binds nobody");
+    }
+    run(async {
+        let mut one = Client::connect(&options).await.unwrap();
+        one.query("INSERT INTO drawn (b) VALUES (2)").await.unwrap();
+        assert!(value(&mut one, "SELECT LASTVAL(s)").await.is_some());
+        one.quit().await.unwrap();
+    });
+}
