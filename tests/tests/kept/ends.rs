@@ -30,7 +30,7 @@ fn outcome<T>(result: Result<T, ClientError>) -> Outcome {
 }
 
 /// What a new session hears of these statements, and of one behind them.
-async fn heard(options: &Options, texts: &[&str]) -> Vec<Outcome> {
+async fn outcomes(options: &Options, texts: &[&str]) -> Vec<Outcome> {
     let mut client = Client::connect(options).await.unwrap();
     let mut all = Vec::new();
     for text in texts.iter().chain(&["SELECT 1"]) {
@@ -40,7 +40,7 @@ async fn heard(options: &Options, texts: &[&str]) -> Vec<Outcome> {
 }
 
 /// The same of a KILL that is prepared.
-async fn heard_prepared(options: &Options) -> Vec<Outcome> {
+async fn prepared_outcomes(options: &Options) -> Vec<Outcome> {
     let mut client = Client::connect(options).await.unwrap();
     let executed = match client.prepare("KILL CONNECTION_ID()").await {
         Ok(statement) => client.execute(&statement, &[]).await,
@@ -62,9 +62,9 @@ pub(super) fn c04_a_session_ends_as_at_its_server(backend: &Backend) {
     let direct = Options::tcp(backend.server.address(), USER, PASSWORD).schema("test");
     run(async {
         for texts in TEXTS {
-            assert_eq!(heard(&through, texts).await, heard(&direct, texts).await, "{texts:?}");
+            assert_eq!(outcomes(&through, texts).await, outcomes(&direct, texts).await, "{texts:?}");
         }
-        assert_eq!(heard_prepared(&through).await, heard_prepared(&direct).await);
+        assert_eq!(prepared_outcomes(&through).await, prepared_outcomes(&direct).await);
         assert_eq!(of_last_statement(&through).await, of_last_statement(&direct).await);
     });
 }
