@@ -42,7 +42,7 @@ impl Session {
             return Err(self.refuse_statement(kind, id).await.into());
         }
         if self.lacks_types(kind, self.io.front(), id) {
-            return Err(self.want_prepared(kind).await.into());
+            return Err(self.refuse_and_keep(kind, &ClientError::NeedReprepare).await.into());
         }
         let is_told = kind == Kind::StmtExecute && prepared.what.plan.effects.intersects(Effects::READS_LAST);
         // MariaDB takes a value in parts for what the value before was: behind a number it is the
@@ -126,7 +126,7 @@ impl Session {
                 return here;
             }
             NotPrepared::Changed if kind.answer() != Answer::None => {
-                self.want_prepared(kind).await?;
+                self.refuse_and_keep(kind, &ClientError::NeedReprepare).await?;
             }
             NotPrepared::Refused(_) if kind == Kind::SendLongData => {
                 self.keep_part(id, std::mem::take(parts)).await?;
@@ -224,17 +224,6 @@ impl Session {
         self.answer_here(Kind::StmtFetch, front(&error)).await?;
         self.state.note_error();
         self.state.note_failed(Some(&error));
-        self.release_error();
-        Ok(())
-    }
-
-    /// Answers the command in the backlog: the client has to prepare the statement again. It may
-    /// ask about this error as about a server's.
-    async fn want_prepared(&mut self, kind: Kind) -> Result<(), Ending> {
-        let error = ClientError::NeedReprepare;
-        self.refuse_here(kind, &error).await?;
-        self.state.note_error();
-        self.state.note_failed(Some(&error.to_packet(1, Capabilities::PROTOCOL_41)));
         self.release_error();
         Ok(())
     }

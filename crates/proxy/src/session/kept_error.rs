@@ -5,9 +5,11 @@
 //! the error is kept here instead. A statement that asks about it later gets it told again by
 //! `SIGNAL`, over the connection that the session has then. That is exact for a single error; where
 //! the server has more to say, the connection stays bound. An error that the client was told in
-//! other words than the server's is kept at once, if it can be told again.
+//! other words than the server's is kept at once, if it can be told again; so is one of the proxy's
+//! own.
 
 use wire::codec::Reader;
+use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
@@ -16,6 +18,7 @@ use super::Session;
 use super::correction::correction;
 use super::state::SessionState;
 use crate::ending::Ending;
+use crate::error::ClientError;
 use crate::state::{Mark, Pin};
 use upstream::Reply;
 
@@ -142,6 +145,16 @@ impl Session {
             return Ok(());
         }
         if self.state.kept_error().is_some() { self.keep_error().await } else { Ok(()) }
+    }
+
+    /// Answers the command in the backlog with an error of the proxy's own, of which the client may
+    /// ask as of a server's.
+    pub(super) async fn refuse_and_keep(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
+        self.refuse_here(kind, error).await?;
+        self.state.note_error();
+        self.state.note_failed(Some(&error.to_packet(1, Capabilities::PROTOCOL_41)));
+        self.release_error();
+        Ok(())
     }
 
     /// Keeps the last error without the connection: the client was told it in other words than the

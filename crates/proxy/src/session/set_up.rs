@@ -174,7 +174,7 @@ impl Session {
                 return self.refuse_here(kind, &ClientError::OkIsNotPrepared).await;
             }
             Reply::Ok(text) => text,
-            Reply::Error(error) => return self.refuse_here(kind, &error).await,
+            Reply::Error(error) => return self.refuse_and_keep(kind, &error).await,
         };
         let packet = packet::Ok { info: text.as_bytes(), ..packet::Ok::plain(self.state.link.status) };
         self.answer_here(kind, &packet.encode(self.capabilities())).await

@@ -78,6 +78,13 @@ pub(super) async fn takes_back(server: &mut Database) {
     }
 }
 
+/// The server is asked what packets it takes, before the connection changes hands for the first
+/// time.
+pub(super) async fn asked_for_packets(server: &mut Database) {
+    server.expect_query(PACKET_QUESTION).await;
+    server.rows(&["m"], &[&[Some("16777216")]]).await;
+}
+
 /// The server is asked for the key of the session that had the connection before, and says this.
 pub(super) async fn asked(server: &mut Database, last_id: &str) {
     server.expect_query("SELECT @@last_insert_id").await;

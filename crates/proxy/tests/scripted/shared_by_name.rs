@@ -1,7 +1,7 @@
 //! Statements that are prepared by name, in text: the session keeps its connection as long as it
 //! has any.
 
-use super::shared::{asked, comes, takes_back, two};
+use super::shared::{asked, asked_for_packets, comes, takes_back, two};
 use super::support::{Client, Database, play, reset, run};
 
 const ONE: &str = "PREPARE p FROM 'SELECT a FROM t WHERE b = ?'";
@@ -64,6 +64,8 @@ fn c04_a_reset_behind_stored_code_ends_the_connection() {
         comes(&mut two, &mut server, "SELECT 2").await;
         // What the reset has changed was told over the connection that is closed.
         one.send_query("SELECT ROW_COUNT()").await;
+        asked_for_packets(&mut server).await;
+        takes_back(&mut server).await;
         comes(&mut one, &mut server, "SELECT COALESCE(0, ROW_COUNT()) AS `ROW_COUNT()`").await;
     });
 }
