@@ -34,7 +34,7 @@ use ::shard::seen::Cells;
 use wire::{Capabilities, StatusFlags};
 
 pub(crate) use definitions::logical;
-pub(crate) use ending::Over;
+pub(crate) use ending::{Over, with_rows};
 use fault::Wrong;
 pub(crate) use relay::Relay;
 pub(crate) use shard::Source;

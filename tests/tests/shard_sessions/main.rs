@@ -12,6 +12,7 @@ mod ids;
 mod prepared;
 mod times;
 mod transactions;
+mod warnings;
 mod whole;
 mod world;
 
@@ -35,6 +36,7 @@ use ids::*;
 use prepared::*;
 use times::*;
 use transactions::*;
+use warnings::*;
 use whole::*;
 
 on_each_server!(
@@ -71,4 +73,6 @@ on_each_server!(
     statements_that_fail_at_one_server_leave_no_row,
     copies_of_a_reference_table_do_not_differ,
     backslashes_within_characters_are_none,
+    all_shards_tell_their_warnings,
+    the_error_of_one_shard_is_told,
 );

@@ -144,7 +144,7 @@ const AT_ROW: &[u8] = b" at row ";
 
 /// An error text with the client's number of the row that it names. `rows` has the client's number
 /// of each row; it is empty if they are the same.
-fn with_rows<'a>(message: &'a [u8], rows: &[u32]) -> Cow<'a, [u8]> {
+pub(crate) fn with_rows<'a>(message: &'a [u8], rows: &[u32]) -> Cow<'a, [u8]> {
     let found = message.windows(AT_ROW.len()).rposition(|part| part == AT_ROW);
     let renumbered = found.and_then(|at| {
         let (head, digits) = message.split_at_checked(at + AT_ROW.len())?;

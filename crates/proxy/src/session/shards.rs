@@ -14,6 +14,7 @@
 //!   [`moment`], [`gated`]), [`limited`]: changes of their first rows, [`load`]: files;
 //! - [`prepared`]: prepared statements, [`execute`]: commands about them, [`values`]: their values;
 //! - [`explain`]: where a statement goes, written down; [`fields`]: `COM_FIELD_LIST`;
+//!   [`warnings`]: what `SHOW WARNINGS` tells of several shards;
 //!   [`ids`]: ids of sequences, [`last_id`]: what `LAST_INSERT_ID()` is;
 //! - [`transaction`]: transactions that reach shards, [`savepoints`]: those within them,
 //!   [`lost`]: those that end unasked, [`autocommit`]: what does not end them.
@@ -45,6 +46,7 @@ mod scattered;
 mod straight;
 mod transaction;
 mod values;
+mod warnings;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -69,6 +71,7 @@ pub(crate) use plan::shard_hint;
 use prepared::{Statements, names_one};
 pub(crate) use scattered::Scattered;
 use transaction::{Transaction, is_about_transaction};
+use warnings::Warnings;
 
 /// The part of a session in statements over sharded tables. Most have none, and all pay for its
 /// size.
@@ -97,6 +100,8 @@ pub(super) struct Shards {
     statements: Statements,
     /// Where its last statement has run.
     last: Place,
+    /// The warnings of the last statement that had some at several shards.
+    warnings: Box<Warnings>,
     /// The command in the backlog runs at home.
     stays_home: bool,
     /// The layout with which the open transaction has reached its first shard.
@@ -110,6 +115,11 @@ pub(super) struct Shards {
 }
 
 impl Shards {
+    /// Keeps the warnings of the last statement.
+    fn keep_warnings(&mut self, warnings: Warnings) {
+        (*self.warnings, self.last) = (warnings, Place::Shards);
+    }
+
     /// The next execution has the settings of now. Whether an inner session that ends knows what
     /// `LAST_INSERT_ID()` is.
     fn end_as_then(&mut self) -> bool {
@@ -133,6 +143,8 @@ enum Place {
     Home,
     /// In the inner session of this hostgroup.
     Shard(u32),
+    /// In several inner sessions. It has had warnings, which are kept.
+    Shards,
 }
 
 impl Role {

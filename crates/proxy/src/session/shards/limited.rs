@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use observe::running::Measured;
 use shard::limits::CHANGED_ROWS_MAX;
-use shard::plan::{Branch, KeysFirst, Limited};
+use shard::plan::{Branch, Counts, KeysFirst, Limited};
 use wire::frame::HEADER_LEN;
 use wire::packet::Ok as OkPacket;
 use wire::reply::End;
@@ -155,7 +155,16 @@ impl Session {
         poll_fn(|cx| relay.poll_reply(cx, &mut [], &mut self.io.sock, &mut worker.net.scratch.borrow_mut()))
             .await?;
         let (branches_run, may_set_id, is_killed) = (branches.len(), false, false);
-        let ended = Ended { seq, first, branches: branches_run, may_set_id, made: None, is_killed };
+        let ended = Ended {
+            seq,
+            first,
+            branches: branches_run,
+            may_set_id,
+            made: None,
+            is_killed,
+            rows: Vec::new(),
+            counts: Counts::Sum,
+        };
         let phase = self.conclude(runners, relay, ended).await?;
         self.close_sites(command, &branches).await?;
         Ok(phase)

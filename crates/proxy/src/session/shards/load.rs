@@ -169,7 +169,16 @@ impl Session {
             refused => refused,
         };
         let Some(error) = refused.filter(|_| !is_killed) else {
-            let ended = Ended { seq, first, branches, may_set_id: false, made: None, is_killed };
+            let ended = Ended {
+                seq,
+                first,
+                branches,
+                may_set_id: false,
+                made: None,
+                is_killed,
+                rows: Vec::new(),
+                counts: Counts::Sum,
+            };
             return self.conclude(runners, relay, ended).await;
         };
         runners.end_unit(false).await?;

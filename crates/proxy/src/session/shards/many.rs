@@ -46,6 +46,10 @@ pub(super) struct Ended {
     /// The first id of a sequence that the statement got.
     pub(super) made: Option<u64>,
     pub(super) is_killed: bool,
+    /// The client's numbers of the rows of each branch; empty if they are the same.
+    pub(super) rows: Vec<Vec<u32>>,
+    /// How the numbers of rows have become one.
+    pub(super) counts: Counts,
 }
 
 impl Session {
@@ -135,7 +139,7 @@ impl Session {
     pub(super) async fn run_added(
         &mut self,
         command: &Command,
-        scattered: Scattered,
+        mut scattered: Scattered,
         mut runners: Runners,
     ) -> Result<Phase, Ending> {
         let may_set_id = may_set_id(command, &scattered);
@@ -153,6 +157,8 @@ impl Session {
             made: scattered.ids.as_ref().and_then(|ids| ids.first),
             may_set_id,
             is_killed: false,
+            rows: std::mem::take(&mut scattered.rows),
+            counts: scattered.counts,
         };
         let what = self.what(command, scattered, seq);
         let mut replies = Replies::new(what, std::mem::take(&mut runners.sources));
@@ -174,6 +180,7 @@ impl Session {
     ) -> Result<Phase, Ending> {
         let Ended { seq, first, is_killed, .. } = ended;
         let is_done = relay.scatter().over().is_some_and(|over| !over.is_error()) && !is_killed;
+        let warnings = self.warnings_of(&mut runners, &ended, relay.scatter().over());
         let refused = runners.end_unit(is_done).await?.filter(|_| is_done);
         if let Some(id) = ended.made.filter(|_| is_done && refused.is_none()) {
             // No server has made it: the next that is asked hears of it before.
@@ -190,6 +197,9 @@ impl Session {
         }
         self.put_runners(runners).await?;
         self.note_scattered(&relay, first, ended.branches);
+        if ended.branches > 1 && !warnings.is_empty() {
+            self.links.away.role.shards().keep_warnings(warnings);
+        }
         if is_killed {
             self.reply_error(seq, &ClientError::Interrupted).await?;
         }
@@ -228,6 +238,7 @@ impl Session {
         };
         let (theirs, ours) = pair(BUFFER_BYTES);
         runner.queue.push(Io::new(Sock::from(theirs), packets));
+        runner.branches.push(runners.sources.len());
         // Killing it is for who reads its reply.
         runner.inner.session.control = self.control_of_part();
         runners.sources.push(Source { rows, ..self.source(branch.hostgroup, runner.number) });
@@ -255,6 +266,8 @@ impl Session {
                 was_open: inner.is_in_transaction(),
                 inner,
                 queue: Vec::new(),
+                branches: Vec::new(),
+                told: Vec::new(),
                 number: runners.sources.len(),
                 is_over: false,
                 opening: Opening {

@@ -95,7 +95,11 @@ impl Session {
 
     /// Runs the command in the backlog, which asks about another one, where that has run.
     pub(super) async fn run_where(&mut self, place: Place, command: &Command) -> Result<Phase, Ending> {
-        let Place::Shard(hostgroup) = place else { return Ok(self.stay_home()) };
+        let hostgroup = match place {
+            Place::Home => return Ok(self.stay_home()),
+            Place::Shards => return self.tell_warnings(command).await,
+            Place::Shard(hostgroup) => hostgroup,
+        };
         if command.asks_last_id() {
             self.learn_last_id_for(place).await?;
         }

@@ -19,6 +19,7 @@ use super::command::Command;
 use super::defining::stopped;
 use super::prepared::Context;
 use super::scattered::Scattered;
+use super::warnings::Question;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::gates::TableName;
@@ -74,7 +75,7 @@ impl Session {
     pub(super) async fn way_of(&mut self, command: &Command) -> Result<Way, Ending> {
         let (text, what) = (&command.text, command.what);
         if command.execution.is_none()
-            && let Some(place) = self.place_of_last(what)
+            && let Some(place) = self.place_of_last(what, text)
         {
             return Ok(Way::At(place));
         }
@@ -404,9 +405,11 @@ impl Session {
     }
 
     /// Where the statement has run that this one asks about, if it asks about one.
-    fn place_of_last(&mut self, what: StatementPlan) -> Option<Place> {
+    fn place_of_last(&mut self, what: StatementPlan, text: &[u8]) -> Option<Place> {
         let shards = self.links.away.role.shards();
         let asks = what.effects.intersects(Effects::READS_LAST) || what.kind == StatementKind::Diagnostics;
+        // All else that they may ask is known without the shards.
+        let asks = asks && (shards.last != Place::Shards || Question::of(text).is_some());
         Some(shards.last).filter(|place| asks && *place != Place::Home)
     }
 

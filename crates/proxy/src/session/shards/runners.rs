@@ -13,6 +13,7 @@ use wire::frame::{HEADER_LEN, put_message};
 use super::inner::{Inner, no_client};
 use super::moment::Moment;
 use super::transaction::error_of;
+use super::warnings::QUESTION;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -25,6 +26,10 @@ use crate::sock::Sock;
 pub(super) struct Runner {
     pub(super) inner: Inner,
     pub(super) queue: Vec<Io>,
+    /// The numbers of its branches, in their order.
+    pub(super) branches: Vec<usize>,
+    /// What servers said to [`QUESTION`] behind branches with warnings.
+    pub(super) told: Vec<(usize, Vec<u8>)>,
     /// The number of its first branch.
     pub(super) number: usize,
     /// It was in the transaction of the client when the command came to it.
@@ -252,7 +257,7 @@ impl Runner {
             }
             let session = &mut self.inner.session;
             let mut was_open = session.is_in_transaction();
-            for client in queue.by_ref() {
+            for (at, client) in queue.by_ref().enumerate() {
                 session.io = client;
                 if let Err(ending) = session.run_as_inner().await {
                     if let Some(packets) = ending.packets() {
@@ -261,6 +266,13 @@ impl Runner {
                     }
                     self.is_over = true;
                     break;
+                }
+                if session.state.has_warnings() {
+                    let Ok(reply) = session.ask(QUESTION).await else {
+                        self.is_over = true;
+                        break;
+                    };
+                    self.told.push((self.branches.get(at).copied().unwrap_or(self.number), reply));
                 }
                 if was_open && !session.is_in_transaction() {
                     // What is left would commit each change of its own.

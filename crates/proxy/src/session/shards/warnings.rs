@@ -1,0 +1,331 @@
+//! Warnings of a statement over several shards. Each server keeps its own, and forgets them when
+//! the statement is committed: they are read before, and told to a client that asks for them.
+
+use shard::plan::Counts;
+use wire::frame::{put_message, put_packet};
+use wire::packet::{self, Column, ColumnCount, TextRow};
+use wire::reply::End;
+use wire::{Capabilities, Codec as _, StatusFlags};
+
+use super::command::Command;
+use super::many::Ended;
+use super::rows::{packets, rows};
+use super::runners::Runners;
+use crate::ending::Ending;
+use crate::scatter::{Over, capabilities_at_shards, with_rows};
+use crate::session::Session;
+use crate::session::phase::Phase;
+
+/// What inner sessions are asked.
+pub(super) const QUESTION: &[u8] = b"SHOW WARNINGS";
+
+/// Columns of its answer.
+const COLUMNS: usize = 3;
+
+/// `MYSQL_TYPE_LONGLONG`, of counts.
+const LONGLONG: u8 = 8;
+
+/// The longest count, in digits.
+const COUNT_LEN: u32 = 21;
+
+/// The collation of numbers.
+const BINARY: u16 = 63;
+
+/// Flags of a count: unsigned, binary.
+const COUNT_FLAGS: u16 = 32 | 128;
+
+/// The warnings of a statement.
+#[derive(Debug, Default)]
+pub(super) struct Warnings {
+    /// Definitions of the columns, as a server sends them.
+    columns: Vec<Vec<u8>>,
+    all: Vec<Warning>,
+    /// How many there were. Servers keep the first ones.
+    count: u64,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Warning {
+    level: Vec<u8>,
+    code: Vec<u8>,
+    text: Vec<u8>,
+}
+
+/// A number of rows that a text names, and the text in front of the number.
+const AT_ROW: &[u8] = b" at row ";
+
+/// What a statement asks about the warnings before it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Question {
+    /// The rows of `SHOW WARNINGS` or `SHOW ERRORS`, of which so many are left out, and so many
+    /// follow.
+    Rows { only_errors: bool, offset: usize, limit: usize },
+    /// Numbers, and the names of their columns; whether each counts errors only.
+    Counts(Vec<(String, bool)>),
+}
+
+impl Question {
+    /// What a text asks; none if it is more than a question about warnings.
+    pub(super) fn of(text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok()?.trim().trim_end_matches(';').trim_end();
+        let (verb, rest) = text.split_once(char::is_whitespace)?;
+        if verb.eq_ignore_ascii_case("select") {
+            return rest.split(',').map(count).collect::<Option<_>>().map(Self::Counts);
+        }
+        if !verb.eq_ignore_ascii_case("show") {
+            return None;
+        }
+        let rest = rest.trim().to_ascii_lowercase();
+        let dense: String = rest.split_whitespace().collect();
+        match dense.as_str() {
+            "count(*)warnings" => return Some(Self::Counts(vec![("@@session.warning_count".into(), false)])),
+            "count(*)errors" => return Some(Self::Counts(vec![("@@session.error_count".into(), true)])),
+            _ => {}
+        }
+        let (what, limits) = rest.split_once(char::is_whitespace).unwrap_or((&rest, ""));
+        let only_errors = match what {
+            "warnings" => false,
+            "errors" => true,
+            _ => return None,
+        };
+        let (offset, limit) = match limits.trim() {
+            "" => (0, usize::MAX),
+            limits => {
+                let numbers = limits.strip_prefix("limit")?.strip_prefix(char::is_whitespace)?;
+                let (offset, limit) = numbers.split_once(',').unwrap_or(("0", numbers));
+                (offset.trim().parse().ok()?, limit.trim().parse().ok()?)
+            }
+        };
+        Some(Self::Rows { only_errors, offset, limit })
+    }
+}
+
+/// A system variable that counts: its name as the column's, and whether it counts errors only.
+fn count(item: &str) -> Option<(String, bool)> {
+    let item = item.trim();
+    let name = item.to_ascii_lowercase();
+    let name = name.strip_prefix("@@")?;
+    let name = name.strip_prefix("session.").or_else(|| name.strip_prefix("local.")).unwrap_or(name);
+    match name {
+        "warning_count" => Some((item.to_owned(), false)),
+        "error_count" => Some((item.to_owned(), true)),
+        _ => None,
+    }
+}
+
+impl Warnings {
+    /// Takes the warnings of a branch, whose rows have these numbers for the client. They are
+    /// behind `before` rows if they have none. The highest number of a row.
+    fn add(&mut self, reply: &[u8], numbers: &[u32], before: u32, logical: impl Fn(&[u8]) -> Vec<u8>) -> u32 {
+        let Some(told) = rows(reply) else { return before };
+        if self.columns.is_empty() {
+            let all = packets(reply).unwrap_or_default();
+            self.columns = all.into_iter().skip(1).take(COLUMNS).map(<[u8]>::to_vec).collect();
+        }
+        let mut last = before;
+        for row in told {
+            let [Some(level), Some(code), Some(text)] = row[..] else { continue };
+            let text = with_rows(&logical(text), numbers).into_owned();
+            let text = match row_of(&text).filter(|_| numbers.is_empty()) {
+                Some((head, number)) => {
+                    last = last.max(before.saturating_add(number));
+                    [head, before.saturating_add(number).to_string().as_bytes()].concat()
+                }
+                None => text,
+            };
+            self.all.push(Warning { level: level.to_vec(), code: code.to_vec(), text });
+        }
+        last
+    }
+
+    /// Whether there are none that a client could see.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    fn count(&self, only_errors: bool) -> u64 {
+        let errors = || self.all.iter().filter(|one| one.is_error()).count() as u64;
+        if only_errors { errors() } else { self.count.max(self.all.len() as u64) }
+    }
+
+    /// The packets of the answer to a question, the first one with sequence id `seq`. Columns were
+    /// sent by a server with `theirs`.
+    fn answer(
+        &self,
+        question: &Question,
+        seq: u8,
+        status: StatusFlags,
+        [theirs, caps]: [Capabilities; 2],
+    ) -> Vec<u8> {
+        let (mut columns, mut cells) = (Vec::new(), Vec::new());
+        match question {
+            Question::Rows { only_errors, offset, limit } => {
+                columns.extend(self.columns.iter().filter_map(|column| Column::decode(column, theirs).ok()));
+                let all = self.all.iter().filter(|one| !only_errors || one.is_error());
+                cells.extend(all.skip(*offset).take(*limit).map(|one| {
+                    let Warning { level, code, text } = one;
+                    vec![level.clone(), code.clone(), text.clone()]
+                }));
+            }
+            Question::Counts(counts) => {
+                for (name, _) in counts {
+                    columns.push(Column {
+                        kind: LONGLONG,
+                        max_len: COUNT_LEN,
+                        flags: COUNT_FLAGS,
+                        ..Column::text(name.as_bytes(), BINARY)
+                    });
+                }
+                let number =
+                    |(_, only_errors): &(String, bool)| self.count(*only_errors).to_string().into_bytes();
+                cells.push(counts.iter().map(number).collect());
+            }
+        }
+        let mut out = Vec::new();
+        let count = ColumnCount { count: columns.len() as u64, metadata_follows: None };
+        let mut seq = put_packet(&mut out, seq, &count, caps);
+        for column in &columns {
+            seq = put_packet(&mut out, seq, column, caps);
+        }
+        if !caps.contains(Capabilities::DEPRECATE_EOF) {
+            seq = packet::put_end(&mut out, seq, status, caps);
+        }
+        for row in cells {
+            let mut payload = Vec::new();
+            TextRow::put(&mut payload, row.into_iter().map(Some));
+            seq = put_message(&mut out, seq, &payload);
+        }
+        packet::put_end(&mut out, seq, status, caps);
+        out
+    }
+}
+
+impl Warning {
+    fn is_error(&self) -> bool {
+        self.level.eq_ignore_ascii_case(b"error")
+    }
+
+    fn row(&self) -> u32 {
+        row_of(&self.text).map_or(0, |(_, number)| number)
+    }
+}
+
+/// Whether a server tells an error with this code.
+fn has_error(reply: &[u8], code: u16) -> bool {
+    let code = code.to_string();
+    let is_it =
+        |row: &Vec<Option<&[u8]>>| matches!(row[..], [Some(b"Error"), Some(of), _] if of == code.as_bytes());
+    rows(reply).is_some_and(|rows| rows.iter().any(is_it))
+}
+
+/// What stands in front of the number of a row at the end of a text, and the number.
+fn row_of(text: &[u8]) -> Option<(&[u8], u32)> {
+    let at = text.windows(AT_ROW.len()).rposition(|part| part == AT_ROW)?;
+    let (head, digits) = text.split_at_checked(at + AT_ROW.len())?;
+    Some((head, std::str::from_utf8(digits).ok()?.parse().ok()?))
+}
+
+impl Session {
+    /// The warnings that the branches of a statement have told. Copies have the same: the first one
+    /// tells them. Of a statement that has failed they are those of the branch with the error.
+    pub(super) fn warnings_of(&self, runners: &mut Runners, ended: &Ended, over: Option<&Over>) -> Warnings {
+        let (numbers, counts) = (&ended.rows, ended.counts);
+        let mut told: Vec<_> = Vec::new();
+        for runner in &mut runners.all {
+            let hostgroup = runner.inner.hostgroup;
+            let replies = std::mem::take(&mut runner.told).into_iter();
+            told.extend(replies.map(|(number, reply)| (number, hostgroup, reply)));
+        }
+        told.sort_by_key(|(number, ..)| *number);
+        let mut warnings = Warnings::default();
+        match over.map(|over| over.outcome.end) {
+            Some(End::Ok { warnings: count, .. } | End::Eof { warnings: count, .. }) => {
+                warnings.count = count.into();
+            }
+            Some(End::Err { code }) => told.retain(|(_, _, reply)| has_error(reply, code)),
+            _ => told.clear(),
+        }
+        if counts == Counts::Same || over.is_some_and(Over::is_error) {
+            told.truncate(1);
+        }
+        let mut before = 0;
+        for (number, hostgroup, reply) in told {
+            let names = self.names_at(hostgroup);
+            let of_branch = numbers.get(number).map_or(&[][..], Vec::as_slice);
+            let logical = |text: &[u8]| names.logical_text(text).into_owned();
+            before = warnings.add(&reply, of_branch, before, logical);
+        }
+        if !numbers.is_empty() {
+            warnings.all.sort_by_key(Warning::row);
+        }
+        warnings
+    }
+
+    /// Answers a question about the warnings of the last statement, which has run at several
+    /// shards.
+    pub(super) async fn tell_warnings(&mut self, command: &Command) -> Result<Phase, Ending> {
+        let Some(question) = Question::of(&command.text) else { return Ok(self.stay_home()) };
+        self.begin_own(command.kind);
+        let seq = self.skip_command().await?;
+        let caps = self.capabilities();
+        let theirs = capabilities_at_shards(caps);
+        let status = self.state.link.status;
+        let packets = self.links.away.role.shards().warnings.answer(&question, seq, status, [theirs, caps]);
+        self.write_to_client(&packets).await?;
+        self.answered_here(0);
+        Ok(Phase::Over)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_questions_about_warnings_are_answered() {
+        let rows = |only_errors, offset, limit| Some(Question::Rows { only_errors, offset, limit });
+        for (text, asked) in [
+            ("SHOW WARNINGS", rows(false, 0, usize::MAX)),
+            ("show  errors ;", rows(true, 0, usize::MAX)),
+            ("SHOW WARNINGS LIMIT 8", rows(false, 0, 8)),
+            ("SHOW WARNINGS LIMIT 2, 8", rows(false, 2, 8)),
+            ("SHOW WARNINGS LIMIT x", None),
+            ("SHOW WARNINGS; DO 1", None),
+            ("SHOW TABLES", None),
+            ("SELECT @@warning_count + 1", None),
+            ("SELECT ROW_COUNT()", None),
+        ] {
+            assert_eq!(Question::of(text.as_bytes()), asked, "{text}");
+        }
+        let counts = [("@@Session.warning_count".to_owned(), false), ("@@error_count".to_owned(), true)];
+        let asked = Question::of(b"SELECT @@Session.warning_count, @@error_count");
+        assert_eq!(asked, Some(Question::Counts(counts.into())));
+    }
+
+    #[test]
+    fn rows_have_the_numbers_of_the_client() {
+        let reply = |texts: &[&str]| {
+            let mut reply = Vec::new();
+            let mut row = Vec::new();
+            let columns: [&[u8]; 5] = [b"\x03", b"a", b"b", b"c", b"\xfe\0\0\x02\0"];
+            for payload in columns {
+                put_message(&mut reply, 0, payload);
+            }
+            for text in texts {
+                row.clear();
+                TextRow::put(&mut row, ["Warning", "1265", text].into_iter().map(Some));
+                put_message(&mut reply, 0, &row);
+            }
+            put_message(&mut reply, 0, b"\xfe\0\0\x02\0");
+            reply
+        };
+        let mut warnings = Warnings::default();
+        let plain = |text: &[u8]| text.to_vec();
+        assert_eq!(warnings.add(&reply(&["x at row 2", "y"]), &[4, 7], 0, plain), 0);
+        assert_eq!(warnings.add(&reply(&["x at row 2"]), &[], 0, plain), 2);
+        assert_eq!(warnings.add(&reply(&["x at row 1"]), &[], 2, plain), 3);
+        let texts: Vec<_> = warnings.all.iter().map(|one| String::from_utf8_lossy(&one.text)).collect();
+        assert_eq!(texts, ["x at row 7", "y", "x at row 2", "x at row 3"]);
+        assert_eq!((warnings.count(false), warnings.count(true)), (4, 0));
+    }
+}
