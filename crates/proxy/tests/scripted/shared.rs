@@ -17,7 +17,7 @@ const QUESTION: &str = "SELECT @@init_connect <> '', @@GLOBAL.max_allowed_packet
 /// The same at MySQL.
 const MYSQL_QUESTION: &str = "SELECT @@init_connect <> '', @@GLOBAL.max_allowed_packet";
 /// The question before a connection changes hands for the first time.
-const PACKET_QUESTION: &str = "SELECT @@SESSION.max_allowed_packet";
+pub(super) const PACKET_QUESTION: &str = "SELECT @@SESSION.max_allowed_packet";
 
 /// What a client with the usual collation has said at its login.
 pub(super) const CHARSET: &str =
@@ -76,13 +76,6 @@ pub(super) async fn takes_back(server: &mut Database) {
         server.expect_query(CHARSET).await;
         server.ok().await;
     }
-}
-
-/// The server is asked what packets it takes, before the connection changes hands for the first
-/// time.
-pub(super) async fn asked_for_packets(server: &mut Database) {
-    server.expect_query(PACKET_QUESTION).await;
-    server.rows(&["m"], &[&[Some("16777216")]]).await;
 }
 
 /// The server is asked for the key of the session that had the connection before, and says this.

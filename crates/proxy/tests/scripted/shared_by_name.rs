@@ -1,10 +1,17 @@
 //! Statements that are prepared by name, in text: the session keeps its connection as long as it
 //! has any.
 
-use super::shared::{asked, asked_for_packets, comes, takes_back, two};
+use super::shared::{PACKET_QUESTION, asked, comes, takes_back, two};
 use super::support::{Client, Database, play, reset, run};
 
 const ONE: &str = "PREPARE p FROM 'SELECT a FROM t WHERE b = ?'";
+
+/// The server is asked what packets it takes, before the connection changes hands for the first
+/// time.
+async fn asked_for_packets(server: &mut Database) {
+    server.expect_query(PACKET_QUESTION).await;
+    server.rows(&["m"], &[&[Some("16777216")]]).await;
+}
 
 /// The second session gets the connection. Whether an execution has generated a key only the
 /// server knows.
