@@ -93,3 +93,20 @@ pub(super) fn c04_a_write_that_takes_a_value_of_a_sequence_binds(backend: &Backe
         one.quit().await.unwrap();
     });
 }
+
+/// Drivers in Rust go on at the server's own socket if they are told of one.
+pub(super) fn the_socket_of_a_server_is_not_told(backend: &Backend) {
+    let proxy = narrow(backend);
+    let options = Options::tcp(proxy.tcp(), USER, PASSWORD).schema("test");
+    run(async {
+        let mut client = Client::connect(&options).await.unwrap();
+        for sql in ["SELECT @@socket", "SELECT @@GLOBAL.socket"] {
+            assert_eq!(value(&mut client, sql).await.as_deref(), Some(""), "{sql}");
+        }
+        let statement = client.prepare("SELECT @@socket, @@wait_timeout").await.unwrap();
+        assert_eq!(statement.columns[0].name, "@@socket");
+        let row = client.execute(&statement, &[]).await.unwrap().rows.remove(0);
+        assert!(!row.contains(&b'/'), "{row:?}");
+        client.quit().await.unwrap();
+    });
+}

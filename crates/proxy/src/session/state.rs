@@ -22,16 +22,17 @@ use std::sync::Arc;
 
 use bitflags::bitflags;
 use observe::digests::Who;
-use route::{Account, Caller, StatementPlan};
+use route::{Account, Caller, StatementPlan, Verdict};
 use sql::shape::Effects;
 use sql::{Condition, StatementKind};
 use wire::StatusFlags;
 
 use crate::alike::{Beginning, caller};
 use crate::error::ClientError;
-use crate::routing::{Judged, Reading};
+use crate::routing::{Judged, Orders, Reading};
 use crate::state::gtids::Gtids;
 use crate::state::overheard::Overheard;
+use crate::state::substitute::without_socket;
 use crate::state::{Mark, Pin, Pins, Setting, Settings};
 use session::identity::Identity;
 use upstream::{Candidate, Execution};
@@ -323,6 +324,12 @@ impl SessionState {
             && self.link.in_transaction()
             && self.link.hostgroup != self.account.hostgroup()
             && self.pins.locked_on().is_none();
+        let asks = kind.is_select() && effects.intersects(Effects::READS_SYSTEM_VARIABLES);
+        let told = if asks && conditional.is_none() { without_socket(text) } else { None };
+        let mut orders = orders;
+        if told.is_some() {
+            orders.get_or_insert_with(|| Box::new(Orders::of(Verdict::default()))).text = told;
+        }
         let is_rewritten = orders.as_ref().is_some_and(|orders| orders.text.is_some());
         Decided {
             route: route.map_local(|answer| Box::new(Reply::from(answer))),

@@ -4,6 +4,8 @@
 //! `ROW_COUNT()` becomes `COALESCE(7, ROW_COUNT())`: of all expressions that are 7, the one of the
 //! same type, whatever the server.
 
+use std::ops::Range;
+
 use super::words::{Words, whole_tokens};
 
 /// How many rows the statement before had.
@@ -81,27 +83,59 @@ pub fn with_numbers(text: &[u8], unknown: Unknown) -> Option<Vec<u8>> {
     // In a statement behind the first they are about that one.
     let end = (0..words.len()).find(|at| words.is_sign(*at, b';')).unwrap_or(words.len());
     let calls: Vec<(usize, String)> = (0..end).filter_map(|at| Some((at, number(at)?))).collect();
-    let mut inserts: Vec<(usize, Vec<u8>)> = Vec::new();
+    let mut edits = Vec::new();
     for (at, number) in &calls {
-        inserts.push((words.place(*at)?.start, format!("COALESCE({number}, ").into_bytes()));
-        inserts.push((words.place(at + 2)?.end, b")".to_vec()));
+        let (begin, end) = (words.place(*at)?.start, words.place(at + 2)?.end);
+        edits.push((begin..begin, format!("COALESCE({number}, ").into_bytes()));
+        edits.push((end..end, b")".to_vec()));
     }
-    for item in unnamed_items(&words) {
-        if calls.iter().any(|(at, _)| item.contains(at)) {
+    let places: Vec<usize> = calls.iter().map(|(at, _)| *at).collect();
+    edited(text, &words, &places, edits)
+}
+
+/// The statement, in which `@@socket` is empty: clients would go to the server's own socket, around
+/// the proxy. `None` if it does not ask for that.
+pub fn without_socket(text: &[u8]) -> Option<Vec<u8>> {
+    if !text.windows(6).any(|word| word.eq_ignore_ascii_case(b"socket")) {
+        return None;
+    }
+    let tokens = whole_tokens(text)?;
+    let words = Words::new(text, &tokens);
+    let is_socket = |at: &usize| {
+        let name = words.bytes(*at).rsplit(|byte| matches!(byte, b'@' | b'.')).next().unwrap_or_default();
+        words.kind(*at) == Some(sql::lexer::Kind::SystemVariable)
+            && name.trim_ascii().eq_ignore_ascii_case(b"socket")
+    };
+    let places: Vec<usize> = (0..words.len()).filter(is_socket).collect();
+    let edits = places.iter().filter_map(|at| Some((words.place(*at)?, b"''".to_vec()))).collect();
+    edited(text, &words, &places, edits)
+}
+
+/// The text with these edits of the tokens at `places`; columns go on being called what they would
+/// be called.
+fn edited(
+    text: &[u8],
+    words: &Words<'_>,
+    places: &[usize],
+    mut edits: Vec<(Range<usize>, Vec<u8>)>,
+) -> Option<Vec<u8>> {
+    for item in unnamed_items(words) {
+        if places.iter().any(|at| item.contains(at)) {
             let name = String::from_utf8_lossy(words.part(item.clone()).source()).replace('`', "``");
-            inserts.push((words.place(item.end - 1)?.end, format!(" AS `{name}`").into_bytes()));
+            let end = words.place(item.end - 1)?.end;
+            edits.push((end..end, format!(" AS `{name}`").into_bytes()));
         }
     }
     // Of what is inserted at one place, the name comes last: it was added last.
-    inserts.sort_by_key(|(place, _)| *place);
+    edits.sort_by_key(|(place, _)| place.start);
     let (mut out, mut copied) = (Vec::with_capacity(text.len() + 64), 0);
-    for (place, insert) in &inserts {
-        out.extend_from_slice(text.get(copied..*place)?);
+    for (place, insert) in &edits {
+        out.extend_from_slice(text.get(copied..place.start)?);
         out.extend_from_slice(insert);
-        copied = *place;
+        copied = place.end;
     }
     out.extend_from_slice(text.get(copied..)?);
-    (!calls.is_empty()).then_some(out)
+    (!places.is_empty()).then_some(out)
 }
 
 /// What stands between two parentheses, or outside of all.
@@ -114,7 +148,7 @@ struct Level {
 }
 
 /// The items of all lists of `SELECT`s that have no name of their own.
-fn unnamed_items(words: &Words<'_>) -> Vec<std::ops::Range<usize>> {
+fn unnamed_items(words: &Words<'_>) -> Vec<Range<usize>> {
     let mut items = Vec::new();
     let mut end = |level: &mut Level, at: usize| {
         let begun = level.item.take().filter(|_| !std::mem::take(&mut level.is_named));
@@ -151,7 +185,7 @@ fn unnamed_items(words: &Words<'_>) -> Vec<std::ops::Range<usize>> {
 }
 
 /// Whether the last word of an item is a name that it was given without `AS`.
-fn ends_in_name(words: &Words<'_>, item: &std::ops::Range<usize>) -> bool {
+fn ends_in_name(words: &Words<'_>, item: &Range<usize>) -> bool {
     use sql::lexer::Kind;
     let Some(last) = item.end.checked_sub(1).filter(|last| *last > item.start) else { return false };
     let is_word =
@@ -167,6 +201,27 @@ fn ends_in_name(words: &Words<'_>, item: &std::ops::Range<usize>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_socket_of_a_server_is_not_told() {
+        for (text, expected) in [
+            ("SELECT @@socket", "SELECT '' AS `@@socket`"),
+            (
+                "SELECT @@max_allowed_packet, @@GLOBAL.Socket, @@wait_timeout",
+                "SELECT @@max_allowed_packet, '' AS `@@GLOBAL.Socket`, @@wait_timeout",
+            ),
+            ("SELECT @@socket AS s", "SELECT '' AS s"),
+            ("SELECT @@socket; SELECT @@socket s", "SELECT '' AS `@@socket`; SELECT '' s"),
+        ] {
+            let told = without_socket(text.as_bytes()).map(|text| String::from_utf8(text).unwrap());
+            assert_eq!(told.as_deref(), Some(expected), "{text}");
+        }
+        for text in
+            ["SELECT socket FROM t", "SELECT '@@socket'", "SELECT @@performance_schema_max_socket_classes"]
+        {
+            assert_eq!(without_socket(text.as_bytes()), None, "{text}");
+        }
+    }
 
     #[test]
     fn functions_say_what_was_counted() {
