@@ -168,6 +168,13 @@ impl Decided {
         self.plan.effects.intersects(Effects::READS_LAST)
     }
 
+    /// Whether it is not certain that it has tables, or that it has none.
+    pub(super) fn may_have_tables(&self) -> bool {
+        let is_by_name =
+            matches!(self.plan.statement(), Some(StatementKind::Prepare | StatementKind::Execute));
+        is_by_name || self.plan.effects.intersects(Effects::FUNCTION.union(Effects::UNKNOWN))
+    }
+
     /// Whether it is one statement that reads, and leaves nothing behind.
     pub(super) fn is_plain_read(&self) -> bool {
         let reads = matches!(self.plan.statement(), Some(StatementKind::Select | StatementKind::Show));

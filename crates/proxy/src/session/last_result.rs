@@ -73,6 +73,14 @@ impl Links {
 }
 
 impl Session {
+    /// Whether the backend in use has to know of the statement before what only the session knows:
+    /// the command asks about that, or is one of which only the server knows whether it takes away
+    /// an error that is kept here.
+    pub(super) fn needs_last_result(&self, decided: &Decided) -> bool {
+        decided.asks_for_last() && self.links.hears_of_others(&self.state)
+            || decided.may_have_tables() && self.state.has_released_error()
+    }
+
     /// Puts what the command in the backlog asks for into it, if that is how many rows there were.
     /// Of warnings there are none: they would have kept the connection.
     pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {

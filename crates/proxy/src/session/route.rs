@@ -135,7 +135,7 @@ impl Session {
         }
         let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
         let effects = decided.plan.effects;
-        let asks = decided.asks_for_last() && self.links.hears_of_others(&self.state)
+        let asks = self.needs_last_result(decided)
             || effects.intersects(NEEDS_LAST_ID) && !self.links.has_last_id(&self.state);
         !(ordered
             || asks

@@ -113,7 +113,7 @@ impl Session {
             return Err(self.set_up_failed(kind, &error, decided).await);
         }
         self.check_connected(decided)?;
-        if decided.asks_for_last() && self.links.hears_of_others(&self.state) {
+        if self.needs_last_result(decided) {
             self.tell_last_result(kind).await?;
             self.check_connected(decided)?;
         }

@@ -67,6 +67,23 @@ fn c06_an_error_outlives_its_connection() {
     });
 }
 
+/// Only the server knows whether these have tables, and take it away: it has to have it.
+#[test]
+fn c06_an_error_may_be_over_with_code_that_is_not_seen() {
+    play(async || {
+        for sql in ["PREPARE p FROM 'DELETE FROM t'", "EXECUTE p", "CALL p()"] {
+            let (_stage, _servers, mut one, mut two, mut server) = two().await;
+            fails(&mut one, &mut server).await;
+            tells_it(&mut server).await;
+            run(&mut two, &mut server, "SELECT 3").await;
+            one.send_query(sql).await;
+            tells_again(&mut server).await;
+            comes(&mut one, &mut server, sql).await;
+            run(&mut one, &mut server, "SHOW WARNINGS").await;
+        }
+    });
+}
+
 /// It is over with each of several statements that were sent together.
 #[test]
 fn c06_an_error_is_over_with_statements_that_run_together() {
