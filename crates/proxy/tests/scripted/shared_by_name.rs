@@ -4,13 +4,6 @@
 use super::shared::{PACKET_QUESTION, asked, comes, takes_back, two};
 use super::support::{Client, Database, play, reset, run};
 
-/// The server is asked what packets it takes, before the connection changes hands for the first
-/// time.
-async fn asked_for_packets(server: &mut Database) {
-    server.expect_query(PACKET_QUESTION).await;
-    server.rows(&["m"], &[&[Some("16777216")]]).await;
-}
-
 const ONE: &str = "PREPARE p FROM 'SELECT a FROM t WHERE b = ?'";
 
 /// The server is asked what packets it takes, before the connection changes hands for the first
