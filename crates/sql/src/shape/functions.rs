@@ -1,6 +1,9 @@
 //! Functions of MySQL 9 and MariaDB 10.11, and words that may be in front of a parenthesis without
 //! being functions.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::Effects;
 
 /// What calling the function `name`, in lower case, does; `None` if it is not known here, so that
@@ -38,7 +41,7 @@ pub fn effects(name: &str, with_arguments: bool) -> Option<Effects> {
         | "sysdate" | "curdate" | "curtime" | "current_date" | "current_time" | "current_timestamp"
         | "localtime" | "localtimestamp" | "utc_date" | "utc_time" | "utc_timestamp" | "unix_timestamp"
         | "encrypt" => Effects::VOLATILE,
-        _ if has(KEYWORDS, name) || has(PURE, name) => Effects::empty(),
+        _ if NO_EFFECTS.contains(name) => Effects::empty(),
         _ => return None,
     };
     Some(effects)
@@ -66,11 +69,10 @@ pub(super) fn variable_effects(variable: &str) -> Effects {
     last | Effects::READS_SYSTEM_VARIABLES
 }
 
-/// Whether `name` is one of `words`. Statements are looked at once for each digest, so there is no
-/// hurry.
-fn has(words: &str, name: &str) -> bool {
-    words.split(' ').any(|word| word == name)
-}
+/// Words by themselves: a text may have thousands of calls.
+type Words = LazyLock<HashSet<&'static str>>;
+
+static NO_EFFECTS: Words = LazyLock::new(|| KEYWORDS.split(' ').chain(PURE.split(' ')).collect());
 
 /// Words that a parenthesis may follow: keywords and types.
 const KEYWORDS: &str = "\
@@ -93,7 +95,9 @@ pub(super) fn is_clause(word: &str) -> bool {
 /// Functions that a server reads as such only if the parenthesis follows at once. With a blank or
 /// a comment in between, and without the mode `IGNORE_SPACE`, MySQL or MariaDB calls a stored
 /// function of that name.
-const GLUED: &str = "\
+static GLUED: Words = LazyLock::new(|| GLUED_NAMES.split(' ').collect());
+
+const GLUED_NAMES: &str = "\
     adddate bit_and bit_or bit_xor cast count cume_dist curdate curtime date_add date_sub dense_rank \
     extract first_value group_concat json_arrayagg json_duality_object json_objectagg lag lead max median \
     mid min now nth_value ntile percent_rank percentile_cont percentile_disc position rank session_user \
@@ -102,7 +106,7 @@ const GLUED: &str = "\
 
 /// Whether the function `name`, in lower case, needs its parenthesis at once.
 pub(super) fn is_glued(name: &str) -> bool {
-    has(GLUED, name)
+    GLUED.contains(name)
 }
 
 /// Functions whose result depends on their arguments alone, and aggregates.
