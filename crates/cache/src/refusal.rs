@@ -327,7 +327,7 @@ mod tests {
             ("SELECT a FROM t FOR SYSTEM_TIME AS OF TRANSACTION 7", Some(Refusal::Word)),
             ("SELECT a FROM t WHERE ROWNUM() < 3", Some(Refusal::Word)),
             ("SELECT my_function(a) FROM t", Some(Refusal::UnknownFunction)),
-            ("SELECT a, DEFAULT(a) FROM t", Some(Refusal::Word)),
+            ("SELECT a, DEFAULT(a) FROM t", Some(Refusal::Sequence)),
             ("SELECT a, SYSDATE FROM t", Some(Refusal::Word)),
             ("SELECT a, SQL%ROWCOUNT FROM t", Some(Refusal::Word)),
             ("SELECT t.sysdate, `sqlcode`, rowcount FROM t", None),
