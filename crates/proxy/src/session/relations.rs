@@ -81,10 +81,11 @@ impl Session {
             return None;
         }
         let behind = |relation: &Relation| relations.behind(whose, relation, now);
-        let writes = decided.plan.effects.intersects(Effects::WRITES);
+        // A `DEFAULT(column)` takes one as well.
+        let takes = decided.plan.effects.intersects(Effects::WRITES.union(Effects::SEQUENCE));
         let matters = |one: &Relation| match behind(one) {
             Some(Behind::Something) => true,
-            Some(Behind::Sequence) => writes,
+            Some(Behind::Sequence) => takes,
             Some(Behind::Nothing) | None => false,
         };
         if all.len() > TABLES_MAX || all.iter().any(matters) {

@@ -142,10 +142,7 @@ pub fn drops_schema(text: &[u8], schema: &[u8]) -> bool {
 /// Whether it takes a value of a sequence, of which the server tells the session later which one
 /// that was.
 fn draws(words: &Words<'_>) -> bool {
-    let by_default = |at| words.is(at, "default") && words.is_sign(at + 1, b'(');
-    (0..words.len()).any(|at| {
-        words.is(at, "nextval") || words.is(at, "next") && words.is(at + 1, "value") || by_default(at)
-    })
+    (0..words.len()).any(|at| words.is(at, "nextval") || words.is(at, "next") && words.is(at + 1, "value"))
 }
 
 /// Whether a `FLUSH` sets the counters of the connection to 0.
@@ -292,7 +289,7 @@ mod tests {
         }
         assert_eq!(of("SELECT max(1), abs (1), `a`.max(2) IS NULL"), begin(Pin::Function, ""));
         assert_eq!(of("SELECT max(1), abs (1), ifnull/**/(1, 2)"), []);
-        assert_eq!(of("SELECT DEFAULT(a) FROM t"), begin(Pin::Sequence, ""));
+        assert_eq!(of("SELECT DEFAULT(a) FROM t"), []);
         assert_eq!(of("INSERT INTO t VALUES (DEFAULT)"), []);
         assert_eq!(of("SELECT @@pseudo_thread_id"), begin(Pin::ConnectionId, ""));
         assert!(flushes_status(b"FLUSH LOCAL STATUS") && !flushes_status(b"FLUSH PRIVILEGES"));
