@@ -1,7 +1,7 @@
 //! The plan of a statement: what follows from its shape, whatever its plain literals are.
 
 use sql::shape::Effects;
-use sql::{Shape, StatementKind};
+use sql::{FoundRows, Modes, Shape, StatementKind};
 
 /// What follows from a statement's shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,9 @@ pub struct StatementPlan {
     pub several: bool,
     /// Whether the server may ask for a file when it gets it.
     pub may_load: bool,
+    /// Whether `FOUND_ROWS()` may be another number behind it than that of its rows, though it does
+    /// not ask for that.
+    pub counts_apart: bool,
 }
 
 impl StatementPlan {
@@ -26,6 +29,7 @@ impl StatementPlan {
         tables: false,
         several: false,
         may_load: false,
+        counts_apart: false,
     };
 
     /// A read of tables that does nothing else.
@@ -41,12 +45,29 @@ impl StatementPlan {
             tables: unknown || !(shape.reads.is_empty() && shape.writes.is_empty()),
             several: shape.several,
             may_load: false,
+            counts_apart: false,
         }
+    }
+
+    /// The plan of `text`, the whole of it, but for whether the server may ask for a file.
+    pub fn read(text: &[u8]) -> Self {
+        let modes = Modes::default();
+        let plan = Self::of(&Shape::of(text, modes));
+        let counts_apart = plan.kind.is_select()
+            && matches!(FoundRows::of(text, modes), FoundRows::Behind(_) | FoundRows::Unknown);
+        Self { counts_apart, ..plan }
     }
 
     /// The plan of a statement of which nothing is certain but its first words.
     pub const fn unknown(kind: StatementKind) -> Self {
-        Self { kind, effects: Effects::UNKNOWN, tables: true, several: false, may_load: false }
+        Self {
+            kind,
+            effects: Effects::UNKNOWN,
+            tables: true,
+            several: false,
+            may_load: false,
+            counts_apart: false,
+        }
     }
 
     /// The same of a statement that may do anything but be one of another kind, or more of them.

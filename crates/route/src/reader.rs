@@ -8,7 +8,7 @@ mod seen;
 mod shapes;
 
 use sql::digest::Span;
-use sql::{Digest, Modes, Options, Shape, StatementKind, outline};
+use sql::{Digest, Options, StatementKind, outline};
 
 use self::seen::{Known, Seen};
 use self::shapes::Shapes;
@@ -119,11 +119,7 @@ impl Reader {
     fn plan(&mut self, text: &[u8]) -> StatementPlan {
         let digest = &self.digest;
         let look = || {
-            if may_call(digest) {
-                unknown(text)
-            } else {
-                StatementPlan::of(&Shape::of(text, Modes::default()))
-            }
+            if may_call(digest) { unknown(text) } else { StatementPlan::read(text) }
         };
         if digest.facts().sound { self.shapes.get(digest.hash(), look) } else { look() }
     }
@@ -263,7 +259,7 @@ mod tests {
         let gbk = Reading { two_byte_quotes: true, ..Reading::default() };
         let texts = ["SELECT 'a'", "SELECT 'a'", "SELECT 'a'", "SELECT '\u{e9};'"].map(str::to_owned);
         let of = |count| plan(&texts.iter().take(count).collect::<Vec<_>>(), gbk);
-        assert_eq!(of(3), StatementPlan::of(&Shape::of(b"SELECT 'a'", Modes::default())));
+        assert_eq!(of(3), StatementPlan::read(b"SELECT 'a'"));
         let unknown = StatementPlan::unknown(StatementKind::Select);
         assert_eq!(of(4), StatementPlan { may_load: true, ..unknown });
     }

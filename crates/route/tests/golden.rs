@@ -52,7 +52,7 @@ fn plan(word: &str) -> StatementPlan {
         "unknown" => (StatementKind::Do, Effects::UNKNOWN),
         other => panic!("{other} is no kind"),
     };
-    StatementPlan { kind, effects, tables: true, several: false, may_load: false }
+    StatementPlan { kind, effects, tables: true, several: false, may_load: false, counts_apart: false }
 }
 
 const ACCOUNT: Account =

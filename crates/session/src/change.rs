@@ -5,7 +5,7 @@ use route::StatementPlan;
 use route::limits::JUDGED_BYTES_MAX;
 use route::reader::{Reading, plan};
 use sql::shape::Effects;
-use sql::{Condition, Dialect, StatementKind};
+use sql::{Condition, Dialect, FoundRows, Modes, Offset, StatementKind};
 
 use crate::state::ids::{Ids, told};
 use crate::state::marks::{
@@ -108,6 +108,8 @@ pub struct Change {
     /// Of a statement that ends a transaction: whether it ends the session with it, if its text
     /// says that (`COMMIT RELEASE`, `COMMIT NO RELEASE`).
     pub releases: Option<bool>,
+    /// How many rows it passes by, which `FOUND_ROWS()` counts, too, where it has rows behind them.
+    pub passed: u64,
     /// It stands in a comment, and is nothing to servers that do not execute that.
     pub within: Option<Condition>,
 }
@@ -150,6 +152,7 @@ impl Change {
             && !self.resets
             && self.ids.is_none()
             && self.releases.is_none()
+            && self.passed == 0
     }
 
     /// Whether it makes settings, and nothing else.
@@ -247,7 +250,7 @@ impl Change {
         let may_leave = match kind {
             StatementKind::DropTable | StatementKind::DropDatabase | StatementKind::Xa => true,
             StatementKind::Update => is_of_threads(text, at.schema),
-            _ => ends,
+            _ => ends || plan.counts_apart,
         };
         if !may_leave && !effects.intersects(TRACES) {
             return Self::default();
@@ -255,6 +258,9 @@ impl Change {
         let is_unknown = effects.intersects(Effects::UNKNOWN);
         let mut change = Self::marked(marks(effects, kind, text, at.schema, plan.tables));
         change.add_ids(effects, text);
+        if plan.counts_apart {
+            change.add_found_rows(text);
+        }
         match kind {
             _ if ends => change.releases = Some(effects.intersects(Effects::SESSION)),
             StatementKind::Set if !at.is_certain(text) => {
@@ -354,6 +360,16 @@ impl Change {
         change.anyway = !change.marks.is_empty();
         change.may_set_modes = change.marks.contains(&Mark::begin(Pin::Setting)) && names_mode(text);
         change
+    }
+
+    /// And what a query without `SQL_CALC_FOUND_ROWS` leaves for `FOUND_ROWS()`. Of values that come
+    /// later nothing is known here.
+    fn add_found_rows(&mut self, text: &[u8]) {
+        match FoundRows::of(text, Modes::default()) {
+            FoundRows::Behind(Offset::Number(passed)) => self.passed = passed,
+            FoundRows::Unknown => self.marks.push(Mark::begin(Pin::FoundRows)),
+            _ => {}
+        }
     }
 
     /// And what a `SET` changes.

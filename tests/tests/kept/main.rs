@@ -17,7 +17,8 @@ use login_state::{a_new_client_has_the_packet_limit_of_its_time, c04_a_session_h
 use states::c04_nothing_of_two_hundred_states_crosses;
 use stored::{
     c04_a_builtin_name_apart_from_its_parenthesis_binds, c04_a_write_that_takes_a_value_of_a_sequence_binds,
-    pins_are_named_by_what_was_said, the_socket_of_a_server_is_not_told,
+    c06_found_rows_are_those_of_the_server, pins_are_named_by_what_was_said,
+    the_socket_of_a_server_is_not_told,
 };
 use tables::c04_views_and_triggers_bind_where_they_leave_something;
 
@@ -53,6 +54,7 @@ on_each_server! {
     c04_nothing_of_two_hundred_states_crosses,
     c04_a_builtin_name_apart_from_its_parenthesis_binds,
     c04_a_write_that_takes_a_value_of_a_sequence_binds,
+    c06_found_rows_are_those_of_the_server,
     pins_are_named_by_what_was_said,
     c04_a_session_ends_as_at_its_server,
     the_socket_of_a_server_is_not_told,

@@ -70,6 +70,38 @@ pub(super) fn pins_are_named_by_what_was_said(backend: &Backend) {
     });
 }
 
+/// Another session wants the connection in between.
+pub(super) fn c06_found_rows_are_those_of_the_server(backend: &Backend) {
+    let proxy = narrow(backend);
+    let options = defined(backend, &proxy, "found", &["TABLE few (a INT)"]);
+    backend.sql("INSERT INTO found.few VALUES (1), (2), (3)");
+    let direct = Options::tcp(backend.server.address(), USER, PASSWORD).schema("found");
+    run(async {
+        let mut direct = Client::connect(&direct).await.unwrap();
+        let mut one = Client::connect(&options).await.unwrap();
+        let mut other = Client::connect(&options).await.unwrap();
+        for sql in [
+            "SELECT a FROM few",
+            "SELECT a FROM few LIMIT 1 OFFSET 1",
+            "SELECT a FROM few LIMIT 2, 5",
+            "SELECT a FROM few LIMIT 5 OFFSET 9",
+            "SELECT a FROM few UNION ALL SELECT a FROM few LIMIT 2",
+            "(SELECT a FROM few LIMIT 1 OFFSET 1)",
+            "SELECT a FROM few; SELECT 1",
+        ] {
+            let mut found = Vec::new();
+            for client in [&mut direct, &mut one] {
+                client.query_all(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+                // It gets none where the first session has to keep it.
+                let _ = other.query("SELECT 'another'").await;
+                found.push(value(client, "SELECT FOUND_ROWS()").await);
+            }
+            assert_eq!(found[0], found[1], "{sql}");
+            one.query("SELECT 1").await.unwrap();
+        }
+    });
+}
+
 /// MySQL has no sequences.
 pub(super) fn c04_a_write_that_takes_a_value_of_a_sequence_binds(backend: &Backend) {
     if backend.is_mysql() {

@@ -7,6 +7,7 @@ use wire::packet::{self, SessionState, StateChange};
 use wire::{Capabilities, Codec as _, StatusFlags};
 
 use super::shared::{asked, comes, config, takes_back, two, two_of};
+use super::shared_by_name::is_bound;
 use super::shared_state::insert;
 use super::shared_traces::{EXECUTE, prepared};
 use super::support::{Client, Database, options, play, run, settle};
@@ -292,5 +293,35 @@ fn c15_a_command_that_is_cut_in_the_number_of_its_statement_is_about_that_statem
             settle().await;
         }
         server.expect_command(Kind::SendLongData, &[3, 0, 0, 0, 0, 0, b'x']).await;
+    });
+}
+
+/// Where there are none behind them, only the server knows how many there are.
+#[test]
+fn c06_rows_that_an_offset_passes_by_are_counted() {
+    play(async || {
+        for (sql, rows, found) in [
+            ("SELECT a FROM t LIMIT 5 OFFSET 7", 2, Some(9)),
+            ("SELECT a FROM t LIMIT 7, 5", 1, Some(8)),
+            ("SELECT a FROM t LIMIT 5 OFFSET 0", 0, Some(0)),
+            ("SELECT a FROM t LIMIT 5 OFFSET 7", 0, None),
+            ("SELECT a FROM t UNION SELECT b FROM u LIMIT 2", 2, None),
+        ] {
+            let (_stage, _servers, mut one, mut two, mut server) = two().await;
+            one.send_query(sql).await;
+            server.expect_query(sql).await;
+            let all = vec![&[Some("1")][..]; rows];
+            server.rows(&["a"], &all).await;
+            one.expect_rows(&all).await;
+            let Some(found) = found else {
+                is_bound(&mut two).await;
+                continue;
+            };
+            two.send_query("SELECT 2").await;
+            comes(&mut two, &mut server, "SELECT 2").await;
+            one.send_query("SELECT FOUND_ROWS()").await;
+            let told = format!("SELECT COALESCE({found}, FOUND_ROWS()) AS `FOUND_ROWS()`");
+            comes(&mut one, &mut server, &told).await;
+        }
     });
 }

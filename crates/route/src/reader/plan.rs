@@ -1,7 +1,5 @@
 //! Making the plans of statements.
 
-use sql::{Modes, Shape};
-
 use super::Reading;
 use crate::StatementPlan;
 
@@ -9,7 +7,7 @@ use crate::StatementPlan;
 /// false.
 pub fn of(text: &[u8], is_whole: bool, reading: Reading) -> StatementPlan {
     let is_clear = is_whole && !reading.doubts(text, true, true);
-    let plan = StatementPlan::of(&Shape::of(text, Modes::default()));
+    let plan = StatementPlan::read(text);
     loading(if is_clear { plan } else { plan.in_doubt() }, text, is_clear)
 }
 

@@ -46,7 +46,14 @@ fn c08_a_transaction_is_never_split() {
             StatementKind::StartReadOnly,
         ] {
             for effects in effects().chain([Effects::empty()]) {
-                let plan = StatementPlan { kind, effects, tables: true, several: false, may_load: false };
+                let plan = StatementPlan {
+                    kind,
+                    effects,
+                    tables: true,
+                    several: false,
+                    may_load: false,
+                    counts_apart: false,
+                };
                 assert_eq!(side_of(plan, &open, asked), (Side::Stay, 0, Reason::Transaction), "{plan:?}");
                 assert_eq!(side_of(plan, &reading, asked), (Side::Stay, 1, Reason::Transaction), "{plan:?}");
             }
@@ -60,6 +67,7 @@ fn c08_a_transaction_is_never_split() {
         tables: false,
         several: false,
         may_load: false,
+        counts_apart: false,
     };
     assert_eq!(side_of(begin(false), &Session::default(), None), (Side::Writer, 0, Reason::Begins));
     assert_eq!(side_of(begin(true), &Session::default(), None), (Side::Reader, 1, Reason::BeginsReadOnly));
@@ -83,8 +91,14 @@ fn c31_reads_with_side_effects_stay_at_the_writer() {
     }
     assert_eq!(side_of(StatementPlan::default(), &session, None).0, Side::Writer);
     for kind in [StatementKind::Do, StatementKind::Commit, StatementKind::Rollback] {
-        let plan =
-            StatementPlan { kind, effects: Effects::empty(), tables: false, several: false, may_load: false };
+        let plan = StatementPlan {
+            kind,
+            effects: Effects::empty(),
+            tables: false,
+            several: false,
+            may_load: false,
+            counts_apart: false,
+        };
         assert_eq!(side_of(plan, &session, None), (Side::Writer, 0, Reason::NotARead));
         assert_eq!(side_of(plan, &session, Some(AccessMode::ReadOnly)), (Side::Writer, 0, Reason::NotARead));
     }

@@ -52,7 +52,7 @@ pins! {
     /// elsewhere.
     Statement = "statement", "an open cursor, a value sent in parts, a prepared statement that would be another one if it were prepared now", "its execution to the end, `COM_STMT_RESET`, `COM_STMT_CLOSE`";
     /// The next statement may ask how many rows there were.
-    FoundRows = "found_rows", "`SQL_CALC_FOUND_ROWS`, several statements with a `SELECT` in one text", "the next `SELECT`";
+    FoundRows = "found_rows", "`SQL_CALC_FOUND_ROWS`, several statements with a `SELECT` in one text, a `UNION` with a `LIMIT`, an offset behind all rows", "the next `SELECT`";
     /// The server has something to say of a statement.
     Warnings = "warnings", "an error, or warnings, also those told when a statement is prepared; `COM_FIELD_LIST`, which warns without saying so", "the next statement with tables, without either, at MySQL the next statement; of a single error, an idle second: the session keeps it without the connection";
     /// It has set user variables to what is not written in the statement.
@@ -66,7 +66,7 @@ pins! {
     /// A function was called that is not built in.
     Function = "function", "a stored function, or one that is not known; a name such as `max` or `now` with a blank or a comment in front of its parenthesis", "its server's word that nothing of it outlives the call, a reset";
     /// It has taken a value of a sequence, and may ask for that again.
-    Sequence = "sequence", "`NEXTVAL()`, `NEXT VALUE FOR`, `DEFAULT(column)`: `LASTVAL()` and `PREVIOUS VALUE FOR` tell it again", "a reset";
+    Sequence = "sequence", "`NEXTVAL()`, `NEXT VALUE FOR`: `LASTVAL()` and `PREVIOUS VALUE FOR` tell it again", "a reset";
     /// Its server has reached a position of replication that it has waited for.
     Waited = "waited", "`MASTER_GTID_WAIT()`, `WAIT_FOR_EXECUTED_GTID_SET()`, `MASTER_POS_WAIT()` and their like: the next reads are to see what was waited for", "the next write, a reset";
     /// It was told the server's number of its connection.

@@ -127,6 +127,12 @@ impl SessionState {
         if !change.settings.is_empty() {
             self.set(identity, change.settings);
         }
+        if change.passed > 0 && outcome.rows > 0 {
+            self.last.counted.found = self.last.counted.found.saturating_add(change.passed);
+        } else if change.passed > 0 {
+            // There are fewer than it passes by, and only the server knows how many.
+            self.pins.note(Mark::begin(Pin::FoundRows), self.link.hostgroup);
+        }
         // A setting of which its server is asked is a setting until then, and binds.
         self.note_calling(change.marks, change.calls);
         Settled::default()
