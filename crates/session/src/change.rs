@@ -258,9 +258,7 @@ impl Change {
         let is_unknown = effects.intersects(Effects::UNKNOWN);
         let mut change = Self::marked(marks(effects, kind, text, at.schema, plan.tables));
         change.add_ids(effects, text);
-        if plan.counts_apart {
-            change.add_found_rows(text);
-        }
+        change.add_found_rows(plan, text);
         match kind {
             _ if ends => change.releases = Some(effects.intersects(Effects::SESSION)),
             StatementKind::Set if !at.is_certain(text) => {
@@ -362,9 +360,12 @@ impl Change {
         change
     }
 
-    /// And what a query without `SQL_CALC_FOUND_ROWS` leaves for `FOUND_ROWS()`. Of values that come
-    /// later nothing is known here.
-    fn add_found_rows(&mut self, text: &[u8]) {
+    /// And what a query without `SQL_CALC_FOUND_ROWS` leaves for `FOUND_ROWS()`. Of values that
+    /// come later nothing is known here.
+    fn add_found_rows(&mut self, plan: StatementPlan, text: &[u8]) {
+        if !plan.counts_apart {
+            return;
+        }
         match FoundRows::of(text, Modes::default()) {
             FoundRows::Behind(Offset::Number(passed)) => self.passed = passed,
             FoundRows::Unknown => self.marks.push(Mark::begin(Pin::FoundRows)),

@@ -59,7 +59,8 @@ pub struct Relation {
 pub enum Behind {
     /// Nothing that outlives a statement, as far as the user may see.
     Nothing,
-    /// A column's default takes values of a sequence: that matters to writes and to `DEFAULT(column)`.
+    /// A column's default takes values of a sequence: that matters to writes and to
+    /// `DEFAULT(column)`.
     Sequence,
     /// Something does, or may.
     Something,
