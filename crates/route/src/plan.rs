@@ -5,6 +5,7 @@ use sql::{FoundRows, Modes, Shape, StatementKind};
 
 /// What follows from a statement's shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub struct StatementPlan {
     /// What it is; of several the first.
     pub kind: StatementKind,
