@@ -151,10 +151,15 @@ impl Session {
     /// ask as of a server's.
     pub(super) async fn refuse_and_keep(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
         self.refuse_here(kind, error).await?;
+        self.keep_own_error(error);
+        Ok(())
+    }
+
+    /// Keeps an error of the proxy's own, which the client was told.
+    pub(super) fn keep_own_error(&mut self, error: &ClientError) {
         self.state.note_error();
         self.state.note_failed(Some(&error.to_packet(1, Capabilities::PROTOCOL_41)));
         self.release_error();
-        Ok(())
     }
 
     /// Keeps the last error without the connection: the client was told it in other words than the

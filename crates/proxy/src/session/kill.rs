@@ -51,7 +51,11 @@ impl Session {
     /// The statement that runs is the KILL itself.
     async fn kill_self(&mut self, what: What, seq: u8) -> Result<(), Ending> {
         match what {
-            What::Query => self.reply_error(seq, &ClientError::Interrupted).await,
+            What::Query => {
+                self.reply_error(seq, &ClientError::Interrupted).await?;
+                self.keep_own_error(&ClientError::Interrupted);
+                Ok(())
+            }
             // What they say themselves.
             What::Connection if self.worker.shared.says_mariadb().await => {
                 Err(self.told(&ClientError::ConnectionKilled, seq))
