@@ -337,8 +337,10 @@ fn to_value(words: &Words<'_>, name: &str, at: usize) -> Option<Setting> {
         return Some(setting(name.to_owned()));
     }
     let signed = usize::from(words.is_sign(value, b'-') || words.is_sign(value, b'+'));
-    // Time goes on behind it, as before, and trackers are the proxy's.
-    let is_unset = ["timestamp", TRACK_GTIDS].contains(&name) && words.is(value, "default");
+    // Time goes on behind it, as before, trackers are the proxy's, and no answer depends on how it
+    // was found.
+    let is_unset =
+        ["timestamp", TRACK_GTIDS, "optimizer_switch"].contains(&name) && words.is(value, "default");
     let is_value = is_unset || is_literal(words, value + signed);
     if !is_value || words.len() != value + signed + 1 {
         return None;
