@@ -272,6 +272,11 @@ impl Pins {
         self.0.iter().find(|one| one.pin.locks()).map(|one| one.hostgroup)
     }
 
+    /// Why it cannot.
+    pub fn lock(&self) -> Option<Pin> {
+        self.0.iter().find(|one| one.pin.locks()).map(|one| one.pin)
+    }
+
     /// What keeps reads where the session is, and where that is.
     pub fn hold(&self) -> Option<(Hold, u32)> {
         self.0.iter().find_map(|one| Some((one.pin.hold()?, one.hostgroup)))

@@ -75,7 +75,9 @@ impl Session {
         let settings = self.worker.settings();
         let is_same = match (&self.links.away.role.shards().layout, &settings.shards) {
             (Some(old), Some(new)) => Arc::ptr_eq(old, new) || old.tables() == new.tables(),
-            (old, new) => old.is_none() && new.is_none(),
+            // Only a question of the proxy's own has begun one, where `autocommit` is off.
+            (None, _) => true,
+            (Some(_), None) => false,
         };
         if !is_same {
             self.lose_transaction(ClientError::LayoutChanged).await?;

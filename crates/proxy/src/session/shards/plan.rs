@@ -417,7 +417,7 @@ impl Session {
     fn refused_by_session(&self, what: StatementPlan) -> Option<ClientError> {
         let refused = |part: &str, reason: &str| Some(ClientError::not_sharded(part, reason));
         let state = &self.state;
-        if let Some(pin) = state.pins.locked_on().and_then(|_| state.pin()) {
+        if let Some(pin) = state.pins.lock() {
             return refused(
                 "a statement at a shard",
                 &format!("the session is bound to its server: {}", pin.name()),

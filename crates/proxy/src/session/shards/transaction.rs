@@ -279,7 +279,7 @@ impl Session {
         }
         let layout = self.worker.settings().shards.clone();
         let shards = self.links.away.role.shards();
-        if !shards.inner.iter().any(Inner::is_in_transaction) {
+        if shards.layout.is_none() || !shards.inner.iter().any(Inner::is_in_transaction) {
             shards.layout = layout;
         }
         let mut inner = self.take_inner_at(hostgroup, slot);
