@@ -5,7 +5,7 @@ use testkit::client::{Client, ClientError, Options};
 use testkit::server::PASSWORD;
 use wire::command::Kind;
 
-use super::{USER, options, proxy};
+use super::{USER, options, proxy, value};
 
 const TEXTS: [&[&str]; 13] = [
     &["COMMIT RELEASE"],
@@ -66,5 +66,20 @@ pub(super) fn c04_a_session_ends_as_at_its_server(backend: &Backend) {
         }
         assert_eq!(prepared_outcomes(&through).await, prepared_outcomes(&direct).await);
         assert_eq!(of_last_statement(&through).await, of_last_statement(&direct).await);
+    });
+}
+
+/// The proxy answers such a `KILL` itself.
+pub(super) fn c06_the_error_of_a_kill_of_itself_is_told_again(backend: &Backend) {
+    let proxy = proxy(backend);
+    let direct = Options::tcp(backend.server.address(), USER, PASSWORD).schema("test");
+    run(async {
+        for options in [options(&proxy), direct] {
+            let mut client = Client::connect(&options).await.unwrap();
+            client.query("KILL QUERY CONNECTION_ID()").await.unwrap_err();
+            assert_eq!(value(&mut client, "SHOW COUNT(*) WARNINGS").await.as_deref(), Some("1"));
+            let told = client.query("SHOW WARNINGS").await.unwrap().text().unwrap();
+            assert_eq!(told[0][1].as_deref(), Some("1317"));
+        }
     });
 }

@@ -11,7 +11,7 @@ mod tables;
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use ends::c04_a_session_ends_as_at_its_server;
+use ends::{c04_a_session_ends_as_at_its_server, c06_the_error_of_a_kill_of_itself_is_told_again};
 use hand_over::c04_a_savepoint_without_autocommit_stays_with_its_session;
 use login_state::{a_new_client_has_the_packet_limit_of_its_time, c04_a_session_has_what_its_login_gave};
 use states::c04_nothing_of_two_hundred_states_crosses;
@@ -57,6 +57,7 @@ on_each_server! {
     c06_found_rows_are_those_of_the_server,
     pins_are_named_by_what_was_said,
     c04_a_session_ends_as_at_its_server,
+    c06_the_error_of_a_kill_of_itself_is_told_again,
     the_socket_of_a_server_is_not_told,
 }
 
