@@ -114,6 +114,11 @@ impl Clock {
     /// Whether the answer to a statement that reads these tables may depend on the day.
     #[must_use]
     pub fn takes_today(&self, sql: &[u8], modes: Modes) -> bool {
+        // Most have no time, and are looked up often.
+        let has_none = self.times.is_empty() && !self.makes_time && !may_make_time(sql);
+        if has_none {
+            return false;
+        }
         let facts = Facts::of(sql, modes, self);
         let has_time = facts.has_time || self.makes_time || self.has_view && !self.times.is_empty();
         let has_date = facts.has_date || self.makes_date || self.has_view && !self.dates.is_empty();
@@ -239,6 +244,11 @@ impl Walk<'_> {
         self.facts.has_time |= is_time;
         self.facts.has_date |= is_date;
     }
+}
+
+/// Whether a text may make a `TIME`: all that does has this word, or is a literal in braces.
+fn may_make_time(sql: &[u8]) -> bool {
+    sql.contains(&b'{') || sql.windows(4).any(|part| part.eq_ignore_ascii_case(b"time"))
 }
 
 /// Whether a function returns a date, or makes one of its argument.
