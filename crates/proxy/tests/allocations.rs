@@ -298,6 +298,7 @@ async fn tell_of_table(server: &mut Database) {
                 let row = [Some("-1"), Some("1"), Some("utf8mb4"), Some("")];
                 server.rows(&["a", "b", "c", "d"], &[&row]).await;
             }
+            text if text.contains("sql_auto_is_null") => server.rows(&["a"], &[&[Some("1")]]).await,
             text if text.contains("TABLE_TYPE") => {
                 let table = [Some("table"), Some("BASE TABLE"), Some("InnoDB")];
                 let may = |privilege| [Some("may"), Some(privilege), Some("")];
