@@ -66,14 +66,19 @@ pub(crate) fn a_commit_in_part_names_its_parts(servers: &'static Servers) {
         // COMMIT waits there.
         change(&mut direct, "FLUSH TABLES WITH READ LOCK").await;
         client.send_command(Kind::Query, b"COMMIT").await.unwrap();
-        let sql = "SELECT id FROM information_schema.processlist WHERE db = 'in_part' AND info = 'COMMIT'";
+        // Not before it waits: a session that is killed on its way there may find the lock free.
+        let committing =
+            "SELECT id FROM information_schema.processlist WHERE db = 'in_part' AND info = 'COMMIT'";
         let waiting = loop {
-            if let Some(id) = rows(&mut direct, sql).await.pop() {
+            if let Some(id) =
+                rows(&mut direct, &format!("{committing} AND state LIKE 'Waiting for %'")).await.pop()
+            {
                 break id;
             }
         };
         change(&mut direct, &format!("KILL {waiting}")).await;
         let (number, error) = code(&client.read_result().await.unwrap_err());
+        while !rows(&mut direct, committing).await.is_empty() {}
         change(&mut direct, "UNLOCK TABLES").await;
         assert_eq!(number, 9010, "{error}");
         assert!(error.contains("committed at hostgroup 1; not known at hostgroup 2 (error 9009)"), "{error}");
