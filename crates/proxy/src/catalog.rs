@@ -13,6 +13,7 @@ use sql::Dialect;
 use sql::parse::Tree;
 
 use crate::limits::{DEFINITION_AGE_MAX, DEFINITIONS_BYTES_MAX};
+use crate::stored::StoredCode;
 use crate::templates::Templates;
 
 /// The version of a server that texts are read for if nothing is known of the servers.
@@ -33,6 +34,8 @@ pub(crate) struct Catalog {
     pub(crate) templates: RefCell<Templates>,
     /// What physical names are to clients, by hostgroup.
     names: RefCell<HashMap<u32, Arc<Names>>>,
+    /// Stored code at servers.
+    pub(crate) stored: StoredCode,
 }
 
 /// The definitions of logical tables.
@@ -196,6 +199,7 @@ impl Catalog {
     /// The configuration is another one.
     pub(crate) fn clear(&self) {
         self.names.borrow_mut().clear();
+        self.stored.clear();
         self.templates.borrow_mut().clear();
         self.tables.replace(Tables::default());
         self.dialect.set(None);

@@ -51,6 +51,7 @@ mod snapshot;
 mod spans;
 #[cfg(feature = "memory")]
 pub mod stage;
+mod stored;
 mod taps;
 mod templates;
 mod tunnel;

@@ -247,6 +247,12 @@ pub(crate) const IDS_WAIT_MAX: Duration = Duration::from_secs(10);
 /// at once.
 pub(crate) const DEFINITION_AGE_MAX: Duration = Duration::from_mins(1);
 
+/// Names of tables and routines whose stored code a worker remembers. Beyond, it forgets all.
+pub(crate) const STORED_MAX: usize = 4_096;
+
+/// Tables and routines that are looked at for one statement, with those that they use in turn.
+pub(crate) const STORED_BEHIND_MAX: usize = 64;
+
 /// Plans over sharded tables that a worker remembers. Beyond, it forgets all.
 pub(crate) const TEMPLATES_MAX: usize = 1_024;
 

@@ -26,6 +26,7 @@ mod prune;
 pub mod read;
 pub mod seen;
 pub mod sequence;
+pub mod stored;
 mod value;
 
 pub use calendar::{Date, DateTime};

@@ -9,6 +9,7 @@ mod body;
 mod calls;
 mod head;
 mod hex;
+mod mentions;
 mod tables;
 
 use crate::lexer::{self, Lexer, Modes};
@@ -17,6 +18,7 @@ use crate::shape::{Effects, Shape, Table};
 
 pub use self::calls::{Called, Kind};
 pub use self::hex::unhex;
+pub use self::mentions::Mentions;
 
 /// What stored code uses that may hide something as well.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,6 +10,7 @@ mod fields;
 mod idle;
 mod ids;
 mod prepared;
+mod stored;
 mod times;
 mod transactions;
 mod warnings;
@@ -34,6 +35,7 @@ use fields::*;
 use idle::*;
 use ids::*;
 use prepared::*;
+use stored::*;
 use times::*;
 use transactions::*;
 use warnings::*;
@@ -75,4 +77,7 @@ on_each_server!(
     backslashes_within_characters_are_none,
     all_shards_tell_their_warnings,
     the_error_of_one_shard_is_told,
+    stored_code_that_sees_a_part_does_not_run,
+    stored_code_is_looked_at_anew_when_it_is_defined,
+    stored_code_that_its_user_may_not_read_does_not_run,
 );

@@ -8,7 +8,7 @@
 //!
 //! - [`inner`]: inner sessions, and having one run a command;
 //! - [`plan`](mod@plan): where a statement goes; [`definitions`]: learning what its tables are,
-//!   [`rows`]: reading replies for that; [`defining`]: definitions of tables of several nodes;
+//!   [`stored`]: and what is behind its names, [`rows`]: reading replies for that; [`defining`]: definitions of tables of several nodes;
 //! - [`command`]: what shards get; [`one`]: statements for one shard, [`straight`]: those that come
 //!   again, [`many`]: for several shards ([`scattered`], [`runners`], [`relaying`],
 //!   [`moment`], [`gated`]), [`limited`]: changes of their first rows, [`load`]: files;
@@ -43,6 +43,7 @@ pub(crate) mod rows;
 mod runners;
 mod savepoints;
 mod scattered;
+mod stored;
 mod straight;
 mod transaction;
 mod values;

@@ -74,6 +74,14 @@ impl Limited {
         Some(Write { branches, rows: numbers, counts: Counts::Sum, ids: None, why: self.why })
     }
 
+    /// The servers that it concerns, each once.
+    pub fn hostgroups(&self) -> Vec<u32> {
+        let mut all: Vec<_> = self.changes.iter().map(Gap::hostgroup).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
     /// The change of so many rows, any of them, at the shard with this number among those that the
     /// statement needs; none if there are no more shards.
     pub fn turn(&self, shard: usize, rows: u64) -> Option<Branch> {

@@ -80,6 +80,49 @@ pub(super) fn all(pieces: &[Piece]) -> Option<Vec<Called>> {
     (found.len() <= CALLED_MAX).then_some(found)
 }
 
+/// All names that a routine may be called by, whatever is in them.
+pub(super) fn named(pieces: &[Piece]) -> Vec<Called> {
+    let mut found: Vec<Called> = Vec::new();
+    for at in 0..pieces.len() {
+        let called = if word(pieces, at) == "call" {
+            let is_member = is_sign(pieces, at + 2, b'.');
+            named_at(pieces, Kind::Procedure, at + if is_member { 3 } else { 1 })
+        } else if is_sign(pieces, at + 1, b'(') && !is_built_in(pieces, at) {
+            named_at(pieces, Kind::Function, at)
+        } else {
+            None
+        };
+        let is_new =
+            |called: &Called| !found.iter().any(|one| one.schema == called.schema && one.name == called.name);
+        if let Some(called) = called.filter(is_new) {
+            found.push(called);
+        }
+    }
+    found
+}
+
+/// What the name at `at` calls, with the name in front of it.
+fn named_at(pieces: &[Piece], kind: Kind, at: usize) -> Option<Called> {
+    let name = |at: usize| pieces.get(at).filter(|piece| piece.is_name()).map(|piece| piece.written.clone());
+    let is_member = at > 0 && is_sign(pieces, at - 1, b'.');
+    let first = if is_member { at.checked_sub(2)? } else { at };
+    if kind == Kind::Function && first.checked_sub(1).is_some_and(|before| word(pieces, before) == "into") {
+        // A table's columns.
+        return None;
+    }
+    let schema = if is_member { name(first) } else { None };
+    Some(Called { kind, schema, name: name(at)? })
+}
+
+/// Whether the word at `at`, with a parenthesis behind it, is a function of all servers, or none.
+fn is_built_in(pieces: &[Piece], at: usize) -> bool {
+    let is_member = at > 0 && is_sign(pieces, at - 1, b'.');
+    let has = |words: &str| words.split(' ').any(|one| one == word(pieces, at));
+    // With a blank in front of the parenthesis some of them are stored functions.
+    let is_glued = pieces.get(at).is_some_and(|piece| piece.is_glued);
+    !word(pieces, at).is_empty() && !is_member && (has(RESERVED) || is_glued && has(EVERYWHERE))
+}
+
 /// What the `CALL` in front of `at` calls.
 fn procedure(pieces: &[Piece], at: usize) -> Option<Called> {
     let first = plain(pieces, at)?;
@@ -103,16 +146,11 @@ fn function(pieces: &[Piece], at: usize) -> Option<Option<Called>> {
         // MariaDB's packages have a schema.
         return None;
     }
-    // With a blank in front of the parenthesis some of them are stored functions.
-    let is_built_in = || {
-        let has = |words: &str| words.split(' ').any(|word| word == piece.text);
-        has(RESERVED) || piece.is_glued && has(EVERYWHERE)
-    };
     let is_native = || functions::effects(&piece.written.to_ascii_lowercase(), true).is_some();
     match piece.kind {
         // A table's columns, or a procedure's arguments.
         _ if matches!(before, "into" | "call") => Some(None),
-        lexer::Kind::Word if !is_member && is_built_in() => Some(None),
+        lexer::Kind::Word if is_built_in(pieces, at) => Some(None),
         // Servers look among their own functions first, whatever they have by that name besides.
         lexer::Kind::Name if !is_member && is_native() => None,
         lexer::Kind::Word | lexer::Kind::Name => {

@@ -9,7 +9,14 @@ const BEGINNINGS: [&str; 6] = ["select", "insert", "replace", "update", "delete"
 
 /// Each of them once, and maybe some names that are no tables.
 pub(super) fn all(body: &[Piece]) -> Vec<Table> {
-    let mut found = Vec::new();
+    let (mut reads, writes) = read_and_written(body);
+    reads.extend(writes);
+    once(reads)
+}
+
+/// Those that are read, and those that are written.
+pub(super) fn read_and_written(body: &[Piece]) -> (Vec<Table>, Vec<Table>) {
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
     for statement in body.split(|piece| piece.kind == Kind::Sign(b';')) {
         // What is behind `IF a THEN` or `DECLARE c CURSOR FOR` begins a statement as well.
         for (at, piece) in statement.iter().enumerate() {
@@ -19,13 +26,18 @@ pub(super) fn all(body: &[Piece]) -> Vec<Table> {
                 && before.is_some_and(|before| matches!(before.text.as_str(), "key" | "for"));
             if BEGINNINGS.contains(&piece.text.as_str()) && !goes_on {
                 let shape = of_pieces(statement.get(at..).unwrap_or_default());
-                found.extend(shape.reads.into_iter().chain(shape.writes));
+                reads.extend(shape.reads);
+                writes.extend(shape.writes);
             }
         }
     }
-    found.sort_unstable();
-    found.dedup();
-    found
+    (once(reads), once(writes))
+}
+
+fn once(mut tables: Vec<Table>) -> Vec<Table> {
+    tables.sort_unstable();
+    tables.dedup();
+    tables
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ impl Session {
             self.links.away.role.shards().statements.note_other();
             return Ok(self.stay_home());
         }
-        let (branch, context) = match self.sample_of(&text).await? {
+        let (branch, context) = match self.sample_of(&text, what).await? {
             Ok(Some(sample)) => sample,
             Ok(None) => {
                 self.links.away.role.shards().statements.note_other();

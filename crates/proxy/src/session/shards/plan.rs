@@ -19,6 +19,7 @@ use super::command::Command;
 use super::defining::stopped;
 use super::prepared::Context;
 use super::scattered::Scattered;
+use super::stored::Named;
 use super::warnings::Question;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -146,6 +147,7 @@ impl Session {
             Err(_) if !names_table(text, layout) => Way::Home,
             Err(refusal) => Way::Refused(unread(text, refusal)),
         };
+        let way = self.with_stored(command, read, &tree, layout, way).await?;
         let matters = command.what.several
             || command.what.effects.intersects(MATTERS_TO_SESSION)
             || self.is_elsewhere(command);
@@ -155,6 +157,24 @@ impl Session {
         }
         self.worker.shards.put_tree(tree);
         Ok(way)
+    }
+
+    /// The same way, if nothing behind the statement's names would see a part of a sharded table
+    /// only.
+    async fn with_stored(
+        &mut self,
+        command: &Command,
+        read: Settings,
+        tree: &Tree,
+        layout: &Layout,
+        way: Way,
+    ) -> Result<Way, Ending> {
+        let schema = String::from_utf8_lossy(self.schema_of(command)).into_owned();
+        let tree = Some(tree).filter(|tree| tree.root().is_some());
+        let named =
+            Named { text: &command.text, what: command.what, modes: read.modes, schema: &schema, tree };
+        let stopped = self.stopped_behind(&named, &way, layout).await?;
+        Ok(stopped.map_or(way, Way::Refused))
     }
 
     /// Whether a layout is that of now: others may be loaded while servers are asked.
@@ -289,6 +309,7 @@ impl Session {
     pub(super) async fn sample_of(
         &mut self,
         text: &[u8],
+        what: StatementPlan,
     ) -> Result<Result<Option<(Branch, Context)>, ClientError>, Ending> {
         let settings = self.worker.settings();
         let Some(layout) = settings.shards.as_ref() else { return Ok(Ok(None)) };
@@ -297,9 +318,9 @@ impl Session {
         };
         let Some(read) = self.read_settings(charset).await else { return Ok(Ok(None)) };
         let mut tree = self.worker.shards.take_tree();
-        let sample = match tree.read(text, &read) {
+        let schema = String::from_utf8_lossy(self.state.caller.schema()).into_owned();
+        let mut sample = match tree.read(text, &read) {
             Ok(_) => {
-                let schema = String::from_utf8_lossy(self.state.caller.schema());
                 let tables = self.worker.shards.tables();
                 let request = Request {
                     sql: text,
@@ -318,6 +339,13 @@ impl Session {
             Err(_) if !names_table(text, layout) => Ok(None),
             Err(refusal) => Err(unread(text, refusal)),
         };
+        if let Ok(None) = sample {
+            let tree = Some(&tree).filter(|tree| tree.root().is_some());
+            let named = Named { text, what, modes: read.modes, schema: &schema, tree };
+            if let Some(error) = self.stopped_behind(&named, &Way::Home, layout).await? {
+                sample = Err(error);
+            }
+        }
         self.worker.shards.put_tree(tree);
         let schema = self.state.caller.schema().into();
         let context = Context { schema, read, settings: Rc::clone(self.state.shared_settings()) };

@@ -1,0 +1,185 @@
+//! Stored code that would see a part of a sharded table only: a routine, a view or a trigger runs
+//! at one server, which has its own rows and no more.
+//!
+//! 1. [`objects`] says what a statement names that may be stored code, [`Object::question`] asks
+//!    its server for the definitions;
+//! 2. [`Found::of`] takes the answer: what is [`Wrong`] with them, and which objects they use in
+//!    turn, which are asked for as well.
+
+mod ask;
+
+use std::fmt;
+
+use sql::routine::Mentions;
+use sql::shape::Table;
+
+use crate::layout::{Layout, TableKind};
+
+pub use ask::Unreadable;
+
+/// Schemas of the servers themselves, whose code knows nothing of sharded tables.
+const OF_SERVERS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
+
+/// What may be stored code, or have some.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Object {
+    /// A table, which may be a view, or have triggers.
+    Table {
+        /// Its schema.
+        schema: String,
+        /// Its name.
+        name: String,
+    },
+    /// A routine.
+    Routine {
+        /// Its schema, or its package; none if it may be in any schema.
+        schema: Option<String>,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Why stored code does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wrong {
+    /// It reads or changes a table with rows at several servers.
+    Sharded(String),
+    /// It changes a table that each server has.
+    Reference(String),
+    /// It changes a part of a sharded table by its own name.
+    Node(String),
+    /// It prepares statements, whose texts nobody knows.
+    Prepares,
+    /// The user may not read its definition.
+    Hidden,
+    /// Its definition is too long to be looked through.
+    Long,
+}
+
+/// What a server has by the name of an object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// What is wrong with it, if anything is.
+    pub wrong: Option<Wrong>,
+    /// What it uses.
+    pub uses: Vec<Object>,
+}
+
+impl Object {
+    /// How errors call it.
+    pub fn name(&self) -> &str {
+        let (Self::Table { name, .. } | Self::Routine { name, .. }) = self;
+        name
+    }
+
+    /// The statement that asks a server for its definitions. It means the same in all modes, and
+    /// its answer is UTF-8 for all character sets. It is for MariaDB and MySQL 8.0 and later ones.
+    pub fn question(&self) -> String {
+        ask::question(self)
+    }
+
+    const fn schema(&self) -> Option<&String> {
+        match self {
+            Self::Table { schema, .. } => Some(schema),
+            Self::Routine { schema, .. } => schema.as_ref(),
+        }
+    }
+
+    /// Whether a server may have made it for users.
+    fn is_of_users(&self) -> bool {
+        let is_named = self.schema().is_none_or(|schema| !schema.is_empty());
+        let is_of = |schema: &String| OF_SERVERS.iter().any(|own| own.eq_ignore_ascii_case(schema));
+        is_named && !self.schema().is_some_and(is_of)
+    }
+}
+
+/// What a text names that is no table of the layout. `schema` is that of names without one; with
+/// none of them, routines may be in any.
+pub fn objects(layout: &Layout, named: &Mentions, schema: Option<&str>) -> Vec<Object> {
+    let own = |table: &Table| table.schema.clone().or_else(|| schema.map(str::to_owned));
+    let tables = named.reads.iter().chain(&named.writes).filter_map(|table| {
+        let schema = own(table).filter(|schema| layout.table(schema, &table.name).is_none())?;
+        Some(Object::Table { schema, name: table.name.clone() })
+    });
+    let routines = named.routines.iter().map(|called| Object::Routine {
+        schema: called.schema.clone().or_else(|| schema.map(str::to_owned)),
+        name: called.name.clone(),
+    });
+    let mut all: Vec<_> = tables.chain(routines).filter(Object::is_of_users).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+impl Found {
+    /// What the answer to the question about an object says: its rows.
+    ///
+    /// # Errors
+    /// If it is no such answer.
+    pub fn of(layout: &Layout, rows: &[Vec<Option<&[u8]>>]) -> Result<Self, Unreadable> {
+        let definitions = ask::definitions(rows)?;
+        let mut found = Self::default();
+        // Who may not see a view's definition is told that there is one.
+        let is_hidden = definitions.iter().any(|one| one.is_view)
+            && !definitions.iter().any(|one| !one.is_view && one.is_readable());
+        for definition in definitions {
+            if !definition.is_readable() {
+                if !definition.is_view || is_hidden {
+                    found.wrong = Some(Wrong::Hidden);
+                }
+                continue;
+            }
+            let named = Mentions::of(definition.text, definition.modes);
+            found.wrong = found.wrong.or_else(|| wrong(layout, &named, &definition.schema));
+            found.uses.extend(objects(layout, &named, Some(&definition.schema)));
+        }
+        Ok(found)
+    }
+}
+
+/// What is wrong with code in a schema that names this.
+fn wrong(layout: &Layout, named: &Mentions, schema: &str) -> Option<Wrong> {
+    if named.cut {
+        return Some(Wrong::Long);
+    }
+    let full =
+        |table: &Table| (table.schema.clone().unwrap_or_else(|| schema.to_owned()), table.name.clone());
+    let path = |schema: &str, name: &str| format!("{schema}.{name}");
+    for (schema, name) in named.reads.iter().chain(&named.writes).map(full) {
+        let table = layout.table(&schema, &name).filter(|table| table.nodes().len() > 1);
+        if table.is_some_and(|table| matches!(table.kind, TableKind::Sharded { .. })) {
+            return Some(Wrong::Sharded(path(&schema, &name)));
+        }
+    }
+    for (schema, name) in named.writes.iter().map(full) {
+        if layout.is_node(&schema, &name) {
+            return Some(Wrong::Node(path(&schema, &name)));
+        }
+        if layout.table(&schema, &name).is_some_and(|table| table.nodes().len() > 1) {
+            return Some(Wrong::Reference(path(&schema, &name)));
+        }
+    }
+    named.prepares.then_some(Wrong::Prepares)
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sharded(table) => {
+                write!(f, "it uses {table}, and would see the rows of its own server only")
+            }
+            Self::Reference(table) => write!(f, "it changes {table}, of which each server has a copy"),
+            Self::Node(table) => write!(f, "it changes {table}, which is a part of a sharded table"),
+            Self::Prepares => write!(f, "it prepares statements, which may be about sharded tables"),
+            Self::Hidden => write!(
+                f,
+                "the user may not read its definition, which may be about sharded tables; GRANT SHOW VIEW for \
+                 views, SHOW_ROUTINE (MySQL) or SELECT ON mysql.proc (MariaDB) for routines"
+            ),
+            Self::Long => write!(f, "its definition is too long to be looked through"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
