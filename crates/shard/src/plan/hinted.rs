@@ -36,7 +36,11 @@ pub(super) fn plan(request: &Request<'_>, uses: &Uses<'_>, hint: &str) -> Result
     match statement {
         // What a statement sets or begins is of the session, not of a server.
         Some((_, Kind::Command)) => return unhinted(request, uses),
-        Some((_, Kind::Utility)) if is_plain && !is_show(request) => return unhinted(request, uses),
+        Some((_, Kind::Utility))
+            if is_plain && !is_show(request) && targets::check_nodes(request, uses).is_ok() =>
+        {
+            return unhinted(request, uses);
+        }
         _ => {}
     }
     let place = place(request, uses, hint).ok_or(refused)?;

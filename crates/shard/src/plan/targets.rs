@@ -68,9 +68,7 @@ pub(super) fn check_nodes(request: &Request<'_>, uses: &Uses<'_>) -> Result<(), 
     let tree = request.tree;
     let changes = |id| match tree.kind(id) {
         Kind::Insert | Kind::Replace | Kind::Update | Kind::Delete => true,
-        Kind::Utility => {
-            tree.span(id).of(request.sql).get(..4).is_some_and(|word| word.eq_ignore_ascii_case(b"LOAD"))
-        }
+        Kind::Utility => changes_table(tree.span(id).of(request.sql)),
         _ => false,
     };
     if !tree.root().is_some_and(|root| tree.children(root).any(changes)) {
@@ -78,6 +76,12 @@ pub(super) fn check_nodes(request: &Request<'_>, uses: &Uses<'_>) -> Result<(), 
     }
     let node = uses.all().iter().find(|table| request.layout.is_node(&table.schema, &table.name));
     node.map_or(Ok(()), |table| Err(Cause::Node.at(table.reference.name)))
+}
+
+/// Whether a statement loads rows, or takes away or changes a table.
+fn changes_table(text: &[u8]) -> bool {
+    let word = text.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
+    [&b"load"[..], b"truncate", b"drop", b"alter", b"rename"].iter().any(|one| one.eq_ignore_ascii_case(word))
 }
 
 /// Refuses a change of a table that each server has, within another statement.

@@ -71,12 +71,18 @@ fn a_node_is_not_written_by_its_own_name() {
     is_refused_at("UPDATE events_1 SET user_id = 2", "events_1");
     is_refused_at("DELETE FROM events_1 WHERE user_id = 2", "events_1");
     is_refused_at("LOAD DATA LOCAL INFILE 'a' INTO TABLE events_1", "events_1");
+    is_refused_at("TRUNCATE events_1", "events_1");
+    is_refused_at("ALTER TABLE events_1 DROP COLUMN user_id", "events_1");
+    is_refused_at("drop table if exists other, events_1", "events_1");
+    is_refused_at("RENAME TABLE events_1 TO events_8", "events_1");
     for sql in
         ["SELECT * FROM events_0", "INSERT INTO events_9 VALUES (1)", "INSERT INTO shop.parts_2 VALUES (1)"]
     {
         assert_eq!(planned(sql, &[]), Plan::Home, "{sql}");
     }
     let hinted = Asked { shard: Some("10"), ..Asked::default() };
-    let plan = asking("INSERT INTO events_0 (user_id) VALUES (1)", &[], hinted);
-    assert!(matches!(plan, Plan::One(Branch { hostgroup: 10, text: None, .. })));
+    for sql in ["INSERT INTO events_0 (user_id) VALUES (1)", "TRUNCATE events_0", "DROP TABLE events_0"] {
+        let plan = asking(sql, &[], hinted);
+        assert!(matches!(plan, Plan::One(Branch { hostgroup: 10, text: None, .. })), "{sql}");
+    }
 }
