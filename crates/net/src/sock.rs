@@ -132,6 +132,11 @@ impl Sock {
         self.link.is_encrypted()
     }
 
+    /// OpenSSL's names of the cipher suite and of the version of TLS; none without TLS.
+    pub fn tls_names(&self) -> Option<(&'static str, &'static str)> {
+        self.link.tls_names()
+    }
+
     /// The certificate that the peer has shown, and that was verified.
     pub fn certificate(&self) -> Option<&CertificateDer<'static>> {
         self.link.certificate()

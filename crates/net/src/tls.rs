@@ -29,6 +29,7 @@ use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
 
 use crate::sock::tls::Role;
+pub(crate) use ciphers::name_of;
 pub use files::TlsError;
 use own::Own;
 use to_servers::ToServers;

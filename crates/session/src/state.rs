@@ -20,6 +20,7 @@ pub mod ids;
 pub mod marks;
 mod of_global;
 pub mod overheard;
+pub mod own_connection;
 pub mod pins;
 pub mod results;
 pub mod set;

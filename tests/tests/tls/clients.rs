@@ -19,6 +19,12 @@ fn the_command_line_client_speaks_both_versions_and_verifies() {
     for (version, suite) in [("TLSv1.2", "ECDHE-ECDSA-AES"), ("TLSv1.3", "TLS_AES_")] {
         let cipher = cipher(client(&proxy, &[&format!("--tls-version={version}"), STATUS]));
         assert!(cipher.contains(suite), "{version}: {cipher}");
+        let show = "--execute=SHOW STATUS LIKE 'Ssl%'";
+        let told = client(&proxy, &[&format!("--tls-version={version}"), show]).expect_success();
+        let name = told.lines().next().and_then(|line| line.strip_prefix("Ssl_cipher\t")).unwrap_or_default();
+        assert!(name.starts_with(suite) && cipher.contains(name), "{cipher}: {told}");
+        assert_eq!(told, format!("Ssl_cipher\t{name}\nSsl_version\t{version}\n"));
+        assert_eq!(client(&proxy, &["--skip-ssl", show]).expect_success(), "Ssl_cipher\t\nSsl_version\t\n");
     }
     let ca = format!("--ssl-ca={}", pki.ca.display());
     let verify = [&ca, "--ssl-verify-server-cert", "--execute=SELECT 'verified'"];

@@ -38,6 +38,11 @@ impl Link {
         self.tls.is_some()
     }
 
+    /// See [`Sock::tls_names`](super::Sock::tls_names).
+    pub(super) fn tls_names(&self) -> Option<(&'static str, &'static str)> {
+        self.tls.as_ref()?.names()
+    }
+
     /// See [`Sock::certificate`](super::Sock::certificate).
     pub(super) fn certificate(&self) -> Option<&CertificateDer<'static>> {
         self.tls.as_ref()?.certificate()

@@ -92,6 +92,11 @@ impl Tls {
         Self { conn, buffers, incoming, plaintext, outgoing: Held::default(), ended: false, closed: false }
     }
 
+    /// See [`Sock::tls_names`](super::Sock::tls_names).
+    pub(super) fn names(&self) -> Option<(&'static str, &'static str)> {
+        self.conn.names()
+    }
+
     /// See [`Sock::certificate`](super::Sock::certificate).
     pub(super) fn certificate(&self) -> Option<&CertificateDer<'static>> {
         self.conn.certificate()

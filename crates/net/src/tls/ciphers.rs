@@ -42,6 +42,11 @@ pub(super) fn choose(list: &str, setting: &str, provider: &Provider) -> Provider
     Arc::new(CryptoProvider { cipher_suites: suites, ..CryptoProvider::clone(provider) })
 }
 
+/// The name of a suite; empty if it is none of those here.
+pub(crate) fn name_of(suite: CipherSuite) -> &'static str {
+    NAMES.iter().find(|(_, known)| *known == suite).map_or("", |(name, _)| name)
+}
+
 /// The suites of a list, and the names that are none.
 fn parse(list: &str) -> (Vec<CipherSuite>, Vec<&str>) {
     let mut outcome = (Vec::new(), Vec::new());

@@ -132,6 +132,12 @@ impl Decided {
         }
     }
 
+    /// The server gets this text in the place of the client's.
+    pub(super) fn rewrite(&mut self, text: Vec<u8>) {
+        self.orders.get_or_insert_with(|| Box::new(Orders::of(Verdict::default()))).text = Some(text);
+        self.is_rewritten = true;
+    }
+
     /// The proxy answers it with this error.
     pub(super) fn refuse(&mut self, error: ClientError) {
         self.route = Route::Local(Box::new(Reply::Error(error)));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use route::AccessMode;
 use route::limits::JUDGED_BYTES_MAX;
+use sql::StatementKind;
 use sql::shape::Effects;
 use tokio::time::Instant;
 use wire::command::{Attribute, Kind, Query, StmtExecute};
@@ -24,6 +25,7 @@ use crate::statement::kill::PreparedKill;
 use crate::users::Options;
 use crate::worker::Worker;
 use session::change::Change;
+use session::state::own_connection::told_here;
 use upstream::Backend;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
@@ -223,7 +225,14 @@ impl Session {
         let at = self.circumstances(&session, asked, execute);
         self.state.trace(|trace| trace.explained(self.explain(text, is_whole, &at)));
         let judged = self.worker.routing.borrow_mut().judge(text, is_whole, &at);
-        self.state.decide(judged, text)
+        let mut decided = self.state.decide(judged, text);
+        if decided.plan.kind == StatementKind::Show && !decided.is_rewritten {
+            let (cipher, version) = self.io.sock.tls_names().unwrap_or_default();
+            if let Some(told) = told_here(text, cipher, version) {
+                decided.rewrite(told);
+            }
+        }
+        decided
     }
 
     /// What a decision depends on besides the statement.

@@ -1,13 +1,14 @@
 //! The two roles of a TLS connection, driven by records in and records out: no socket, no waiting.
 
-use rustls::Error;
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::CertificateDer;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, UnbufferedStatus, WriteTraffic};
+use rustls::{Error, ProtocolVersion};
 
 use super::Role;
 use crate::limits::TLS_RECORD_OVERHEAD_BYTES_MAX;
+use crate::tls::name_of;
 
 /// Plaintext bytes of a full record (RFC 8446, section 5.1).
 const RECORD_BYTES: usize = 1 << 14;
@@ -70,6 +71,16 @@ impl Conn {
                 Self::Client(Box::new(UnbufferedClientConnection::new(config, name)?))
             }
         })
+    }
+
+    /// OpenSSL's names of the cipher suite and of the version that were agreed on.
+    pub(super) fn names(&self) -> Option<(&'static str, &'static str)> {
+        let (suite, version) = match self {
+            Self::Server(conn) => (conn.negotiated_cipher_suite()?, conn.protocol_version()?),
+            Self::Client(conn) => (conn.negotiated_cipher_suite()?, conn.protocol_version()?),
+        };
+        let version = if version == ProtocolVersion::TLSv1_3 { "TLSv1.3" } else { "TLSv1.2" };
+        Some((name_of(suite.suite()), version))
     }
 
     /// The certificate that the peer has shown; behind the handshake it was verified.
