@@ -12,7 +12,7 @@ use pool::Share;
 use socket2::SockRef;
 use wire::Peer;
 
-use crate::shared::Slot;
+use crate::slot::Slot;
 use crate::sock::Sock;
 
 /// A fresh connection and what its listener knows about it.

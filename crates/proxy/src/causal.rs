@@ -9,9 +9,6 @@ use session::causal::tokens::{Scope, Tokens};
 use session::identity::Identity;
 use upstream::Connection;
 
-use crate::shared::Shared;
-use crate::worker::Worker;
-
 /// The tokens of scopes, and what replicas are known to have applied.
 #[derive(Debug, Default)]
 pub(crate) struct Causal {
@@ -31,13 +28,6 @@ impl Causal {
     }
 }
 
-/// The hostgroup of the writers of the pair that a hostgroup is in, if it is in one.
-pub(crate) fn cluster_of(worker: &Worker, hostgroup: u32) -> Option<u32> {
-    let routing = worker.routing.borrow();
-    let pairs = &routing.routes().pairs;
-    pairs.reader(hostgroup).map(|_| hostgroup).or_else(|| pairs.writer(hostgroup))
-}
-
 /// The machine at the other end of a connection to `server`.
 pub(crate) fn machine(server: &Endpoint, link: &Connection) -> Machine {
     (server.clone(), link.sock().peer_ip())
@@ -45,6 +35,6 @@ pub(crate) fn machine(server: &Endpoint, link: &Connection) -> Machine {
 
 /// Whether a server is one of the writers of these readers: what a session has written there it
 /// has.
-pub(crate) fn is_writer_of(shared: &Shared, server: &Endpoint, writer: u32) -> bool {
-    shared.upstream.pool.is_any(writer, |one| one.endpoint().endpoint == *server) == Some(true)
+pub(crate) fn is_writer_of(shared: &upstream::Shared, server: &Endpoint, writer: u32) -> bool {
+    shared.pool.is_any(writer, |one| one.endpoint().endpoint == *server) == Some(true)
 }

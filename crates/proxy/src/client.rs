@@ -20,7 +20,7 @@ use crate::counts::Counter;
 use crate::door::Door;
 use crate::ending::{Ending, say_goodbye};
 use crate::error::ClientError;
-use crate::session::Session;
+use crate::session::{Flights, Session};
 use crate::sock::Sock;
 use crate::taps::observe::note_refusal;
 use crate::tunnel;
@@ -34,12 +34,14 @@ use wire::Peer;
 )]
 pub(crate) fn serve(
     worker: Rc<Worker>,
+    flights: Rc<Flights>,
     registered: Registered,
     arrival: Arrival,
 ) -> impl Future<Output = ()> {
     async move {
         // Boxed: what it takes to let a client in is gone when its session begins.
-        let Some((mut session, slots)) = Box::pin(receive(worker, &registered, arrival)).await else {
+        let Some((mut session, slots)) = Box::pin(receive((worker, flights), &registered, arrival)).await
+        else {
             return;
         };
         let ending = session.run().await;
@@ -50,14 +52,18 @@ pub(crate) fn serve(
         } else {
             worker.counts.note(Counter::ClientsAborted);
         }
-        Box::pin(say_goodbye(&worker, sock, ending)).await;
+        Box::pin(say_goodbye(&worker.net, sock, ending)).await;
         drop(slots);
     }
 }
 
 /// Lets a client in that has come to a listener for sessions. One that has come to a listener for
 /// tunnels is served here.
-async fn receive(worker: Rc<Worker>, registered: &Registered, arrival: Arrival) -> Option<(Session, Slots)> {
+async fn receive(
+    (worker, flights): (Rc<Worker>, Rc<Flights>),
+    registered: &Registered,
+    arrival: Arrival,
+) -> Option<(Session, Slots)> {
     registered.control.attach().await;
     let Arrival { stream, guest } = arrival;
     registered.control.about.set_peer(guest.peer);
@@ -90,7 +96,7 @@ async fn receive(worker: Rc<Worker>, registered: &Registered, arrival: Arrival) 
             };
             // Of whom it is the session knows all that matters; thousands of them wait.
             let Guest { slots, .. } = *guest;
-            Some((Session::new(worker, Rc::clone(&registered.control), sock, *logged_in), slots))
+            Some((Session::new((worker, flights), Rc::clone(&registered.control), sock, *logged_in), slots))
         }
     }
 }
@@ -109,7 +115,7 @@ async fn serve_tcp(
         registered.control.about.set_peer(client);
         let _place = match place_of(worker, client) {
             Ok(place) => place,
-            Err(ending) => return Box::pin(say_goodbye(worker, sock, ending)).await,
+            Err(ending) => return Box::pin(say_goodbye(&worker.net, sock, ending)).await,
         };
         if let Some(spoke) = tunnel::serve(worker, &registered.control, sock, client, listener).await {
             // All that is known here of a login is whether there was one.
@@ -158,7 +164,7 @@ async fn log_in(
         Ok(Ok(Err(ending))) => {
             audit::note_end(worker, control, Some(&ending));
             let why = if matches!(ending, Ending::NoPlace(_)) { Refused::Blameless } else { Refused::Failed };
-            Box::pin(say_goodbye(worker, sock, ending)).await;
+            Box::pin(say_goodbye(&worker.net, sock, ending)).await;
             Err(why)
         }
         // Too late, or the proxy ends: there is nothing that this client would understand.
@@ -205,7 +211,7 @@ mod tests {
         fn size<A, B, C, F: Future>(_: impl Fn(A, B, C) -> F) -> usize {
             size_of::<F>()
         }
-        let bytes = size(serve);
+        let bytes = size(|worker, registered, arrival| serve(worker, Rc::default(), registered, arrival));
         // With what the runtime adds, 120 bytes, it fits into the 640 that the allocator has for
         // tasks of this size, but for streams made of memory, which only tests have.
         let streams_of_memory = if cfg!(feature = "memory") { 48 } else { 0 };

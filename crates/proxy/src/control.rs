@@ -21,9 +21,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::directory::Seat;
-use crate::kill::Request;
 use crate::limits::SWEEP_INTERVAL;
+use crate::mail::{Request, Seat};
+use crate::patience::Patience;
 use crate::state::Pin;
 use about::About;
 use mail::Mail;
@@ -64,19 +64,6 @@ enum Activity {
     Tunnel(Option<Instant>),
 }
 
-/// How long sessions may do nothing, or hold a transaction.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    /// `mysql-wait_timeout`: idle outside a transaction.
-    pub(crate) idle: Duration,
-    /// `mysql-max_transaction_idle_time`: idle inside a transaction.
-    pub(crate) idle_in_transaction: Duration,
-    /// `mysql-max_transaction_time`: a transaction, whether idle or not.
-    pub(crate) transaction: Duration,
-    /// `mysql-default_query_timeout`: a statement without a limit of its own.
-    pub(crate) statement: Duration,
-}
-
 /// One session, as its worker sees it.
 #[derive(Debug)]
 pub(crate) struct Control {
@@ -107,14 +94,6 @@ pub(crate) struct Control {
     pinned_ms: Cell<u32>,
     /// How long it may be idle by its own `wait_timeout`.
     own_limit: Cell<Option<OwnLimit>>,
-}
-
-impl Patience {
-    /// When somebody can have tried it at the earliest who begins to do so at `now`.
-    pub(crate) fn end(&self, now: Instant) -> Option<Instant> {
-        let Self { idle, idle_in_transaction, transaction, statement } = *self;
-        now.checked_add(idle.min(idle_in_transaction).min(transaction).min(statement))
-    }
 }
 
 impl Control {

@@ -8,24 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::kill::{Request, Verdict};
+use crate::mail::{Request, Seat, Verdict};
 use crate::statement::Kill;
 use crate::users::User;
 use crate::worker::Message;
 use session::identity::Identity;
 use upstream::limits::BOOK_SHARDS;
-
-/// One login of one session. Whatever is addressed to it does not reach another login or another
-/// session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seat {
-    /// The session's index on its worker, where another session may have it later.
-    pub(crate) key: usize,
-    /// The connection id.
-    pub(crate) id: u32,
-    /// How often the session has changed its user before.
-    pub(crate) login: u32,
-}
 
 #[derive(Debug)]
 struct Entry {

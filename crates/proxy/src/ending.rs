@@ -1,7 +1,6 @@
 //! How a session ends, and what the client hears of it.
 
 use std::io;
-use std::rc::Rc;
 
 use observe::broken::Broken;
 use wire::Capabilities;
@@ -10,7 +9,6 @@ use wire::frame::MessageScanner;
 use crate::error::{ClientError, Gone};
 use crate::limits::{LINGER_BYTES_MAX, LINGER_MAX};
 use crate::sock::Sock;
-use crate::worker::Worker;
 
 /// Why a session is over.
 #[derive(Debug)]
@@ -90,7 +88,7 @@ impl From<io::Error> for Ending {
 }
 
 /// Says what there is to say and closes the connection so that the client can read it.
-pub(crate) async fn say_goodbye(worker: &Rc<Worker>, mut sock: Sock, ending: Ending) {
+pub(crate) async fn say_goodbye(net: &net::Local, mut sock: Sock, ending: Ending) {
     let (packets, linger) = match ending {
         Ending::Say { packets, linger } => (packets, linger),
         Ending::NoPlace(packets) => (packets, false),
@@ -103,7 +101,7 @@ pub(crate) async fn say_goodbye(worker: &Rc<Worker>, mut sock: Sock, ending: End
         let mut left = if linger { LINGER_BYTES_MAX } else { 0 };
         while left > 0 {
             let read = std::future::poll_fn(|cx| {
-                let mut scratch = worker.net.scratch.borrow_mut();
+                let mut scratch = net.scratch.borrow_mut();
                 sock.poll_read(cx, &mut scratch)
             });
             match read.await? {

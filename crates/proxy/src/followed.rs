@@ -10,7 +10,6 @@ use route::Caller;
 use sql::{Modes, Shape};
 
 use crate::limits::FOLLOWED_MAX;
-use crate::shared::Shared;
 
 /// Followed queries of a worker that run, by session.
 #[derive(Debug, Default)]
@@ -32,13 +31,19 @@ impl Followed {
         }
     }
 
-    /// The query of a session is over. The time is that of its server, if one has answered.
-    pub(crate) fn end(&self, shared: &Shared, session: u32, bytes: u64, took: Option<Duration>) {
+    /// The query of a session is over at `now_ms`. The time is that of its server, if one has
+    /// answered.
+    pub(crate) fn end(
+        &self,
+        (cache, now_ms): (&Cache, u64),
+        session: u32,
+        bytes: u64,
+        took: Option<Duration>,
+    ) {
         let mut running = self.0.borrow_mut();
         if let Some(place) = running.iter().position(|(one, _)| *one == session) {
             let (_, asked) = running.swap_remove(place);
-            let now_ms = u64::try_from(shared.uptime().as_millis()).unwrap_or(u64::MAX);
-            shared.cache.adviser.note(asked, now_ms, took.map(|took| (bytes, micros(took))));
+            cache.adviser.note(asked, now_ms, took.map(|took| (bytes, micros(took))));
         }
     }
 }

@@ -9,7 +9,6 @@ mod stand_in;
 use std::fmt::{self, Display};
 use std::rc::Rc;
 
-use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use wire::command::Kind;
 use wire::{Capabilities, Codec as _, packet};
@@ -20,35 +19,13 @@ use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::exchange::Exchange;
 use crate::limits::{KILL_GRACE, KILL_TIME_MAX};
+use crate::mail::{Request, Verdict};
 use crate::statement::Kill;
 use crate::statement::kill::What;
 use crate::worker::Worker;
-use session::identity::{Identity, Stranger};
+use session::identity::Identity;
 pub(crate) use stand_in::StandIn;
 use upstream::{Backend, OpenError, QUIT, Target, open};
-
-/// A KILL on its way to the session that it names.
-#[derive(Debug)]
-pub(crate) struct Request {
-    pub(crate) kill: Kill,
-    /// Who wants it, if that is another user: whether he may is for the session's server to say.
-    pub(crate) stranger: Option<Box<Stranger>>,
-    pub(crate) reply: oneshot::Sender<Verdict>,
-}
-
-/// What has become of it.
-#[derive(Debug)]
-pub(crate) enum Verdict {
-    /// It was killed, or there was nothing to kill.
-    Done,
-    /// There is no such session.
-    Unknown,
-    /// It may run on.
-    Failed(ClientError),
-    /// The server says no: the payload of its ERR packet, with the session's id in place of its
-    /// thread's.
-    Refused(Vec<u8>),
-}
 
 impl Display for Verdict {
     /// In the words of a log.
@@ -59,13 +36,6 @@ impl Display for Verdict {
             Self::Failed(error) => error.logged().fmt(f),
             Self::Refused(payload) => f.write_str(refusal_in(payload).as_deref().unwrap_or("refused")),
         }
-    }
-}
-
-impl Request {
-    /// Tells the killer, if it is still there.
-    pub(crate) fn answer(self, verdict: Verdict) {
-        let _ = self.reply.send(verdict);
     }
 }
 

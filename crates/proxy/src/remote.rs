@@ -16,7 +16,6 @@ use std::time::Instant;
 use config::{Config, Endpoint};
 use monitor::Check;
 use querylog::{AuditRecord, LateError, Record};
-use route::RuleError;
 use rustls::ServerConfig;
 use tokio::runtime::Handle;
 use tokio::task::spawn_local;
@@ -24,8 +23,8 @@ use tokio::task::spawn_local;
 use crate::counts::{fingerprints, hostgroups, report};
 use crate::limits::{ASK_WAIT_MAX, DIGESTS_PAUSE, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
+use crate::not_applied::ApplyError;
 use crate::routing::Routing;
-use crate::routing::routes;
 use crate::shared::Shared;
 use crate::tls::TlsError;
 use crate::users::User;
@@ -52,23 +51,6 @@ pub struct Remote {
     control: Handle,
     /// Held while the configuration changes.
     changes: Arc<Mutex<()>>,
-}
-
-/// Why a configuration was not applied. Nothing has changed.
-#[derive(Debug, thiserror::Error)]
-pub enum ApplyError {
-    /// A file that TLS needs cannot be used.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// Rules that cannot be used: all of them.
-    #[error("{}", listed(.0))]
-    Rules(Vec<RuleError>),
-}
-
-/// All of them in one sentence.
-pub(crate) fn listed(errors: &[RuleError]) -> String {
-    let one = |error| routes::problem(error).to_string();
-    errors.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 impl Remote {

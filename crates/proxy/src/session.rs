@@ -59,6 +59,8 @@ mod aside;
 mod backlog;
 mod bring;
 mod cached;
+pub(crate) mod cached_answer;
+mod cached_asked;
 mod cached_fresh;
 mod cached_key;
 mod cached_known;
@@ -111,6 +113,7 @@ mod processes;
 mod relations;
 mod renew;
 mod reply;
+mod retold;
 mod ride;
 mod route;
 mod routines;
@@ -121,6 +124,7 @@ mod state;
 mod stop;
 mod switch;
 mod tell;
+pub(crate) mod to_learn;
 mod told;
 mod trace;
 mod traced;
@@ -158,10 +162,8 @@ use links::Links;
 use phase::Phase;
 use state::{Past, SessionState};
 
-pub(crate) use cached_known::Known;
-pub(crate) use cached_tables::ToLearn;
 pub(crate) use flight::Flights;
-pub(crate) use shards::{Scattered, shard_hint};
+pub(crate) use shards::shard_hint;
 
 /// A phase that is rare.
 type Rare<'a> = Pin<Box<dyn Future<Output = Result<Phase, Ending>> + 'a>>;
@@ -189,7 +191,12 @@ fn state_of(worker: &Worker, identity: &Identity) -> Box<SessionState> {
 }
 
 impl Session {
-    pub(crate) fn new(worker: Rc<Worker>, control: Rc<Control>, client: Sock, logged_in: LoggedIn) -> Self {
+    pub(crate) fn new(
+        (worker, flights): (Rc<Worker>, Rc<Flights>),
+        control: Rc<Control>,
+        client: Sock,
+        logged_in: LoggedIn,
+    ) -> Self {
         let LoggedIn { identity, backlog, backend } = logged_in;
         control.set_idle(worker.now(), false);
         worker.seat(&control, &identity);
@@ -202,19 +209,25 @@ impl Session {
         if backend.as_ref().is_some_and(|backend| backend.connection().tells_ages()) {
             state.take_out_ages(&identity);
         }
-        Self::of((worker, control), Io::new(client, backlog), identity, state, backend)
+        Self::of(
+            (worker, control),
+            Io::new(client, backlog),
+            (identity, state),
+            backend,
+            Flight::new(flights),
+        )
     }
 
     /// A session that has this much.
     fn of(
         (worker, control): (Rc<Worker>, Rc<Control>),
         io: Io,
-        identity: Box<Identity>,
-        state: Box<SessionState>,
+        (identity, state): (Box<Identity>, Box<SessionState>),
         backend: Option<Backend>,
+        flight: Flight,
     ) -> Self {
         let links = Links::new(worker.alike.passport(&identity), backend);
-        Self { worker, control, io, identity, links, state, flight: Flight::default() }
+        Self { worker, control, io, identity, links, state, flight }
     }
 
     /// What is left when the session is over. The backend goes first: nobody waits for a goodbye.
@@ -370,7 +383,7 @@ impl Session {
         if self.state.past.contains(Past::UNWATCHED) {
             self.end_unwatched();
         }
-        self.flight.end_try(&self.worker.flights);
+        self.flight.end_try();
         if !self.links.away.role.is_inner() {
             // What an inner session has run is a part of what its client runs.
             self.control.set_idle(self.worker.now(), self.has_transaction());
@@ -386,7 +399,7 @@ impl Session {
 
     /// The state of the command that runs, to be changed.
     fn flight(&mut self) -> &mut InFlight {
-        self.flight.begin(&self.worker.flights)
+        self.flight.begin()
     }
 
     fn is_in_transaction(&self) -> bool {

@@ -2,7 +2,7 @@
 //! comes or goes, never per query.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -23,9 +23,9 @@ use crate::hosts::Hosts;
 use crate::keys::Keys;
 use crate::logs::LogWriters;
 use crate::names::{Keeping, Names};
+use crate::not_applied::ApplyError;
 use crate::refusals::Refusals;
 use crate::relations::Definitions;
-use crate::remote::ApplyError;
 use crate::routing::routes::Routes;
 use crate::sequences::Sequences;
 use crate::siblings::Siblings;
@@ -303,25 +303,5 @@ impl Shared {
     /// An id for a client, as told in the greeting.
     pub(crate) fn connection_id(&self) -> u32 {
         self.upstream.connection_id()
-    }
-}
-
-/// One of a limited number of places, given back on drop.
-#[derive(Debug)]
-pub(crate) struct Slot(Arc<AtomicU32>);
-
-impl Slot {
-    /// A place among `max` counted by `taken`, if there is one left.
-    pub(crate) fn take(taken: &Arc<AtomicU32>, max: u32) -> Option<Self> {
-        taken
-            .try_update(Ordering::AcqRel, Ordering::Acquire, |taken| (taken < max).then_some(taken + 1))
-            .is_ok()
-            .then(|| Self(Arc::clone(taken)))
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }

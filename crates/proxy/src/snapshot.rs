@@ -15,9 +15,9 @@ use config::{
 use route::RuleError;
 use shard::Layout;
 
-use crate::control::Patience;
 use crate::limited::RuleLimits;
 use crate::logs::LogSettings;
+use crate::patience::Patience;
 use crate::routing::routes::Routes;
 use upstream::Configuration;
 

@@ -170,7 +170,7 @@ impl Taps {
             }
         }
         if let Some(compare) = self.compare.take() {
-            self.compare = compare.segment(worker, segment.bytes);
+            self.compare = compare.segment((&worker.counts, &worker.mirrors.differences), segment.bytes);
             if self.compare.is_none() {
                 self.there &= !Self::COMPARE;
             }

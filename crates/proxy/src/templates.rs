@@ -10,7 +10,7 @@ use sql::outline;
 use sql::parse::Settings;
 
 use crate::limits::{DEFINITION_AGE_MAX, REPEATED_BYTES_MAX, TEMPLATES_MAX};
-use crate::session::Scattered;
+use crate::session::shards::scattered::Scattered;
 
 /// What a plan holds for beside the text.
 #[derive(Debug, Clone, Copy)]

@@ -4,12 +4,15 @@
 //! never across a wait, so thousands of connections need one buffer. Nothing in here is `Send`;
 //! other threads reach a worker through its [`Inbox`] only.
 //!
-//! - [`inbox`]: what they can tell it;
+//! - [`starting`], [`running`]: its thread, and the loop there;
+//! - [`inbox`]: what others can tell it;
 //! - [`books`]: its sessions, [`configuration`]: what it goes by.
 
 mod books;
 mod configuration;
 mod inbox;
+mod running;
+mod starting;
 
 use std::cell::{Cell, RefCell};
 use std::num::NonZeroU32;
@@ -20,38 +23,33 @@ use std::time::Duration;
 
 use querylog::Sampler;
 use slab::Slab;
-use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{Semaphore, mpsc};
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::Instant;
 
 use crate::alike::Alike;
-use crate::arrival::Arrival;
 use crate::cached::Cached;
 use crate::catalog::Catalog;
-use crate::clock::unix_s;
-use crate::control::{Control, Signal};
+use crate::control::Control;
+use crate::counts::Counts;
 use crate::counts::report::{ErrorRow, Report, error_row};
-use crate::counts::{Counter, Counts};
 use crate::followed::Followed;
-use crate::holders::{Asked, Sessions};
-use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, RETURNS_MAX, SESSIONS_LOOK, SWEEP_INTERVAL};
+use crate::holders::Asked;
+use crate::limits::RETURNS_MAX;
 use crate::log_limit::Logged;
 use crate::mirror::Mirrors;
 use crate::random::Dice;
 use crate::relations::Relations;
 use crate::routing::Routing;
-use crate::session::Flights;
 use crate::shared::Shared;
 use crate::snapshot::Settings;
 use crate::texts::Texts;
 use observe::digests::Table;
 use observe::running::Shown;
-use upstream::Dialer;
-use upstream::descriptors::Purpose;
 use upstream::ledger::Ledger;
 
 pub(crate) use books::Registered;
 pub(crate) use inbox::{Inbox, Message, Question};
+pub(crate) use starting::spawn;
 
 /// What the sessions of one worker share.
 #[derive(Debug)]
@@ -71,8 +69,6 @@ pub(crate) struct Worker {
     pub(crate) routing: RefCell<Routing>,
     /// Buffers for statements that run.
     pub(crate) shown: Shown,
-    /// For commands that run.
-    pub(crate) flights: Flights,
     pub(crate) dice: Rc<Dice>,
     /// Returns of sessions to their idle connections, up to [`RETURNS_MAX`].
     returns: Cell<u8>,
@@ -117,133 +113,10 @@ pub(crate) struct Worker {
     pub(crate) cached: Cached,
 }
 
-/// Starts a worker thread; it ends when all senders of its inbox are gone or it has drained.
-pub(crate) fn spawn(
-    index: u16,
-    shared: Arc<Shared>,
-) -> std::io::Result<(Inbox, std::thread::JoinHandle<()>)> {
-    let (sender, receiver) = mpsc::unbounded_channel();
-    let sessions = Arc::new(AtomicUsize::new(0));
-    let weak = sender.downgrade();
-    let inbox = Inbox::new(sender, Arc::clone(&sessions));
-    let runtime = move || Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
-    let (ready, outcome) = std::sync::mpsc::sync_channel(1);
-    let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
-        let runtime = match runtime() {
-            Ok(runtime) => runtime,
-            Err(error) => return drop(ready.send(Err(error))),
-        };
-        let (dice, dialer) = (Dice::new(), Dialer::Network(Purpose::Server));
-        let worker = runtime.block_on(async { Worker::new((index, dice, dialer), shared, sessions, weak) });
-        let _ = ready.send(Ok(()));
-        runtime.block_on(worker.run(receiver));
-    })?;
-    match outcome.recv() {
-        Ok(outcome) => outcome.map(|()| (inbox, thread)),
-        Err(_) => Err(std::io::Error::other("the worker thread ended before it was ready")),
-    }
-}
-
 impl Worker {
-    /// The worker with this number.
-    pub(crate) fn new(
-        (index, dice, dialer): (u16, Dice, Dialer),
-        shared: Arc<Shared>,
-        sessions: Arc<AtomicUsize>,
-        inbox: mpsc::WeakUnboundedSender<Message>,
-    ) -> Rc<Self> {
-        let snapshot = shared.snapshot();
-        let net = net::Local::new(Some(shared.keys.clone()));
-        shared.siblings.add(inbox.clone());
-        let share = PREPARED_BYTES_OF_ALL_MAX / usize::from(shared.upstream.workers.max(1));
-        let ledger = Ledger::new(shared.statement_hash.clone());
-        let worker = Rc::new_cyclic(|worker| {
-            let (configuration, holders) =
-                (Arc::clone(&snapshot.upstream), Box::new(Sessions(worker.clone())));
-            let upstream = Arc::clone(&shared.upstream);
-            let upstream = upstream::Worker::new(upstream, configuration, net, dice, dialer, holders);
-            Self {
-                routing: RefCell::new(Routing::new(&snapshot.routes)),
-                settings: RefCell::new(Rc::new(Settings(snapshot))),
-                shared,
-                net: Rc::clone(&upstream.net),
-                index,
-                counts: Rc::clone(&upstream.counts),
-                followed: Followed::default(),
-                shown: Shown::default(),
-                flights: Flights::default(),
-                dice: Rc::clone(&upstream.dice),
-                returns: Cell::new(0),
-                samplers: Default::default(),
-                logged: Logged::default(),
-                rate_to_client: Cell::default(),
-                is_tracing: Cell::default(),
-                has_shards: Cell::default(),
-                shards: Catalog::default(),
-                unix_s: Cell::new(unix_s()),
-                controls: RefCell::new(Slab::new()),
-                sessions,
-                drain: Cell::new(None),
-                cut_off: Cell::new(false),
-                due: Cell::new(Instant::now()),
-                inbox,
-                kills: Semaphore::new(KILLS_MAX),
-                mirrors: Mirrors::default(),
-                held: Asked::default(),
-                texts: Texts::new(share),
-                ledger,
-                alike: Alike::default(),
-                relations: Relations::default(),
-                cached: Cached::default(),
-                upstream: Rc::new(upstream),
-            }
-        });
-        worker.configure_digests();
-        worker.configure_commands();
-        worker
-    }
-
-    /// Serves clients until the proxy is drained.
-    pub(crate) async fn run(self: Rc<Self>, mut inbox: mpsc::UnboundedReceiver<Message>) {
-        let mut sweep = interval(SWEEP_INTERVAL);
-        sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            if self.is_drained() {
-                return;
-            }
-            // In this order: what happens to a simulated worker follows from its seed.
-            tokio::select! {
-                biased;
-                message = inbox.recv() => match message {
-                    Some(Message::Client(arrival)) => self.admit(arrival),
-                    Some(Message::Drain(timeout)) => self.start_drain(timeout),
-                    Some(Message::Kill(seat, request)) => self.deliver(seat, request),
-                    Some(Message::Ask(Question(question))) => question(&self),
-                    None => return,
-                },
-                _ = sweep.tick() => self.sweep(),
-                () = self.until_drained_or_late() => {}
-            }
-        }
-    }
-
-    fn admit(self: &Rc<Self>, arrival: Arrival) {
-        self.counts.note(Counter::ClientsCreated);
-        let registered = self.register();
-        tokio::task::spawn_local(crate::client::serve(Rc::clone(self), registered, arrival));
-    }
-
     /// Whether sessions are being ended, because the proxy stops.
     pub(crate) fn is_draining(&self) -> bool {
         self.upstream.is_draining()
-    }
-
-    /// Whether the worker can end: all sessions are gone, and nothing is being killed for them
-    /// unless the time is up.
-    fn is_drained(&self) -> bool {
-        let Some(deadline) = self.drain.get() else { return false };
-        let kills_nothing = self.kills.available_permits() == KILLS_MAX || Instant::now() >= deadline;
-        kills_nothing && self.controls.borrow().is_empty()
     }
 
     /// Its number among the workers.
@@ -307,6 +180,13 @@ impl Worker {
         u64::try_from(self.shared.upstream.uptime_at(then).as_micros()).unwrap_or(u64::MAX)
     }
 
+    /// The hostgroup of the writers of the pair that a hostgroup is in, if it is in one.
+    pub(crate) fn cluster_of(&self, hostgroup: u32) -> Option<u32> {
+        let routing = self.routing.borrow();
+        let pairs = &routing.routes().pairs;
+        pairs.reader(hostgroup).map(|_| hostgroup).or_else(|| pairs.writer(hostgroup))
+    }
+
     /// What is known of tables, with the time that goes with it.
     pub(crate) fn relations(&self) -> (&Relations, u64) {
         let about = millis(self.shared.upstream.uptime_at(self.now()));
@@ -317,51 +197,6 @@ impl Worker {
     /// Looks at all sessions in this time at the latest.
     pub(crate) fn look_in(&self, time: Duration) {
         self.due.set(self.due.get().min(self.now() + time));
-    }
-
-    fn sweep(self: &Rc<Self>) {
-        let now = Instant::now();
-        self.upstream.sweep(now);
-        self.texts.sweep();
-        self.unix_s.set(unix_s());
-        self.counts.digests.trim();
-        self.shared.refusals.sum_up(now);
-        if self.index == 0 {
-            self.shared.cache.sweep(self.uptime_ms());
-        }
-        if now >= self.due.get() {
-            self.due.set(self.sweep_sessions(now));
-        }
-    }
-
-    /// Ends sessions that take too long. Returns when there can be others at the earliest: to look
-    /// at each of thousands that wait takes longer than all else that there is to do for them.
-    fn sweep_sessions(&self, now: Instant) -> Instant {
-        let patience = self.settings().patience;
-        let controls = self.controls.borrow();
-        let ends = controls.iter().filter_map(|(_, control)| control.sweep(now, &patience));
-        ends.chain(patience.end(now)).fold(now + SESSIONS_LOOK, Instant::min)
-    }
-
-    pub(crate) fn start_drain(self: &Rc<Self>, timeout: Duration) {
-        self.upstream.drain();
-        self.drain.set(Some(Instant::now() + timeout));
-        self.signal_all(Signal::Drain);
-    }
-
-    /// Waits, while draining, for the last session to end or for the deadline, which ends them all.
-    async fn until_drained_or_late(&self) {
-        /// How often the end of the last session is looked for while draining.
-        const LOOK: Duration = Duration::from_millis(10);
-        let Some(deadline) = self.drain.get() else { return std::future::pending().await };
-        if Instant::now() >= deadline {
-            let sessions = self.controls.borrow().len();
-            if !self.cut_off.replace(true) && sessions > 0 {
-                tracing::warn!(sessions, "drain_timeout_ms is over: what is left is cut off");
-            }
-            self.signal_all(Signal::Stop);
-        }
-        tokio::time::sleep(LOOK).await;
     }
 }
 

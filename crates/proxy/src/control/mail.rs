@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::kill::Request;
+use crate::mail::Request;
 use crate::statement::kill::What;
 
 /// Requests that wait. There are never more than other sessions: each waits for the answer to its

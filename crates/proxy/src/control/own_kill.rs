@@ -3,7 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::Control;
-use crate::kill::{Request, Verdict};
+use crate::mail::{Request, Verdict};
 use crate::statement::Kill;
 use crate::statement::kill::{Force, What};
 

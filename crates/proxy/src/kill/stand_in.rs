@@ -6,9 +6,9 @@
 
 use std::rc::Rc;
 
-use super::{Request, Shot, Verdict, Victim, in_time};
+use super::{Shot, Victim, in_time};
 use crate::control::Signal;
-use crate::directory::Seat;
+use crate::mail::{Request, Seat, Verdict};
 use crate::statement::Kill;
 use crate::statement::kill::What;
 use crate::worker::Worker;

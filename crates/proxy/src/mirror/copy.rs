@@ -123,7 +123,10 @@ async fn ask(
     };
     link.note_answered();
     if let Some(half) = compared {
-        half.settle(worker, Sum::new(hostgroup, outcome, tally.checksum()));
+        half.settle(
+            (&worker.counts, &worker.mirrors.differences),
+            Sum::new(hostgroup, outcome, tally.checksum()),
+        );
     }
     Ok(outcome)
 }

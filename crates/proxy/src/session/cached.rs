@@ -20,8 +20,8 @@ use wire::{Capabilities, Codec as _, StatusFlags};
 
 use super::Session;
 use super::backlog::whole_front;
+use super::cached_asked::Asked;
 use super::cached_fresh::Fresh;
-use super::cached_key::Asked;
 use super::decided::Decided;
 use super::kill::while_waiting;
 use super::phase::Phase;

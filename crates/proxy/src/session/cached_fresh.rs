@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use upstream::Target;
 
 use super::Session;
-use super::cached_key::Asked;
+use super::cached_asked::Asked;
 use super::kill::while_waiting;
 use crate::ending::Ending;
 

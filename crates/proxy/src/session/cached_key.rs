@@ -1,13 +1,8 @@
 //! What is looked for in the query cache for a command: the key of its answer, and what makes the
 //! answer too old.
 
-use std::rc::Rc;
-use std::sync::Arc;
-
-use cache::stats::RowKey;
-use cache::{Key, KeyBuilder, Life, PROOF_PASSED_ON_MS, Refusal, Said, Source};
+use cache::{Key, KeyBuilder, Life, PROOF_PASSED_ON_MS, Refusal};
 use config::{CacheScope, ProxyProtocol};
-use route::Cached;
 use session::cached::trimmed;
 use session::tier::Tier;
 use session::unjudged::Unseen;
@@ -19,6 +14,7 @@ use wire::{Capabilities, Codec as _};
 use super::Session;
 use super::backlog::whole_front;
 use super::cached::row;
+use super::cached_asked::Asked;
 use super::cached_said::Who;
 use super::decided::Decided;
 use super::execute::{keeps_definitions, opens_cursor};
@@ -29,25 +25,6 @@ use crate::state::Pin;
 
 /// The type of parameters that are times, `MYSQL_TYPE_TIME`.
 const TIME: u16 = 0x0B;
-
-/// What is looked for in the cache.
-#[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) key: Key,
-    pub(super) life: Life,
-    /// What the answer depends on, and who may have it.
-    pub(super) said: Rc<Said>,
-    pub(super) how: Cached,
-    /// The server whose binary log tells of writes, where the mode wants that.
-    pub(super) source: Option<Arc<Source>>,
-    /// The hostgroup whose server that is.
-    pub(super) hostgroup: u32,
-    /// Where it is counted.
-    pub(super) row: RowKey,
-    pub(super) is_proven: bool,
-    /// How often proofs were forgotten before all of this was found out.
-    pub(super) epoch: u64,
-}
 
 impl Session {
     /// What is looked for, or why nothing is.

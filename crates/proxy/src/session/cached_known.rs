@@ -5,51 +5,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Context;
 
-use cache::{Cache, Seen};
-use route::{Account, Caller};
+use wire::StatusFlags;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
-use wire::{Capabilities, StatusFlags};
 
 use super::Session;
 use super::backlog::whole_front;
 use super::cached::STATUS;
-use super::cached_key::Asked;
+use super::cached_answer::Known;
+use super::cached_asked::Asked;
 use super::decided::Decided;
 use super::phase::Phase;
 use crate::ending::Ending;
 use crate::limits::CACHE_KNOWN_AGE_MAX_MS;
-use crate::state::Settings;
-
-/// A text that was answered from the cache, and what was found out about it then.
-#[derive(Debug)]
-pub(crate) struct Known {
-    /// The payload of the command.
-    pub(crate) payload: Box<[u8]>,
-    settings: Rc<Settings>,
-    account: Rc<Account>,
-    caller: Arc<Caller>,
-    capabilities: Capabilities,
-    collation: u16,
-    was_reset: bool,
-    client_addr: Box<str>,
-    flag_in: u32,
-    status: StatusFlags,
-    /// When it was found out, in milliseconds.
-    since_ms: u64,
-    decided: Decided,
-    asked: Asked,
-}
-
-impl Known {
-    /// What the cache has for it, if it was asked for by a session of this user in this schema.
-    pub(crate) fn peek(&self, cache: &Cache, user: &[u8], schema: &[u8], now_ms: u64) -> Option<Seen> {
-        let Asked { key, life, said, .. } = &self.asked;
-        let is_theirs = self.caller.user() == user && self.caller.schema() == schema;
-        let allows = |moment| cache.versions.allows(&said.scope, moment);
-        if is_theirs { cache.store.peek(*key, now_ms, *life, allows).ok() } else { None }
-    }
-}
 
 impl Session {
     /// Answers the texts that `input` begins with from the worker's first level of the cache, in

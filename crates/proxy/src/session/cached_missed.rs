@@ -13,7 +13,7 @@ use wire::{Codec as _, StatusFlags};
 use super::Session;
 use super::backlog::whole_front;
 use super::cached::Look;
-use super::cached_key::Asked;
+use super::cached_asked::Asked;
 use super::decided::Decided;
 use super::execute::keeps_definitions;
 use crate::state::Setting;

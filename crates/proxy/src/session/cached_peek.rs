@@ -7,8 +7,8 @@ use wire::command::Kind;
 use wire::frame::put_message;
 
 use super::Session;
+use super::cached_asked::Asked;
 use super::cached_fresh::Fresh;
-use super::cached_key::Asked;
 use crate::routing::Judged;
 
 impl Session {

@@ -4,7 +4,7 @@
 use cache::{Hit, RowCounts};
 
 use super::Session;
-use super::cached_key::Asked;
+use super::cached_asked::Asked;
 use super::decided::Decided;
 use crate::ending::Ending;
 use crate::error::ClientError;

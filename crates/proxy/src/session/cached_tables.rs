@@ -17,40 +17,13 @@ use super::Session;
 use super::decided::Decided;
 use super::execute::id;
 use super::relations::can_be_asked_for;
+use super::to_learn::ToLearn;
 use crate::ending::Ending;
 use crate::relations::Relation;
 use crate::state::Pin;
 use session::limits::TABLES_MAX;
 use session::unjudged::CODE;
 use upstream::{Connection, Defaults, Reply};
-
-/// Tables whose definitions the query cache needs.
-#[derive(Debug)]
-pub(crate) struct ToLearn {
-    /// The hostgroup to ask.
-    hostgroup: u32,
-    /// The tables with their schemas, at most [`TABLES_MAX`].
-    tables: Vec<Table>,
-}
-
-impl ToLearn {
-    /// Nothing to be asked of a server of this hostgroup but its defaults.
-    pub(crate) const fn of(hostgroup: u32) -> Self {
-        Self { hostgroup, tables: Vec::new() }
-    }
-
-    /// Whether it is a server of this hostgroup that is to be asked.
-    pub(crate) const fn is_at(&self, hostgroup: u32) -> bool {
-        self.hostgroup == hostgroup
-    }
-
-    /// This definition is to be asked for as well, if there is room.
-    pub(crate) fn add(&mut self, table: Table) {
-        if self.tables.len() < TABLES_MAX && !self.tables.contains(&table) {
-            self.tables.push(table);
-        }
-    }
-}
 
 impl Session {
     /// What an answer from this hostgroup depends on for this account, if it is judged by

@@ -298,7 +298,7 @@ impl Session {
         let applied = &shared.causal.applied;
         let has = awaited.tokens.is_empty()
             || applied.has(&machine(server, link), opened, awaited.tokens.iter())
-            || is_writer_of(shared, server, awaited.writer);
+            || is_writer_of(&shared.upstream, server, awaited.writer);
         if has {
             self.remember(awaited);
             Known::Has

@@ -17,7 +17,7 @@ use super::Session;
 use super::causal::Awaited;
 use super::decided::Decided;
 use super::stop::Stop;
-use crate::causal::{cluster_of, machine};
+use crate::causal::machine;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::limits::CAUSAL_ANSWER_MAX;
@@ -117,7 +117,7 @@ impl Session {
             let told = replies.first().and_then(upstream::Reply::only_row);
             let told = told.map(|row| untold::told(row, is_mariadb)).unwrap_or_default();
             let hostgroup = self.state.link.hostgroup;
-            let cluster = cluster_of(&self.worker, hostgroup);
+            let cluster = self.worker.cluster_of(hostgroup);
             for gtid in told.iter() {
                 if let Some(gtids) = &mut self.state.gtids {
                     gtids.note(hostgroup, cluster, *gtid);

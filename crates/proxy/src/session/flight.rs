@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::num::NonZeroU64;
 use std::ops::Deref;
+use std::rc::Rc;
 
 use sql::StatementKind;
 use tokio::time::Instant;
@@ -134,39 +135,53 @@ impl InFlight {
 }
 
 /// A session's flight, if it has one. Fields of a missing one are read as those of a new one.
-#[derive(Debug, Default)]
-pub(super) struct Flight(Option<Box<InFlight>>);
+#[derive(Debug)]
+pub(super) struct Flight {
+    current: Option<Box<InFlight>>,
+    /// Where flights come from.
+    free: Rc<Flights>,
+}
 
 impl Deref for Flight {
     type Target = InFlight;
 
     #[inline]
     fn deref(&self) -> &InFlight {
-        self.0.as_deref().unwrap_or(NONE)
+        self.current.as_deref().unwrap_or(NONE)
     }
 }
 
 impl Flight {
+    /// None yet.
+    pub(super) const fn new(free: Rc<Flights>) -> Self {
+        Self { current: None, free }
+    }
+
+    /// The same for a session beside this one.
+    pub(super) fn beside(&self) -> Self {
+        Self::new(Rc::clone(&self.free))
+    }
+
     /// The flight, to be changed; it begins if there is none.
-    pub(super) fn begin(&mut self, free: &Flights) -> &mut InFlight {
-        self.0.get_or_insert_with(|| free.take())
+    pub(super) fn begin(&mut self) -> &mut InFlight {
+        self.current.get_or_insert_with(|| self.free.take())
     }
 
     /// The flight, to be changed, if there is one.
     #[inline]
     pub(super) fn as_mut(&mut self) -> Option<&mut InFlight> {
-        self.0.as_deref_mut()
+        self.current.as_deref_mut()
     }
 
     /// What was to be done for the command is done, and it waits no more. That is the end of the
     /// flight, unless the command goes on.
     #[inline]
-    pub(super) fn end_try(&mut self, free: &Flights) {
-        let Some(flight) = &mut self.0 else { return };
+    pub(super) fn end_try(&mut self) {
+        let Some(flight) = &mut self.current else { return };
         flight.in_line = None;
-        if let Some(mut flight) = self.0.take_if(|flight| flight.is_over()) {
+        if let Some(mut flight) = self.current.take_if(|flight| flight.is_over()) {
             flight.taps.end_writes();
-            free.put(flight);
+            self.free.put(flight);
         }
     }
 }

@@ -11,7 +11,6 @@ use wire::frame::HEADER_LEN;
 
 use super::Session;
 use super::trace::Part;
-use crate::causal::cluster_of;
 use crate::control::Signal;
 use crate::counts::Counter;
 use crate::ending::Ending;
@@ -121,7 +120,7 @@ impl Session {
         let Some(gtids) = &mut self.state.gtids else { return };
         if let Some(gtid) = reply.bytes.get(HEADER_LEN..).and_then(told_in) {
             let hostgroup = self.state.link.hostgroup;
-            gtids.note(hostgroup, cluster_of(&self.worker, hostgroup), gtid);
+            gtids.note(hostgroup, self.worker.cluster_of(hostgroup), gtid);
             self.worker.counts.note(Counter::GtidCollected);
         }
     }

@@ -16,7 +16,7 @@ use super::execute::id;
 use super::state::Past;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::kill::Verdict;
+use crate::mail::Verdict;
 use crate::state::OPTION;
 use crate::statement::kill::{self, PreparedKill, Target};
 use crate::statement::{Kill, Own};

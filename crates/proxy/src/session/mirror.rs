@@ -8,7 +8,8 @@ use super::Session;
 use super::command::Upload;
 use super::decided::Decided;
 use crate::counts::Counter;
-use crate::mirror::{Copy, submit};
+use crate::mirror::Copy;
+use crate::mirror::submit::submit;
 use crate::taps::compare::{Compare, Half};
 
 impl Session {

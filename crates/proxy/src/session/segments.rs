@@ -27,7 +27,6 @@ use super::io::Io;
 use super::pipelined::{Pipelined, Step};
 use super::state::settle::{RanAt, Settled};
 use super::state::{Past, SessionState};
-use crate::causal::cluster_of;
 use crate::control::Control;
 use crate::counts::Counter;
 use crate::taps::Taps;
@@ -118,7 +117,7 @@ impl At<'_> {
         }
         let is_all = self.keeps_behind(&part, input);
         if let Some(refused) = self.marred(&part).or_else(|| self.refused(&part)) {
-            self.flight.begin(&self.worker.flights).refused = Some(refused);
+            self.flight.begin().refused = Some(refused);
             return Ok(Some(part.event));
         }
         self.tell_end(&part);
@@ -255,7 +254,7 @@ impl At<'_> {
             }
             Err(refused) => {
                 self.worker.upstream.accepted.clear();
-                self.flight.begin(&self.worker.flights).refusal = Some(refused);
+                self.flight.begin().refusal = Some(refused);
                 None
             }
         }
@@ -452,7 +451,7 @@ impl At<'_> {
         }
         if let Some(gtid) = told.and_then(|(told, _)| told.gtid) {
             let hostgroup = self.state.link.hostgroup;
-            gtids.note(hostgroup, cluster_of(self.worker, hostgroup), gtid);
+            gtids.note(hostgroup, self.worker.cluster_of(hostgroup), gtid);
             self.worker.counts.note(Counter::GtidCollected);
             if self.worker.settings().logs.policy.is_any() {
                 self.control.running.set_gtid(&gtid);

@@ -42,7 +42,7 @@ mod relaying;
 pub(crate) mod rows;
 mod runners;
 mod savepoints;
-mod scattered;
+pub(crate) mod scattered;
 mod stored;
 mod straight;
 mod transaction;
@@ -70,7 +70,7 @@ use inner::Inner;
 use plan::Way;
 pub(crate) use plan::shard_hint;
 use prepared::{Statements, names_one};
-pub(crate) use scattered::Scattered;
+use scattered::Scattered;
 use transaction::{Transaction, is_about_transaction};
 use warnings::Warnings;
 

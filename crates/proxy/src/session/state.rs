@@ -38,7 +38,7 @@ use session::identity::Identity;
 use upstream::{Candidate, Execution};
 
 use super::decided::{Decided, Next, Reply};
-use super::kept_error::Errors;
+use super::retold::Errors;
 use super::trace::Trace;
 use ::session::change::{At, Change};
 pub(super) use ::session::last::LastResults;

@@ -7,9 +7,9 @@ use tokio::time::Instant;
 use wire::Capabilities;
 use wire::reply::{End, Outcome};
 
-use crate::counts::Counter;
+use crate::counts::{Counter, Counts};
+use crate::log_limit::LogLimit;
 use crate::mirror::tally::Tally;
-use crate::worker::Worker;
 
 /// One of the two answers of a comparison, which is over when both are there. If one never comes,
 /// nothing is compared.
@@ -53,16 +53,16 @@ impl Half {
         (Self { other: Rc::clone(&other), is_copy: false }, Self { other, is_copy: true })
     }
 
-    /// This half of the answers is there.
-    pub(crate) fn settle(self, worker: &Worker, sum: Sum) {
+    /// This half of the answers is there. Differences are logged within a limit.
+    pub(crate) fn settle(self, (counts, differences): (&Counts, &LogLimit), sum: Sum) {
         let Some(first) = self.other.first.replace(Some(sum)) else { return };
         let (original, copy) = if self.is_copy { (first, sum) } else { (sum, first) };
-        worker.counts.note(Counter::CopiesCompared);
+        counts.note(Counter::CopiesCompared);
         if original.is_like(copy) {
             return;
         }
-        worker.counts.note(Counter::CopiesDifferent);
-        if let Some(hidden) = worker.mirrors.differences.admit(Instant::now()) {
+        counts.note(Counter::CopiesDifferent);
+        if let Some(hidden) = differences.admit(Instant::now()) {
             let digest = self.other.digest.map(|digest| format!("0x{digest:016X}"));
             let digest = digest.as_deref().unwrap_or_default();
             let (original, copy) = (original.to_string(), copy.to_string());
@@ -99,14 +99,18 @@ impl Compare {
     }
 
     /// Counts the next segment of the answer. Nothing is left when nothing more can be counted.
-    pub(crate) fn segment(mut self: Box<Self>, worker: &Worker, bytes: &[u8]) -> Option<Box<Self>> {
+    pub(crate) fn segment(
+        mut self: Box<Self>,
+        report: (&Counts, &LogLimit),
+        bytes: &[u8],
+    ) -> Option<Box<Self>> {
         let outcome = match self.tally.read(bytes) {
             Ok(None) => return Some(self),
             Ok(Some((outcome, _))) => outcome,
             Err(_) => return None,
         };
         let sum = Sum::new(self.hostgroup, outcome, self.tally.checksum());
-        self.half.settle(worker, sum);
+        self.half.settle(report, sum);
         None
     }
 }

@@ -85,7 +85,8 @@ pub(crate) fn note_time(worker: &Worker, control: &Control, ended: Ended) -> Opt
         let done = done(took, measured.bytes, control.running.answered(), ended);
         worker.counts.digests.note(place, &done, worker.unix_s());
         let by_server = outcome.is_some().then_some(took);
-        worker.followed.end(&worker.shared, control.id(), control.running.answered(), by_server);
+        let now = (&*worker.shared.cache, worker.uptime_ms());
+        worker.followed.end(now, control.id(), control.running.answered(), by_server);
     }
     let (counts, settings) = (&worker.counts, worker.settings());
     if let Some(statement) = measured.statement.filter(|_| settings.variables.commands_stats) {

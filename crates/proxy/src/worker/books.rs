@@ -8,10 +8,9 @@ use tokio::time::Instant;
 
 use super::Worker;
 use crate::control::{Control, Signal};
-use crate::directory::Seat;
 use crate::document::Form;
 use crate::holders::Held;
-use crate::kill::{Request, Verdict};
+use crate::mail::{Request, Seat, Verdict};
 use observe::rows::{Census, SessionStats};
 use session::identity::Identity;
 

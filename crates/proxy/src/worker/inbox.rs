@@ -10,8 +10,7 @@ use tokio::sync::mpsc;
 
 use super::Worker;
 use crate::arrival::Arrival;
-use crate::directory::Seat;
-use crate::kill::Request;
+use crate::mail::{Request, Seat};
 
 /// What other threads tell a worker.
 #[derive(Debug)]

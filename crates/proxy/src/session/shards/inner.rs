@@ -123,7 +123,7 @@ impl Session {
         }
         let (worker, control) = (Rc::clone(&self.worker), Rc::clone(&self.control));
         let io = Io::new(no_client(), Vec::new());
-        let mut session = Self::of((worker, control), io, identity, state, None);
+        let mut session = Self::of((worker, control), io, (identity, state), None, self.flight.beside());
         session.links.away.role = Role::inner();
         Inner {
             hostgroup,

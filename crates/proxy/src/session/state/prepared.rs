@@ -18,7 +18,7 @@ use wire::reply;
 use session::definitions::Definitions;
 use session::sites::Sites;
 use session::told_columns::ToldColumns;
-pub(in crate::session) use statement::{Came, Prepared};
+pub(crate) use statement::{Came, Prepared};
 
 use super::Change;
 use crate::limits::{LEFT_TEXT_MAX, PREPARED_BYTES_MAX};
@@ -29,60 +29,60 @@ use upstream::ledger::Entry;
 use upstream::{Known, Origin};
 
 /// What texts mean if that is not certain: never what they mean at another time.
-pub(in crate::session) const NO_MODES: u64 = u64::MAX;
+pub(crate) const NO_MODES: u64 = u64::MAX;
 
 /// Numbers from here on are the proxy's.
 const FIRST_OWN_ID: u32 = 1 << 30;
 
 /// A statement that a server is preparing.
 #[derive(Debug, Clone)]
-pub(in crate::session) struct Preparing {
+pub(crate) struct Preparing {
     /// The statement, if it could be prepared elsewhere.
-    pub(in crate::session) text: Option<Text>,
+    pub(crate) text: Option<Text>,
     /// Who else has it. Nothing without its text.
-    pub(in crate::session) entry: Option<Rc<Entry>>,
+    pub(crate) entry: Option<Rc<Entry>>,
     /// Whether each execution is judged: it may go elsewhere. If not, it goes where the statement
     /// was prepared, or to another server of the same hostgroup if that is lost.
-    pub(in crate::session) moves: bool,
+    pub(crate) moves: bool,
     /// The hash of its digest.
-    pub(in crate::session) digest: Option<u64>,
+    pub(crate) digest: Option<u64>,
     /// A rule has rewritten the text: the digest is that of another one.
-    pub(in crate::session) is_rewritten: bool,
+    pub(crate) is_rewritten: bool,
     /// What follows from its shape.
-    pub(in crate::session) plan: StatementPlan,
+    pub(crate) plan: StatementPlan,
     /// What the session's texts meant when it was prepared
     /// ([`Settings::modes`](crate::state::Settings::modes)), or [`NO_MODES`].
-    pub(in crate::session) modes: u64,
+    pub(crate) modes: u64,
     /// The same for all sessions ([`Settings::meaning`](crate::state::Settings::meaning)); nothing
     /// if it was not certain.
-    pub(in crate::session) meaning: Option<u64>,
+    pub(crate) meaning: Option<u64>,
     /// Its digest's text, as tables show it; empty if it is not counted by that.
-    pub(in crate::session) digest_text: Arc<[u8]>,
-    pub(in crate::session) change: Option<Change>,
+    pub(crate) digest_text: Arc<[u8]>,
+    pub(crate) change: Option<Change>,
     /// Whom it kills, if that may be a session of the proxy: then the proxy executes it.
-    pub(in crate::session) kill: Option<PreparedKill>,
+    pub(crate) kill: Option<PreparedKill>,
     /// Who the session was when it was prepared, and what of it the firewall judges.
-    pub(in crate::session) caller: Arc<Caller>,
-    pub(in crate::session) screened: Screened,
+    pub(crate) caller: Arc<Caller>,
+    pub(crate) screened: Screened,
 }
 
 impl Preparing {
     /// What it is made of, where a client was told this of it and keeps that; nothing if it must
     /// not outlive its session: it is told of what ran before it, its text is not kept or long, or
     /// nobody knows what that means.
-    pub(in crate::session) fn origin(&self, told: Option<u64>) -> Option<Origin> {
+    pub(crate) fn origin(&self, told: Option<u64>) -> Option<Origin> {
         let text = self.text.as_ref().filter(|text| text.len() <= LEFT_TEXT_MAX)?;
         let meaning = self.meaning.filter(|_| !self.plan.effects.intersects(Effects::READS_LAST))?;
         Some(Origin { text: text.clone(), meaning, told })
     }
 
     /// What a connection keeps of it, where a client was told this of it and keeps that.
-    pub(in crate::session) fn known(&self, told: Option<u64>) -> Known {
+    pub(crate) fn known(&self, told: Option<u64>) -> Known {
         Known { origin: self.origin(told), entry: self.entry.clone() }
     }
 
     /// Forgets its text.
-    pub(in crate::session) fn forget_text(&mut self) {
+    pub(crate) fn forget_text(&mut self) {
         (self.text, self.entry) = (None, None);
     }
 
@@ -103,7 +103,7 @@ impl Preparing {
 
 /// All of one session.
 #[derive(Debug)]
-pub(in crate::session) struct Registry {
+pub(crate) struct Registry {
     /// What servers are preparing, in the order of the commands.
     awaiting: VecDeque<Preparing>,
     /// What has come of the answer to the first of them, if the client keeps what it says.
@@ -135,7 +135,7 @@ impl Default for Registry {
 impl Registry {
     /// A statement is on its way to its first server. Its texts are forgotten if there are too
     /// many.
-    pub(in crate::session) fn expect(&mut self, mut what: Preparing) {
+    pub(crate) fn expect(&mut self, mut what: Preparing) {
         let awaited = self.awaiting.iter().map(Preparing::bytes).sum::<usize>();
         what.shrink_to(PREPARED_BYTES_MAX.saturating_sub(self.bytes + awaited));
         self.awaiting.push_back(what);
@@ -143,33 +143,29 @@ impl Registry {
 
     /// The next bytes of the answer to the first statement that was awaited, for a client that
     /// keeps what it says.
-    pub(in crate::session) fn hear(&mut self, bytes: &[u8]) {
+    pub(crate) fn hear(&mut self, bytes: &[u8]) {
         self.hearing.get_or_insert_default().read(bytes);
     }
 
     /// The same of an execution.
-    pub(in crate::session) fn hear_execution(&mut self, bytes: &[u8]) {
+    pub(crate) fn hear_execution(&mut self, bytes: &[u8]) {
         self.told.read(bytes);
     }
 
     /// The hash of the columns that the answer to an execution has told, if it was heard and has
     /// told any. The next one begins.
-    pub(in crate::session) fn take_told(&mut self) -> Option<u64> {
+    pub(crate) fn take_told(&mut self) -> Option<u64> {
         std::mem::take(&mut self.told).finish()
     }
 
     /// The client was refused a statement: none is the last one.
-    pub(in crate::session) const fn forget_last(&mut self) {
+    pub(crate) const fn forget_last(&mut self) {
         self.last = LAST_STATEMENT;
     }
 
     /// The server of this hostgroup has answered the first statement that was awaited: with this,
     /// or with an error. Returns what its connection keeps of it.
-    pub(in crate::session) fn answered(
-        &mut self,
-        hostgroup: u32,
-        statement: Option<reply::Prepared>,
-    ) -> Option<Known> {
+    pub(crate) fn answered(&mut self, hostgroup: u32, statement: Option<reply::Prepared>) -> Option<Known> {
         let told = self.hearing.take().map(|heard| heard.finish());
         let what = self.awaiting.pop_front()?;
         let Some(statement) = statement else {
@@ -183,7 +179,7 @@ impl Registry {
 
     /// Enters a statement that the client will know as `id`. Its texts are forgotten if there are
     /// too many.
-    pub(in crate::session) fn enter(
+    pub(crate) fn enter(
         &mut self,
         id: u32,
         mut what: Preparing,
@@ -202,7 +198,7 @@ impl Registry {
     }
 
     /// The number that the client will know a statement by to which a server has given `id`.
-    pub(in crate::session) fn client_id(&mut self, id: u32) -> u32 {
+    pub(crate) fn client_id(&mut self, id: u32) -> u32 {
         if id < FIRST_OWN_ID && !self.by_id.contains_key(&id) {
             return id;
         }
@@ -215,14 +211,14 @@ impl Registry {
 
     /// Whether there are statements to which a connection to this hostgroup may give the number of
     /// another one: some were prepared elsewhere.
-    pub(in crate::session) fn has_other_homes(&self, hostgroup: u32) -> bool {
+    pub(crate) fn has_other_homes(&self, hostgroup: u32) -> bool {
         let is_safe =
             |(id, prepared): (&u32, &Prepared)| *id >= FIRST_OWN_ID || prepared.id_at(hostgroup) == Some(*id);
         !self.by_id.iter().all(is_safe)
     }
 
     /// Whether any connection has it.
-    pub(in crate::session) fn is_anywhere(&self, id: u32) -> bool {
+    pub(crate) fn is_anywhere(&self, id: u32) -> bool {
         self.get(id).is_some_and(|prepared| prepared.places() > 0)
     }
 
@@ -234,7 +230,7 @@ impl Registry {
 
     /// Those that live at this hostgroup and are not there, because their connection was lent, or
     /// only for the execution before, but could be while texts mean what they do in `modes`.
-    pub(in crate::session) fn missing_at(&self, hostgroup: u32, modes: u64) -> Vec<u32> {
+    pub(crate) fn missing_at(&self, hostgroup: u32, modes: u64) -> Vec<u32> {
         let is_missing = move |(_, one): &(&u32, &Prepared)| {
             let is_there = one.id_at(hostgroup).is_some() && !one.is_for_once(hostgroup);
             one.home == hostgroup && one.is_preparable_in(modes) && !is_there
@@ -246,7 +242,7 @@ impl Registry {
     }
 
     /// Whether a number in a command means a statement that is being prepared.
-    pub(in crate::session) fn is_awaited(&self, id: u32) -> bool {
+    pub(crate) fn is_awaited(&self, id: u32) -> bool {
         id == LAST_STATEMENT && !self.awaiting.is_empty()
     }
 
@@ -257,7 +253,7 @@ impl Registry {
     }
 
     /// The numbers that the client knows statements by, in order.
-    pub(in crate::session) fn ids(&self) -> Vec<u32> {
+    pub(crate) fn ids(&self) -> Vec<u32> {
         let mut ids: Vec<u32> = self.by_id.keys().copied().collect();
         ids.sort_unstable();
         ids
@@ -265,30 +261,30 @@ impl Registry {
 
     /// What the server of this hostgroup calls statements, and what the client does, in the order
     /// of the latter.
-    pub(in crate::session) fn ids_at(&self, hostgroup: u32) -> Vec<(u32, u32)> {
+    pub(crate) fn ids_at(&self, hostgroup: u32) -> Vec<(u32, u32)> {
         let ids = self.ids().into_iter();
         ids.filter_map(|id| Some((self.by_id.get(&id)?.id_at(hostgroup)?, id))).collect()
     }
 
     /// The statement that the client knows as `id`.
-    pub(in crate::session) fn get(&self, id: u32) -> Option<&Prepared> {
+    pub(crate) fn get(&self, id: u32) -> Option<&Prepared> {
         self.by_id.get(&self.meant(id))
     }
 
     /// The same, to be changed.
-    pub(in crate::session) fn get_mut(&mut self, id: u32) -> Option<&mut Prepared> {
+    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut Prepared> {
         let id = self.meant(id);
         self.by_id.get_mut(&id)
     }
 
     /// The statement that the server of this hostgroup knows as `id`.
-    pub(in crate::session) fn at(&mut self, id: u32, hostgroup: u32) -> Option<&mut Prepared> {
+    pub(crate) fn at(&mut self, id: u32, hostgroup: u32) -> Option<&mut Prepared> {
         let id = self.client_id_of(id, hostgroup)?;
         self.by_id.get_mut(&id)
     }
 
     /// What is executed as `id` at the server of this hostgroup.
-    pub(in crate::session) fn executed(&self, id: u32, hostgroup: u32) -> Option<&Preparing> {
+    pub(crate) fn executed(&self, id: u32, hostgroup: u32) -> Option<&Preparing> {
         // MariaDB's clients execute a statement that was sent to be prepared just before.
         if id == LAST_STATEMENT
             && let Some(what) = self.awaiting.back()
@@ -301,7 +297,7 @@ impl Registry {
 
     /// Whom the statement kills that the client knows as `id`, if that may be a session of the
     /// proxy.
-    pub(in crate::session) fn kill(&self, id: u32) -> Option<PreparedKill> {
+    pub(crate) fn kill(&self, id: u32) -> Option<PreparedKill> {
         // MariaDB's clients execute a statement that was sent to be prepared just before.
         match self.awaiting.back().filter(|_| id == LAST_STATEMENT) {
             Some(what) => what.kill,
@@ -310,7 +306,7 @@ impl Registry {
     }
 
     /// The parameter of this `KILL` has this type, also if the next execution does not say so.
-    pub(in crate::session) fn note_kill_by(&mut self, id: u32, now: u16) {
+    pub(crate) fn note_kill_by(&mut self, id: u32, now: u16) {
         let kill = self.get_mut(id).and_then(|one| one.what.kill.as_mut());
         if let Some(PreparedKill::ByParameter { kind, .. }) = kill {
             *kind = Some(now);
@@ -318,7 +314,7 @@ impl Registry {
     }
 
     /// What the client calls the statement that the server of this hostgroup knows as `id`.
-    pub(in crate::session) fn client_id_of(&self, id: u32, hostgroup: u32) -> Option<u32> {
+    pub(crate) fn client_id_of(&self, id: u32, hostgroup: u32) -> Option<u32> {
         let id = self.meant(id);
         let is_it = |prepared: &Prepared| prepared.id_at(hostgroup) == Some(id);
         if self.by_id.get(&id).is_some_and(is_it) {
@@ -328,14 +324,14 @@ impl Registry {
     }
 
     /// Forgets the statement that the server of this hostgroup, and no other, knows as `id`.
-    pub(in crate::session) fn close_at(&mut self, id: u32, hostgroup: u32) {
+    pub(crate) fn close_at(&mut self, id: u32, hostgroup: u32) {
         if let Some(id) = self.client_id_of(id, hostgroup) {
             self.close(id);
         }
     }
 
     /// Whether the next commands for a statement belong to where it is now.
-    pub(in crate::session) fn keep_home(&mut self, id: u32, hostgroup: u32, is_at_home: bool) {
+    pub(crate) fn keep_home(&mut self, id: u32, hostgroup: u32, is_at_home: bool) {
         let Some(prepared) = self.client_id_of(id, hostgroup).and_then(|id| self.by_id.get_mut(&id)) else {
             return;
         };
@@ -348,7 +344,7 @@ impl Registry {
 
     /// Parts of a value are sent for the statement that the server of this hostgroup knows as `id`,
     /// or it forgets them.
-    pub(in crate::session) fn note_parts(&mut self, id: u32, hostgroup: u32, has_parts: bool) {
+    pub(crate) fn note_parts(&mut self, id: u32, hostgroup: u32, has_parts: bool) {
         if let Some(prepared) = self.at(id, hostgroup) {
             prepared.note_parts(has_parts);
         }
@@ -358,12 +354,12 @@ impl Registry {
     /// as `id` has prepared what the client may execute: it needs as many values, and returns rows
     /// if it did. Of other columns it is told when it executes the statement, unless it keeps those
     /// that it was told.
-    pub(in crate::session) fn is_same(&self, id: u32, statement: reply::Prepared, answer: &[u8]) -> bool {
+    pub(crate) fn is_same(&self, id: u32, statement: reply::Prepared, answer: &[u8]) -> bool {
         self.get(id).is_some_and(|prepared| prepared.is_same(statement, answer))
     }
 
     /// Forgets a statement. Returns where it was.
-    pub(in crate::session) fn close(&mut self, id: u32) -> Vec<(u32, u32)> {
+    pub(crate) fn close(&mut self, id: u32) -> Vec<(u32, u32)> {
         let id = self.meant(id);
         let Some(prepared) = self.by_id.remove(&id) else { return Vec::new() };
         self.bytes -= prepared.what.bytes();
@@ -375,12 +371,12 @@ impl Registry {
     }
 
     /// The statements that servers were preparing will not be answered.
-    pub(in crate::session) fn forget_awaited(&mut self) {
+    pub(crate) fn forget_awaited(&mut self) {
         self.awaiting.clear();
     }
 
     /// The connection to this hostgroup is gone, and what was prepared there with it.
-    pub(in crate::session) fn forget_hostgroup(&mut self, hostgroup: u32) {
+    pub(crate) fn forget_hostgroup(&mut self, hostgroup: u32) {
         for id in self.sites.clear(hostgroup) {
             if let Some(prepared) = self.by_id.get_mut(&id) {
                 prepared.leave_place(hostgroup);
@@ -389,13 +385,7 @@ impl Registry {
     }
 
     /// The statement that the client knows as `id` has come to this hostgroup as well.
-    pub(in crate::session) fn add_place(
-        &mut self,
-        id: u32,
-        hostgroup: u32,
-        statement: reply::Prepared,
-        came: Came,
-    ) {
+    pub(crate) fn add_place(&mut self, id: u32, hostgroup: u32, statement: reply::Prepared, came: Came) {
         let id = self.meant(id);
         if let Some(prepared) = self.by_id.get_mut(&id) {
             self.sites.place(hostgroup, id, statement.id);
@@ -404,7 +394,7 @@ impl Registry {
     }
 
     /// It is not at this hostgroup any more. Returns its number there.
-    pub(in crate::session) fn leave_place(&mut self, id: u32, hostgroup: u32) -> Option<u32> {
+    pub(crate) fn leave_place(&mut self, id: u32, hostgroup: u32) -> Option<u32> {
         let id = self.meant(id);
         let known_as = self.by_id.get_mut(&id)?.leave_place(hostgroup)?;
         self.sites.leave(hostgroup, id, known_as);

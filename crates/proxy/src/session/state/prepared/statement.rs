@@ -14,11 +14,11 @@ use upstream::ledger::{Entry, Opened};
 
 /// A prepared statement.
 #[derive(Debug)]
-pub(in crate::session) struct Prepared {
-    pub(in crate::session) what: Preparing,
+pub(crate) struct Prepared {
+    pub(crate) what: Preparing,
     /// The hostgroup where it was prepared first; it has everything that was sent for the
     /// statement.
-    pub(in crate::session) home: u32,
+    pub(crate) home: u32,
     /// How many values an execution needs.
     params: u16,
     /// How many columns the client knows of.
@@ -43,7 +43,7 @@ pub(in crate::session) struct Prepared {
     has_parts: bool,
     /// Parts that its server has not got: it refuses to prepare the statement now. Packets with
     /// headers.
-    pub(in crate::session) unsent: Vec<u8>,
+    pub(crate) unsent: Vec<u8>,
     /// The last execution had values that were sent in parts: it cannot be sent again.
     ran_with_parts: bool,
 }
@@ -72,7 +72,7 @@ struct Place {
 
 /// How a statement has come to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::session) enum Came {
+pub(crate) enum Came {
     /// The session has prepared it, or has executed it since it got it.
     Prepared,
     /// The same, and it says what was known then: the next execution needs another one.
@@ -106,7 +106,7 @@ impl Prepared {
     }
 
     /// Whether the next commands for it belong to where it lives.
-    pub(in crate::session) const fn is_at_home(&self) -> bool {
+    pub(crate) const fn is_at_home(&self) -> bool {
         self.is_at_home
     }
 
@@ -130,14 +130,14 @@ impl Prepared {
     }
 
     /// It is executed at this hostgroup.
-    pub(in crate::session) fn note_executed(&mut self, hostgroup: u32) {
+    pub(crate) fn note_executed(&mut self, hostgroup: u32) {
         self.ran_with_parts = self.has_parts;
         self.has_parts = false;
         self.note_own(hostgroup);
     }
 
     /// The session is the one that has executed it last at this hostgroup.
-    pub(in crate::session) fn note_own(&mut self, hostgroup: u32) {
+    pub(crate) fn note_own(&mut self, hostgroup: u32) {
         if let Some(place) = self.places.iter_mut().find(|place| place.hostgroup == hostgroup)
             && place.came == Came::Adopted
         {
@@ -146,12 +146,12 @@ impl Prepared {
     }
 
     /// Whether parts of values were sent for the next execution.
-    pub(in crate::session) fn has_parts(&self) -> bool {
+    pub(crate) fn has_parts(&self) -> bool {
         self.has_parts || !self.unsent.is_empty()
     }
 
     /// Whether its last execution had values that were sent before it.
-    pub(in crate::session) const fn ran_with_parts(&self) -> bool {
+    pub(crate) const fn ran_with_parts(&self) -> bool {
         self.ran_with_parts
     }
 
@@ -165,7 +165,7 @@ impl Prepared {
     }
 
     /// Whether it can be prepared anew where texts mean what they do in `modes`.
-    pub(in crate::session) fn is_preparable_in(&self, modes: u64) -> bool {
+    pub(crate) fn is_preparable_in(&self, modes: u64) -> bool {
         self.what.text.is_some() && self.what.modes == modes
     }
 
@@ -174,38 +174,38 @@ impl Prepared {
     }
 
     /// The number that the server of this hostgroup knows it by.
-    pub(in crate::session) fn id_at(&self, hostgroup: u32) -> Option<u32> {
+    pub(crate) fn id_at(&self, hostgroup: u32) -> Option<u32> {
         self.at(hostgroup).map(|place| place.statement.id)
     }
 
     /// Whether another server than that of this hostgroup has it, too.
-    pub(in crate::session) fn is_elsewhere(&self, hostgroup: u32) -> bool {
+    pub(crate) fn is_elsewhere(&self, hostgroup: u32) -> bool {
         self.places.iter().any(|place| place.hostgroup != hostgroup)
     }
 
     /// How many servers have it.
-    pub(in crate::session) const fn places(&self) -> usize {
+    pub(crate) const fn places(&self) -> usize {
         self.places.len()
     }
 
     /// The types of its parameters, as they were sent last, and the version that the session's
     /// settings had then.
-    pub(in crate::session) fn types(&self) -> Option<(&[u8], u64)> {
+    pub(crate) fn types(&self) -> Option<(&[u8], u64)> {
         self.types.as_deref().map(|types| (types, self.typed_at))
     }
 
     /// Whether the server of this hostgroup knows the types of its parameters.
-    pub(in crate::session) fn has_types_at(&self, hostgroup: u32) -> bool {
+    pub(crate) fn has_types_at(&self, hostgroup: u32) -> bool {
         self.at(hostgroup).is_some_and(|place| place.types_version == self.types_version)
     }
 
     /// Whether it is at this hostgroup for one execution.
-    pub(in crate::session) fn is_for_once(&self, hostgroup: u32) -> bool {
+    pub(crate) fn is_for_once(&self, hostgroup: u32) -> bool {
         self.at(hostgroup).is_some_and(|place| place.came == Came::ForOnce)
     }
 
     /// Whether another session was the last one to execute it at this hostgroup.
-    pub(in crate::session) fn is_anothers(&self, hostgroup: u32) -> bool {
+    pub(crate) fn is_anothers(&self, hostgroup: u32) -> bool {
         self.at(hostgroup).is_some_and(|place| place.came == Came::Adopted)
     }
 
@@ -226,13 +226,13 @@ impl Prepared {
     }
 
     /// Whether it has other columns at this hostgroup than the client knows: a table has changed.
-    pub(in crate::session) fn has_other_columns_at(&self, hostgroup: u32) -> bool {
+    pub(crate) fn has_other_columns_at(&self, hostgroup: u32) -> bool {
         self.at(hostgroup).is_some_and(|place| place.statement.columns != self.columns)
     }
 
     /// An execution at this hostgroup has had so many columns: that is what its server has prepared
     /// now, and what the client knows, if it `is_told`.
-    pub(in crate::session) fn note_columns(&mut self, hostgroup: u32, columns: u16, is_told: bool) {
+    pub(crate) fn note_columns(&mut self, hostgroup: u32, columns: u16, is_told: bool) {
         if is_told {
             self.columns = columns;
         }
@@ -242,13 +242,13 @@ impl Prepared {
     }
 
     /// Whether nothing is known of the answers to executions.
-    pub(in crate::session) const fn is_unheard(&self) -> bool {
+    pub(crate) const fn is_unheard(&self) -> bool {
         matches!(self.told_since, Told::Unheard)
     }
 
     /// An execution was answered. The client, which keeps columns, `is_told` some with it; their
     /// hash is `columns`, if that is known.
-    pub(in crate::session) const fn note_told(&mut self, is_told: bool, columns: Option<u64>) {
+    pub(crate) const fn note_told(&mut self, is_told: bool, columns: Option<u64>) {
         self.told_since = match (is_told, columns) {
             (true, Some(columns)) => Told::Columns(columns),
             (true, None) => Told::Unknown,
@@ -259,7 +259,7 @@ impl Prepared {
 
     /// The hash of what the client, which keeps that, knows of columns; nothing if that is not
     /// known.
-    pub(in crate::session) const fn definitions(&self) -> Option<u64> {
+    pub(crate) const fn definitions(&self) -> Option<u64> {
         match self.told_since {
             Told::Unheard | Told::Nothing => self.told,
             Told::Columns(columns) => Some(columns),
@@ -268,32 +268,32 @@ impl Prepared {
     }
 
     /// What it is made of; nothing if it must not outlive its session.
-    pub(in crate::session) fn origin(&self) -> Option<Origin> {
+    pub(crate) fn origin(&self) -> Option<Origin> {
         self.what.origin(self.told)
     }
 
     /// Who else has it; nothing if its text is not kept.
-    pub(in crate::session) fn entry(&self) -> Option<&Rc<Entry>> {
+    pub(crate) fn entry(&self) -> Option<&Rc<Entry>> {
         self.opened.as_ref().map(Opened::entry)
     }
 
     /// How many columns the client knows of.
-    pub(in crate::session) const fn columns(&self) -> u16 {
+    pub(crate) const fn columns(&self) -> u16 {
         self.columns
     }
 
     /// How many values an execution needs.
-    pub(in crate::session) const fn params(&self) -> u16 {
+    pub(crate) const fn params(&self) -> u16 {
         self.params
     }
 
     /// The values that it was executed with, as far as servers remember them.
-    pub(in crate::session) const fn typed(&self) -> &Typed {
+    pub(crate) const fn typed(&self) -> &Typed {
         &self.typed
     }
 
     /// It is executed with these parameters at a server that remembers their types.
-    pub(in crate::session) fn note_typed(&mut self, params: &ExecuteParams<'_>, caps: Capabilities) {
+    pub(crate) fn note_typed(&mut self, params: &ExecuteParams<'_>, caps: Capabilities) {
         let mut typed = std::mem::take(&mut self.typed);
         typed.note(self.types_of(params, caps));
         self.typed = typed;
@@ -301,7 +301,7 @@ impl Prepared {
 
     /// The types of the values of an execution with these parameters; nothing is known of them if
     /// they were not sent to anybody.
-    pub(in crate::session) fn types_of<'a>(
+    pub(crate) fn types_of<'a>(
         &'a self,
         params: &ExecuteParams<'a>,
         caps: Capabilities,
@@ -311,7 +311,7 @@ impl Prepared {
     }
 
     /// An execution has these types, with this version of the session's settings.
-    pub(in crate::session) fn keep_types(&mut self, types: &[u8], settings: u64) {
+    pub(crate) fn keep_types(&mut self, types: &[u8], settings: u64) {
         self.typed_at = settings;
         if self.types.as_deref() != Some(types) {
             self.types_version += 1;
@@ -322,12 +322,7 @@ impl Prepared {
     /// An execution with these types goes to a hostgroup, with this version of the session's
     /// settings; without types, those of the one before hold.
     /// Returns the types that have to be added, because that server does not know them.
-    pub(in crate::session) fn types_for(
-        &mut self,
-        hostgroup: u32,
-        types: Option<&[u8]>,
-        settings: u64,
-    ) -> Option<&[u8]> {
+    pub(crate) fn types_for(&mut self, hostgroup: u32, types: Option<&[u8]>, settings: u64) -> Option<&[u8]> {
         // Where they cannot be needed they are not kept.
         self.what.text.as_ref()?;
         if let Some(types) = types {

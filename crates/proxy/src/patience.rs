@@ -1,0 +1,26 @@
+//! How long sessions may take.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How long sessions may do nothing, or hold a transaction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// `mysql-wait_timeout`: idle outside a transaction.
+    pub(crate) idle: Duration,
+    /// `mysql-max_transaction_idle_time`: idle inside a transaction.
+    pub(crate) idle_in_transaction: Duration,
+    /// `mysql-max_transaction_time`: a transaction, whether idle or not.
+    pub(crate) transaction: Duration,
+    /// `mysql-default_query_timeout`: a statement without a limit of its own.
+    pub(crate) statement: Duration,
+}
+
+impl Patience {
+    /// When somebody can have tried it at the earliest who begins to do so at `now`.
+    pub(crate) fn end(&self, now: Instant) -> Option<Instant> {
+        let Self { idle, idle_in_transaction, transaction, statement } = *self;
+        now.checked_add(idle.min(idle_in_transaction).min(transaction).min(statement))
+    }
+}

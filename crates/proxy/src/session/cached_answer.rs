@@ -1,0 +1,42 @@
+//! A text that the query cache has answered, and what was found out about it.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cache::{Cache, Seen};
+use route::{Account, Caller};
+use wire::{Capabilities, StatusFlags};
+
+use super::cached_asked::Asked;
+use super::decided::Decided;
+use crate::state::Settings;
+
+/// A text that was answered from the cache, and what was found out about it then.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// The payload of the command.
+    pub(crate) payload: Box<[u8]>,
+    pub(super) settings: Rc<Settings>,
+    pub(super) account: Rc<Account>,
+    pub(super) caller: Arc<Caller>,
+    pub(super) capabilities: Capabilities,
+    pub(super) collation: u16,
+    pub(super) was_reset: bool,
+    pub(super) client_addr: Box<str>,
+    pub(super) flag_in: u32,
+    pub(super) status: StatusFlags,
+    /// When it was found out, in milliseconds.
+    pub(super) since_ms: u64,
+    pub(super) decided: Decided,
+    pub(super) asked: Asked,
+}
+
+impl Known {
+    /// What the cache has for it, if it was asked for by a session of this user in this schema.
+    pub(crate) fn peek(&self, cache: &Cache, user: &[u8], schema: &[u8], now_ms: u64) -> Option<Seen> {
+        let Asked { key, life, said, .. } = &self.asked;
+        let is_theirs = self.caller.user() == user && self.caller.schema() == schema;
+        let allows = |moment| cache.versions.allows(&said.scope, moment);
+        if is_theirs { cache.store.peek(*key, now_ms, *life, allows).ok() } else { None }
+    }
+}
