@@ -1,68 +1,20 @@
 //! Who sends a request: a cookie of a login, or user and password with each request.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use admin::{AdminDid, AdminEvent, Login, Rights, Try, basic};
+use admin::{AdminDid, AdminEvent, Login, Try, basic};
 use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, ORIGIN};
 use hyper::{HeaderMap, StatusCode};
-use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
-use crate::connection::Origin;
-use crate::logins::{Entry, Key};
+use crate::origin::Origin;
 use crate::reply::Refusal;
 use crate::site::Site;
+use crate::viewer::Viewer;
 
 /// The header with the token that an action needs.
 pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
-
-/// A client that has logged in.
-#[derive(Debug, Clone)]
-pub(crate) struct Viewer {
-    /// The account.
-    pub(crate) login: Login,
-    /// The cookie and what belongs to it; nothing for a password with each request.
-    pub(crate) cookie: Option<(Key, Entry)>,
-}
-
-impl Viewer {
-    /// Whether the account may change something.
-    pub(crate) fn is_admin(&self) -> bool {
-        self.login.who.rights == Rights::Admin
-    }
-
-    /// The same account with the view of a statistics account.
-    pub(crate) fn as_stats(&self) -> Self {
-        let mut viewer = self.clone();
-        viewer.login.who.rights = Rights::Stats;
-        viewer
-    }
-
-    /// What a client is told of its login.
-    pub(crate) fn json(&self) -> Value {
-        let (token, expires_ms) = self.cookie.as_ref().map_or((None, None), |(_, entry)| {
-            let left = entry.until.saturating_duration_since(Instant::now());
-            (Some(&entry.token), Some(unix_ms().saturating_add(millis(left))))
-        });
-        json!({
-            "user": self.login.who.user,
-            "rights": if self.is_admin() { "admin" } else { "stats" },
-            "csrf": token,
-            "expires_ms": expires_ms,
-        })
-    }
-}
-
-/// Milliseconds of Unix time.
-pub(crate) fn unix_ms() -> u64 {
-    millis(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
-}
-
-/// Whole milliseconds; a time that is too long is the longest.
-pub(crate) fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
 
 /// The name of the cookie: cookies do not tell ports of one machine apart.
 pub(crate) fn cookie_name(origin: Origin) -> String {

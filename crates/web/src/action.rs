@@ -7,11 +7,12 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::access::{self, Viewer};
-use crate::connection::Origin;
+use crate::access;
 use crate::limits::ANSWER_TIME_MAX;
+use crate::origin::Origin;
 use crate::reply::{Refusal, Reply, object};
 use crate::site::Site;
+use crate::viewer::Viewer;
 
 /// Does what `body` asks for. The client is at `origin`.
 pub(crate) async fn act(

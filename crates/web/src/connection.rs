@@ -1,7 +1,7 @@
 //! A connection of a browser: TLS or not, and the requests that come over it.
 
 use std::convert::Infallible;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use admin::Settings;
@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use crate::limits::{BUFFER_BYTES_MAX, CLIENTS_MAX, REQUEST_TIME_MAX};
+use crate::origin::Origin;
 use crate::places::Place;
 use crate::router;
 use crate::site::Site;
@@ -22,24 +23,6 @@ use crate::timed::Timed;
 
 /// The first byte of a client that speaks TLS: a handshake record.
 const TLS_HANDSHAKE: u8 = 22;
-
-/// Where a request comes from, and where it arrived.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Origin {
-    /// The client.
-    pub(crate) client: IpAddr,
-    /// The port of the page.
-    pub(crate) port: u16,
-    /// Whether the connection is encrypted.
-    pub(crate) is_tls: bool,
-}
-
-impl Origin {
-    /// Whether the client is on this machine.
-    pub(crate) fn is_local(&self) -> bool {
-        self.client.to_canonical().is_loopback()
-    }
-}
 
 /// The page as a service of HTTP.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
-use crate::access::unix_ms;
+use crate::clock::unix_ms;
 use crate::limits::{
     ANSWER_TIME_MAX, FACTS_INTERVAL, FACTS_SHARE, FACTS_UNSEEN, FACTS_WAIT_MAX, ROWS_MAX, VERSIONS_MAX,
 };

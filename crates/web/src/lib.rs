@@ -10,6 +10,7 @@
 mod access;
 mod action;
 mod assets;
+mod clock;
 mod connection;
 mod explain;
 mod facts;
@@ -18,6 +19,7 @@ mod hub;
 mod limits;
 mod list;
 mod logins;
+mod origin;
 mod percentile;
 mod places;
 mod plain;
@@ -32,6 +34,7 @@ mod site;
 mod stream;
 mod timed;
 mod timeline;
+mod viewer;
 mod views;
 mod work;
 

@@ -8,8 +8,8 @@ use hyper::{Request, StatusCode};
 use serde_json::Value;
 
 use crate::access;
-use crate::connection::Origin;
 use crate::form::Fields;
+use crate::origin::Origin;
 use crate::reply::{Reply, reply};
 use crate::sample::{View, Views};
 use crate::site::Site;

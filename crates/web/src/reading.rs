@@ -6,7 +6,7 @@ use std::time::Instant;
 use admin::DataPlane;
 use observe::rows::{ErrorStats, HostgroupStats, ServerEvent, ServerStats};
 
-use crate::access::unix_ms;
+use crate::clock::unix_ms;
 use crate::percentile::Buckets;
 
 /// A server in a hostgroup: the hostgroup, the host, and the port.

@@ -14,15 +14,17 @@ use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::access::{self, TOKEN, Viewer};
-use crate::connection::Origin;
+use crate::access::{self, TOKEN};
+use crate::clock::unix_ms;
 use crate::form::Fields;
 use crate::limits::{BODY_BYTES_MAX, LOGIN_TIME_MAX, REQUEST_TIME_MAX};
 use crate::list::Wanted;
 use crate::logins::random_key;
+use crate::origin::Origin;
 use crate::reply::{Refusal, Reply, object, reply};
 use crate::sample::Views;
 use crate::site::Site;
+use crate::viewer::Viewer;
 use crate::views::{Listed, SESSION_COLUMNS, chosen_sessions};
 use crate::{action, explain, plain, stream};
 
@@ -167,7 +169,7 @@ async fn chosen(
 /// too.
 async fn ticket(site: &Arc<Site>, viewer: &Viewer) -> Result<Reply, Refusal> {
     let mut reply = state(site, &viewer.as_stats(), Views::ALL).await?;
-    let name = format!("attachment; filename=\"pointsman-{}-{}.json\"", site.hub.host(), access::unix_ms());
+    let name = format!("attachment; filename=\"pointsman-{}-{}.json\"", site.hub.host(), unix_ms());
     if let Ok(value) = HeaderValue::from_str(&name) {
         reply.headers_mut().insert(CONTENT_DISPOSITION, value);
     }

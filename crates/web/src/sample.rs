@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use observe::rows::SessionStats;
 
-use crate::access::Viewer;
 use crate::reply::Refusal;
+use crate::viewer::Viewer;
 use crate::views::Listed;
 
 /// How many views there are.

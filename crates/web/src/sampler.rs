@@ -9,7 +9,7 @@ use admin::DataPlane;
 use observe::rows::SessionStats;
 use serde_json::{Value, json};
 
-use crate::access::unix_ms;
+use crate::clock::unix_ms;
 use crate::facts::{Known, Watch};
 use crate::limits::{POINTS_MAX, SAMPLE_INTERVAL, SLOW_INTERVAL, TIMELINE_MS};
 use crate::rates::Rates;

@@ -9,12 +9,13 @@ use hyper::body::Bytes;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-use crate::access::{self, Viewer};
+use crate::access;
 use crate::hub::Viewing;
 use crate::limits::{HEARTBEAT, VIEWERS_MAX};
 use crate::reply::{self, Refusal, Reply};
 use crate::sample::{Sample, Seen, Views};
 use crate::site::Site;
+use crate::viewer::Viewer;
 
 /// How long a browser waits before it connects again.
 const RETRY: Duration = Duration::from_secs(2);

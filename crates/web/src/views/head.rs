@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Scene;
+use super::scene::Scene;
 use crate::reading::address;
 
 /// Reasons that are shown.

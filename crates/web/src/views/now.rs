@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Errors, Scene};
+use super::errors::Errors;
+use super::scene::Scene;
 use crate::limits::ROWS_MAX;
 use crate::reading::address;
 use crate::timeline::{Causes, timeline};

@@ -4,8 +4,8 @@ use config::Role;
 use observe::rows::ServerStats;
 use serde_json::{Value, json};
 
-use super::slow::RuleNode;
-use super::{Scene, Slow};
+use super::scene::Scene;
+use super::slow::{RuleNode, Slow};
 use crate::limits::EDGES_MAX;
 use crate::reading::address;
 

@@ -8,7 +8,7 @@ use observe::rows::{NO_HOSTGROUP, SessionStats};
 use serde_json::{Value, json};
 use sql::{Digest, Options};
 
-use super::Slow;
+use super::slow::Slow;
 use crate::limits::{LIST_MAX, SESSIONS_MAX, STATEMENT_CHARS_MAX};
 use crate::list::{Cell, Wanted};
 use crate::reading::address;
