@@ -8,6 +8,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 #![allow(clippy::doc_markdown, reason = "ProxySQL, MySQL and SQLite are names, not code")]
 
+mod accounts;
 mod answer;
 pub mod basic;
 mod boot;
@@ -44,13 +45,14 @@ mod who;
 /// begins as that one's, with our own behind it.
 pub const VERSION: &str = concat!("2.7.2-pointsman-", env!("CARGO_PKG_VERSION"));
 
+pub use accounts::{Login, LoginRefused};
 pub use answer::{AdminError, Answer, Cell};
 pub use boot::{BootError, Booted, Claim, Imported, Start, boot, import, saved_in};
 pub use engine::{Asked, Engine};
 pub use layers::{Module, Move};
 pub use plane::{AdminDid, AdminEvent, Check, DataPlane, Explained, NotApplied, Order, Question, ShardCheck};
 pub use port::Port;
-pub use server::{Clients, Login, LoginRefused};
+pub use server::Clients;
 pub use settings::Settings;
 pub use store::{Store, StoreError, disk_file};
 pub use tries::{Tries, Try};

@@ -13,7 +13,7 @@ mod script;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -30,16 +30,7 @@ use self::reply::Reply;
 use crate::engine::Engine;
 use crate::http::Service;
 use crate::limits::{LOGIN_TIME_MAX, REST_BODY_BYTES_MAX, REST_CLIENTS_MAX};
-use crate::settings::Settings;
-
-/// An active row of the table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Route {
-    pub(crate) method: String,
-    pub(crate) uri: String,
-    pub(crate) script: String,
-    pub(crate) limit: Duration,
-}
+use crate::settings::{Route, Settings};
 
 /// REST, and what all requests share.
 #[derive(Clone)]

@@ -2,23 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::limits::{OUTPUT_LOGGED_BYTES_MAX, PROGRAM_TIME_MAX, PROGRAMS_MAX};
 use crate::program::{self, Failure, Finished};
-use crate::settings::Settings;
-
-/// An active row of the table.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Job {
-    pub(crate) id: i64,
-    pub(crate) interval: Duration,
-    pub(crate) path: String,
-    pub(crate) arguments: Vec<String>,
-}
+use crate::settings::{Job, Settings};
 
 /// Runs the jobs of `settings`, and after each change of them the new ones, until the admin engine
 /// ends.
@@ -80,6 +70,8 @@ fn excerpt(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn settings(jobs: Vec<Job>) -> Arc<Settings> {

@@ -1,6 +1,5 @@
 //! The admin port: listeners, and one task for each client.
 
-mod accounts;
 mod clients;
 mod commands;
 mod connection;
@@ -8,26 +7,22 @@ mod listener;
 mod login;
 mod prefixed;
 mod rows;
+mod shared;
 mod trail;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Instant;
 
 use config::Address;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub(crate) use self::accounts::Accounts;
-pub use self::accounts::{Login, LoginRefused};
 pub use self::clients::Clients;
 use self::listener::Bound;
+use self::shared::Shared;
 use crate::engine::Engine;
 use crate::plane::DataPlane;
 use crate::retry::while_in_use;
-use crate::settings::Settings;
 
 /// The listeners of the admin port. Dropped, they close; clients that are connected stay.
 pub(crate) struct Server {
@@ -44,28 +39,10 @@ struct Listener {
     task: JoinHandle<()>,
 }
 
-/// What the tasks of all clients share.
-pub(crate) struct Shared {
-    pub(crate) engine: Engine,
-    pub(crate) plane: Arc<dyn DataPlane>,
-    pub(crate) settings: watch::Receiver<Arc<Settings>>,
-    pub(crate) started: Instant,
-    clients: Clients,
-    last_id: AtomicU32,
-}
-
 impl Server {
     /// A server that listens nowhere yet.
     pub(crate) fn new(engine: &Engine, plane: &Arc<dyn DataPlane>) -> Self {
-        let shared = Arc::new(Shared {
-            engine: engine.clone(),
-            plane: Arc::clone(plane),
-            settings: engine.settings(),
-            started: Instant::now(),
-            clients: Clients::default(),
-            last_id: AtomicU32::new(0),
-        });
-        Self { shared, listeners: Vec::new() }
+        Self { shared: Arc::new(Shared::new(engine, plane)), listeners: Vec::new() }
     }
 
     /// Listens on those of `addresses` that it does not listen on yet, with tasks on `runtime`.
@@ -146,12 +123,5 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         self.task.abort();
-    }
-}
-
-impl Shared {
-    /// The id of a new connection.
-    pub(crate) fn next_id(&self) -> u32 {
-        self.last_id.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 }

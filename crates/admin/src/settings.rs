@@ -1,14 +1,12 @@
-//! What the tasks of the admin port need to know of its variables at runtime.
+//! Variables and tables of the runtime that the tasks of the admin port read.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use config::Address;
 
+use crate::accounts::{Accounts, Login, LoginRefused};
 use crate::answer::{Answer, Cell};
-use crate::rest::Route;
-use crate::scheduler::Job;
-use crate::server::{Accounts, Login, LoginRefused};
 use crate::store::Store;
 
 /// Variables of the admin port as they are at runtime.
@@ -38,6 +36,24 @@ pub struct Settings {
     pub(crate) routes: Vec<Route>,
     /// The active rows of `runtime_scheduler`.
     pub(crate) jobs: Vec<Job>,
+}
+
+/// An active row of `runtime_restapi_routes`: a script that REST runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Route {
+    pub(crate) method: String,
+    pub(crate) uri: String,
+    pub(crate) script: String,
+    pub(crate) limit: Duration,
+}
+
+/// An active row of `runtime_scheduler`: a program that runs at an interval.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Job {
+    pub(crate) id: i64,
+    pub(crate) interval: Duration,
+    pub(crate) path: String,
+    pub(crate) arguments: Vec<String>,
 }
 
 /// What a greeting calls the server where `mysql-server_version` is empty, which for traffic means

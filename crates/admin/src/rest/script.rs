@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::Route;
 use super::reply::Reply;
 use crate::program::{self, Failure};
+use crate::settings::Route;
 
 /// The parameters of a GET: the query string as an object of texts.
 pub(super) fn from_query(query: &str) -> String {

@@ -4,10 +4,10 @@ use wire::Codec as _;
 use wire::command::{Kind, Query, SetOption};
 use wire::frame::put_message;
 
-use super::Shared;
 use super::connection::{Connection, ReceiveError};
 use super::login::{LoggedIn, change_user, login, session_type};
 use super::rows::{Packets, STATUS};
+use super::shared::Shared;
 use super::trail::Trail;
 use crate::answer::{AdminError, Answer};
 use crate::limits::IDLE_TIME_MAX;

@@ -12,8 +12,9 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, UnixListener};
 use wire::Capabilities;
 
+use super::commands;
 use super::connection::{BoxedStream, Connection, Peer, error_packet};
-use super::{Shared, commands};
+use super::shared::Shared;
 use crate::answer::AdminError;
 use crate::limits::{ACCEPT_PAUSE, CLIENTS_MAX, LISTEN_BACKLOG};
 

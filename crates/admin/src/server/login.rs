@@ -9,9 +9,10 @@ use wire::command::ChangeUser;
 use wire::{Capabilities, Codec as _, packet};
 
 use super::connection::{Connection, Peer, ReceiveError};
-use super::rows::STATUS;
+use super::rows::{COLLATION, STATUS};
+use super::shared::Shared;
 use super::trail::Trail;
-use super::{Shared, accounts::Account};
+use crate::accounts::Account;
 use crate::answer::AdminError;
 use crate::limits::LOGIN_TIME_MAX;
 use crate::random;
@@ -32,9 +33,6 @@ const OFFERED: Capabilities = Capabilities::PROTOCOL_41
     .union(Capabilities::PLUGIN_AUTH_LENENC)
     .union(Capabilities::CONNECT_ATTRS)
     .union(Capabilities::DEPRECATE_EOF);
-
-/// `utf8_general_ci`, the collation of all results.
-pub(super) const COLLATION: u8 = 33;
 
 /// A client that is logged in.
 pub(super) struct LoggedIn {

@@ -5,13 +5,15 @@ use wire::packet::{self, TextRow};
 use wire::{Capabilities, StatusFlags};
 
 use super::connection::error_packet;
-use super::login::COLLATION;
 use crate::answer::{Answer, Cell};
 use crate::limits::WRITE_BYTES;
 
 /// The status of every answer: text in statements follows SQLite's rules, which know no
 /// backslashes.
 pub(super) const STATUS: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);
+
+/// `utf8_general_ci`, the collation of all results.
+pub(super) const COLLATION: u8 = 33;
 
 /// An answer as packets, in pieces of about [`WRITE_BYTES`].
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::Shared;
 use super::connection::Peer;
+use super::shared::Shared;
 use crate::plane::{AdminDid, AdminEvent, DataPlane};
 
 /// One client's way through the port. Dropped, it says that the connection has ended.
