@@ -7,67 +7,21 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use config::MysqlVariables;
 use observe::counts::Counter;
 use pool::{Lease, Off, Permit, Server};
 use session::error::{ClientError, Gone};
 use session::identity::Identity;
-use session::users::User;
 use tokio::time::{Instant, timeout};
-use wire::{StatusFlags, packet};
+use wire::StatusFlags;
 
 use crate::Worker;
-use crate::calls::Avoid;
-use crate::failures::{ACCOUNT_FULL, Failed, SERVER_FULL, Why, no_answer};
+use crate::failures::{ACCOUNT_FULL, AcquireError, Failed, SERVER_FULL, Why, no_answer};
 use crate::idle_state::Asker;
 use crate::place::InLine;
 use crate::search::search;
 use crate::times::Times;
+use crate::whom::{Full, Whom};
 use crate::{Backend, Connection, OpenError, Target};
-
-/// What becomes of a search that finds servers full (error 1040).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Full {
-    /// They are tried again: soon one of them may have room.
-    TryAgain,
-    /// If all are, the client hears it, as from a server.
-    Tell,
-    /// They are tried again; but nobody waits for servers that do not work, because there is
-    /// another hostgroup.
-    Elsewhere,
-}
-
-/// Why a session got no backend.
-#[derive(Debug)]
-pub enum AcquireError {
-    /// No server could be reached in time.
-    Proxy(ClientError),
-    /// A server refused the login: the payload of its ERR packet, which the client shall see.
-    Server(Vec<u8>),
-}
-
-/// What servers say of a schema that the user may not use, or that is not there:
-/// `ER_DBACCESS_DENIED_ERROR`, `ER_BAD_DB_ERROR`.
-const ABOUT_SCHEMA: [u16; 2] = [1044, 1049];
-
-/// Whether a server that refuses a login or a change of schema with this error would take it
-/// without the schema.
-pub fn is_about_schema(code: u16) -> bool {
-    ABOUT_SCHEMA.contains(&code)
-}
-
-impl AcquireError {
-    /// Whether a server has refused the schema, and nothing else.
-    pub fn is_about_schema(&self) -> bool {
-        match self {
-            Self::Server(payload) => match payload[..] {
-                [packet::Err::HEADER, low, high, ..] => is_about_schema(u16::from_le_bytes([low, high])),
-                _ => false,
-            },
-            Self::Proxy(_) => false,
-        }
-    }
-}
 
 /// A connection that was found.
 #[derive(Debug)]
@@ -77,19 +31,6 @@ pub struct Found {
     /// Another session had it; it is as the one that asked would have it, and its server has told
     /// this status last.
     pub lent: Option<StatusFlags>,
-}
-
-/// For whom a backend is searched.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Whom<'a> {
-    /// Whose connection it will be, who may have a limited number of them.
-    pub user: Option<&'a User>,
-    /// Who may have one that nobody uses at the moment.
-    pub asker: Option<&'a Asker<'a>>,
-    /// Servers that are taken only if there is no other.
-    pub avoid: Option<&'a dyn Avoid>,
-    /// How long it may take, if not as long as the variables say.
-    pub times: Option<&'a Times>,
 }
 
 /// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`, or as long as it may
@@ -128,28 +69,6 @@ pub(crate) fn note_got(worker: &Worker, hostgroup: u32, asker: Option<&Asker<'_>
 /// Takes note of a client that has got a connection: others like it may need some.
 pub fn note_client(worker: &Worker, hostgroup: u32, client: &Identity) {
     worker.warmth.note(worker, hostgroup, client);
-}
-
-impl<'a> Whom<'a> {
-    /// How the pool knows the user.
-    pub(crate) fn account(&self) -> Option<usize> {
-        self.user.map(User::account)
-    }
-
-    /// This user, on a connection of his own.
-    pub fn of(user: &'a User) -> Self {
-        Self { user: Some(user), ..Self::default() }
-    }
-
-    /// How long it may take.
-    pub(crate) fn times(&self, variables: &MysqlVariables) -> Times {
-        self.times.copied().unwrap_or_else(|| Times::of(variables))
-    }
-
-    /// Whether this server is taken only if there is no other.
-    pub(crate) fn avoids(&self, target: &Target) -> bool {
-        self.avoid.is_some_and(|avoid| avoid.avoids(&target.endpoint))
-    }
 }
 
 /// How a connection is opened.

@@ -12,15 +12,12 @@ use observe::counts::ServerTally;
 use pool::{Quota, Server, Share, ShelfHint};
 use sql::Dialect;
 use tokio::time::Instant;
-use wire::command::Kind;
-use wire::frame::HEADER_LEN;
 use wire::{Capabilities, StatusFlags};
 
 use crate::Target;
 use crate::Worker;
 use crate::batch::Batch;
 use crate::defaults::Defaults;
-use crate::initial::FIRST_STATUS;
 use crate::login_state::LoginState;
 use crate::pipeline::Pipeline;
 use crate::setup::Setup;
@@ -29,9 +26,8 @@ use crate::threads::Thread;
 
 mod replies;
 
-/// A goodbye, `COM_QUIT`, as it is sent to a server. Without it the server would count and log an
-/// aborted connection; it does not answer it.
-pub const QUIT: [u8; HEADER_LEN + 1] = [1, 0, 0, 0, Kind::Quit as u8];
+/// Usual status of a connection that has just been opened.
+const FIRST_STATUS: StatusFlags = StatusFlags::AUTOCOMMIT;
 
 /// A connection to a server. Used like the socket that it is.
 #[derive(Debug)]

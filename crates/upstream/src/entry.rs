@@ -11,12 +11,11 @@ use wire::StatusFlags;
 
 use crate::Backend;
 use crate::Worker;
-use crate::idle_state::Left;
-use crate::kept::part;
+use crate::idle_state::{Left, Wish};
 use crate::key::Key;
-use crate::lend::ask_results;
-use crate::line::Wish;
+use crate::last_id::ask_results;
 use crate::passport::Passport;
+use crate::quit::part;
 use crate::unhealthy;
 
 /// An idle connection.
@@ -82,7 +81,7 @@ impl Entry {
         self.is_valid(worker)
             && server.lends(|| worker.shared.uptime_at(self.heard))
             && (!wish.in_no_schema || self.left.caller.schema().is_empty())
-            && self.passport == wish.passport
+            && self.passport == wish.pool_key
             && (self.peer == wish.peer || !is_announced())
     }
 

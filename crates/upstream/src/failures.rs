@@ -7,8 +7,9 @@ use std::time::Duration;
 use pool::{Off, Usage};
 use route::Candidate;
 use session::error::{ClientError, Gone, TooFew};
+use wire::packet;
 
-use crate::acquire::{AcquireError, Full};
+use crate::whom::Full;
 use crate::{OpenError, Target};
 
 /// `ER_CON_COUNT_ERROR`: the server is full. Another one may have room, and soon this one, too.
@@ -22,6 +23,38 @@ pub(crate) const ACCOUNT_FULL: [u16; 2] = [1203, 1226];
 /// locked this host out (`ER_HOST_IS_BLOCKED`), or has as many connections of this user as it
 /// allows (`ER_TOO_MANY_USER_CONNECTIONS`, `ER_USER_LIMIT_REACHED`).
 const TRY_ELSEWHERE: [u16; 4] = [1053, 1129, 1203, 1226];
+
+/// Why a session got no backend.
+#[derive(Debug)]
+pub enum AcquireError {
+    /// No server could be reached in time.
+    Proxy(ClientError),
+    /// A server refused the login: the payload of its ERR packet, which the client shall see.
+    Server(Vec<u8>),
+}
+
+/// What servers say of a schema that the user may not use, or that is not there:
+/// `ER_DBACCESS_DENIED_ERROR`, `ER_BAD_DB_ERROR`.
+const ABOUT_SCHEMA: [u16; 2] = [1044, 1049];
+
+/// Whether a server that refuses a login or a change of schema with this error would take it
+/// without the schema.
+pub fn is_about_schema(code: u16) -> bool {
+    ABOUT_SCHEMA.contains(&code)
+}
+
+impl AcquireError {
+    /// Whether a server has refused the schema, and nothing else.
+    pub fn is_about_schema(&self) -> bool {
+        match self {
+            Self::Server(payload) => match payload[..] {
+                [packet::Err::HEADER, low, high, ..] => is_about_schema(u16::from_le_bytes([low, high])),
+                _ => false,
+            },
+            Self::Proxy(_) => false,
+        }
+    }
+}
 
 /// The failures of one search for a backend.
 #[derive(Debug, Default)]

@@ -7,13 +7,11 @@ use route::Caller;
 use session::identity::Identity;
 use session::state::results::Asking;
 use session::state::{Results, Settings};
-use wire::StatusFlags;
+use wire::{Peer, StatusFlags};
 
-use crate::entry::Entry;
 use crate::key::Key;
-use crate::lend::Ahead;
-use crate::line::Wish;
 use crate::passport::Passport;
+use crate::purpose::Ahead;
 
 /// What a session has left on its connection.
 #[derive(Debug)]
@@ -86,6 +84,16 @@ pub struct Asker<'a> {
     pub ahead: Ahead,
 }
 
+/// What a session's connection has to be.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    pub(crate) pool_key: Rc<Passport>,
+    /// Whom it was announced for, to a server that was told.
+    pub(crate) peer: Peer,
+    /// It has to be in no schema: no command leaves all of them.
+    pub(crate) in_no_schema: bool,
+}
+
 impl Asker<'_> {
     /// The name of its user.
     pub(crate) fn user(&self) -> &[u8] {
@@ -100,7 +108,7 @@ impl Asker<'_> {
     pub(crate) fn wish(&self) -> Wish {
         // No command leaves all schemas, but for a login.
         let in_no_schema = self.is_admitted && self.caller.schema().is_empty();
-        Wish { passport: Rc::clone(self.passport), peer: self.identity.peer, in_no_schema }
+        Wish { pool_key: Rc::clone(self.passport), peer: self.identity.peer, in_no_schema }
     }
 
     /// Whether a connection on which this is left is in its schema, in the way in which the session
@@ -109,8 +117,8 @@ impl Asker<'_> {
         left.is_in_schema_of(self.caller, self.settings)
     }
 
-    /// Whether the connection is as this one would have it.
-    pub(crate) fn is_exact(&self, entry: &Entry) -> bool {
-        self.is_admitted && entry.left.is_as(self.caller, self.settings, self.was_reset)
+    /// Whether a connection on which this is left is as this one would have it.
+    pub(crate) fn is_exact(&self, left: &Left) -> bool {
+        self.is_admitted && left.is_as(self.caller, self.settings, self.was_reset)
     }
 }

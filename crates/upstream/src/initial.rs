@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use config::Config;
 use sql::lexer::{Kind, Lexer, Modes};
 use wire::reply::Answer;
-use wire::{Capabilities, Codec as _, StatusFlags, packet};
+use wire::{Capabilities, Codec as _, packet};
 
 use crate::Worker;
 use crate::{Connection, OpenError, Reply, internal_query, query};
@@ -91,9 +91,6 @@ fn refusal(reply: &Reply) -> OpenError {
         Err(error) => OpenError::Login(error.to_string()),
     }
 }
-
-/// The status of a connection that has just been opened, if nobody has changed it.
-pub(crate) const FIRST_STATUS: StatusFlags = StatusFlags::AUTOCOMMIT;
 
 #[cfg(test)]
 mod tests {

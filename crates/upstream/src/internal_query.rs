@@ -70,6 +70,14 @@ impl Reply {
         if self.outcome.rows == 1 { self.rows()?.pop() } else { None }
     }
 
+    /// The number that an answer of one row and one column in text holds.
+    pub(crate) fn number(&self) -> Option<u64> {
+        // A length, and that many digits.
+        let (len, digits) = self.only_row()?.split_first()?;
+        let digits = digits.get(..usize::from(*len))?;
+        std::str::from_utf8(digits).ok()?.parse().ok()
+    }
+
     /// Whether it is a result without a row.
     pub fn is_empty(&self) -> bool {
         // An OK packet alone is no result.

@@ -10,7 +10,6 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use observe::counts::Counter;
@@ -29,12 +28,12 @@ use crate::handed::Slot;
 use crate::idle_state::{Asker, Left};
 use crate::keeper::Keeper;
 use crate::key::{ByKey, Key};
-use crate::lend::ask_results;
+use crate::last_id::ask_results;
 use crate::limits::{KEPT_IDLE, LOOKS_MAX, MOVE_WAIT};
 use crate::line::{Line, Other, Waiting};
 use crate::passport::Passport;
 use crate::unhealthy::{self, Complaint};
-use crate::{Backend, QUIT, drain_reply, internal_query};
+use crate::{Backend, drain_reply, internal_query};
 
 /// Ids of servers: four without an allocation.
 pub(crate) type Servers = SmallVec<[u64; 4]>;
@@ -233,7 +232,7 @@ impl Kept {
             let mut looks = 0;
             let is_exact = |entry: &Entry| {
                 looks += 1;
-                looks > LOOKS_MAX || is_good(entry) && asker.is_exact(entry)
+                looks > LOOKS_MAX || is_good(entry) && asker.is_exact(&entry.left)
             };
             // After so many looks the last one is as good as any, if it is good at all.
             let exact = shelf.newest(key, is_exact).filter(|ticket| shelf.get(*ticket).is_some_and(is_good));
@@ -415,11 +414,4 @@ async fn drain(worker: Rc<Worker>, mut entry: Box<Entry>) {
 fn is_too_old(worker: &Worker, backend: &Backend) -> bool {
     let (limit, link) = (worker.settings().variables.connection_max_age, backend.connection());
     lifetime(limit, link.draw()).is_some_and(|lifetime| link.age() >= lifetime)
-}
-
-/// Ends a connection. Without a goodbye the server would count and log an aborted one; what a full
-/// socket does not take of it now is not worth waiting for.
-pub fn part(mut backend: Backend) {
-    let _: Poll<_> =
-        backend.connection_mut().sock_mut().poll_write(&mut Context::from_waker(Waker::noop()), &QUIT);
 }

@@ -11,79 +11,21 @@ use std::sync::Arc;
 
 use observe::counts::Counter;
 use tokio::time::{Instant, timeout};
+use wire::StatusFlags;
 use wire::frame::HEADER_LEN;
-use wire::{Capabilities, StatusFlags};
 
 use crate::Worker;
-use crate::acquire::is_about_schema;
 use crate::entry::Entry;
+use crate::failures::is_about_schema;
 use crate::idle_state::{Asker, Left};
-use crate::kept::part;
+use crate::last_id::tell_last_id;
 use crate::login::log_in_again;
 use crate::login_state::{Behind, Unfit};
-use crate::plan::{Way, last_id, plan, questions};
+use crate::plan::{Way, plan, questions};
+use crate::purpose::{Ahead, Purpose};
+use crate::quit::part;
 use crate::setup::Setup;
-use crate::{Backend, Connection, InternalQuery, OpenError, Reply, internal_query};
-
-/// What servers say who do not have a variable, or do not let this user set it: `ER_PARSE_ERROR`,
-/// `ER_UNKNOWN_SYSTEM_VARIABLE`, `ER_SPECIFIC_ACCESS_DENIED_ERROR`, `ER_QUERY_CACHE_DISABLED`. The
-/// client has set it where it matters.
-pub const DOES_NOT_HAVE_IT: [u16; 4] = [1064, 1193, 1227, 1651];
-
-/// What a command that is sent to a connection before it is lent is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// Asks for the last insert id of the session that had the connection.
-    LastId,
-    /// Asks which packets the server takes.
-    Packets,
-    /// Resets the connection.
-    Reset,
-    /// Asks what the server does at logins.
-    Question,
-    /// Gives back what a login gives.
-    Charset,
-    /// What connections of the hostgroup begin with.
-    Initial,
-    /// Sets an option of the connection.
-    Option,
-    /// Changes the schema.
-    Schema,
-    /// Sets a variable of the session.
-    Setting,
-    /// A setting that a statement means the same without.
-    Tracking,
-}
-
-impl Purpose {
-    /// Whether an answer means that the connection is not as it should be.
-    pub(crate) fn is_refused(self, reply: &Reply) -> bool {
-        match (self, reply.error()) {
-            (Self::Tracking, _) => false,
-            (Self::Setting, Some(code)) => !DOES_NOT_HAVE_IT.contains(&code),
-            (_, error) => error.is_some(),
-        }
-    }
-}
-
-/// What may be said in front of a command without waiting for an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ahead {
-    /// Nothing: the command is not whole, or none that is simply answered.
-    Nothing,
-    /// Settings. In another schema than the session's the command might do harm, and a schema can
-    /// be dropped at any time.
-    Settings,
-    /// Everything.
-    All,
-}
-
-impl Ahead {
-    /// Whether a command for this may be, which the server is known to have taken before.
-    pub fn has(self, purpose: Purpose) -> bool {
-        self == Self::All || self == Self::Settings && purpose != Purpose::Schema
-    }
-}
+use crate::{Backend, Connection, InternalQuery, OpenError, internal_query};
 
 /// What came of lending a connection.
 pub(crate) enum Lent {
@@ -111,13 +53,13 @@ pub(crate) fn lend_at_once(
     if !entry.is_well(worker) || entry.backend.server().is_off() {
         return Ok(Lent::Useless);
     }
-    if entry.backend.connection().is_awaited() && !asker.is_exact(&entry) {
+    if entry.backend.connection().is_awaited() && !asker.is_exact(&entry.left) {
         // The command has gone out already, and nothing can be said before.
         return Ok(Lent::Useless);
     }
     let (server, link) = (entry.backend.server(), entry.backend.connection());
     let settings = worker.settings();
-    let mut plan = if asker.is_exact(&entry) {
+    let mut plan = if asker.is_exact(&entry.left) {
         Vec::new()
     } else {
         match Way::of(link, &entry.left, asker, worker.now()) {
@@ -198,7 +140,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
         return Lent::Useless;
     };
     for ((purpose, (payload, _)), reply) in purposes.iter().zip(&commands).zip(&replies) {
-        let is_refused = purpose.is_refused(reply);
+        let is_refused = purpose.is_refused(reply.error());
         match purpose {
             Purpose::Schema | Purpose::Setting if is_refused => {
                 worker.accepted.clear();
@@ -211,7 +153,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
                 return Lent::Useless;
             }
             Purpose::LastId => {
-                link.set_last_id(number(reply));
+                link.set_last_id(reply.number());
                 tell_last_id(&left, reply);
             }
             Purpose::Reset => link.note_reset(),
@@ -270,13 +212,6 @@ fn give_up(backend: Backend, unfit: Unfit) -> Lent {
     Lent::Useless
 }
 
-/// Tells the session that has left this what its server has said of its last key.
-fn tell_last_id(left: &Left, reply: &Reply) {
-    if let Some((asking, last_id)) = left.asking.as_ref().zip(number(reply)) {
-        asking.told(last_id);
-    }
-}
-
 /// Whether all of `plan` may be said without waiting for an answer. What need not be asked any more
 /// is left out then.
 fn may_go_ahead(
@@ -326,27 +261,4 @@ fn say_ahead(
         }
     }
     link.set_setup(Setup::new(closings, plan, asker.passport.capabilities(), left.asking));
-}
-
-/// Asks for what the session that has left this may still want to know, and tells it.
-pub(crate) async fn ask_results(
-    worker: &Worker,
-    link: &mut Connection,
-    capabilities: Capabilities,
-    left: &Left,
-) -> Result<(), &'static str> {
-    let Some((_, question)) = last_id(left, capabilities) else { return Ok(()) };
-    let replies = internal_query(worker, link, capabilities, &[question]).await?;
-    for reply in &replies {
-        tell_last_id(left, reply);
-    }
-    Ok(())
-}
-
-/// The number that an answer of one row and one column in text holds.
-pub(crate) fn number(reply: &Reply) -> Option<u64> {
-    // A length, and that many digits.
-    let (len, digits) = reply.only_row()?.split_first()?;
-    let digits = digits.get(..usize::from(*len))?;
-    std::str::from_utf8(digits).ok()?.parse().ok()
 }

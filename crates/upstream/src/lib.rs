@@ -3,10 +3,11 @@
 //!
 //! - **To have one**: `acquire` asks the pool for a `place`, `search` looks among idle
 //!   ones, `connect` opens and `login` logs in; `failures` are what a client is
-//!   told.
+//!   told; `whom` it is for.
 //! - **What is sent**: `connection` is the socket and its `pipeline` of replies; `setup` and
-//!   `lend` make a connection what a session needs, by a `plan`; `statements` are those
-//!   prepared there, `ledger` says who has them.
+//!   `lend` make a connection what a session needs, by a `plan`; each command of it has a
+//!   `purpose`, one asks for the `last_id`. `statements` are those prepared there, `ledger` says
+//!   who has them. `quit` ends a connection.
 //! - **Idle ones**: `kept` by `passport`; `warm` opens some before they are needed; `copies`
 //!   are those of mirrored statements.
 //! - **Waiting**: `line` and `handed`; a `batch` is several sessions' statements
@@ -38,6 +39,7 @@ mod internal_query;
 mod keeper;
 mod kept;
 mod key;
+mod last_id;
 pub mod ledger;
 mod lend;
 pub mod limits;
@@ -49,6 +51,8 @@ mod passport;
 mod pipeline;
 mod place;
 mod plan;
+mod purpose;
+mod quit;
 mod requests;
 mod search;
 pub mod servers;
@@ -63,9 +67,10 @@ mod times;
 mod tunnel;
 mod unhealthy;
 mod warm;
+mod whom;
 mod worker;
 
-pub use acquire::{AcquireError, Found, Full, Whom, acquire, is_about_schema, note_client, until_broken_off};
+pub use acquire::{Found, acquire, note_client, until_broken_off};
 use announce::Announced;
 pub use announce::connect;
 pub use batch::Candidate;
@@ -75,21 +80,22 @@ pub use calls::{Avoid, Doubts, Holders, Siblings};
 pub use choosing::{candidates, hostgroups, limit, readiness};
 pub use configuration::Configuration;
 pub use connect::{Dialer, OpenError, is_ours};
-pub use connection::{Connection, QUIT};
+pub use connection::Connection;
 use copies::Copies;
 pub use copies::CopyLogin;
 pub use defaults::Defaults;
+pub use failures::{AcquireError, is_about_schema};
 pub use idle_state::{Asker, Left};
 use initial::InitConnects;
 pub use internal_query::{InternalQuery, Reply, ask_in_front, drain_reply, internal_query};
 use kept::Kept;
-pub use kept::part;
-pub use lend::{Ahead, DOES_NOT_HAVE_IT, Purpose};
 pub use login_state::LOST_AT_MARIADB;
 pub use open::{open, open_in};
 pub use passport::{Passport, query};
 pub use pipeline::{Crossed, Expected, Owner, Progress, Segment};
 pub use place::{InLine, Place, take};
+pub use purpose::{Ahead, DOES_NOT_HAVE_IT, Purpose};
+pub use quit::{QUIT, part};
 use setup::AcceptedSettings;
 pub use setup::{Refused, Setup};
 pub use shared::Shared;
@@ -99,6 +105,7 @@ pub use target::Target;
 pub use times::Times;
 pub use tunnel::{Copied, End, Tunnel};
 use warm::Warmth;
+pub use whom::{Full, Whom};
 pub use worker::Worker;
 
 /// A connection to a server, and the right to have it. In a box: it changes hands often, and most

@@ -13,16 +13,15 @@ use std::time::Duration;
 
 use session::turn::Turn;
 use tokio::time::Instant;
-use wire::Peer;
 
 use crate::Target;
 use crate::Worker;
 use crate::batch::{Batch, Candidate, Progress};
 use crate::entry::Entry;
 use crate::handed::Slot;
+use crate::idle_state::Wish;
 use crate::key::{ByKey, Key};
 use crate::limits::{AHEAD_MAX, BATCH_BYTES_MAX, LOOKS_MAX, STANDSTILL_MAX};
-use crate::passport::Passport;
 
 /// Who waits, by what they can use.
 #[derive(Debug, Default)]
@@ -57,16 +56,6 @@ impl Alike {
     fn iter(&self) -> impl Iterator<Item = &Waiting> {
         self.in_turn.iter().chain(&self.others)
     }
-}
-
-/// What a session's connection has to be.
-#[derive(Debug)]
-pub(crate) struct Wish {
-    pub(crate) passport: Rc<Passport>,
-    /// Whom it was announced for, to a server that was told.
-    pub(crate) peer: Peer,
-    /// It has to be in no schema: no command leaves all of them.
-    pub(crate) in_no_schema: bool,
 }
 
 /// The other line in which a session stands.

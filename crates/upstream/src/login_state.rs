@@ -16,8 +16,8 @@ use sql::Dialect;
 use tokio::time::Instant;
 use wire::Capabilities;
 
-use crate::lend::Purpose;
 use crate::limits::{ACCOUNT_LIMITS_AGE_MAX, QUIET_LOGINS};
+use crate::purpose::Purpose;
 
 /// Capabilities of a client whose effects `COM_CHANGE_USER` takes away at MariaDB.
 pub const LOST_AT_MARIADB: Capabilities = Capabilities::IGNORE_SPACE.union(Capabilities::INTERACTIVE);

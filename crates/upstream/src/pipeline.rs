@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use wire::reply::{Answer, Event, ReplyScanner};
 use wire::{Capabilities, WireError};
 
-use crate::lend::Purpose;
+use crate::purpose::Purpose;
 
 /// Replies for which a connection that owes none keeps room.
 const KEPT: usize = 8;

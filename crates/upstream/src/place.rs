@@ -12,7 +12,6 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::Target;
 use crate::Worker;
-use crate::acquire::{Full, Whom};
 use crate::batch::Candidate;
 use crate::entry::Entry;
 use crate::handed::Handed;
@@ -20,6 +19,7 @@ use crate::idle_state::Asker;
 use crate::keeper::{first_look, look};
 use crate::kept::Servers;
 use crate::line::Other;
+use crate::whom::{Full, Whom};
 
 /// What a session gets that looks for a server.
 #[derive(Debug)]

@@ -9,9 +9,10 @@ use wire::command::Kind;
 use wire::reply::Answer;
 
 use crate::idle_state::{Asker, Left};
-use crate::lend::Purpose;
+use crate::last_id::last_id;
 use crate::login_state::{self, Behind, LoginState};
 use crate::passport::query;
+use crate::purpose::Purpose;
 use crate::{Connection, InternalQuery};
 
 /// How a connection becomes one of another session.
@@ -141,13 +142,6 @@ pub(crate) fn questions(
     };
     let knows_packets = link.login_state().is_some_and(LoginState::knows_packets);
     last_id(left, capabilities).into_iter().chain((!knows_packets).then(packets)).collect()
-}
-
-/// What is to be asked for the session that has left this.
-pub(crate) fn last_id(left: &Left, capabilities: Capabilities) -> Option<(Purpose, InternalQuery)> {
-    // At MariaDB the function would take away what `sql_auto_is_null` goes by.
-    let question = || (Purpose::LastId, (query(capabilities, "SELECT @@last_insert_id"), Answer::Result));
-    (!left.is_free()).then(question)
 }
 
 /// What makes a connection that was reset, or logged in anew, like a new one.

@@ -12,15 +12,16 @@ use session::users::User;
 use tokio::time::{Instant, sleep_until};
 
 use crate::Worker;
-use crate::acquire::{AcquireError, Attempt, Found, Full, Whom, attempt};
+use crate::acquire::{Attempt, Found, attempt};
 use crate::choosing::candidates;
 use crate::entry::Entry;
-use crate::failures::{Failed, Failures, NoPermit, Why};
+use crate::failures::{AcquireError, Failed, Failures, NoPermit, Why};
 use crate::idle_state::Asker;
 use crate::limits::LENT_MAX;
 use crate::place::{InLine, Place, take, wait};
 use crate::share::{Among, UserFull, among};
 use crate::spare::{Spare, lend_spare};
+use crate::whom::{Full, Whom};
 use crate::{Connection, OpenError, Target};
 
 /// A search, and what has come of it so far.

@@ -18,9 +18,9 @@ use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Event;
 use wire::{Capabilities, StatusFlags};
 
-use crate::lend::{Purpose, number};
 use crate::limits::{INTERNAL_BYTES_MAX, TAKEN_MAX};
 use crate::pipeline::{Expected, Owner, Pipeline};
+use crate::purpose::Purpose;
 use crate::{InternalQuery, Reply};
 
 /// Commands that set a connection up, until the last one is answered. Their replies are in the
@@ -127,14 +127,14 @@ impl Setup {
 
     /// The reply to the command with this purpose is complete.
     fn answered(&mut self, purpose: Purpose, reply: &Reply) -> Result<(), Refused> {
-        if purpose.is_refused(reply) {
+        if purpose.is_refused(reply.error()) {
             return Err(Refused(reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec()));
         }
         self.warns |= reply.warns();
         self.status = reply.outcome.status().or(self.status);
         match purpose {
             Purpose::LastId => {
-                self.last_id = number(reply);
+                self.last_id = reply.number();
                 if let Some((asking, last_id)) = self.asking.take().zip(self.last_id) {
                     asking.told(last_id);
                 }

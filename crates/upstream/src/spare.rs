@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 use crate::OpenError;
 use crate::Worker;
-use crate::acquire::{AcquireError, Blame, Found, note_failure, note_got, while_of_use};
+use crate::acquire::{Blame, Found, note_failure, note_got, while_of_use};
 use crate::entry::Entry;
-use crate::failures::{ACCOUNT_FULL, Failed, Why, no_answer};
+use crate::failures::{ACCOUNT_FULL, AcquireError, Failed, Why, no_answer};
 use crate::idle_state::Asker;
 use crate::lend::{Lent, lend, lend_at_once};
 use crate::place::Place;

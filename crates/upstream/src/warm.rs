@@ -16,10 +16,11 @@ use session::identity::Identity;
 use tokio::time::{Instant, sleep};
 
 use crate::Worker;
-use crate::acquire::{Attempt, Full, attempt};
+use crate::acquire::{Attempt, attempt};
 use crate::failures::Why;
 use crate::idle_state::Left;
 use crate::limits::GUEST_REFUSED;
+use crate::whom::Full;
 use crate::{OpenError, Passport, Target, Times, open_in};
 
 /// For whom connections are opened, by hostgroup.
