@@ -19,12 +19,14 @@ mod insert;
 mod joins;
 mod kind;
 mod limit;
+mod limits;
 mod opaque;
 mod operator;
 mod query;
 mod reference;
 mod refusal;
 mod select;
+mod settings;
 mod splice;
 mod statement;
 mod table;
@@ -34,41 +36,10 @@ mod utility;
 mod words;
 
 pub use self::kind::{Kind, Literal};
+pub use self::limits::{DEPTH_MAX, NODES_MAX, TOKENS_MAX};
 pub use self::operator::{Join, Operator, SetOperator, Test};
 pub use self::reference::TableReference;
 pub use self::refusal::{Reason, Refusal};
+pub use self::settings::Settings;
 pub use self::splice::{Overlap, Splices};
 pub use self::tree::{Children, Node, NodeId, Step, Tree, Walk};
-
-use crate::conditional::Dialect;
-use crate::lexer::Modes;
-
-/// Nesting of parentheses, subqueries, prefix operators and nested joins that is followed. A level
-/// takes up to 5 KiB of stack in a debug build.
-pub const DEPTH_MAX: usize = 200;
-
-/// Nodes of one tree, 32 bytes each.
-pub const NODES_MAX: usize = 1 << 20;
-
-/// Tokens of one statement, 12 bytes each.
-pub const TOKENS_MAX: usize = 1 << 21;
-
-/// What decides how a text is read: the session's modes and the server's dialect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
-    /// Where strings and names end.
-    pub modes: Modes,
-    /// The server that executes the statement.
-    pub dialect: Dialect,
-    /// `||` joins strings (`sql_mode` has `PIPES_AS_CONCAT`); otherwise `||` is OR.
-    pub pipes_as_concat: bool,
-    /// NOT binds as `!` does (`sql_mode` has `HIGH_NOT_PRECEDENCE`).
-    pub high_not_precedence: bool,
-}
-
-impl Settings {
-    /// Settings of a session in default modes.
-    pub fn of(dialect: Dialect) -> Self {
-        Self { modes: Modes::default(), dialect, pipes_as_concat: false, high_not_precedence: false }
-    }
-}

@@ -7,11 +7,12 @@
 use crate::lexer::Kind as TokenKind;
 
 use super::kind::Kind;
+use super::limits::{DEPTH_MAX, NODES_MAX};
 use super::refusal::{Parsed, Reason, Refusal};
+use super::settings::Settings;
 use super::token::Token;
 use super::tree::{Node, NodeId, Tree};
 use super::words::{self, Upper};
-use super::{DEPTH_MAX, NODES_MAX, Settings};
 
 /// Where a node begins.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,8 @@
 //! Query expressions: `WITH`, set operations, and the clauses behind them.
 
-use super::DEPTH_MAX;
 use super::cursor::{Cursor, Mark};
 use super::kind::Kind;
+use super::limits::DEPTH_MAX;
 use super::operator::SetOperator;
 use super::refusal::Parsed;
 

@@ -5,8 +5,9 @@ use crate::digest::Span;
 use crate::lexer::{Kind, Lexer};
 
 use super::joins;
+use super::limits::TOKENS_MAX;
 use super::refusal::{Parsed, Reason, Refusal};
-use super::{Settings, TOKENS_MAX};
+use super::settings::Settings;
 
 /// One token.
 #[derive(Debug, Clone, Copy)]

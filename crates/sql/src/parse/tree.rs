@@ -5,10 +5,10 @@
 
 use crate::digest::Span;
 
-use super::Settings;
 use super::cursor::Cursor;
 use super::kind::Kind;
 use super::refusal::Refusal;
+use super::settings::Settings;
 use super::token::{self, Token};
 
 /// Which node of a tree.

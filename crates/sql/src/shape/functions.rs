@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::Effects;
+use super::effects::Effects;
 
 /// What calling the function `name`, in lower case, does; `None` if it is not known here, so that
 /// it may be a stored function.

@@ -1,7 +1,9 @@
 //! What a statement's kind and its tables add to the effects that were found in its text. What is
 //! in doubt counts against a reader.
 
-use super::{Effects, Shape, StatementKind, Table};
+use super::effects::Effects;
+use super::kind::StatementKind;
+use super::{Shape, Table};
 
 /// Schemas whose tables are about the server that is asked.
 const ABOUT_THE_SERVER: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];

@@ -2,7 +2,10 @@
 
 use crate::lexer::{Kind, Lexer, Modes};
 
-use super::TOKENS_MAX;
+/// Tokens of a statement that are looked at. A larger one is a write with unknown effects, unless
+/// it is an `INSERT` or a `REPLACE` of values, which large statements mostly are: it is that, and
+/// its effects are unknown.
+pub const TOKENS_MAX: usize = 50_000;
 
 /// One token.
 #[derive(Debug, Clone)]

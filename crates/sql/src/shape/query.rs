@@ -6,9 +6,11 @@
 
 use crate::lexer;
 
+use super::effects::Effects;
 use super::functions;
+use super::kind::StatementKind;
 use super::pieces::Piece;
-use super::{Effects, Shape, StatementKind, Table};
+use super::{Shape, Table};
 
 /// Names given by `WITH` that are kept; further ones count as tables.
 const NAMED_MAX: usize = 100;

@@ -2,9 +2,11 @@
 
 use crate::lexer::{self, Modes};
 
+use super::Shape;
+use super::effects::Effects;
+use super::kind::StatementKind;
 use super::pieces::{Piece, Pieces};
 use super::query::Walk;
-use super::{Effects, Shape, StatementKind};
 
 /// The shape of a text of any number of statements.
 pub(super) fn shape(sql: &[u8], modes: Modes) -> Shape {
