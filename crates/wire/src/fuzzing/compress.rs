@@ -1,6 +1,6 @@
 //! The compressed protocol out of any bytes, split in any way.
 
-use super::pieces;
+use super::input::pieces;
 use crate::{
     WireError,
     compress::{Codecs, Inflater, Method, Numbering, Peer},

@@ -1,6 +1,6 @@
 //! Messages out of any bytes, split in any way.
 
-use super::pieces;
+use super::input::pieces;
 use crate::{
     WireError,
     frame::{MessageReader, MessageScanner, Scanned, put_message},

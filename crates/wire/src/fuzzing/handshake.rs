@@ -1,6 +1,7 @@
 //! The login of any client, the greeting of any server, and what they may say after it.
 
-use super::{conversation::conversations, split_capabilities};
+use super::conversation::conversations;
+use super::input::split_capabilities;
 use crate::{
     Capabilities, Codec,
     frame::MessageReader,

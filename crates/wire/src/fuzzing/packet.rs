@@ -1,6 +1,6 @@
 //! Every packet and every command out of any bytes.
 
-use super::split_capabilities;
+use super::input::split_capabilities;
 use crate::{Capabilities, Codec, command, frame, packet};
 
 /// Decodes `payload` as each of the types; a value must survive being encoded, alone and behind a

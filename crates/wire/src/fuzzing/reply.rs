@@ -1,6 +1,6 @@
 //! The ends of answers in any bytes, split in any way.
 
-use super::{pieces, split_capabilities};
+use super::input::{pieces, split_capabilities};
 use crate::{
     Capabilities, WireError,
     reply::{Answer, Event, Outcome, ReplyScanner},
