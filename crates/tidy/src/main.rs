@@ -4,7 +4,10 @@ mod crates;
 mod finding;
 mod known;
 mod page;
+mod ratchet;
 mod rust;
+mod tokens;
+mod tree;
 mod words;
 
 use std::fs;
@@ -15,16 +18,36 @@ use anyhow::Context as _;
 
 use finding::Finding;
 use known::Known;
-
-/// Folders without files of the repository's own.
-const SKIPPED: &[&str] = &["target", ".git", "node_modules", "runs", "book"];
+use tree::Tree;
 
 /// Where findings that exist already are counted, below the root.
 const KNOWN: &str = "crates/tidy/known.txt";
 
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Compare with the files of known findings and of ratchets.
+    Check,
+    /// Write the known findings anew.
+    Write,
+    /// Lower the ratchets.
+    Tighten,
+    /// Fill a file without ratchets.
+    Init,
+}
+
 fn main() -> ExitCode {
-    let writes = std::env::args().skip(1).any(|argument| argument == "--write");
-    match run(&root(), writes) {
+    let mode = match std::env::args().nth(1).as_deref() {
+        None => Mode::Check,
+        Some("--write") => Mode::Write,
+        Some("--tighten") => Mode::Tighten,
+        Some("--init") => Mode::Init,
+        Some(other) => {
+            eprintln!("tidy: {other} is none of --write, --tighten, --init");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&root(), mode) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -39,17 +62,29 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Checks the tree below `root`, and prints what is new. True if nothing is.
-fn run(root: &Path, writes: bool) -> anyhow::Result<bool> {
-    let findings = check(root)?;
-    let now = Known::of(&findings);
-    let path = root.join(KNOWN);
-    if writes {
-        fs::write(&path, now.to_text()).with_context(|| path.display().to_string())?;
-        println!("{} findings are known", now.sum());
-        return Ok(true);
+/// Reads the tree below `root`, and checks or writes. True if nothing is wrong.
+fn run(root: &Path, mode: Mode) -> anyhow::Result<bool> {
+    let Tree { findings, sources } = tree::read(root)?;
+    match mode {
+        Mode::Check => {
+            let is_known = check_known(root, &findings)?;
+            Ok(ratchet::check(root, sources, &findings)? && is_known)
+        }
+        Mode::Write => {
+            let now = Known::of(&findings);
+            fs::write(root.join(KNOWN), now.to_text()).context(KNOWN)?;
+            println!("{} findings are known", now.sum());
+            Ok(true)
+        }
+        Mode::Tighten => ratchet::tighten(root, sources, &findings).map(|()| true),
+        Mode::Init => ratchet::init(root, sources, &findings).map(|()| true),
     }
-    let known = Known::parse(&fs::read_to_string(&path).unwrap_or_default())?;
+}
+
+/// Prints the findings that are new. True if there is none.
+fn check_known(root: &Path, findings: &[Finding]) -> anyhow::Result<bool> {
+    let now = Known::of(findings);
+    let known = Known::parse(&fs::read_to_string(root.join(KNOWN)).unwrap_or_default())?;
     let exceeded = known.exceeded_by(&now);
     for (rule, path, before, count) in &exceeded {
         println!("{path}: {rule}: {count} findings, {before} were known");
@@ -62,69 +97,63 @@ fn run(root: &Path, writes: bool) -> anyhow::Result<bool> {
     Ok(exceeded.is_empty())
 }
 
-/// All findings of the tree below `root`.
-fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
-    let mut files = Vec::new();
-    collect(root, &mut files)?;
-    files.sort();
-    let mut findings = Vec::new();
-    for file in files {
-        let name = file.strip_prefix(root)?.to_string_lossy().into_owned();
-        let text = || fs::read_to_string(&file).with_context(|| name.clone());
-        match file.extension().and_then(|extension| extension.to_str()) {
-            Some("rs") => findings.extend(rust::check(&name, &text()?)?),
-            Some("md") => findings.extend(page::check(&name, &text()?)),
-            Some("toml") => findings.extend(check_crate(&file, &name)?),
-            _ => {}
-        }
-    }
-    Ok(findings)
-}
-
-/// Checks the crate whose manifest is `file`, if it is one of the folder `crates`.
-fn check_crate(file: &Path, path: &str) -> anyhow::Result<Vec<Finding>> {
-    let mut parts = path.split('/');
-    let (Some("crates"), Some(name), Some("Cargo.toml"), None) =
-        (parts.next(), parts.next(), parts.next(), parts.next())
-    else {
-        return Ok(Vec::new());
-    };
-    crates::check(name, path, &fs::read_to_string(file)?, file.with_file_name("README.md").exists())
-}
-
-/// Adds the files below `folder`.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if entry.file_type()?.is_dir() {
-            if !SKIPPED.iter().any(|skipped| name == *skipped) {
-                collect(&entry.path(), files)?;
-            }
-        } else {
-            files.push(entry.path());
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A tree with these files, and what a check of it says.
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in [("crates/tidy/known.txt", "")].iter().chain(files) {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
     #[test]
     fn a_new_finding_fails_until_it_is_known() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tree(&[("a.rs", "fn f() {\n    tracing::info!(?a, \"b\");\n}\n")]);
         let root = folder.path();
-        fs::create_dir_all(root.join("crates/tidy")).unwrap();
-        fs::write(root.join("a.md"), "Nobody waits.\n").unwrap();
-        assert!(!run(root, false).unwrap());
-        assert!(run(root, true).unwrap());
-        assert!(run(root, false).unwrap());
-        fs::write(root.join("b.rs"), "fn ride() {}\n").unwrap();
-        assert!(!run(root, false).unwrap());
+        assert!(!run(root, Mode::Check).unwrap());
+        assert!(run(root, Mode::Write).unwrap());
+        assert!(run(root, Mode::Check).unwrap());
+        fs::write(root.join("b.rs"), "#[test]\n#[ignore]\nfn f() {}\n").unwrap();
+        assert!(!run(root, Mode::Check).unwrap());
         fs::remove_file(root.join("b.rs")).unwrap();
-        fs::write(root.join("a.md"), "The session waits.\n").unwrap();
-        assert!(run(root, false).unwrap(), "fewer findings pass");
+        fs::write(root.join("a.rs"), "fn f() {}\n").unwrap();
+        assert!(run(root, Mode::Check).unwrap(), "fewer findings pass");
+    }
+
+    #[test]
+    fn one_word_more_or_less_fails_until_the_ratchet_follows() {
+        let folder = tree(&[("a.md", "Nobody waits.\n\nNobody sends.\n")]);
+        let root = folder.path();
+        run(root, Mode::Write).unwrap();
+        assert!(!run(root, Mode::Check).unwrap(), "the goal is none");
+        run(root, Mode::Init).unwrap();
+        assert!(run(root, Mode::Check).unwrap());
+        fs::write(root.join("b.md"), "Somebody waits.\n").unwrap();
+        run(root, Mode::Write).unwrap();
+        run(root, Mode::Tighten).unwrap();
+        assert!(!run(root, Mode::Check).unwrap(), "known, but one more than before");
+        fs::remove_file(root.join("b.md")).unwrap();
+        fs::write(root.join("a.md"), "Nobody waits.\n").unwrap();
+        assert!(!run(root, Mode::Check).unwrap(), "the line is too high");
+        run(root, Mode::Tighten).unwrap();
+        assert!(run(root, Mode::Check).unwrap());
+        assert!(run(root, Mode::Init).is_err(), "there are numbers");
+    }
+
+    #[test]
+    fn a_larger_circle_fails() {
+        let next = |n: usize| format!("use crate::f{};\n", (n + 1) % 6);
+        let files: Vec<_> = (0..6).map(|n| (format!("crates/sql/src/f{n}.rs"), next(n))).collect();
+        let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let folder = tree(&files);
+        assert!(!run(folder.path(), Mode::Check).unwrap());
+        fs::write(folder.path().join("crates/sql/src/f5.rs"), "").unwrap();
+        assert!(run(folder.path(), Mode::Check).unwrap());
     }
 }

@@ -1,5 +1,7 @@
 //! Banned words, and the words to use in their place.
 
+use std::collections::HashSet;
+
 /// A word that identifiers and file names must not contain, and the field's word for it.
 const BANNED: &[(&str, &str)] = &[
     ("train", "batch"),
@@ -41,6 +43,24 @@ const PRONOUNS: &[&str] = &["somebody", "nobody", "whoever", "everybody"];
 pub(crate) fn banned_in(identifier: &str) -> Vec<(&'static str, &'static str)> {
     let words = words_of(identifier);
     BANNED.iter().filter(|(word, _)| words.iter().any(|one| one == word)).copied().collect()
+}
+
+/// Identifiers that were found to have no banned words: most stand in many places.
+#[derive(Debug, Default)]
+pub(crate) struct Clean(HashSet<String>);
+
+impl Clean {
+    /// Banned words in an identifier.
+    pub(crate) fn banned_in(&mut self, identifier: &str) -> Vec<(&'static str, &'static str)> {
+        if self.0.contains(identifier) {
+            return Vec::new();
+        }
+        let banned = banned_in(identifier);
+        if banned.is_empty() {
+            self.0.insert(identifier.to_owned());
+        }
+        banned
+    }
 }
 
 /// Pronouns in a line of prose.
@@ -87,6 +107,14 @@ mod tests {
         assert_eq!(banned_in("PoolPassport"), [("passport", "pool key")]);
         assert_eq!(banned_in("constraint"), []);
         assert_eq!(banned_in("override_it"), []);
+    }
+
+    #[test]
+    fn an_identifier_is_found_each_time() {
+        let mut clean = Clean::default();
+        for _ in 0..2 {
+            assert_eq!((clean.banned_in("rider").len(), clean.banned_in("reader").len()), (1, 0));
+        }
     }
 
     #[test]

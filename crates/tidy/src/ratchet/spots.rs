@@ -1,0 +1,147 @@
+//! Spots that have to go: shared locks, pipes in memory, sessions within sessions. Also counts the
+//! fields of `Session`.
+
+use syn::spanned::Spanned as _;
+use syn::visit::{self, Visit};
+
+use super::mention::{Imports, Mention};
+use super::paths::Path;
+use super::production::Dropped;
+use crate::tokens::{Kind, Token};
+
+/// Names by which sessions within sessions run.
+const INNER: &[&str] = &["run_as_inner", "trade_places", "is_inner"];
+
+/// What one file has.
+#[derive(Debug, Default)]
+pub(crate) struct Spots {
+    /// Lines with `Arc<Mutex<`.
+    pub(crate) locks: Vec<usize>,
+    /// Paths through `sock::memory`.
+    pub(crate) pipes: Vec<String>,
+    /// Uses of [`INNER`].
+    inner: Vec<String>,
+    /// Types named `Session` that fields hold.
+    held: Vec<Mention>,
+    /// Fields of a type of that name.
+    pub(crate) session_fields: usize,
+}
+
+impl Spots {
+    /// Reads a file but for its pipes: its tokens, and its items without what was dropped.
+    pub(crate) fn of(tokens: &[Token], file: &syn::File, dropped: &Dropped, imports: &Imports) -> Self {
+        let mut spots = Self::default();
+        for (at, token) in tokens.iter().enumerate() {
+            if token.is_word("Arc") && is_of_mutex(&tokens[at + 1..]) {
+                spots.locks.push(token.line);
+            }
+            let name = INNER.iter().find(|name| token.is_word(name));
+            spots.inner.extend(name.map(|name| (*name).to_owned()));
+        }
+        let mut fields = Fields { dropped, imports, spots };
+        fields.visit_file(file);
+        fields.spots
+    }
+}
+
+impl Spots {
+    /// What makes sessions within sessions in a file of the crate `own`: fields that hold a
+    /// `Session`, but one of the crates `others`, and functions that run one.
+    pub(crate) fn inner(&self, own: &str, others: &[&str]) -> Vec<String> {
+        let fields = self.held.iter().filter(|mention| mention.package(own, others).is_none());
+        self.inner.iter().cloned().chain(fields.map(|_| "a field that holds a Session".to_owned())).collect()
+    }
+}
+
+/// Paths through `sock::memory`.
+pub(crate) fn pipes(paths: &[Path]) -> Vec<String> {
+    let is_pipe = |path: &&Path| path.names.windows(2).any(|pair| pair == ["sock", "memory"]);
+    paths.iter().filter(is_pipe).map(|path| path.names.join("::")).collect()
+}
+
+/// Whether the tokens begin with `<Mutex<`, with or without a path before the name.
+fn is_of_mutex(tokens: &[Token]) -> bool {
+    let [first, rest @ ..] = tokens else {
+        return false;
+    };
+    let is_path = |token: &&Token| token.word().is_some() || token.kind == Kind::Mark(':');
+    let last = rest.iter().take_while(is_path).last();
+    first.kind == Kind::Mark('<') && last.is_some_and(|last| last.is_word("Mutex"))
+}
+
+struct Fields<'a> {
+    dropped: &'a Dropped,
+    imports: &'a Imports,
+    spots: Spots,
+}
+
+impl<'ast> Visit<'ast> for Fields<'_> {
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        if item.ident == "Session" && !self.dropped.has(item.ident.span()) {
+            let stays = |field: &&syn::Field| !self.dropped.has(field.ty.span());
+            self.spots.session_fields = item.fields.iter().filter(stays).count();
+        }
+        visit::visit_item_struct(self, item);
+    }
+
+    fn visit_field(&mut self, field: &'ast syn::Field) {
+        let is_held = |mention: &Mention| mention.name == "Session" && mention.is_owned;
+        let held = self.imports.mentions(&field.ty, &[]).into_iter().find(is_held);
+        self.spots.held.extend(held.filter(|_| !self.dropped.has(field.ty.span())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::source::sources;
+    use super::*;
+
+    fn spots(path: &str, text: &str) -> Spots {
+        sources(&[(path, text)]).remove(0).spots
+    }
+
+    #[test]
+    fn shared_locks_are_found_in_types() {
+        let text = "struct A {\n    a: Arc<Mutex<u8>>,\n    b: Option<Arc<std::sync::Mutex<u8>>>,\n    c: Arc<Vec<Mutex<u8>>>,\n}";
+        assert_eq!(spots("crates/proxy/src/a.rs", text).locks, [2, 3]);
+        assert_eq!(
+            spots("crates/proxy/src/a.rs", "// Arc<Mutex<u8>>\n#[cfg(test)]\ntype A = Arc<Mutex<u8>>;").locks,
+            []
+        );
+    }
+
+    #[test]
+    fn pipes_are_found_outside_of_the_feature() {
+        let pipes = |text: &str| spots("crates/proxy/src/a.rs", text).pipes.len();
+        assert_eq!(pipes("use net::sock::memory::{End, pair};"), 2);
+        assert_eq!(pipes("use net::{sock::{self, memory}};\nfn f() { sock::memory::pair() }"), 2);
+        assert_eq!(
+            pipes(
+                "#[cfg(feature = \"memory\")]\nuse net::sock::memory;\n#[cfg(test)]\nuse net::sock::memory;"
+            ),
+            0
+        );
+        let read = sources(&[
+            ("crates/proxy/src/lib.rs", "#[cfg(feature = \"memory\")]\nmod stage;"),
+            ("crates/proxy/src/stage.rs", "use net::sock::memory;"),
+        ]);
+        assert!(read[1].spots.pipes.is_empty());
+    }
+
+    #[test]
+    fn sessions_within_sessions_are_found() {
+        let inner = |text: &str| spots("crates/proxy/src/a.rs", text).inner("proxy", &["route"]).len();
+        assert_eq!(
+            inner("struct Inner { session: Box<Session> }\nfn f(i: Inner) { i.session.run_as_inner() }"),
+            2
+        );
+        assert_eq!(inner("use super::Session;\nenum A { B(Session) }"), 1);
+        assert_eq!(inner("use route::Session;\nstruct A { b: Session, c: route::Session }"), 0);
+        assert_eq!(inner("struct A<'a> { b: &'a mut Session }"), 0);
+    }
+
+    #[test]
+    fn fields_of_a_session_are_counted() {
+        assert_eq!(spots("crates/proxy/src/a.rs", "struct Session { a: u8, b: u8 }").session_fields, 2);
+    }
+}
