@@ -18,7 +18,7 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// When somebody can have tried it at the earliest who begins to do so at `now`.
+    /// When a session that begins at `now` can have taken too long at the earliest.
     pub(crate) fn end(&self, now: Instant) -> Option<Instant> {
         let Self { idle, idle_in_transaction, transaction, statement } = *self;
         now.checked_add(idle.min(idle_in_transaction).min(transaction).min(statement))

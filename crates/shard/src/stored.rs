@@ -48,7 +48,7 @@ pub enum Wrong {
     Reference(String),
     /// It changes a part of a sharded table by its own name.
     Node(String),
-    /// It prepares statements, whose texts nobody knows.
+    /// It prepares statements, whose texts are not known.
     Prepares,
     /// The user may not read its definition.
     Hidden,

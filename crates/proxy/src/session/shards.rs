@@ -8,7 +8,8 @@
 //!
 //! - [`inner`]: inner sessions, and having one run a command;
 //! - [`plan`](mod@plan): where a statement goes; [`definitions`]: learning what its tables are,
-//!   [`stored`]: and what is behind its names, [`rows`]: reading replies for that; [`defining`]: definitions of tables of several nodes;
+//!   [`stored`]: and what is behind its names, [`rows`]: reading replies for that;
+//! - [`defining`]: definitions of tables of several nodes; [`naming`]: what texts name;
 //! - [`command`]: what shards get; [`one`]: statements for one shard, [`straight`]: those that come
 //!   again, [`many`]: for several shards ([`scattered`], [`runners`], [`relaying`],
 //!   [`moment`], [`gated`]), [`limited`]: changes of their first rows, [`load`]: files;
@@ -35,6 +36,7 @@ mod load;
 mod lost;
 mod many;
 mod moment;
+mod naming;
 mod one;
 mod plan;
 mod prepared;
@@ -67,8 +69,8 @@ use crate::state::Settings;
 use command::Command;
 pub(crate) use defining::error_text;
 use inner::Inner;
+pub(crate) use naming::shard_hint;
 use plan::Way;
-pub(crate) use plan::shard_hint;
 use prepared::{Statements, names_one};
 use scattered::Scattered;
 use transaction::{Transaction, is_about_transaction};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use route::StatementPlan;
-use shard::plan::{Asked, Branch, Limited, Load, Plan, Refusal, Request, Template, Wanted};
+use shard::plan::{Asked, Branch, Limited, Load, Plan, Request, Template, Wanted};
 use shard::seen::{Asker, Cells, Seen};
 use shard::{Layout, TableKind};
 use sql::Dialect;
@@ -17,6 +17,7 @@ use sql::{Modes, StatementKind};
 use super::Place;
 use super::command::Command;
 use super::defining::stopped;
+use super::naming::{names_table, of_unknown_charset, prepares_table, refused, shard_hint, unread};
 use super::prepared::Context;
 use super::scattered::Scattered;
 use super::stored::Named;
@@ -27,9 +28,6 @@ use crate::gates::TableName;
 use crate::session::Session;
 use crate::state::results::LastId;
 use crate::templates::{Found, Holds, Kept};
-
-/// Bytes of a statement's part that an error shows.
-const PART_BYTES_MAX: usize = 80;
 
 /// Effects for which it matters what the session has done, or that change rows or tables: the plan
 /// of a statement with one of them is not remembered.
@@ -473,52 +471,4 @@ impl Session {
 fn number_of(text: &[u8]) -> Option<u64> {
     let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     std::str::from_utf8(text.get(text.len() - digits..)?).ok()?.parse().ok()
-}
-
-/// The shard that a comment in front of a statement asks for: `/* shard=2 */`.
-pub(crate) fn shard_hint(text: &[u8]) -> Option<&str> {
-    let inside = text.trim_ascii_start().strip_prefix(b"/*")?;
-    let end = inside.windows(2).position(|pair| pair == b"*/")?;
-    let comment = std::str::from_utf8(inside.get(..end)?).ok()?;
-    let pair =
-        comment.split(';').find_map(|pair| pair.split_once('=').filter(|(key, _)| key.trim() == "shard"))?;
-    Some(pair.1.trim()).filter(|shard| !shard.is_empty())
-}
-
-/// Whether a `PREPARE` or an `EXECUTE IMMEDIATE` may be about a sharded table: its text names one,
-/// or is in a variable.
-fn prepares_table(text: &[u8], layout: &Arc<Layout>) -> bool {
-    let has = |part: &[u8]| text.windows(part.len()).any(|one| one.eq_ignore_ascii_case(part));
-    let is_executed = StatementKind::of(text) == StatementKind::Execute && !has(b"immediate");
-    !is_executed && (names_table(text, layout) || has(b"@"))
-}
-
-/// Whether a text has the name of a sharded table as a part of it.
-fn names_table(text: &[u8], layout: &Arc<Layout>) -> bool {
-    layout.tables().iter().any(|table| {
-        let name = table.name.as_bytes();
-        text.windows(name.len()).any(|part| part.eq_ignore_ascii_case(name))
-    })
-}
-
-fn of_unknown_charset() -> ClientError {
-    ClientError::not_sharded(
-        "a statement in the default character set of a server",
-        "characters may have a quote as a part of them; SET NAMES with a name works",
-    )
-}
-
-fn unread(text: &[u8], refusal: sql::parse::Refusal) -> ClientError {
-    ClientError::not_sharded(&part(text.get(refusal.at..).unwrap_or_default()), &refusal.to_string())
-}
-
-fn refused(text: &[u8], refusal: Refusal) -> ClientError {
-    ClientError::not_sharded(&part(refusal.span.of(text)), refusal.cause.text())
-}
-
-/// A part of a statement for an error.
-fn part(text: &[u8]) -> String {
-    let shown = text.get(..PART_BYTES_MAX).unwrap_or(text);
-    let more = if shown.len() < text.len() { "..." } else { "" };
-    format!("{}{more}", String::from_utf8_lossy(shown))
 }

@@ -10,7 +10,8 @@ use sql::routine::Mentions;
 use sql::shape::Effects;
 use sql::{Modes, StatementKind};
 
-use super::plan::{Way, shard_hint};
+use super::naming::shard_hint;
+use super::plan::Way;
 use super::rows::rows;
 use super::transaction::error_of;
 use crate::ending::Ending;

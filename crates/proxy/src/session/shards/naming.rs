@@ -1,0 +1,60 @@
+//! What the texts of statements name, and refusals that show parts of them.
+
+use std::sync::Arc;
+
+use shard::Layout;
+use shard::plan::Refusal;
+use sql::StatementKind;
+
+use crate::error::ClientError;
+
+/// Bytes of a statement's part that an error shows.
+const PART_BYTES_MAX: usize = 80;
+
+/// The shard that a comment in front of a statement asks for: `/* shard=2 */`.
+pub(crate) fn shard_hint(text: &[u8]) -> Option<&str> {
+    let inside = text.trim_ascii_start().strip_prefix(b"/*")?;
+    let end = inside.windows(2).position(|pair| pair == b"*/")?;
+    let comment = std::str::from_utf8(inside.get(..end)?).ok()?;
+    let pair =
+        comment.split(';').find_map(|pair| pair.split_once('=').filter(|(key, _)| key.trim() == "shard"))?;
+    Some(pair.1.trim()).filter(|shard| !shard.is_empty())
+}
+
+/// Whether a `PREPARE` or an `EXECUTE IMMEDIATE` may be about a sharded table: its text names one,
+/// or is in a variable.
+pub(super) fn prepares_table(text: &[u8], layout: &Arc<Layout>) -> bool {
+    let has = |part: &[u8]| text.windows(part.len()).any(|one| one.eq_ignore_ascii_case(part));
+    let is_executed = StatementKind::of(text) == StatementKind::Execute && !has(b"immediate");
+    !is_executed && (names_table(text, layout) || has(b"@"))
+}
+
+/// Whether a text has the name of a sharded table as a part of it.
+pub(super) fn names_table(text: &[u8], layout: &Arc<Layout>) -> bool {
+    layout.tables().iter().any(|table| {
+        let name = table.name.as_bytes();
+        text.windows(name.len()).any(|part| part.eq_ignore_ascii_case(name))
+    })
+}
+
+pub(super) fn of_unknown_charset() -> ClientError {
+    ClientError::not_sharded(
+        "a statement in the default character set of a server",
+        "characters may have a quote as a part of them; SET NAMES with a name works",
+    )
+}
+
+pub(super) fn unread(text: &[u8], refusal: sql::parse::Refusal) -> ClientError {
+    ClientError::not_sharded(&part(text.get(refusal.at..).unwrap_or_default()), &refusal.to_string())
+}
+
+pub(super) fn refused(text: &[u8], refusal: Refusal) -> ClientError {
+    ClientError::not_sharded(&part(refusal.span.of(text)), refusal.cause.text())
+}
+
+/// A part of a statement for an error.
+fn part(text: &[u8]) -> String {
+    let shown = text.get(..PART_BYTES_MAX).unwrap_or(text);
+    let more = if shown.len() < text.len() { "..." } else { "" };
+    format!("{}{more}", String::from_utf8_lossy(shown))
+}
