@@ -2,6 +2,7 @@
 
 mod crates;
 mod finding;
+mod items;
 mod known;
 mod page;
 mod ratchet;

@@ -12,6 +12,7 @@ mod record;
 mod source;
 mod spots;
 mod verdict;
+mod ways_around;
 mod wide;
 
 use std::fs;

@@ -1,12 +1,9 @@
 //! Checks of one Rust file.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
-use syn::spanned::Spanned as _;
-use syn::visit::{self, Visit};
-
 use crate::finding::{Finding, Rule};
+use crate::items::{Function, Items};
 use crate::page::COLUMNS_MAX;
-use crate::tokens::Token;
+use crate::tokens::{Kind, Token, close_of, parts};
 use crate::words::{Clean, banned_in, pronouns_in};
 
 /// Lines that a function may have.
@@ -15,15 +12,8 @@ const FUNCTION_LINES_MAX: usize = 70;
 /// Lines that a file may have.
 const FILE_LINES_MAX: usize = 500;
 
-/// Findings in the file `text` at `path`, a path below the repository's root, with its tokens and
-/// items.
-pub(crate) fn check(
-    path: &str,
-    text: &str,
-    tokens: &[Token],
-    items: &syn::File,
-    clean: &mut Clean,
-) -> Vec<Finding> {
+/// Findings in the file `text` at `path`, a path below the repository's root, with its tokens.
+pub(crate) fn check(path: &str, text: &str, tokens: &[Token], clean: &mut Clean) -> Vec<Finding> {
     let mut found = Found { path, findings: Vec::new() };
     let lines = text.lines().count();
     if lines > FILE_LINES_MAX {
@@ -35,7 +25,9 @@ pub(crate) fn check(
     for (n, line) in text.lines().enumerate() {
         found.comment(n + 1, line);
     }
-    found.visit_file(items);
+    found.functions(tokens);
+    found.attributes(tokens);
+    found.logs(tokens);
     found.identifiers(tokens, clean);
     found.findings
 }
@@ -71,62 +63,64 @@ impl Found<'_> {
         }
     }
 
-    fn function(&mut self, name: &syn::Ident, begin: Span, end: Span) {
-        let lines = (end.end().line + 1).saturating_sub(begin.start().line);
-        if lines > FUNCTION_LINES_MAX {
-            let text = format!("{name} has {lines} lines; at most {FUNCTION_LINES_MAX}");
-            self.add(Rule::Function, begin.start().line, text);
-        }
-    }
-}
-
-impl<'ast> Visit<'ast> for Found<'_> {
-    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        self.function(&item.sig.ident, item.sig.fn_token.span, item.block.brace_token.span.close());
-        visit::visit_item_fn(self, item);
-    }
-
-    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        self.function(&item.sig.ident, item.sig.fn_token.span, item.block.brace_token.span.close());
-        visit::visit_impl_item_fn(self, item);
-    }
-
-    fn visit_macro(&mut self, called: &'ast syn::Macro) {
-        let is_log = called.path.segments.first().is_some_and(|first| first.ident == "tracing");
-        if is_log && has_debug(called.tokens.clone()) {
-            let text = "a log line with Rust's Debug form; say it in words".to_owned();
-            self.add(Rule::Debug, called.path.span().start().line, text);
-        }
-        visit::visit_macro(self, called);
-    }
-
-    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
-        let has_reason = match &attribute.meta {
-            syn::Meta::List(list) if list.path.is_ident("expect") => {
-                list.tokens.to_string().contains("reason")
+    fn functions(&mut self, tokens: &[Token]) {
+        for Function { name, lines: (first, last), .. } in Items::of(tokens).functions {
+            let lines = (last + 1).saturating_sub(first);
+            if lines > FUNCTION_LINES_MAX {
+                self.add(
+                    Rule::Function,
+                    first,
+                    format!("{name} has {lines} lines; at most {FUNCTION_LINES_MAX}"),
+                );
             }
-            syn::Meta::Path(path) => !path.is_ident("ignore"),
-            _ => true,
-        };
-        if !has_reason {
-            let text = "an attribute without its reason".to_owned();
-            self.add(Rule::Reason, attribute.span().start().line, text);
+        }
+    }
+
+    fn attributes(&mut self, tokens: &[Token]) {
+        for (at, token) in tokens.iter().enumerate() {
+            let [open, name, rest @ ..] = tokens.get(at + 1..).unwrap_or_default() else {
+                return;
+            };
+            if token.kind != Kind::Mark('#') || open.kind != Kind::Open('[') {
+                continue;
+            }
+            let is_without = match name.word() {
+                Some("ignore") => rest.first().is_some_and(|next| next.kind == Kind::Close),
+                Some("expect") => !rest[..close_of(rest, 0)].iter().any(|token| token.is_word("reason")),
+                _ => false,
+            };
+            if is_without {
+                self.add(Rule::Reason, token.line, "an attribute without its reason".to_owned());
+            }
+        }
+    }
+
+    fn logs(&mut self, tokens: &[Token]) {
+        for (at, token) in tokens.iter().enumerate() {
+            let [colons @ .., mark, open] = tokens.get(at + 1..at + 6).unwrap_or_default() else {
+                continue;
+            };
+            let is_log = token.is_word("tracing")
+                && colons[..2].iter().all(|colon| colon.kind == Kind::Mark(':'))
+                && (&mark.kind, &open.kind) == (&Kind::Mark('!'), &Kind::Open('('));
+            if is_log && has_debug(&tokens[at + 6..close_of(tokens, at + 5)]) {
+                let text = "a log line with Rust's Debug form; say it in words".to_owned();
+                self.add(Rule::Debug, token.line, text);
+            }
         }
     }
 }
 
 /// Whether the arguments of a log macro have a field `?field` or a format `{field:?}`.
-fn has_debug(arguments: TokenStream) -> bool {
-    let mut begins = true;
-    for token in arguments {
-        match &token {
-            TokenTree::Punct(punct) if punct.as_char() == '?' && begins => return true,
-            TokenTree::Literal(literal) if literal.to_string().contains(":?}") => return true,
-            _ => {}
+fn has_debug(arguments: &[Token]) -> bool {
+    parts(arguments).into_iter().any(|argument| {
+        let sign = argument.iter().position(|token| token.kind == Kind::Mark('='));
+        match &argument[sign.map_or(0, |sign| sign + 1)..] {
+            [Token { kind: Kind::Mark('?'), .. }, ..] => true,
+            [Token { kind: Kind::Literal(text), .. }] => text.contains(":?}"),
+            _ => false,
         }
-        begins = matches!(&token, TokenTree::Punct(punct) if matches!(punct.as_char(), ',' | '='));
-    }
-    false
+    })
 }
 
 #[cfg(test)]
@@ -135,8 +129,7 @@ mod tests {
     use crate::tokens::list;
 
     fn found(path: &str, text: &str) -> Vec<Finding> {
-        let tokens: TokenStream = text.parse().unwrap();
-        check(path, text, &list(tokens.clone()), &syn::parse2(tokens).unwrap(), &mut Clean::default())
+        check(path, text, &list(text.parse().unwrap()), &mut Clean::default())
     }
 
     fn rules(text: &str) -> Vec<(Rule, usize)> {
@@ -174,7 +167,7 @@ mod tests {
 
     #[test]
     fn log_lines_have_no_debug_forms() {
-        for log in ["tracing::info!(?kind, \"lost\")", "tracing::warn!(%a, b = ?kind, \"lost\")"] {
+        for log in ["tracing::info!(a.b = ?kind, \"lost\")", "tracing::warn!(%a, b = ?kind, \"lost\")"] {
             assert_eq!(rules(&format!("fn f() {{\n    {log};\n}}\n")), [(Rule::Debug, 2)], "{log}");
         }
         assert_eq!(rules("fn f() {\n    tracing::info!(\"{kind:?}\");\n}\n"), [(Rule::Debug, 2)]);

@@ -85,16 +85,46 @@ pub(crate) fn close_of(tokens: &[Token], open: usize) -> usize {
     tokens.len()
 }
 
-/// The parts between the commas outside of brackets.
+/// The index behind the angle brackets that open at `at`; `at` if none do.
+pub(crate) fn skip_angles(tokens: &[Token], at: usize) -> usize {
+    let mut angles = Angles::default();
+    for (next, token) in tokens.iter().enumerate().skip(at) {
+        angles.pass(token);
+        if angles.depth == 0 {
+            return if next > at { next + 1 } else { at };
+        }
+    }
+    tokens.len()
+}
+
+/// How deep a token stands in angle brackets. The sign in `->` is none.
+#[derive(Debug, Default)]
+struct Angles {
+    depth: usize,
+    is_dash: bool,
+}
+
+impl Angles {
+    fn pass(&mut self, token: &Token) {
+        match token.kind {
+            Kind::Mark('<') => self.depth += 1,
+            Kind::Mark('>') if !self.is_dash => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        self.is_dash = token.kind == Kind::Mark('-');
+    }
+}
+
+/// The parts between the commas outside of brackets and angle brackets.
 pub(crate) fn parts(tokens: &[Token]) -> Vec<&[Token]> {
-    let mut depth = 0_usize;
+    let (mut depth, mut angles) = (0_usize, Angles::default());
     let is_comma = |token: &Token| {
         match token.kind {
             Kind::Open(_) => depth += 1,
             Kind::Close => depth = depth.saturating_sub(1),
-            _ => {}
+            _ => angles.pass(token),
         }
-        depth == 0 && token.kind == Kind::Mark(',')
+        depth == 0 && angles.depth == 0 && token.kind == Kind::Mark(',')
     };
     tokens.split(is_comma).collect()
 }
@@ -116,5 +146,8 @@ mod tests {
     fn commas_within_brackets_split_nothing() {
         let tokens = list("a, b(c, d), e".parse().unwrap());
         assert_eq!(parts(&tokens).iter().map(|part| part.len()).collect::<Vec<_>>(), [1, 6, 1]);
+        let tokens = list("a: B<C, fn(d) -> D, E>, f".parse().unwrap());
+        assert_eq!(parts(&tokens).iter().map(|part| part.len()).collect::<Vec<_>>(), [16, 1]);
+        assert_eq!((skip_angles(&tokens, 3), skip_angles(&tokens, 0)), (16, 0));
     }
 }

@@ -1,10 +1,8 @@
 //! What types hold, and what functions take.
 
-use syn::visit::{self, Visit};
-
 use super::mention::{Imports, Mention};
-use super::methods::name_of;
-use super::production::Dropped;
+use crate::items::{Block, Function, Items, Type};
+use crate::tokens::{Token, parts};
 
 /// What one file says of types and of functions over them.
 #[derive(Debug, Default)]
@@ -15,106 +13,34 @@ pub(crate) struct Bundles {
     pub(crate) functions: Vec<Vec<Vec<Mention>>>,
 }
 
-/// Reads a file without what was dropped of it.
-pub(crate) fn of(file: &syn::File, dropped: &Dropped, imports: &Imports) -> Bundles {
-    let mut reader = Reader { dropped, imports, around: None, bundles: Bundles::default() };
-    reader.visit_file(file);
-    reader.bundles
+/// Reads the items of a file.
+pub(crate) fn of(items: &Items<'_>, imports: &Imports) -> Bundles {
+    let fields = |kind: &Type<'_>| {
+        let mentions = kind.fields.iter().flat_map(|field| imports.mentions(field, &[kind.generics]));
+        (kind.name.to_owned(), mentions.collect())
+    };
+    let with_body = items.functions.iter().filter(|function| function.has_body);
+    let functions = with_body.map(|function| {
+        let block = function.block.and_then(|block| items.blocks.get(block));
+        parts(function.arguments).into_iter().map(|part| argument(part, function, block, imports)).collect()
+    });
+    Bundles { types: items.types.iter().map(fields).collect(), functions: functions.collect() }
 }
 
-struct Reader<'a> {
-    dropped: &'a Dropped,
-    imports: &'a Imports,
-    /// The `impl` block or trait around: the type of `self` and the parameters.
-    around: Option<(String, &'a syn::Generics)>,
-    bundles: Bundles,
-}
-
-impl<'a> Reader<'a> {
-    fn fields<'f>(
-        &mut self,
-        name: &syn::Ident,
-        generics: &syn::Generics,
-        fields: impl Iterator<Item = &'f syn::Field>,
-    ) {
-        if self.dropped.has(name.span()) {
-            return;
-        }
-        let is_dropped =
-            |field: &&syn::Field| field.ident.as_ref().is_some_and(|name| self.dropped.has(name.span()));
-        let fields = fields.filter(|field| !is_dropped(field));
-        let mentions = fields.flat_map(|field| self.imports.mentions(&field.ty, &[generics])).collect();
-        self.bundles.types.push((name.to_string(), mentions));
+/// Names in an argument: for `self`, the type that it has.
+fn argument(
+    part: &[Token],
+    function: &Function<'_>,
+    block: Option<&Block<'_>>,
+    imports: &Imports,
+) -> Vec<Mention> {
+    let (around, of_block) = block.map_or((None, &[][..]), |block| (Some(block.name), block.generics));
+    let mut mentions = imports.mentions(part, &[of_block, function.generics]);
+    let has_self = part.iter().any(|token| token.is_word("self") || token.is_word("Self"));
+    if let Some(name) = around.filter(|_| has_self) {
+        mentions.push(Mention { from: None, name: name.to_owned(), is_owned: false });
     }
-
-    fn function(&mut self, signature: &syn::Signature) {
-        if self.dropped.has(signature.ident.span()) {
-            return;
-        }
-        let around = self.around.as_ref();
-        let generics: Vec<&syn::Generics> =
-            around.map(|around| around.1).into_iter().chain([&signature.generics]).collect();
-        let myself = around.map(|around| Mention { from: None, name: around.0.clone(), is_owned: false });
-        let argument = |argument: &syn::FnArg| match argument {
-            syn::FnArg::Receiver(_) => myself.clone().into_iter().collect(),
-            syn::FnArg::Typed(typed) => {
-                let mut mentions = self.imports.mentions(&typed.ty, &generics);
-                let is_self = mentions.iter().any(|mention| mention.name == "Self");
-                mentions.extend(myself.clone().filter(|_| is_self));
-                mentions
-            }
-        };
-        let arguments = signature.inputs.iter().map(argument).collect();
-        self.bundles.functions.push(arguments);
-    }
-
-    fn inside(&mut self, name: Option<String>, generics: &'a syn::Generics, visit: impl FnOnce(&mut Self)) {
-        let outer = std::mem::replace(&mut self.around, name.map(|name| (name, generics)));
-        visit(self);
-        self.around = outer;
-    }
-}
-
-impl<'a> Visit<'a> for Reader<'a> {
-    fn visit_item_struct(&mut self, item: &'a syn::ItemStruct) {
-        self.fields(&item.ident, &item.generics, item.fields.iter());
-    }
-
-    fn visit_item_enum(&mut self, item: &'a syn::ItemEnum) {
-        self.fields(&item.ident, &item.generics, item.variants.iter().flat_map(|variant| &variant.fields));
-    }
-
-    fn visit_item_type(&mut self, item: &'a syn::ItemType) {
-        let mentions = self.imports.mentions(&item.ty, &[&item.generics]);
-        self.bundles.types.push((item.ident.to_string(), mentions));
-    }
-
-    fn visit_item_impl(&mut self, item: &'a syn::ItemImpl) {
-        let name = name_of(&item.self_ty);
-        self.inside(name, &item.generics, |reader| visit::visit_item_impl(reader, item));
-    }
-
-    fn visit_item_trait(&mut self, item: &'a syn::ItemTrait) {
-        let name = Some(item.ident.to_string());
-        self.inside(name, &item.generics, |reader| visit::visit_item_trait(reader, item));
-    }
-
-    fn visit_item_fn(&mut self, item: &'a syn::ItemFn) {
-        self.function(&item.sig);
-        visit::visit_item_fn(self, item);
-    }
-
-    fn visit_impl_item_fn(&mut self, item: &'a syn::ImplItemFn) {
-        self.function(&item.sig);
-        visit::visit_impl_item_fn(self, item);
-    }
-
-    fn visit_trait_item_fn(&mut self, item: &'a syn::TraitItemFn) {
-        if item.default.is_some() {
-            self.function(&item.sig);
-        }
-        visit::visit_trait_item_fn(self, item);
-    }
+    mentions
 }
 
 #[cfg(test)]

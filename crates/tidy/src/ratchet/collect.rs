@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::figure::Figure;
 use super::source::{Source, without_tests};
+use super::ways_around::WaysAround;
 use super::{circle, methods, wide};
 use crate::finding::{Finding, Rule};
 
@@ -50,6 +51,7 @@ pub(crate) fn figures(sources: Vec<Source>, findings: &[Finding]) -> Vec<Figure>
     }
     figures.extend(of_functions(&data_plane, &crates.keys().copied().collect::<Vec<_>>()));
     figures.extend(of_spots(&data_plane));
+    figures.extend(of_ways_around(&data_plane));
     for (name, rule) in [("words", Rule::Word), ("pronouns", Rule::Pronoun)] {
         let files: Vec<_> =
             findings.iter().filter(|one| one.rule == rule).map(|one| one.path.as_str()).collect();
@@ -112,6 +114,23 @@ fn of_spots(data_plane: &[&Source]) -> Vec<Figure> {
     figures.into_iter().flatten().collect()
 }
 
+fn of_ways_around(data_plane: &[&Source]) -> Vec<Figure> {
+    let figure = |name: &str, list: fn(&WaysAround) -> &[String]| {
+        let found = data_plane.iter().flat_map(|source| {
+            list(&source.ways_around).iter().map(|what| format!("{}:{what}", source.full_path()))
+        });
+        let found: Vec<String> = found.collect();
+        Figure::new(name, "", found.len(), found)
+    };
+    let figures = [
+        figure("twins", |ways| &ways.twins),
+        figure("cells", |ways| &ways.cells),
+        figure("derefs", |ways| &ways.derefs),
+        figure("swaps", |ways| &ways.swaps),
+    ];
+    figures.into_iter().flatten().collect()
+}
+
 /// Texts that stand in `all` most often, each with how often.
 fn most(all: &[&str]) -> Vec<String> {
     let count = |text: &str| all.iter().filter(|one| **one == text).count();
@@ -151,6 +170,15 @@ mod tests {
         let figures =
             ["data-plane-lines", "shared-locks", "memory-pipes", "inner-sessions", "session-fields"];
         assert_eq!(figures.map(|key| value(key, &files, &[])), [6, 2, 1, 2, 0]);
+    }
+
+    #[test]
+    fn ways_around_the_figures_are_counted_in_the_data_plane() {
+        let text = "impl Session { fn is_here() {} }\nstruct Core(Cell<u8>);\nimpl Deref for A { type Target = Core; }
+            fn f() { swap(&mut a.io, b); }\n";
+        let files = [("crates/command/src/a.rs", text), ("crates/sql/src/a.rs", text)];
+        let figures = ["twins", "cells", "derefs", "swaps"];
+        assert_eq!(figures.map(|key| value(key, &files, &[])), [1, 1, 1, 1]);
     }
 
     #[test]

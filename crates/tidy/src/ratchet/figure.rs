@@ -84,6 +84,30 @@ pub(crate) const KINDS: &[Kind] = &[
         about: "fields of `Session`",
         advice: "put the field into the part that it belongs to",
     },
+    Kind {
+        name: "twins",
+        goal: 0,
+        about: "methods that decide for the fast way what another decides for the slow way",
+        advice: "decide in the stage that acts, in one function",
+    },
+    Kind {
+        name: "cells",
+        goal: 0,
+        about: "fields of the parts of a session with a `Cell` or `RefCell`",
+        advice: "take `&mut` of the part",
+    },
+    Kind {
+        name: "derefs",
+        goal: 0,
+        about: "types that are used as a part of a session by `Deref`",
+        advice: "name the field, so that the use of the part can be seen",
+    },
+    Kind {
+        name: "swaps",
+        goal: 0,
+        about: "`swap`, `replace` and `take` of the fields io, state and core of a session",
+        advice: "give the function the part to work on in place of exchanging it",
+    },
 ];
 
 /// One figure of the code.

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use syn::visit::{self, Visit};
-
-use super::production::Dropped;
 use super::source::Source;
+use crate::items::Items;
 
 /// What one file says of methods. Types are names: two of one name in a crate are one.
 #[derive(Debug, Default)]
@@ -18,62 +16,22 @@ pub(crate) struct Methods {
     implemented: Vec<(String, String, Vec<String>)>,
 }
 
-/// Reads a file without what was dropped of it.
-pub(crate) fn of(file: &syn::File, dropped: &Dropped) -> Methods {
-    let mut reader = Reader { dropped, methods: Methods::default() };
-    reader.visit_file(file);
-    reader.methods
-}
-
-struct Reader<'a> {
-    dropped: &'a Dropped,
-    methods: Methods,
-}
-
-/// The last name of a type's path, behind references, boxes aside.
-pub(crate) fn name_of(kind: &syn::Type) -> Option<String> {
-    match kind {
-        syn::Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
-        syn::Type::Reference(reference) => name_of(&reference.elem),
-        syn::Type::Paren(inner) => name_of(&inner.elem),
-        syn::Type::Group(inner) => name_of(&inner.elem),
-        _ => None,
-    }
-}
-
-impl Reader<'_> {
-    /// The name of a function that is not dropped.
-    fn name(&self, signature: &syn::Signature) -> Option<String> {
-        (!self.dropped.has(signature.ident.span())).then(|| signature.ident.to_string())
-    }
-}
-
-impl<'ast> Visit<'ast> for Reader<'_> {
-    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        let functions = item.items.iter().filter_map(|one| match one {
-            syn::ImplItem::Fn(function) => self.name(&function.sig),
-            _ => None,
-        });
+/// Reads the items of a file.
+pub(crate) fn of(items: &Items<'_>) -> Methods {
+    let mut methods = Methods::default();
+    for (n, block) in items.blocks.iter().enumerate() {
+        let own = items.functions.iter().filter(|function| function.is_method && function.block == Some(n));
+        let functions = own.filter(|function| function.has_body).map(|function| function.name.to_owned());
         let functions: Vec<String> = functions.collect();
-        let name = name_of(&item.self_ty).filter(|_| !self.dropped.has(item.impl_token.span));
-        if let Some(name) = name {
-            *self.methods.own.entry(name.clone()).or_default() += functions.len();
-            if let Some(last) = item.trait_.as_ref().and_then(|(path, _)| path.segments.last()) {
-                self.methods.implemented.push((name, last.ident.to_string(), functions));
-            }
+        let name = block.name.to_owned();
+        if block.is_trait {
+            methods.bodies.entry(name).or_default().extend(functions);
+        } else if !name.is_empty() {
+            *methods.own.entry(name.clone()).or_default() += functions.len();
+            methods.implemented.extend(block.of.map(|of| (name, of.to_owned(), functions)));
         }
-        visit::visit_item_impl(self, item);
     }
-
-    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
-        let bodies = item.items.iter().filter_map(|one| match one {
-            syn::TraitItem::Fn(function) if function.default.is_some() => self.name(&function.sig),
-            _ => None,
-        });
-        let bodies: Vec<String> = bodies.collect();
-        self.methods.bodies.entry(item.ident.to_string()).or_default().extend(bodies);
-        visit::visit_item_trait(self, item);
-    }
+    methods
 }
 
 /// Methods of each type of one crate. Bodies of a trait count for the trait, and for each type that

@@ -1,7 +1,5 @@
 //! Production code of a file: its tokens without those that only tests have.
 
-use proc_macro2::Span;
-
 use crate::tokens::{Kind, Token, close_of, parts};
 
 /// Code that is left out.
@@ -13,18 +11,11 @@ pub(crate) enum Without {
     Memory,
 }
 
-/// Lines of items that were taken out of a file: the first and the last of each. rustfmt gives no
-/// other item a part of these lines.
+/// Lines of items that were taken out of a file: the first and the last of each.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dropped(Vec<(usize, usize)>);
 
 impl Dropped {
-    /// Whether what stands at `span` was taken out.
-    pub(crate) fn has(&self, span: Span) -> bool {
-        let line = span.start().line;
-        self.0.iter().any(|(first, last)| (*first..=*last).contains(&line))
-    }
-
     /// How many lines there are.
     pub(crate) fn count(&self) -> usize {
         self.0.iter().map(|(first, last)| last + 1 - first).sum()

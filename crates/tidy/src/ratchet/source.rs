@@ -7,6 +7,8 @@ use super::methods::{self, Methods};
 use super::paths::paths;
 use super::production::{Production, Without};
 use super::spots::{Spots, pipes};
+use super::ways_around::WaysAround;
+use crate::items::Items;
 use crate::tokens::Token;
 
 /// A file of a crate's production code.
@@ -24,6 +26,7 @@ pub(crate) struct Source {
     pub(crate) methods: Methods,
     pub(crate) bundles: Bundles,
     pub(crate) spots: Spots,
+    pub(crate) ways_around: WaysAround,
     /// Modules whose files belong to tests.
     test_modules: Vec<Vec<String>>,
     /// Modules whose files are built with the feature `memory` only.
@@ -31,9 +34,9 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Reads the file at `path`, a path below the repository's root, from its tokens and its items.
-    /// None if the path is not one of production code.
-    pub(crate) fn read(path: &str, text: &str, tokens: Vec<Token>, items: &syn::File) -> Option<Self> {
+    /// Reads the file at `path`, a path below the repository's root, with its tokens. None if the
+    /// path is not one of production code.
+    pub(crate) fn read(path: &str, text: &str, tokens: Vec<Token>) -> Option<Self> {
         let (package, inner) = path.strip_prefix("crates/")?.split_once("/src/")?;
         if package.contains('/') || inner.split('/').any(|part| part == "tests" || part == "tests.rs") {
             return None;
@@ -44,15 +47,19 @@ impl Source {
         let Production { tokens, dropped, modules } = Production::of(tokens, Without::Tests);
         let named = paths(&tokens);
         let imports = Imports::of(&named);
-        let mut spots = Spots::of(&tokens, items, &dropped, &imports);
+        let items = Items::of(&tokens);
+        let (methods, bundles) = (methods::of(&items), bundles::of(&items, &imports));
+        let mut spots = Spots::of(&tokens, &items, &imports);
+        let ways_around = WaysAround::of(&tokens, &items, &imports);
         let memory = Production::of(tokens, Without::Memory);
         spots.pipes = pipes(&paths(&memory.tokens));
         Some(Self {
             lines: text.lines().count() - dropped.count(),
             uses: circle::uses(&module, &named),
-            methods: methods::of(items, &dropped),
-            bundles: bundles::of(items, &dropped, &imports),
+            methods,
+            bundles,
             spots,
+            ways_around,
             test_modules: below(modules),
             memory_modules: below(memory.modules),
             package: package.to_owned(),
@@ -99,11 +106,8 @@ pub(crate) fn without_tests(mut sources: Vec<Source>) -> Vec<Source> {
 /// Production code of a few texts.
 #[cfg(test)]
 pub(crate) fn sources(files: &[(&str, &str)]) -> Vec<Source> {
-    let read = |(path, text): &(&str, &str)| {
-        let tokens: proc_macro2::TokenStream = text.parse().unwrap();
-        let items = syn::parse2(tokens.clone()).unwrap();
-        Source::read(path, text, crate::tokens::list(tokens), &items)
-    };
+    let read =
+        |(path, text): &(&str, &str)| Source::read(path, text, crate::tokens::list(text.parse().unwrap()));
     without_tests(files.iter().filter_map(read).collect())
 }
 

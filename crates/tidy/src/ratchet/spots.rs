@@ -1,12 +1,9 @@
 //! Spots that have to go: shared locks, pipes in memory, sessions within sessions. Also counts the
 //! fields of `Session`.
 
-use syn::spanned::Spanned as _;
-use syn::visit::{self, Visit};
-
 use super::mention::{Imports, Mention};
 use super::paths::Path;
-use super::production::Dropped;
+use crate::items::Items;
 use crate::tokens::{Kind, Token};
 
 /// Names by which sessions within sessions run.
@@ -28,8 +25,8 @@ pub(crate) struct Spots {
 }
 
 impl Spots {
-    /// Reads a file but for its pipes: its tokens, and its items without what was dropped.
-    pub(crate) fn of(tokens: &[Token], file: &syn::File, dropped: &Dropped, imports: &Imports) -> Self {
+    /// Reads a file but for its pipes.
+    pub(crate) fn of(tokens: &[Token], items: &Items<'_>, imports: &Imports) -> Self {
         let mut spots = Self::default();
         for (at, token) in tokens.iter().enumerate() {
             if token.is_word("Arc") && is_of_mutex(&tokens[at + 1..]) {
@@ -38,9 +35,17 @@ impl Spots {
             let name = INNER.iter().find(|name| token.is_word(name));
             spots.inner.extend(name.map(|name| (*name).to_owned()));
         }
-        let mut fields = Fields { dropped, imports, spots };
-        fields.visit_file(file);
-        fields.spots
+        for kind in &items.types {
+            let held = kind.fields.iter().filter_map(|field| {
+                let is_held = |mention: &Mention| mention.name == "Session" && mention.is_owned;
+                imports.mentions(field, &[]).into_iter().find(is_held)
+            });
+            spots.held.extend(held);
+            if kind.name == "Session" {
+                spots.session_fields = kind.fields.len();
+            }
+        }
+        spots
     }
 }
 
@@ -67,28 +72,6 @@ fn is_of_mutex(tokens: &[Token]) -> bool {
     let is_path = |token: &&Token| token.word().is_some() || token.kind == Kind::Mark(':');
     let last = rest.iter().take_while(is_path).last();
     first.kind == Kind::Mark('<') && last.is_some_and(|last| last.is_word("Mutex"))
-}
-
-struct Fields<'a> {
-    dropped: &'a Dropped,
-    imports: &'a Imports,
-    spots: Spots,
-}
-
-impl<'ast> Visit<'ast> for Fields<'_> {
-    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
-        if item.ident == "Session" && !self.dropped.has(item.ident.span()) {
-            let stays = |field: &&syn::Field| !self.dropped.has(field.ty.span());
-            self.spots.session_fields = item.fields.iter().filter(stays).count();
-        }
-        visit::visit_item_struct(self, item);
-    }
-
-    fn visit_field(&mut self, field: &'ast syn::Field) {
-        let is_held = |mention: &Mention| mention.name == "Session" && mention.is_owned;
-        let held = self.imports.mentions(&field.ty, &[]).into_iter().find(is_held);
-        self.spots.held.extend(held.filter(|_| !self.dropped.has(field.ty.span())));
-    }
 }
 
 #[cfg(test)]
@@ -137,7 +120,7 @@ mod tests {
         );
         assert_eq!(inner("use super::Session;\nenum A { B(Session) }"), 1);
         assert_eq!(inner("use route::Session;\nstruct A { b: Session, c: route::Session }"), 0);
-        assert_eq!(inner("struct A<'a> { b: &'a mut Session }"), 0);
+        assert_eq!(inner("struct A<'a> { b: &'a mut Session }\nenum B { Session { c: u8 } }"), 0);
     }
 
     #[test]

@@ -24,6 +24,11 @@ const WIDE: usize = 4;
 /// Names of parts in a type, by their indexes in [`PARTS`].
 type Parts = BTreeSet<usize>;
 
+/// The part of a session that a type is.
+pub(crate) fn part_of(name: &str) -> Option<usize> {
+    PARTS.iter().position(|names| names.contains(&name))
+}
+
 /// Functions over wide types.
 #[derive(Debug, Default)]
 pub(crate) struct Wide {
@@ -97,7 +102,7 @@ impl<'a> Types<'a> {
     fn parts(&self, package: &str, mentions: &[Mention]) -> Parts {
         let mut parts = Parts::new();
         for mention in mentions {
-            match PARTS.iter().position(|names| names.contains(&mention.name.as_str())) {
+            match part_of(&mention.name) {
                 Some(part) => {
                     parts.insert(part);
                 }
