@@ -110,6 +110,8 @@ pub struct Change {
     pub releases: Option<bool>,
     /// How many rows it passes by, which `FOUND_ROWS()` counts, too, where it has rows behind them.
     pub passed: u64,
+    /// The parameter of an execution that says so, from 0 on.
+    pub passed_by: Option<u16>,
     /// It stands in a comment, and is nothing to servers that do not execute that.
     pub within: Option<Condition>,
 }
@@ -153,6 +155,7 @@ impl Change {
             && self.ids.is_none()
             && self.releases.is_none()
             && self.passed == 0
+            && self.passed_by.is_none()
     }
 
     /// Whether it makes settings, and nothing else.
@@ -360,16 +363,25 @@ impl Change {
         change
     }
 
-    /// And what a query without `SQL_CALC_FOUND_ROWS` leaves for `FOUND_ROWS()`. Of values that
-    /// come later nothing is known here.
+    /// And what a query without `SQL_CALC_FOUND_ROWS` leaves for `FOUND_ROWS()`.
     fn add_found_rows(&mut self, plan: StatementPlan, text: &[u8]) {
         if !plan.counts_apart {
             return;
         }
         match FoundRows::of(text, Modes::default()) {
             FoundRows::Behind(Offset::Number(passed)) => self.passed = passed,
+            FoundRows::Behind(Offset::Parameter(at)) => self.passed_by = Some(at),
             FoundRows::Unknown => self.marks.push(Mark::begin(Pin::FoundRows)),
             _ => {}
+        }
+    }
+
+    /// The value of that parameter. If it is not known, neither is how many rows there were.
+    pub fn set_passed(&mut self, value: Option<u64>) {
+        self.passed_by = None;
+        match value {
+            Some(passed) => self.passed = passed,
+            None => self.marks.push(Mark::begin(Pin::FoundRows)),
         }
     }
 

@@ -2,7 +2,7 @@
 //! text leaves without saying so.
 
 use e2e::{Backend, Proxy, Setup, run};
-use testkit::client::{Client, Options};
+use testkit::client::{Client, Options, Value};
 use testkit::server::PASSWORD;
 
 use super::{USER, binds, value};
@@ -97,6 +97,19 @@ pub(super) fn c06_found_rows_are_those_of_the_server(backend: &Backend) {
                 found.push(value(client, "SELECT FOUND_ROWS()").await);
             }
             assert_eq!(found[0], found[1], "{sql}");
+            one.query("SELECT 1").await.unwrap();
+        }
+        let sql = "SELECT a FROM few LIMIT ? OFFSET ?";
+        for (limit, offset) in [(2, 0), (1, 1), (5, 2), (5, 9)] {
+            let mut found = Vec::new();
+            for client in [&mut direct, &mut one] {
+                let statement = client.prepare(sql).await.unwrap();
+                client.execute(&statement, &[Value::Int(limit), Value::Int(offset)]).await.unwrap();
+                let _ = other.query("SELECT 'another'").await;
+                found.push(value(client, "SELECT FOUND_ROWS()").await);
+                client.close(statement).await.unwrap();
+            }
+            assert_eq!(found[0], found[1], "{limit} {offset}");
             one.query("SELECT 1").await.unwrap();
         }
     });

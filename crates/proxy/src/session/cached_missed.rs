@@ -48,7 +48,7 @@ impl Session {
     }
 
     /// The value of a parameter of an execution, if it is a number.
-    fn value_of(&self, payload: &[u8], at: u16) -> Option<u64> {
+    pub(super) fn value_of(&self, payload: &[u8], at: u16) -> Option<u64> {
         let caps = self.capabilities();
         let execute = StmtExecute::decode(payload, caps).ok()?;
         let prepared = self.state.prepared.as_ref()?.get(execute.statement_id)?;

@@ -44,7 +44,14 @@ impl Session {
         if let Some(error) = lacks_parameters(kind, payload, prepared.params(), self.capabilities()) {
             decided.refuse(ClientError::malformed(error));
         }
-        let decided = self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what));
+        let mut decided =
+            self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what));
+        if kind == Kind::StmtExecute
+            && let Some(change) = &mut decided.change
+            && let Some(at) = change.passed_by
+        {
+            change.set_passed(self.value_of(payload, at));
+        }
         match prepared.what.text.as_deref() {
             Some(text) if kind == Kind::StmtExecute || kind == Kind::StmtBulkExecute => {
                 self.look_behind(decided, text, true)
