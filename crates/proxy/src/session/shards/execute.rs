@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use sql::StatementKind;
 use wire::Codec as _;
 use wire::command::{Kind, StmtExecute};
 use wire::frame::{HEADER_LEN, put_message};
@@ -107,6 +108,12 @@ impl Session {
             };
             self.complete_front().await?;
             return self.change_transaction(kind, what, &text).await;
+        }
+        let shows = matches!(what.kind, StatementKind::Show | StatementKind::Diagnostics);
+        if text.is_some_and(|text| shows && self.place_of_last(what, &text).is_some()) {
+            let why = "that statement has run at shards; sent as text this is answered";
+            let error = ClientError::not_sharded("a prepared statement about the one before", why);
+            return self.refuse_at_shards(kind, &error).await;
         }
         self.run_at_home(&Command { kind, ..Command::query(Vec::new(), Vec::new(), what) }).await
     }

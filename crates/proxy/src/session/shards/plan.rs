@@ -431,7 +431,7 @@ impl Session {
     }
 
     /// Where the statement has run that this one asks about, if it asks about one.
-    fn place_of_last(&mut self, what: StatementPlan, text: &[u8]) -> Option<Place> {
+    pub(super) fn place_of_last(&mut self, what: StatementPlan, text: &[u8]) -> Option<Place> {
         let shards = self.links.away.role.shards();
         let asks = what.effects.intersects(Effects::READS_LAST) || what.kind == StatementKind::Diagnostics;
         // All else that they may ask is known without the shards.
