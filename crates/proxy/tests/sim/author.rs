@@ -23,6 +23,8 @@ pub(super) enum Step {
     Enter(String),
     Reset,
     Pause(Duration),
+    /// The proxy gets another configuration.
+    Reload,
     /// What this client does is to be killed, or the client itself.
     Kill {
         client: u64,
@@ -45,6 +47,9 @@ pub(super) fn next(world: &World, me: u64, written: &mut u64, twin: &Session) ->
         let text = text(world, me, written, twin);
         let len = if dice.one_in(2) { usize::MAX } else { dice.place(30) };
         return Step::Vanish { text, len };
+    }
+    if world.happens(world.reloads) {
+        return Step::Reload;
     }
     match dice.below(20) {
         0 => Step::Ping,

@@ -124,6 +124,11 @@ impl Player {
                 }
             }
             Step::Ping | Step::Enter(_) | Step::Reset => return self.command(pair, &step).await,
+            Step::Reload => {
+                if let Err(error) = self.stage.apply(self.world.other_config()) {
+                    self.fail(error);
+                }
+            }
             Step::Kill { client, only_query } => return self.kill(pair, client, only_query).await,
             Step::Vanish { text, len } => {
                 let statement = parse(&text);

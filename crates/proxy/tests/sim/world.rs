@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 
-use config::{CheckLogins, Config, ReplicationHostgroups, Server, User};
+use config::{CheckLogins, Config, ReplicationHostgroups, Server, ServerStatus, User};
 use tokio::sync::Notify;
 
 use super::dice::Dice;
@@ -13,6 +13,9 @@ use super::tape::{Tapes, Transcript};
 
 /// Events that a failure shows.
 const EVENTS: usize = 400;
+
+/// Connections that a server takes, one of them.
+const CONNECTIONS: [u32; 5] = [1, 1, 2, 3, 8];
 
 /// What may go wrong, each once in so many times; 0 is never.
 #[derive(Debug, Clone, Copy, Default)]
@@ -60,7 +63,11 @@ pub(super) struct World {
     /// The same of a server's connection: enough for what the proxy says before a command.
     pub(super) server_capacity: usize,
     pub(super) is_split: bool,
-    max_connections: u32,
+    max_connections: Cell<u32>,
+    /// The configuration is another one once in so many steps; 0 is never.
+    pub(super) reloads: u64,
+    /// The reader gets no new connections.
+    reader_is_off: Cell<bool>,
     pub(super) database: RefCell<Database>,
     pub(super) threads: RefCell<HashMap<u32, Rc<Thread>>>,
     threads_last: Cell<u32>,
@@ -106,7 +113,9 @@ impl World {
             capacity: *dice.pick(&[48, 1024, 16 * 1024]),
             server_capacity: *dice.pick(&[1024, 16 * 1024]),
             is_split: dice.one_in(3),
-            max_connections: *dice.pick(&[1, 1, 2, 3, 8]),
+            max_connections: Cell::new(*dice.pick(&CONNECTIONS)),
+            reloads: *dice.pick(&[0, 0, 30]),
+            reader_is_off: Cell::new(false),
             dice,
             database: RefCell::default(),
             threads: RefCell::default(),
@@ -126,12 +135,14 @@ impl World {
         let server = |hostgroup_id, hostname: &str| Server {
             hostgroup_id,
             hostname: hostname.to_owned(),
-            max_connections: self.max_connections,
+            max_connections: self.max_connections.get(),
             ..Server::default()
         };
         config.servers.push(server(0, "writer"));
         if self.is_split {
-            config.servers.push(server(1, "reader"));
+            let is_off = self.reader_is_off.get();
+            let status = if is_off { ServerStatus::OfflineSoft } else { ServerStatus::Online };
+            config.servers.push(Server { status, ..server(1, "reader") });
             config.replication_hostgroups.push(ReplicationHostgroups {
                 writer_hostgroup: 0,
                 reader_hostgroup: 1,
@@ -144,6 +155,16 @@ impl World {
         config.pointsman.check_logins = CheckLogins::Never;
         config.monitor.enabled = false;
         config
+    }
+
+    /// Another configuration: servers take other numbers of connections, or the reader no new ones.
+    pub(super) fn other_config(&self) -> Config {
+        if self.dice.one_in(2) {
+            self.max_connections.set(*self.dice.pick(&CONNECTIONS));
+        } else {
+            self.reader_is_off.set(!self.reader_is_off.get());
+        }
+        self.config()
     }
 
     /// Whether what happens once in `n` times happens now.
