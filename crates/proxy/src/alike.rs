@@ -58,7 +58,7 @@ impl Alike {
         self.passports.share(Rc::new(Passport::new(identity)))
     }
 
-    /// Nobody begins as before: the configuration is another one.
+    /// Forgets accounts, callers and passports: a new configuration has others.
     pub(crate) fn clear(&self) {
         self.accounts.0.borrow_mut().clear();
         self.callers.0.borrow_mut().clear();

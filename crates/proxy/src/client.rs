@@ -110,7 +110,7 @@ async fn serve_tcp(
 ) {
     let deadline = login_deadline(worker, listener);
     let client = header::client(worker, &mut sock, peer, deadline);
-    // Whoever announces no client as it should gets no server.
+    // A connection without the PROXY header that it must begin with gets no server.
     if let Ok(Ok(client)) = registered.control.until(Signal::Drain, client).await {
         registered.control.about.set_peer(client);
         let _place = match place_of(worker, client) {

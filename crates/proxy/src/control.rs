@@ -39,8 +39,8 @@ pub(crate) enum Signal {
     None,
     /// End as soon as no statement runs and no transaction is open.
     Drain,
-    /// Somebody has killed the session: end as soon as no statement runs. What runs is being killed
-    /// at its server.
+    /// The session was killed: end as soon as no statement runs. What runs is being killed at its
+    /// server.
     Kill,
     /// End now: the proxy's time to drain is over.
     Stop,
@@ -186,8 +186,8 @@ impl Control {
         self.seat.take()
     }
 
-    /// Hands over what somebody wants killed, if this is still the login that was meant. In a
-    /// tunnel nobody could ask the server whether another user may.
+    /// Hands over a KILL, or gives it back: the login that was meant is over, or another user wants
+    /// it in a tunnel, where the server cannot be asked whether that user may.
     pub(crate) fn deliver(&self, seat: Seat, request: Request) -> Result<(), Request> {
         if self.seat.get() != Some(seat) || self.is_tunnel() && request.stranger.is_some() {
             return Err(request);
@@ -197,7 +197,7 @@ impl Control {
         Ok(())
     }
 
-    /// Whether somebody wants something killed.
+    /// Whether a KILL of the session or its statement is there.
     pub(crate) fn has_mail(&self) -> bool {
         self.mail.is_there()
     }
@@ -243,8 +243,8 @@ impl Control {
         self.turns.moment()
     }
 
-    /// From now until [`spare`](Self::spare) somebody means the session's connection to be killed,
-    /// by what its server calls it: nobody else may have it.
+    /// From now until [`spare`](Self::spare) a KILL is aimed at the session's connection, by the id
+    /// that its server gave it: no other session may have it.
     pub(crate) fn aim(&self) {
         self.turns.aim();
     }
@@ -255,12 +255,12 @@ impl Control {
         }
     }
 
-    /// Whether somebody does.
+    /// Whether a KILL is aimed at the session's connection.
     pub(crate) const fn is_aimed_at(&self) -> bool {
         self.turns.is_aimed_at()
     }
 
-    /// Whether nobody does any more, once each time.
+    /// Whether no KILL is aimed at it any more; true once each time.
     pub(crate) const fn take_spared(&self) -> bool {
         self.turns.take_spared()
     }
@@ -281,8 +281,8 @@ impl Control {
         }
     }
 
-    /// Runs `work` until it is done, a signal of at least `least` arrives, or somebody kills the
-    /// session. In a tunnel, where statements have no end, killing the statement is that, too.
+    /// Runs `work` until it is done, a signal of at least `least` arrives, or the session is
+    /// killed. In a tunnel, where statements have no end, a KILL of the statement does the same.
     pub(crate) async fn until<T>(&self, least: Signal, work: impl Future<Output = T>) -> Result<T, Signal> {
         let mut work = pin!(work);
         poll_fn(|cx| match self.signal() {
@@ -294,8 +294,8 @@ impl Control {
         .await
     }
 
-    /// Servers were switched off: the session is to look whether it has connections to one. What a
-    /// tunnel is in the middle of nobody knows; one to such a server ends.
+    /// Servers were switched off: the session is to check whether it has connections to one. What a
+    /// tunnel is in the middle of is unknown; a tunnel to such a server ends.
     pub(crate) fn recall(&self) {
         let is_off =
             || self.about.server().and_then(|server| server.off()).is_some_and(pool::Off::breaks_off);

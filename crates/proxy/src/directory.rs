@@ -1,6 +1,6 @@
 //! Where the session is that has a connection id: for KILL, from any client on any worker.
 //!
-//! Written when a client logs in, changes its user or leaves; read when somebody is to be killed;
+//! Written when a client logs in, changes its user or leaves; read when a session is to be killed;
 //! never touched for a statement.
 
 use std::collections::HashMap;
@@ -63,8 +63,8 @@ impl Directory {
         Some(answer)
     }
 
-    /// Sends a KILL to the session with this id, whoever its user is, and does not wait for what
-    /// comes of it. Returns false if there is none.
+    /// Sends a KILL to the session with this id, of any user, and does not wait for what comes of
+    /// it. Returns false if there is none.
     pub(crate) fn kill_any(&self, id: u32) -> bool {
         let found = self.shard(id).get(&id).and_then(|entry| Some((entry.seat, entry.worker.upgrade()?)));
         let Some((seat, worker)) = found else { return false };

@@ -37,7 +37,7 @@ pub struct Assumed {
 /// Why a statement is not explained.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExplainError {
-    /// Nobody can send a statement.
+    /// No user can send a statement.
     #[error("there is no active user that clients may log in as")]
     NoUser,
     /// This user cannot.

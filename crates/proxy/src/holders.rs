@@ -1,4 +1,4 @@
-//! Who has the connections of a hostgroup, and for how long: what somebody is told who gets none.
+//! Text for error 9001: which sessions hold the hostgroup's connections, and for how long.
 
 pub(crate) mod ask;
 

@@ -50,8 +50,8 @@ pub(crate) struct Shot {
     pub(crate) identity: Box<Identity>,
 }
 
-/// The statement that is meant, or that there is none, at the connection that its session has: as
-/// long as this lives, nobody else gets that.
+/// The statement that a KILL means, or that there is none, at the connection that its session has:
+/// as long as this lives, no other session gets the connection.
 #[derive(Debug)]
 pub(crate) struct Victim {
     control: Rc<Control>,
@@ -96,7 +96,7 @@ impl Drop for Victim {
 
 impl Drop for Aim<'_> {
     fn drop(&mut self) {
-        // Nobody knows when the server does what it has been told, so nothing else may run there.
+        // It is unknown when the server executes the KILL, so no other statement may run there.
         if !self.answered {
             self.control.send(Signal::Kill);
         }

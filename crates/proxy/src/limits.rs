@@ -64,13 +64,13 @@ pub(crate) const DESCRIPTORS_OF_THREAD: u64 = 8;
 /// Wait after `accept` failed for want of file descriptors or memory, before it is tried again.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long somebody waits who asks workers for something, all of them together. They answer
-/// between two turns of their loops, in microseconds; a worker that does not is stuck, and nobody
-/// shall be stuck with it.
+/// How long a caller that asks workers for something waits, for all of them together. They answer
+/// between two turns of their loops, in microseconds; a worker that does not is stuck, and the
+/// caller must not be stuck with it.
 pub(crate) const ASK_WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// How long somebody waits who wants new files of the query log: the disk may be slow, and the
-/// order is carried out later then.
+/// How long a request for new files of the query log waits: the disk may be slow, and the request
+/// is carried out later then.
 pub(crate) const FLUSH_LOGS_MAX: Duration = Duration::from_secs(2);
 
 /// How long the end of the process waits for what is in the query log's queue.
@@ -94,14 +94,14 @@ pub(crate) const REFUSALS_INTERVAL: Duration = Duration::from_secs(10);
 pub(crate) const EXPLAINED_BYTES_MAX: u32 = 64 * 1024;
 
 /// Connections that one worker has open to servers in order to kill something there, beside those
-/// that the servers' `max_connections` allow. Whoever comes later waits in line.
+/// that the servers' `max_connections` allow. A KILL that finds none of them free waits in line.
 pub(crate) const KILLS_MAX: usize = 16;
 
 /// How long a KILL may take, from the line to the server's answer.
 pub(crate) const KILL_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// How long somebody waits who has sent a KILL: the session that it names may have to end a login
-/// before it looks.
+/// How long the session that has sent a KILL waits for what comes of it: the session that the KILL
+/// names may have to end a login before it looks.
 pub(crate) const KILL_ANSWER_MAX: Duration = Duration::from_secs(25);
 
 /// How long a session whose connection was killed at its server has for the rest of its answer.

@@ -120,7 +120,7 @@ fn bind_tcp(address: SocketAddr, beside: bool) -> io::Result<std::net::TcpListen
 }
 
 fn bind_unix(path: &Path) -> io::Result<UnixListener> {
-    // A socket that nobody listens on is left over from a run that was killed.
+    // A socket without a listener is left over from a run that was killed.
     let is_socket = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
     if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
         std::fs::remove_file(path)?;

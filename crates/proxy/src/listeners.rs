@@ -30,7 +30,7 @@ pub(crate) struct Listeners {
     configs: Vec<(Listener, Arc<AtomicU32>)>,
     /// Whether other processes may listen there as well.
     beside: bool,
-    /// The tasks that accept clients; `None` while nobody may come.
+    /// The tasks that accept clients; `None` while no client may connect.
     tasks: Mutex<Option<Vec<JoinHandle<()>>>>,
 }
 

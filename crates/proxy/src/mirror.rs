@@ -1,7 +1,7 @@
 //! Mirrors: copies of statements for other hostgroups, as rules and hints ask for them.
 //!
 //! A copy runs as a task of its session's worker, over a connection of the worker's own, logged in
-//! as the session's user in the session's schema. Nobody waits for it: its answer is read and
+//! as the session's user in the session's schema. No session waits for it: its answer is read and
 //! thrown away, and where there are too many copies some are left out. With `compare` its answer
 //! and the one that the client gets are counted, and differences are reported.
 //!

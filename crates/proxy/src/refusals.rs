@@ -1,5 +1,5 @@
-//! The log of refused logins, at a bounded rate: whoever guesses passwords must not be able to fill
-//! a disk.
+//! The log of refused logins, at a bounded rate: a client that guesses passwords must not be able
+//! to fill a disk.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -139,8 +139,8 @@ impl Remote {
         self.shared.upstream.tls.certificate_end()
     }
 
-    /// Closes all listeners, and returns when nobody can connect any more; clients that are there
-    /// go on. Returns false if they were closed already.
+    /// Closes all listeners, and returns when no client can connect any more; clients that are
+    /// there go on. Returns false if they were closed already.
     pub fn pause(&self) -> bool {
         let Some(closing) = self.listeners.close() else { return false };
         self.control.block_on(closing);
@@ -164,7 +164,7 @@ impl Remote {
         self.listeners.is_closed()
     }
 
-    /// For each server of `hostgroup` why nobody gets it now, nothing if somebody does; `None` if
+    /// For each server of `hostgroup` why no session gets it now, nothing if sessions do; `None` if
     /// there is no such hostgroup. Does not block.
     pub fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>> {
         readiness(&self.shared.upstream.pool, hostgroup, self.shared.uptime())
@@ -177,8 +177,8 @@ impl Remote {
         hostgroups(pool, all, self.shared.uptime())
     }
 
-    /// Ends the session with this connection id, whoever its user is: its statement is killed, and
-    /// it is told error 1927. Returns false if there is no such session. Does not wait for its end.
+    /// Ends the session with this connection id, of any user: its statement is killed, and it is
+    /// told error 1927. Returns false if there is no such session. Does not wait for its end.
     pub fn kill(&self, id: u32) -> bool {
         self.shared.directory.kill_any(id)
     }
@@ -222,7 +222,7 @@ impl Remote {
         self.shared.watching.records.event_counts()
     }
 
-    /// The servers that are in use in each hostgroup, whoever has put them there.
+    /// The servers in use in each hostgroup, put there by the configuration or by the monitor.
     pub fn members(&self) -> Vec<MemberStats> {
         self.shared.upstream.pool.forgive(self.shared.uptime());
         self.shared.watching.members(&self.shared.upstream)
@@ -389,7 +389,7 @@ impl Remote {
         let worker = self.workers.iter().find(|worker| worker.is_alive())?;
         worker.send(Message::Ask(Question::new(move |worker| {
             let worker = Rc::clone(&worker.upstream);
-            // Nobody listens any more when it was too late.
+            // An answer that comes too late is dropped: its caller has gone on.
             spawn_local(async move { drop(sender.send(collations(&worker).await)) });
         })));
         answer.recv_timeout(ASK_WAIT_MAX).ok().flatten()
@@ -403,7 +403,7 @@ impl Remote {
         let (sender, answers) = channel();
         for worker in self.workers.iter() {
             let (question, sender) = (question.clone(), sender.clone());
-            // Nobody listens any more when it was too late.
+            // An answer that comes too late is dropped: its caller has gone on.
             worker.send(Message::Ask(Question::new(move |worker| drop(sender.send(question(worker))))));
         }
         drop(sender);

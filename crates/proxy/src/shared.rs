@@ -191,7 +191,7 @@ impl Shared {
     }
 
     /// Makes a configuration hold, here and for clients and connections that come; workers are to
-    /// be sent it. Returns it, and the servers that nobody has heard of before.
+    /// be sent it. Returns it, and the servers of which nothing is known yet.
     pub(crate) fn commit(&self, prepared: Prepared) -> (Arc<Snapshot>, Vec<Endpoint>) {
         let Prepared { snapshot, tls } = prepared;
         if let Some(tls) = tls {

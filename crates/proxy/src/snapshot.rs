@@ -114,7 +114,7 @@ impl Snapshot {
         })
     }
 
-    /// Frees what nobody else has of it, in turns with other threads: there may be many users.
+    /// Frees what no other owner has of it, in turns with other threads: there may be many users.
     pub(crate) fn free(self) {
         let users = Arc::into_inner(self.upstream).and_then(|upstream| Arc::into_inner(upstream.users));
         if let Some(users) = users {

@@ -99,7 +99,7 @@ pub(crate) struct Worker {
     pub(crate) kills: Semaphore,
     /// Copies of statements.
     pub(crate) mirrors: Mirrors,
-    /// Which sessions have connections, as it was said last to somebody who got none.
+    /// Which sessions have connections, as it was told last to a session that got none.
     pub(crate) held: Asked,
     /// What sessions have prepared.
     pub(crate) texts: Texts,

@@ -1,9 +1,8 @@
 //! The PROXY header in front of a client's bytes: who it is, said by a proxy that is trusted.
 //!
-//! Whoever connects from `mysql-proxy_protocol_networks` must begin with a header, and is not
-//! greeted before: the protocol forbids to guess whether there is one. Exactly the header's bytes
-//! are read, so that all that follows (a login, TLS, a tunnel) finds the socket as if there had
-//! been none.
+//! A connection from `mysql-proxy_protocol_networks` must begin with a header, and is not greeted
+//! before: the protocol forbids to guess whether there is one. Exactly the header's bytes are read,
+//! so that all that follows (a login, TLS, a tunnel) finds the socket as if there had been none.
 
 use std::future::poll_fn;
 use std::io;
@@ -19,8 +18,7 @@ use wire::Peer;
 /// Why there is no header.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
-    /// The connection is over. What checks ports does that all the time, so nobody needs to hear of
-    /// it.
+    /// The connection is over. Port checks do that all the time, so it is not logged.
     #[error("the connection was closed")]
     Closed(#[from] io::Error),
     #[error("not a PROXY header")]

@@ -274,7 +274,7 @@ impl<'a> Dialogue<'a> {
             Poll::Ready(()) => Poll::Ready(None),
             Poll::Pending => turn.as_mut().poll(cx).map(Some),
         });
-        // Nobody has refused a client that does not want to be served any more.
+        // A client that has left was not refused: it is not noted as a refusal.
         let turn = share.await.ok_or(Ending::ClientLeft)?;
         turn.map(|share| Some(Rc::new(share))).map_err(|why| self.refuse_user(user, why))
     }

@@ -1,7 +1,7 @@
 //! What is known of a session from outside of it, as a document for the list of sessions.
 //!
 //! Names are those of `PROXYSQL INTERNAL SESSION`, which has more: what only the session itself
-//! knows is not here, so that nobody has to ask thousands of them.
+//! knows is not here, so that thousands of sessions need not be asked.
 
 use tokio::time::Instant;
 

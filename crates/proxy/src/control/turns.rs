@@ -1,9 +1,9 @@
 //! Which statement runs, and whether the next one has to wait: what makes a KILL exact.
 //!
-//! Somebody who wants to kill a statement looks up its number, takes his time to reach the server,
-//! and kills only if the same number runs still. From then until the server has answered, no other
-//! statement is sent, so that there is nothing else that could be hit. Commands that a client has
-//! sent together, before the first answer, count as one.
+//! A KILL of a statement notes its number, takes some time to reach the server, and kills only if
+//! the statement of that number still runs. From then until the server has answered, no other
+//! statement is sent, so that the KILL cannot hit another one. Commands that a client has sent
+//! together, before the first answer, count as one.
 
 use std::cell::Cell;
 
@@ -53,7 +53,7 @@ impl Turns {
         self.aims.set(self.aims.get() + 1);
     }
 
-    /// The opposite; whether nobody aims any more.
+    /// The opposite of [`aim`](Self::aim); whether no KILL is aimed any more.
     pub(super) fn spare(&self) -> bool {
         debug_assert!(self.is_aimed_at(), "aimed at before");
         self.aims.set(self.aims.get().saturating_sub(1));
@@ -66,7 +66,7 @@ impl Turns {
         self.spared.set(true);
     }
 
-    /// Whether nobody aims any more, once each time.
+    /// Whether no KILL is aimed any more, or the session is to look again; true once each time.
     pub(super) const fn take_spared(&self) -> bool {
         self.spared.replace(false)
     }
@@ -80,7 +80,7 @@ impl Turns {
         self.holds.set(self.holds.get() + 1);
     }
 
-    /// The opposite; whether nobody holds any more.
+    /// The opposite of [`hold`](Self::hold); whether no KILL holds statements back any more.
     pub(super) fn release(&self) -> bool {
         debug_assert!(self.is_held(), "held before");
         self.holds.set(self.holds.get().saturating_sub(1));

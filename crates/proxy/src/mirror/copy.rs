@@ -25,8 +25,8 @@ use upstream::{
     AcquireError, Backend, Connection, CopyLogin, Full, Target, Whom, acquire, open_in, until_broken_off,
 };
 
-/// What a statement may leave behind in its server's session: a connection that has run one is not
-/// used for another copy, which may be somebody else's.
+/// What a statement may leave behind in its server's session: a connection that has run such a
+/// statement is not used for another copy, which may be of another session.
 const LEAVES_SOMETHING: Effects = Effects::USER_VARIABLES
     .union(Effects::NAMED_LOCKS)
     .union(Effects::TEMPORARY_TABLE)

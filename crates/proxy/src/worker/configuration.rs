@@ -15,7 +15,7 @@ impl Worker {
     }
 
     /// Uses another configuration from now on. If its rules are others, `routing` was made of them;
-    /// what was used before comes back, to be freed where nobody waits.
+    /// what was used before comes back, to be freed where no session waits.
     pub(crate) fn configure(
         self: &Rc<Self>,
         snapshot: Arc<Snapshot>,
@@ -43,8 +43,8 @@ impl Worker {
         before
     }
 
-    /// Has all sessions, and whoever else waits for a server, look whether they have to do with
-    /// servers that are of no use any more.
+    /// Has all sessions, and all other tasks that wait for a server, check whether they have to do
+    /// with servers that are of no use any more.
     pub(crate) fn recall(&self) {
         self.upstream.recall();
         for (_, control) in self.controls.borrow().iter() {

@@ -21,7 +21,7 @@ pub(crate) enum Message {
     Drain(Duration),
     /// Something of this session is to be killed.
     Kill(Seat, Request),
-    /// Somebody wants something done, or to know something; the worker does it between two turns of
+    /// A caller wants something done, or to know something; the worker does it between two turns of
     /// its loop.
     Ask(Question),
 }
