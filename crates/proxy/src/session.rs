@@ -26,7 +26,7 @@
 //! - [`tell`]: answers about where statements go, [`trace`]: where the last one went, and how long
 //!   that took;
 //! - [`backlog`]: the command that has come and is not sent yet;
-//! - [`fast_forward`]: sessions whose commands nobody looks at;
+//! - [`fast_forward`]: sessions whose commands the proxy does not look at;
 //! - [`flight`]: what is known of a command while it runs;
 //! - [`mod@file`]: files of clients for their servers;
 //! - [`ids`]: commands that name or show connections;
@@ -229,7 +229,7 @@ impl Session {
         Self { worker, control, io, identity, links, state, flight }
     }
 
-    /// What is left when the session is over. The backend goes first: nobody waits for a goodbye.
+    /// What is left when the session is over. The backend goes first, and waits for no goodbye.
     pub(crate) fn into_parts(self) -> (Rc<Worker>, Sock) {
         (self.worker, self.io.sock)
     }

@@ -1,6 +1,6 @@
-//! Statements that other sessions have left prepared at a connection: whoever executes one of the
-//! same text goes on with theirs, without a word to the server, and may go out together with others
-//! that do so.
+//! Statements that other sessions have left prepared at a connection. A session that executes one
+//! of the same text executes theirs without preparing its own, and its execution may be sent
+//! together with those of other such sessions.
 
 use std::rc::Rc;
 
@@ -128,7 +128,7 @@ impl Session {
         let Some(types) = prepared.types_for(hostgroup, own, version).map(<[u8]>::to_vec) else {
             return true;
         };
-        // Attributes without types: nobody knows theirs.
+        // Attributes without types: their types are unknown.
         let has_attributes = params.count != usize::from(prepared.params());
         let values = params.values.len();
         has_attributes || params.count == 0 || add_types(command, values, &types)

@@ -163,7 +163,7 @@ impl Session {
         !needs_it
     }
 
-    /// The session's connection to this hostgroup belongs to somebody else now, or is gone.
+    /// The session's connection to this hostgroup belongs to another session now, or is gone.
     pub(super) fn was_lent(&mut self, hostgroup: u32) {
         self.state.was_lent(hostgroup);
         if hostgroup == self.state.link.hostgroup {
@@ -196,7 +196,7 @@ impl Session {
         settings.variables.multiplexing
             && settings.shares(hostgroup)
             && !self.worker.is_draining()
-            // A KILL that is on its way must not meet somebody else.
+            // A KILL that is on its way must not hit another session.
             && !self.control.is_held()
             && !self.control.is_aimed_at()
             && !self.control.has_mail()

@@ -90,8 +90,8 @@ impl Session {
         if self.control.is_held() { Poll::Pending } else { Poll::Ready(Ok(())) }
     }
 
-    /// While no command comes: sees whether the backend goes, or says something although nobody
-    /// asked. It is of no use any more then.
+    /// While no command comes: checks whether the backend closes, or sends something although no
+    /// command runs. It is of no use any more then.
     pub(super) fn poll_idle_backend<T>(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Ending>> {
         match self.links.in_use.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
             None | Some(Poll::Pending) => {}
@@ -148,8 +148,8 @@ impl Session {
         Ok(kind.map_or(Phase::Refusing, Phase::Routing))
     }
 
-    /// A command is there. Between the one before and this one nobody may have looked at the
-    /// connection in use.
+    /// A command is there. Since the one before, the connection in use may not have been checked:
+    /// it may be closed.
     fn be_ready(&mut self) -> Result<(), Ending> {
         self.look_at_server()?;
         self.control.set_busy();
@@ -365,10 +365,10 @@ impl Session {
     /// The command that `rest` begins with, if it may be sent before `before`, the command in front
     /// of it, is answered.
     ///
-    /// Commands that somebody waits for are followed by whole ones only: a server must not wait for
-    /// the rest of a command while the client waits for an answer. Nothing follows a statement that
-    /// may ask for a file: the server would read it as the file. What is wrong with a command, its
-    /// own turn will show; so it is with a stream that does not end.
+    /// Commands whose answers the client awaits are followed by whole ones only: a server must not
+    /// wait for the rest of a command while the client waits for an answer. Nothing follows a
+    /// statement that may ask for a file: the server would read it as the file. A faulty command
+    /// waits for its own turn, and so does one whose reply does not end.
     ///
     /// Where it goes may depend on the answer to the one before. So nothing follows what changes
     /// the session, and where there is more than one way nothing follows that has to be decided

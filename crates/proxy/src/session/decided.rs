@@ -148,7 +148,7 @@ impl Decided {
         self.digest.map(NonZeroU64::get)
     }
 
-    /// Whether a rule vouches that what nobody sees of it leaves nothing behind.
+    /// Whether a rule has `multiplex = 2`: effects that the proxy cannot see leave nothing behind.
     pub(super) fn is_believed(&self) -> bool {
         let multiplex = self.orders.as_ref().and_then(|orders| orders.verdict.multiplex);
         multiplex == Some(Multiplex::NotByThis)
@@ -159,7 +159,7 @@ impl Decided {
         self.orders.as_ref().and_then(|orders| orders.verdict.log)
     }
 
-    /// Whether a hint wants a connection for it that nobody has had.
+    /// Whether a hint wants a connection for it that no session has had.
     pub(super) fn wants_new(&self) -> bool {
         self.orders.as_ref().is_some_and(|orders| orders.verdict.create_new_connection)
     }

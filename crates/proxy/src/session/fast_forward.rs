@@ -1,5 +1,5 @@
-//! Sessions of users with `fast_forward = 1`: after the login their bytes are copied, and nobody
-//! looks at what they say.
+//! Sessions of users with `fast_forward = 1`: after the login their bytes are copied, and the proxy
+//! does not look at their commands.
 //!
 //! With the first byte that the client sends it gets a connection of its own, for the rest of its
 //! life. That connection has logged in with the client's own capabilities, so both sides mean the
@@ -23,8 +23,8 @@ use upstream::Copied;
 use upstream::{AcquireError, Full, QUIT};
 
 impl Session {
-    /// Whether this is such a session. At statements that the firewall watches somebody has to
-    /// look.
+    /// Whether this is such a session. It is not if the firewall watches its statements: the proxy
+    /// has to look at those.
     pub(super) fn is_fast_forward(&self) -> bool {
         self.identity.account.user.has(Options::FAST_FORWARD) && !self.is_watched()
     }

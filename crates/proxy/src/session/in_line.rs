@@ -54,7 +54,7 @@ impl Session {
         let (worker, hostgroup) = (Rc::clone(&self.worker.upstream), self.state.link.hostgroup);
         let now @ (began, uptime) = worker.shared.now();
         let asker = self.links.asker(&self.state, &self.identity, self.flight.ahead);
-        // Where another hostgroup may do it as well, nobody waits for servers that do not work.
+        // If another hostgroup may do it as well, servers that do not work are not waited for.
         let full = self.full(hostgroup, self.flight.decided.as_ref());
         let whom = Whom { asker: Some(&asker), ..Whom::of(&self.identity.account.user) };
         let line = match take(&worker, hostgroup, uptime, |_| false, full, &whom) {

@@ -91,7 +91,7 @@ impl Session {
     /// command.
     pub(super) fn be_killed(&mut self, running: bool) -> Result<(), Ending> {
         if self.links.in_use.is_none() && !running {
-            // Whether somebody may kill it is for the server to say that has its connection.
+            // The server that has the connection decides whether another user may kill the session.
             self.take_back();
         }
         let number = self.control.statement();
@@ -124,8 +124,8 @@ impl Session {
         }
     }
 
-    /// Has a server asked whether a stranger may kill this session, which has no connection to one;
-    /// to him there is nobody if there is no server.
+    /// Has a server asked whether another user may kill this session, which has no connection to
+    /// one. Without a server that cannot be checked: the answer is [`Verdict::Unknown`].
     fn ask_stand_in(&self, request: Request) {
         let shared = &self.worker.shared;
         let servers = shared.upstream.pool.explain(self.state.link.hostgroup, shared.uptime());
@@ -198,8 +198,8 @@ pub(super) fn killed_here(
     Ok(is_over)
 }
 
-/// The same for one KILL. A stranger cannot be told from one who may without a server: to him there
-/// is nobody.
+/// The same for one KILL. Without a server it cannot be checked whether another user may kill: the
+/// answer is [`Verdict::Unknown`].
 fn killed_without_server(
     request: Request,
     capabilities: Capabilities,
@@ -220,9 +220,9 @@ fn killed_without_server(
     Err(ending(&ClientError::ConnectionKilled, 1, capabilities))
 }
 
-/// Waits for what the command in the backlog needs, as long as there is somebody who wants it:
-/// nothing comes of it if the statement is killed meanwhile, and it ends if the client leaves or
-/// the session is to.
+/// Waits for what the command in the backlog needs, as long as the client wants it. Returns `None`
+/// if the statement is killed meanwhile, and an error if the client leaves or the session is to
+/// end.
 pub(super) async fn while_waiting<T>(
     control: &Control,
     client: &mut Sock,

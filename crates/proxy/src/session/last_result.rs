@@ -153,7 +153,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whoever has the session's connection now asks for what it may want to know; waits for that.
+    /// Waits until the session that has the connection now has asked for what this one may need.
     async fn until_told(&self) {
         let limit = self.worker.settings().variables.connect_timeout_server;
         let _ = tokio::time::timeout(limit, self.state.last.results.until_told()).await;

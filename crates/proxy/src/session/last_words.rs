@@ -1,9 +1,9 @@
 //! What a backend says out of turn: before it has the whole command, or on an idle connection.
 //!
-//! A server does so when it is about to close: it shuts down, a time is up, somebody has killed the
-//! connection, a command is too large for it. An error packet says why, and the client hears it as
-//! it would have on a connection of its own. Anything else nobody has asked for, and nobody gets:
-//! it would be taken for the answer to another command.
+//! A server does so when it is about to close: it shuts down, a time is up, a KILL has ended the
+//! connection, a command is too large for it. An error packet says why, and the client gets it as
+//! on a connection of its own. Anything else answers no command and is not forwarded: it would be
+//! taken for the answer to another command.
 
 use std::future::poll_fn;
 use std::task::{Poll, ready};

@@ -1,9 +1,9 @@
 //! Servers that are lost while the session has a connection to one: what is lost with it, and what
 //! the client hears.
 //!
-//! A session that has left nothing there goes on, and nobody notices. With a transaction it goes on
-//! as well, outside of one: the next statement is answered with an error that says so. What neither
-//! can be said again elsewhere nor is over with a transaction ends the session.
+//! A session that has left nothing there goes on, unnoticed by its client. With a transaction it
+//! goes on as well, outside of one: the next statement is answered with an error that says so. What
+//! neither can be said again elsewhere nor is over with a transaction ends the session.
 
 use sql::{Condition, StatementKind};
 use wire::command::Kind;
@@ -28,8 +28,8 @@ use session::unanswered::{Sent, Unanswered};
 use upstream::query;
 
 impl Session {
-    /// Between two commands: the server of the connection in use has closed it, or says something
-    /// that nobody has asked for.
+    /// Between two commands: the server of the connection in use has closed it, or has sent
+    /// something although no command runs.
     pub(super) fn lose_idle_backend(&mut self, input: Input) -> Result<(), Ending> {
         match self.state.loss() {
             Loss::Session(_) if input == Input::Bytes => Err(Ending::BackendSpoke { answer_seq: None }),

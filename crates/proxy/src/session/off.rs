@@ -1,9 +1,9 @@
 //! Servers that are switched off (`OFFLINE_HARD`), do not answer any more or leave their hostgroup
 //! while the session has connections to them.
 //!
-//! Connections that are idle and have nothing left behind are closed, and nobody notices: the next
-//! statement gets another one. What only that server knows is lost with it, and the client is told
-//! ([`lost`](super::lost)).
+//! Connections that are idle and have nothing left behind are closed, and the client does not
+//! notice: the next statement gets another one. What only that server knows is lost with it, and
+//! the client is told ([`lost`](super::lost)).
 
 use pool::Off;
 

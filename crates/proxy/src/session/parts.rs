@@ -1,5 +1,5 @@
 //! Parts of values (`COM_STMT_SEND_LONG_DATA`) of a statement that the backend in use does not have
-//! and refuses to prepare now: the next transaction may only read, say. Nobody answers that
+//! and refuses to prepare now: the next transaction may only read, say. Servers do not answer that
 //! command. So the parts are kept, and go out as soon as the statement is there, at the latest in
 //! front of its execution.
 

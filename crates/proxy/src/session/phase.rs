@@ -37,7 +37,7 @@ pub(super) enum Phase {
     Refusing,
     /// The reply has no end: bytes are copied.
     Tunnel,
-    /// Nobody looks at the commands of the user: bytes are copied.
+    /// The proxy does not look at the commands of the user: bytes are copied.
     FastForward,
 }
 

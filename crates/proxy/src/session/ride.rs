@@ -22,7 +22,7 @@ use crate::taps::withhold::Withhold;
 use session::ran::Ran;
 use upstream::{Candidate, Run};
 
-/// What nobody does together with others, though it may be done twice.
+/// Effects of statements that are not sent together with others, though they may be executed twice.
 const STAYS_ALONE: Effects = NEEDS_LAST_ID.union(Effects::COUNTS_ROWS);
 
 /// A statement that may go out together with others, from when it waits for a connection to the end
@@ -41,8 +41,8 @@ pub(super) struct Batched {
 }
 
 /// What servers say of a statement that took too long, or was killed: `ER_QUERY_INTERRUPTED`,
-/// MariaDB's `ER_STATEMENT_TIMEOUT`, MySQL's `ER_QUERY_TIMEOUT`. Whoever wanted that does not want
-/// it to begin anew.
+/// MariaDB's `ER_STATEMENT_TIMEOUT`, MySQL's `ER_QUERY_TIMEOUT`. The interruption was intended, so
+/// the statement is not sent once more.
 const INTERRUPTED: [u16; 3] = [1317, 1969, 3024];
 
 /// Whether an answer that ends like this is that of a statement that was interrupted.
@@ -165,7 +165,7 @@ impl Session {
         self.state.pins.note(Mark::EndAll(Pin::Warnings), hostgroup);
         self.state.last.ran = Ran::default();
         if let Some(link) = self.links.connection_mut() {
-            // At MariaDB they outlive statements without tables, and are nobody's.
+            // At MariaDB warnings outlive statements without tables; these belong to no session.
             link.set_own_warnings(true);
         }
         if self.links.is_promised() {

@@ -66,7 +66,7 @@ impl Session {
             && self.io.backlog.is_empty()
             && self.links.in_use.is_some()
             && is_outside
-            // Whoever is bound by more would not be free, and warnings would be gone.
+            // A session that is bound by other pins would not be free, and warnings would be gone.
             && self.state.pins.holds_only(pins, hostgroup)
             // Sessions that have one connection to one server need not know.
             && (self.shares(hostgroup) || !self.has_one_way())

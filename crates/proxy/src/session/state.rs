@@ -77,7 +77,7 @@ pub(super) struct SessionState {
     pub(super) prepared: Option<Box<Registry>>,
     /// What is kept of the last statement, if the client wants that.
     pub(super) trace: Option<Box<Trace>>,
-    /// Routines that bind the session as long as nobody has said what they leave.
+    /// Routines that bind the session as long as it is unknown what they leave.
     pub(super) unjudged: Option<Box<Unjudged>>,
     /// What is known of errors that clients may ask about.
     pub(super) errors: Option<Box<Errors>>,
@@ -346,8 +346,8 @@ impl SessionState {
         }
     }
 
-    /// The routines that a statement of this kind calls, if they are all that nobody sees of what
-    /// it does.
+    /// The routines that a statement of this kind calls, if the proxy can see all else that it
+    /// does.
     fn calls(&self, change: &Change, kind: StatementKind, text: &[u8]) -> Option<Box<Calls>> {
         let is_known = kind == StatementKind::Call || !change.runs_stored_code();
         // Who may be in another schema than is known is bound by that, too.

@@ -274,8 +274,8 @@ impl Session {
         Ok(())
     }
 
-    /// The same over a connection that others may have, if nobody has it yet. What has taken a part
-    /// of a command is not silent, and nobody gets it.
+    /// The same over an idle connection that other sessions may take, if none has taken it yet. If
+    /// that does not take the whole command, its version becomes 0: no session gets it.
     fn close_at_kept(&self, hostgroup: u32, known_as: u32, packet: &[u8]) {
         let Some((_, ticket)) = self.links.idle_at(hostgroup) else { return };
         self.worker.upstream.kept.with(ticket, |backend| {

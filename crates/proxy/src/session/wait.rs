@@ -57,8 +57,8 @@ impl Session {
         let delay = settings.variables.default_query_delay.saturating_add(ordered);
         let of_rules = orders.map(|orders| settings.limits.of(&orders.verdict)).unwrap_or_default();
         let user = std::sync::Arc::clone(&self.identity.account.user);
-        // That of the user first, and those of rules in their order: so nobody waits for one who
-        // waits for him.
+        // The limit of the user first, then those of rules in their order: so no session waits for
+        // another session that waits for it.
         let limits: Vec<&Limit> = user.limit.iter().chain(of_rules).collect();
         if delay.is_zero() && limits.is_empty() {
             return Ok(Vec::new());

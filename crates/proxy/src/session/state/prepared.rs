@@ -69,7 +69,7 @@ pub(crate) struct Preparing {
 impl Preparing {
     /// What it is made of, where a client was told this of it and keeps that; nothing if it must
     /// not outlive its session: it is told of what ran before it, its text is not kept or long, or
-    /// nobody knows what that means.
+    /// the meaning of its text is not certain.
     pub(crate) fn origin(&self, told: Option<u64>) -> Option<Origin> {
         let text = self.text.as_ref().filter(|text| text.len() <= LEFT_TEXT_MAX)?;
         let meaning = self.meaning.filter(|_| !self.plan.effects.intersects(Effects::READS_LAST))?;
@@ -248,7 +248,7 @@ impl Registry {
 
     /// The number in a command, in which MariaDB's clients may mean the last one.
     fn meant(&self, id: u32) -> u32 {
-        // While one is being prepared, nobody knows what it will be called.
+        // While a statement is being prepared, its id is not known yet.
         if id == LAST_STATEMENT && self.awaiting.is_empty() { self.last } else { id }
     }
 

@@ -383,7 +383,7 @@ impl SessionState {
         self.note_calling(marks, None);
     }
 
-    /// A statement has left this that calls these routines, or nobody knows which.
+    /// A statement has left this that calls these routines; `None` if it is unknown which.
     pub(super) fn note_calling(&mut self, marks: Vec<Mark>, calls: Option<Box<Calls>>) {
         if marks.iter().any(is_of_code) {
             let is_bound = CODE.iter().any(|pin| self.pins.holds(*pin, self.link.hostgroup));
