@@ -36,7 +36,8 @@ fn config_with(max_connections: u32, row: impl FnOnce(&mut HostgroupAttributes))
     config
 }
 
-/// Servers that let everybody in and answer everything with OK, also that a transaction has begun.
+/// Servers that accept every login and answer everything with OK, also that a transaction has
+/// begun.
 fn obliging(servers: Servers) {
     servers.converse(|_, end| async move {
         let (mut server, _) = ScriptedServer::accept(end).await;
@@ -47,7 +48,7 @@ fn obliging(servers: Servers) {
     });
 }
 
-/// Connections that are open, and those of them that nobody uses.
+/// Connections that are open, and those of them that no session uses.
 fn open(stage: &Stage) -> (u32, u32) {
     (stage.usage(0).open, stage.usage(0).resting)
 }
@@ -71,7 +72,7 @@ fn warming_opens_connections_until_the_percentage_is_there() {
         client.expect_ok().await;
         pass(secs(3)).await;
         assert_eq!(open(&stage), (4, 4));
-        // They stay, and nobody opens more.
+        // They stay, and no more are opened.
         pass(secs(60)).await;
         assert_eq!(open(&stage), (4, 4));
         assert_eq!(stage.global("Server_Connections_created"), 4);
@@ -336,7 +337,7 @@ fn a_server_that_lets_nobody_in_does_not_keep_the_others_cold() {
     });
 }
 
-/// Servers lock accounts as which somebody tries too often.
+/// Servers lock an account after too many refused logins.
 #[test]
 fn nothing_is_opened_ahead_for_a_user_whom_servers_do_not_let_in() {
     let config = config_with(10, |row| row.hostgroup_settings.min_idle_connections = Some(3));

@@ -49,7 +49,7 @@ fn a_client_hears_at_its_login_what_the_server_has_against_it() {
     for check_logins in [CheckLogins::First, CheckLogins::Always] {
         play(async || {
             let (stage, mut servers) = stage(checking(check_logins));
-            // Not once only: a refusal vouches for nobody.
+            // Twice: after a refusal, the next login is checked at the server as well.
             for _ in 0..2 {
                 let mut client = Client::new(connect(&stage));
                 let wanted = options().schema("nowhere");

@@ -120,8 +120,8 @@ fn sessions_are_spread_anew_from_time_to_time() {
     });
 }
 
-/// One error is enough; a session has waited until so long before its time is over when it gets a
-/// place, and nobody answers there.
+/// Status of the server after one error, which is enough to shun it. The session gets its place
+/// when `left` of its time to wait remains, and the server does not answer.
 fn status_after_silence(left: Duration, one_attempt: Duration) -> &'static str {
     let status = Cell::new("");
     play(async || {
@@ -178,7 +178,7 @@ fn a_server_that_is_slow_to_connect_to_is_passed_over() {
     });
 }
 
-/// The load under which a login takes seconds is no reason to send everybody away.
+/// The load under which a login takes seconds is no reason to refuse all sessions.
 #[test]
 fn c23_an_only_server_is_taken_however_slow_it_is() {
     play(async || {

@@ -1,5 +1,5 @@
-//! Bad frames and bombs: one session ends, with a word where one can be said, and nobody holds
-//! much.
+//! Bad frames and bombs: one session ends, with an error where one can be sent, and the proxy holds
+//! few bytes.
 
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ fn a_bomb_is_refused_before_it_grows() {
             }
             assert!(bomb.len() < 2 << 20);
             let sending = spawn_local(async move {
-                // Nobody has to read all of it.
+                // The proxy does not have to read all of it.
                 let _ =
                     tokio::time::timeout(Duration::from_mins(1), client.packets().write_bytes(&bomb)).await;
                 client

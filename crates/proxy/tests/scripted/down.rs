@@ -47,7 +47,7 @@ fn c24_a_frozen_server_is_shunned_and_comes_back_with_the_first_answer() {
         assert_eq!(status(&stage, 0, "db"), Some("SHUNNED"));
         let cause = stage.server_events()[0].cause.clone();
         assert_eq!(cause, "3 pings in a row missed: timeout during ping");
-        // Nobody is sent there, not even as a last resort.
+        // No session is sent there, not even as a last resort.
         let mut client = log_in(&stage).await;
         client.send_query("SELECT 3").await;
         sleep(ms(5_000)).await;

@@ -1,4 +1,4 @@
-//! Users with `fast_forward = 1`: behind the login nobody looks at what is said.
+//! Users with `fast_forward = 1`: after the login the proxy does not look at what is sent.
 
 use config::{Config, Server};
 use proxy::stage::Stage;

@@ -211,7 +211,7 @@ fn prepared_statements_are_asked_about_each_time() {
         stage.apply(firewall(FirewallMode::Detecting, &["DO 1"])).unwrap();
         execute(&mut client, &mut server, execution).await;
         assert_eq!(counts(&stage), [1, 2]);
-        // A number that nobody has given out is refused with all else.
+        // A statement number that was not given out is refused like all else.
         stage.apply(config).unwrap();
         client.send_command(Kind::StmtExecute, b"\x63\0\0\0\0\x01\0\0\0").await;
         assert_eq!(client.expect_err(1148).await.message, BLOCKED);

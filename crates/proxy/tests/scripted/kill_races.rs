@@ -1,4 +1,4 @@
-//! KILL at the wrong moment: what it was meant for ends, somebody leaves, a server is slow, the
+//! KILL at the wrong moment: what it was meant for ends, a client leaves, a server is slow, the
 //! proxy ends.
 
 use std::time::Duration;
@@ -288,7 +288,7 @@ struct Aimed {
     other: Client,
     /// The one connection of all sessions, which the first has had.
     server: Database,
-    /// What it is to be killed over; nobody is logged in there yet.
+    /// The connection for the KILL; the proxy has not logged in there yet.
     side: End,
 }
 
@@ -341,7 +341,7 @@ fn a_connection_is_shared_again_when_a_kill_was_refused() {
         side.expect_query("KILL CONNECTION 7").await;
         side.err(1095, "HY000", "You are not owner of thread 7").await;
         other.expect_err(1095).await;
-        // Nobody has to wait until the first client says something.
+        // The second session does not have to wait for a command of the first client.
         logs_in_again(&mut server).await;
     });
 }

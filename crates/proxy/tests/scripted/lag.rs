@@ -27,7 +27,7 @@ fn c12_a_replica_that_lags_gets_no_reads() {
             say(&mut log_in(&stage).await, "SELECT 1").await;
         }
         assert!(!world.told("SELECT 1").contains(&"b:3306".to_owned()));
-        // Replication has stopped: a minute, if nobody says anything else.
+        // Replication has stopped: that counts as a lag of a minute by default.
         world.lags("b", None);
         sleep(ms(2_000)).await;
         assert_eq!(status(&stage, 0, "b"), Some("SHUNNED_REPLICATION_LAG"));

@@ -72,7 +72,7 @@ fn two_clients_have_one_text() {
         assert_eq!(rows(&stage), [row("app", "DO 1", [1, 0]), row("app", "DO 2", [0, 1])]);
         assert!(stage.statements().iter().any(|row| row.id == id), "it is the same row all the time");
         drop(server);
-        // What nobody uses is looked at now and then.
+        // Connections that no session uses are checked now and then.
         sleep(secs(10)).await;
         assert_eq!(rows(&stage), [row("app", "DO 1", [1, 0])]);
         drop(two);

@@ -75,7 +75,7 @@ fn c16_sessions_execute_what_another_one_has_left() {
     });
 }
 
-/// Servers remember the types of a statement's parameters, for whoever has executed it last.
+/// Servers remember the parameter types of a statement from the session that has executed it last.
 #[test]
 fn c15_two_statements_of_one_text_remain_two() {
     play(async || {

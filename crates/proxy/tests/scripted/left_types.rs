@@ -1,5 +1,5 @@
-//! Prepared statements at MySQL, which makes values what earlier ones were: nobody gets a statement
-//! of which the server remembers other values than his own.
+//! Prepared statements at MySQL, which converts values to what earlier ones were: no session gets a
+//! statement for which the server remembers other values than the session's own.
 
 use testkit::client::Options;
 use wire::Capabilities;
@@ -72,7 +72,8 @@ fn c04_no_value_is_made_what_that_of_another_session_was() {
             let (_stage, _servers, mut one, mut two, mut server) = two_at_mysql().await;
             prepare(&mut one, &mut server, 1).await;
             prepare(&mut two, &mut server, 2).await;
-            // Of two that are the same the later one stays, and is executed by whoever comes first.
+            // Of two that are the same the later one stays, and the first session to execute gets
+            // it.
             one.send_command(Kind::StmtExecute, NUMBER).await;
             expect_close(&mut server, 1).await;
             executed(&mut one, &mut server, NUMBER, 2).await;

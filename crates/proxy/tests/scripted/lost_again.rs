@@ -88,7 +88,7 @@ fn c11_a_rule_says_how_often_a_read_is_sent_again() {
     for (retries, sql, again) in [
         (Some(0), "SELECT a FROM t", 0),
         (Some(3), "SELECT a FROM t", 3),
-        // The variable says it for all others, and nobody for what may have been done.
+        // The variable says it for all others; what may have been done is never sent again.
         (Some(3), "SELECT b FROM t", 1),
         (None, "SELECT a FROM t", 1),
         (Some(3), "SELECT a FROM t FOR UPDATE", 0),

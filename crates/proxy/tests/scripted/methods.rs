@@ -256,7 +256,7 @@ fn a_password_that_a_server_needs_is_taken_from_the_next_login() {
         assert_eq!(server.read_login().await.auth_answer, caching_sha2::answer(b"secret", &NONCE));
         server.ok().await;
         expect_query(&mut second, &mut server).await;
-        // So has the session that was in vain, and whoever proves to know the password.
+        // So has the first session, which got an error before, and a new login with the password.
         let third = log_in_as(&stage, &options_for("app", "secret")).await;
         for mut client in [first, third] {
             client.send_query("SELECT 1").await;

@@ -55,7 +55,7 @@ async fn log_in_copy(end: End) -> (Database, LoginSeen) {
     ScriptedServer::accept(end).await
 }
 
-/// Everybody there is when a first statement is answered.
+/// All participants, when a first statement is answered.
 struct Scene {
     stage: Stage,
     servers: Servers,
@@ -94,7 +94,7 @@ fn c24_a_client_does_not_wait_for_the_copy_of_its_statement() {
     play(async || {
         let (stage, mut servers) = stage(mirrored());
         let mut client = log_in(&stage).await;
-        // Nobody answers at the mirror.
+        // The mirror does not answer yet.
         let (mut server, copy) = first_select(&mut client, &mut servers, "SELECT 1").await;
         assert_eq!(stage.global("Mirror_concurrency"), 1);
         expect_alive(&mut client, &mut server).await;

@@ -48,7 +48,7 @@ fn an_idle_session_gets_another_server_and_hears_nothing() {
         other.ok().await;
         client.expect_ok().await;
         expect_alive(&mut client, &mut other).await;
-        // A configuration that switches nothing off disturbs nobody.
+        // A configuration that switches nothing off disturbs no session.
         stage.apply(without_db()).unwrap();
         expect_alive(&mut client, &mut other).await;
         drop(client);

@@ -16,7 +16,7 @@ fn c13_a_demoted_primary_never_gets_a_write() {
         say(&mut client, "INSERT 1").await;
         world.demote("a");
         until(&stage, (0, "a", "LEFT")).await;
-        // There is no writer: the write waits, and nobody is asked in vain.
+        // There is no writer: the write waits, and no server is asked in vain.
         let begun = Instant::now();
         client.send_query("INSERT 2").await;
         sleep(ms(3_000)).await;
@@ -83,7 +83,7 @@ fn c13_a_write_that_the_old_primary_refuses_is_done_by_the_new_one() {
         let (world, stage, mut client) = World::with_replica(pair()).await;
         say(&mut client, "INSERT 1").await;
         world.demote("a");
-        // The monitor does not know yet, and nobody writes for a while.
+        // The monitor does not know yet, and no server is a writer for a while.
         let begun = Instant::now();
         client.send_query("INSERT 2").await;
         sleep(ms(500)).await;

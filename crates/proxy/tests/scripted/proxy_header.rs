@@ -37,7 +37,7 @@ fn connect_from(stage: &Stage, from: &str) -> End {
     stage.client_from(address(from), address(HERE), CAPACITY).expect("room for a client")
 }
 
-/// What somebody with a wrong password is told, who sends these bytes first.
+/// The error for a client that sends these bytes first, and then a wrong password.
 async fn denied(mut stream: End, first: &[u8]) -> ServerError {
     stream.write_all(first).await.expect("room for a header");
     let mut client = Client::new(stream);

@@ -30,7 +30,7 @@ fn config(most: Option<u64>) -> Config {
     config
 }
 
-/// Servers that let everybody in, and answer each statement with OK after some milliseconds.
+/// Servers that accept every login, and answer each statement with OK after some milliseconds.
 fn slow(servers: Servers) {
     servers.converse(|_, end| async move {
         let (mut server, _) = ScriptedServer::accept(end).await;
@@ -118,8 +118,8 @@ fn c23_who_waits_for_a_full_server_holds_none_of_the_users_connections() {
     });
 }
 
-/// Whoever was handed a connection counted as waiting until its task went on: the next one that
-/// came back was ended for it.
+/// A session that was handed a connection counted as waiting until its task went on: the next
+/// connection that came back was closed for it.
 #[test]
 fn who_has_been_handed_a_connection_does_not_wait_any_more() {
     play(async || {
@@ -229,7 +229,7 @@ enum Step {
     Leave,
     /// There is another limit.
     Limit(Option<u64>),
-    /// Nobody does anything for so many milliseconds.
+    /// No client does anything for so many milliseconds.
     Rest(u64),
 }
 

@@ -269,8 +269,8 @@ async fn tells(server: &mut Database, id: u32, column: &[u8]) {
     server.send(column).await;
 }
 
-/// Servers leave out what they have told. They have told it to whoever has prepared the statement:
-/// that was the proxy.
+/// Servers leave out columns that they have told before. After a loss they have told them to the
+/// proxy, which has prepared the statement again.
 #[test]
 fn c15_a_client_that_keeps_columns_hears_that_they_are_others() {
     for (again, is_same) in [(&b"a column"[..], true), (b"another one", false)] {
@@ -372,7 +372,7 @@ fn c16_a_statement_that_came_in_pieces_outlives_its_server() {
     }
 }
 
-/// Of one that is too large to be kept nobody has the rest any more; the part alone may be a
+/// Of a statement that is too large to be kept the proxy has only a part; the part alone may be a
 /// statement as well.
 #[test]
 fn c16_a_statement_that_came_in_pieces_is_not_prepared_anew_without_the_last_ones() {

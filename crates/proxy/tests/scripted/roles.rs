@@ -151,7 +151,7 @@ fn bytes_may_fall_back_as_well() {
     });
 }
 
-/// MySQL Router's `next-available`: whoever comes back is not asked again.
+/// MySQL Router's `next-available`: a server that comes back is not tried again.
 #[test]
 fn what_has_failed_once_is_not_tried_again() {
     play(async || {

@@ -353,7 +353,7 @@ fn rules_end_sharing_and_begin_it_again() {
     });
 }
 
-/// Who has written the code knows what nobody can see.
+/// The author of the code knows effects of it that the proxy cannot see.
 #[test]
 fn a_rule_vouches_that_hidden_code_leaves_nothing() {
     let hidden = ["CALL p(1)", "SELECT f(1)", "INSERT INTO t VALUES (f(1))", "SELECT @a := 1", "CALL p(@a)"];

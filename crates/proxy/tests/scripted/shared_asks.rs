@@ -244,8 +244,8 @@ fn c06_what_a_server_tells_the_proxy_of_a_transaction_the_client_is_told() {
     });
 }
 
-/// Nobody answers a part of a value. Where the statement cannot be prepared when it comes, it goes
-/// out when the statement is executed.
+/// Servers do not answer a part of a value. Where the statement cannot be prepared when it comes,
+/// it goes out when the statement is executed.
 #[test]
 fn c15_a_value_sent_in_parts_waits_for_its_statement() {
     play(async || {

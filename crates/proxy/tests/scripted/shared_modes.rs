@@ -295,7 +295,7 @@ fn nothing_is_prepared_before_stored_code_is_closed() {
     });
 }
 
-/// What decides what texts mean is not set by everything of which nobody knows what it sets.
+/// A `SET` of an unknown value does not always set a mode, which decides what texts mean.
 #[test]
 fn a_variable_that_is_no_mode_has_nothing_prepared() {
     play(async || {
@@ -328,7 +328,8 @@ fn c16_a_statement_that_cannot_be_prepared_while_tables_are_locked_is_prepared_a
     });
 }
 
-/// It was taken for one of the schema that was said last, and executed by whoever was in that.
+/// The statement was taken for one of the schema that was named last, and sessions in that schema
+/// executed it.
 #[test]
 fn c15_a_statement_of_a_schema_that_is_not_certain_binds_its_connection() {
     play(async || {

@@ -1,4 +1,4 @@
-//! Statements whose hint wants a connection that nobody has had (`create_new_connection`), and
+//! Statements whose hint wants a connection that no session has had (`create_new_connection`), and
 //! sessions that need the one they have.
 
 use config::Config;

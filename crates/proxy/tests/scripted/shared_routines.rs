@@ -1,5 +1,5 @@
 //! Sessions that share connections and call stored routines: their server is asked what these do,
-//! and the session is bound where they leave something, or where nobody knows.
+//! and the session is bound where they leave something, or where that is unknown.
 
 use testkit::client::Options;
 use wire::command::Kind;
@@ -303,7 +303,7 @@ fn nobody_is_asked_where_that_is_not_wanted() {
     });
 }
 
-/// Nobody knows then what is lost with it.
+/// It is unknown then what is lost with the server.
 #[test]
 fn a_server_that_is_lost_while_it_is_asked_is_missed() {
     play(async || {

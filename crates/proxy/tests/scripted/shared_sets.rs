@@ -189,7 +189,7 @@ fn c04_of_several_variables_the_server_tells_each() {
     });
 }
 
-/// Each session has a server of its own: nobody wants to know.
+/// Each session has a connection of its own: the proxy need not know the values.
 #[test]
 fn where_nothing_is_shared_nothing_is_asked() {
     let mut config = config();

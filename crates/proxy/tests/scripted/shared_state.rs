@@ -204,7 +204,7 @@ fn c06_statements_are_prepared_again_where_they_are_not() {
         let answer = |id: u8| [0, id, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         server.send(&answer(1)).await;
         one.read().await;
-        // Whoever gets the connection has no use for it.
+        // The session that gets the connection has no use for the statement.
         two.send_query("SELECT 2").await;
         server.expect_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
         comes(&mut two, &mut server, "SELECT 2").await;

@@ -140,7 +140,7 @@ fn c15_columns_are_those_that_the_server_has_now() {
     play(async || {
         let (_stage, mut client, mut server) = session().await;
         prepare(&mut client, &mut server, 0, 1).await;
-        // Somebody adds a column. The server says so with the rows, and when the statement is
+        // Another client adds a column. The server says so with the rows, and when the statement is
         // prepared again.
         client.send_command(Kind::StmtExecute, &execute(0)).await;
         server.expect_command(Kind::StmtExecute, &execute(0)).await;

@@ -91,7 +91,7 @@ pub(super) const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Lets everybody run until all of them wait: only then a paused clock moves.
+/// Lets all tasks run until all of them wait: only then a paused clock moves.
 pub(super) async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
@@ -235,7 +235,7 @@ pub(super) fn watched<W: 'static, T: Future<Output = ()> + 'static>(
     stage
 }
 
-/// The side of a server that lets whoever it is in, and waits for commands as long as tests take.
+/// The side of a server that accepts every login, and waits for commands as long as tests take.
 pub(super) async fn lets_in(end: End) -> Database {
     let mut server = ScriptedServer::new(end);
     server.patience(Duration::from_hours(1));
@@ -255,7 +255,7 @@ pub(super) async fn log_in(stage: &Stage) -> Client {
     log_in_as(stage, &options()).await
 }
 
-/// The same as somebody else.
+/// The same with these options.
 pub(super) async fn log_in_as(stage: &Stage, options: &Options) -> Client {
     ScriptedClient::connect(connect(stage), options).await
 }

@@ -104,7 +104,7 @@ fn clients_that_send_little_at_a_time_get_tls_as_well() {
 fn a_login_behind_the_request_for_tls_does_not_count() {
     play(async || {
         let (stage, mut servers) = stage(config());
-        // What somebody in between could add: a whole login, in the clear, in the same bytes or
+        // What an attacker in between could add: a whole login, in the clear, in the same bytes or
         // later.
         for together in [true, false] {
             let mut client = Client::new(connect(&stage));

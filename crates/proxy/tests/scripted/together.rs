@@ -266,7 +266,7 @@ fn what_is_interrupted_does_not_begin_anew() {
             let mut all = Waiting::departed().await;
             refuse(&mut all.server, code).await;
             all.clients[0].expect_err(code).await;
-            // What the others have sent over that connection is nobody's any more.
+            // No session waits any more for what the others have sent over that connection.
             all.server = all.servers.accept().await;
             assert_eq!(all.served_once_more().await, [1, 2, 3]);
             all.expect_in_order().await;
@@ -360,7 +360,7 @@ fn c24_nobody_waits_long_for_the_statement_of_somebody_else() {
         assert_eq!(all.stage.usage(0).waiting, 3);
         answer(&mut all.server, 0).await;
         expect_answer(&mut all.clients[0], 0).await;
-        // What they have sent is done all the same, and nobody gets the answers.
+        // What they have sent is executed all the same, and no session gets the answers.
         for of in 1..4 {
             answer(&mut all.server, of).await;
         }

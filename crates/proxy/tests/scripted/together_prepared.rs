@@ -17,7 +17,7 @@ use super::support::{
 
 const SQL: &[u8] = b"SELECT c FROM t WHERE id = ?";
 
-/// What the server calls the statement of whoever prepares it last.
+/// The server's number for the statement of the session that prepares it last.
 const LAST: u8 = 4;
 
 /// The type of an integer, and of a real number with as many bytes.
@@ -117,7 +117,7 @@ impl Four {
         settle().await;
     }
 
-    /// That comes, with types: the one before was somebody else's.
+    /// The server gets that execution, with types: the one before was another session's.
     async fn expect(&mut self, of: usize, code: u8) {
         let value = u8::try_from(of + 1).expect("it is small");
         self.server.expect_command(Kind::StmtExecute, &execution(LAST, Some(code), value)).await;
@@ -377,7 +377,7 @@ fn a_server_that_goes_away_takes_nobody_with_it() {
         four.serve(0).await;
         four.server.shut_down().await;
         four.server = at_mysql(&mut four.servers).await;
-        // Whoever comes first prepares it, and the others go on with that.
+        // The session that comes first prepares it, and the others execute that statement.
         prepares(&mut four.server, LAST).await;
         let mut served = Vec::new();
         for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! Connections that nobody used and whose servers have ended them: the log says so.
+//! Connections that no session used and that their servers have ended: the log says so.
 
 use tokio::time::sleep;
 

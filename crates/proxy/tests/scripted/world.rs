@@ -44,7 +44,7 @@ pub(super) struct World {
     pub(super) lossy: Cell<bool>,
     /// What the monitor gets in the place of each answer.
     pub(super) garbage: RefCell<Option<Vec<u8>>>,
-    /// Whether it is what everybody gets in the place of a greeting, too.
+    /// Whether every connection gets it in the place of a greeting, too.
     pub(super) greets_with_garbage: Cell<bool>,
     pub(super) checks: Cell<u64>,
     /// What the monitor has said.
@@ -140,7 +140,7 @@ async fn converse(world: Rc<World>, name: String, end: End) {
         if is_monitor && world.lossy.get() {
             world.checks.set(world.checks.get() + 1);
             if world.checks.get().is_multiple_of(2) {
-                // Nobody hears of this one.
+                // This check is not answered.
                 return sleep(PATIENCE).await;
             }
         }
