@@ -244,7 +244,7 @@ impl InLine {
 }
 
 impl LeaveLine {
-    /// He leaves. What he was granted before stays his until he drops his place.
+    /// Leaves the line. A share that was granted before is kept until the [`InLine`] is dropped.
     pub fn leave(self) {
         self.quota.remove(&self.place);
     }

@@ -34,11 +34,11 @@ pub struct Found {
 }
 
 /// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`, or as long as it may
-/// take: one that nobody uses at the moment, or one opened by `open`.
+/// take: an idle connection, or one opened by `open`.
 ///
 /// Each attempt takes at most `mysql-connect_timeout_server`, and no longer than its server is of
 /// use; after `mysql-connect_retries_on_failure` failures besides the first the search ends.
-/// Servers that have not failed yet come first. Who stands in line already goes on with that.
+/// Servers that have not failed yet come first. A session in line goes on with that.
 pub async fn acquire(
     worker: &Rc<Worker>,
     hostgroup: u32,
@@ -157,8 +157,8 @@ fn log_full(server: &Server<Target>, error: &OpenError) {
     );
 }
 
-/// Does something with a server unless it is, or is found to be, of no use: then why. Whoever waits
-/// is woken when that is found.
+/// Does `work` with a server unless the server is, or is found to be, of no use: then why. That
+/// finding wakes the waiting task.
 pub(crate) async fn while_of_use<T>(
     worker: &Worker,
     server: &Server<Target>,

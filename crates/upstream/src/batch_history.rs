@@ -13,15 +13,15 @@ const PLACES: usize = 512;
 /// How often a statement has to have been fast.
 const RUNS_MIN: u8 = 8;
 
-/// Time from sending it, or from the end of the answer before, to the end of its answer. What takes
-/// so long is always in no time.
+/// Time from sending a statement, or from the end of the reply before, to the end of its reply. Up
+/// to this time a statement is always fast.
 const TIME_MIN: Duration = Duration::from_millis(5);
 
-/// What takes longer than this never is. In between it depends on how long all take: where a server
-/// is slow because it has much to do, no session gets ahead by waiting for another connection.
+/// Above this time a statement is never fast. From `TIME_MIN` up to it, the limit scales with the
+/// average: where a busy server is slow, no session gets ahead by waiting for another connection.
 const TIME_MAX: Duration = Duration::from_millis(50);
 
-/// It may take so many times as long as they do.
+/// A statement is fast up to this many times the average.
 const TIMES_USUAL: u32 = 4;
 
 /// By what part of the difference one statement changes what is usual.

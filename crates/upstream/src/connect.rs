@@ -26,7 +26,7 @@ type Dial = dyn Fn(&Endpoint) -> io::Result<Sock>;
 const NOT_UNDERSTOOD: [u16; 4] = [1043, 1047, 1156, 1835];
 
 /// What the system says when this machine has no more memory, files, ports or buffers for another
-/// connection, whoever it would be to: `ENOMEM`, `ENFILE`, `EMFILE`, `EADDRNOTAVAIL`, `ENOBUFS`, as
+/// connection, to whatever server: `ENOMEM`, `ENFILE`, `EMFILE`, `EADDRNOTAVAIL`, `ENOBUFS`, as
 /// Linux has them.
 const NOTHING_LEFT: [i32; 5] = [12, 23, 24, 99, 105];
 

@@ -37,7 +37,7 @@ pub struct Connection {
     local: Option<Rc<SocketAddr>>,
     /// The number of the time for which one session has it; 0 if it is none that sessions have.
     serial: u64,
-    /// What the server calls it; `None` at layer 4, where nobody has read the greeting.
+    /// The server's id of it; `None` at layer 4, where the proxy does not read the greeting.
     thread_id: Option<u32>,
     /// Its place in the book of threads, while a session has it.
     thread: Option<Thread>,
@@ -46,12 +46,12 @@ pub struct Connection {
     version: u64,
     /// How often its server had changed what it takes over new connections when it was opened.
     packet_limit: u32,
-    /// What is counted of its server; `None` for the proxy's own connections, which nobody counts.
+    /// Counts of its server; `None` for the proxy's own connections, which are not counted.
     tally: Option<Rc<ServerTally>>,
     /// Whether it counts among those that run something. A server runs the statements of one
     /// connection one by one.
     running: Cell<bool>,
-    /// Whether it counts among those that nobody uses.
+    /// Whether it counts as idle.
     resting: Cell<bool>,
     /// The list of idle connections in which it was last.
     list: ShelfHint,
@@ -259,7 +259,7 @@ impl Connection {
         &self.list
     }
 
-    /// Whether it counts as one that nobody uses.
+    /// Counts it as idle from now on, or no longer.
     pub(crate) fn set_resting(&self, resting: bool) {
         if let Some(tally) = self.tally.as_ref().filter(|_| self.resting.replace(resting) != resting) {
             if resting { tally.resting.add(1) } else { tally.resting.subtract(1) }
@@ -288,7 +288,7 @@ impl Connection {
         self.opened.elapsed()
     }
 
-    /// The version of the worker's configuration that it was opened under; 0 if nobody has said it.
+    /// The version of the worker's configuration that it was opened under; 0 if that was not set.
     pub(crate) const fn version(&self) -> u64 {
         self.version
     }

@@ -11,46 +11,46 @@ use tokio::time::Instant;
 use crate::Worker;
 use crate::entry::Entry;
 
-/// Where a connection is put for somebody who waits.
+/// Place where a connection is handed to a session that waits for one.
 #[derive(Debug)]
 pub(crate) struct Slot {
     entry: RefCell<Option<Box<Entry>>>,
     waker: RefCell<Option<Waker>>,
-    /// When somebody is to look for him, if he does not look himself.
+    /// Time at which the keeper task checks this session; `None` if the session has its own timer.
     pub(crate) look: Cell<Option<Instant>>,
-    /// Whether he has waited as long as he may.
+    /// Whether the session has waited as long as it may.
     late: Cell<bool>,
-    /// Whether he waits no more.
+    /// Whether the session has stopped waiting.
     closed: Cell<bool>,
-    /// Whether what he was promised does not come.
+    /// Whether the connection that the session was promised in a batch does not come.
     missed: Cell<bool>,
 }
 
 impl Slot {
-    /// Whether nobody waits for what would be put there.
+    /// Whether no session waits for a connection in this slot any more.
     pub(crate) const fn is_closed(&self) -> bool {
         self.closed.get()
     }
 
-    /// Whether what he was promised need not come any more.
+    /// Whether no promised connection is awaited any more: the session is gone, or has missed it.
     pub(crate) const fn is_gone(&self) -> bool {
         self.closed.get() || self.missed.get()
     }
 
-    /// Whether somebody has to look for him.
+    /// Whether the keeper task has to check this session.
     pub(crate) const fn is_looked_after(&self) -> bool {
         !self.is_gone() && !self.late.get()
     }
 
-    /// Puts a connection there for who waits.
+    /// Hands a connection to the waiting session.
     pub(crate) fn put(&self, entry: Box<Entry>) {
-        // He waits for one.
+        // The session waits for one connection only.
         debug_assert!(self.entry.borrow().is_none(), "somebody who has been served stands in line");
         *self.entry.borrow_mut() = Some(entry);
         self.wake();
     }
 
-    /// Tells who waits for what he was promised that it does not come.
+    /// Tells the waiting session that the promised connection does not come.
     pub(crate) fn miss(&self) {
         if !self.is_gone() && self.entry.borrow().is_none() {
             self.missed.set(true);
@@ -58,7 +58,7 @@ impl Slot {
         }
     }
 
-    /// Tells who waits that he has waited as long as he may.
+    /// Tells the waiting session that it has waited as long as it may.
     pub(crate) fn give_up(&self) {
         self.late.set(true);
         self.wake();
@@ -72,8 +72,8 @@ impl Slot {
     }
 }
 
-/// What somebody has who waits. It may go away at any time: what was put into the slot and not
-/// taken is put back then.
+/// What a waiting session holds of its [`Slot`]. It may be dropped at any time: a connection that
+/// was put into the slot and not taken is put back then.
 #[derive(Debug)]
 pub(crate) struct Handed {
     worker: Rc<Worker>,
@@ -81,8 +81,8 @@ pub(crate) struct Handed {
 }
 
 impl Handed {
-    /// A slot for somebody for whom others are to look at this time, if he does not look himself;
-    /// and what they need of it.
+    /// A slot for a session that the keeper task checks at this time (`None` if the session has its
+    /// own timer): the session's part of it, and the part of those that hand connections over.
     pub(crate) fn new(worker: &Rc<Worker>, look: Option<Instant>) -> (Self, Rc<Slot>) {
         let slot = Rc::new(Slot {
             entry: RefCell::default(),
@@ -105,18 +105,18 @@ impl Handed {
         self.slot.late.get()
     }
 
-    /// Whether what he was promised does not come.
+    /// Whether the promised connection does not come.
     pub(crate) fn has_missed(&self) -> bool {
         self.slot.missed.get()
     }
 
-    /// He has to look at this time.
+    /// Has the keeper task check the session at this time.
     pub(crate) fn look_at(&self, look: Instant) {
         self.slot.look.set(Some(look));
         self.worker.kept.keeper.note(&self.worker, look);
     }
 
-    /// Whoever puts something there wakes this one.
+    /// Keeps the waker of the session's task: the slot wakes it when there is news.
     pub(crate) fn wakes(&self, cx: &Context<'_>) {
         let mut waker = self.slot.waker.borrow_mut();
         if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
@@ -138,7 +138,7 @@ impl Future for Handed {
 }
 
 impl Drop for Handed {
-    /// Who is told to stop waiting may have been given a connection just before.
+    /// A session that is told to stop waiting may have been given a connection just before.
     fn drop(&mut self) {
         self.slot.closed.set(true);
         if let Some(entry) = self.take() {

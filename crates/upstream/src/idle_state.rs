@@ -29,13 +29,13 @@ pub struct Left {
     pub asks: bool,
     /// What the session may ask about its last statements.
     pub results: Rc<Results>,
-    /// Somebody has the connection, and is going to ask for the session.
+    /// The connection was taken, and its server is going to be asked for the session that left it.
     pub asking: Option<Asking>,
 }
 
 impl Left {
-    /// Whether nothing has to be asked before somebody else gets the connection. A session that has
-    /// ended asks nothing.
+    /// Whether nothing has to be asked before another session gets the connection. A session that
+    /// has ended asks nothing.
     pub(crate) fn is_free(&self) -> bool {
         !self.asks || Rc::strong_count(&self.results) == 1 + usize::from(self.asking.is_some())
     }
@@ -55,7 +55,7 @@ impl Left {
             && settings.are_at(&self.settings)
     }
 
-    /// Whoever has the connection from now on asks for the session, which waits for that.
+    /// The connection is taken: its server is asked for the session that left it, which waits.
     pub(crate) fn begin_asking(&mut self) {
         if !self.is_free() && self.asking.is_none() {
             self.asking = Some(self.results.asking());
@@ -63,7 +63,7 @@ impl Left {
     }
 }
 
-/// Who wants a connection.
+/// A session that wants a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Asker<'a> {
     /// The client, as servers are told of it.

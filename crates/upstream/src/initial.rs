@@ -1,5 +1,5 @@
 //! What connections to servers begin with (`init_connect`), and begin anew with when they were
-//! reset for somebody else.
+//! reset for another session.
 
 use std::collections::HashMap;
 

@@ -1,9 +1,8 @@
-//! Who looks for the sessions of a worker that wait in line: whether something nobody uses is in
-//! their way, whether a server has come back by itself, whether they have waited as long as they
-//! may.
+//! The keeper task: it checks the sessions of a worker that wait in line. Is an idle connection in
+//! their way, has a server come back by itself, have they waited as long as they may?
 //!
-//! Most wait for a moment only, and nearly with each statement. So nobody has a timer of his own:
-//! one task has one for all, as long as somebody waits.
+//! Most wait for a moment only, and nearly with each statement. So no session has a timer of its
+//! own: one task has one timer for all, as long as a session waits.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -30,14 +29,14 @@ const TICK: Duration = Duration::from_millis(1);
 /// The task of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Keeper {
-    /// When it looks next; nothing while nobody waits.
+    /// When it looks next; `None` while no session waits.
     next: Cell<Option<Instant>>,
     /// Tells it that it has to look earlier.
     sooner: Notify,
 }
 
 impl Keeper {
-    /// Somebody has to look at this time at the latest.
+    /// Has the task look at this time at the latest.
     pub(crate) fn note(&self, worker: &Rc<Worker>, look: Instant) {
         match self.next.get() {
             Some(next) if next <= look => {}
@@ -67,9 +66,9 @@ async fn keep(worker: Rc<Worker>) {
     }
 }
 
-/// Looks for all for whom it is time.
+/// Checks all sessions for which it is time.
 fn look_for_all(worker: &Rc<Worker>, now: Instant) {
-    // There may be hundreds, and what one of them has not found the next one need not look for.
+    // There may be hundreds. What the check of one has not found, the next one need not look for.
     let mut last = None;
     for Due { slot, hostgroup, deputy } in worker.kept.line.due(now) {
         let next = match last {
@@ -89,23 +88,23 @@ fn look_for_all(worker: &Rc<Worker>, now: Instant) {
 pub(crate) struct Looked {
     /// Time until the next one.
     pub(crate) next: Duration,
-    /// Whether somebody else who waits in the same hostgroup may see something else now.
+    /// Whether another session that waits in the same hostgroup may find something else now.
     helps_others: bool,
 }
 
-/// Looks for somebody who has waited for a while.
+/// Checks a session that has waited for a while.
 pub(crate) fn look(worker: &Rc<Worker>, hostgroup: u32, place: &Deputy<Target>, now: Instant) -> Looked {
     let shared = &worker.shared;
     let mut longest = LOOK;
-    // What nobody uses in this hostgroup is in somebody's way, but for those who wait until the
-    // next one may be opened.
+    // An idle connection of this hostgroup is in the session's way, unless the session waits until
+    // the next connection may be opened.
     let is_throttled = place.is_throttled();
     let makes_room = !is_throttled && worker.kept.make_room(worker, hostgroup);
     if !is_throttled && shared.pool.resting(hostgroup) > 0 {
         if worker.requests.admit(hostgroup, now) {
             shared.siblings.make_room(hostgroup);
         } else {
-            // What somebody else has asked for is his.
+            // Another session asked just now, and what comes of that is for that session.
             longest = MOVE_WAIT;
         }
     }
@@ -113,8 +112,9 @@ pub(crate) fn look(worker: &Rc<Worker>, hostgroup: u32, place: &Deputy<Target>, 
     Looked { next, helps_others: is_throttled || makes_room }
 }
 
-/// When somebody who begins to wait at `now`, this long after the start, has to look first, if time
-/// alone may bring a `change`. Those who have come within the same few milliseconds look together.
+/// When a session that begins to wait at `now`, this long after the start, has to be checked first,
+/// if time alone may bring a `change`. Sessions that have come within the same few milliseconds are
+/// checked together.
 pub(crate) fn first_look(change: Option<Duration>, now: Instant, uptime: Duration) -> Instant {
     if let Some(change) = change.filter(|change| *change < MOVE_WAIT) {
         return now + bounded(Some(change), MOVE_WAIT);

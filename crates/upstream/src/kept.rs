@@ -4,7 +4,7 @@
 //! belongs to the session alone ([`session::state::pins`]). Mostly it takes the same one back with
 //! the next statement. But meanwhile another session of the same user may get it: that is how many
 //! clients share few connections. Each worker has its own; sessions of the worker that wait for a
-//! server stand in a [line](super::line), and get what comes back before anybody else.
+//! server stand in a [line](super::line), and get what comes back first.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -44,15 +44,15 @@ pub struct Kept {
     shelf: RefCell<Shelf<Key, Entry, ByKey>>,
     /// Sessions that wait for one.
     pub(crate) line: Line,
-    /// Who looks for them.
+    /// The task that checks them.
     pub(crate) keeper: Keeper,
     /// The servers of those that are being pinged, and are back soon.
     pinged: RefCell<Vec<u64>>,
 }
 
 impl Kept {
-    /// Lays a connection aside that its session does not need now: it gets it back with the ticket
-    /// if nobody has taken it by then. None if it went to somebody else at once, or has ended.
+    /// Keeps a connection that its session does not need now; the ticket gets it back if no other
+    /// session has taken it by then. `None` if another session got it at once, or it has ended.
     pub fn lay_aside(
         &self,
         worker: &Rc<Worker>,
@@ -67,7 +67,7 @@ impl Kept {
         self.put(worker, key, entry)
     }
 
-    /// Keeps a connection, unless somebody else can use it at once, or its place.
+    /// Keeps a connection, unless a waiting session can use it, or its place, at once.
     fn put(&self, worker: &Rc<Worker>, key: Key, entry: Entry) -> Option<Ticket> {
         entry.backend.connection().check_invariants();
         if !entry.backend.connection().is_free() {
@@ -85,7 +85,7 @@ impl Kept {
         }
         let entry = self.pass_on(worker, key, entry)?;
         let ticket = self.keep(worker, key, entry);
-        // Whoever begins to wait has seen that it is there, or is seen now.
+        // A session that begins to wait has seen that it is there, or is seen now.
         if !self.shelf.borrow().get(ticket).is_some_and(Entry::is_awaited) {
             return Some(ticket);
         }
@@ -102,10 +102,10 @@ impl Kept {
         shelf.put(list, entry)
     }
 
-    /// Gives a connection to somebody who waits for one, or its place; it comes back if nobody
-    /// needs either.
+    /// Gives a connection to a session that waits for one, or gives its place; the connection comes
+    /// back if no session needs either.
     fn pass_on(&self, worker: &Rc<Worker>, key: Key, entry: Entry) -> Option<Entry> {
-        // Some wait for a connection of their user, and not for a server.
+        // Some sessions wait for a connection of their user, and not for a server.
         if !entry.is_awaited() && self.line.is_empty() {
             return Some(entry);
         }
@@ -136,7 +136,7 @@ impl Kept {
         None
     }
 
-    /// Reads an answer that nobody wants, and keeps the connection then.
+    /// Reads a reply that no session waits for, and keeps the connection then.
     fn drain(&self, worker: &Rc<Worker>, mut entry: Box<Entry>) {
         entry.leave();
         self.pinged.borrow_mut().push(entry.backend.server().id());
@@ -151,8 +151,8 @@ impl Kept {
         }
     }
 
-    /// Puts somebody in line for a connection that comes back: into `slot` from `now` on, as time
-    /// since the start. He stands in another line as well.
+    /// Puts a session in line for a connection that comes back: into `slot`, from `since` on, as
+    /// time since the start. The session stands in another line (`other`) as well.
     pub(crate) fn wait(
         &self,
         worker: &Worker,
@@ -169,9 +169,9 @@ impl Kept {
         self.line.wait(asker.key(hostgroup), waiting);
     }
 
-    /// Takes a connection that somebody was given and has not taken. If there is something that
-    /// only he would have asked its server, it is asked now: the session that wants to know waits
-    /// for it.
+    /// Takes back a connection that a session was given and has not taken. If there is something
+    /// that only this session would have asked its server, it is asked now: the session that wants
+    /// to know waits for the answer.
     pub(crate) fn put_back(&self, worker: &Rc<Worker>, entry: Box<Entry>) {
         if entry.backend.connection().is_awaited() {
             self.drain(worker, entry);
@@ -248,8 +248,8 @@ impl Kept {
         }
     }
 
-    /// A session waits for a server of this hostgroup: one that nobody uses gives its place to it,
-    /// if that helps. Whether there was one.
+    /// A session waits for a server of this hostgroup: ends an idle connection, if the session gets
+    /// its place then. Returns whether there was one.
     pub fn make_room(&self, worker: &Rc<Worker>, hostgroup: u32) -> bool {
         let mut shelf = self.shelf.borrow_mut();
         if shelf.is_empty() {
@@ -269,8 +269,8 @@ impl Kept {
         true
     }
 
-    /// A session waits for one of these, which its user has all: one that nobody uses makes room
-    /// for it.
+    /// A session waits for a connection of this quota, of which its user has all: ends an idle one
+    /// to make room.
     pub fn make_room_among(&self, worker: &Rc<Worker>, quota: &Arc<Quota>) {
         if quota.waiting() == 0 {
             return;
@@ -342,8 +342,8 @@ impl Kept {
         }
     }
 
-    /// Ends those that are of no use any more, and those that are too many for connections that
-    /// nobody uses; pings those that were not used for a while.
+    /// Ends connections that are of no use any more, and idle ones that are too many; pings those
+    /// that were not used for a while.
     pub(crate) fn sweep(&self, worker: &Rc<Worker>, now: Instant) {
         let mut resting: HashMap<u64, u32> = HashMap::new();
         let over = self.shelf.borrow_mut().take_all(|entry| {
@@ -397,7 +397,7 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
     }
 }
 
-/// Reads an answer that nobody wants.
+/// Reads a reply that no session waits for.
 async fn drain(worker: Rc<Worker>, mut entry: Box<Entry>) {
     let (limit, server) = (worker.settings().variables.connect_timeout_server, entry.backend.server().id());
     let drained = timeout(limit, drain_reply(&worker, entry.backend.connection_mut())).await;

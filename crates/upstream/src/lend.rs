@@ -49,7 +49,7 @@ pub(crate) fn lend_at_once(
     mut entry: Box<Entry>,
     asker: &Asker<'_>,
 ) -> Result<Lent, Box<Entry>> {
-    // It may have come a while ago, to somebody who waited.
+    // It may have come a while ago, to a session that waited.
     if !entry.is_well(worker) || entry.backend.server().is_off() {
         return Ok(Lent::Useless);
     }

@@ -1,10 +1,11 @@
 //! The sessions of a worker that wait for a connection which another one lays aside.
 //!
-//! They stand in the pool's line as well, where they get a place at a server, or in their user's,
-//! if that has all that it may have. A connection that comes back goes to one of this worker
-//! without that, and takes it out of that line at once: it costs nothing, and a new one costs as
-//! much as some dozens of statements. But others, of another worker or another user, can only have
-//! its place; so whoever gets it here must not be too far ahead of who waits longest.
+//! Each also stands in the pool's line, where it gets a place at a server, or in its user's line,
+//! if the user has all the connections that it may have. A connection that comes back goes to a
+//! session of this worker directly, which leaves its other line at once: this costs nothing, and a
+//! new one costs as much as some dozens of statements. A session of another worker or user can only
+//! have its place. So the session that gets it must not be too far ahead of the one waiting
+//! longest.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -23,24 +24,24 @@ use crate::idle_state::Wish;
 use crate::key::{ByKey, Key};
 use crate::limits::{AHEAD_MAX, BATCH_BYTES_MAX, LOOKS_MAX, STANDSTILL_MAX};
 
-/// Who waits, by what they can use.
+/// Waiting sessions, by the connections that they can use.
 #[derive(Debug, Default)]
 pub(crate) struct Line {
     waiting: RefCell<HashMap<Key, Alike, ByKey>>,
-    /// When a connection was given up last for somebody who is not in this line, as time since the
-    /// start.
+    /// When a connection was given up last for a session that is not in this line, as time since
+    /// the start.
     yielded: Cell<Duration>,
-    /// The trains with those who were promised one behind others, and when somebody has to look
-    /// after each.
+    /// The batches with sessions that were promised a connection one behind the other, and when the
+    /// keeper task has to check the progress of each.
     trains: RefCell<VecDeque<(Instant, Rc<Progress>)>>,
 }
 
-/// Those who can use the same ones.
+/// Sessions that can use the same connections.
 #[derive(Debug, Default)]
 struct Alike {
-    /// Those whose [turn](Turn) it is. They come first.
+    /// Sessions whose [turn](Turn) it is. They come first.
     in_turn: VecDeque<Waiting>,
-    /// Those who wait for theirs.
+    /// Sessions that wait for their turn.
     others: VecDeque<Waiting>,
 }
 
@@ -78,7 +79,7 @@ impl Other {
     }
 }
 
-/// Somebody who waits.
+/// A waiting session.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) slot: Rc<Slot>,
@@ -87,16 +88,16 @@ pub(crate) struct Waiting {
     pub(crate) turn: Rc<Turn>,
     /// Since when, as time since the start.
     pub(crate) since: Duration,
-    /// Those with lower ones come first: when he was served last; where there are no turns, since
-    /// when he waits.
+    /// Sessions with lower ranks come first. The rank is when the session was served last; where
+    /// there are no turns, since when it waits.
     pub(crate) rank: Duration,
-    /// When he gives up, if he does not see to that himself.
+    /// When the session gives up; `None` if it sees to that itself.
     pub(crate) deadline: Option<Instant>,
-    /// What he waits to send, if that may go out together with what others send.
+    /// The command that the session waits to send, if that may go into a batch.
     pub(crate) travels: Option<Candidate>,
 }
 
-/// Somebody for whom it is time to look.
+/// A session that the keeper task has to check now.
 #[derive(Debug)]
 pub(crate) struct Due {
     pub(crate) slot: Rc<Slot>,
@@ -105,8 +106,8 @@ pub(crate) struct Due {
 }
 
 impl Line {
-    /// A place for somebody: behind those whose turn it is if it is his as well, else behind those
-    /// with lower ranks.
+    /// Puts a session in line: behind those whose turn it is if it is its turn as well, else behind
+    /// those whose ranks are not higher.
     pub(crate) fn wait(&self, key: Key, waiting: Waiting) {
         let mut all = self.waiting.borrow_mut();
         let Alike { in_turn, others } = all.entry(key).or_default();
@@ -119,9 +120,9 @@ impl Line {
         others.insert(at, waiting);
     }
 
-    /// Gives a connection to whose turn it is of those that it is good for, or else to the one who
-    /// was served longest ago. It comes back if there is nobody, or if it is for somebody
-    /// elsewhere.
+    /// Gives a connection to a session that it is good for: to one whose turn it is, or else to the
+    /// one that was served longest ago. It comes back if there is no such session, or if it is for
+    /// a session elsewhere.
     pub(crate) fn hand_on(&self, worker: &Rc<Worker>, key: Key, mut entry: Box<Entry>) -> Option<Box<Entry>> {
         let mut all = self.waiting.borrow_mut();
         let Some(alike) = all.get_mut(&key) else { return Some(entry) };
@@ -142,12 +143,12 @@ impl Line {
         None
     }
 
-    /// Takes who gets a connection out of the line.
+    /// Takes the session that gets a connection out of the line.
     fn next(&self, worker: &Worker, alike: &mut Alike, entry: &Entry) -> Option<Waiting> {
         let Alike { in_turn, others } = alike;
         let now = worker.shared.uptime();
         if let Some(at) = first(worker, in_turn, entry) {
-            // They stand for those who let them pass.
+            // A session whose turn it is has the rank of the first one that it passes.
             let rank = others.front().or_else(|| in_turn.get(at))?.rank;
             if self.has_to_yield(entry, rank, now) {
                 return None;
@@ -165,8 +166,8 @@ impl Line {
         Some(next)
     }
 
-    /// Those who go out together with `next`, if he does not send his statement alone: each
-    /// connection takes along its part of those who wait.
+    /// Members of the batch of `next`: its share of the waiting sessions, as each connection takes
+    /// its share. `None` if there are none, or if the statement is not batched.
     fn batch(&self, worker: &Rc<Worker>, alike: &mut Alike, next: &Waiting, entry: &Entry) -> Option<Batch> {
         let most = worker.settings().statements_together.checked_sub(1).filter(|most| *most > 0)?;
         let first =
@@ -208,9 +209,8 @@ impl Line {
         Some(batch)
     }
 
-    /// Whether it is the turn of somebody elsewhere who waits, and not of the one here with this
-    /// rank. Not for each connection: a line that moves slowly needs a few more connections, not
-    /// all.
+    /// Whether a session that waits elsewhere comes before the one here with this rank. Not for
+    /// each connection: a line that moves slowly needs a few more connections, not all.
     fn has_to_yield(&self, entry: &Entry, rank: Duration, now: Duration) -> bool {
         let is_ahead = |oldest| rank.saturating_sub(oldest) > AHEAD_MAX;
         if let Some(quota) = entry.backend.connection().quota().filter(|quota| quota.waiting() > 0)
@@ -228,12 +228,12 @@ impl Line {
         yields
     }
 
-    /// Whether nobody waits.
+    /// Whether no session waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.borrow().is_empty()
     }
 
-    /// For whom it is time to look at `now`. Those who have waited as long as they may are told.
+    /// Sessions to check at `now`. Those that have waited as long as they may are told.
     pub(crate) fn due(&self, now: Instant) -> Vec<Due> {
         let mut due = Vec::new();
         let mut trains = self.trains.borrow_mut();
@@ -258,8 +258,8 @@ impl Line {
         due
     }
 
-    /// When somebody has to look for one of them next, or one of them gives up; nothing if nobody
-    /// has to.
+    /// When the keeper task has to check a session or a batch next, or a session gives up; `None`
+    /// if there is nothing to check.
     pub(crate) fn next_look(&self) -> Option<Instant> {
         let waiting = self.waiting.borrow();
         let all = waiting.values().flat_map(Alike::iter).filter(|one| one.slot.is_looked_after());
@@ -267,7 +267,7 @@ impl Line {
         looks.chain(self.trains.borrow().front().map(|(look, _)| *look)).min()
     }
 
-    /// Forgets those who do not wait any more.
+    /// Forgets the sessions that do not wait any more.
     pub(crate) fn sweep(&self) {
         self.waiting.borrow_mut().retain(|_, alike| {
             alike.in_turn.retain(|one| !one.slot.is_closed());
@@ -277,7 +277,7 @@ impl Line {
     }
 }
 
-/// Trains that have left within so much time are looked after together.
+/// Batches that were sent within this time are checked together.
 const LOOK_TOGETHER: Duration = Duration::from_millis(10);
 
 /// Time from `uptime` to the next multiple of `step`.
@@ -286,8 +286,8 @@ fn until_next(step: Duration, uptime: Duration) -> Duration {
     Duration::from_millis(u64::try_from(step - uptime % step).unwrap_or(0))
 }
 
-/// Where the first one stands who still waits, and whom a connection is good for. Those in front
-/// who do not wait any more are forgotten.
+/// Index of the first session that still waits and that the connection is good for. Sessions in
+/// front that do not wait any more are forgotten.
 fn first(worker: &Worker, waiting: &mut VecDeque<Waiting>, entry: &Entry) -> Option<usize> {
     let mut at = 0;
     while let Some(one) = waiting.get(at).filter(|_| at < LOOKS_MAX) {

@@ -157,7 +157,7 @@ pub(crate) async fn log_in_again(
     Ok(())
 }
 
-/// Behind a login nothing may come that nobody has asked for.
+/// Ends the login. Bytes behind it that were not asked for are an error.
 fn finish(exchange: Exchange<'_>) -> Result<(), OpenError> {
     match exchange.into_unread().len() {
         0 => Ok(()),

@@ -1,5 +1,5 @@
-//! For whom a connection to a server is good: as whom it has logged in, and what was agreed on
-//! then.
+//! Pool key of a connection to a server: the user that it has logged in as, and what was agreed on
+//! in the login.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Passport {
 
 impl PartialEq for Passport {
     /// Whether the connections of both are good for the same clients. After a change of a user's
-    /// row nobody uses the old ones.
+    /// row, later logins do not use the old ones.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.user, &other.user)
             && self.collation == other.collation

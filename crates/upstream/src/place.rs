@@ -1,5 +1,4 @@
-//! A place at a server, or a connection that nobody uses: where there is neither, waiting in line
-//! for both.
+//! A place at a server, or an idle connection: where there is neither, waiting in line for both.
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -26,7 +25,7 @@ use crate::whom::{Full, Whom};
 pub enum Place {
     /// The right to connect to one.
     Free(Permit<Target>),
-    /// A connection that nobody uses.
+    /// An idle connection.
     Spare(Box<Entry>),
     /// A connection that was of no use: there may be another one.
     Useless,
@@ -81,7 +80,7 @@ pub struct InLine {
     standing: Option<Standing>,
     /// What has come of it already.
     came: Option<Place>,
-    /// Nobody wants it any more.
+    /// The session's statement was killed while it waited.
     pub is_killed: bool,
 }
 
@@ -94,8 +93,8 @@ struct Standing {
 
 impl InLine {
     /// A place in the line from `now` on, which is this long after the start, until `deadline`, for
-    /// a session whose search for a server `began` then: behind those that have begun before. What
-    /// he sends may go out together with what others send if it `travels`.
+    /// a session whose search for a server `began` then: behind those that have begun before. If
+    /// there is a candidate in `travels`, its command may go into a batch.
     pub fn stand(
         worker: &Rc<Worker>,
         hostgroup: u32,
@@ -140,7 +139,7 @@ impl InLine {
         self.standing.is_some()
     }
 
-    /// This has come of it, which somebody else sees to.
+    /// Keeps what has come of it, for the next [`poll`](Self::poll) or for the drop.
     pub fn set_came(&mut self, place: Place) {
         self.came = Some(place);
     }
@@ -179,7 +178,7 @@ impl Drop for InLine {
             self.worker.counts.hostgroups.note_wait(self.hostgroup, self.began.elapsed());
         }
         if let Some(Place::Spare(entry)) = self.came.take() {
-            // Not for him.
+            // This session is out of the line first, so that it is not given the connection again.
             self.standing = None;
             self.worker.kept.put_back(&self.worker, entry);
         }
@@ -202,7 +201,7 @@ pub(crate) async fn wait(
     poll_fn(|cx| line.poll(cx)).await
 }
 
-/// The same for somebody who can use a connection of his own only.
+/// The same for a session that can only use a connection of its own.
 async fn wait_for_server(
     worker: &Rc<Worker>,
     hostgroup: u32,

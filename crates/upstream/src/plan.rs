@@ -59,8 +59,8 @@ fn was_schema_reset(asker: &Asker<'_>) -> bool {
     asker.settings.was_schema_reset() && !asker.caller.schema().is_empty()
 }
 
-/// What has to be said at a connection on which this is left, so that it is as `asker` would have
-/// it; `initial` is what connections begin with. A login comes before it.
+/// Setup commands that turn a connection in state `left` into the state that `asker` needs;
+/// `initial` is what connections begin with. A login comes before them.
 pub(crate) fn plan(
     way: Way,
     link: &Connection,

@@ -1,5 +1,5 @@
-//! Users who may have only so many connections to servers (`max_backend_connections`), and who
-//! waits for one.
+//! Users that may have only so many connections to servers (`max_backend_connections`), and
+//! sessions that wait for one.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -18,21 +18,21 @@ use crate::idle_state::Asker;
 use crate::limits::MOVE_WAIT;
 use crate::line::Other;
 
-/// How often those look who wait and are not the first.
+/// How often a waiting session looks that is not the first.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What a session gets whose user has a limited number of connections.
 pub(crate) enum Among {
     /// The right to open one more.
     Share(Share),
-    /// One that nobody uses.
+    /// An idle one.
     Spare(Box<Entry>),
     /// It is too late.
     None,
 }
 
-/// One more connection of a user, or one that is there; waits in line if the user has all that he
-/// may have, as one who has come when he `began`.
+/// One more connection of a user, or an idle one. If the user has all that it may have, waits in
+/// line, in the place of a session that has come when the search `began`.
 pub(crate) async fn among(
     worker: &Rc<Worker>,
     hostgroup: u32,
@@ -64,8 +64,8 @@ pub(crate) async fn among(
     }
 }
 
-/// Waits for a turn. What nobody uses of the user's connections, and this session cannot use, is in
-/// the way: who waits longest has one of them ended, here and on other workers.
+/// Waits for a turn. Idle connections of the user that this session cannot use are in the way: the
+/// session that waits longest has one of them ended, here and on other workers.
 async fn granted(worker: &Rc<Worker>, quota: &Arc<Quota>, mut line: InLine) -> Share {
     loop {
         // All others are told when they are the first.
@@ -82,7 +82,7 @@ async fn granted(worker: &Rc<Worker>, quota: &Arc<Quota>, mut line: InLine) -> S
     }
 }
 
-/// A user has all the connections to servers that he may have.
+/// A user has all the connections to servers that it may have.
 pub(crate) struct UserFull<'a> {
     pub(crate) user: &'a [u8],
     pub(crate) quota: &'a Quota,

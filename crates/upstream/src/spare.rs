@@ -1,4 +1,4 @@
-//! A connection that nobody uses becomes one of a session that looks for one.
+//! An idle connection becomes that of a session that looks for one.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::idle_state::Asker;
 use crate::lend::{Lent, lend, lend_at_once};
 use crate::place::Place;
 
-/// Gives `asker` a connection that nobody uses, if it is as he would have it. If more has to be
-/// done first, or it is of no use, the place comes back.
+/// Gives `asker` an idle connection, if it is as the session needs it. If more has to be done
+/// first, or it is of no use, the place comes back.
 pub fn take_at_once(
     worker: &Worker,
     hostgroup: u32,
@@ -32,7 +32,7 @@ pub fn take_at_once(
     }
 }
 
-/// What has come of a connection that nobody used.
+/// What has come of an idle connection.
 pub(crate) enum Spare {
     /// It is the asker's.
     Lent(Found),
@@ -42,7 +42,7 @@ pub(crate) enum Spare {
     Failed(Failed),
 }
 
-/// Makes a connection that nobody uses one of `asker`.
+/// Makes an idle connection that of `asker`.
 pub(crate) async fn lend_spare(
     worker: &Rc<Worker>,
     entry: Box<Entry>,

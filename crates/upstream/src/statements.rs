@@ -192,7 +192,7 @@ impl Statements {
         self.all.retain(|one| one.prepared.id != id);
     }
 
-    /// A statement has got values or a cursor: nobody else gets it.
+    /// A statement has got values or a cursor: no other session gets it.
     pub fn bind(&mut self, id: u32) {
         if let Some(one) = self.all.iter_mut().find(|one| one.prepared.id == id) {
             one.origin = None;
@@ -200,8 +200,8 @@ impl Statements {
         }
     }
 
-    /// A table has changed: what servers have said of statements may be wrong. Nobody else gets one
-    /// of them.
+    /// A table has changed: what servers have said of statements may be wrong. No other session
+    /// gets one of them.
     pub fn bind_all(&mut self) {
         for one in &mut self.all {
             one.origin = None;

@@ -1,4 +1,4 @@
-//! Connections that nobody used and that turn out to be of no use: a line of the log, now and then.
+//! Idle connections that turn out to be of no use: a line of the log, now and then.
 
 use net::sock::Input;
 use tokio::time::Instant;

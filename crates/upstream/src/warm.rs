@@ -27,7 +27,7 @@ use crate::{OpenError, Passport, Target, Times, open_in};
 #[derive(Debug, Default)]
 pub(crate) struct Warmth {
     kinds: RefCell<HashMap<u32, Kind>>,
-    /// Servers that have not let somebody in. Others may log in before it is his turn again.
+    /// Servers that have refused a user: others may log in before this one is tried there again.
     refused: RefCell<Vec<Refused>>,
 }
 
@@ -43,16 +43,16 @@ struct Refused {
 #[derive(Debug)]
 struct Kind {
     guest: Rc<Guest>,
-    /// Somebody is opening some.
+    /// A task is opening some.
     is_busy: bool,
 }
 
-/// As whom they log in.
+/// The client that they log in as.
 #[derive(Debug)]
 struct Guest {
     identity: Box<Identity>,
     passport: Rc<Passport>,
-    /// Who is in no schema.
+    /// A caller without a schema.
     caller: Arc<Caller>,
 }
 
@@ -63,8 +63,8 @@ impl Guest {
 }
 
 impl Warmth {
-    /// Whether this server has not let the guest's user in a short time ago: servers lock accounts
-    /// as which somebody tries too often.
+    /// Whether this server has refused the guest's user a short time ago: servers lock an account
+    /// after too many refused logins.
     fn is_refused_by(&self, server: u64, guest: &Guest) -> bool {
         let mut refused = self.refused.borrow_mut();
         refused.retain(|one| one.when.elapsed() < GUEST_REFUSED);
@@ -93,7 +93,7 @@ impl Warmth {
         kinds.insert(hostgroup, Kind { guest: Rc::new(guest), is_busy });
     }
 
-    /// Opens what lacks, and forgets what nobody wants any more.
+    /// Opens missing connections, and forgets those for which no hostgroup asks any more.
     pub(crate) fn sweep(&self, worker: &Rc<Worker>) {
         let mut kinds = self.kinds.borrow_mut();
         kinds.retain(|hostgroup, kind| is_wanted(worker, *hostgroup, &kind.guest));
@@ -127,7 +127,7 @@ async fn warm(worker: &Rc<Worker>, hostgroup: u32, guest: &Guest) {
         let is_passed_over = |server: &Server<Target>| {
             failed.contains(&server.id())
                 || worker.warmth.is_refused_by(server.id(), guest)
-                // Nobody else could use a connection to a server that was told whom it is for.
+                // No other client could use a connection to a server that was told whom it is for.
                 || settings.announced.contains(&server.endpoint().endpoint)
         };
         let resting = |server: &Server<Target>| {
@@ -161,7 +161,7 @@ const fn is_refusal(why: &Why) -> bool {
     matches!(why, Why::Said(OpenError::Refused { .. } | OpenError::Login(_)))
 }
 
-/// Opens one, and lays it aside for whoever needs it first.
+/// Opens one, and keeps it for the session that needs it first.
 async fn add(
     worker: &Rc<Worker>,
     hostgroup: u32,
