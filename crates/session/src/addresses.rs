@@ -17,8 +17,8 @@ pub struct Place {
 }
 
 impl Addresses {
-    /// A place for one more client from `ip`, unless `max` are there. Those that were there when
-    /// nobody counted do not count.
+    /// A place for one more client from `ip`, unless `max` are there. Those that came while none
+    /// were counted do not count.
     pub fn take(self: &Arc<Self>, ip: IpAddr, max: u32) -> Option<Place> {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(ip).or_default();

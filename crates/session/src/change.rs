@@ -97,7 +97,7 @@ pub struct Change {
     /// All this also if an error is answered: the statements in front of that one have had their
     /// effects.
     pub anyway: bool,
-    /// What it sets nobody knows, and it may be what decides what texts mean.
+    /// What it sets is not known, and may be what decides what texts mean.
     may_set_modes: bool,
     /// The routines that it calls, if these are all that it hides.
     pub calls: Option<Box<Calls>>,
@@ -186,7 +186,7 @@ impl Change {
         self.marks.iter().any(|mark| matches!(mark, Mark::Begin(Pin::Setting, name) if is_it(name)))
     }
 
-    /// Whether it is code that nobody sees, and that may set anything.
+    /// Whether it is code that the proxy does not see, and that may set anything.
     pub fn runs_stored_code(&self) -> bool {
         self.marks.contains(&Mark::begin(Pin::StoredCode))
     }
@@ -225,8 +225,8 @@ impl Change {
         Self { within: Some(condition), ..change }
     }
 
-    /// Somebody who knows the statement vouches that what nobody sees of it leaves nothing behind:
-    /// stored code, functions, user variables, sequences.
+    /// The rule has `multiplex = 2`: its author vouches that unseen effects leave nothing behind.
+    /// Drops the pins of stored code, functions, user variables and sequences.
     pub fn believe_harmless(&mut self) {
         let hidden = [Pin::StoredCode, Pin::Function, Pin::UserVariable, Pin::Sequence].map(Mark::begin);
         self.marks.retain(|mark| !hidden.contains(mark));
@@ -307,7 +307,7 @@ impl Change {
                 None => change.marks.push(Mark::begin(Pin::Setting)),
             },
             StatementKind::Xa => change.marks.extend(mark_of_xa(text, is_unknown)),
-            // What stored code does nobody sees.
+            // The proxy does not see what stored code does.
             _ if is_unknown && runs_code(kind) => {
                 change.marks.push(Mark::begin(Pin::StoredCode));
             }

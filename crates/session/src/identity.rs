@@ -89,8 +89,8 @@ impl Identity {
         self.tier != Tier::Untold && !self.account.user.has(Options::FAST_FORWARD)
     }
 
-    /// Who wants to know of its transactions. Where nobody looks at what servers say, nobody could
-    /// take out what they tell.
+    /// Who wants to know of its transactions. With `fast_forward` the proxy does not look at what
+    /// servers say, and could not take out what they tell.
     pub fn tracking(&self) -> Tracking {
         let by_default = self.tracking.by_default || self.is_causal();
         Tracking { by_default: by_default && !self.account.user.has(Options::FAST_FORWARD), ..self.tracking }
@@ -139,7 +139,7 @@ impl Identity {
         route::Account { listener, ..user.route_account() }
     }
 
-    /// What a server has to know of this client to judge whether it may kill somebody else's
+    /// What a server has to know of this client to judge whether it may kill another user's
     /// session.
     pub fn as_stranger(&self) -> Stranger {
         let Account { user, secret, .. } = &self.account;
@@ -154,7 +154,7 @@ impl Identity {
         identity
     }
 
-    /// The same user on a connection that is opened for whoever is like this client, in no schema.
+    /// The same user on a connection that is opened for any client like this one, in no schema.
     pub fn for_others(&self, connection_id: u32) -> Box<Self> {
         let mut identity = self.for_own_use(connection_id, None);
         identity.capabilities = self.capabilities - Capabilities::CONNECT_WITH_DB;
@@ -173,7 +173,7 @@ impl Identity {
         identity
     }
 
-    /// The same for nobody's session.
+    /// The same without a session.
     pub fn of_proxy(connection_id: u32, stranger: Stranger, nonce: [u8; NONCE_LEN]) -> Box<Self> {
         let Stranger { user, secret, peer } = stranger;
         Box::new(Self {
@@ -232,7 +232,7 @@ impl Account {
     }
 }
 
-/// A user who wants a session of somebody else killed, as far as servers have to know.
+/// A user who wants another user's session killed, as far as servers have to know.
 #[derive(Debug, Clone)]
 pub struct Stranger {
     /// The row of that user.

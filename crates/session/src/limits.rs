@@ -21,8 +21,8 @@ pub const SETTINGS_MAX: usize = 64;
 /// Bytes of all of them.
 pub const SETTINGS_BYTES_MAX: usize = 16 * 1024;
 
-/// What a session is known to have left at servers, one by one: temporary tables, locks by name. Of
-/// more than these nobody knows any more when all are gone.
+/// What a session is known to have left at servers, one by one: temporary tables, locks by name.
+/// With more than these, it is not known any more when all are gone.
 pub const PINS_MAX: usize = 64;
 
 /// Bytes of an OK packet that are held back until all of it is there: what servers tell of a

@@ -17,7 +17,7 @@ pub struct Texts {
     max: usize,
 }
 
-/// A text that is kept as long as somebody has it.
+/// A text that is kept as long as there is a reference to it.
 #[derive(Debug, Clone)]
 pub struct Text(Rc<Kept>);
 
@@ -71,7 +71,7 @@ impl Texts {
         self.bytes.get() as u64
     }
 
-    /// Forgets where texts were that nobody has any more.
+    /// Forgets where texts were to which there is no reference any more.
     pub fn sweep(&self) {
         let mut known = self.known.borrow_mut();
         known.retain(|_, kept| kept.strong_count() > 0);

@@ -5,13 +5,13 @@
 //! has gone cold, at its client, in here and at its server. And one that asks now and then would
 //! wait as long as those that ask without a pause. So sessions take turns with connections as
 //! processes do with a processor: the one that was served longest ago comes first, and where they
-//! wait long, its next few statements come before others. Nobody waits for ever: each of the others
-//! has one turn before him at most, as it was served later than he from then on.
+//! wait long, its next few statements come before others. No session waits for ever: each of the
+//! others has one turn before it at most, as it was served later from then on.
 
 use std::cell::Cell;
 use std::time::Duration;
 
-/// Whoever has waited shorter than this has one statement to a turn: nothing has gone cold
+/// A session that has waited shorter than this has one statement to a turn: nothing has gone cold
 /// meanwhile.
 const WAIT_MIN: Duration = Duration::from_millis(10);
 
@@ -23,8 +23,8 @@ const SHARE: u32 = 8;
 /// Statements of the longest turn: so many times as long others wait at most.
 const STATEMENTS_MAX: u32 = 4;
 
-/// Whoever has waited longer than this has one statement to a turn: others wait as long, and are
-/// not to wait until it is too late.
+/// A session that has waited longer than this has one statement to a turn: others wait as long, and
+/// are not to wait until it is too late.
 const WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// A session's turns. All times are those since the start.
@@ -34,8 +34,8 @@ pub struct Turn {
     until: Cell<Duration>,
     /// For how many more statements.
     left: Cell<u32>,
-    /// When it was served last. It counts as served when it began: who comes again and again as
-    /// somebody else passes nobody.
+    /// When it was served last. It counts as served when it began: a client that comes again and
+    /// again as a new session passes no other one.
     served: Cell<Duration>,
 }
 

@@ -8,7 +8,7 @@ use wire::command::Kind;
 
 use crate::ran::Ran;
 
-/// What keeps a statement from being harmless: whatever it does outlasts it, or means something
+/// Effects that make a statement unsafe to send twice: what it does outlasts it, or means something
 /// else if it is done again.
 pub const NOT_HARMLESS: Effects = Effects::WRITES
     .union(Effects::LOCKS)
@@ -75,7 +75,7 @@ impl Sent {
         if ran.statements > 0 && self.may_commit() {
             return Unanswered::Unknown;
         }
-        // Whoever rolls back has got what it wants; another server says so.
+        // A client that rolls back has got what it wants; another server says so.
         if self.in_transaction() && !(ran.sent.statement == Some(StatementKind::Rollback) && self.is_last) {
             return Unanswered::RolledBack;
         }

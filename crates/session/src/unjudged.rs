@@ -11,7 +11,7 @@ use crate::limits::{ROUTINES_MAX, TABLES_MAX};
 use crate::relations::Relation;
 use crate::state::{Mark, Pin};
 
-/// What binds a session because it may have run code that nobody sees.
+/// Pins of a session that may have run code which the proxy does not see.
 pub const CODE: [Pin; 2] = [Pin::StoredCode, Pin::Function];
 
 /// Whether such a pin begins.

@@ -90,7 +90,7 @@ impl Users {
         self.by_name.values()
     }
 
-    /// The user called `name`, or a decoy that nobody can log in as.
+    /// The user called `name`, or a decoy that no client can log in as.
     ///
     /// A decoy has a random password of the same kind as some real user's, always the same kind for
     /// one name: neither the messages of a login nor their timing tell whether a name exists.

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Why a client gets no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoPlace {
-    /// Nobody waits for one, or too many do.
+    /// Clients do not wait for one, or too many do.
     Refused,
     /// None has become free in this time, and so many others wait.
     Late(Duration, usize),

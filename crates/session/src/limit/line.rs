@@ -19,26 +19,26 @@ pub struct Rates {
     pub max_concurrent: Option<u64>,
 }
 
-/// Statements under one limit. `W` is a way to wake somebody.
+/// Statements under one limit. `W` is a way to wake a session.
 #[derive(Debug)]
 pub(crate) struct Line<W> {
     running: u64,
     /// When the next statement would come if all came at even distances ("theoretical arrival
     /// time").
     due: u64,
-    /// Tickets, and how to wake those who have them, once they have said so.
+    /// Tickets, and how to wake the sessions that have them, once they have said so.
     waiting: VecDeque<(u64, Option<W>)>,
     next_ticket: u64,
 }
 
-/// What somebody in line can do.
+/// What a session in line can do.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Turn<'a, W> {
-    /// He has his place. `next` is to be woken: there may be another one.
+    /// It has its place. `next` is to be woken: there may be another one.
     Granted { next: Option<&'a W> },
-    /// He is the first, and there is a place at this time, unless he is woken before.
+    /// It is the first, and there is a place at this time, unless it is woken before.
     At(u64),
-    /// He is woken when it may be his turn.
+    /// It is woken when it may be its turn.
     Wait,
 }
 
@@ -80,7 +80,7 @@ impl<W> Default for Line<W> {
 }
 
 impl<W> Line<W> {
-    /// Takes a place, if there is one and nobody waits for it.
+    /// Takes a place, if there is one and no session waits for it.
     pub(crate) fn enter(&mut self, rates: Rates, now: u64) -> bool {
         let free = self.waiting.is_empty() && self.has_place(rates) && self.time(rates) <= now;
         if free {
@@ -97,7 +97,7 @@ impl<W> Line<W> {
         ticket
     }
 
-    /// Looks whether it is the turn of the one with this ticket; if not, he is woken by `waker`.
+    /// Looks whether it is the turn of the session with this ticket; if not, `waker` wakes it.
     pub(crate) fn turn(
         &mut self,
         ticket: u64,
@@ -120,14 +120,14 @@ impl<W> Line<W> {
         Turn::Wait
     }
 
-    /// Somebody's statement is over. Returns whom to wake.
+    /// A statement is over. Returns how to wake the first session in line.
     pub(crate) fn leave(&mut self) -> Option<&W> {
         debug_assert!(self.running > 0, "a place is given back once");
         self.running = self.running.saturating_sub(1);
         self.first()
     }
 
-    /// Somebody does not wait any more, or has his place. Returns whom to wake.
+    /// A session waits no more, or has its place. Returns how to wake the new first one, if any.
     pub(crate) fn give_up(&mut self, ticket: u64) -> Option<&W> {
         let at = self.place_of(ticket)?;
         self.waiting.remove(at);
@@ -223,9 +223,9 @@ mod tests {
     }
 
     proptest! {
-        /// Never more at a time or in a second than allowed; first come, first served; and nobody
-        /// is forgotten: whoever is first has been woken when there is a place, or knows when there
-        /// will be one.
+        /// Never more at a time or in a second than allowed; first come, first served; and no
+        /// session is forgotten: the first one has been woken when there is a place, or knows when
+        /// there will be one.
         #[test]
         fn limits_hold_and_the_line_is_fair(
             max_qps in prop::option::of(1_u64..40),
@@ -285,7 +285,7 @@ mod tests {
                     let recent = entered.iter().filter(|at| **at + SECOND_NS > now).count();
                     prop_assert!(recent <= allowed, "{recent} of {allowed}");
                 }
-                // Nobody is forgotten.
+                // No session is forgotten.
                 if let Some(&first) = waiting.front() && line.has_place(rates) {
                     let time = line.time(rates);
                     prop_assert!(time > now, "{first} could go");

@@ -1,6 +1,6 @@
 //! What a server has told the proxy of a client's transaction, in the answer to a command of the
 //! proxy's own, and the client has not heard yet: that an error has ended it. Of that servers tell
-//! nothing with the error, but with the next OK packet, whoever gets it.
+//! nothing with the error, but with the next OK packet, whatever command that answers.
 
 use wire::frame::{HEADER_LEN, Header, put_message};
 use wire::packet::{self, SessionState, StateChange};

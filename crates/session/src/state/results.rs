@@ -1,8 +1,8 @@
 //! What later statements of a session may ask about earlier ones: the key that was generated last.
 //!
-//! A server knows it for a connection. Who takes a connection over from a session asks for what
-//! that session may want to know, before doing anything else with it ([`Results::asking`]), and
-//! tells it here.
+//! A server knows it for a connection. A session that takes a connection over from another one asks
+//! for what that one may want to know, before doing anything else with it ([`Results::asking`]),
+//! and tells it here.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -18,7 +18,7 @@ pub struct Results {
     times: Cell<u32>,
     /// How many ask.
     asked: Cell<u32>,
-    /// The session, if it waits until nobody asks.
+    /// The session, if it waits until no server is asked any more.
     waiting: RefCell<Option<Waker>>,
 }
 
@@ -68,19 +68,19 @@ impl Results {
         self.times.set(self.times.get().wrapping_add(1));
     }
 
-    /// Somebody has the connection now, and asks; until that is over,
+    /// The connection was taken over, and its server is asked; until that is over,
     /// [`until_told`](Self::until_told) waits.
     pub fn asking(self: &Rc<Self>) -> Asking {
         self.asked.set(self.asked.get() + 1);
         Asking { results: Rc::clone(self), times: self.times.get() }
     }
 
-    /// Whether somebody asks.
+    /// Whether a server is asked.
     pub fn is_asked(&self) -> bool {
         self.asked.get() > 0
     }
 
-    /// Waits until nobody asks any more.
+    /// Waits until no server is asked any more.
     pub async fn until_told(&self) {
         poll_fn(|cx| self.poll_told(cx)).await;
     }
@@ -94,7 +94,7 @@ impl Results {
     }
 }
 
-/// Somebody asks a server for the results of a session that does not have its connection any more.
+/// A server is asked for the results of a session that does not have its connection any more.
 #[derive(Debug)]
 pub struct Asking {
     results: Rc<Results>,

@@ -171,10 +171,10 @@ mod tests {
     #[test]
     fn c04_a_statement_suits_whom_it_has_no_news_for() {
         let suits = |there: &[_], own: &[_], now: &[_]| typed(there).suits(&typed(own), &typed(now));
-        // Nobody has executed it with anything.
+        // No session has executed it with anything but strings.
         assert!(suits(&[TEXT], &[TEXT], &[INT]));
         assert!(suits(&[TEXT], &[INT], &[TEXT]));
-        // Somebody has, with an integer.
+        // A session has, with an integer.
         assert!(suits(&[INT], &[TEXT], &[INT]));
         assert!(suits(&[INT], &[INT], &[INT]));
         assert!(suits(&[INT], &[INT], &[TEXT]), "it is made an integer, as where the session was before");

@@ -12,7 +12,7 @@ const EXECUTED_BELOW: u32 = 50_700;
 pub(crate) enum Word<'a> {
     /// Letters, digits, `_` and `$`, and all bytes that are not ASCII.
     Name(&'a [u8]),
-    /// Any other byte, also the first one of what nobody here understands.
+    /// Any other byte, also the first one of what is not understood here.
     Sign(u8),
 }
 
