@@ -1,5 +1,5 @@
-//! What a worker counts. Every worker has its own cells, which nobody else writes: counting costs
-//! an addition, and who wants to know the sums asks all workers ([`report`]).
+//! What a worker counts. Every worker has its own cells, which no other worker writes: counting
+//! costs an addition, and a reader of the sums asks all workers ([`report`]).
 //!
 //! - [`commands`]: statements by their kind, with the time that they took;
 //! - [`errors`]: errors that servers answered;
@@ -82,7 +82,7 @@ pub enum Counter {
     Autocommit,
     Commit,
     Rollback,
-    /// Commands and statements of clients, whoever answers them.
+    /// Commands and statements of clients, whether a server or the proxy answers them.
     InitDb,
     UseDb,
     SetNames,
@@ -134,10 +134,9 @@ pub(crate) const COUNTERS: usize = Counter::TooManyUserConnections as usize + 1;
 /// What a worker counts of one server.
 #[derive(Debug)]
 pub struct ServerTally {
-    /// Connections of which the server owes an answer: whoever chooses a server reads it, on any
-    /// worker.
+    /// Connections of which the server owes an answer: read when a server is chosen, on any worker.
     pub running: Arc<Gauge>,
-    /// Connections that nobody uses.
+    /// Idle connections.
     pub resting: Arc<Gauge>,
     /// Statements sent.
     pub queries: Cell<u64>,
@@ -178,8 +177,8 @@ pub struct Counts {
     pub clients: Rc<Flow>,
     /// By the pool's id of the server.
     servers: RefCell<HashMap<u64, Rc<ServerTally>>>,
-    /// What was counted of servers before somebody has set their counters back, or they were
-    /// configured no more.
+    /// What was counted of servers before their counters were set back, or they were configured no
+    /// more.
     before: Flow,
 }
 
@@ -220,7 +219,7 @@ impl Counts {
     }
 
     /// What is counted of the server with this id. At first its gauges come from `gauges`: of
-    /// connections that run something, and of those that nobody uses.
+    /// connections that run something, and of idle ones.
     pub fn server(&self, id: u64, gauges: impl FnOnce() -> (Arc<Gauge>, Arc<Gauge>)) -> Rc<ServerTally> {
         let new = || {
             let (running, resting) = gauges();
@@ -235,8 +234,8 @@ impl Counts {
         Rc::clone(self.servers.borrow_mut().entry(id).or_insert_with(new))
     }
 
-    /// Forgets the servers that nobody uses and for which `is_known` is false, and what they have
-    /// answered.
+    /// Forgets the servers whose tally is not in use and for which `is_known` is false, and what
+    /// they have answered.
     pub fn forget_servers(&self, is_known: impl Fn(u64) -> bool) {
         self.errors.borrow_mut().forget_servers(&is_known);
         self.servers.borrow_mut().retain(|&id, tally| {

@@ -2,7 +2,7 @@
 //! asked for, client.
 //!
 //! A statement costs two looks into the worker's own table: [`Digests::enter`] when it is sent,
-//! [`Digests::note`] when it is answered. Whoever reads gets the table in slices, between which the
+//! [`Digests::note`] when it is answered. A reader gets the table in slices, between which the
 //! worker serves its clients.
 //!
 //! - `table`: the entries, and which of them go when there are too many;
@@ -58,7 +58,7 @@ impl Digests {
         self.by_client.get()
     }
 
-    /// Whoever has these names.
+    /// The [`Who`] with these names.
     pub fn who(&self, names: Names) -> Arc<Who> {
         self.everybody.borrow_mut().who(names)
     }

@@ -74,8 +74,8 @@ pub struct Warned {
     pub hidden: u32,
 }
 
-/// A statement that was sent, and is to be sent once more: whoever counts and watches statements
-/// sees one.
+/// A statement that was sent, and is to be sent once more: counters and records of statements see
+/// one.
 #[derive(Debug, Clone, Copy)]
 pub struct Paused {
     /// What it is to those who count.

@@ -52,8 +52,8 @@ pub struct Seen {
 pub struct Errors(HashMap<Key, Seen>);
 
 impl Errors {
-    /// Forgets those of servers for which `is_known` is false: nobody is shown them, and they take
-    /// the place of others.
+    /// Forgets those of servers for which `is_known` is false: they are not shown, and take the
+    /// place of others.
     pub fn forget_servers(&mut self, is_known: impl Fn(u64) -> bool) {
         self.0.retain(|key, _| match key.maker {
             Maker::Server(id) => is_known(id),

@@ -1,10 +1,10 @@
 //! The digests that one worker counts, within a budget of memory.
 //!
 //! Entries lie in blocks that never move and are found through a hash table of their numbers. Texts
-//! are kept once per digest, whoever sends it. When the budget is used up, a new digest takes the
-//! place of those that are used least: a hand goes round the entries, halves how often each was
-//! used, and takes the first at zero (or, of sixteen, the one that is used least). No statement
-//! looks at more than a bounded number of entries.
+//! are kept once per digest, whichever client sends it. When the budget is used up, a new digest
+//! takes the place of those that are used least: a hand goes round the entries, halves how often
+//! each was used, and takes the first at zero (or, of sixteen, the one that is used least). No
+//! statement looks at more than a bounded number of entries.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -47,7 +47,7 @@ struct Key {
     hostgroup: u32,
 }
 
-/// One digest of somebody in a hostgroup: exactly two lines of the processor's cache, which are
+/// One digest of one [`Who`] in a hostgroup: exactly two lines of the processor's cache, which are
 /// fetched together.
 #[derive(Debug)]
 #[repr(align(128))]

@@ -8,13 +8,13 @@ use std::sync::Arc;
 /// Whose statements.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Who {
-    /// Not that of anybody else of the same worker who is remembered.
+    /// No other [`Who`] that the same worker remembers has it.
     pub(super) id: u32,
     /// By what they are told apart.
     pub names: Names,
 }
 
-/// What somebody is told apart by.
+/// What one [`Who`] is told apart by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Names {
     /// The user.
@@ -38,16 +38,16 @@ impl Who {
     }
 }
 
-/// Everybody that a worker remembers.
+/// Every [`Who`] that a worker remembers.
 #[derive(Debug, Default)]
 pub(super) struct Everybody {
     known: HashMap<Names, Arc<Who>>,
     next_id: u32,
-    /// When there are this many, those are forgotten whom nobody uses.
+    /// When there are this many, unused ones are forgotten.
     clear_at: usize,
 }
 
-/// How many are kept before it is looked who is not used.
+/// How many are kept before unused ones are looked for.
 const KEPT_MIN: usize = 256;
 
 impl Everybody {
@@ -58,11 +58,11 @@ impl Everybody {
         }
         if self.known.len() >= self.clear_at.max(KEPT_MIN) {
             self.known.retain(|_, who| Arc::strong_count(who) > 1);
-            // So that each look at everybody is paid for by as many who came.
+            // So that each look at all is paid for by as many new ones.
             self.clear_at = 2 * self.known.len();
         }
-        // After four billion a number comes again, for another name that nobody has used for as
-        // long.
+        // After four billion a number comes again, for other names: those that had it were not used
+        // for as long.
         self.next_id = self.next_id.wrapping_add(1);
         let who = Arc::new(Who { id: self.next_id, names: names.clone() });
         self.known.insert(names, Arc::clone(&who));
