@@ -55,14 +55,14 @@ impl Complaints {
         }
     }
 
-    /// What is to be logged of a server that cannot be reached where a replica may be: whoever
-    /// names it goes on to do so, and each time it is for another reason perhaps.
+    /// What is to be logged of a server that cannot be reached where a replica may be: the servers
+    /// that name it go on to do so, and each time it is for another reason perhaps.
     pub(crate) fn note_out_of_reach(&mut self, server: &Endpoint, check: Check) -> Option<Remark> {
         self.note(server, check, Finding::Refused, Some(OUT_OF_REACH))
     }
 
-    /// Forgets what servers have against checks that are not made any more: nobody would ever hear
-    /// that this is over.
+    /// Forgets what servers have against checks that are not made any more: that this is over would
+    /// never be logged.
     pub(crate) fn keep(&mut self, is_made: impl Fn(&Endpoint, Check) -> bool) {
         self.servers.retain(|server, known| {
             known.retain(|(check, _)| is_made(server, *check));

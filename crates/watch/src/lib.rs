@@ -97,7 +97,7 @@ pub fn spawn(shared: Arc<Shared>, watching: Arc<Watching>, cache: Arc<Cache>) ->
     }
 }
 
-/// The monitor's thread has no sessions, and nobody waits there for a connection.
+/// The monitor's thread has no sessions, so none waits there for a connection.
 #[derive(Debug)]
 struct NoSessions;
 
@@ -147,7 +147,7 @@ impl Watch {
     fn begin(worker: &Rc<Worker>, watching: &Arc<Watching>, configuration: &Arc<Configuration>) -> Self {
         let (sender, outcomes) = mpsc::unbounded_channel();
         worker.use_settings(Arc::clone(configuration));
-        // Everybody is asked now. A doubt that stayed would keep later ones from being told.
+        // All servers are asked now. A doubt that stayed would keep later ones from being told.
         watching.take_doubts();
         let monitor = Monitor::new(plan::plan(configuration.config()), worker.shared.uptime());
         watching.begin(&worker.shared, &monitor);
@@ -198,7 +198,7 @@ impl Watch {
         let found_in = self.monitor.found_in(&order.server);
         tokio::task::spawn_local(async move {
             let outcome = prober.check(&worker, &order, found_in).await;
-            // Nobody wants to know any more when the monitor was disabled meanwhile.
+            // There is no receiver any more when the monitor was disabled meanwhile.
             let _ = sender.send((order, outcome));
         });
     }

@@ -26,8 +26,8 @@ pub(crate) fn plan(config: &Config) -> Plan<Endpoint> {
 /// Servers are asked for their replicas once in so many checks of whether they are read-only.
 const DISCOVERY_EVERY: u32 = 10;
 
-/// How long a server stays known that nobody names any more. One that has lost its primary tries to
-/// reach it once a minute unless it is told otherwise.
+/// How long a server stays known that no other one names any more. One that has lost its primary
+/// tries to reach it once a minute unless it is told otherwise.
 const FORGET_AFTER: Duration = Duration::from_mins(3);
 
 fn pair(row: &ReplicationHostgroups, config: &Config) -> Pair {

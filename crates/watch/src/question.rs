@@ -50,7 +50,7 @@ pub(crate) struct Rows {
 impl Rows {
     /// The rows in the packets of an answer.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
-        // Whoever has read them has seen to it that they are not too many.
+        // The code that has read them has seen to it that they are not too many.
         let mut messages = MessageReader::new(bytes.len());
         messages.expect(1);
         messages.feed(bytes);

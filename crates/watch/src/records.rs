@@ -111,8 +111,8 @@ impl Records {
         }
     }
 
-    /// Logs that a server cannot be reached that others name: whoever waits for it to be found has
-    /// to know.
+    /// Logs that a server cannot be reached that others name: an operator who waits for it to be
+    /// found has to know.
     pub(crate) fn complain_of_candidate(&self, check: Check, server: &Endpoint, outcome: &Outcome) {
         let Some(error) = outcome.error.as_deref().filter(|_| outcome.finding.is_miss()) else { return };
         let remark = lock(&self.complaints).note_out_of_reach(server, check);

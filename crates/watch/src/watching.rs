@@ -55,7 +55,7 @@ pub struct Watching {
 /// What servers have said of themselves.
 #[derive(Debug, Default)]
 struct Found {
-    /// Whether somebody asks them.
+    /// Whether the monitor asks them.
     is_running: bool,
     read_only: HashMap<Endpoint, bool>,
     /// What they are good for in clusters, by the writer hostgroups of those.
@@ -70,7 +70,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Watching {
-    /// Keeps everybody else from giving the pool other servers.
+    /// Keeps other threads from giving the pool other servers.
     pub fn alone(&self) -> MutexGuard<'_, ()> {
         lock(&self.alone)
     }
@@ -92,7 +92,7 @@ impl Watching {
         let found = lock(&self.found);
         let mut plan = plan(configuration.config());
         if !configuration.monitor().enabled {
-            // Nobody will ever know more than the rows say.
+            // No check will ever tell more than the rows say.
             plan.clusters.clear();
         }
         let discovered = discovered::rows(configuration.config(), &found.discovered);
@@ -129,7 +129,7 @@ impl Watching {
         members.into_iter().filter_map(row).collect()
     }
 
-    /// Whether there is somebody who watches.
+    /// Whether the monitor runs.
     pub fn is_running(&self) -> bool {
         lock(&self.found).is_running
     }
@@ -174,7 +174,7 @@ impl Watching {
         mark_all(shared, monitor);
     }
 
-    /// Nobody watches any more: servers are where their rows are, and are used there.
+    /// The monitor has stopped: servers are where their rows are, and are used there.
     pub(crate) fn let_go(&self, shared: &Shared) {
         let alone = self.alone();
         *lock(&self.found) = Found::default();
