@@ -87,14 +87,14 @@ pub enum Word<E> {
     Galera(GaleraWord),
     /// A server of an Aurora cluster.
     Aurora(AuroraWord<E>),
-    /// A server of a pair whose servers are found: what it says changes nobody's role.
+    /// A server of a pair whose servers are found: what it says changes no server's role.
     Replicas(ReplicaWord<E>),
 }
 
 /// What a server of a cluster is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Role {
-    /// Nobody knows: it has not said anything yet.
+    /// Not known: the server has not said anything yet.
     #[default]
     Unheard,
     /// For nothing.

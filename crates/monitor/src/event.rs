@@ -18,7 +18,7 @@ pub struct Event<E> {
 /// What has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// The server does not answer: nobody gets it, and its connections are to be closed.
+    /// The server does not answer: no session gets it, and its connections are to be closed.
     Down,
     /// It answers again.
     Up,

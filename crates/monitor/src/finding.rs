@@ -31,7 +31,7 @@ pub enum Told {
 /// How far a server is behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lag {
-    /// It replicates from nobody.
+    /// It replicates from no server.
     NoReplica,
     /// It is a replica and does not know: its replication has stopped, mostly.
     Unknown,

@@ -1,11 +1,11 @@
 //! What is known of servers, and what follows from it: when to check what, which server does not
 //! answer, which one lags, and which hostgroups it belongs into.
 //!
-//! The crate is pure: it opens no sockets and knows neither clock nor random source. Whoever
-//! carries out checks asks [`Monitor::due`] what is to be done now and [`Monitor::next_due`] when
-//! to ask again, and says with [`Monitor::observe`] what came of each check; the answer is what has
-//! changed, each [`Event`] with its cause. Time is counted from any moment that stays the same;
-//! time that goes backwards counts as time that stands still.
+//! The crate is pure: it opens no sockets and knows neither clock nor random source. The caller
+//! carries out checks: it asks [`Monitor::due`] what is to be done now and [`Monitor::next_due`]
+//! when to ask again, and says with [`Monitor::observe`] what came of each check; the answer is
+//! what has changed, each [`Event`] with its cause. Time is counted from any moment that stays the
+//! same; time that goes backwards counts as time that stands still.
 //!
 //! - `plan`: what the operator wants: rows, pairs of hostgroups, intervals and limits;
 //! - `cluster`: Group Replication, Galera, Aurora: what servers say of themselves and each other,

@@ -264,7 +264,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         }
     }
 
-    /// Somebody has reason to believe that a server does not answer: it is pinged at once.
+    /// There is reason to believe that a server does not answer: it is pinged at once.
     pub fn suspect(&mut self, server: &E, now: Duration) {
         let now = self.tell(now);
         for check in [Check::Ping].into_iter().chain(Check::OF_CLUSTERS) {
@@ -278,7 +278,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         }
     }
 
-    /// Somebody has reason to believe that a server has changed its role: it is asked at once.
+    /// There is reason to believe that a server has changed its role: it is asked at once.
     pub fn doubt(&mut self, server: &E, now: Duration) {
         let now = self.tell(now);
         for check in [Check::ReadOnly].into_iter().chain(Check::OF_CLUSTERS) {
@@ -320,9 +320,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
     pub fn health(&self, member: Member) -> Health {
         let Some(row) = self.plan.rows.get(member.row) else { return Health::default() };
         let Some(watch) = self.watches.get(&row.server) else { return Health::default() };
-        // Who writes is what others are behind. A replica that has become the primary goes on to
-        // say that it lags as long as nobody makes it forget its source, and it may be all that
-        // there is.
+        // Others are behind the server that writes. A replica that has become the primary goes on
+        // to say that it lags until it is made to forget its source, and it may be all that there
+        // is.
         let writes = self.read_only(&row.server) == Some(false) && self.pairs.contains_key(&member.hostgroup);
         let lagging = watch.lags.get(&row.hostgroup).filter(|_| !writes);
         let lag = lagging.and_then(|lagging| lagging.lag).or(self.cluster_lag(member.hostgroup, &row.server));

@@ -228,7 +228,7 @@ mod tests {
         // They change places.
         let said = [("a", true), ("b", false)];
         assert_eq!(placed(&from, false, &said), [(20, 0), (10, 1), (30, 2)]);
-        // Both write, or nobody.
+        // Both write, or none.
         assert_eq!(placed(&from, false, &[("a", false), ("b", false)]), [(10, 0), (10, 1), (30, 2)]);
         assert_eq!(placed(&from, false, &[("a", true), ("b", true)]), [(20, 0), (20, 1), (30, 2)]);
     }

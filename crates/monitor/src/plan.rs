@@ -45,7 +45,7 @@ pub struct Row<E> {
     pub in_use: bool,
     /// Its weight, which decides who writes where several could.
     pub weight: u32,
-    /// The lag that it may have; `None`: any, and nobody looks.
+    /// The lag that it may have; `None`: any, and it is not checked.
     pub max_lag: Option<Duration>,
     /// The lag that it counts as having if it is a replica that does not know.
     pub lag_when_unknown: Duration,

@@ -9,15 +9,15 @@
 //! A replica that was found is there for reads. It becomes a writer only by a promotion: it was
 //! read-only, its primary is none any more, and it says that it takes writes. That it can be
 //! written to while it follows a primary says nothing: it was perhaps never made read-only, or was
-//! made writable long ago, and nobody has decided that it may be written to. A promotion ends when
-//! the replica says that it is read-only, and not with what others say of it: its old primary may
-//! still believe that it is followed.
+//! made writable long ago, and no operator has decided that it may be written to. A promotion ends
+//! when the replica says that it is read-only, and not with what others say of it: its old primary
+//! may still believe that it is followed.
 //!
 //! In an RDS Multi-AZ cluster every server names all of them ([`Means::Rds`]). They count as those
-//! that the operator has named: each takes writes when it says so, as RDS decides who does. Whoever
-//! has not shown yet that it is of the cluster names nobody: its name may lead to another cluster
-//! by now. And nobody keeps itself: a server that was taken out may go on to know the cluster that
-//! it was part of.
+//! that the operator has named: each takes writes when it says so, as RDS decides who does. A
+//! server that has not shown yet that it is of the cluster names no other: its name may lead to
+//! another cluster by now. And no server keeps itself known: a server that was taken out may go on
+//! to know the cluster that it was part of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -38,11 +38,12 @@ pub struct Discover {
     pub means: Means,
     /// How often servers are asked, and for how long an answer is waited for.
     pub pace: Pace,
-    /// After so long one is forgotten that nobody names any more who did: it may come back.
+    /// Time after which a server is forgotten that is not named any more by those that did: it may
+    /// come back.
     pub forget_after: Duration,
     /// The weight of those that are found.
     pub weight: u32,
-    /// The lag that they may have; `None`: any, and nobody looks.
+    /// The lag that they may have; `None`: any, and it is not checked.
     pub max_lag: Option<Duration>,
     /// The lag that one counts as having that does not know.
     pub lag_when_unknown: Duration,
@@ -110,7 +111,7 @@ struct Named<E> {
     ids: BTreeSet<u32>,
     /// The one that has named it last.
     by: E,
-    /// Since when nobody names it any more.
+    /// Since when no server names it any more.
     missing: Option<Duration>,
     /// Whether it has ever said that it is read-only.
     was_read_only: bool,
@@ -287,8 +288,8 @@ impl<E: Clone + Ord> Family<E> {
         self.ids.retain(|at, _| stays(at) || self.named.contains_key(at));
     }
 
-    /// Whether a server would be promoted if it said that it follows nobody: its primary is lost,
-    /// and whoever promotes it has it say so at any moment.
+    /// Whether a server would be promoted if it said that it follows no other: its primary is lost,
+    /// and a promotion has it say so at any moment.
     pub(crate) fn awaits(&self, server: &E) -> bool {
         let awaits = |named: &Named<E>| {
             named.was_read_only

@@ -351,7 +351,7 @@ fn what_is_known_survives_another_plan() {
     other.rows.remove(2);
     scene.monitor.configure(other.clone(), scene.now);
     assert_eq!(scene.members(), [(20, "a"), (20, "b")]);
-    // Without the pair nobody asks, and it is where its row is.
+    // Without the pair it is not asked, and is where its row is.
     scene.monitor.configure(Plan { pairs: Vec::new(), ..other.clone() }, scene.now);
     assert_eq!(scene.members(), [(10, "a"), (20, "b")]);
     scene.monitor.configure(other, scene.now);
@@ -416,7 +416,7 @@ proptest! {
                     }
                 }
             }
-            // Each server of the pair is in one of its hostgroups, and nobody is lost.
+            // Each server of the pair is in one of its hostgroups, and none is lost.
             let members = monitor.members();
             prop_assert_eq!(members.len(), 3);
             for member in &members {
@@ -431,7 +431,7 @@ proptest! {
         }
     }
 
-    /// Of a server whose every other answer is lost nobody is told that it is down.
+    /// A server whose every other answer is lost is never said to be down.
     #[test]
     fn c23_half_the_answers_lost_are_no_verdict(rounds in 1..300_usize) {
         let mut scene = Scene::new();

@@ -75,7 +75,7 @@ fn writer_seats(cluster: &Cluster, elected: bool) -> Vec<u32> {
 }
 
 /// Where a server is that is not to be used, and not asked: wherever it can have connections. Its
-/// rows let nobody make new ones.
+/// rows allow no new ones.
 fn drained<E>(cluster: &Cluster, candidate: &Candidate<'_, E>) -> Vec<u32> {
     let mut hostgroups = vec![candidate.home];
     for hostgroup in [cluster.writer, cluster.reader] {
@@ -144,7 +144,7 @@ mod tests {
         let all = [unheard(&"a", 1), unheard(&"b", 1), unheard(&"c", 3), unheard(&"d", 4)];
         let cluster = cluster(1, AlsoRead::Nobody);
         assert_eq!(seated(&cluster, &all), [vec![2], vec![1], vec![3], vec![4]]);
-        // Whoever says that it takes writes comes first.
+        // A server that says that it takes writes comes first.
         let all = [candidate(&"a", Role::Writer, 1), unheard(&"b", 1)];
         assert_eq!(seated(&cluster, &all), [vec![1], vec![2]]);
     }

@@ -198,7 +198,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             }
         }
         if check == Check::Aurora && finding.is_miss() {
-            // Somebody else may know more.
+            // Another server may know more.
             let others = self.circle(server).into_iter().filter(|other| *other != server);
             let others: Vec<E> = others.filter(|other| self.is_answering(other)).cloned().collect();
             for other in &others {
@@ -225,7 +225,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             let cause = |_, _| "others of its cluster name it".to_owned();
             events_of_all.extend(events(server, &Places::new(), after, cause));
         }
-        // Whoever leaves a place does so before somebody else takes it.
+        // A server leaves a place before another one takes it.
         events_of_all.sort_by_key(|event| match event.change {
             Change::Left => 0,
             Change::Joined => 1,

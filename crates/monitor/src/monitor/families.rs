@@ -217,7 +217,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
                 |_, _| format!("{} names it: server_id={}", self.namer(&writers), id.unwrap_or_default());
             all.extend(events(other, &Places::new(), after, cause));
         }
-        // Whoever leaves a place does so before somebody else takes it.
+        // A server leaves a place before another one takes it.
         all.sort_by_key(|event| match event.change {
             Change::Left => 0,
             Change::Joined => 1,

@@ -60,8 +60,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         cause
     }
 
-    /// A server takes no writes any more. If its pair is without a writer now, somebody may have
-    /// been promoted: they are all asked.
+    /// A server takes no writes any more. If its pair is without a writer now, another server may
+    /// have been promoted: they are all asked.
     fn look_for_writer(&mut self, server: &E, now: Duration) {
         let writers = self.writers_of(server);
         let is_beside = |row: &&Row<E>| {

@@ -71,7 +71,7 @@ fn c13_the_writer_is_who_the_cluster_says_last() {
     let mut scene = settled();
     scene.says("b", word(5, "b", &[("a", 20), ("c", 20)]));
     assert_eq!((scene.of(WRITERS), scene.of(READERS)), (vec!["b"], vec!["a", "c"]));
-    // Somebody has not heard of it yet.
+    // One server has not heard of it yet.
     assert_eq!(scene.says("c", word(4, "a", &[("b", 20), ("c", 20)])), []);
     // Both were it, at some time.
     let Word::Aurora(mut both) = word(6, "b", &[("c", 20)]) else { panic!() };
@@ -117,7 +117,7 @@ const SERVERS: [Server; 4] = ["a", "b", "c", "d"];
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever servers say, and whoever does not answer.
+    /// Whatever servers say, and whichever does not answer.
     #[test]
     fn promises_hold(steps in prop::collection::vec((0..8_u8, 0..60_u32, 0..4_usize, any::<[bool; 4]>(), 0..900_u64), 1..150)) {
         let mut monitor = Monitor::new(plan(aurora(), vec![row(READERS, "a"), row(READERS, "b")]), s(100));

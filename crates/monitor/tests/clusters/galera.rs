@@ -104,7 +104,7 @@ fn words() -> impl Strategy<Value = GaleraWord> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever nodes say, and whoever does not answer.
+    /// Whatever nodes say, and whichever does not answer.
     #[test]
     fn promises_hold(steps in prop::collection::vec((0..8_u8, words()), 1..150), max_writers in 0..4_usize) {
         const SERVERS: [Server; 4] = ["a", "b", "c", "d"];

@@ -217,7 +217,7 @@ const SERVERS: [Server; 5] = ["a", "b", "c", "d", "e"];
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever members say, and whoever does not answer.
+    /// Whatever members say, and whichever does not answer.
     #[test]
     fn promises_hold(
         steps in prop::collection::vec((0..8_u8, any::<bool>(), 0..30_u64, prop::collection::vec(states(), 0..5)), 1..150),

@@ -99,7 +99,7 @@ impl Scene {
     }
 }
 
-/// Whatever happens, whoever is in a place is there once.
+/// Whatever happens, a server that is in a place is there once.
 fn each_once(servers: &[Server]) -> bool {
     servers.iter().collect::<HashSet<_>>().len() == servers.len()
 }

@@ -53,7 +53,7 @@ fn a_reader_knows_the_cluster_as_well() {
 #[test]
 fn who_writes_is_for_the_members_to_say() {
     let mut scene = whole();
-    // RDS fails over: nobody has to be lost for that.
+    // RDS fails over: no server has to be lost for that.
     assert_eq!(scene.is_read_only("a", true), [("a", (WRITERS, Change::Left)), ("a", JOINED)]);
     assert_eq!(scene.is_read_only("c", false), [("c", LEFT), ("c", (WRITERS, Change::Joined))]);
     assert_eq!((scene.of(WRITERS), scene.of(READERS)), (vec!["c"], vec!["a", "b"]));

@@ -168,7 +168,7 @@ fn c13_an_old_primary_that_thaws_does_not_take_the_writes_back() {
     let mut scene = Scene::with_replica();
     scene.dies("a");
     scene.is_read_only("b", false);
-    // Nobody has made it read-only, and it has not noticed yet that its replica is gone.
+    // It was not made read-only, and it has not noticed yet that its replica is gone.
     scene.finds("a", Check::Ping, Finding::Well(Told::Alive));
     scene.is_read_only("a", false);
     assert_eq!(scene.says("a", 1, &[(2, &["b"])]), []);
@@ -222,7 +222,7 @@ fn c13_a_replica_that_was_made_writable_and_follows_is_no_writer_when_its_primar
     assert_eq!(scene.dies("a"), [("a", (WRITERS, Change::Down))]);
     assert_eq!(scene.is_read_only("b", false), []);
     assert_eq!(scene.of(READERS), ["b"]);
-    // Somebody promotes it: it says nothing else of read_only.
+    // It is promoted: it says nothing else of read_only.
     assert_eq!(scene.follows("b", 2, false), [("b", LEFT), ("b", (WRITERS, Change::Joined))]);
 }
 
@@ -232,7 +232,7 @@ fn one_that_can_be_written_to_is_asked_at_once_whom_it_follows_when_its_primary_
     scene.is_read_only("b", false);
     scene.follows("b", 2, true);
     scene.dies("a");
-    // It did follow its primary a moment ago. Whoever promotes it has it stop that.
+    // It did follow its primary a moment ago. A promotion has it stop that.
     let lost = scene.now;
     assert_eq!(scene.follows("b", 2, true), []);
     assert!(scene.now <= lost);
@@ -428,9 +428,9 @@ impl Said {
 }
 
 proptest! {
-    /// Whatever is said, everybody is in a place once, those that the operator has named are never
-    /// lost, there is no writer that was not one or promoted, and those that were promoted are
-    /// writers until they say something else.
+    /// Whatever is said, each server is in a place once, those that the operator has named are
+    /// never lost, there is no writer that was not one or promoted, and those that were promoted
+    /// are writers until they say something else.
     #[test]
     fn promises_hold(steps in prop::collection::vec((0..8_u32, 0..4_u32, 0..4_u32, 0..30_u64), 1..50)) {
         const NAMES: [Server; 4] = ["a", "b", "c", "d"];
