@@ -1,5 +1,5 @@
-//! Connections that are opened before anybody needs them: whether there should be one more, and to
-//! which server.
+//! Connections that are opened before a session needs them: whether there should be one more, and
+//! to which server.
 
 use std::sync::Arc;
 use std::time::Duration;

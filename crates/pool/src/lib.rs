@@ -199,7 +199,7 @@ impl<E> Pool<E> {
         group.changes_in(now)
     }
 
-    /// A permit for a connection to a server of `hostgroup` that is to be opened before anybody
+    /// A permit for a connection to a server of `hostgroup` that is to be opened before a session
     /// needs it, as its [`Policy`] says.
     ///
     /// # Errors

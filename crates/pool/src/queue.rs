@@ -290,8 +290,8 @@ impl<E> Deputy<E> {
         look(&self.group, &self.place, now)
     }
 
-    /// He who has the place is served, and leaves it. What he was granted before stays his until he
-    /// drops his ticket.
+    /// The session in this place is served, and leaves it. What it was granted before is kept until
+    /// its [`Ticket`] is dropped.
     pub fn leave(&self) {
         leave(&self.group, &self.place);
     }

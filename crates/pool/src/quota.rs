@@ -197,7 +197,7 @@ impl Quota {
 }
 
 impl Place {
-    /// Tells him, and returns how to wake him.
+    /// Tells the session in this place, and returns how to wake it.
     fn tell(&self, what: Told) -> Option<Waker> {
         let mut told = lock(&self.told);
         told.0 = Some(what);

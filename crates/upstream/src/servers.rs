@@ -1,7 +1,7 @@
 //! What the servers behind can do, as their greetings say it: the proxy's own greeting repeats it.
 //!
 //! A client must not be offered what its server lacks, and one behind the proxy shall miss nothing
-//! that the server has. But the greeting goes out before anybody knows which server the client will
+//! that the server has. But the greeting goes out before it is known which server the client will
 //! get: so it offers what all known servers have in common. They are asked once, at start or when
 //! they are configured, by a connection that ends after the greeting, and every login to a server
 //! brings the news.

@@ -40,7 +40,7 @@ impl<'a> Whom<'a> {
         self.user.map(User::account)
     }
 
-    /// This user, on a connection of his own.
+    /// This user, on a connection of its own.
     pub fn of(user: &'a User) -> Self {
         Self { user: Some(user), ..Self::default() }
     }

@@ -30,7 +30,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             _ => None,
         };
         let cause = cause.unwrap_or_else(|| words_for(finding, why));
-        // Whether it writes is known of a server that comes back before anybody gets it. One that
+        // Whether it writes is known of a server that comes back before a session gets it. One that
         // refuses a login never says it; one that refuses a statement lacks a privilege for that.
         let refuses_login = finding == Finding::Refused && matches!(check, Check::Ping | Check::Connect);
         let says_its_role = check == Check::ReadOnly || refuses_login || !is_of_pair;
