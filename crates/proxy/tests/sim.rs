@@ -4,8 +4,9 @@
 //!
 //! What happens follows from a seed: the configuration, what clients say, and what goes wrong.
 //! Connections are lost before, in and behind answers, servers are not reached or slow, clients
-//! leave and kill each other, configurations are loaded anew. With faults a client may hear of an error; it may never hear another
-//! answer than its own, lose what was promised, or find a row twice.
+//! leave and kill each other, configurations are loaded anew. With faults a client may hear of an
+//! error; it may never hear another answer than its own, lose what was promised, or find a row
+//! twice.
 //!
 //! Each seed has a transcript: a hash of all bytes at clients, and one at servers. A change that
 //! only moves code leaves both as they are.
