@@ -125,7 +125,7 @@ impl Session {
         }
         let text = Defaults::question(link.is_mariadb());
         let command = (self.query(text.as_bytes()), Answer::Result);
-        let replies = self.internal_query(&[command]).await?.unwrap_or_default();
+        let replies = self.ask_besides(&[command]).await?;
         self.links.note_ran(&mut self.state);
         note_errors(&replies, self.links.connection_mut());
         if let (Some(reply), Some(link)) = (replies.first(), self.links.connection_mut()) {
@@ -201,8 +201,7 @@ impl Session {
         let texts =
             batch.iter().map(|table| question(table.schema.as_deref().unwrap_or_default(), &table.name));
         let commands: Vec<_> = texts.map(|text| (self.query(text.as_bytes()), Answer::Result)).collect();
-        // If that fails, the client hears of it with its next statement.
-        let replies = self.internal_query(&commands).await?.unwrap_or_default();
+        let replies = self.ask_besides(&commands).await?;
         self.links.note_ran(&mut self.state);
         note_errors(&replies, self.links.connection_mut());
         let (Sight { whose, now_ms }, mut more) = (self.sight(hostgroup), Vec::new());

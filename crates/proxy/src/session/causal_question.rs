@@ -111,8 +111,7 @@ impl Session {
             let is_mariadb = self.links.is_mariadb();
             self.links.note_ran(&mut self.state);
             let question = (self.query(untold::question(is_mariadb).as_bytes()), Answer::Result);
-            // If that fails, the client hears of it with its next statement.
-            let replies = self.internal_query(&[question]).await?.unwrap_or_default();
+            let replies = self.ask_besides(&[question]).await?;
             self.links.hide_last_result(&mut self.state);
             let told = replies.first().and_then(upstream::Reply::only_row);
             let told = told.map(|row| untold::told(row, is_mariadb)).unwrap_or_default();

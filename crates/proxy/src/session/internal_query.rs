@@ -40,6 +40,18 @@ impl Session {
         self.internal_query_within(limit, commands).await
     }
 
+    /// The same where the command in the backlog, or the next one, does not need the replies: there
+    /// are none if the backend was given up. If a transaction was lost with it, the client hears of
+    /// that with its next statement.
+    pub(super) async fn ask_besides(&mut self, commands: &[InternalQuery]) -> Result<Vec<Reply>, Ending> {
+        Ok(self.internal_query(commands).await?.unwrap_or_else(|error| {
+            if matches!(error, ClientError::TransactionLost { .. }) {
+                self.state.transaction.rolled_back = Some(Box::new(error));
+            }
+            Vec::new()
+        }))
+    }
+
     /// The same with another limit for all replies.
     pub(super) async fn internal_query_within(
         &mut self,

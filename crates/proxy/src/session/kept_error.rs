@@ -164,8 +164,7 @@ impl Session {
     pub(super) async fn tell_error_again(&mut self) -> Result<(), Ending> {
         let Some(mut error) = self.state.take_kept_error() else { return Ok(()) };
         let (signal, status) = ((self.query(&error.signal), Answer::Result), self.state.link.status);
-        // If that fails, the client hears it of its own statement.
-        let replies = self.internal_query(&[signal]).await?.unwrap_or_default();
+        let replies = self.ask_besides(&[signal]).await?;
         self.links.hide_last_result(&mut self.state);
         let Some(backend) = self.links.in_use.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };
         backend.connection_mut().set_own_warnings(false);

@@ -117,8 +117,7 @@ impl Session {
     pub(super) async fn forget_warnings(&mut self) -> Result<(), Ending> {
         // At MariaDB a statement without tables leaves them as they are.
         let read = (self.query(b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
-        // If that fails, the client hears it of its own statement.
-        let _ = self.internal_query(&[read]).await?;
+        self.ask_besides(&[read]).await?;
         if let Some(link) = self.links.connection_mut() {
             link.set_own_warnings(false);
         }

@@ -112,10 +112,10 @@ impl Session {
         {
             return Err(self.set_up_failed(kind, &error, decided).await);
         }
-        self.check_connected(decided)?;
+        self.check_connected(kind, decided).await?;
         if self.needs_last_result(decided) {
             self.tell_last_result(kind).await?;
-            self.check_connected(decided)?;
+            self.check_connected(kind, decided).await?;
         }
         if names_statement(kind) {
             self.bring_statement(kind, decided).await?;
@@ -131,11 +131,14 @@ impl Session {
         Ok(())
     }
 
-    /// What was asked for the command in the backlog may have lost the connection, and nothing with
-    /// it: then the command goes elsewhere.
-    fn check_connected(&mut self, decided: &mut Decided) -> Result<(), Stop> {
+    /// What was asked for the command in the backlog may have lost the connection. With nothing
+    /// else lost the command goes elsewhere.
+    async fn check_connected(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
         if self.links.in_use.is_some() {
             return Ok(());
+        }
+        if let Some(error) = self.state.transaction.rolled_back.take() {
+            return Err(self.set_up_failed(kind, &error, decided).await);
         }
         self.tries_again(decided);
         Err(Stop::Elsewhere)

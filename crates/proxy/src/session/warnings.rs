@@ -24,8 +24,7 @@ impl Session {
             return Ok(());
         }
         let question = (self.query(QUESTION), Answer::Result);
-        // If that fails, the client hears of it with its next statement.
-        let replies = self.internal_query(&[question]).await?.unwrap_or_default();
+        let replies = self.ask_besides(&[question]).await?;
         self.links.hide_last_result(&mut self.state);
         for reply in replies {
             rows(&reply.bytes).for_each(|warning| self.log_warning(&warning, warned));

@@ -84,6 +84,30 @@ fn c06_an_error_may_be_over_with_code_that_is_not_seen() {
     });
 }
 
+/// The server is lost while it tells the error again, and the transaction with it.
+#[test]
+fn c09_a_transaction_that_is_lost_with_the_error_is_not_gone_on_with() {
+    play(async || {
+        let (_stage, mut servers, mut one, mut two, mut server) = two().await;
+        fails(&mut one, &mut server).await;
+        tells_it(&mut server).await;
+        run(&mut two, &mut server, "SELECT 3").await;
+        one.send_query("BEGIN").await;
+        server.expect_query("BEGIN").await;
+        server.status |= wire::StatusFlags::IN_TRANSACTION;
+        server.ok().await;
+        one.expect_ok().await;
+        one.send_query("EXECUTE p").await;
+        server.expect_query(TOLD_AGAIN).await;
+        drop(server);
+        one.expect_err(1213).await;
+        // It was told, and the next statement is in no transaction.
+        one.send_query("SELECT 4").await;
+        let mut server = servers.accept().await;
+        comes(&mut one, &mut server, "SELECT 4").await;
+    });
+}
+
 /// It is over with each of several statements that were sent together.
 #[test]
 fn c06_an_error_is_over_with_statements_that_run_together() {
