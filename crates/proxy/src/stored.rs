@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn what_was_found_holds_for_a_while_and_until_something_is_defined() {
         let stored = StoredCode::default();
-        let object = || Object::Table { schema: "a".to_owned(), name: "b".to_owned() };
+        let object = || Object::Table { schema: "a".to_owned(), name: "b".to_owned(), is_written: false };
         let key = |user: &[u8]| (user.into(), 1, object());
         let now = Duration::from_secs(5);
         let holds = |stored: &StoredCode, at| stored.get(&key(b"u"), at).is_some();

@@ -16,6 +16,7 @@ use sql::shape::Table;
 use crate::layout::{Layout, TableKind};
 
 pub use ask::Unreadable;
+use ask::What;
 
 /// Schemas of the servers themselves, whose code knows nothing of sharded tables.
 const OF_SERVERS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
@@ -29,6 +30,8 @@ pub enum Object {
         schema: String,
         /// Its name.
         name: String,
+        /// It is changed, so that its triggers run.
+        is_written: bool,
     },
     /// A routine.
     Routine {
@@ -50,6 +53,8 @@ pub enum Wrong {
     Node(String),
     /// It prepares statements, whose texts are not known.
     Prepares,
+    /// It is written for `sql_mode=ORACLE`, where a name alone calls a procedure.
+    Oracle,
     /// The user may not read its definition.
     Hidden,
     /// Its definition is too long to be looked through.
@@ -62,7 +67,19 @@ pub struct Found {
     /// What is wrong with it, if anything is.
     pub wrong: Option<Wrong>,
     /// What it uses.
-    pub uses: Vec<Object>,
+    pub uses: Vec<Used>,
+    /// The user sees something of that name.
+    pub is_there: bool,
+}
+
+/// What stored code uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Used {
+    /// What it is.
+    pub object: Object,
+    /// It is there: if the user sees nothing of that name, it is hidden. Servers write the texts of
+    /// views with the schema of each name.
+    pub is_certain: bool,
 }
 
 impl Object {
@@ -97,10 +114,13 @@ impl Object {
 /// none of them, routines may be in any.
 pub fn objects(layout: &Layout, named: &Mentions, schema: Option<&str>) -> Vec<Object> {
     let own = |table: &Table| table.schema.clone().or_else(|| schema.map(str::to_owned));
-    let tables = named.reads.iter().chain(&named.writes).filter_map(|table| {
+    let object = |(table, is_written): (&Table, bool)| {
         let schema = own(table).filter(|schema| layout.table(schema, &table.name).is_none())?;
-        Some(Object::Table { schema, name: table.name.clone() })
-    });
+        let is_new = !named.temporary.contains(&table.name);
+        is_new.then(|| Object::Table { schema, name: table.name.clone(), is_written })
+    };
+    let reads = named.reads.iter().map(|table| (table, false));
+    let tables = reads.chain(named.writes.iter().map(|table| (table, true))).filter_map(object);
     let routines = named.routines.iter().map(|called| Object::Routine {
         schema: called.schema.clone().or_else(|| schema.map(str::to_owned)),
         name: called.name.clone(),
@@ -118,27 +138,34 @@ impl Found {
     /// If it is no such answer.
     pub fn of(layout: &Layout, rows: &[Vec<Option<&[u8]>>]) -> Result<Self, Unreadable> {
         let definitions = ask::definitions(rows)?;
-        let mut found = Self::default();
+        let mut found = Self { is_there: !definitions.is_empty(), ..Self::default() };
         // Who may not see a view's definition is told that there is one.
-        let is_hidden = definitions.iter().any(|one| one.is_view)
-            && !definitions.iter().any(|one| !one.is_view && one.is_readable());
+        let has = |what| {
+            definitions.iter().any(|one| one.what == what && (what == What::View || one.is_readable()))
+        };
+        let is_hidden = has(What::View) && !has(What::Code);
         for definition in definitions {
-            if !definition.is_readable() {
-                if !definition.is_view || is_hidden {
+            if definition.what != What::Code || !definition.is_readable() {
+                if definition.what == What::Code || definition.what == What::View && is_hidden {
                     found.wrong = Some(Wrong::Hidden);
                 }
                 continue;
             }
-            let named = Mentions::of(definition.text, definition.modes);
+            let named = Mentions::of_unquoted(definition.text, definition.modes);
             found.wrong = found.wrong.or_else(|| wrong(layout, &named, &definition.schema));
-            found.uses.extend(objects(layout, &named, Some(&definition.schema)));
+            if definition.is_oracle {
+                found.wrong = found.wrong.or(Some(Wrong::Oracle));
+            }
+            let certain = if definition.is_view { objects(layout, &named, None) } else { Vec::new() };
+            let uses = objects(layout, &named, Some(&definition.schema)).into_iter();
+            found.uses.extend(uses.map(|object| Used { is_certain: certain.contains(&object), object }));
         }
         Ok(found)
     }
 }
 
 /// What is wrong with code in a schema that names this.
-fn wrong(layout: &Layout, named: &Mentions, schema: &str) -> Option<Wrong> {
+pub fn wrong(layout: &Layout, named: &Mentions, schema: &str) -> Option<Wrong> {
     if named.cut {
         return Some(Wrong::Long);
     }
@@ -150,6 +177,13 @@ fn wrong(layout: &Layout, named: &Mentions, schema: &str) -> Option<Wrong> {
         if table.is_some_and(|table| matches!(table.kind, TableKind::Sharded { .. })) {
             return Some(Wrong::Sharded(path(&schema, &name)));
         }
+    }
+    let is_defined = |table: &&crate::Table| {
+        let is_named = |name: &String| name.eq_ignore_ascii_case(&table.name);
+        table.nodes().len() > 1 && named.names.iter().any(is_named)
+    };
+    if let Some(table) = layout.tables().iter().find(is_defined).filter(|_| named.defines) {
+        return Some(Wrong::Sharded(path(&table.schema, &table.name)));
     }
     for (schema, name) in named.writes.iter().map(full) {
         if layout.is_node(&schema, &name) {
@@ -171,6 +205,7 @@ impl fmt::Display for Wrong {
             Self::Reference(table) => write!(f, "it changes {table}, of which each server has a copy"),
             Self::Node(table) => write!(f, "it changes {table}, which is a part of a sharded table"),
             Self::Prepares => write!(f, "it prepares statements, which may be about sharded tables"),
+            Self::Oracle => write!(f, "it is written for sql_mode=ORACLE, where each name may be a call"),
             Self::Hidden => write!(
                 f,
                 "the user may not read its definition, which may be about sharded tables; GRANT SHOW VIEW for \

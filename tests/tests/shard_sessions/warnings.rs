@@ -36,13 +36,15 @@ pub(crate) fn all_shards_tell_their_warnings(servers: &'static Servers) {
                 assert_eq!(rows(&mut client, "SELECT @@warning_count").await, [count.as_str()], "{sql}");
                 assert_eq!(rows(&mut client, "SHOW COUNT(*) ERRORS").await, ["0"], "{sql}");
             }
-            // Home knows nothing of them.
-            let show = client.prepare("SHOW WARNINGS").await.unwrap();
-            change(&mut client, &format!("UPDATE IGNORE orders SET note = '{long}' WHERE id IN (1, 2)"))
-                .await;
-            let (number, error) = code(&client.execute(&show, &[]).await.unwrap_err());
-            assert_eq!(number, 1235, "{error}");
-            client.close(show).await.unwrap();
+            // Home knows nothing of them. MySQL does not prepare this.
+            if !servers.near.is_mysql() {
+                let show = client.prepare("SHOW WARNINGS").await.unwrap();
+                let sql = format!("UPDATE IGNORE orders SET note = '{long}' WHERE id IN (1, 2)");
+                change(&mut client, &sql).await;
+                let (number, error) = code(&client.execute(&show, &[]).await.unwrap_err());
+                assert_eq!(number, 1235, "{error}");
+                client.close(show).await.unwrap();
+            }
             change(&mut client, "DELETE FROM orders WHERE id > 8").await;
             assert_eq!(rows(&mut client, "SHOW WARNINGS").await, [""; 0]);
         }

@@ -113,6 +113,8 @@ pub(super) struct Shards {
     last_id: Option<u64>,
     /// How many definitions there had been when the last statement was planned.
     planned_at: u64,
+    /// The version of definitions when a statement was first prepared at home.
+    prepared_at: Option<u64>,
     /// Settings for inner sessions of the execution that runs, if they are not those of now.
     as_then: Option<Rc<Settings>>,
 }

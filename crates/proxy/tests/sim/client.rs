@@ -326,8 +326,9 @@ impl Player {
         let is_aimed_at = self.is_aimed_at();
         let is_explained = match error {
             // With one connection to each of two servers, one session may have the first and wait
-            // for the second, and another one the other way round.
-            ClientError::Server(error) if error.code == NO_CONNECTION && self.world.is_split => true,
+            // for the second, and another one the other way round. A server that takes fewer
+            // connections than before, or whose statements are slow, may be busy for as long.
+            ClientError::Server(error) if error.code == NO_CONNECTION && self.world.may_be_full() => true,
             ClientError::Server(error) => {
                 self.world.faults.explain_errors() && (LOST.contains(&error.code) || error.code >= 2000)
                     || is_aimed_at

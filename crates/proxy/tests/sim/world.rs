@@ -157,6 +157,11 @@ impl World {
         config
     }
 
+    /// Whether a session may wait in vain for a connection.
+    pub(super) const fn may_be_full(&self) -> bool {
+        self.is_split || self.reloads > 0 || self.faults.slow > 0
+    }
+
     /// Another configuration: servers take other numbers of connections, or the reader no new ones.
     pub(super) fn other_config(&self) -> Config {
         if self.dice.one_in(2) {

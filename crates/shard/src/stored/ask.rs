@@ -10,16 +10,30 @@ use crate::define::literal;
 #[error("an answer about stored code is not understood")]
 pub struct Unreadable;
 
+/// What a row of the answer says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    /// There is a table.
+    Table,
+    /// There is a view.
+    View,
+    /// What a view or other code is.
+    Code,
+}
+
 /// A row of the answer.
 pub(super) struct Definition<'a> {
-    /// It says that there is a view, and not what it is.
-    pub(super) is_view: bool,
+    pub(super) what: What,
     /// Where it is.
     pub(super) schema: String,
     /// Its text, as far as the user may see it.
     pub(super) text: &'a [u8],
     /// Modes in which it was written.
     pub(super) modes: Modes,
+    /// It is the text of a view.
+    pub(super) is_view: bool,
+    /// One of them is MariaDB's `ORACLE`.
+    pub(super) is_oracle: bool,
 }
 
 impl Definition<'_> {
@@ -37,27 +51,20 @@ pub(super) fn question(object: &Object) -> String {
         )
     };
     let all = match object {
-        Object::Table { schema, name } => {
+        Object::Table { schema, name, is_written } => {
             let (schema, name) = (literal(schema), literal(name));
             let is_it = format!("TABLE_SCHEMA = {schema} AND TABLE_NAME = {name}");
-            [
-                row(
-                    "1",
-                    "TABLE_SCHEMA",
-                    "NULL",
-                    "''",
-                    &format!("TABLES WHERE {is_it} AND TABLE_TYPE = 'VIEW'"),
-                ),
-                row("2", "TABLE_SCHEMA", "VIEW_DEFINITION", "''", &format!("VIEWS WHERE {is_it}")),
-                row(
-                    "2",
-                    "EVENT_OBJECT_SCHEMA",
-                    "ACTION_STATEMENT",
-                    "SQL_MODE",
-                    &format!("TRIGGERS WHERE EVENT_OBJECT_SCHEMA = {schema} AND EVENT_OBJECT_TABLE = {name}"),
-                ),
-            ]
-            .join(" UNION ALL ")
+            let kind = "IF(TABLE_TYPE = 'VIEW', 1, 3)";
+            let mut all = vec![
+                row(kind, "TABLE_SCHEMA", "NULL", "''", &format!("TABLES WHERE {is_it}")),
+                row("4", "TABLE_SCHEMA", "VIEW_DEFINITION", "''", &format!("VIEWS WHERE {is_it}")),
+            ];
+            if *is_written {
+                let from = "TRIGGERS WHERE EVENT_OBJECT_SCHEMA";
+                let from = format!("{from} = {schema} AND EVENT_OBJECT_TABLE = {name}");
+                all.push(row("2", "EVENT_OBJECT_SCHEMA", "ACTION_STATEMENT", "SQL_MODE", &from));
+            }
+            all.join(" UNION ALL ")
         }
         Object::Routine { schema, name } => {
             let name = format!("ROUTINE_NAME = {}", literal(name));
@@ -81,7 +88,13 @@ pub(super) fn definitions<'a>(rows: &[Vec<Option<&'a [u8]>>]) -> Result<Vec<Defi
 }
 
 fn definition<'a>(row: &[Option<&'a [u8]>]) -> Result<Definition<'a>, Unreadable> {
-    let &[Some(kind @ (b"1" | b"2")), Some(schema), text, modes] = row else { return Err(Unreadable) };
+    let &[Some(kind), Some(schema), text, modes] = row else { return Err(Unreadable) };
+    let what = match kind {
+        b"1" => What::View,
+        b"2" | b"4" => What::Code,
+        b"3" => What::Table,
+        _ => return Err(Unreadable),
+    };
     let schema = std::str::from_utf8(schema).map_err(|_| Unreadable)?.to_owned();
     let has = |mode: &[u8]| modes.unwrap_or_default().split(|byte| *byte == b',').any(|one| one == mode);
     let modes = Modes {
@@ -89,5 +102,6 @@ fn definition<'a>(row: &[Option<&'a [u8]>]) -> Result<Definition<'a>, Unreadable
         no_backslash_escapes: has(b"NO_BACKSLASH_ESCAPES"),
         ..Modes::default()
     };
-    Ok(Definition { is_view: kind == b"1", schema, text: text.unwrap_or_default(), modes })
+    let (is_view, is_oracle) = (kind == b"4", has(b"ORACLE"));
+    Ok(Definition { what, schema, text: text.unwrap_or_default(), modes, is_view, is_oracle })
 }

@@ -48,7 +48,13 @@ fn code_that_would_see_a_part_is_wrong() {
         ("RETURN (SELECT COUNT(*) FROM shop_2.orders_1)", None),
         ("BEGIN PREPARE s FROM @a; EXECUTE s; END", Some(Wrong::Prepares)),
         ("RETURN (SELECT COUNT(*) FROM old.orders)", None),
-        ("RETURN 'SELECT * FROM orders'", None),
+        // Servers may tell texts without their quotes.
+        ("RETURN 'SELECT * FROM orders'", orders()),
+        ("BEGIN SET @a = 'it's'; SELECT * FROM orders; END", orders()),
+        ("DROP TABLE IF EXISTS orders", orders()),
+        ("TRUNCATE orders", orders()),
+        ("BEGIN CREATE TEMPORARY TABLE kept (id INT); INSERT INTO kept VALUES (1); END", None),
+        ("CALL sys.execute_prepared_stmt('SELECT 1')", Some(Wrong::Prepares)),
     ] {
         assert_eq!(body(text).wrong, wrong, "{text}");
     }
@@ -61,29 +67,43 @@ fn what_cannot_be_read_is_wrong() {
     let empty = [Some("2"), Some("shop"), Some(""), Some("")];
     let hidden = Some(Wrong::Hidden);
     assert_eq!(found(&[]), Found::default());
+    let oracle = [Some("2"), Some("shop"), Some("BEGIN p; END"), Some("PIPES_AS_CONCAT,ORACLE")];
+    assert_eq!(found(&[oracle]).wrong, Some(Wrong::Oracle));
+    let table = [Some("3"), Some("shop"), None, Some("")];
+    assert_eq!(found(&[table]), Found { is_there: true, ..Found::default() });
     assert_eq!(found(&[view]).wrong, hidden);
     assert_eq!(found(&[view, empty]).wrong, hidden);
     assert_eq!(found(&[view, seen]).wrong, None);
     assert_eq!(found(&[[Some("2"), Some("shop"), None, Some("")]]).wrong, hidden);
-    assert_eq!(Found::of(&layout(), &[vec![Some(b"3"), None, None, None]]), Err(Unreadable));
+    assert_eq!(Found::of(&layout(), &[vec![Some(b"5"), None, None, None]]), Err(Unreadable));
 }
 
 #[test]
 fn what_it_uses_is_told() {
-    let table = |name: &str| Object::Table { schema: "shop".to_owned(), name: name.to_owned() };
+    let table = |name: &str, is_written| Object::Table {
+        schema: "shop".to_owned(),
+        name: name.to_owned(),
+        is_written,
+    };
     let routine =
         |schema: &str, name: &str| Object::Routine { schema: Some(schema.to_owned()), name: name.to_owned() };
     let uses = body("BEGIN INSERT INTO log SELECT * FROM v; CALL a.p(f(1)); SELECT sys.x(1); END").uses;
-    for object in [table("log"), table("v"), routine("a", "p"), routine("shop", "f")] {
-        assert!(uses.contains(&object), "{object:?} in {uses:?}");
+    for object in [table("log", true), table("v", false), routine("a", "p"), routine("shop", "f")] {
+        assert!(uses.contains(&Used { object, is_certain: false }), "{uses:?}");
     }
-    assert!(!uses.contains(&routine("sys", "x")));
+    assert!(!uses.iter().any(|used| used.object == routine("sys", "x")));
+    let view = "select `a`.`f`(1) AS `x` from (`shop`.`v` join `c`)";
+    let uses = found(&[[Some("4"), Some("shop"), Some(view), Some("")]]).uses;
+    let certain: Vec<_> = uses.into_iter().filter(|used| used.is_certain).map(|used| used.object).collect();
+    assert_eq!(certain, [table("v", false), routine("a", "f")]);
 }
 
 #[test]
 fn names_stand_in_questions_as_bytes() {
     let any = Object::Routine { schema: None, name: "it's".to_owned() }.question();
     assert!(any.contains("ROUTINE_NAME = _utf8mb4 X'69742773'"), "{any}");
-    let table = Object::Table { schema: "a".to_owned(), name: "b".to_owned() }.question();
-    assert_eq!(table.matches(" UNION ALL ").count(), 2);
+    for (is_written, unions) in [(false, 1), (true, 2)] {
+        let table = Object::Table { schema: "a".to_owned(), name: "b".to_owned(), is_written }.question();
+        assert_eq!(table.matches(" UNION ALL ").count(), unions);
+    }
 }

@@ -24,6 +24,12 @@ pub struct Mentions {
     pub routines: Vec<Called>,
     /// It prepares statements, whose texts may be made when it runs.
     pub prepares: bool,
+    /// It may define, take away or load tables: [`names`](Self::names) has all that it may mean.
+    pub defines: bool,
+    /// All words and names of a text that defines.
+    pub names: Vec<String>,
+    /// Names of temporary tables that it makes.
+    pub temporary: Vec<String>,
     /// Its end was not looked at.
     pub cut: bool,
 }
@@ -34,9 +40,57 @@ impl Mentions {
     pub fn of(text: &[u8], modes: Modes) -> Self {
         let Pieces { all, cut, .. } = Pieces::of(text, modes);
         let (reads, writes) = tables::read_and_written(&all);
-        let prepares = (0..all.len()).any(|at| prepares(&all, at));
-        Self { reads, writes, routines: calls::named(&all), prepares, cut }
+        let routines = calls::named(&all);
+        let runs = |called: &Called| called.name.eq_ignore_ascii_case(RUNS_A_TEXT);
+        let prepares = routines.iter().any(runs) || (0..all.len()).any(|at| prepares(&all, at));
+        let defines = all.iter().any(|piece| DEFINES.contains(&piece.text.as_str()));
+        let names = all.iter().filter(|piece| defines && piece.is_name());
+        let names = names.map(|piece| piece.written.clone()).collect();
+        let temporary = (0..all.len()).filter_map(|at| temporary(&all, at)).collect();
+        Self { reads, writes, routines, prepares, defines, names, temporary, cut }
     }
+
+    /// The same of a text whose quotes may have been undone, as MySQL's `information_schema` does:
+    /// what is in them counts as well.
+    pub fn of_unquoted(text: &[u8], modes: Modes) -> Self {
+        let mut all = Self::of(text, modes);
+        if text.iter().any(|byte| matches!(byte, b'\'' | b'"' | b'\\')) {
+            let blank = |byte: &u8| if matches!(byte, b'\'' | b'"' | b'\\') { b' ' } else { *byte };
+            let bare: Vec<u8> = text.iter().map(blank).collect();
+            all.add(Self::of(&bare, modes));
+        }
+        all
+    }
+
+    /// What another text names, too.
+    pub fn add(&mut self, more: Self) {
+        self.reads.extend(more.reads);
+        self.writes.extend(more.writes);
+        self.routines.extend(more.routines);
+        self.names.extend(more.names);
+        self.temporary.extend(more.temporary);
+        self.prepares |= more.prepares;
+        self.defines |= more.defines;
+        self.cut |= more.cut;
+    }
+}
+
+/// Words of statements about tables that are not looked through for those.
+const DEFINES: [&str; 12] = [
+    "alter", "analyze", "check", "checksum", "create", "drop", "handler", "load", "optimize", "rename",
+    "repair", "truncate",
+];
+
+/// A procedure of MySQL's schema `sys` that prepares its argument.
+const RUNS_A_TEXT: &str = "execute_prepared_stmt";
+
+/// The temporary table that is made at `at`.
+fn temporary(pieces: &[Piece], at: usize) -> Option<String> {
+    if word(pieces, at) != "temporary" || word(pieces, at + 1) != "table" {
+        return None;
+    }
+    let at = if word(pieces, at + 2) == "if" { at + 5 } else { at + 2 };
+    pieces.get(at).filter(|piece| piece.is_name()).map(|piece| piece.written.clone())
 }
 
 /// Whether `PREPARE a FROM` or `EXECUTE IMMEDIATE` is at `at`.

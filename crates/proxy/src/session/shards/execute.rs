@@ -35,7 +35,10 @@ impl Session {
         let (branch, context) = match self.sample_of(&text, what).await? {
             Ok(Some(sample)) => sample,
             Ok(None) => {
-                self.links.away.role.shards().statements.note_other();
+                let version = self.worker.shared.definitions.version();
+                let shards = self.links.away.role.shards();
+                shards.prepared_at.get_or_insert(version);
+                shards.statements.note_other();
                 return Ok(self.stay_home());
             }
             Err(error) => return self.refuse_at_shards(Kind::StmtPrepare, &error).await,
@@ -110,9 +113,14 @@ impl Session {
             return self.change_transaction(kind, what, &text).await;
         }
         let shows = matches!(what.kind, StatementKind::Show | StatementKind::Diagnostics);
-        if text.is_some_and(|text| shows && self.place_of_last(what, &text).is_some()) {
+        if text.as_deref().is_some_and(|text| shows && self.place_of_last(what, text).is_some()) {
             let why = "that statement has run at shards; sent as text this is answered";
             let error = ClientError::not_sharded("a prepared statement about the one before", why);
+            return self.refuse_at_shards(kind, &error).await;
+        }
+        if let Some(text) = text
+            && let Some(error) = self.stopped_since(&text, what).await?
+        {
             return self.refuse_at_shards(kind, &error).await;
         }
         self.run_at_home(&Command { kind, ..Command::query(Vec::new(), Vec::new(), what) }).await

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use shard::Layout;
 use shard::plan::Refusal;
-use sql::StatementKind;
+use sql::lexer::{Kind, Lexer};
+use sql::{Modes, StatementKind};
 
 use crate::error::ClientError;
 
@@ -26,7 +27,20 @@ pub(crate) fn shard_hint(text: &[u8]) -> Option<&str> {
 pub(super) fn prepares_table(text: &[u8], layout: &Arc<Layout>) -> bool {
     let has = |part: &[u8]| text.windows(part.len()).any(|one| one.eq_ignore_ascii_case(part));
     let is_executed = StatementKind::of(text) == StatementKind::Execute && !has(b"immediate");
-    !is_executed && (names_table(text, layout) || has(b"@"))
+    // A backslash or an expression may hide a name.
+    let hides = || has(b"\\") || has(b"immediate") && !is_one_literal(text);
+    !is_executed && (names_table(text, layout) || has(b"@") || hides())
+}
+
+/// Whether an `EXECUTE IMMEDIATE` has one literal as its text.
+fn is_one_literal(text: &[u8]) -> bool {
+    let mut tokens = Lexer::new(text, Modes::default()).skip(2).map(|token| (token.kind, token.start));
+    let is_text = tokens.next().is_some_and(|(kind, _)| kind == Kind::Text);
+    let ends = |(kind, start): (Kind, usize)| {
+        let is_using = text.get(start..start + 5).is_some_and(|word| word.eq_ignore_ascii_case(b"using"));
+        kind == Kind::Sign(b';') || is_using
+    };
+    is_text && tokens.next().is_none_or(ends)
 }
 
 /// Whether a text has the name of a sharded table as a part of it.

@@ -3,11 +3,11 @@
 
 use route::StatementPlan;
 use shard::Layout;
-use shard::stored::{Found, Object, Wrong, objects};
+use shard::stored::{Found, Object, Used, Wrong, objects, wrong};
 use sql::lexer::{Kind as Token, Lexer};
 use sql::parse::{Kind, Tree};
 use sql::routine::Mentions;
-use sql::shape::Effects;
+use sql::shape::{Effects, function_effects};
 use sql::{Modes, StatementKind};
 
 use super::naming::shard_hint;
@@ -31,6 +31,20 @@ const DEFINES: [StatementKind; 6] = [
     StatementKind::DropTrigger,
     StatementKind::DropView,
 ];
+
+/// Statements that change rows, of which the text says which tables are read and which are changed.
+const WRITES: [StatementKind; 6] = [
+    StatementKind::CreateTable,
+    StatementKind::CreateTemporary,
+    StatementKind::Delete,
+    StatementKind::Insert,
+    StatementKind::Replace,
+    StatementKind::Update,
+];
+
+/// Tokens of a statement within which `EVENT` is what it defines: `CREATE OR REPLACE DEFINER = a@b
+/// EVENT`.
+const EVENT_WORDS: usize = 10;
 
 /// A statement, as far as it matters to what is behind its names.
 pub(super) struct Named<'a> {
@@ -62,17 +76,21 @@ impl Session {
             all
         };
         let (hostgroups, is_home) = match way {
-            Way::Home => (vec![self.state.account.hostgroup()], true),
+            Way::Home => (Vec::new(), true),
             Way::One { branch, .. } => (vec![branch.hostgroup], false),
             Way::Many(scattered) => (at_shards(&scattered.branches), false),
             Way::Load(load, _) => (at_shards(&load.branches), false),
             Way::Limited(limited, _) => (limited.hostgroups(), false),
             Way::At(_) | Way::NeedsIds(_) | Way::Refused(_) => return Ok(None),
         };
+        if let Some(wrong) = named.wrong(layout) {
+            return Ok(Some(ClientError::not_sharded("a statement", &wrong.to_string())));
+        }
         let all = named.objects(layout, is_home);
         if all.is_empty() {
             return Ok(None);
         }
+        let hostgroups = if is_home { vec![self.home_of(named.text)] } else { hostgroups };
         for hostgroup in hostgroups {
             if let Some(error) = self.wrong_behind(all.clone(), hostgroup, layout).await? {
                 return Ok(Some(error));
@@ -81,21 +99,48 @@ impl Session {
         Ok(None)
     }
 
+    /// Why a statement is not executed at home that may have been prepared before something was
+    /// defined anew.
+    pub(super) async fn stopped_since(
+        &mut self,
+        text: &[u8],
+        what: StatementPlan,
+    ) -> Result<Option<ClientError>, Ending> {
+        let (settings, version) = (self.worker.settings(), self.worker.shared.definitions.version());
+        let Some(layout) = settings.shards.as_ref() else { return Ok(None) };
+        if self.links.away.role.shards().prepared_at.is_none_or(|before| before == version) {
+            return Ok(None);
+        }
+        let schema = String::from_utf8_lossy(self.state.caller.schema()).into_owned();
+        let modes =
+            Modes { no_backslash_escapes: self.state.reading().no_backslash_escapes, ..Modes::default() };
+        let named = Named { text, what, modes, schema: &schema, tree: None };
+        self.stopped_behind(&named, &Way::Home, layout).await
+    }
+
+    /// Where a statement goes that names no sharded table.
+    fn home_of(&self, text: &[u8]) -> u32 {
+        let decided = self.judge(text, true, None, false);
+        decided.target().unwrap_or(self.state.account.hostgroup())
+    }
+
     /// What is wrong with these objects at a hostgroup, and with what they use.
     async fn wrong_behind(
         &mut self,
-        mut all: Vec<Object>,
+        all: Vec<Object>,
         hostgroup: u32,
         layout: &Layout,
     ) -> Result<Option<ClientError>, Ending> {
         let mut at = 0;
-        while let Some(object) = all.get(at).cloned() {
+        let mut all: Vec<_> = all.into_iter().map(|object| Used { object, is_certain: false }).collect();
+        while let Some(Used { object, is_certain }) = all.get(at).cloned() {
             let found = match self.found_behind(&object, hostgroup, layout).await? {
                 Ok(found) => found,
                 Err(error) => return Ok(Some(error)),
             };
-            if let Some(wrong) = &found.wrong {
-                return Ok(Some(stopped(&object, wrong)));
+            let is_hidden = is_certain && !found.is_there && !is_native(&object);
+            if let Some(wrong) = found.wrong.or(is_hidden.then_some(Wrong::Hidden)) {
+                return Ok(Some(stopped(&object, &wrong)));
             }
             for used in found.uses {
                 if !all.contains(&used) {
@@ -143,22 +188,34 @@ impl Session {
 }
 
 impl Named<'_> {
+    /// What is wrong with a compound statement, with an event that it defines, or with a call that
+    /// prepares its argument: these are not planned, and run at one server.
+    fn wrong(&self, layout: &Layout) -> Option<Wrong> {
+        let is_event = || self.what.kind == StatementKind::Define && defines_event(self.text, self.modes);
+        let runs = self.what.kind == StatementKind::Compound || is_event();
+        if self.what.kind == StatementKind::Call && Mentions::of(self.text, self.modes).prepares {
+            return Some(Wrong::Prepares);
+        }
+        runs.then(|| wrong(layout, &Mentions::of(self.text, self.modes), self.schema)).flatten()
+    }
+
     /// What may be stored code, or have some. At shards, routines may be in any schema: it may have
     /// another name there.
     fn objects(&self, layout: &Layout, is_home: bool) -> Vec<Object> {
         let mut named = Mentions::default();
         let calls = self.what.effects.intersects(CALLS);
-        if DEFINES.contains(&self.what.kind) {
+        let kind = self.what.kind;
+        if DEFINES.contains(&kind) {
             return Vec::new();
         }
-        if matches!(self.what.kind, StatementKind::Prepare | StatementKind::Execute) {
+        if matches!(kind, StatementKind::Prepare | StatementKind::Execute) {
             for text in texts(self.text, self.modes) {
-                add(&mut named, Mentions::of(text, self.modes));
+                named.add(Mentions::of(text, self.modes));
             }
-        } else if calls || self.tree.is_none() || self.what.kind == StatementKind::CreateTable {
+        } else if calls || self.tree.is_none() || WRITES.contains(&kind) {
             named = Mentions::of(self.text, self.modes);
         }
-        if !calls {
+        if !calls && kind != StatementKind::Prepare {
             named.routines.clear();
         }
         let schema = Some(self.schema).filter(|_| is_home);
@@ -166,10 +223,13 @@ impl Named<'_> {
         if !is_home {
             all.retain(|object| matches!(object, Object::Routine { .. }));
         }
-        if let Some(tree) = self.tree.filter(|tree| is_home && uses_rows(tree)) {
+        let loads = kind == StatementKind::Load;
+        let has_tables = |tree: &&Tree| is_home && (loads || uses_rows(tree) && !WRITES.contains(&kind));
+        if let Some(tree) = self.tree.filter(has_tables) {
             let tables = shard::plan::tables(tree, self.text, self.schema).into_iter();
             let tables = tables.map(|(schema, name)| sql::shape::Table { schema: Some(schema), name });
-            let named = Mentions { reads: tables.collect(), ..Mentions::default() };
+            let (reads, writes) = tables.partition(|_| !loads);
+            let named = Mentions { reads, writes, ..Mentions::default() };
             all.extend(objects(layout, &named, schema));
             all.sort_unstable();
             all.dedup();
@@ -178,27 +238,40 @@ impl Named<'_> {
     }
 }
 
+/// Whether a routine is a function that a server has built in.
+fn is_native(object: &Object) -> bool {
+    let is_it = |name: &str| function_effects(&name.to_ascii_lowercase(), true).is_some();
+    matches!(object, Object::Routine { name, .. } if is_it(name))
+}
+
 /// Whether a statement reads or changes rows: others define what is behind names, or tell of it.
 fn uses_rows(tree: &Tree) -> bool {
     let does = |kind| {
         matches!(
             kind,
-            Kind::Query | Kind::Insert | Kind::Replace | Kind::Update | Kind::Delete | Kind::Command
+            Kind::Query
+                | Kind::Insert
+                | Kind::Replace
+                | Kind::Update
+                | Kind::Delete
+                | Kind::Command
+                | Kind::Explain
         )
     };
     tree.root().is_some_and(|root| tree.children(root).any(|id| does(tree.kind(id))))
+}
+
+/// Whether `CREATE` or `ALTER` is about an event.
+fn defines_event(text: &[u8], modes: Modes) -> bool {
+    let mut words = Lexer::new(text, modes).take(EVENT_WORDS);
+    words
+        .any(|token| text.get(token.start..token.end).is_some_and(|word| word.eq_ignore_ascii_case(b"event")))
 }
 
 /// The texts in quotes within a statement that prepares or executes one.
 fn texts(text: &[u8], modes: Modes) -> Vec<&[u8]> {
     let tokens = Lexer::new(text, modes).filter(|token| token.kind == Token::Text);
     tokens.filter_map(|token| text.get(token.start + 1..token.end.saturating_sub(1))).collect()
-}
-
-fn add(all: &mut Mentions, more: Mentions) {
-    all.reads.extend(more.reads);
-    all.writes.extend(more.writes);
-    all.routines.extend(more.routines);
 }
 
 fn stopped(object: &Object, wrong: &Wrong) -> ClientError {
