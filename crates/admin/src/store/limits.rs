@@ -29,7 +29,7 @@ pub(super) const STATISTICS_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Most memory of statements of statistics accounts, in bytes: what SQLite takes for the one that
 /// runs, and the answers that clients have not read yet.
-pub(super) const STATISTICS_BYTES_MAX: usize = 48 << 20;
+pub(super) const STATISTICS_BYTES_MAX: usize = 24 << 20;
 
 /// Longest text or blob in a statement of a statistics account, in bytes.
 pub(super) const STATISTICS_VALUE_MAX_BYTES: i32 = 1 << 20;
