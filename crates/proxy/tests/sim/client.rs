@@ -208,9 +208,8 @@ impl Player {
             }
             _ => {}
         }
-        // A ping does not tell that a transaction is lost, the next statement does; but the flag is
-        // gone.
-        if matches!(step, Step::Ping) && self.world.faults.lost > 0 {
+        // They do not tell that a transaction is lost, the next statement does; but the flag is gone.
+        if matches!(step, Step::Ping | Step::Enter(_)) && self.world.faults.lost > 0 {
             return Then::Go;
         }
         self.compare(&Answer::OK, pair.twin.status(), got, "a command", false)
