@@ -82,8 +82,8 @@ fn text(world: &World, me: u64, written: &mut u64, twin: &Session) -> String {
         return dice.pick(&["COMMIT", "COMMIT", "ROLLBACK"]).to_string();
     }
     // Behind other statements servers differ in what they still say, and a server that is lost says
-    // nothing any more.
-    if twin.has_failed() && world.faults.lost == 0 && dice.one_in(2) {
+    // nothing any more. Of a statement that was killed the model knows no error.
+    if twin.has_failed() && world.faults.lost + world.faults.kills == 0 && dice.one_in(2) {
         return "SHOW WARNINGS".to_owned();
     }
     let tag = dice.below(1_000_000);
