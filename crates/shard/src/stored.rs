@@ -151,17 +151,29 @@ impl Found {
                 }
                 continue;
             }
-            let named = Mentions::of_unquoted(definition.text, definition.modes);
+            // Servers write the text of a view anew, with its quotes.
+            let read = if definition.is_view { Mentions::of } else { Mentions::of_unquoted };
+            let named = read(definition.text, definition.modes);
             found.wrong = found.wrong.or_else(|| wrong(layout, &named, &definition.schema));
             if definition.is_oracle {
                 found.wrong = found.wrong.or(Some(Wrong::Oracle));
             }
             let certain = if definition.is_view { objects(layout, &named, None) } else { Vec::new() };
             let uses = objects(layout, &named, Some(&definition.schema)).into_iter();
-            found.uses.extend(uses.map(|object| Used { is_certain: certain.contains(&object), object }));
+            found.uses.extend(uses.map(|object| {
+                let is_stored = definition.is_view && is_stored_function(definition.text, &object);
+                Used { is_certain: is_stored || certain.contains(&object), object }
+            }));
         }
         Ok(found)
     }
+}
+
+/// Whether the text of a view calls this: servers put names of stored functions in quotes, and of
+/// others not.
+fn is_stored_function(text: &[u8], object: &Object) -> bool {
+    let call = format!("`{}`(", object.name());
+    matches!(object, Object::Routine { .. }) && text.windows(call.len()).any(|part| part == call.as_bytes())
 }
 
 /// What is wrong with code in a schema that names this.

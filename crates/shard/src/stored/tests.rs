@@ -92,10 +92,10 @@ fn what_it_uses_is_told() {
         assert!(uses.contains(&Used { object, is_certain: false }), "{uses:?}");
     }
     assert!(!uses.iter().any(|used| used.object == routine("sys", "x")));
-    let view = "select `a`.`f`(1) AS `x` from (`shop`.`v` join `c`)";
+    let view = "select `a`.`f`(1) AS `x`,`g`() AS `y`,json_value(1) AS `z` from (`shop`.`v` join `c`)";
     let uses = found(&[[Some("4"), Some("shop"), Some(view), Some("")]]).uses;
     let certain: Vec<_> = uses.into_iter().filter(|used| used.is_certain).map(|used| used.object).collect();
-    assert_eq!(certain, [table("v", false), routine("a", "f")]);
+    assert_eq!(certain, [table("v", false), routine("a", "f"), routine("shop", "g")]);
 }
 
 #[test]

@@ -224,7 +224,8 @@ impl Named<'_> {
             all.retain(|object| matches!(object, Object::Routine { .. }));
         }
         let loads = kind == StatementKind::Load;
-        let has_tables = |tree: &&Tree| is_home && (loads || uses_rows(tree) && !WRITES.contains(&kind));
+        let tells = WRITES.contains(&kind) || kind == StatementKind::Describe;
+        let has_tables = |tree: &&Tree| is_home && (loads || uses_rows(tree) && !tells);
         if let Some(tree) = self.tree.filter(has_tables) {
             let tables = shard::plan::tables(tree, self.text, self.schema).into_iter();
             let tables = tables.map(|(schema, name)| sql::shape::Table { schema: Some(schema), name });
