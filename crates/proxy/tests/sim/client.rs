@@ -208,7 +208,8 @@ impl Player {
             }
             _ => {}
         }
-        // They do not tell that a transaction is lost, the next statement does; but the flag is gone.
+        // They do not tell that a transaction is lost, the next statement does; but the flag is
+        // gone.
         if matches!(step, Step::Ping | Step::Enter(_)) && self.world.faults.lost > 0 {
             return Then::Go;
         }
