@@ -137,12 +137,12 @@ fn statements_of_statistics_accounts_have_little_memory() {
 fn answers_that_are_not_read_yet_count() {
     let (mut store, _) = store();
     let mut statistics = store.take_statistics().unwrap();
-    let (first, lease) = statistics.query(&large(300));
+    let (first, lease) = statistics.query(&large(150));
     assert!(matches!(first, Answer::Rows { .. }));
-    let refused = shown(statistics.query(&large(300)).0);
+    let refused = shown(statistics.query(&large(150)).0);
     assert!(refused.contains("out of memory"), "{}", refused.get(..200).unwrap_or(&refused));
     drop(lease);
-    assert!(matches!(statistics.query(&large(300)).0, Answer::Rows { .. }));
+    assert!(matches!(statistics.query(&large(150)).0, Answer::Rows { .. }));
 }
 
 #[test]
