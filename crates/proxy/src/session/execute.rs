@@ -44,14 +44,7 @@ impl Session {
         if let Some(error) = lacks_parameters(kind, payload, prepared.params(), self.capabilities()) {
             decided.refuse(ClientError::malformed(error));
         }
-        let mut decided =
-            self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what));
-        if kind == Kind::StmtExecute
-            && let Some(change) = &mut decided.change
-            && let Some(at) = change.passed_by
-        {
-            change.set_passed(self.value_of(payload, at));
-        }
+        let decided = self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what));
         match prepared.what.text.as_deref() {
             Some(text) if kind == Kind::StmtExecute || kind == Kind::StmtBulkExecute => {
                 self.look_behind(decided, text, true)
@@ -216,7 +209,10 @@ impl Session {
                         backend.connection_mut().statements_mut().note_typed(id, now);
                     }
                 }
-                if let Some(change) = prepared.what.change.clone() {
+                if let Some(mut change) = prepared.what.change.clone() {
+                    if let Some(at) = change.passed_by {
+                        change.set_passed(self.value_of(payload, at));
+                    }
                     self.propose(Box::new(change));
                 }
             }
