@@ -19,7 +19,7 @@ fn server(identity: &Identity, ca: &Path) -> Backend {
 }
 
 /// What the server says about the proxy's connection to it.
-const VERSION: &str = "--execute=SHOW STATUS LIKE 'ssl_version'";
+const VERSION: &str = "--execute=SHOW STATUS WHERE Variable_name = 'ssl_version'";
 
 fn setup(db: &Backend) -> Setup {
     Setup::new(&db.sandbox).server(&db.server, "use_ssl = 1").user(USER, PASSWORD, "")
@@ -125,7 +125,7 @@ fn ciphers_are_chosen_and_what_is_unknown_is_said() {
     let list = "'ECDHE-ECDSA-AES128-GCM-SHA256:AES128-SHA'";
     let proxy = setup(&db).variable("ssl_p2s_cipher", list).start();
     assert!(proxy.wait_for_log("cipher suites that do not exist here").contains("AES128-SHA"));
-    let output = client(&proxy, &["--skip-ssl", "--execute=SHOW STATUS LIKE 'ssl_cipher'"]);
+    let output = client(&proxy, &["--skip-ssl", "--execute=SHOW STATUS WHERE Variable_name = 'ssl_cipher'"]);
     assert_eq!(output.expect_success(), "Ssl_cipher\tECDHE-ECDSA-AES128-GCM-SHA256\n");
 }
 
