@@ -122,6 +122,11 @@ impl Control {
         }
     }
 
+    /// The session's place among its worker's.
+    pub(crate) const fn key(&self) -> usize {
+        self.key
+    }
+
     /// Remembers the running task as the one to wake. A task keeps its waker all its life.
     pub(crate) async fn attach(&self) {
         poll_fn(|cx| {

@@ -25,7 +25,7 @@ impl Worker {
         if self.drain.get().is_some() {
             control.send(Signal::Drain);
         }
-        Registered { worker: Rc::clone(self), control, key }
+        Registered { worker: Rc::clone(self), control }
     }
 
     /// Enters a session into the directory, under its id and the user that it has now.
@@ -107,9 +107,8 @@ impl Worker {
 /// A session in its worker's books.
 #[derive(Debug)]
 pub(crate) struct Registered {
-    worker: Rc<Worker>,
+    pub(crate) worker: Rc<Worker>,
     pub(crate) control: Rc<Control>,
-    key: usize,
 }
 
 impl Registered {
@@ -125,7 +124,7 @@ impl Drop for Registered {
     fn drop(&mut self) {
         self.leave_directory();
         self.worker.cached.forget(self.control.id());
-        self.worker.controls.borrow_mut().remove(self.key);
+        self.worker.controls.borrow_mut().remove(self.control.key());
         self.worker.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 }

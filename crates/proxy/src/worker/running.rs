@@ -43,12 +43,7 @@ impl Worker {
     fn admit(self: &Rc<Self>, arrival: Arrival, flights: &Rc<Flights>) {
         self.counts.note(Counter::ClientsCreated);
         let registered = self.register();
-        tokio::task::spawn_local(crate::client::serve(
-            Rc::clone(self),
-            Rc::clone(flights),
-            registered,
-            arrival,
-        ));
+        tokio::task::spawn_local(crate::client::serve(Rc::clone(flights), registered, arrival));
     }
 
     /// Whether the worker can end: all sessions are gone, and nothing is being killed for them
