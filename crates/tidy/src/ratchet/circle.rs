@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn files_that_reach_one_another_are_a_circle() {
         let a = ("a.rs", "use crate::b::{B, C};");
-        let b = ("b.rs", "fn f() -> super::c::C { todo!() }");
+        let b = ("b.rs", "fn f() -> super::c::C { loop {} }");
         assert_eq!(circle(&[a, b, ("c.rs", "")]), Vec::<String>::new());
         assert_eq!(circle(&[a, b, ("c.rs", "use crate::a;")]), ["a.rs", "b.rs", "c.rs"]);
         assert_eq!(circle(&[a, b, ("c.rs", "use crate::b;"), ("d.rs", "use super::a;")]), ["b.rs", "c.rs"]);

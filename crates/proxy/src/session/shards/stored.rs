@@ -3,11 +3,11 @@
 
 use route::StatementPlan;
 use shard::Layout;
-use shard::stored::{Found, Object, Used, Wrong, objects, wrong};
+use shard::stored::{Found, Object, Unreadable, Used, Wrong, objects, wrong};
 use sql::lexer::{Kind as Token, Lexer};
 use sql::parse::{Kind, Tree};
 use sql::routine::Mentions;
-use sql::shape::{Effects, function_effects};
+use sql::shape::{Effects, Table, function_effects};
 use sql::{Modes, StatementKind};
 
 use super::naming::shard_hint;
@@ -30,16 +30,6 @@ const DEFINES: [StatementKind; 6] = [
     StatementKind::Define,
     StatementKind::DropTrigger,
     StatementKind::DropView,
-];
-
-/// Statements that change rows, of which the text says which tables are read and which are changed.
-const WRITES: [StatementKind; 6] = [
-    StatementKind::CreateTable,
-    StatementKind::CreateTemporary,
-    StatementKind::Delete,
-    StatementKind::Insert,
-    StatementKind::Replace,
-    StatementKind::Update,
 ];
 
 /// Tokens of a statement within which `EVENT` is what it defines: `CREATE OR REPLACE DEFINER = a@b
@@ -120,6 +110,9 @@ impl Session {
 
     /// Where a statement goes that names no sharded table.
     fn home_of(&self, text: &[u8]) -> u32 {
+        if self.has_one_way() {
+            return self.state.account.hostgroup();
+        }
         let decided = self.judge(text, true, None, false);
         decided.target().unwrap_or(self.state.account.hostgroup())
     }
@@ -176,7 +169,8 @@ impl Session {
             let why = format!("hostgroup {hostgroup} does not tell whether it is stored code");
             return Ok(Err(ClientError::not_sharded(&part(), &why)));
         }
-        match Found::of(layout, &rows(&reply).unwrap_or_default()) {
+        let found = rows(&reply).ok_or(Unreadable).and_then(|rows| Found::of(layout, &rows));
+        match found {
             Ok(found) => {
                 let now = self.worker.shared.uptime();
                 self.worker.shards.stored.learn(key, &found, (now, version));
@@ -212,7 +206,7 @@ impl Named<'_> {
             for text in texts(self.text, self.modes) {
                 named.add(Mentions::of(text, self.modes));
             }
-        } else if calls || self.tree.is_none() || WRITES.contains(&kind) {
+        } else if calls || self.tree.is_none() {
             named = Mentions::of(self.text, self.modes);
         }
         if !calls && kind != StatementKind::Prepare {
@@ -223,19 +217,31 @@ impl Named<'_> {
         if !is_home {
             all.retain(|object| matches!(object, Object::Routine { .. }));
         }
-        let loads = kind == StatementKind::Load;
-        let tells = WRITES.contains(&kind) || kind == StatementKind::Describe;
-        let has_tables = |tree: &&Tree| is_home && (loads || uses_rows(tree) && !tells);
-        if let Some(tree) = self.tree.filter(has_tables) {
+        if let Some(tree) = self.tree.filter(|_| is_home)
+            && let Some(changed) = changed(kind, tree)
+        {
             let tables = shard::plan::tables(tree, self.text, self.schema).into_iter();
-            let tables = tables.map(|(schema, name)| sql::shape::Table { schema: Some(schema), name });
-            let (reads, writes) = tables.partition(|_| !loads);
+            let tables = tables.map(|(schema, name)| Table { schema: Some(schema), name });
+            let mut writes: Vec<_> = tables.collect();
+            let reads = writes.split_off(changed.min(writes.len()));
             let named = Mentions { reads, writes, ..Mentions::default() };
             all.extend(objects(layout, &named, schema));
             all.sort_unstable();
             all.dedup();
         }
         all
+    }
+}
+
+/// How many of a statement's tables it may change, the first ones of its text; nothing if it runs
+/// nothing of what is behind their names.
+fn changed(kind: StatementKind, tree: &Tree) -> Option<usize> {
+    match kind {
+        StatementKind::Describe => None,
+        StatementKind::Insert | StatementKind::Replace => Some(1),
+        StatementKind::Update | StatementKind::Delete | StatementKind::Load => Some(usize::MAX),
+        StatementKind::CreateTable | StatementKind::CreateTemporary => Some(0),
+        _ => uses_rows(tree).then_some(0),
     }
 }
 
