@@ -4,6 +4,7 @@
 //! many as are left. With `ORDER BY` the keys of the first rows are read and locked at each server,
 //! merged in their order, and the rows are changed by their [keys](super::row_key).
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use sql::digest::Span;
@@ -75,11 +76,8 @@ impl Limited {
     }
 
     /// The servers that it concerns, each once.
-    pub fn hostgroups(&self) -> Vec<u32> {
-        let mut all: Vec<_> = self.changes.iter().map(Gap::hostgroup).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+    pub fn hostgroups(&self) -> BTreeSet<u32> {
+        self.changes.iter().map(Gap::hostgroup).collect()
     }
 
     /// The change of so many rows, any of them, at the shard with this number among those that the

@@ -1,8 +1,11 @@
 //! Stored code beside sharded tables: servers are asked what is behind the names of a statement,
 //! and what would see a part of a sharded table only does not run.
 
+use std::collections::BTreeSet;
+
 use route::StatementPlan;
 use shard::Layout;
+use shard::plan::Branch;
 use shard::stored::{Found, Object, Unreadable, Used, Wrong, objects, wrong};
 use sql::lexer::{Kind as Token, Lexer};
 use sql::parse::{Kind, Tree};
@@ -59,15 +62,11 @@ impl Session {
             // The client says which rows it means.
             return Ok(None);
         }
-        let at_shards = |branches: &[shard::plan::Branch]| {
-            let mut all: Vec<_> = branches.iter().map(|branch| branch.hostgroup).collect();
-            all.sort_unstable();
-            all.dedup();
-            all
-        };
+        let at_shards =
+            |branches: &[Branch]| branches.iter().map(|branch| branch.hostgroup).collect::<BTreeSet<_>>();
         let (hostgroups, is_home) = match way {
-            Way::Home => (Vec::new(), true),
-            Way::One { branch, .. } => (vec![branch.hostgroup], false),
+            Way::Home => (BTreeSet::new(), true),
+            Way::One { branch, .. } => (BTreeSet::from([branch.hostgroup]), false),
             Way::Many(scattered) => (at_shards(&scattered.branches), false),
             Way::Load(load, _) => (at_shards(&load.branches), false),
             Way::Limited(limited, _) => (limited.hostgroups(), false),
@@ -80,7 +79,7 @@ impl Session {
         if all.is_empty() {
             return Ok(None);
         }
-        let hostgroups = if is_home { vec![self.home_of(named.text)] } else { hostgroups };
+        let hostgroups = if is_home { BTreeSet::from([self.home_of(named.text)]) } else { hostgroups };
         for hostgroup in hostgroups {
             if let Some(error) = self.wrong_behind(all.clone(), hostgroup, layout).await? {
                 return Ok(Some(error));
@@ -253,19 +252,7 @@ fn is_native(object: &Object) -> bool {
 
 /// Whether a statement reads or changes rows: others define what is behind names, or tell of it.
 fn uses_rows(tree: &Tree) -> bool {
-    let does = |kind| {
-        matches!(
-            kind,
-            Kind::Query
-                | Kind::Insert
-                | Kind::Replace
-                | Kind::Update
-                | Kind::Delete
-                | Kind::Command
-                | Kind::Explain
-        )
-    };
-    tree.root().is_some_and(|root| tree.children(root).any(|id| does(tree.kind(id))))
+    tree.root().is_some_and(|root| !tree.children(root).any(|id| tree.kind(id) == Kind::Utility))
 }
 
 /// Whether `CREATE` or `ALTER` is about an event.
