@@ -3,8 +3,6 @@
 use cache::{Key, KeyBuilder, Refusal};
 use sql::{Lexer, Modes};
 use wire::Capabilities;
-use wire::codec::Reader;
-use wire::command::{ExecuteParams, StmtExecute, take_value};
 
 use crate::state::{SCHEMA, Settings};
 
@@ -100,42 +98,6 @@ fn is_committed(text: &[u8]) -> bool {
     COMMITTED.iter().any(|level| text.windows(level.len()).any(|part| part == *level))
 }
 
-/// The value of the parameter with the number `at`, from 0 on, if it is a whole number. The
-/// statement has so many parameters, and was executed with these types before, which hold if none
-/// come along. No value was sent in parts.
-pub fn whole_number(
-    execute: &StmtExecute<'_>,
-    (count, last): (u16, Option<&[u8]>),
-    at: u16,
-    caps: Capabilities,
-) -> Option<u64> {
-    let params = execute.params(count, caps).ok()?;
-    let types = params.types_without_attributes(count, caps).or(last)?;
-    let mut reader = Reader::new(params.values);
-    for (number, code) in (0..=at).zip(ExecuteParams::type_codes(types, count, caps)) {
-        let is_null = params.nulls.get(usize::from(number / 8))? & 1 << (number % 8) != 0;
-        if number == at {
-            let value = whole(&mut reader, code);
-            return value.filter(|_| !is_null);
-        }
-        if !is_null {
-            take_value(&mut reader, code).ok()?;
-        }
-    }
-    None
-}
-
-/// The next value, if its type is that of whole numbers and it is not negative.
-fn whole(reader: &mut Reader<'_>, code: u16) -> Option<u64> {
-    const WHOLE: [u16; 5] = [0x01, 0x02, 0x03, 0x08, 0x09];
-    let is_unsigned = code & 0x8000 != 0;
-    let bytes = take_value(reader, code).ok().filter(|_| WHOLE.contains(&(code & 0x7FFF)))?;
-    let is_negative = !is_unsigned && bytes.last()? & 0x80 != 0;
-    let mut wide = [0; 8];
-    wide.get_mut(..bytes.len())?.copy_from_slice(bytes);
-    (!is_negative).then_some(u64::from_le_bytes(wide))
-}
-
 /// The text without blanks and plain comments in front and behind, of which no column is named: so
 /// the ids that tracing tools add do not make other answers of it.
 pub fn trimmed(text: &[u8], modes: Modes) -> &[u8] {
@@ -221,19 +183,6 @@ mod tests {
         {
             assert!(of(text).is_ok(), "{text}");
         }
-    }
-
-    #[test]
-    fn a_parameter_may_be_a_whole_number() {
-        let none = Capabilities::empty();
-        // NULL, a string, a number of two bytes, and one that is negative.
-        let raw = b"\x01\x01\x01\0\x0f\0\x02\0\x01\0\x02ab\x07\x01\xff";
-        let execute = StmtExecute { statement_id: 1, flags: 0, iterations: 1, raw_params: raw };
-        let of = |at| whole_number(&execute, (4, None), at, none);
-        assert_eq!([of(0), of(1), of(2), of(3), of(4)], [None, None, Some(0x107), None, None]);
-        let again = StmtExecute { raw_params: b"\0\0\x09", ..execute };
-        assert_eq!(whole_number(&again, (1, Some(b"\x01\0")), 0, none), Some(9));
-        assert_eq!(whole_number(&again, (1, None), 0, none), None);
     }
 
     #[test]

@@ -4,7 +4,6 @@
 use cache::stats::{RowKey, Stats};
 use cache::{Doorkeeper, Joined, Key, Leader, Miss, NotStored, Outcome, depends_on_values};
 use route::Route;
-use session::cached::whole_number;
 use sql::{FoundRows, Modes, Offset};
 use tokio::time::Instant;
 use wire::command::{Kind, StmtExecute};
@@ -53,7 +52,7 @@ impl Session {
         let execute = StmtExecute::decode(payload, caps).ok()?;
         let prepared = self.state.prepared.as_ref()?.get(execute.statement_id)?;
         let last = prepared.types().map(|(types, _)| types);
-        whole_number(&execute, (prepared.params(), last), at, caps)
+        execute.whole_number((prepared.params(), last), at, caps)
     }
 
     /// Why the answer to a missed query is not stored, if it is not worth that: few lookups of its

@@ -22,14 +22,14 @@ use std::sync::Arc;
 
 use bitflags::bitflags;
 use observe::digests::Who;
-use route::{Account, Caller, StatementPlan, Verdict};
+use route::{Account, Caller, StatementPlan};
 use sql::shape::Effects;
 use sql::{Condition, StatementKind};
 use wire::StatusFlags;
 
 use crate::alike::{Beginning, caller};
 use crate::error::ClientError;
-use crate::routing::{Judged, Orders, Reading};
+use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;
 use crate::state::overheard::Overheard;
 use crate::state::substitute::without_socket;
@@ -326,12 +326,8 @@ impl SessionState {
             && self.pins.locked_on().is_none();
         let asks = kind.is_select() && effects.intersects(Effects::READS_SYSTEM_VARIABLES);
         let told = if asks && conditional.is_none() { without_socket(text) } else { None };
-        let mut orders = orders;
-        if told.is_some() {
-            orders.get_or_insert_with(|| Box::new(Orders::of(Verdict::default()))).text = told;
-        }
         let is_rewritten = orders.as_ref().is_some_and(|orders| orders.text.is_some());
-        Decided {
+        let mut decided = Decided {
             route: route.map_local(|answer| Box::new(Reply::from(answer))),
             plan,
             digest: digest.and_then(NonZeroU64::new),
@@ -343,7 +339,11 @@ impl SessionState {
             is_counted: false,
             lost: 0,
             renamed: None,
+        };
+        if let Some(told) = told {
+            decided.rewrite(told);
         }
+        decided
     }
 
     /// The routines that a statement of this kind calls, if the proxy can see all else that it

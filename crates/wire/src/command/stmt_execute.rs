@@ -90,6 +90,30 @@ impl<'a> StmtExecute<'a> {
         };
         Ok(ExecuteParams { count, nulls, types, values: reader.rest() })
     }
+
+    /// The value of the parameter with the number `at`, from 0 on, if it is a whole number that is
+    /// not negative. The statement has so many parameters, and was executed with these types before,
+    /// which hold if none come along. No value was sent in parts.
+    pub fn whole_number(
+        &self,
+        (prepared, last): (u16, Option<&[u8]>),
+        at: u16,
+        caps: Capabilities,
+    ) -> Option<u64> {
+        let params = self.params(prepared, caps).ok()?;
+        let types = params.types_without_attributes(prepared, caps).or(last)?;
+        let mut reader = Reader::new(params.values);
+        for (number, code) in (0..=at).zip(ExecuteParams::type_codes(types, prepared, caps)) {
+            let is_null = params.nulls.get(usize::from(number / 8))? & 1 << (number % 8) != 0;
+            if number == at {
+                return value::whole_number(&mut reader, code).filter(|_| !is_null);
+            }
+            if !is_null {
+                value::take(&mut reader, code).ok()?;
+            }
+        }
+        None
+    }
 }
 
 impl<'a> ExecuteParams<'a> {
@@ -277,5 +301,21 @@ mod tests {
         assert_eq!(execute(flags, b"\x01\0\0").params(2, NAMED), Err(fewer));
         let huge = WireError::Invalid { field: "parameter count", value: u64::MAX };
         assert_eq!(execute(flags, &[[0xfe].as_slice(), &[0xff; 9]].concat()).params(0, NAMED), Err(huge));
+    }
+
+    #[test]
+    fn a_parameter_may_be_a_whole_number() {
+        let none = Capabilities::empty();
+        // NULL, a string, a number of two bytes, and one that is negative.
+        let first = execute(0, b"\x01\x01\x01\0\x0f\0\x02\0\x01\0\x02ab\x07\x01\xff");
+        let of = |at| first.whole_number((4, None), at, none);
+        assert_eq!([of(0), of(1), of(2), of(3), of(4)], [None, None, Some(0x107), None, None]);
+        let again = execute(0, b"\0\0\x09");
+        assert_eq!(again.whole_number((1, Some(b"\x01\0")), 0, none), Some(9));
+        assert_eq!(again.whole_number((1, None), 0, none), None);
+        // As Node.js and PHP send it: a double, and a string.
+        let raw = [b"\0\x01\x05\0\xfd\0".as_slice(), &10_f64.to_le_bytes(), b"\x0212"].concat();
+        let other = execute(0, &raw);
+        assert_eq!([0, 1].map(|at| other.whole_number((2, None), at, none)), [Some(10), Some(12)]);
     }
 }
