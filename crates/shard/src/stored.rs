@@ -11,15 +11,12 @@ mod ask;
 use std::fmt;
 
 use sql::routine::Mentions;
-use sql::shape::Table;
+use sql::shape::{SCHEMAS_OF_SERVERS, Table};
 
 use crate::layout::{Layout, TableKind};
 
 pub use ask::Unreadable;
 use ask::What;
-
-/// Schemas of the servers themselves, whose code knows nothing of sharded tables.
-const OF_SERVERS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
 
 /// What may be stored code, or have some.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,7 +102,7 @@ impl Object {
     /// Whether a server may have made it for users.
     fn is_of_users(&self) -> bool {
         let is_named = self.schema().is_none_or(|schema| !schema.is_empty());
-        let is_of = |schema: &String| OF_SERVERS.iter().any(|own| own.eq_ignore_ascii_case(schema));
+        let is_of = |schema: &String| SCHEMAS_OF_SERVERS.iter().any(|own| own.eq_ignore_ascii_case(schema));
         is_named && !self.schema().is_some_and(is_of)
     }
 }

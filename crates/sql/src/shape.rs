@@ -24,6 +24,7 @@ mod walk;
 pub use self::certain::names_all_tables;
 pub use self::effects::Effects;
 pub use self::functions::effects as function_effects;
+pub use self::implied::SCHEMAS_OF_SERVERS;
 pub use self::kind::StatementKind;
 pub use self::niladic::{follows_timestamp, needs_no_parentheses};
 pub use self::pieces::TOKENS_MAX;

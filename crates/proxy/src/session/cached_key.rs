@@ -7,7 +7,7 @@ use session::cached::trimmed;
 use session::tier::Tier;
 use session::unjudged::Unseen;
 use sql::Modes;
-use sql::shape::Effects;
+use sql::shape::{Effects, SCHEMAS_OF_SERVERS};
 use wire::command::{ExecuteParams, Kind, StmtExecute};
 use wire::{Capabilities, Codec as _};
 
@@ -18,7 +18,6 @@ use super::cached_asked::Asked;
 use super::cached_said::Who;
 use super::decided::Decided;
 use super::execute::{keeps_definitions, opens_cursor};
-use super::relations::OF_SERVERS;
 use crate::cached::account_of;
 use crate::routing::Reading;
 use crate::state::Pin;
@@ -184,5 +183,5 @@ impl super::state::SessionState {
 
 /// Whether this is a schema of the servers themselves, which show each account something else.
 fn is_of_server(schema: &[u8]) -> bool {
-    OF_SERVERS.iter().any(|own| own.as_bytes().eq_ignore_ascii_case(schema))
+    SCHEMAS_OF_SERVERS.iter().any(|own| own.as_bytes().eq_ignore_ascii_case(schema))
 }

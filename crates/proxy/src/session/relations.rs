@@ -6,7 +6,7 @@
 
 use route::AccessMode;
 use sql::routine::unhex;
-use sql::shape::Effects;
+use sql::shape::{Effects, SCHEMAS_OF_SERVERS};
 use sql::{Modes, Options, Shape, StatementKind, routine};
 use wire::codec::Reader;
 
@@ -19,9 +19,6 @@ use crate::state::marks::prepared_text;
 use session::limits::TABLES_MAX;
 use session::unjudged::{Calls, Unseen};
 use upstream::Reply;
-
-/// Schemas of the servers themselves: what is behind their names leaves nothing.
-pub(super) const OF_SERVERS: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
 
 /// What is in a definition of what may be behind the name of a table.
 const DEFINITIONS: [&str; 5] = ["view", "trigger", "function", "procedure", "rename"];
@@ -144,7 +141,7 @@ pub(super) fn relations_of(tables: impl Iterator<Item = sql::shape::Table>, sche
 pub(super) fn can_be_asked_for(relation: &Relation) -> bool {
     let Relation { schema, name } = relation;
     let is_plain = |text: &str| !text.is_empty() && !text.contains(['\'', '\\', char::REPLACEMENT_CHARACTER]);
-    let is_of_servers = OF_SERVERS.iter().any(|own| own.eq_ignore_ascii_case(schema));
+    let is_of_servers = SCHEMAS_OF_SERVERS.iter().any(|own| own.eq_ignore_ascii_case(schema));
     is_plain(schema) && is_plain(name) && !is_of_servers
 }
 

@@ -1,8 +1,9 @@
 //! Asking a server for definitions of stored code, and its answer.
 
 use sql::Modes;
+use sql::shape::SCHEMAS_OF_SERVERS;
 
-use super::{OF_SERVERS, Object};
+use super::Object;
 use crate::define::literal;
 
 /// Why an answer was not understood.
@@ -73,7 +74,7 @@ pub(super) fn question(object: &Object) -> String {
                 Some(schema) => format!(
                     "ROUTINE_SCHEMA = {schema} AND {name} OR ROUTINE_NAME = {schema} AND ROUTINE_TYPE LIKE 'PACKAGE%'"
                 ),
-                None => format!("{name} AND ROUTINE_SCHEMA NOT IN ('{}')", OF_SERVERS.join("', '")),
+                None => format!("{name} AND ROUTINE_SCHEMA NOT IN ('{}')", SCHEMAS_OF_SERVERS.join("', '")),
             };
             row("2", "ROUTINE_SCHEMA", "ROUTINE_DEFINITION", "SQL_MODE", &format!("ROUTINES WHERE {is_it}"))
         }

@@ -5,8 +5,9 @@ use super::effects::Effects;
 use super::kind::StatementKind;
 use super::{Shape, Table};
 
-/// Schemas whose tables are about the server that is asked.
-const ABOUT_THE_SERVER: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
+/// Schemas of the servers themselves: their tables are about the server that is asked, and what is
+/// behind their names is the server's own.
+pub const SCHEMAS_OF_SERVERS: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
 
 /// Tables of `information_schema` that tell what the server has done for the session last.
 const ABOUT_THE_STATEMENT_BEFORE: [&str; 2] = ["optimizer_trace", "profiling"];
@@ -55,5 +56,5 @@ fn is_about_the_statement_before(table: &Table) -> bool {
 
 fn is_about_the_server(table: &Table) -> bool {
     let schema = table.schema.as_deref();
-    schema.is_some_and(|schema| ABOUT_THE_SERVER.iter().any(|name| name.eq_ignore_ascii_case(schema)))
+    schema.is_some_and(|schema| SCHEMAS_OF_SERVERS.iter().any(|name| name.eq_ignore_ascii_case(schema)))
 }

@@ -92,8 +92,8 @@ impl<'a> StmtExecute<'a> {
     }
 
     /// The value of the parameter with the number `at`, from 0 on, if it is a whole number that is
-    /// not negative. The statement has so many parameters, and was executed with these types before,
-    /// which hold if none come along. No value was sent in parts.
+    /// not negative. The statement has so many parameters, and was executed with these types
+    /// before, which hold if none come along. No value was sent in parts.
     pub fn whole_number(
         &self,
         (prepared, last): (u16, Option<&[u8]>),
