@@ -41,8 +41,9 @@ impl Passport {
         // That there was a schema in a login matters only there.
         let capabilities = identity.server_capabilities() - Capabilities::CONNECT_WITH_DB;
         let (collation, tier) = (identity.collation, identity.announced_tier());
+        // Not by its address: waiting sessions would be told in an order that differs in each run.
         let mut hasher = DefaultHasher::new();
-        (Arc::as_ptr(&user), collation, capabilities.bits(), tier).hash(&mut hasher);
+        (&user.name, collation, capabilities.bits(), tier).hash(&mut hasher);
         Self { user, collation, capabilities, tier, hash: hasher.finish() }
     }
 
