@@ -201,12 +201,8 @@ impl Session {
         worker.seat(&control, &identity);
         control.about.set_backend(backend.as_ref());
         let mut state = state_of(&worker, &identity);
-        let first_status = |backend: &Backend| backend.connection().first_status();
-        if let Some(status) = backend.as_ref().map(first_status) {
-            state.link.status = status;
-        }
-        if backend.as_ref().is_some_and(|backend| backend.connection().tells_ages()) {
-            state.take_out_ages(&identity);
+        if let Some(backend) = &backend {
+            state.begin_at(&identity, backend.connection());
         }
         Self::of(
             (worker, control),
@@ -402,7 +398,7 @@ impl Session {
     }
 
     fn is_in_transaction(&self) -> bool {
-        self.state.link.in_transaction()
+        self.state.in_transaction()
     }
 
     /// The client may have set how long it may be idle.

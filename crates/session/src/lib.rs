@@ -39,6 +39,7 @@ pub mod identity;
 pub mod last;
 pub mod limit;
 pub mod limits;
+pub mod link;
 pub mod ran;
 pub mod relations;
 pub mod sites;

@@ -12,7 +12,6 @@ use pool::{Lease, Off, Permit, Server};
 use session::error::{ClientError, Gone};
 use session::identity::Identity;
 use tokio::time::{Instant, timeout};
-use wire::StatusFlags;
 
 use crate::Worker;
 use crate::failures::{ACCOUNT_FULL, AcquireError, Failed, SERVER_FULL, Why, no_answer};
@@ -28,9 +27,8 @@ use crate::{Backend, Connection, OpenError, Target};
 pub struct Found {
     /// The connection.
     pub backend: Backend,
-    /// Another session had it; it is as the one that asked would have it, and its server has told
-    /// this status last.
-    pub lent: Option<StatusFlags>,
+    /// Another session had it, and it is as the one that asked would have it.
+    pub is_lent: bool,
 }
 
 /// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`, or as long as it may

@@ -10,9 +10,10 @@ use config::Endpoint;
 use net::sock::Sock;
 use observe::counts::ServerTally;
 use pool::{Quota, Server, Share, ShelfHint};
+use session::link::LinkState;
 use sql::Dialect;
 use tokio::time::Instant;
-use wire::{Capabilities, StatusFlags};
+use wire::Capabilities;
 
 use crate::Target;
 use crate::Worker;
@@ -25,9 +26,6 @@ use crate::statements::Statements;
 use crate::threads::Thread;
 
 mod replies;
-
-/// Usual status of a connection that has just been opened.
-const FIRST_STATUS: StatusFlags = StatusFlags::AUTOCOMMIT;
 
 /// A connection to a server. Used like the socket that it is.
 #[derive(Debug)]
@@ -55,6 +53,8 @@ pub struct Connection {
     resting: Cell<bool>,
     /// The list of idle connections in which it was last.
     list: ShelfHint,
+    /// What it carries for the session that has it.
+    state: LinkState,
     /// What is kept of what its server has said.
     known: Known,
 }
@@ -71,8 +71,6 @@ struct Known {
     share: Option<Share>,
     /// A random number, by which it ends at another time than others that were opened with it.
     draw: u64,
-    /// The connection's status since it was opened, if it is not the usual one.
-    first_status: Option<StatusFlags>,
     /// Replies that its server still owes.
     pipeline: Pipeline,
     /// What was read behind a reply: it belongs to the next ones.
@@ -181,15 +179,14 @@ impl Connection {
         self.known.draw
     }
 
-    /// The connection's status when it was opened.
-    pub fn first_status(&self) -> StatusFlags {
-        self.known.first_status.unwrap_or(FIRST_STATUS)
+    /// What it carries for the session that has it.
+    pub const fn state(&self) -> &LinkState {
+        &self.state
     }
 
-    /// What it was opened with has changed the connection's status to this, if its server has told
-    /// any.
-    pub(crate) fn set_first_status(&mut self, status: Option<StatusFlags>) {
-        self.known.first_status = status;
+    /// The same, to be changed.
+    pub const fn state_mut(&mut self) -> &mut LinkState {
+        &mut self.state
     }
 
     /// What `LAST_INSERT_ID()` is there, if that is known.
@@ -367,6 +364,7 @@ impl From<Sock> for Connection {
             running: Cell::new(false),
             resting: Cell::new(false),
             list: ShelfHint::default(),
+            state: LinkState::default(),
             known: Known::default(),
         }
     }

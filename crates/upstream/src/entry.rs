@@ -88,7 +88,7 @@ impl Entry {
     /// Whether statements of several sessions may go out together over it.
     pub(crate) fn may_take_along(&self) -> bool {
         let link = self.backend.connection();
-        let status = self.left.status;
+        let status = link.state().status;
         // Sessions that take ages out do not go along.
         link.may_pipeline()
             && !link.tells_ages()

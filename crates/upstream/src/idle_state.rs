@@ -23,8 +23,6 @@ pub struct Left {
     /// Its client has reset it: character set and modes are the server's, and not those that the
     /// login has asked for.
     pub was_reset: bool,
-    /// The connection's status, as the server has told it last.
-    pub status: StatusFlags,
     /// Only the server knows what the session may ask about its last statements.
     pub asks: bool,
     /// What the session may ask about its last statements.
@@ -78,7 +76,7 @@ pub struct Asker<'a> {
     pub was_reset: bool,
     /// A server has let it in.
     pub is_admitted: bool,
-    /// The status of its connection, as it was told last.
+    /// Its status, as a server has told it last.
     pub status: StatusFlags,
     /// What may be said in front of its command without waiting for an answer.
     pub ahead: Ahead,

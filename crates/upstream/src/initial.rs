@@ -71,7 +71,9 @@ pub(crate) async fn initialise(
     if let Some(refused) = replies.iter().find(|reply| reply.error().is_some()) {
         return Err(refusal(refused));
     }
-    link.set_first_status(replies.iter().rev().find_map(|reply| reply.outcome.status()));
+    if let Some(status) = replies.iter().rev().find_map(|reply| reply.outcome.status()) {
+        link.state_mut().status = status;
+    }
     if replies.iter().any(Reply::has_key) {
         link.set_last_id(None);
     }

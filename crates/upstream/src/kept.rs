@@ -403,7 +403,8 @@ async fn drain(worker: Rc<Worker>, mut entry: Box<Entry>) {
     let drained = timeout(limit, drain_reply(&worker, entry.backend.connection_mut())).await;
     worker.kept.note_back(server);
     if let Ok(Some(status)) = drained {
-        (entry.heard, entry.left.status) = (worker.now(), status);
+        entry.heard = worker.now();
+        entry.backend.connection_mut().state_mut().status = status;
         let key = entry.key();
         worker.kept.put(&worker, key, *entry);
     } else {

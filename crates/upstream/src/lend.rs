@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use observe::counts::Counter;
+use session::link::LinkState;
 use tokio::time::{Instant, timeout};
 use wire::StatusFlags;
 use wire::frame::HEADER_LEN;
@@ -29,8 +30,8 @@ use crate::{Backend, Connection, InternalQuery, OpenError, internal_query};
 
 /// What came of lending a connection.
 pub(crate) enum Lent {
-    /// It is the session's, and its server has told this status last.
-    Ready(Backend, StatusFlags),
+    /// It is the session's, with all that the session has set.
+    Ready(Backend),
     /// It is of no use.
     Useless,
     /// Its server has not answered in time.
@@ -69,17 +70,18 @@ pub(crate) fn lend_at_once(
     };
     let has_surplus = || link.statements().has_surplus(settings.variables.max_stmts_per_connection);
     if plan.is_empty() && (link.is_awaited() || !has_surplus()) {
-        let Entry { mut backend, left, .. } = *entry;
+        let Entry { mut backend, .. } = *entry;
         let is_awaited = backend.connection().is_awaited();
         backend.connection_mut().statements_mut().release(is_awaited);
-        return Ok(ready(worker, backend, left.status, asker));
+        return Ok(ready(worker, backend, asker));
     }
     if !may_go_ahead(worker, link, server.id(), asker, &mut plan) {
         return Err(entry);
     }
     let Entry { mut backend, left, .. } = *entry;
     say_ahead(worker, &mut backend, left, asker, plan);
-    Ok(ready(worker, backend, asker.status, asker))
+    backend.connection_mut().state_mut().status = asker.status;
+    Ok(ready(worker, backend, asker))
 }
 
 /// Makes `entry` a connection of `asker`, before `deadline`.
@@ -92,19 +94,21 @@ pub(crate) async fn lend(
     let left = deadline.saturating_duration_since(Instant::now());
     let limit = worker.settings().variables.connect_timeout_server.min(left);
     match timeout(limit, set_up(worker, *entry, asker)).await {
-        Ok(Lent::Ready(backend, status)) => ready(worker, backend, status, asker),
+        Ok(Lent::Ready(backend)) => ready(worker, backend, asker),
         Ok(lent) => lent,
         Err(_) => Lent::Late,
     }
 }
 
 /// It is the session's from now on.
-fn ready(worker: &Worker, mut backend: Backend, status: StatusFlags, asker: &Asker<'_>) -> Lent {
+fn ready(worker: &Worker, mut backend: Backend, asker: &Asker<'_>) -> Lent {
     let server = Arc::clone(backend.server());
-    backend.connection_mut().note_answered();
-    backend.connection_mut().join(worker, &server.endpoint().endpoint, asker.identity.connection_id);
+    let link = backend.connection_mut();
+    link.note_answered();
+    link.join(worker, &server.endpoint().endpoint, asker.identity.connection_id);
+    *link.state_mut() = LinkState::new(link.state().status, asker.settings.version());
     worker.counts.note(Counter::TookKept);
-    Lent::Ready(backend, status)
+    Lent::Ready(backend)
 }
 
 async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
@@ -113,14 +117,13 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     let (server, hostgroup) = (backend.server().id(), backend.server().hostgroup());
     let link = backend.connection_mut();
     link.leave();
-    let mut status = left.status;
     let way = Way::of(link, &left, asker, worker.now());
     let behind = if matches!(way, Way::Login) { Behind::Login } else { Behind::Reset };
     if behind == Behind::Login {
         if let Err(lent) = log_in(worker, link, &left, asker).await {
             return lent;
         }
-        status = StatusFlags::AUTOCOMMIT;
+        link.state_mut().status = StatusFlags::AUTOCOMMIT;
     }
     let settings = worker.settings();
     let plan = plan(way, link, &left, asker, settings.initial.of(hostgroup));
@@ -168,9 +171,11 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
         if *purpose == Purpose::Initial && reply.has_key() {
             link.set_last_id(None);
         }
-        status = reply.outcome.status().unwrap_or(status);
+        if let Some(status) = reply.outcome.status() {
+            link.state_mut().status = status;
+        }
     }
-    Lent::Ready(backend, status)
+    Lent::Ready(backend)
 }
 
 /// Logs in anew over a connection on which this is left. What only its server knows is asked first.

@@ -179,7 +179,7 @@ impl<'a> Search<'a> {
         match Box::pin(attempt(self.worker, permit, how, open)).await {
             Ok(mut backend) => {
                 backend.connection_mut().set_share(self.share.take());
-                return Ok(Some(Found { backend, lent: None }));
+                return Ok(Some(Found { backend, is_lent: false }));
             }
             Err(Failed { target, why: Why::Full(error) }) => {
                 self.failures.note_full(&target, error.to_string());

@@ -23,9 +23,9 @@ pub fn take_at_once(
     asker: &Asker<'_>,
 ) -> Result<Found, Place> {
     match lend_at_once(worker, entry, asker) {
-        Ok(Lent::Ready(backend, status)) => {
+        Ok(Lent::Ready(backend)) => {
             note_got(worker, hostgroup, Some(asker));
-            Ok(Found { backend, lent: Some(status) })
+            Ok(Found { backend, is_lent: true })
         }
         Ok(_) => Err(Place::Useless),
         Err(entry) => Err(Place::Spare(entry)),
@@ -60,7 +60,7 @@ pub(crate) async fn lend_spare(
         }
     };
     let why = match lent {
-        Ok(Lent::Ready(backend, status)) => return Ok(Spare::Lent(Found { backend, lent: Some(status) })),
+        Ok(Lent::Ready(backend)) => return Ok(Spare::Lent(Found { backend, is_lent: true })),
         Ok(Lent::Useless) | Err(_) => return Ok(Spare::Useless),
         // At a change of user servers count the connection twice. It has ended with that, and there
         // is room for another one.

@@ -183,7 +183,6 @@ async fn add(
         caller: Arc::clone(caller),
         settings: Rc::default(),
         was_reset: false,
-        status: link.first_status(),
         asks: false,
         results: Rc::default(),
         asking: None,

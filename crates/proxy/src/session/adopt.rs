@@ -33,7 +33,7 @@ impl Session {
             now,
         };
         let found = self.links.in_use.as_mut()?.connection_mut().take_statement(&wanted)?;
-        all.add_place(id, self.state.link.hostgroup, found, Came::Adopted);
+        all.add_place(id, self.state.here, found, Came::Adopted);
         Some(found.id)
     }
 
@@ -48,7 +48,7 @@ impl Session {
         }
         let payload = whole_front(input).filter(|payload| HEADER_LEN + payload.len() == input.len())?;
         let id = id(payload)?;
-        let hostgroup = self.state.link.hostgroup;
+        let hostgroup = self.state.here;
         let prepared = self.state.prepared.as_ref()?.get(id)?;
         let is_usual = is_usual(prepared, payload)
             && !prepared.is_for_once(hostgroup)
@@ -111,8 +111,7 @@ impl Session {
     /// Names the statement in `command` as the backend in use does, and adds the types that it
     /// lacks. False if the command is too large for that.
     pub(super) fn rename(&mut self, command: &mut Vec<u8>, kind: Kind, id: u32, known_as: u32) -> bool {
-        let (caps, hostgroup, version) =
-            (self.capabilities(), self.state.link.hostgroup, self.state.version());
+        let (caps, hostgroup, version) = (self.capabilities(), self.state.here, self.state.version());
         splice(command, ID, &known_as.to_le_bytes());
         let Some(prepared) = self.state.prepared.as_mut().and_then(|all| all.get_mut(id)) else {
             return true;

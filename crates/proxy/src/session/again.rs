@@ -99,8 +99,8 @@ pub(super) fn refused(
     if !renews && !is_refusal(code, output) {
         return None;
     }
-    let in_transaction = state.link.in_transaction();
-    let is_alone = !in_transaction && state.link.status.contains(StatusFlags::AUTOCOMMIT);
+    let in_transaction = state.in_transaction();
+    let is_alone = !in_transaction && state.status.contains(StatusFlags::AUTOCOMMIT);
     let command = if renews || is_alone {
         Some(command_that_runs(state, control, caps, runs.0?, runs.1?)?)
     } else if in_transaction {
@@ -128,7 +128,7 @@ impl Session {
         }
         let settings = self.worker.settings();
         let server = self.links.in_use.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
-        let hostgroup = self.state.link.hostgroup;
+        let hostgroup = self.state.here;
         let concerns =
             settings.is_writer(hostgroup) || has(&refused.answer, WSREP) && settings.is_clustered(hostgroup);
         let is_watched = self.worker.shared.watching.is_running() && concerns;

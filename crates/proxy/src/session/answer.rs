@@ -77,7 +77,7 @@ impl Session {
         };
         self.flush_client().await?;
         self.state.trace(|trace| trace.answered(Instant::now().into_std()));
-        let link = self.links.connection();
+        let link = self.links.connection_mut();
         let changes = self.flight.is_changing();
         let Settled { is_reset, closes } =
             settle(&mut self.state, &mut self.flight, &self.identity, outcome, link);

@@ -2,8 +2,6 @@
 //! another session may get them, and taken back with the next command if they are still there.
 
 use super::Session;
-use super::links::Other;
-use super::state::LinkState;
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
 use upstream::{Backend, part};
@@ -28,7 +26,7 @@ impl Session {
             return;
         }
         self.links.note_ran(&mut self.state);
-        let hostgroup = self.state.link.hostgroup;
+        let hostgroup = self.state.here;
         if !self.links.away.others.is_empty() {
             self.lay_others_aside();
         }
@@ -46,7 +44,7 @@ impl Session {
             return self.break_promise();
         }
         if let Some(backend) = self.links.in_use.take() {
-            self.lay_one_aside(backend, self.state.link);
+            self.lay_one_aside(backend);
         }
     }
 
@@ -54,31 +52,33 @@ impl Session {
     #[cold]
     fn lay_others_aside(&mut self) {
         let version = self.state.version();
-        let is_free = |other: &Other| {
-            other.link.applied == version
-                && self.shares(other.link.hostgroup)
-                && self.state.pin_at(other.link).is_none()
-                && !other.backend.server().is_off()
-                && !other.backend.connection().has_setup()
+        let is_free = |other: &Backend| {
+            let (server, link) = (other.server(), other.connection());
+            link.state().applied == version
+                && self.shares(server.hostgroup())
+                && self.state.pin_at(server.hostgroup(), link.state().in_transaction()).is_none()
+                && !server.is_off()
+                && !link.has_setup()
         };
         let Some(at) = self.links.away.others.iter().position(is_free) else { return };
-        let Other { backend, link } = self.links.away.others.swap_remove(at);
-        self.lay_one_aside(backend, link);
+        let backend = self.links.away.others.swap_remove(at);
+        self.lay_one_aside(backend);
     }
 
     /// Lays a connection aside that nothing binds to the session.
-    pub(super) fn lay_one_aside(&mut self, mut backend: Backend, link: LinkState) {
-        if link.lacks_schema {
+    pub(super) fn lay_one_aside(&mut self, mut backend: Backend) {
+        let hostgroup = backend.server().hostgroup();
+        if backend.connection().state().lacks_schema {
             // No other session may have it, and the next command asks for the schema again.
             let last_id = self.state.last.results.last_id();
             if !last_id.is_at(backend.connection().serial()) {
                 part(backend);
-                return self.was_lent(link.hostgroup);
+                return self.was_lent(hostgroup);
             }
             backend.connection_mut().set_version(0);
         }
-        if !self.links.lay_aside(&self.worker.upstream, self.identity.peer, &self.state, backend, link) {
-            self.was_lent(link.hostgroup);
+        if !self.links.lay_aside(&self.worker.upstream, self.identity.peer, &self.state, backend) {
+            self.was_lent(hostgroup);
         }
     }
 
@@ -87,14 +87,14 @@ impl Session {
         if self.links.in_use.is_some() {
             return;
         }
-        let hostgroup = self.state.link.hostgroup;
+        let hostgroup = self.state.here;
         if self.worker.is_time_to_choose() && self.chooses_anew(hostgroup) {
             return;
         }
-        if let Some((link, is_there)) = self.links.take_back(&self.worker.upstream, hostgroup) {
-            self.state.link = link;
-            if !is_there {
-                self.was_lent(hostgroup);
+        if let Some(is_there) = self.links.take_back(&self.worker.upstream, hostgroup) {
+            match self.links.connection().filter(|_| is_there) {
+                Some(link) => self.state.status = link.state().status,
+                None => self.was_lent(hostgroup),
             }
         }
     }
@@ -112,12 +112,12 @@ impl Session {
     /// is as it seems and sessions share any.
     pub(super) fn leave_backend(&mut self) {
         self.links.note_ran(&mut self.state);
-        let hostgroup = self.state.link.hostgroup;
+        let hostgroup = self.state.here;
         let is_free = self.may_leave();
         if let Some(backend) = self.links.in_use.take() {
             if is_free {
-                self.lay_one_aside(backend, self.state.link);
-                self.links.away.idle.retain(|idle| idle.link.hostgroup != hostgroup);
+                self.lay_one_aside(backend);
+                self.links.away.idle.retain(|idle| idle.hostgroup != hostgroup);
             } else {
                 part(backend);
             }
@@ -129,7 +129,7 @@ impl Session {
     /// Whether others may have the connection in use, and its session need never come back to it.
     fn may_leave(&self) -> bool {
         let asks = |backend: &Backend| self.state.last.results.last_id().is_at(backend.connection().serial());
-        self.shares(self.state.link.hostgroup)
+        self.shares(self.state.here)
             && self.state.pin().is_none()
             && self.links.is_as_it_seems(&self.state)
             && !self.links.in_use.as_ref().is_some_and(asks)
@@ -142,7 +142,7 @@ impl Session {
         if !self.shares(hostgroup) || self.links.has_other(hostgroup) {
             return false;
         }
-        if self.state.link.hostgroup == hostgroup && self.links.in_use.is_some() {
+        if self.state.here == hostgroup && self.links.in_use.is_some() {
             self.links.note_ran(&mut self.state);
             let may_leave = self.may_leave();
             if may_leave {
@@ -166,7 +166,7 @@ impl Session {
     /// The session's connection to this hostgroup belongs to another session now, or is gone.
     pub(super) fn was_lent(&mut self, hostgroup: u32) {
         self.state.was_lent(hostgroup);
-        if hostgroup == self.state.link.hostgroup {
+        if hostgroup == self.state.here {
             self.control.about.set_backend(None);
         }
     }
@@ -186,7 +186,7 @@ impl Session {
         if closes && let Some(backend) = self.links.in_use.take() {
             part(backend);
             self.lose_backend();
-            self.was_lent(self.state.link.hostgroup);
+            self.was_lent(self.state.here);
         }
     }
 

@@ -23,7 +23,7 @@ impl Session {
     /// it in the command as that server does.
     pub(super) async fn bring_statement(&mut self, kind: Kind, decided: &mut Decided) -> Result<(), Stop> {
         let Some(id) = id(self.io.front()) else { return Ok(()) };
-        let hostgroup = self.state.link.hostgroup;
+        let hostgroup = self.state.here;
         let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
             for left in self.links.left_as(&self.state, id) {
                 self.close_at(hostgroup, left).await?;
@@ -84,7 +84,7 @@ impl Session {
         id: u32,
         has_parts: bool,
     ) -> Result<Result<u32, NotPrepared>, Ending> {
-        let hostgroup = self.state.link.hostgroup;
+        let hostgroup = self.state.here;
         if let Some(known_as) = self.state.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup)) {
             return Ok(Ok(known_as));
         }
@@ -108,7 +108,7 @@ impl Session {
         parts: &mut Vec<u8>,
     ) -> Result<u32, Stop> {
         let home = self.state.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
-        let elsewhere = home.filter(|home| *home != self.state.link.hostgroup);
+        let elsewhere = home.filter(|home| *home != self.state.here);
         match why {
             NotPrepared::Lost(error) => {
                 let stop = self.set_up_failed(kind, &error, decided).await;
@@ -162,8 +162,7 @@ impl Session {
     /// An execution of this statement is about to be sent: if it has other columns there than the
     /// client knows, the answer says so.
     fn tell_columns(&mut self, kind: Kind, id: u32) {
-        let (caps, hostgroup, cursor) =
-            (self.capabilities(), self.state.link.hostgroup, opens_cursor(self.io.front()));
+        let (caps, hostgroup, cursor) = (self.capabilities(), self.state.here, opens_cursor(self.io.front()));
         let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
         let prepared = prepared.filter(|prepared| prepared.has_other_columns_at(hostgroup));
         if kind == Kind::StmtExecute
@@ -180,7 +179,7 @@ impl Session {
         let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
         let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return false };
         let is_stale = prepared.types().is_some_and(|(_, at)| !self.state.reads_as_at(at));
-        if !is_stale || prepared.has_types_at(self.state.link.hostgroup) {
+        if !is_stale || prepared.has_types_at(self.state.here) {
             return false;
         }
         let caps = self.capabilities();
@@ -192,8 +191,7 @@ impl Session {
     /// Takes note of the types in an execution that no server gets: the next one may come without,
     /// as where a server has refused it.
     fn keep_types(&mut self, kind: Kind, id: u32) {
-        let (caps, hostgroup, version) =
-            (self.capabilities(), self.state.link.hostgroup, self.state.version());
+        let (caps, hostgroup, version) = (self.capabilities(), self.state.here, self.state.version());
         let prepared = self.state.prepared.as_mut().and_then(|all| all.get_mut(id));
         let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return };
         if let Ok(execute) = StmtExecute::decode(self.io.front(), caps)
@@ -209,7 +207,7 @@ impl Session {
     /// may ask for.
     async fn reset_nothing(&mut self, kind: Kind, id: u32) -> Result<(), Ending> {
         drop(self.state.take_parts(kind, id));
-        self.answer_here(kind, &ok(self.capabilities(), self.state.link.status)).await?;
+        self.answer_here(kind, &ok(self.capabilities(), self.state.status)).await?;
         self.links.note_ran(&mut self.state);
         self.state.last.counted.changed = 0;
         self.state.last.hide_changed();

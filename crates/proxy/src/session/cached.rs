@@ -239,7 +239,7 @@ impl Session {
     pub(super) fn style(&self, exact_us: Option<u64>) -> Style {
         Style {
             form: self.form(),
-            status: (self.state.link.status & STATUS).bits(),
+            status: (self.state.status & STATUS).bits(),
             tells_age: self.identity.tier == Tier::Told,
             exact_us,
         }

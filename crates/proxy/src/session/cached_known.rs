@@ -63,7 +63,7 @@ impl Session {
             && state.was_reset() == known.was_reset
             && *state.client_addr == *known.client_addr
             && state.flag_in == known.flag_in
-            && state.link.status & (STATUS | StatusFlags::IN_TRANSACTION) == known.status
+            && state.status & (STATUS | StatusFlags::IN_TRANSACTION) == known.status
             && state.pins.is_empty()
             && !state.has_released_error()
             && state.trace.is_none()
@@ -94,7 +94,7 @@ impl Session {
             was_reset: state.was_reset(),
             client_addr: state.client_addr.clone(),
             flag_in: state.flag_in,
-            status: state.link.status & (STATUS | StatusFlags::IN_TRANSACTION),
+            status: state.status & (STATUS | StatusFlags::IN_TRANSACTION),
             since_ms: self.worker.uptime_ms(),
             decided,
             asked,

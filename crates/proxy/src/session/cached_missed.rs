@@ -25,7 +25,7 @@ impl Session {
         let (state, payload) = (&*self.state, whole_front(input).ok_or(NotStored::FoundRows)?);
         let modes = Modes {
             no_backslash_escapes: state.reading().no_backslash_escapes,
-            ansi_quotes: state.link.status.contains(StatusFlags::ANSI_QUOTES),
+            ansi_quotes: state.status.contains(StatusFlags::ANSI_QUOTES),
             ..Modes::default()
         };
         let rewritten = decided.orders.as_ref().and_then(|orders| orders.text.as_deref());

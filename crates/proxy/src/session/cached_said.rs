@@ -127,7 +127,7 @@ impl Session {
     /// Whether a digest tells names. With `ANSI_QUOTES` it does not.
     fn digest_tells_names(&self, decided: &Decided) -> bool {
         !decided.is_rewritten
-            && !self.state.link.status.contains(StatusFlags::ANSI_QUOTES)
+            && !self.state.status.contains(StatusFlags::ANSI_QUOTES)
             && !self.worker.shared.cache.is_bypassed()
     }
 

@@ -65,7 +65,7 @@ impl Session {
         let text = if kind == Kind::Query {
             self.statement(payload)
         } else {
-            let what = self.state.prepared.as_ref()?.executed(id(payload)?, self.state.link.hostgroup)?;
+            let what = self.state.prepared.as_ref()?.executed(id(payload)?, self.state.here)?;
             // A server executes it in the schema in which it was prepared.
             what.text.as_deref().filter(|_| what.modes == self.state.modes())?
         };
@@ -145,10 +145,9 @@ impl Session {
 
     /// Whether the session's server can be asked something that leaves nothing.
     fn is_free_to_ask(&self, hostgroup: u32) -> bool {
-        let link = self.state.link;
-        hostgroup == link.hostgroup
-            && link.status.contains(StatusFlags::AUTOCOMMIT)
-            && !link.status.contains(StatusFlags::IN_TRANSACTION)
+        hostgroup == self.state.here
+            && self.state.status.contains(StatusFlags::AUTOCOMMIT)
+            && !self.state.in_transaction()
             && self.flight.decided.is_none()
             && self.io.backlog.is_empty()
             && self.links.in_use.is_some()

@@ -44,7 +44,7 @@ impl Session {
     fn begin_write(&mut self, kind: Kind, payload: &[u8], decided: &Decided) {
         let plan = decided.plan;
         // Transactions are known from their beginning, also if answers are cached from now on only.
-        let may_be_open = self.state.link.in_transaction()
+        let may_be_open = self.state.in_transaction()
             || self.state.past.contains(Past::UNSURE)
             || self.links.open_elsewhere().is_some();
         if self.links.pipelined.is_empty() && !may_be_open {

@@ -143,7 +143,7 @@ impl Session {
 
     /// The statement belongs to the application that a hint names.
     fn note_application(&mut self, decided: &Decided) {
-        let goes_on = self.state.link.in_transaction() || self.links.open_elsewhere().is_some();
+        let goes_on = self.state.in_transaction() || self.links.open_elsewhere().is_some();
         let Some(own) = self.state.gtids.as_mut().and_then(|gtids| gtids.own.as_mut()) else { return };
         let named = decided.orders.as_ref().and_then(|orders| orders.verdict.causal_scope.as_deref());
         let tokens = &self.worker.shared.causal.tokens;

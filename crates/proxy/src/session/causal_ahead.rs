@@ -34,7 +34,7 @@ impl Session {
     /// vain. So is one that is not waited for, as the reply takes time. The connection may be given
     /// up with the reply: a session that would lose something with it asks alone, too.
     pub(super) fn may_ask_ahead(&self, kind: Kind, decided: &Decided) -> bool {
-        let status = self.state.link.status;
+        let status = self.state.status;
         let is_alone =
             status.contains(StatusFlags::AUTOCOMMIT) && !status.contains(StatusFlags::IN_TRANSACTION);
         decided.is_split()

@@ -115,7 +115,7 @@ impl Session {
             self.links.hide_last_result(&mut self.state);
             let told = replies.first().and_then(upstream::Reply::only_row);
             let told = told.map(|row| untold::told(row, is_mariadb)).unwrap_or_default();
-            let hostgroup = self.state.link.hostgroup;
+            let hostgroup = self.state.here;
             let cluster = self.worker.cluster_of(hostgroup);
             for gtid in told.iter() {
                 if let Some(gtids) = &mut self.state.gtids {

@@ -63,7 +63,7 @@ impl Session {
         }
         // Refused or not: the old user's session is over.
         self.end_backend().await;
-        self.state.link.status = StatusFlags::AUTOCOMMIT;
+        self.state.status = StatusFlags::AUTOCOMMIT;
         let account = match admitted {
             Ok(account) => account,
             Err(Ending::Say { packets, linger: false } | Ending::NoPlace(packets))
@@ -100,7 +100,7 @@ impl Session {
                 self.control.about.set_backend(backend.as_ref());
                 self.begin_anew(backend);
                 audit::note(&self.worker, &self.control, AuditEvent::ChangeUserOk(Port::Traffic));
-                let (tier, status) = (self.identity.tier, self.state.link.status);
+                let (tier, status) = (self.identity.tier, self.state.status);
                 self.reply(seq, &welcome(tier, announced, status)).await
             }
             Err(refusal) => {
@@ -124,10 +124,7 @@ impl Session {
     fn begin_anew(&mut self, backend: Option<Backend>) {
         self.state = state_of(&self.worker, &self.identity);
         if let Some(backend) = &backend {
-            self.state.link.status = backend.connection().first_status();
-            if backend.connection().tells_ages() {
-                self.state.take_out_ages(&self.identity);
-            }
+            self.state.begin_at(&self.identity, backend.connection());
         }
         self.note_own_limit();
         self.links.begin_anew(self.worker.alike.passport(&self.identity), backend);

@@ -299,7 +299,7 @@ impl Session {
     fn trace_sent(&self) {
         if let (Some(trace), Some(backend)) = (&self.state.trace, &self.links.in_use) {
             let now = Instant::now().into_std();
-            trace.sent(self.state.link.hostgroup, &backend.server().endpoint().endpoint, now);
+            trace.sent(self.state.here, &backend.server().endpoint().endpoint, now);
         }
     }
 

@@ -14,7 +14,7 @@ impl Session {
     /// Where a command is counted that the backend in use gets; nothing if it is no statement to be
     /// executed.
     pub(super) fn place(&mut self, kind: Kind, payload: &[u8], decided: &Decided) -> Option<Place> {
-        let hostgroup = self.state.link.hostgroup;
+        let hostgroup = self.state.here;
         match kind {
             Kind::Query => {
                 let digest = decided.digest()?;

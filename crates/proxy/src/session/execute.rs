@@ -83,7 +83,7 @@ impl Session {
     /// last one was refused here, or of a session that has had the connection before.
     fn decide_unknown(&self, kind: Kind, payload: &[u8]) -> Decided {
         let session = self.state.session(self.links.open_elsewhere());
-        let anywhere = if self.links.in_use.is_some() { Some(self.state.link.hostgroup) } else { None };
+        let anywhere = if self.links.in_use.is_some() { Some(self.state.here) } else { None };
         let hostgroup = session.transaction.or(anywhere).unwrap_or(self.state.account.hostgroup());
         let mut decided = Decided::plainly_to(hostgroup);
         let known = self.state.prepared.as_ref().zip(id(payload));
@@ -109,13 +109,11 @@ impl Session {
         let Some(prepared) = self.state.prepared.as_ref().and_then(|all| all.get(id)) else {
             return self.links.left_as(&self.state, id).is_empty();
         };
-        if kind == Kind::StmtClose && prepared.is_elsewhere(self.state.link.hostgroup)
-            || !prepared.unsent.is_empty()
-        {
+        if kind == Kind::StmtClose && prepared.is_elsewhere(self.state.here) || !prepared.unsent.is_empty() {
             return false;
         }
-        let known_as = prepared.id_at(self.state.link.hostgroup);
-        let hostgroup = self.state.link.hostgroup;
+        let known_as = prepared.id_at(self.state.here);
+        let hostgroup = self.state.here;
         if kind == Kind::StmtExecute
             && (prepared.is_for_once(hostgroup) || prepared.has_other_columns_at(hostgroup))
         {
@@ -124,8 +122,7 @@ impl Session {
         if kind == Kind::SendLongData && prepared.is_anothers(hostgroup) {
             return false;
         }
-        known_as == Some(id)
-            && (kind != Kind::StmtExecute || prepared.has_types_at(self.state.link.hostgroup))
+        known_as == Some(id) && (kind != Kind::StmtExecute || prepared.has_types_at(self.state.here))
     }
 
     /// Whether a connection of the session has the statement of the command in the backlog.
@@ -157,8 +154,7 @@ impl Session {
 
     /// Takes note of a command for a prepared statement that is being sent to the backend.
     pub(super) fn note_prepared(&mut self, kind: Kind, payload: &[u8]) {
-        let (caps, hostgroup, version) =
-            (self.capabilities(), self.state.link.hostgroup, self.state.version());
+        let (caps, hostgroup, version) = (self.capabilities(), self.state.here, self.state.version());
         let Some(id) = id(payload) else { return };
         let Some(all) = &mut self.state.prepared else { return };
         match kind {

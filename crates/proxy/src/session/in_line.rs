@@ -30,7 +30,7 @@ impl Session {
             // With a place in line it was here before.
             && self.flight.in_line.is_none()
             && !decided.is_cached()
-            && decided.target() == Some(state.link.hostgroup)
+            && decided.target() == Some(state.here)
             && decided.renamed.is_none()
             // What was brought to a connection that is gone has to be brought to the next one.
             && matches!(decided.next, Next::Turn | Next::SetUp)
@@ -51,7 +51,7 @@ impl Session {
     /// for one, in the backlog. If not, the connection is there, or the search is over that
     /// [`borrow_backend`](Self::borrow_backend) goes on with.
     pub(super) fn get_in_line(&mut self, input: &[u8]) -> bool {
-        let (worker, hostgroup) = (Rc::clone(&self.worker.upstream), self.state.link.hostgroup);
+        let (worker, hostgroup) = (Rc::clone(&self.worker.upstream), self.state.here);
         let now @ (began, uptime) = worker.shared.now();
         let asker = self.links.asker(&self.state, &self.identity, self.flight.ahead);
         // If another hostgroup may do it as well, servers that do not work are not waited for.
@@ -127,6 +127,6 @@ impl Session {
     fn take_handed(&self, place: Place) -> Result<Found, Place> {
         let Place::Spare(entry) = place else { return Err(place) };
         let asker = self.links.asker(&self.state, &self.identity, self.flight.ahead);
-        take_at_once(&self.worker.upstream, self.state.link.hostgroup, entry, &asker)
+        take_at_once(&self.worker.upstream, self.state.here, entry, &asker)
     }
 }

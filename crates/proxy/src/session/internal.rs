@@ -7,7 +7,6 @@ use tokio::time::Instant;
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
-use super::state::LinkState;
 use crate::document::Value::{List, Object};
 use crate::document::{Form, Value, client, ms, object, on, plain, text};
 use upstream::Backend;
@@ -20,8 +19,8 @@ impl Session {
         let session = state.session(self.links.open_elsewhere());
         let hostgroup = |hostgroup: Option<u32>| hostgroup.map_or(plain(-1), plain);
         let account = &self.identity.account;
-        let open = self.links.away.others.iter().filter(|other| other.link.in_transaction());
-        let open = open.count() + usize::from(self.state.link.status.contains(StatusFlags::IN_TRANSACTION));
+        let open = self.links.away.others.iter().filter(|other| other.connection().state().in_transaction());
+        let open = open.count() + usize::from(self.state.in_transaction());
         let mut members = vec![
             ("thread", plain(self.worker.index())),
             ("thread_session_id", plain(self.identity.connection_id)),
@@ -29,7 +28,7 @@ impl Session {
             // Of a session that answers this.
             ("status", text("WAITING_CLIENT_DATA")),
             ("autocommit", plain(session.autocommit)),
-            ("current_hostgroup", plain(state.link.hostgroup)),
+            ("current_hostgroup", plain(state.here)),
             ("default_hostgroup", plain(state.account.default_hostgroup)),
             ("locked_on_hostgroup", hostgroup(session.locked_on)),
             ("active_transactions", plain(open)),
@@ -74,10 +73,10 @@ impl Session {
         members.extend(
             [
                 ("collation_id", plain(self.identity.collation)),
-                ("autocommit", on(self.state.link.status.contains(StatusFlags::AUTOCOMMIT))),
+                ("autocommit", on(self.state.status.contains(StatusFlags::AUTOCOMMIT))),
                 (
                     "no_backslash_escapes",
-                    plain(self.state.link.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES)),
+                    plain(self.state.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES)),
                 ),
                 ("client_flag", object(flags)),
                 ("status", object([("compression", plain(self.io.sock.is_compressed()))])),
@@ -90,29 +89,32 @@ impl Session {
 
     /// The connections to servers: the one in use, and the others.
     fn backends(&self, held: Option<(Hold, u32)>) -> Vec<Value> {
-        let in_use = self.links.in_use.iter().map(|backend| (self.state.link, backend, true));
-        let others = self.links.away.others.iter().map(|other| (other.link, &other.backend, false));
-        let one = |(link, backend, in_use): (LinkState, &Backend, bool)| {
-            let hold = held.filter(|(_, at)| *at == link.hostgroup).map(|(hold, _)| hold);
+        let in_use = self.links.in_use.iter().map(|backend| (self.state.status, backend, true));
+        let status = |backend: &Backend| backend.connection().state().status;
+        let others = self.links.away.others.iter().map(|other| (status(other), other, false));
+        let one = |(status, backend, in_use): (StatusFlags, &Backend, bool)| {
+            let hostgroup = backend.server().hostgroup();
+            let hold = held.filter(|(_, at)| *at == hostgroup).map(|(hold, _)| hold);
             object([
-                ("hostgroup_id", plain(link.hostgroup)),
+                ("hostgroup_id", plain(hostgroup)),
                 ("in_use", plain(in_use)),
-                ("conn", self.connection(link, backend, hold)),
+                ("conn", self.connection(status, backend, hold)),
             ])
         };
         in_use.chain(others).map(one).collect()
     }
 
-    fn connection(&self, at: LinkState, backend: &Backend, hold: Option<Hold>) -> Value {
-        let LinkState { hostgroup, status, .. } = at;
+    fn connection(&self, status: StatusFlags, backend: &Backend, hold: Option<Hold>) -> Value {
         let (server, link) = (backend.server(), backend.connection());
+        let hostgroup = server.hostgroup();
         let prepared = self.state.prepared.as_ref().map(|all| all.ids_at(hostgroup)).unwrap_or_default();
         let pairs = |swap: bool| {
             let pair = |&(here, id): &(u32, u32)| if swap { [id, here] } else { [here, id] };
             List(prepared.iter().map(|ids| List(pair(ids).map(plain).into())).collect())
         };
         let is = |kind| plain(hold == Some(kind));
-        let is_bound = !self.shares(hostgroup) || self.state.pin_at(at).is_some();
+        let is_bound = !self.shares(hostgroup)
+            || self.state.pin_at(hostgroup, status.contains(StatusFlags::IN_TRANSACTION)).is_some();
         object([
             ("address", text(server.endpoint().to_string())),
             ("autocommit", plain(status.contains(StatusFlags::AUTOCOMMIT))),

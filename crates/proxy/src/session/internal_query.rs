@@ -107,7 +107,9 @@ impl Session {
 
     /// Takes note of what a reply to an internal query tells.
     pub(super) fn note_internal(&mut self, reply: &Reply) {
-        self.state.note_status(reply.outcome);
+        if let Some(link) = self.links.state_mut() {
+            self.state.note_status(reply.outcome, link);
+        }
         self.collect(reply);
         self.state.overhear(&self.identity, &reply.bytes, reply.outcome);
     }
@@ -131,7 +133,7 @@ impl Session {
     fn collect(&mut self, reply: &Reply) {
         let Some(gtids) = &mut self.state.gtids else { return };
         if let Some(gtid) = reply.bytes.get(HEADER_LEN..).and_then(told_in) {
-            let hostgroup = self.state.link.hostgroup;
+            let hostgroup = self.state.here;
             gtids.note(hostgroup, self.worker.cluster_of(hostgroup), gtid);
             self.worker.counts.note(Counter::GtidCollected);
         }

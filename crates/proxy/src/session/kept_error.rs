@@ -78,15 +78,15 @@ impl Session {
     /// Whether what the server says of the last statement alone binds the session to the connection
     /// in use.
     pub(super) fn may_leave_diagnostics(&self) -> bool {
-        self.state.pins.holds_only(&[Pin::Warnings], self.state.link.hostgroup) && self.is_left_to_itself()
+        self.state.pins.holds_only(&[Pin::Warnings], self.state.here) && self.is_left_to_itself()
     }
 
     /// Whether others could have the connection in use, if no pin bound it to the session.
     fn is_left_to_itself(&self) -> bool {
         self.links.in_use.is_some()
             && !self.links.is_promised()
-            && !self.state.link.status.contains(StatusFlags::IN_TRANSACTION)
-            && self.shares(self.state.link.hostgroup)
+            && !self.state.status.contains(StatusFlags::IN_TRANSACTION)
+            && self.shares(self.state.here)
     }
 
     /// The next statement runs elsewhere and does not ask about the one before. Servers that clear
@@ -154,7 +154,7 @@ impl Session {
 
     /// What the server says of the last statement does not bind the session any more.
     fn release_diagnostics(&mut self) {
-        self.state.pins.note(Mark::EndAll(Pin::Warnings), self.state.link.hostgroup);
+        self.state.pins.note(Mark::EndAll(Pin::Warnings), self.state.here);
         if let Some(link) = self.links.connection_mut() {
             link.set_own_warnings(true);
         }
@@ -163,14 +163,14 @@ impl Session {
     /// Has the backend in use tell the last error again, which it was released from.
     pub(super) async fn tell_error_again(&mut self) -> Result<(), Ending> {
         let Some(mut error) = self.state.take_kept_error() else { return Ok(()) };
-        let (signal, status) = ((self.query(&error.signal), Answer::Result), self.state.link.status);
+        let (signal, status) = ((self.query(&error.signal), Answer::Result), self.state.status);
         let replies = self.ask_besides(&[signal]).await?;
         self.links.hide_last_result(&mut self.state);
         let Some(backend) = self.links.in_use.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };
         backend.connection_mut().set_own_warnings(false);
         // An error that is told so ends no transaction.
-        self.state.link.status = status;
-        self.state.pins.note(Mark::begin(Pin::Warnings), self.state.link.hostgroup);
+        self.state.status = status;
+        self.state.pins.note(Mark::begin(Pin::Warnings), self.state.here);
         error.is_released = false;
         self.state.errors.get_or_insert_default().kept = Some(error);
         Ok(())

@@ -33,7 +33,7 @@ impl Session {
             return self.kill_self(kill.what, seq).await;
         }
         match self.kill_other(kill).await? {
-            Verdict::Done => self.reply(seq, &ok(self.capabilities(), self.state.link.status)).await,
+            Verdict::Done => self.reply(seq, &ok(self.capabilities(), self.state.status)).await,
             Verdict::Unknown => self.reply_error(seq, &ClientError::UnknownThread { id: kill.id }).await,
             Verdict::Failed(error) => self.reply_error(seq, &error).await,
             Verdict::Refused(payload) => self.reply(seq, &payload).await,
@@ -128,7 +128,7 @@ impl Session {
     /// one. Without a server that cannot be checked: the answer is [`Verdict::Unknown`].
     fn ask_stand_in(&self, request: Request) {
         let shared = &self.worker.shared;
-        let servers = shared.upstream.pool.explain(self.state.link.hostgroup, shared.uptime());
+        let servers = shared.upstream.pool.explain(self.state.here, shared.uptime());
         // Whether it is full does not matter.
         let is_there = |one: &Explained<Target>| {
             one.taken || matches!(one.reason, Reason::Not(Standing::Full { .. } | Standing::Refusing { .. }))

@@ -15,11 +15,12 @@ use wire::{Capabilities, Peer};
 
 use super::pipelined::Pipelined;
 use super::shards::Role;
-use super::state::{LinkState, SessionState};
+use super::state::SessionState;
 use crate::ending::Ending;
 use crate::invariant::in_use_mut;
 use crate::relay::Parked;
 use session::identity::Identity;
+use session::link::LinkState;
 use upstream::{Ahead, Asker, Backend, Connection, Expected, Left, Passport, Target, part};
 
 /// The connections of one session. What a command over the connection in use does not need is in a
@@ -39,7 +40,7 @@ pub(super) struct Links {
 #[derive(Debug)]
 pub(super) struct Away {
     /// Those that other sessions cannot have.
-    pub(super) others: Vec<Other>,
+    pub(super) others: Vec<Backend>,
     /// Those that other sessions may have until this one needs them again.
     pub(super) idle: Vec<Idle>,
     /// The sessions that they are good for.
@@ -51,18 +52,11 @@ pub(super) struct Away {
     pub(super) role: Role,
 }
 
-/// A connection that is not in use.
-#[derive(Debug)]
-pub(super) struct Other {
-    pub(super) backend: Backend,
-    pub(super) link: LinkState,
-}
-
 /// A connection that other sessions may have until the session needs it again.
 #[derive(Debug)]
 pub(super) struct Idle {
     pub(super) ticket: ShelfTicket,
-    pub(super) link: LinkState,
+    pub(super) hostgroup: u32,
 }
 
 impl Links {
@@ -92,6 +86,23 @@ impl Links {
         self.in_use.as_mut().map(|backend| backend.connection_mut())
     }
 
+    /// What the connection in use carries for the session.
+    pub(super) fn state_mut(&mut self) -> Option<&mut LinkState> {
+        self.connection_mut().map(Connection::state_mut)
+    }
+
+    /// Version of the session's settings that the connection in use has.
+    pub(super) fn applied(&self) -> u64 {
+        self.connection().map_or(0, |link| link.state().applied)
+    }
+
+    /// The connection in use has the settings of this version.
+    pub(super) fn set_applied(&mut self, version: u64) {
+        if let Some(link) = self.state_mut() {
+            link.applied = version;
+        }
+    }
+
     /// The server of the connection in use.
     pub(super) fn server(&self) -> Option<&Arc<Server<Target>>> {
         self.in_use.as_ref().map(|backend| backend.server())
@@ -109,24 +120,26 @@ impl Links {
 
     /// The hostgroup of another connection in whose transaction the session is.
     pub(super) fn open_elsewhere(&self) -> Option<u32> {
-        self.away.others.iter().find(|other| other.link.in_transaction()).map(|other| other.link.hostgroup)
+        let mut others = self.away.others.iter();
+        let open = others.find(|other| other.connection().state().in_transaction());
+        open.map(|other| other.server().hostgroup())
     }
 
     /// Whether one that is not in use, and that no other session can have, is to this hostgroup.
     pub(super) fn has_other(&self, hostgroup: u32) -> bool {
-        self.away.others.iter().any(|other| other.link.hostgroup == hostgroup)
+        self.away.others.iter().any(|other| other.server().hostgroup() == hostgroup)
     }
 
     /// Takes that connection out.
-    pub(super) fn take_other(&mut self, hostgroup: u32) -> Option<Other> {
-        let at = self.away.others.iter().position(|other| other.link.hostgroup == hostgroup)?;
+    pub(super) fn take_other(&mut self, hostgroup: u32) -> Option<Backend> {
+        let at = self.away.others.iter().position(|other| other.server().hostgroup() == hostgroup)?;
         Some(self.away.others.swap_remove(at))
     }
 
     /// The idle connection to this hostgroup, and its place in the list.
     pub(super) fn idle_at(&self, hostgroup: u32) -> Option<(usize, ShelfTicket)> {
         let mut idle = self.away.idle.iter().enumerate();
-        idle.find(|(_, idle)| idle.link.hostgroup == hostgroup).map(|(at, idle)| (at, idle.ticket))
+        idle.find(|(_, idle)| idle.hostgroup == hostgroup).map(|(at, idle)| (at, idle.ticket))
     }
 
     pub(super) fn is_mariadb(&self) -> bool {
@@ -193,9 +206,12 @@ impl Links {
     pub(super) fn is_as_it_seems(&self, state: &SessionState) -> bool {
         let is_fit = |backend: &Backend| {
             let link = backend.connection();
-            !backend.server().is_off() && self.unsent.is_sent(link.sock()) && link.is_free()
+            link.state().applied == state.version()
+                && !backend.server().is_off()
+                && self.unsent.is_sent(link.sock())
+                && link.is_free()
         };
-        state.link.applied == state.version() && self.in_use.as_ref().is_some_and(is_fit)
+        self.in_use.as_ref().is_some_and(is_fit)
     }
 
     /// Lays a connection aside that nothing binds to the session. False if it is not the session's
@@ -206,14 +222,14 @@ impl Links {
         peer: Peer,
         state: &SessionState,
         backend: Backend,
-        link: LinkState,
     ) -> bool {
-        let left = left(state, backend.connection().serial(), link);
-        let ticket = worker.kept.lay_aside(worker, link.hostgroup, &self.away.key, peer, backend, left);
+        let hostgroup = backend.server().hostgroup();
+        let left = left(state, backend.connection().serial());
+        let ticket = worker.kept.lay_aside(worker, hostgroup, &self.away.key, peer, backend, left);
         if let Some(ticket) = ticket {
             // Nearly always it is the only one.
             self.away.idle.reserve_exact(1);
-            self.away.idle.push(Idle { ticket, link });
+            self.away.idle.push(Idle { ticket, hostgroup });
         }
         ticket.is_some()
     }
@@ -232,22 +248,18 @@ impl Links {
             settings: state.shared_settings(),
             was_reset: state.was_reset(),
             is_admitted: self.away.is_admitted,
-            status: state.link.status,
+            status: state.status,
             ahead,
         }
     }
 
     /// Takes the idle connection to this hostgroup back, if there is one, for use. Nothing if there
     /// is none; false if another session has it, or it is gone.
-    pub(super) fn take_back(
-        &mut self,
-        worker: &Rc<upstream::Worker>,
-        hostgroup: u32,
-    ) -> Option<(LinkState, bool)> {
+    pub(super) fn take_back(&mut self, worker: &Rc<upstream::Worker>, hostgroup: u32) -> Option<bool> {
         let (at, ticket) = self.idle_at(hostgroup)?;
-        let Idle { link, .. } = self.away.idle.swap_remove(at);
+        self.away.idle.swap_remove(at);
         self.in_use = worker.kept.take_back(worker, ticket);
-        Some((link, self.in_use.is_some()))
+        Some(self.in_use.is_some())
     }
 
     /// Forgets the connection in use, and what it has not taken.
@@ -258,7 +270,7 @@ impl Links {
     /// Says goodbye to the servers whose connections are not in use, and closes them.
     pub(super) fn part_with_others(&mut self) {
         for other in std::mem::take(&mut self.away.others) {
-            part(other.backend);
+            part(other);
         }
     }
 
@@ -271,13 +283,12 @@ impl Links {
 }
 
 /// What the session leaves on the connection with this number.
-fn left(state: &SessionState, connection: u64, link: LinkState) -> Left {
+fn left(state: &SessionState, connection: u64) -> Left {
     let results = &state.last.results;
     Left {
         caller: Arc::clone(&state.caller),
         settings: Rc::clone(state.shared_settings()),
         was_reset: state.was_reset(),
-        status: link.status,
         asks: results.last_id().is_at(connection),
         results: Rc::clone(results),
         asking: None,

@@ -167,7 +167,7 @@ impl Session {
         if kind == Some(Kind::Ping) && self.links.pipelined.is_empty() && unanswered != Unanswered::RolledBack
         {
             // The proxy itself is alive.
-            self.reply(seq, &ok(self.capabilities(), self.state.link.status)).await?;
+            self.reply(seq, &ok(self.capabilities(), self.state.status)).await?;
             self.answered_here(0);
             return Ok(());
         }
@@ -210,7 +210,7 @@ impl Session {
             ran: self.state.last.ran,
             is_last: self.links.pipelined.is_empty(),
             // What was said in front of it may have switched autocommit on.
-            status: self.state.link.status
+            status: self.state.status
                 | if self.links.has_setup() { StatusFlags::AUTOCOMMIT } else { StatusFlags::empty() },
             only_sets: self.flight.proposed.as_ref().is_some_and(|change| change.only_sets()),
         }
@@ -282,7 +282,7 @@ pub(super) fn command_that_runs(
             let mut payload = running.execution();
             // The client's own number of the statement.
             let all = state.prepared.as_ref()?;
-            let id = all.client_id_of(id(&payload)?, state.link.hostgroup)?;
+            let id = all.client_id_of(id(&payload)?, state.here)?;
             // Its values went before it.
             all.get(id).filter(|prepared| !prepared.ran_with_parts())?;
             payload.get_mut(ID)?.copy_from_slice(&id.to_le_bytes());

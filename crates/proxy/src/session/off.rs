@@ -8,11 +8,11 @@
 use pool::Off;
 
 use super::Session;
-use super::links::Other;
 use super::state::Loss;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use upstream::Backend;
 
 impl Session {
     /// Before a command is sent: closes the connections to servers that are off, or ends the
@@ -23,10 +23,10 @@ impl Session {
             self.control.heed_recall();
             self.leave_shards_off()?;
         }
-        let is_off = |other: &Other| other.backend.server().is_off();
+        let is_off = |other: &Backend| other.server().is_off();
         while let Some(at) = self.links.away.others.iter().position(is_off) {
             let other = self.links.away.others.swap_remove(at);
-            let gone = Gone::Off(other.backend.server().off().unwrap_or(Off::Configured));
+            let gone = Gone::Off(other.server().off().unwrap_or(Off::Configured));
             self.lose_other(&other, gone)?;
         }
         match self.links.off() {
@@ -36,9 +36,10 @@ impl Session {
     }
 
     /// A connection that was put aside is of no use any more.
-    pub(super) fn lose_other(&mut self, other: &Other, gone: Gone) -> Result<(), Ending> {
-        let server = other.backend.server().endpoint();
-        match self.state.loss_at(other.link) {
+    pub(super) fn lose_other(&mut self, other: &Backend, gone: Gone) -> Result<(), Ending> {
+        let server = other.server().endpoint();
+        let hostgroup = other.server().hostgroup();
+        match self.state.loss_at(hostgroup, other.connection().state().in_transaction()) {
             Loss::Nothing => {}
             Loss::Transaction => {
                 self.state.transaction.rolled_back =
@@ -46,7 +47,7 @@ impl Session {
             }
             Loss::Session(pin) => return Err(self.told(&ClientError::session_lost(server, gone, pin), 1)),
         }
-        self.state.forget_left_at(other.link.hostgroup);
+        self.state.forget_left_at(hostgroup);
         Ok(())
     }
 

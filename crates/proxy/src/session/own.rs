@@ -45,7 +45,7 @@ impl Session {
             Kind::Ping if has_none || self.can_answer_ping() => {
                 self.state.last.counted.changed = 0;
                 let seq = self.skip_command().await?;
-                self.reply(seq, &ok(self.capabilities(), self.state.link.status)).await?;
+                self.reply(seq, &ok(self.capabilities(), self.state.status)).await?;
             }
             Kind::ChangeUser if self.io.refused_changes >= CHANGES_REFUSED_MAX => {
                 self.refuse_unknown().await?;
@@ -73,7 +73,7 @@ impl Session {
 
     /// Whether a session whose connection is lent to another one needs none for a `COM_PING`.
     fn can_answer_ping(&self) -> bool {
-        self.links.is_empty() && self.shares(self.state.link.hostgroup)
+        self.links.is_empty() && self.shares(self.state.here)
     }
 
     /// Answers a command that does not exist.
@@ -154,23 +154,15 @@ impl Session {
     }
 
     /// This is the backend in use from now on. Whether it was opened for that.
-    pub(super) fn take_found(&mut self, Found { backend, lent }: Found) -> bool {
+    pub(super) fn take_found(&mut self, Found { backend, is_lent }: Found) -> bool {
         self.control.about.set_backend(Some(&backend));
-        if backend.connection().tells_ages() {
-            self.state.take_out_ages(&self.identity);
-        }
-        if lent.is_none() {
-            self.state.link.status = backend.connection().first_status();
-        }
+        self.state.begin_at(&self.identity, backend.connection());
         self.links.in_use = Some(backend);
         self.links.away.is_admitted = true;
-        self.state.link.lacks_schema = false;
-        if let Some(status) = lent {
-            self.state.link.applied = self.state.version();
-            self.state.link.status = status;
+        if is_lent {
             self.state.last.was_used_by_others();
         }
-        lent.is_none()
+        !is_lent
     }
 
     /// Answers the command in the backlog with the reason why it got no server.

@@ -61,7 +61,7 @@ impl Session {
                 return Ok(Ok(()));
             }
         }
-        let (hostgroup, modes) = (self.state.link.hostgroup, self.state.modes());
+        let (hostgroup, modes) = (self.state.here, self.state.modes());
         let all = self.state.prepared.as_ref();
         let missing = all.map(|all| all.missing_at(hostgroup, modes));
         let mut is_refused = false;
@@ -142,7 +142,7 @@ impl Session {
             let refusal = reply.bytes.get(HEADER_LEN..).map(<[u8]>::to_vec);
             return Ok(Err(refusal.map_or(NotPrepared::Cannot, NotPrepared::Refused)));
         };
-        let hostgroup = self.state.link.hostgroup;
+        let hostgroup = self.state.here;
         if let Some(backend) = &mut self.links.in_use {
             let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
             let entry = prepared.and_then(Prepared::entry).cloned();
@@ -166,7 +166,7 @@ impl Session {
 
     /// Closes a statement at the backend in use, if it is there; the client goes on having it.
     pub(super) async fn close_here(&mut self, id: u32) -> Result<(), Ending> {
-        let hostgroup = self.state.link.hostgroup;
+        let hostgroup = self.state.here;
         let all = self.state.prepared.as_mut();
         let Some(known_as) = all.and_then(|all| all.leave_place(id, hostgroup)) else {
             return Ok(());
@@ -207,7 +207,7 @@ impl Session {
         let Some(mut reply) = replies.into_iter().next() else {
             return Err(broken("a PREPARE without its reply").into());
         };
-        let hostgroup = self.state.link.hostgroup;
+        let hostgroup = self.state.here;
         if let Some(statement) = reply.prepared
             && let Some(all) = &mut self.state.prepared
         {

@@ -43,7 +43,7 @@ impl Session {
         if decided.is_split() && matches!(unseen, Unseen::Known) {
             // Not at a reader: it may write.
             let elsewhere = self.judge(text, true, Some(AccessMode::ReadWrite), execute);
-            decided.redirect(elsewhere.target().unwrap_or(self.state.link.hostgroup));
+            decided.redirect(elsewhere.target().unwrap_or(self.state.here));
         }
         decided.plan.effects = decided.plan.effects.union(Effects::FUNCTION);
         decided.change.get_or_insert_default().unseen = Some(unseen);

@@ -73,7 +73,7 @@ impl Session {
             }
             Ok(_) => {
                 self.send_once_more(command);
-                let decided = Decided::plainly_to(self.state.link.hostgroup).after_its_turn();
+                let decided = Decided::plainly_to(self.state.here).after_its_turn();
                 let prepared = self.state.prepared.as_ref().and_then(|all| all.get(statement));
                 self.flight().decided = prepared.map(|prepared| decided.prepared_as(&prepared.what));
                 Ok(())

@@ -95,8 +95,8 @@ impl Session {
                 && decided.orders.is_none()
         })?;
         let digest = decided.digest()?;
-        let is_usual = self.state.link.status.contains(StatusFlags::AUTOCOMMIT)
-            && !self.state.link.status.contains(StatusFlags::IN_TRANSACTION)
+        let is_usual = self.state.status.contains(StatusFlags::AUTOCOMMIT)
+            && !self.state.status.contains(StatusFlags::IN_TRANSACTION)
             && self.links.away.is_admitted
             && state.pins.is_empty()
             && state.gtids.is_none()
@@ -161,7 +161,7 @@ impl Session {
     /// gone: it is sent once more, alone. The connection belongs to the others.
     pub(super) fn say_alone(&mut self, command: Vec<u8>) {
         self.worker.counts.note(Counter::OnceMore);
-        let hostgroup = self.state.link.hostgroup;
+        let hostgroup = self.state.here;
         self.state.pins.note(Mark::EndAll(Pin::Warnings), hostgroup);
         self.state.last.ran = Ran::default();
         if let Some(link) = self.links.connection_mut() {

@@ -90,13 +90,13 @@ impl Session {
     /// Whether the backend in use is where it goes, and knows what the client has set.
     pub(super) fn is_at(&self, decided: &Decided) -> bool {
         let state = &self.state;
-        decided.target() == Some(state.link.hostgroup)
+        decided.target() == Some(state.here)
             && self
                 .links
                 .in_use
                 .as_ref()
                 .is_some_and(|backend| !backend.server().is_off() && !self.leaves(backend))
-            && state.link.applied == state.version()
+            && self.links.applied() == state.version()
     }
 
     /// Whether the session leaves a server because it lags more than it may, or because others are
@@ -110,7 +110,7 @@ impl Session {
     fn is_simple(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
         self.comes_alone(kind, input, decided)
             && match (&self.state.prepared, kind) {
-                (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.state.link.hostgroup),
+                (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.state.here),
                 _ if names_statement(kind) => self.is_known_here(kind, input),
                 _ => true,
             }
@@ -199,12 +199,9 @@ impl Session {
                         | Kind::ResetConnection
                         | Kind::ProcessInfo
                 );
-                let SessionState { link, account, .. } = &*self.state;
-                let usual = if is_anyones && self.links.in_use.is_some() {
-                    link.hostgroup
-                } else {
-                    account.hostgroup()
-                };
+                let SessionState { here, account, .. } = &*self.state;
+                let usual =
+                    if is_anyones && self.links.in_use.is_some() { *here } else { account.hostgroup() };
                 // Where a transaction is open, the status flags tell the client so.
                 let session = self.state.session(self.links.open_elsewhere());
                 Decided::plainly_to(session.transaction.unwrap_or(usual))
@@ -339,7 +336,7 @@ impl Session {
         if !is_cached {
             // Most tell columns with the first execution, if ever.
             let is_unheard = || {
-                let known = id(payload).and_then(|id| all.client_id_of(id, self.state.link.hostgroup));
+                let known = id(payload).and_then(|id| all.client_id_of(id, self.state.here));
                 known.and_then(|id| all.get(id)).is_some_and(Prepared::is_unheard)
             };
             if !self.worker.shared.cache.watches_writes() || !is_unheard() {

@@ -58,9 +58,9 @@ impl Session {
         let hostgroup = unjudged.hostgroup;
         // At MySQL a question begins a transaction, too, where `autocommit` is off. Behind those
         // about tables it is ended.
-        let is_outside = !self.state.link.status.contains(StatusFlags::IN_TRANSACTION)
-            && (self.state.link.status.contains(StatusFlags::AUTOCOMMIT) || unjudged.has_only_tables());
-        hostgroup == self.state.link.hostgroup
+        let is_outside = !self.state.status.contains(StatusFlags::IN_TRANSACTION)
+            && (self.state.status.contains(StatusFlags::AUTOCOMMIT) || unjudged.has_only_tables());
+        hostgroup == self.state.here
             && (self.worker.settings().judge_routines || unjudged.has_only_tables())
             && self.flight.decided.is_none()
             && self.io.backlog.is_empty()
@@ -143,7 +143,7 @@ impl Session {
 
     /// Ends the transaction that a question has begun where `autocommit` is off.
     async fn end_question(&mut self) -> Result<(), Ending> {
-        if self.state.link.status.contains(StatusFlags::IN_TRANSACTION) {
+        if self.state.status.contains(StatusFlags::IN_TRANSACTION) {
             let commit = (self.query(COMMIT), Answer::Result);
             // If that fails, the client hears of it with its next statement.
             let _ = self.internal_query(&[commit]).await?;
@@ -184,7 +184,7 @@ impl Session {
     }
 
     fn note_behind(&self, relation: &Relation, behind: Behind, version: u64) {
-        let whose = self.whose(self.state.link.hostgroup);
+        let whose = self.whose(self.state.here);
         let (relations, now) = self.worker.relations();
         relations.note(whose, relation, behind, (version, now));
     }

@@ -35,6 +35,7 @@ use crate::taps::observe::answered;
 use crate::worker::Worker;
 use session::causal::untold;
 use session::identity::Identity;
+use session::link::LinkState;
 use session::state::trackers::Told;
 use upstream::{Backend, Connection, Crossed, Owner, Progress, Segment};
 
@@ -232,7 +233,7 @@ impl At<'_> {
         match code {
             NO_SUCH_THREAD => errors::of_unknown_session(packets),
             NO_OPEN_CURSOR => {
-                let (registry, hostgroup) = (self.state.prepared.as_ref(), self.state.link.hostgroup);
+                let (registry, hostgroup) = (self.state.prepared.as_ref(), self.state.here);
                 let told = errors::of_own_statement(packets, |id| registry?.client_id_of(id, hostgroup));
                 // Commands behind it may have asked about it already.
                 self.state.set_retold(told.is_some() && self.pipelined.is_empty());
@@ -249,7 +250,10 @@ impl At<'_> {
     pub(super) fn behind_setup<'i>(&mut self, input: &'i [u8]) -> Option<&'i [u8]> {
         match self.backend.connection_mut().read_setup(input) {
             Ok((heard, told)) => {
-                self.state.link.status = told.unwrap_or(self.state.link.status);
+                if let Some(status) = told {
+                    self.state.status = status;
+                    self.backend.connection_mut().state_mut().status = status;
+                }
                 input.get(heard..)
             }
             Err(refused) => {
@@ -343,7 +347,7 @@ impl At<'_> {
     /// The server works at the next command that was sent, if there is one.
     fn go_on(&mut self, outcome: Outcome) -> bool {
         let Some(next) = self.pipelined.pop() else { return false };
-        let link = self.backend.connection();
+        let link = self.backend.connection_mut();
         settle(self.state, self.flight, self.identity, outcome, Some(link));
         work_at(self.control, self.state, &next);
         true
@@ -383,7 +387,7 @@ impl At<'_> {
             if let Some(prepared) = &prepared {
                 self.control.running.set_statement(prepared.id);
             }
-            let known = registry.answered(self.state.link.hostgroup, prepared);
+            let known = registry.answered(self.state.here, prepared);
             if let Some(prepared) = prepared {
                 self.backend.connection_mut().statements_mut().note(prepared, known.unwrap_or_default());
             }
@@ -398,9 +402,9 @@ impl At<'_> {
         if running.kind() == Some(Kind::StmtExecute)
             && let Some(columns) = self.backend.connection().last_reply().and_then(ReplyScanner::columns)
             && let Some(registry) = &mut self.state.prepared
-            && let Some(prepared) = registry.at(running.statement(), self.state.link.hostgroup)
+            && let Some(prepared) = registry.at(running.statement(), self.state.here)
         {
-            prepared.note_columns(self.state.link.hostgroup, columns, is_told);
+            prepared.note_columns(self.state.here, columns, is_told);
         }
     }
 
@@ -414,7 +418,7 @@ impl At<'_> {
             && let Some(registry) = &mut self.state.prepared
         {
             let columns = registry.take_told();
-            if let Some(prepared) = registry.at(running.statement(), self.state.link.hostgroup) {
+            if let Some(prepared) = registry.at(running.statement(), self.state.here) {
                 prepared.note_told(is_told, columns);
             }
         }
@@ -439,7 +443,7 @@ impl At<'_> {
         };
         let is_untold = len.is_some_and(untold::has_no_room)
             || matches!(event, Event::Done(outcome) if may_hide(outcome))
-                && self.worker.settings().is_writer(self.state.link.hostgroup);
+                && self.worker.settings().is_writer(self.state.here);
         if is_untold && self.identity.tracking().by_default {
             gtids.untold.get_or_insert_default();
         }
@@ -450,7 +454,7 @@ impl At<'_> {
             flight.taps.note_age(age, len);
         }
         if let Some(gtid) = told.and_then(|(told, _)| told.gtid) {
-            let hostgroup = self.state.link.hostgroup;
+            let hostgroup = self.state.here;
             gtids.note(hostgroup, self.worker.cluster_of(hostgroup), gtid);
             self.worker.counts.note(Counter::GtidCollected);
             if self.worker.settings().logs.policy.is_any() {
@@ -482,13 +486,13 @@ pub(super) fn settle(
     flight: &mut Flight,
     identity: &Identity,
     outcome: Outcome,
-    link: Option<&Connection>,
+    link: Option<&mut Connection>,
 ) -> Settled {
     let proposed = flight.as_mut().and_then(|flight| flight.proposed.take());
-    let place = link.map_or_else(RanAt::default, |link| RanAt {
-        dialect: link.dialect(),
-        has_own_warnings: link.has_own_warnings(),
-        warned: link.warned(),
-    });
-    state.settle(proposed, identity, outcome, place)
+    let Some(link) = link else {
+        return state.settle(proposed, identity, outcome, (&mut LinkState::default(), RanAt::default()));
+    };
+    let place =
+        RanAt { dialect: link.dialect(), has_own_warnings: link.has_own_warnings(), warned: link.warned() };
+    state.settle(proposed, identity, outcome, (link.state_mut(), place))
 }

@@ -179,7 +179,7 @@ impl Session {
             Reply::Ok(text) => text,
             Reply::Error(error) => return self.refuse_and_keep(kind, &error).await,
         };
-        let packet = packet::Ok { info: text.as_bytes(), ..packet::Ok::plain(self.state.link.status) };
+        let packet = packet::Ok { info: text.as_bytes(), ..packet::Ok::plain(self.state.status) };
         self.answer_here(kind, &packet.encode(self.capabilities())).await
     }
 
@@ -190,7 +190,7 @@ impl Session {
         let commit = (self.query(b"COMMIT"), Answer::Result);
         match self.internal_query(&[commit]).await? {
             Err(error) => self.refuse_here(kind, &ClientError::CommitUnknown(Box::new(error))).await,
-            Ok(replies) if self.state.link.status.contains(StatusFlags::IN_TRANSACTION) => {
+            Ok(replies) if self.state.status.contains(StatusFlags::IN_TRANSACTION) => {
                 let refusal = replies.first().map_or(&[][..], |reply| front(&reply.bytes));
                 self.answer_here(kind, refusal).await
             }

@@ -35,7 +35,7 @@ use crate::state::overheard::Overheard;
 use crate::state::substitute::without_socket;
 use crate::state::{Mark, Pin, Pins, Setting, Settings};
 use session::identity::Identity;
-use upstream::{Candidate, Execution};
+use upstream::{Candidate, Connection, Execution};
 
 use super::decided::{Decided, Next, Reply};
 use super::retold::Errors;
@@ -61,8 +61,10 @@ pub(super) struct SessionState {
     pub(super) account: Rc<Account>,
     /// The state that rules start in (`next_query_flagIN`).
     pub(super) flag_in: u32,
-    /// What is known of the connection in use.
-    pub(super) link: LinkState,
+    /// The hostgroup of the connection in use; without one, that of the last one.
+    pub(super) here: u32,
+    /// The status that the client knows.
+    pub(super) status: StatusFlags,
     pub(super) past: Past,
     /// What later statements may ask about.
     pub(super) last: LastResults,
@@ -83,26 +85,6 @@ pub(super) struct SessionState {
     pub(super) errors: Option<Box<Errors>>,
     /// The transactions that servers have told, where anybody wants to know.
     pub(super) gtids: Option<Box<Gtids>>,
-}
-
-/// What is known of a connection to a server.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LinkState {
-    /// Its hostgroup. Of a connection in use that there is not: the one that was asked for last.
-    pub(super) hostgroup: u32,
-    /// The version of the settings that it has.
-    pub(super) applied: u64,
-    /// Its status, as the server told it last.
-    pub(super) status: StatusFlags,
-    /// It is in no schema, as its server does not let the session into its own.
-    pub(super) lacks_schema: bool,
-}
-
-impl LinkState {
-    /// Whether a transaction is open.
-    pub(super) const fn in_transaction(self) -> bool {
-        self.status.contains(StatusFlags::IN_TRANSACTION)
-    }
 }
 
 bitflags! {
@@ -178,12 +160,8 @@ impl SessionState {
             caller,
             client_addr: identity.peer.ip().map(|ip| ip.to_string()).unwrap_or_default().into(),
             flag_in: 0,
-            link: LinkState {
-                hostgroup: account.hostgroup(),
-                applied: 0,
-                status: StatusFlags::AUTOCOMMIT,
-                lacks_schema: false,
-            },
+            here: account.hostgroup(),
+            status: StatusFlags::AUTOCOMMIT,
             account,
             past: Past::empty(),
             last: LastResults::default(),
@@ -200,10 +178,23 @@ impl SessionState {
         }
     }
 
+    /// The session begins to use a connection that is as it would have it.
+    pub(super) fn begin_at(&mut self, identity: &Identity, connection: &Connection) {
+        self.status = connection.state().status;
+        if connection.tells_ages() {
+            self.take_out_ages(identity);
+        }
+    }
+
     /// The server of a connection tells the ages of answers.
     #[cold]
-    pub(super) fn take_out_ages(&mut self, identity: &Identity) {
+    fn take_out_ages(&mut self, identity: &Identity) {
         self.gtids.get_or_insert_with(|| Box::new(gtids(identity)));
+    }
+
+    /// Whether a transaction is open over the connection in use, as far as the client knows.
+    pub(super) const fn in_transaction(&self) -> bool {
+        self.status.contains(StatusFlags::IN_TRANSACTION)
     }
 
     /// An answer begins. Whether anybody wants to know which transactions it tells.
@@ -225,9 +216,9 @@ impl SessionState {
     pub(super) fn session(&self, elsewhere: Option<u32>) -> route::Session {
         let is_replica = self.past.contains(Past::REPLICA);
         route::Session {
-            transaction: if self.link.in_transaction() { Some(self.link.hostgroup) } else { elsewhere },
-            autocommit: self.link.status.contains(StatusFlags::AUTOCOMMIT),
-            locked_on: self.pins.locked_on().or(is_replica.then_some(self.link.hostgroup)),
+            transaction: if self.in_transaction() { Some(self.here) } else { elsewhere },
+            autocommit: self.status.contains(StatusFlags::AUTOCOMMIT),
+            locked_on: self.pins.locked_on().or(is_replica.then_some(self.here)),
             hold: self.pins.hold(),
             last_hostgroup: self.last.hostgroup,
         }
@@ -237,20 +228,24 @@ impl SessionState {
     pub(super) fn reading(&self) -> Reading {
         Reading {
             two_byte_quotes: self.charset.has_two_byte_quotes(),
-            no_backslash_escapes: self.link.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES),
+            no_backslash_escapes: self.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES),
         }
     }
 
     /// What the session loses with the connection in use.
     pub(super) fn loss(&self) -> Loss {
-        if self.past.contains(Past::REPLICA) { Loss::Session(Pin::Replica) } else { self.loss_at(self.link) }
+        if self.past.contains(Past::REPLICA) {
+            Loss::Session(Pin::Replica)
+        } else {
+            self.loss_at(self.here, self.in_transaction())
+        }
     }
 
-    /// What the session loses with this connection.
-    pub(super) fn loss_at(&self, link: LinkState) -> Loss {
-        match self.pins.missed_at(link.hostgroup).or_else(|| self.statement_bound_to(link.hostgroup)) {
+    /// What the session loses with its connection to this hostgroup, which may be `in_transaction`.
+    pub(super) fn loss_at(&self, hostgroup: u32, in_transaction: bool) -> Loss {
+        match self.pins.missed_at(hostgroup).or_else(|| self.statement_bound_to(hostgroup)) {
             Some(pin) => Loss::Session(pin),
-            None if link.in_transaction() => Loss::Transaction,
+            None if in_transaction => Loss::Transaction,
             None => Loss::Nothing,
         }
     }
@@ -266,15 +261,19 @@ impl SessionState {
 
     /// What binds the session to the connection in use.
     pub(super) fn pin(&self) -> Option<Pin> {
-        if self.past.contains(Past::REPLICA) { Some(Pin::Replica) } else { self.pin_at(self.link) }
+        if self.past.contains(Past::REPLICA) {
+            Some(Pin::Replica)
+        } else {
+            self.pin_at(self.here, self.in_transaction())
+        }
     }
 
-    /// What binds the session to this idle connection, so that no other may have it.
-    pub(super) fn pin_at(&self, link: LinkState) -> Option<Pin> {
-        if link.in_transaction() {
+    /// What binds the session to its connection to this hostgroup, so that no other may have it.
+    pub(super) fn pin_at(&self, hostgroup: u32, in_transaction: bool) -> Option<Pin> {
+        if in_transaction {
             return Some(Pin::Transaction);
         }
-        self.pins.at(link.hostgroup).or_else(|| self.statement_bound_to(link.hostgroup))
+        self.pins.at(hostgroup).or_else(|| self.statement_bound_to(hostgroup))
     }
 
     fn statement_bound_to(&self, hostgroup: u32) -> Option<Pin> {
@@ -321,8 +320,8 @@ impl SessionState {
         // Servers commit a transaction when another one begins. One that only reads may have been
         // at a reader.
         let commits_first = kind.begins()
-            && self.link.in_transaction()
-            && self.link.hostgroup != self.account.hostgroup()
+            && self.in_transaction()
+            && self.here != self.account.hostgroup()
             && self.pins.locked_on().is_none();
         let asks = kind.is_select() && effects.intersects(Effects::READS_SYSTEM_VARIABLES);
         let told = if asks && conditional.is_none() { without_socket(text) } else { None };
@@ -399,14 +398,11 @@ impl SessionState {
         if let Some(registry) = &mut self.prepared {
             registry.forget_hostgroup(hostgroup);
         }
-        if hostgroup == self.link.hostgroup {
-            self.link.applied = 0;
-        }
     }
 
     /// Whether what the backend in use has to say is about the session's statements.
     pub(super) fn has_warnings(&self) -> bool {
-        self.pins.holds(Pin::Warnings, self.link.hostgroup)
+        self.pins.holds(Pin::Warnings, self.here)
     }
 
     pub(super) fn instead_of(&self, hostgroup: u32, is_split: bool) -> Option<u32> {
@@ -450,9 +446,10 @@ impl SessionState {
         self.settings.version()
     }
 
-    /// What the backend in use has not heard yet, in order: commands of their own.
-    pub(super) fn missing(&self) -> Vec<Said> {
-        let mut missing: Vec<_> = self.settings.since(self.link.applied).map(Said::of).collect();
+    /// What a server has not heard yet that has the settings of this version, in order: commands of
+    /// their own.
+    pub(super) fn missing(&self, applied: u64) -> Vec<Said> {
+        let mut missing: Vec<_> = self.settings.since(applied).map(Said::of).collect();
         if self.lacks_schema() && !self.settings.was_schema_reset() {
             self.add_schema(&mut missing);
         }

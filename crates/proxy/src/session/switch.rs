@@ -10,7 +10,6 @@ use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
 
 use super::Session;
-use super::links::Other;
 use super::state::{Loss, Said};
 use super::without_schema::position_of_schema;
 use crate::counts::Counter;
@@ -33,12 +32,12 @@ impl Session {
         hostgroup: u32,
         full: Full,
     ) -> Result<Result<(), AcquireError>, Ending> {
-        if self.state.link.hostgroup != hostgroup {
+        if self.state.here != hostgroup {
             if self.may_leave_diagnostics() {
                 Box::pin(self.leave_diagnostics()).await?;
             }
             self.put_aside();
-            self.state.link.hostgroup = hostgroup;
+            self.state.here = hostgroup;
             self.control.about.set_hostgroup(hostgroup);
             self.take_up(hostgroup).await?;
             if let Some(error) = self.state.transaction.rolled_back.take() {
@@ -58,7 +57,6 @@ impl Session {
         }
         let is_borrowed = self.links.in_use.is_none();
         if is_borrowed {
-            self.state.link.applied = 0;
             let is_new = match self.borrow_backend(hostgroup, full).await? {
                 Ok(is_new) => is_new,
                 Err(why) => return Ok(Err(why)),
@@ -71,7 +69,7 @@ impl Session {
             }
         }
         let is_in_none = is_borrowed && self.state.lacks_schema();
-        if self.state.link.applied != self.state.version() || is_in_none {
+        if self.links.applied() != self.state.version() || is_in_none {
             return self.say_settings().await;
         }
         if !is_borrowed && self.links.has_setup() && self.flight.ahead != Ahead::All {
@@ -101,25 +99,24 @@ impl Session {
                 }
             }
         }
-        self.state.link.applied = version;
+        self.links.set_applied(version);
         Ok(Ok(()))
     }
 
     /// The connection in use is in use no more.
     fn put_aside(&mut self) {
         self.links.note_ran(&mut self.state);
-        let link = self.state.link;
-        let is_free = self.shares(link.hostgroup)
+        let is_free = self.shares(self.state.here)
             && self.state.pin().is_none()
             && self.links.is_as_it_seems(&self.state);
         if let Some(backend) = self.links.in_use.take() {
             if is_free {
-                self.lay_one_aside(backend, link);
+                self.lay_one_aside(backend);
             } else {
-                self.links.away.others.push(Other { backend, link });
+                self.links.away.others.push(backend);
             }
         }
-        self.state.link.status &= OF_SESSION;
+        self.state.status &= OF_SESSION;
     }
 
     /// Takes the connection to this hostgroup that was put aside, if there is one and its server
@@ -130,19 +127,19 @@ impl Session {
             self.control.about.set_backend(self.links.in_use.as_ref());
             return Ok(());
         };
-        let input = poll_fn(|cx| Poll::Ready(other.backend.connection_mut().poll_input(cx))).await;
+        let input = poll_fn(|cx| Poll::Ready(other.connection_mut().poll_input(cx))).await;
         if input.is_ready() {
             return self.lose_other(&other, Gone::Closed);
         }
-        self.state.link = other.link;
-        self.control.about.set_backend(Some(&other.backend));
-        self.links.in_use = Some(other.backend);
+        self.state.status = other.connection().state().status;
+        self.control.about.set_backend(Some(&other));
+        self.links.in_use = Some(other);
         Ok(())
     }
 
     /// Says at the backend what it has not heard yet of what the client has set.
     async fn say_settings(&mut self) -> Result<Result<(), AcquireError>, Ending> {
-        let missing = self.state.missing();
+        let missing = self.state.missing(self.links.applied());
         let schema_at = position_of_schema(&missing);
         for said in &missing {
             match said {
@@ -155,7 +152,7 @@ impl Session {
         }
         let commands: Vec<_> = missing.into_iter().map(|said| (said.purpose(), self.command(said))).collect();
         if self.may_send_ahead(&commands) {
-            self.state.link.applied = self.state.version();
+            self.links.set_applied(self.state.version());
             let setup = Setup::new(Vec::new(), commands, self.capabilities(), None);
             if let Some(link) = self.links.connection_mut() {
                 link.set_setup(setup);
@@ -176,7 +173,7 @@ impl Session {
         if let Some((_, reply)) = refusal {
             return Ok(Err(self.refused_setup(&reply)));
         }
-        self.state.link.applied = self.state.version();
+        self.links.set_applied(self.state.version());
         if let Some(backend) = &self.links.in_use {
             let (server, user) = (backend.server().id(), &self.identity.account.user.name);
             for (payload, _) in &commands {
@@ -191,7 +188,7 @@ impl Session {
     fn refused_setup(&mut self, reply: &Reply) -> AcquireError {
         self.worker.upstream.accepted.clear();
         if self.state.loss() == Loss::Nothing
-            && self.shares(self.state.link.hostgroup)
+            && self.shares(self.state.here)
             && let Some(backend) = self.links.in_use.take()
         {
             part(backend);
@@ -210,7 +207,7 @@ impl Session {
         let user = &self.identity.account.user.name;
         let is_known = |purpose: Purpose, payload: &[u8]| {
             purpose == Purpose::Tracking
-                || self.state.link.applied > 0
+                || link.state().applied > 0
                     && self.worker.upstream.accepted.has(server, user, payload, link.opened())
         };
         let is_known = |(purpose, (payload, _)): &(Purpose, InternalQuery)| {
@@ -245,8 +242,8 @@ impl Session {
     pub(super) fn lose_backend(&mut self) {
         self.links.drop_in_use();
         self.control.about.set_backend(None);
-        self.state.link.status &= OF_SESSION;
-        self.state.forget_left_at(self.state.link.hostgroup);
+        self.state.status &= OF_SESSION;
+        self.state.forget_left_at(self.state.here);
         self.control.set_pin(None, self.worker.now());
     }
 
@@ -256,7 +253,7 @@ impl Session {
         let mut packet = Vec::new();
         put_message(&mut packet, 0, &payload);
         self.note_at_server(Kind::StmtClose);
-        if let Some(backend) = self.links.in_use.as_mut().filter(|_| hostgroup == self.state.link.hostgroup) {
+        if let Some(backend) = self.links.in_use.as_mut().filter(|_| hostgroup == self.state.here) {
             backend.connection_mut().statements_mut().close(known_as);
             return poll_fn(|cx| Poll::Ready(self.links.send(cx, &packet))).await;
         }
@@ -264,7 +261,7 @@ impl Session {
             self.close_at_kept(hostgroup, known_as, &packet);
             return Ok(());
         };
-        let link = other.backend.connection_mut();
+        let link = other.connection_mut();
         link.statements_mut().close(known_as);
         match poll_fn(|cx| Poll::Ready(link.sock_mut().poll_write(cx, &packet))).await {
             Poll::Ready(Ok(n)) if n == packet.len() => self.links.away.others.push(other),

@@ -56,7 +56,7 @@ impl Session {
         let name: [&str; 1];
         let (columns, rows) = match told {
             Told::Done => {
-                return self.answer_here(kind, &ok(self.capabilities(), self.state.link.status)).await;
+                return self.answer_here(kind, &ok(self.capabilities(), self.state.status)).await;
             }
             Told::Refused(error) => return self.refuse_here(kind, &error).await,
             Told::Rows(rows) => (&Explanation::COLUMNS[..], rows.into_iter().map(Vec::from).collect()),
@@ -67,7 +67,7 @@ impl Session {
         };
         self.begin_own(kind);
         let seq = self.skip_command().await?;
-        let packets = result(seq, columns, rows, self.state.link.status, self.capabilities());
+        let packets = result(seq, columns, rows, self.state.status, self.capabilities());
         self.write_to_client(&packets).await?;
         self.answered_here(0);
         Ok(())
@@ -121,7 +121,7 @@ impl Session {
     /// The server of the connection in use, if something binds the session to it: no other one is
     /// looked at then.
     fn bound_to(&self, hostgroup: u32) -> Option<Candidate> {
-        let backend = self.links.in_use.as_ref().filter(|_| hostgroup == self.state.link.hostgroup)?;
+        let backend = self.links.in_use.as_ref().filter(|_| hostgroup == self.state.here)?;
         let reason = format!("the session's connection, to which it is bound: {}", self.state.pin()?.name());
         Some(Candidate { server: backend.server().endpoint().to_string(), taken: true, reason })
     }

@@ -22,7 +22,7 @@ const NULL: u8 = 0xfb;
 impl Session {
     /// Whether a server is to be asked now what the session has set there.
     pub(super) fn may_ask_what_is_set(&self) -> bool {
-        let hostgroup = self.state.link.hostgroup;
+        let hostgroup = self.state.here;
         if self.state.pins.is_empty() || self.state.pins.unknown_values(hostgroup).next().is_none() {
             return false;
         }
@@ -33,21 +33,22 @@ impl Session {
         let hides = [Pin::Warnings, Pin::FoundRows, Pin::Prepare]
             .iter()
             .any(|pin| self.state.pins.holds(*pin, hostgroup))
-            || self.state.link.status.contains(StatusFlags::IN_TRANSACTION);
+            || self.state.status.contains(StatusFlags::IN_TRANSACTION);
         matters && !hides && self.links.in_use.is_some()
     }
 
     /// Asks the server what the session has set there.
     pub(super) async fn ask_what_is_set(&mut self) -> Result<(), Ending> {
-        let names: Vec<Box<str>> =
-            self.state.pins.unknown_values(self.state.link.hostgroup).map(Box::from).collect();
+        let names: Vec<Box<str>> = self.state.pins.unknown_values(self.state.here).map(Box::from).collect();
         let columns: Vec<String> = names.iter().map(|name| set::question(name)).collect();
         let question = self.query(format!("SELECT {}", columns.join(", ")).as_bytes());
         // If that fails, the client hears of it with its next statement.
         let replies = self.internal_query(&[(question, Answer::Result)]).await?.unwrap_or_default();
         self.links.hide_last_result(&mut self.state);
         let settings = replies.first().map(|reply| told(reply, &names, self.capabilities()));
-        self.state.note_told(&self.identity, settings.unwrap_or_default());
+        if let Some(link) = self.links.state_mut() {
+            self.state.note_told(&self.identity, settings.unwrap_or_default(), link);
+        }
         self.note_own_limit();
         Ok(())
     }

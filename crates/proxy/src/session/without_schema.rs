@@ -56,10 +56,12 @@ impl Session {
     pub(super) fn note_schema_reply(&mut self, schema_at: Option<usize>, replies: &[Reply]) -> bool {
         let error = schema_at.and_then(|at| replies.get(at)).map(Reply::error);
         if error == Some(None) {
-            self.state.enter_schema();
+            self.state.past.remove(Past::LACKS_SCHEMA);
         }
         let may_lack = error.flatten().is_some_and(is_about_schema) && self.state.lacks_schema();
-        self.state.link.lacks_schema = may_lack;
+        if let Some(link) = self.links.state_mut() {
+            link.lacks_schema = may_lack;
+        }
         may_lack
     }
 }
@@ -88,12 +90,6 @@ impl SessionState {
     /// Whether there is a schema that its next connections could do without.
     pub(super) fn may_leave_schema(&self) -> bool {
         !self.lacks_schema() && !self.caller.schema().is_empty()
-    }
-
-    /// The session is in its schema.
-    pub(super) fn enter_schema(&mut self) {
-        self.past.remove(Past::LACKS_SCHEMA);
-        self.link.lacks_schema = false;
     }
 }
 

@@ -104,9 +104,9 @@ impl Session {
             }
             None => {}
         }
-        let status = self.state.link.status;
+        let status = self.state.status;
         if !self.state.begins_later() {
-            self.state.link.status -= StatusFlags::IN_TRANSACTION;
+            self.state.status -= StatusFlags::IN_TRANSACTION;
             return Box::pin(self.reach(decided)).await;
         }
         self.flight().ahead = Ahead::Nothing;
@@ -125,7 +125,7 @@ impl Session {
                     self.lose_backend();
                     part(backend);
                 }
-                self.state.link.status = status;
+                self.state.status = status;
                 Err(self.unreached(why, decided).await)
             }
         }
@@ -208,7 +208,7 @@ impl Session {
         let is_plain = bracket(text) == Some(Bracket::Begin)
             && account.transaction_persistent
             && account.listener.is_none()
-            && self.state.link.hostgroup == account.default_hostgroup
+            && self.state.here == account.default_hostgroup
             && !self.state.settings().any(|(name, _)| name == COMPLETION_TYPE);
         if is_bound || !is_plain {
             return false;
@@ -221,20 +221,20 @@ impl Session {
     /// later.
     pub(super) async fn begin_later(&mut self, kind: Kind) -> Result<(), Ending> {
         self.state.past |= Past::BEGINS_LATER;
-        self.state.link.status |= StatusFlags::IN_TRANSACTION;
+        self.state.status |= StatusFlags::IN_TRANSACTION;
         self.answer_bracket(kind).await
     }
 
     /// Answers the end of a transaction that has not begun at a server.
     pub(super) async fn end_unbegun(&mut self, kind: Kind) -> Result<(), Ending> {
         self.state.past.remove(Past::BEGINS_LATER);
-        self.state.link.status -= StatusFlags::IN_TRANSACTION;
+        self.state.status -= StatusFlags::IN_TRANSACTION;
         self.answer_bracket(kind).await
     }
 
     /// Answers the statement in the backlog with OK.
     async fn answer_bracket(&mut self, kind: Kind) -> Result<(), Ending> {
-        let payload = packet::Ok::plain(self.state.link.status).encode(self.capabilities());
+        let payload = packet::Ok::plain(self.state.status).encode(self.capabilities());
         self.answer_here(kind, &payload).await
     }
 

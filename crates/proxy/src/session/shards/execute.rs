@@ -265,7 +265,7 @@ impl Session {
                 let is_mariadb = self.worker.shared.says_mariadb().await;
                 return self.refuse_at_shards(kind, &ClientError::NoCursor { id, is_mariadb }).await;
             }
-            let ok = crate::client::login::ok(self.capabilities(), self.state.link.status);
+            let ok = crate::client::login::ok(self.capabilities(), self.state.status);
             self.answer_here(kind, &ok).await?;
             return Ok(Phase::Over);
         };

@@ -345,7 +345,7 @@ impl Session {
             shard_caps: capabilities_at_shards(self.capabilities()),
             client_caps: self.capabilities(),
             seq,
-            status: self.state.link.status,
+            status: self.state.status,
             message_bytes_max: self.worker.settings().variables.max_allowed_packet as usize,
         }
     }
@@ -367,7 +367,7 @@ impl Session {
     pub(super) fn has_one_connection(&self) -> bool {
         self.is_in_transaction()
             || self.state.begins_later()
-            || !self.state.link.status.contains(StatusFlags::AUTOCOMMIT)
+            || !self.state.status.contains(StatusFlags::AUTOCOMMIT)
     }
 
     /// Keeps what later statements may ask about this one.

@@ -254,7 +254,7 @@ impl Session {
             );
             return Ok(Some(error.to_packet(0, self.capabilities()).split_off(HEADER_LEN)));
         }
-        let is_on = self.state.link.status.contains(wire::StatusFlags::AUTOCOMMIT);
+        let is_on = self.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
         let keeps = command.what.kind == StatementKind::Set && keeps_transaction(&command.text, is_on);
         if command.defines() && !keeps { Ok(self.commit_everywhere().await?.err()) } else { Ok(None) }
     }
@@ -268,7 +268,7 @@ impl Session {
     ) -> Result<Result<Inner, Vec<u8>>, Ending> {
         let is_open = self.is_in_transaction() || self.state.begins_later();
         if !is_open {
-            let autocommit = self.state.link.status.contains(wire::StatusFlags::AUTOCOMMIT);
+            let autocommit = self.state.status.contains(wire::StatusFlags::AUTOCOMMIT);
             let shards = self.links.away.role.shards();
             let is_left = autocommit && shards.inner.iter().any(Inner::is_in_transaction);
             shards.transaction = Transaction::default();

@@ -269,7 +269,7 @@ impl Session {
         let seq = self.skip_command().await?;
         let caps = self.capabilities();
         let theirs = capabilities_at_shards(caps);
-        let status = self.state.link.status;
+        let status = self.state.status;
         let packets = self.links.away.role.shards().warnings.answer(&question, seq, status, [theirs, caps]);
         self.write_to_client(&packets).await?;
         self.answered_here(0);

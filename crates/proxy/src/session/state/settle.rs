@@ -11,7 +11,7 @@ use sql::{Dialect, StatementKind};
 use wire::reply::{End, Outcome};
 use wire::{Capabilities, StatusFlags};
 
-use super::{ClientCharset, LastResults, LinkState, Past, SessionState};
+use super::{ClientCharset, LastResults, Past, SessionState};
 use crate::alike::{Beginning, caller, with_first};
 use crate::session::decided::Decided;
 use crate::state::gtids::{Gtids, TRACK_GTIDS, Tracking, names_last_gtid, replaces_tracked};
@@ -19,6 +19,7 @@ use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
 use session::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use session::identity::Identity;
+use session::link::LinkState;
 use session::ran::Ran;
 use session::unjudged::{CODE, Calls, Unjudged, Unseen, is_of_code};
 
@@ -72,9 +73,9 @@ impl SessionState {
         proposed: Option<Box<Change>>,
         identity: &Identity,
         outcome: Outcome,
-        place: RanAt,
+        (link, place): (&mut LinkState, RanAt),
     ) -> Settled {
-        self.last.hostgroup = Some(self.link.hostgroup);
+        self.last.hostgroup = Some(self.here);
         let is_statement = self.last.ran.is_unanswered;
         let ends_rows = outcome.ends_rows || proposed.as_ref().is_some_and(|change| change.is_option());
         self.last.note_end(Outcome { ends_rows, ..outcome });
@@ -91,8 +92,8 @@ impl SessionState {
         if self.releases(change.as_ref().and_then(|change| change.releases), outcome) {
             self.past.insert(Past::RELEASED);
         }
-        let settled = change.map(|change| self.apply(change, identity, outcome)).unwrap_or_default();
-        self.note_status(outcome);
+        let settled = change.map(|change| self.apply(change, identity, outcome, link)).unwrap_or_default();
+        self.note_status(outcome, link);
         settled
     }
 
@@ -107,31 +108,37 @@ impl SessionState {
     }
 
     /// The command that changes this, if it succeeds, has ended.
-    fn apply(&mut self, change: Change, identity: &Identity, outcome: Outcome) -> Settled {
+    fn apply(
+        &mut self,
+        change: Change,
+        identity: &Identity,
+        outcome: Outcome,
+        link: &mut LinkState,
+    ) -> Settled {
         if let End::Err { code } = outcome.end
             && !change.anyway
         {
             if change.sets_user_variables() {
                 // They exist from then on, and are NULL of another type than those that do not.
-                self.pins.note(Mark::begin(Pin::UserVariable), self.link.hostgroup);
+                self.pins.note(Mark::begin(Pin::UserVariable), self.here);
             }
             self.note_before_error(code, change.marks, change.calls);
             return Settled::default();
         }
         if change.resets {
-            return Settled { is_reset: true, closes: self.reset(identity) };
+            return Settled { is_reset: true, closes: self.reset(identity, link) };
         }
         if change.sets_charset() {
             self.charset = ClientCharset::Unknown;
         }
         if !change.settings.is_empty() {
-            self.set(identity, change.settings);
+            self.set(identity, change.settings, link);
         }
         if change.passed > 0 && outcome.rows > 0 {
             self.last.counted.found = self.last.counted.found.saturating_add(change.passed);
         } else if change.passed > 0 {
             // There are fewer than it passes by, and only the server knows how many.
-            self.pins.note(Mark::begin(Pin::FoundRows), self.link.hostgroup);
+            self.pins.note(Mark::begin(Pin::FoundRows), self.here);
         }
         // A setting of which its server is asked is a setting until then, and binds.
         self.note_calling(change.marks, change.calls);
@@ -139,8 +146,8 @@ impl SessionState {
     }
 
     /// What the end of a reply says about the session's status.
-    pub(in crate::session) fn note_status(&mut self, outcome: Outcome) {
-        let status = self.link.status;
+    pub(in crate::session) fn note_status(&mut self, outcome: Outcome, link: &mut LinkState) {
+        let status = self.status;
         let told = match outcome.end {
             // The server has rolled the transaction back; an ERR packet carries no status that
             // would say so.
@@ -148,7 +155,8 @@ impl SessionState {
             // That the session has changed is said of one packet.
             _ => outcome.status().unwrap_or(status) - StatusFlags::SESSION_STATE_CHANGED,
         };
-        self.link.status = self.status(told);
+        self.status = self.status(told);
+        link.status = self.status;
         let is_told =
             outcome.status().is_some() || matches!(outcome.end, End::Err { code: ER_LOCK_DEADLOCK });
         self.past.set(Past::UNSURE, !is_told);
@@ -156,12 +164,12 @@ impl SessionState {
 
     /// The client has reset its connection: only where it is, and whom the servers know, stays.
     /// Whether the connection in use is to be closed.
-    fn reset(&mut self, identity: &Identity) -> bool {
+    fn reset(&mut self, identity: &Identity, link: &mut LinkState) -> bool {
         let mut settings = std::mem::take(&mut self.settings);
         let mut pins = std::mem::take(&mut self.pins);
-        let closes = pins.reset(self.link.hostgroup);
+        let closes = pins.reset(self.here);
         Rc::make_mut(&mut settings).reset();
-        let applied = settings.version();
+        link.applied = settings.version();
         if let Some(first) = with_first(identity, &settings) {
             settings = Rc::new(first);
         }
@@ -172,7 +180,8 @@ impl SessionState {
         let beginning =
             Beginning { account: Rc::clone(&self.account), caller: Arc::clone(&self.caller), settings };
         *self = Self {
-            link: LinkState { applied, ..self.link },
+            here: self.here,
+            status: self.status,
             past: Past::RESET | self.past & Past::LACKS_SCHEMA,
             last: LastResults::of_command(),
             pins,
@@ -214,7 +223,7 @@ impl SessionState {
     /// any more.
     fn begin_warnings(&mut self) {
         self.forget_released_error();
-        self.pins.note(Mark::begin(Pin::Warnings), self.link.hostgroup);
+        self.pins.note(Mark::begin(Pin::Warnings), self.here);
     }
 
     /// How a statement has ended, or a command that is none: what that begins, and what it ends.
@@ -235,7 +244,7 @@ impl SessionState {
             // MariaDB: behind a `SET autocommit = 1` that commits a transaction, the next one may
             // only read as well.
             if self.past.replace(Past::READS_ONLY, reads_only) && !reads_only && !self.ends_transaction() {
-                self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.link.hostgroup);
+                self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.here);
             }
         }
         let has_nothing = self.pins.is_empty() && self.errors.is_none();
@@ -249,7 +258,7 @@ impl SessionState {
         }
         let begins = sent.statement.is_some_and(StatementKind::begins) || sent.tables;
         if begins {
-            self.pins.note(Mark::End(Pin::NextTransaction, ISOLATION_LEVEL.into()), self.link.hostgroup);
+            self.pins.note(Mark::End(Pin::NextTransaction, ISOLATION_LEVEL.into()), self.here);
         }
         let is_over = outcome.status().is_some_and(|status| !status.contains(StatusFlags::IN_TRANSACTION));
         // At MariaDB they outlive statements without tables.
@@ -264,7 +273,7 @@ impl SessionState {
             (sent.statement.is_some_and(StatementKind::is_select), Pin::FoundRows),
         ];
         for (_, pin) in ends.into_iter().filter(|(ends, _)| *ends) {
-            self.pins.note(Mark::EndAll(pin), self.link.hostgroup);
+            self.pins.note(Mark::EndAll(pin), self.here);
         }
     }
 
@@ -288,7 +297,7 @@ impl SessionState {
             && self.settings.has_access_mode();
         let is_untold = is_over && has_trackers && matches!(outcome.end, End::Eof { .. });
         if is_untold || could_not || is_late {
-            self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.link.hostgroup);
+            self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.here);
         }
     }
 
@@ -297,7 +306,7 @@ impl SessionState {
     /// [`status`](Self::status).
     fn note_savepoint(&mut self, outcome: Outcome) {
         let sets = self.last.ran.sent.effects.intersects(Effects::SAVEPOINT);
-        if !sets && !self.pins.holds(Pin::Transaction, self.link.hostgroup) {
+        if !sets && !self.pins.holds(Pin::Transaction, self.here) {
             return;
         }
         let begins = |status: StatusFlags| {
@@ -316,13 +325,13 @@ impl SessionState {
             (_, Some(status)) if ends(status) => Mark::EndAll(Pin::Transaction),
             _ => return,
         };
-        self.pins.note(mark, self.link.hostgroup);
+        self.pins.note(mark, self.here);
     }
 
     /// The status of the connection in use, if its server has told `told`: in a transaction also
     /// with nothing but a savepoint.
     fn status(&self, told: StatusFlags) -> StatusFlags {
-        let has_savepoint = self.pins.holds(Pin::Transaction, self.link.hostgroup);
+        let has_savepoint = self.pins.holds(Pin::Transaction, self.here);
         if has_savepoint { told | StatusFlags::IN_TRANSACTION } else { told }
     }
 
@@ -386,11 +395,11 @@ impl SessionState {
     /// A statement has left this that calls these routines; `None` if it is unknown which.
     pub(super) fn note_calling(&mut self, marks: Vec<Mark>, calls: Option<Box<Calls>>) {
         if marks.iter().any(is_of_code) {
-            let is_bound = CODE.iter().any(|pin| self.pins.holds(*pin, self.link.hostgroup));
-            self.unjudged = Unjudged::and(self.unjudged.take(), calls, is_bound, self.link.hostgroup);
+            let is_bound = CODE.iter().any(|pin| self.pins.holds(*pin, self.here));
+            self.unjudged = Unjudged::and(self.unjudged.take(), calls, is_bound, self.here);
         }
         for mark in marks {
-            self.pins.note(mark, self.link.hostgroup);
+            self.pins.note(mark, self.here);
         }
     }
 
@@ -400,16 +409,21 @@ impl SessionState {
     }
 
     /// Its server has told what was set; all of it, or what is missing binds the session.
-    pub(in crate::session) fn note_told(&mut self, identity: &Identity, settings: Vec<Setting>) {
-        self.set(identity, settings);
-        self.pins.stay_unknown(self.link.hostgroup);
+    pub(in crate::session) fn note_told(
+        &mut self,
+        identity: &Identity,
+        settings: Vec<Setting>,
+        link: &mut LinkState,
+    ) {
+        self.set(identity, settings, link);
+        self.pins.stay_unknown(self.here);
     }
 
-    fn set(&mut self, identity: &Identity, settings: Vec<Setting>) {
+    fn set(&mut self, identity: &Identity, settings: Vec<Setting>, link: &mut LinkState) {
         let mut besides = None;
         for mut setting in settings {
             // Whatever it was before.
-            self.pins.note(Mark::End(Pin::Setting, setting.key.as_bytes().into()), self.link.hostgroup);
+            self.pins.note(Mark::End(Pin::Setting, setting.key.as_bytes().into()), self.here);
             if &*setting.key == TRACK_GTIDS {
                 (setting, besides) = self.track(identity, setting);
             }
@@ -422,8 +436,9 @@ impl SessionState {
             if &*setting.key == SCHEMA {
                 self.caller = Arc::new(caller(identity, &setting.text));
                 self.who = None;
-                self.enter_schema();
-                self.pins.note(Mark::EndAll(Pin::Schema), self.link.hostgroup);
+                self.past.remove(Past::LACKS_SCHEMA);
+                link.lacks_schema = false;
+                self.pins.note(Mark::EndAll(Pin::Schema), self.here);
             }
             if matches!(&*setting.key, "names" | "character_set_client") {
                 self.charset = ClientCharset::of_statement(&setting.text);
@@ -433,15 +448,15 @@ impl SessionState {
                 && &*setting.key != "character_set_results"
                 && self.settings.has_user_variables()
             {
-                self.pins.note(Mark::begin(Pin::UserVariable), self.link.hostgroup);
+                self.pins.note(Mark::begin(Pin::UserVariable), self.here);
             }
             let pin = if setting.key.starts_with('@') { Pin::UserVariable } else { Pin::Setting };
             if !Rc::make_mut(&mut self.settings).set(setting) {
-                self.pins.note(Mark::begin(pin), self.link.hostgroup);
+                self.pins.note(Mark::begin(pin), self.here);
             }
         }
         // The backend in use has it by what the client said.
-        self.link.applied = self.settings.version();
+        link.applied = self.settings.version();
         if let Some(setting) = besides {
             Rc::make_mut(&mut self.settings).set(setting);
         }

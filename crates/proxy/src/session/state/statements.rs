@@ -18,7 +18,7 @@ impl SessionState {
 
     /// The same of a command that is sent, and names it as the backend in use does.
     pub(in crate::session) fn executed_text(&self, payload: &[u8]) -> Option<&[u8]> {
-        self.prepared.as_ref()?.executed(id(payload)?, self.link.hostgroup)?.text.as_deref()
+        self.prepared.as_ref()?.executed(id(payload)?, self.here)?.text.as_deref()
     }
 
     /// What the prepared statement changes that the command is about.
