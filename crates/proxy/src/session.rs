@@ -57,6 +57,7 @@ mod again;
 mod answer;
 mod aside;
 mod backlog;
+mod bound;
 mod bring;
 mod cached;
 pub(crate) mod cached_answer;

@@ -1,6 +1,10 @@
 //! What one connection to a server carries for the session that has it.
 
+use route::Multiplex;
 use wire::StatusFlags;
+
+use crate::change::Change;
+use crate::state::{Mark, Pin, Pins};
 
 /// State of one connection. It goes where the connection goes: another session that gets the
 /// connection gets a state of its own.
@@ -12,13 +16,42 @@ pub struct LinkState {
     pub status: StatusFlags,
     /// It is in no schema, as its server does not let the session into its own.
     pub lacks_schema: bool,
+    /// What binds the session to it.
+    pub pins: Pins,
+}
+
+/// What a session loses with a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// Nothing that another one could not be told.
+    Nothing,
+    /// Its transaction.
+    Transaction,
+    /// What the client relies on, and what no error tells it to do again.
+    Session(Pin),
 }
 
 impl LinkState {
     /// State of a connection to a server that has told `status` and has the settings of this
     /// version.
     pub const fn new(status: StatusFlags, applied: u64) -> Self {
-        Self { applied, status, lacks_schema: false }
+        Self { applied, status, lacks_schema: false, pins: Pins::new() }
+    }
+
+    /// Whether a rule has the connection shared, over which a statement runs that changes this.
+    pub fn note_multiplex(&mut self, multiplex: Multiplex, change: Option<&mut Change>) {
+        match multiplex {
+            Multiplex::Off => self.pins.note(Mark::begin(Pin::Rule)),
+            Multiplex::On => self.pins.note(Mark::EndAll(Pin::Rule)),
+            Multiplex::NotByThis => change.into_iter().for_each(Change::believe_harmless),
+        }
+    }
+
+    /// A statement that changes this is prepared: user variables exist from then on.
+    pub fn note_prepared(&mut self, change: Option<&Change>) {
+        if change.is_some_and(Change::sets_user_variables) {
+            self.pins.note(Mark::begin(Pin::UserVariable));
+        }
     }
 
     /// Whether a transaction is open.

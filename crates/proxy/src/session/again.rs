@@ -16,10 +16,11 @@ use super::kill::while_waiting;
 use super::lost::command_that_runs;
 use super::renew::needs_renewal;
 use super::segments::Part;
-use super::state::{Loss, SessionState};
+use super::state::SessionState;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use session::link::Loss;
 
 /// What servers say to a write that they do not take: `ER_OPTION_PREVENTS_STATEMENT`.
 const OPTION_PREVENTS: u16 = 1290;
@@ -149,7 +150,7 @@ impl Session {
                 while_waiting(&self.control, &mut self.io.sock, self.identity.capabilities, moved).await?;
             let Some(moved) = moved else { return self.refuse_running(&ClientError::Interrupted).await };
             let has_moved = moved.is_ok();
-            match (self.state.loss(), refused.command) {
+            match (self.links.loss(&self.state), refused.command) {
                 (Loss::Nothing, Some(command)) if has_moved => {
                     self.lose_backend();
                     self.send_once_more(command);

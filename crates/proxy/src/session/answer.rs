@@ -84,6 +84,10 @@ impl Session {
         if changes {
             self.note_own_limit();
         }
+        if self.state.past.contains(Past::WAITED) {
+            self.state.past.remove(Past::WAITED);
+            self.links.end_waiting();
+        }
         if is_reset {
             self.was_reset(closes);
         }

@@ -33,7 +33,7 @@ impl Session {
         if !self.shares(hostgroup) {
             return self.break_promise();
         }
-        let pin = self.state.pin();
+        let pin = self.links.pin(&self.state);
         // Hidden code that began before an error is asked about behind it.
         let is_for_error = pin == Some(Pin::Warnings) || pin.is_some() && self.may_keep_error();
         self.control.set_pin(if is_for_error { Some(Pin::Warnings) } else { pin }, self.worker.now());
@@ -56,7 +56,7 @@ impl Session {
             let (server, link) = (other.server(), other.connection());
             link.state().applied == version
                 && self.shares(server.hostgroup())
-                && self.state.pin_at(server.hostgroup(), link.state().in_transaction()).is_none()
+                && self.state.pin_of(other).is_none()
                 && !server.is_off()
                 && !link.has_setup()
         };
@@ -130,7 +130,7 @@ impl Session {
     fn may_leave(&self) -> bool {
         let asks = |backend: &Backend| self.state.last.results.last_id().is_at(backend.connection().serial());
         self.shares(self.state.here)
-            && self.state.pin().is_none()
+            && self.links.pin(&self.state).is_none()
             && self.links.is_as_it_seems(&self.state)
             && !self.links.in_use.as_ref().is_some_and(asks)
     }

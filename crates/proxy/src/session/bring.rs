@@ -137,7 +137,7 @@ impl Session {
             NotPrepared::Refused(refusal) if kind.answer() != Answer::None => {
                 self.keep_types(kind, id);
                 self.answer_here(kind, &refusal).await?;
-                self.state.note_error();
+                self.state.note_error(self.links.state_mut());
             }
             _ => {
                 self.refuse_statement(kind, id).await?;
@@ -220,7 +220,7 @@ impl Session {
         let is_mariadb = self.links.is_mariadb();
         let error = ClientError::NoCursor { id, is_mariadb }.to_packet(1, Capabilities::PROTOCOL_41);
         self.answer_here(Kind::StmtFetch, front(&error)).await?;
-        self.state.note_error();
+        self.state.note_error(self.links.state_mut());
         self.state.note_failed(Some(&error));
         self.release_error();
         Ok(())

@@ -18,6 +18,8 @@ use super::cached_asked::Asked;
 use super::cached_said::Who;
 use super::decided::Decided;
 use super::execute::{keeps_definitions, opens_cursor};
+use super::links::Links;
+use super::state::SessionState;
 use crate::cached::account_of;
 use crate::routing::Reading;
 use crate::state::Pin;
@@ -32,7 +34,7 @@ impl Session {
         let how = orders.and_then(|orders| orders.cached).ok_or(Refusal::NotRead)?;
         let Some(target) = decided.route.target() else { return Err(Refusal::NotRead) };
         let payload = whole_front(input).ok_or(Refusal::NotRead)?;
-        self.state.refusal().map_or(Ok(()), Err)?;
+        refused_by_session(&self.links, &self.state).map_or(Ok(()), Err)?;
         if !self.identity.takes_cached() {
             return Err(Refusal::Untold);
         }
@@ -170,15 +172,13 @@ impl Session {
     }
 }
 
-impl super::state::SessionState {
-    /// Why the session gets no answers now, besides what a [route](route::route) depends on.
-    fn refusal(&self) -> Option<Refusal> {
-        let because = |pins: &[Pin], refusal| self.pins.has_any(pins).then_some(refusal);
-        because(&[Pin::Warnings], Refusal::Warnings)
-            .or(self.has_released_error().then_some(Refusal::Warnings))
-            .or_else(|| because(&[Pin::Waited], Refusal::MustSee))
-            .or_else(|| because(&[Pin::Function, Pin::Schema, Pin::Setting], Refusal::UnknownSession))
-    }
+/// Why a session gets no answers now, besides what a [route](route::route) depends on.
+fn refused_by_session(links: &Links, state: &SessionState) -> Option<Refusal> {
+    let because = |pins: &[Pin], refusal| links.has_pins(pins).then_some(refusal);
+    because(&[Pin::Warnings], Refusal::Warnings)
+        .or(state.has_released_error().then_some(Refusal::Warnings))
+        .or_else(|| because(&[Pin::Waited], Refusal::MustSee))
+        .or_else(|| because(&[Pin::Function, Pin::Schema, Pin::Setting], Refusal::UnknownSession))
 }
 
 /// Whether this is a schema of the servers themselves, which show each account something else.

@@ -18,7 +18,7 @@ impl Session {
         if execute {
             return Peek::Unseen;
         }
-        let mut decided = self.state.decide(judged, text);
+        let mut decided = self.state.decide(judged, text, self.links.lock().is_some());
         let unseen = self.unseen_behind(&decided, text);
         let is_unjudged = matches!(unseen, Some(Unseen::Unknown(_)));
         if let Some(unseen) = unseen {

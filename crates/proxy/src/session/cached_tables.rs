@@ -86,7 +86,7 @@ impl Session {
         let reading = self.state.reading();
         let is_doubtful = reading.no_backslash_escapes && text.contains(&b'\\')
             || reading.two_byte_quotes && !text.is_ascii()
-            || self.state.pins.has_any(&[Pin::Schema, Pin::Setting]);
+            || self.links.has_pins(&[Pin::Schema, Pin::Setting]);
         tables.are_all && !is_doubtful
     }
 
@@ -152,7 +152,7 @@ impl Session {
             && self.io.backlog.is_empty()
             && self.links.in_use.is_some()
             && self.links.pipelined.is_empty()
-            && (self.state.pins.is_empty() || self.state.pins.holds_only(&CODE, hostgroup))
+            && (self.links.is_free() || self.links.has_only_pins(&CODE))
     }
 
     /// Asks for definitions, and for those that these lead to.

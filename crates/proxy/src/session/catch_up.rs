@@ -21,12 +21,12 @@ use wire::command::Kind;
 use super::Session;
 use super::decided::Decided;
 use super::kill::while_waiting;
-use super::state::Loss;
 use super::stop::Stop;
 use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::fresh::{Fresh, Wanted};
 use crate::worker::Worker;
+use session::link::Loss;
 use upstream::Target;
 
 /// How often a session that waits looks at its servers. What there is to be seen changes with each
@@ -85,7 +85,7 @@ impl Session {
     /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer,
     /// and what asks about the statement before has to ask the server that has executed that.
     pub(super) fn stays(&self, decided: &Decided) -> bool {
-        let session = self.state.session(self.links.open_elsewhere());
+        let session = self.links.session(&self.state);
         let here = Some(decided.hostgroup());
         session.transaction == here
             || session.last_hostgroup == here && decided.plan.effects.intersects(Effects::READS_LAST)
@@ -94,7 +94,7 @@ impl Session {
     /// Whether the session has left something in this hostgroup that its statements need, so that
     /// no other server will do.
     pub(super) fn is_bound_to(&self, hostgroup: u32) -> bool {
-        let session = self.state.session(self.links.open_elsewhere());
+        let session = self.links.session(&self.state);
         session.locked_on == Some(hostgroup) || session.hold.is_some_and(|(_, at)| at == hostgroup)
     }
 
@@ -165,7 +165,7 @@ impl Session {
         let shared = &self.worker.shared;
         let is_first = wanted.is_first(shared, &server) && fresh.is_at_peer(shared, &server, peer);
         let is_elsewhere = look(&self.worker, hostgroup, &fresh) == Look::CaughtUp;
-        if is_first || !is_elsewhere || self.state.loss() != Loss::Nothing {
+        if is_first || !is_elsewhere || self.links.loss(&self.state) != Loss::Nothing {
             return Ok(reached);
         }
         self.leave_backend();

@@ -19,11 +19,11 @@ use super::causal::{Awaited, Known};
 use super::decided::{Decided, Next};
 use super::execute::{ID, id, opens_cursor};
 use super::internal_query::NoAnswer;
-use super::state::Loss;
 use super::state::prepared::Prepared;
 use super::stop::Stop;
 use crate::ending::Ending;
 use crate::limits::{BEHIND_SETUP_MAX, CAUSAL_DROP_MIN};
+use session::link::Loss;
 use upstream::{ask_in_front, drain_reply};
 
 impl Session {
@@ -43,7 +43,7 @@ impl Session {
             && self.state.trace.is_none()
             && self.is_one_command(kind, decided)
             && !self.is_bound_to(decided.hostgroup())
-            && self.state.loss() == Loss::Nothing
+            && self.links.loss(&self.state) == Loss::Nothing
             && !self.worker.settings().causal.wait.is_zero()
             && self.links.connection().is_some_and(upstream::Connection::may_pipeline)
             && !self.is_reader_late()

@@ -57,7 +57,7 @@ impl Session {
     /// is at one server: if the statement is not there, the client has to prepare it again. What a
     /// rule or a lock answers holds here, too.
     fn decide_with_meaning(&self, prepared: &Prepared, payload: &[u8]) -> Decided {
-        let session = self.state.session(self.links.open_elsewhere());
+        let session = self.links.session(&self.state);
         let wanted = match (session.transaction, prepared.what.text.as_deref()) {
             (Some(hostgroup), _) => hostgroup,
             (None, Some(text)) => {
@@ -82,7 +82,7 @@ impl Session {
     /// know it; but what it takes for the one that was prepared last is not that of a client whose
     /// last one was refused here, or of a session that has had the connection before.
     fn decide_unknown(&self, kind: Kind, payload: &[u8]) -> Decided {
-        let session = self.state.session(self.links.open_elsewhere());
+        let session = self.links.session(&self.state);
         let anywhere = if self.links.in_use.is_some() { Some(self.state.here) } else { None };
         let hostgroup = session.transaction.or(anywhere).unwrap_or(self.state.account.hostgroup());
         let mut decided = Decided::plainly_to(hostgroup);
@@ -98,7 +98,7 @@ impl Session {
 
     /// Whether a transaction is open at another server than this statement's own.
     fn in_transaction_elsewhere(&self, home: u32) -> bool {
-        self.state.session(self.links.open_elsewhere()).transaction.is_some_and(|hostgroup| hostgroup != home)
+        self.links.session(&self.state).transaction.is_some_and(|hostgroup| hostgroup != home)
     }
 
     /// Whether the backend in use knows the statement by the number that the client does, and its

@@ -10,10 +10,11 @@
 //!   hostgroup that take no new connections: those that are removed, and those with `OFFLINE_SOFT`.
 
 use super::Session;
-use super::state::{Loss, Past};
+use super::state::Past;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::state::Pin;
+use session::link::Loss;
 use session::tier::Tier;
 use upstream::{Backend, Target};
 
@@ -32,7 +33,7 @@ impl Session {
         if !is_replica && !shared.is_followed(hostgroup) {
             return Ok(());
         }
-        let Loss::Session(pin) = self.state.loss() else { return Ok(()) };
+        let Loss::Session(pin) = self.links.loss(&self.state) else { return Ok(()) };
         let is_of_use = if is_replica {
             self.is_any(backend, false) == Some(false) && !self.has_readers(hostgroup)
         } else {
@@ -40,7 +41,7 @@ impl Session {
         };
         if is_of_use {
             // The server may have refused.
-            if self.state.pins.holds(Pin::Replica, hostgroup) {
+            if backend.connection().state().pins.holds(Pin::Replica) {
                 shared.note_followed(hostgroup);
             }
             return Ok(());

@@ -152,7 +152,7 @@ impl Session {
     /// any other.
     async fn name_threads(&mut self, kind: Kind) -> Result<(), Ending> {
         if self.links.in_use.is_none() {
-            let session = self.state.session(self.links.open_elsewhere());
+            let session = self.links.session(&self.state);
             let hostgroup = session.transaction.unwrap_or(self.state.account.hostgroup());
             if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
                 return self.refuse_unserved(why).await;

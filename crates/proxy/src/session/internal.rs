@@ -16,7 +16,7 @@ impl Session {
     pub(super) fn internals(&self) -> String {
         let now = Instant::now();
         let state = &self.state;
-        let session = state.session(self.links.open_elsewhere());
+        let session = self.links.session(state);
         let hostgroup = |hostgroup: Option<u32>| hostgroup.map_or(plain(-1), plain);
         let account = &self.identity.account;
         let open = self.links.away.others.iter().filter(|other| other.connection().state().in_transaction());
@@ -113,8 +113,7 @@ impl Session {
             List(prepared.iter().map(|ids| List(pair(ids).map(plain).into())).collect())
         };
         let is = |kind| plain(hold == Some(kind));
-        let is_bound = !self.shares(hostgroup)
-            || self.state.pin_at(hostgroup, status.contains(StatusFlags::IN_TRANSACTION)).is_some();
+        let is_bound = !self.shares(hostgroup) || self.state.pin_of(backend).is_some();
         object([
             ("address", text(server.endpoint().to_string())),
             ("autocommit", plain(status.contains(StatusFlags::AUTOCOMMIT))),

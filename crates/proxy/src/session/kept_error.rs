@@ -78,7 +78,7 @@ impl Session {
     /// Whether what the server says of the last statement alone binds the session to the connection
     /// in use.
     pub(super) fn may_leave_diagnostics(&self) -> bool {
-        self.state.pins.holds_only(&[Pin::Warnings], self.state.here) && self.is_left_to_itself()
+        self.links.has_only_pins(&[Pin::Warnings]) && self.is_left_to_itself()
     }
 
     /// Whether others could have the connection in use, if no pin bound it to the session.
@@ -111,7 +111,7 @@ impl Session {
 
     /// Keeps an error of the proxy's own, which the client was told.
     pub(super) fn keep_own_error(&mut self, error: &ClientError) {
-        self.state.note_error();
+        self.state.note_error(self.links.state_mut());
         self.state.note_failed(Some(&error.to_packet(1, Capabilities::PROTOCOL_41)));
         self.release_error();
     }
@@ -154,8 +154,8 @@ impl Session {
 
     /// What the server says of the last statement does not bind the session any more.
     fn release_diagnostics(&mut self) {
-        self.state.pins.note(Mark::EndAll(Pin::Warnings), self.state.here);
         if let Some(link) = self.links.connection_mut() {
+            link.state_mut().pins.note(Mark::EndAll(Pin::Warnings));
             link.set_own_warnings(true);
         }
     }
@@ -167,10 +167,11 @@ impl Session {
         let replies = self.ask_besides(&[signal]).await?;
         self.links.hide_last_result(&mut self.state);
         let Some(backend) = self.links.in_use.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };
-        backend.connection_mut().set_own_warnings(false);
+        let link = backend.connection_mut();
+        link.set_own_warnings(false);
         // An error that is told so ends no transaction.
-        self.state.status = status;
-        self.state.pins.note(Mark::begin(Pin::Warnings), self.state.here);
+        (self.state.status, link.state_mut().status) = (status, status);
+        link.state_mut().pins.note(Mark::begin(Pin::Warnings));
         error.is_released = false;
         self.state.errors.get_or_insert_default().kept = Some(error);
         Ok(())

@@ -75,7 +75,7 @@ impl Session {
     /// Asks the session's server for the user variable that the KILL in the backlog names, and
     /// carries it out. What names no session of the proxy is for the server.
     pub(super) async fn kill_by_variable(&mut self, kind: Kind) -> Result<(), Ending> {
-        let session = self.state.session(self.links.open_elsewhere());
+        let session = self.links.session(&self.state);
         let hostgroup = session.transaction.unwrap_or(self.state.account.hostgroup());
         if let Err(why) = self.go_to(hostgroup, Full::TryAgain).await? {
             return self.refuse_unserved(why).await;

@@ -84,7 +84,7 @@ impl Session {
     /// Puts what the command in the backlog asks for into it, if that is how many rows there were.
     /// Of warnings there are none: they would have kept the connection.
     pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
-        let has_strange = self.links.has_own_warnings() && !self.state.has_warnings();
+        let has_strange = self.links.has_own_warnings() && !self.links.has_warnings();
         if self.state.has_released_error() {
             self.tell_error_again().await?;
         } else if has_strange {
@@ -105,7 +105,7 @@ impl Session {
         };
         match told {
             Some(text) => self.rewrite(kind, &text),
-            None if has_strange || self.state.has_warnings() => {}
+            None if has_strange || self.links.has_warnings() => {}
             // They belong to the connection over which the statement before ran.
             None if self.links.unknown_here(&self.state).changed.is_some() => self.forget_warnings().await?,
             None => {}

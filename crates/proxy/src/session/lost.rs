@@ -14,7 +14,7 @@ use super::Session;
 use super::cached_stale::Stale;
 use super::execute::{ID, id};
 use super::last_words::error_text;
-use super::state::{Loss, SessionState};
+use super::state::SessionState;
 use crate::client::login::ok;
 use crate::control::Control;
 use crate::counts::Counter;
@@ -23,6 +23,7 @@ use crate::error::{ClientError, Gone};
 use crate::invariant::in_use;
 use crate::sock::Input;
 use crate::taps::errors::INTERRUPTED;
+use session::link::Loss;
 use session::ran::Ran;
 use session::unanswered::{Sent, Unanswered};
 use upstream::query;
@@ -31,7 +32,7 @@ impl Session {
     /// Between two commands: the server of the connection in use has closed it, or has sent
     /// something although no command runs.
     pub(super) fn lose_idle_backend(&mut self, input: Input) -> Result<(), Ending> {
-        match self.state.loss() {
+        match self.links.loss(&self.state) {
             Loss::Session(_) if input == Input::Bytes => Err(Ending::BackendSpoke { answer_seq: None }),
             loss => self.give_up_backend(loss, Gone::Closed),
         }
@@ -60,7 +61,7 @@ impl Session {
     pub(super) fn lose_backend_for(&mut self, gone: Gone) -> Result<Option<ClientError>, Ending> {
         let Some(backend) = &self.links.in_use else { return Ok(None) };
         let server = backend.server().endpoint();
-        let error = match self.state.loss() {
+        let error = match self.links.loss(&self.state) {
             Loss::Nothing => None,
             Loss::Transaction => Some(ClientError::transaction_lost(server, gone)),
             Loss::Session(pin) => {
@@ -123,7 +124,7 @@ impl Session {
         if let Some(prepared) = &mut self.state.prepared {
             prepared.forget_awaited();
         }
-        let (Loss::Nothing | Loss::Transaction) = self.state.loss() else {
+        let (Loss::Nothing | Loss::Transaction) = self.links.loss(&self.state) else {
             let error = match gone {
                 Gone::Closed | Gone::Refused | Gone::NotOnly => ClientError::server_lost(&server),
                 Gone::Off(off) => ClientError::server_off(&server, off),

@@ -8,10 +8,10 @@
 use pool::Off;
 
 use super::Session;
-use super::state::Loss;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use session::link::Loss;
 use upstream::Backend;
 
 impl Session {
@@ -30,7 +30,7 @@ impl Session {
             self.lose_other(&other, gone)?;
         }
         match self.links.off() {
-            Some(off) => self.give_up_backend(self.state.loss(), Gone::Off(off)),
+            Some(off) => self.give_up_backend(self.links.loss(&self.state), Gone::Off(off)),
             None => Ok(()),
         }
     }
@@ -39,7 +39,7 @@ impl Session {
     pub(super) fn lose_other(&mut self, other: &Backend, gone: Gone) -> Result<(), Ending> {
         let server = other.server().endpoint();
         let hostgroup = other.server().hostgroup();
-        match self.state.loss_at(hostgroup, other.connection().state().in_transaction()) {
+        match self.state.loss_of(other) {
             Loss::Nothing => {}
             Loss::Transaction => {
                 self.state.transaction.rolled_back =

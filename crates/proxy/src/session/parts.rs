@@ -26,7 +26,7 @@ impl Session {
             self.state.put_parts_back(id, parts);
         }
         self.skip_command().await?;
-        if !self.state.has_warnings() {
+        if !self.links.has_warnings() {
             // The client has not been refused anything.
             self.forget_warnings().await?;
         }

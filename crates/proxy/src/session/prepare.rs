@@ -54,7 +54,7 @@ impl Session {
     /// server refuses now, while tables are locked, say, the client has to prepare again. An error
     /// if the connection is lost with that.
     pub(super) async fn prepare_before(&mut self) -> Result<Result<(), ClientError>, Ending> {
-        if self.state.has_warnings() && self.may_leave_diagnostics() {
+        if self.links.has_warnings() && self.may_leave_diagnostics() {
             // To prepare them takes away what the client may ask about.
             self.leave_diagnostics().await?;
             if self.links.in_use.is_none() {
@@ -150,7 +150,9 @@ impl Session {
             backend.connection_mut().statements_mut().note(statement, Known { origin, entry });
         }
         let change = self.state.prepared.as_ref().and_then(|all| all.get(id)?.what.change.clone());
-        self.state.note_prepared(change.as_ref(), hostgroup);
+        if let Some(link) = self.links.state_mut() {
+            link.note_prepared(change.as_ref());
+        }
         let same = self.state.prepared.as_ref().is_some_and(|all| all.is_same(id, statement, &reply.bytes));
         if !same {
             // It must not be executed there.
@@ -214,9 +216,9 @@ impl Session {
             let told = keeps_definitions(self.identity.capabilities).then(|| Definitions::of(&reply.bytes));
             if let Some(link) = self.links.connection_mut() {
                 link.statements_mut().note(statement, preparing.known(told));
-            }
-            if statement.warnings > 0 {
-                self.state.pins.note(Mark::begin(Pin::Warnings), hostgroup);
+                if statement.warnings > 0 {
+                    link.state_mut().pins.note(Mark::begin(Pin::Warnings));
+                }
             }
             let id = all.client_id(statement.id);
             all.enter(id, preparing, hostgroup, statement, told);
@@ -227,7 +229,7 @@ impl Session {
         }
         self.answered_at_server(&reply);
         if reply.error().is_some() {
-            self.state.note_error();
+            self.state.note_error(self.links.state_mut());
             self.state.note_failed(Some(&reply.bytes));
             if let Some(all) = &mut self.state.prepared {
                 all.forget_last();

@@ -98,7 +98,7 @@ impl Session {
         let is_usual = self.state.status.contains(StatusFlags::AUTOCOMMIT)
             && !self.state.status.contains(StatusFlags::IN_TRANSACTION)
             && self.links.away.is_admitted
-            && state.pins.is_empty()
+            && self.links.is_free()
             && state.gtids.is_none()
             && !self.flight.taps.compares()
             && self.worker.rate_to_client().is_none();
@@ -161,10 +161,9 @@ impl Session {
     /// gone: it is sent once more, alone. The connection belongs to the others.
     pub(super) fn say_alone(&mut self, command: Vec<u8>) {
         self.worker.counts.note(Counter::OnceMore);
-        let hostgroup = self.state.here;
-        self.state.pins.note(Mark::EndAll(Pin::Warnings), hostgroup);
         self.state.last.ran = Ran::default();
         if let Some(link) = self.links.connection_mut() {
+            link.state_mut().pins.note(Mark::EndAll(Pin::Warnings));
             // At MariaDB warnings outlive statements without tables; these belong to no session.
             link.set_own_warnings(true);
         }

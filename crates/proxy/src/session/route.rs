@@ -16,15 +16,16 @@ use super::backlog::len_of_cut;
 use super::decided::{Decided, Next};
 use super::execute::{id, keeps_definitions};
 use super::state::prepared::{NO_MODES, Prepared, Preparing};
-use super::state::{Loss, Past, SessionState};
+use super::state::{Past, SessionState};
 use super::trace::Trace;
 use crate::limits::PREPARED_BYTES_MAX;
 use crate::routing::Circumstances;
-use crate::state::Pin;
+use crate::state::{Mark, Pin};
 use crate::statement::kill::PreparedKill;
 use crate::users::Options;
 use crate::worker::Worker;
 use session::change::Change;
+use session::link::Loss;
 use session::state::own_connection::told_here;
 use upstream::Backend;
 
@@ -102,7 +103,8 @@ impl Session {
     /// Whether the session leaves a server because it lags more than it may, or because others are
     /// at another one.
     pub(super) fn leaves(&self, backend: &Backend) -> bool {
-        (backend.server().is_late() || self.is_left_behind(backend)) && self.state.loss() == Loss::Nothing
+        (backend.server().is_late() || self.is_left_behind(backend))
+            && self.links.loss(&self.state) == Loss::Nothing
     }
 
     /// Whether the command is all that has to be sent.
@@ -203,7 +205,7 @@ impl Session {
                 let usual =
                     if is_anyones && self.links.in_use.is_some() { *here } else { account.hostgroup() };
                 // Where a transaction is open, the status flags tell the client so.
-                let session = self.state.session(self.links.open_elsewhere());
+                let session = self.links.session(&self.state);
                 Decided::plainly_to(session.transaction.unwrap_or(usual))
             }
         };
@@ -218,11 +220,11 @@ impl Session {
         asked: Option<AccessMode>,
         execute: bool,
     ) -> Decided {
-        let session = self.state.session(self.links.open_elsewhere());
+        let session = self.links.session(&self.state);
         let at = self.circumstances(&session, asked, execute);
         self.state.trace(|trace| trace.explained(self.explain(text, is_whole, &at)));
         let judged = self.worker.routing.borrow_mut().judge(text, is_whole, &at);
-        let mut decided = self.state.decide(judged, text);
+        let mut decided = self.state.decide(judged, text, self.links.lock().is_some());
         if decided.plan.kind == StatementKind::Show && !decided.is_rewritten {
             let (cipher, version) = self.io.sock.tls_names().unwrap_or_default();
             if let Some(told) = told_here(text, cipher, version) {
@@ -283,16 +285,21 @@ impl Session {
             self.note_write(kind, payload, decided);
             self.note_causal(decided);
         }
-        if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex) {
-            self.state.note_multiplex(multiplex, decided);
+        if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex)
+            && let Some(link) = self.links.state_mut()
+        {
+            link.note_multiplex(multiplex, decided.change.as_deref_mut());
         }
         if let Some(unseen) = decided.change.as_mut().and_then(|change| change.unseen.take()) {
-            self.state.note_unseen(unseen, Instant::now().into_std());
+            let calls = unseen.at(Instant::now().into_std());
+            self.links.note_left(&mut self.state, vec![Mark::begin(Pin::Function)], calls);
         }
         match kind {
             Kind::Query => match decided.change.take() {
                 // The replies in front of its own say nothing of it: what it leaves counts at once.
-                Some(change) if !self.links.pipelined.is_empty() => self.state.note(change.marks),
+                Some(change) if !self.links.pipelined.is_empty() => {
+                    self.links.note_left(&mut self.state, change.marks, None);
+                }
                 Some(change) => self.propose(change),
                 None => {}
             },
@@ -357,7 +364,7 @@ impl Session {
         }
         // The one before has not been answered. That it is in vain to stay does no harm.
         if let Some(before) = self.flight().proposed.replace(change) {
-            self.state.note(before.marks);
+            self.links.note_left(&mut self.state, before.marks, None);
         }
     }
 
@@ -372,13 +379,15 @@ impl Session {
         if let Some(change) = change.as_mut().filter(|_| keeps_definitions(self.capabilities())) {
             change.without_definitions();
         }
-        self.state.note_prepared(change.as_deref(), decided.hostgroup());
+        if let Some(link) = self.links.state_mut() {
+            link.note_prepared(change.as_deref());
+        }
         let shown = |digest| {
             let new = || self.digest_text(digest, text, decided);
             self.worker.counts.digests.text(digest).unwrap_or_else(new)
         };
         let digest_text = digest.map(shown).unwrap_or_default();
-        let (modes, meaning) = self.state.meaning_at(decided.hostgroup()).unzip();
+        let (modes, meaning) = self.state.meaning_at(self.links.at(decided.hostgroup())).unzip();
         let text = self.worker.texts.keep(text);
         let entry = text.as_ref().and_then(|text| {
             let Worker { ledger, texts, .. } = &*self.worker;

@@ -67,7 +67,7 @@ impl Session {
             && self.links.in_use.is_some()
             && is_outside
             // A session that is bound by other pins would not be free, and warnings would be gone.
-            && self.state.pins.holds_only(pins, hostgroup)
+            && self.links.has_only_pins(pins)
             // Sessions that have one connection to one server need not know.
             && (self.shares(hostgroup) || !self.has_one_way())
     }
@@ -83,7 +83,7 @@ impl Session {
         // Where many sessions use a table first, one of them asks.
         all.retain(|code| !self.is_known_to_be_harmless(code, hostgroup));
         if all.is_empty() {
-            self.state.end_pins_of_code(hostgroup);
+            self.links.end_pins_of_code();
             return Ok(());
         }
         self.links.note_ran(&mut self.state);
@@ -129,7 +129,7 @@ impl Session {
         if self.state.was_reset() && !all.iter().all(is_here) {
             return Ok(());
         }
-        self.state.end_pins_of_code(hostgroup);
+        self.links.end_pins_of_code();
         Ok(())
     }
 

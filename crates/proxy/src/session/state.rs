@@ -33,8 +33,9 @@ use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;
 use crate::state::overheard::Overheard;
 use crate::state::substitute::without_socket;
-use crate::state::{Mark, Pin, Pins, Setting, Settings};
+use crate::state::{Mark, Pin, Setting, Settings};
 use session::identity::Identity;
+use session::link::LinkState;
 use upstream::{Candidate, Connection, Execution};
 
 use super::decided::{Decided, Next, Reply};
@@ -68,8 +69,6 @@ pub(super) struct SessionState {
     pub(super) past: Past,
     /// What later statements may ask about.
     pub(super) last: LastResults,
-    /// What it has left where.
-    pub(super) pins: Pins,
     pub(super) transaction: Transaction,
     /// The character set of its texts.
     pub(super) charset: ClientCharset,
@@ -120,6 +119,8 @@ bitflags! {
         const LACKS_SCHEMA = 1 << 11;
         /// It has ended a transaction, and itself with it: `COMMIT RELEASE`.
         const RELEASED = 1 << 12;
+        /// It has written: what was waited for at other servers is older than that.
+        const WAITED = 1 << 13;
     }
 }
 
@@ -141,17 +142,6 @@ pub(super) struct Transaction {
     pub(super) overheard: Option<Box<Overheard>>,
 }
 
-/// What a session loses with a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Loss {
-    /// Nothing that another one could not be told.
-    Nothing,
-    /// Its transaction.
-    Transaction,
-    /// What the client relies on, and what no error tells it to do again.
-    Session(Pin),
-}
-
 impl SessionState {
     /// The beginning: the client has just logged in.
     pub(super) fn new(identity: &Identity, beginning: Beginning) -> Self {
@@ -165,7 +155,6 @@ impl SessionState {
             account,
             past: Past::empty(),
             last: LastResults::default(),
-            pins: Pins::default(),
             transaction: Transaction::default(),
             charset: ClientCharset::of_collation(identity.collation),
             settings,
@@ -211,19 +200,6 @@ impl SessionState {
         }
     }
 
-    /// What the session is in the middle of; `elsewhere` is the hostgroup of a connection that is
-    /// not in use and in a transaction.
-    pub(super) fn session(&self, elsewhere: Option<u32>) -> route::Session {
-        let is_replica = self.past.contains(Past::REPLICA);
-        route::Session {
-            transaction: if self.in_transaction() { Some(self.here) } else { elsewhere },
-            autocommit: self.status.contains(StatusFlags::AUTOCOMMIT),
-            locked_on: self.pins.locked_on().or(is_replica.then_some(self.here)),
-            hold: self.pins.hold(),
-            last_hostgroup: self.last.hostgroup,
-        }
-    }
-
     /// How the session's texts are to be read.
     pub(super) fn reading(&self) -> Reading {
         Reading {
@@ -232,57 +208,17 @@ impl SessionState {
         }
     }
 
-    /// What the session loses with the connection in use.
-    pub(super) fn loss(&self) -> Loss {
-        if self.past.contains(Past::REPLICA) {
-            Loss::Session(Pin::Replica)
-        } else {
-            self.loss_at(self.here, self.in_transaction())
-        }
-    }
-
-    /// What the session loses with its connection to this hostgroup, which may be `in_transaction`.
-    pub(super) fn loss_at(&self, hostgroup: u32, in_transaction: bool) -> Loss {
-        match self.pins.missed_at(hostgroup).or_else(|| self.statement_bound_to(hostgroup)) {
-            Some(pin) => Loss::Session(pin),
-            None if in_transaction => Loss::Transaction,
-            None => Loss::Nothing,
-        }
-    }
-
     /// The connection to this hostgroup is gone, and what was left there with it.
     pub(super) fn forget_left_at(&mut self, hostgroup: u32) {
-        self.pins.forget(hostgroup);
         self.past.remove(Past::IN_TRANSACTION);
         if let Some(registry) = &mut self.prepared {
             registry.forget_hostgroup(hostgroup);
         }
     }
 
-    /// What binds the session to the connection in use.
-    pub(super) fn pin(&self) -> Option<Pin> {
-        if self.past.contains(Past::REPLICA) {
-            Some(Pin::Replica)
-        } else {
-            self.pin_at(self.here, self.in_transaction())
-        }
-    }
-
-    /// What binds the session to its connection to this hostgroup, so that no other may have it.
-    pub(super) fn pin_at(&self, hostgroup: u32, in_transaction: bool) -> Option<Pin> {
-        if in_transaction {
-            return Some(Pin::Transaction);
-        }
-        self.pins.at(hostgroup).or_else(|| self.statement_bound_to(hostgroup))
-    }
-
-    fn statement_bound_to(&self, hostgroup: u32) -> Option<Pin> {
-        let is_bound = self.prepared.as_ref().is_some_and(|all| all.is_bound_to(hostgroup, self.modes()));
-        is_bound.then_some(Pin::Statement)
-    }
-
-    /// What is to be done with a statement that was judged, with the text that came.
-    pub(super) fn decide(&self, judged: Judged, text: &[u8]) -> Decided {
+    /// What is to be done with a statement that was judged, with the text that came. Where the
+    /// session `is_locked`, it cannot leave its hostgroup.
+    pub(super) fn decide(&self, judged: Judged, text: &[u8], is_locked: bool) -> Decided {
         let Judged { digest, mut plan, route, screened, orders } = judged;
         // Rules may have made another statement of it.
         let text = orders.as_ref().and_then(|orders| orders.text.as_deref()).unwrap_or(text);
@@ -305,7 +241,7 @@ impl SessionState {
         let mut change =
             if several { Change::of_several(effects, kind, text) } else { Change::of_one(plan, text, at) };
         if !several && conditional.is_none() {
-            change.calls = self.calls(&change, kind, text);
+            change.calls = self.calls(&change, kind, text, is_locked);
         }
         let change = match conditional {
             Some((_, condition)) if !change.is_empty() => Change::within(condition, change),
@@ -319,10 +255,8 @@ impl SessionState {
         let change = (!change.is_empty()).then(|| Box::new(change));
         // Servers commit a transaction when another one begins. One that only reads may have been
         // at a reader.
-        let commits_first = kind.begins()
-            && self.in_transaction()
-            && self.here != self.account.hostgroup()
-            && self.pins.locked_on().is_none();
+        let commits_first =
+            kind.begins() && self.in_transaction() && self.here != self.account.hostgroup() && !is_locked;
         let asks = kind.is_select() && effects.intersects(Effects::READS_SYSTEM_VARIABLES);
         let told = if asks && conditional.is_none() { without_socket(text) } else { None };
         let is_rewritten = orders.as_ref().is_some_and(|orders| orders.text.is_some());
@@ -347,10 +281,16 @@ impl SessionState {
 
     /// The routines that a statement of this kind calls, if the proxy can see all else that it
     /// does.
-    fn calls(&self, change: &Change, kind: StatementKind, text: &[u8]) -> Option<Box<Calls>> {
+    fn calls(
+        &self,
+        change: &Change,
+        kind: StatementKind,
+        text: &[u8],
+        is_locked: bool,
+    ) -> Option<Box<Calls>> {
         let is_known = kind == StatementKind::Call || !change.runs_stored_code();
         // Who may be in another schema than is known is bound by that, too.
-        if !is_known || !change.marks.iter().any(is_of_code) || self.pins.locked_on().is_some() {
+        if !is_known || !change.marks.iter().any(is_of_code) || is_locked {
             return None;
         }
         Calls::of(text, self.caller.schema(), self.reading())
@@ -400,11 +340,6 @@ impl SessionState {
         }
     }
 
-    /// Whether what the backend in use has to say is about the session's statements.
-    pub(super) fn has_warnings(&self) -> bool {
-        self.pins.holds(Pin::Warnings, self.here)
-    }
-
     pub(super) fn instead_of(&self, hostgroup: u32, is_split: bool) -> Option<u32> {
         self.account.instead_of(hostgroup, is_split)
     }
@@ -434,10 +369,10 @@ impl SessionState {
         self.settings.modes()
     }
 
-    /// What texts mean at this hostgroup, now and in other sessions; nothing if it is not certain
-    /// in which schema that is.
-    pub(super) fn meaning_at(&self, hostgroup: u32) -> Option<(u64, u64)> {
-        let is_certain = !self.pins.holds(Pin::Schema, hostgroup);
+    /// What texts mean over this connection, now and in other sessions; nothing if the schema is
+    /// not certain.
+    pub(super) fn meaning_at(&self, link: Option<&LinkState>) -> Option<(u64, u64)> {
+        let is_certain = !link.is_some_and(|link| link.pins.holds(Pin::Schema));
         is_certain.then(|| (self.modes(), self.settings.meaning(self.caller.schema())))
     }
 

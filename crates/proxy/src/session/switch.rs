@@ -10,13 +10,14 @@ use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
 
 use super::Session;
-use super::state::{Loss, Said};
+use super::state::Said;
 use super::without_schema::position_of_schema;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::Gone;
 use crate::state::gtids::said_to;
 use crate::statement::set_use::{SetOf, set_of};
+use session::link::Loss;
 use upstream::{
     AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Reply, Setup, part, query,
 };
@@ -107,7 +108,7 @@ impl Session {
     fn put_aside(&mut self) {
         self.links.note_ran(&mut self.state);
         let is_free = self.shares(self.state.here)
-            && self.state.pin().is_none()
+            && self.links.pin(&self.state).is_none()
             && self.links.is_as_it_seems(&self.state);
         if let Some(backend) = self.links.in_use.take() {
             if is_free {
@@ -187,7 +188,7 @@ impl Session {
     /// the session needs it or shares none: nothing may hold one that others could use.
     fn refused_setup(&mut self, reply: &Reply) -> AcquireError {
         self.worker.upstream.accepted.clear();
-        if self.state.loss() == Loss::Nothing
+        if self.links.loss(&self.state) == Loss::Nothing
             && self.shares(self.state.here)
             && let Some(backend) = self.links.in_use.take()
         {
@@ -213,7 +214,7 @@ impl Session {
         let is_known = |(purpose, (payload, _)): &(Purpose, InternalQuery)| {
             self.flight.ahead.has(*purpose) && is_known(*purpose, payload)
         };
-        self.state.loss() == Loss::Nothing
+        self.links.loss(&self.state) == Loss::Nothing
             && !link.has_setup()
             && link.may_pipeline()
             && commands.iter().all(is_known)

@@ -86,7 +86,7 @@ impl Session {
     pub(super) fn explain_backlog(&self, from: usize) -> Option<Explanation> {
         let payload = self.io.whole_front()?;
         let text = self.statement(payload).get(from..)?;
-        let session = self.state.session(self.links.open_elsewhere());
+        let session = self.links.session(&self.state);
         self.explain(text, true, &self.circumstances(&session, self.asked(payload), false))
     }
 
@@ -122,7 +122,10 @@ impl Session {
     /// looked at then.
     fn bound_to(&self, hostgroup: u32) -> Option<Candidate> {
         let backend = self.links.in_use.as_ref().filter(|_| hostgroup == self.state.here)?;
-        let reason = format!("the session's connection, to which it is bound: {}", self.state.pin()?.name());
+        let reason = format!(
+            "the session's connection, to which it is bound: {}",
+            self.links.pin(&self.state)?.name()
+        );
         Some(Candidate { server: backend.server().endpoint().to_string(), taken: true, reason })
     }
 }

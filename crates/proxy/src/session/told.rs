@@ -5,7 +5,7 @@
 
 use wire::frame::{HEADER_LEN, Header};
 use wire::reply::Answer;
-use wire::{Capabilities, Codec as _, StatusFlags, packet};
+use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
 use crate::ending::Ending;
@@ -23,23 +23,24 @@ impl Session {
     /// Whether a server is to be asked now what the session has set there.
     pub(super) fn may_ask_what_is_set(&self) -> bool {
         let hostgroup = self.state.here;
-        if self.state.pins.is_empty() || self.state.pins.unknown_values(hostgroup).next().is_none() {
+        let Some(link) = self.links.connection() else { return false };
+        let pins = &link.state().pins;
+        if pins.unknown_values().next().is_none() {
             return false;
         }
         // Sessions that have one connection to one server need not know.
         let matters = self.shares(hostgroup) || !self.has_one_way();
         // The question would take away what the client may ask for, or be told as a part of its
         // transaction.
-        let hides = [Pin::Warnings, Pin::FoundRows, Pin::Prepare]
-            .iter()
-            .any(|pin| self.state.pins.holds(*pin, hostgroup))
-            || self.state.status.contains(StatusFlags::IN_TRANSACTION);
-        matters && !hides && self.links.in_use.is_some()
+        let hides =
+            pins.has_any(&[Pin::Warnings, Pin::FoundRows, Pin::Prepare]) || self.state.in_transaction();
+        matters && !hides
     }
 
     /// Asks the server what the session has set there.
     pub(super) async fn ask_what_is_set(&mut self) -> Result<(), Ending> {
-        let names: Vec<Box<str>> = self.state.pins.unknown_values(self.state.here).map(Box::from).collect();
+        let Some(link) = self.links.connection() else { return Ok(()) };
+        let names: Vec<Box<str>> = link.state().pins.unknown_values().map(Box::from).collect();
         let columns: Vec<String> = names.iter().map(|name| set::question(name)).collect();
         let question = self.query(format!("SELECT {}", columns.join(", ")).as_bytes());
         // If that fails, the client hears of it with its next statement.

@@ -6,8 +6,9 @@
 //! schema again, which may be back.
 
 use super::Session;
-use super::state::{Loss, Past, Said, SessionState};
+use super::state::{Past, Said, SessionState};
 use crate::ending::Ending;
+use session::link::Loss;
 use upstream::{AcquireError, Full, Reply, is_about_schema, part};
 
 impl Session {
@@ -34,7 +35,7 @@ impl Session {
         hostgroup: u32,
         why: AcquireError,
     ) -> Result<Result<(), AcquireError>, Ending> {
-        let keeps = self.links.in_use.is_some() && self.state.loss() != Loss::Nothing;
+        let keeps = self.links.in_use.is_some() && self.links.loss(&self.state) != Loss::Nothing;
         if keeps || !self.state.leave_schema() {
             return Ok(Err(why));
         }

@@ -147,7 +147,7 @@ impl Session {
     /// How the command in the backlog is done without a writer.
     fn without_writer(&self, decided: &Decided) -> Without {
         let account = &*self.state.account;
-        let session = self.state.session(self.links.open_elsewhere());
+        let session = self.links.session(&self.state);
         let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
         let writer = account.default_hostgroup;
         if is_bound || account.listener.is_some() || decided.hostgroup() != writer {
@@ -203,7 +203,7 @@ impl Session {
     /// about it, and all of the transaction goes where it would go.
     pub(super) fn may_begin_later(&self, text: &[u8]) -> bool {
         let account = &*self.state.account;
-        let session = self.state.session(self.links.open_elsewhere());
+        let session = self.links.session(&self.state);
         let is_bound = session.transaction.is_some() || session.locked_on.is_some() || session.hold.is_some();
         let is_plain = bracket(text) == Some(Bracket::Begin)
             && account.transaction_persistent

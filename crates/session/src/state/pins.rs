@@ -141,7 +141,7 @@ impl Mark {
     }
 }
 
-/// What a session has left where.
+/// What a session has left at one connection.
 #[derive(Debug, Default)]
 pub struct Pins(Vec<Pinned>);
 
@@ -149,7 +149,6 @@ pub struct Pins(Vec<Pinned>);
 struct Pinned {
     pin: Pin,
     name: Box<[u8]>,
-    hostgroup: u32,
     /// The server was asked for the value of a variable, and has not told it.
     is_untold: bool,
 }
@@ -173,8 +172,13 @@ impl Pinned {
 }
 
 impl Pins {
-    /// A statement has run at this hostgroup that makes this mark.
-    pub fn note(&mut self, mark: Mark, hostgroup: u32) {
+    /// None.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// A statement has run that makes this mark.
+    pub fn note(&mut self, mark: Mark) {
         match mark {
             Mark::Begin(pin, name) => {
                 // Those without a name are one, and so are those that are too many to be told
@@ -182,46 +186,40 @@ impl Pins {
                 let name = if self.0.len() < PINS_MAX { name } else { Box::default() };
                 // Only locks are taken more than once under one name.
                 let counts = pin == Pin::NamedLock && !name.is_empty();
-                match self.find(pin, &name, hostgroup).filter(|_| !counts) {
+                match self.0.iter_mut().find(|one| !counts && one.pin == pin && one.name == name) {
                     // What the variable is now, the server may tell.
                     Some(one) => one.is_untold = false,
-                    None => self.0.push(Pinned { pin, name, hostgroup, is_untold: false }),
+                    None => self.0.push(Pinned { pin, name, is_untold: false }),
                 }
             }
             Mark::End(pin, name) => {
-                let is_it = |one: &Pinned| one.pin == pin && one.name == name && one.hostgroup == hostgroup;
-                if let Some(at) = self.0.iter().position(is_it) {
+                if let Some(at) = self.0.iter().position(|one| one.pin == pin && one.name == name) {
                     self.0.remove(at);
                 }
             }
-            Mark::EndAll(pin) => self.0.retain(|one| one.pin != pin || one.hostgroup != hostgroup),
+            Mark::EndAll(pin) => self.0.retain(|one| one.pin != pin),
         }
     }
 
-    fn find(&mut self, pin: Pin, name: &[u8], hostgroup: u32) -> Option<&mut Pinned> {
-        self.0.iter_mut().find(|one| one.pin == pin && *one.name == *name && one.hostgroup == hostgroup)
-    }
-
-    /// The session was reset by its client: what that leaves. Whether the connection to
-    /// `hostgroup` may have more, and is to be closed: not if only its server knows the schema.
-    pub fn reset(&mut self, hostgroup: u32) -> bool {
-        let is_needed = self.holds(Pin::Schema, hostgroup);
-        let may_keep = |one: &Pinned| one.hostgroup == hostgroup && one.may_outlive_reset();
-        let closes = !is_needed && self.0.iter().any(may_keep);
-        self.0.retain(|one| one.pin == Pin::Schema || is_needed && may_keep(one));
+    /// The session was reset by its client: what that leaves. Whether the connection may have more,
+    /// and is to be closed: not if only its server knows the schema.
+    pub fn reset(&mut self) -> bool {
+        let is_needed = self.holds(Pin::Schema);
+        let closes = !is_needed && self.0.iter().any(Pinned::may_outlive_reset);
+        self.0.retain(|one| one.pin == Pin::Schema || is_needed && one.may_outlive_reset());
         closes
     }
 
-    /// The variables that were set to what only the server at this hostgroup knows.
-    pub fn unknown_values(&self, hostgroup: u32) -> impl Iterator<Item = &str> {
-        let is_it = move |one: &&Pinned| one.is_unknown_value() && one.hostgroup == hostgroup;
-        self.0.iter().filter(is_it).filter_map(|one| std::str::from_utf8(&one.name).ok())
+    /// The variables that were set to what only the server knows.
+    pub fn unknown_values(&self) -> impl Iterator<Item = &str> {
+        let unknown = self.0.iter().filter(|one| one.is_unknown_value());
+        unknown.filter_map(|one| std::str::from_utf8(&one.name).ok())
     }
 
-    /// The server at this hostgroup was asked for these values, and does not tell those that are
-    /// left. They bind until they are set again.
-    pub fn stay_unknown(&mut self, hostgroup: u32) {
-        for one in self.0.iter_mut().filter(|one| one.is_unknown_value() && one.hostgroup == hostgroup) {
+    /// The server was asked for these values, and does not tell those that are left. They bind
+    /// until they are set again.
+    pub fn stay_unknown(&mut self) {
+        for one in self.0.iter_mut().filter(|one| one.is_unknown_value()) {
             one.is_untold = true;
         }
     }
@@ -231,55 +229,39 @@ impl Pins {
         self.0.is_empty()
     }
 
-    /// Whether there is such a pin at this hostgroup.
-    pub fn holds(&self, pin: Pin, hostgroup: u32) -> bool {
-        self.0.iter().any(|one| one.pin == pin && one.hostgroup == hostgroup)
+    /// Whether there is such a pin.
+    pub fn holds(&self, pin: Pin) -> bool {
+        self.has_any(&[pin])
     }
 
-    /// Whether there are pins of these kinds, wherever they are.
+    /// Whether there are pins of these kinds.
     pub fn has_any(&self, pins: &[Pin]) -> bool {
         self.0.iter().any(|one| pins.contains(&one.pin))
     }
 
-    /// Whether there are pins at this hostgroup, and none but of these kinds.
-    pub fn holds_only(&self, pins: &[Pin], hostgroup: u32) -> bool {
-        let mut all = self.0.iter().filter(|one| one.hostgroup == hostgroup).peekable();
-        all.peek().is_some() && all.all(|one| pins.contains(&one.pin))
+    /// Whether there are pins, and none but of these kinds.
+    pub fn holds_only(&self, pins: &[Pin]) -> bool {
+        !self.is_empty() && self.0.iter().all(|one| pins.contains(&one.pin))
     }
 
-    /// The oldest pin at this hostgroup.
-    pub fn at(&self, hostgroup: u32) -> Option<Pin> {
-        self.0.iter().find(|one| one.hostgroup == hostgroup).map(|one| one.pin)
+    /// The oldest pin.
+    pub fn first(&self) -> Option<Pin> {
+        self.0.first().map(|one| one.pin)
     }
 
-    /// The oldest pin at this hostgroup that the client would miss.
-    pub fn missed_at(&self, hostgroup: u32) -> Option<Pin> {
-        self.0.iter().find(|one| one.hostgroup == hostgroup && one.pin.is_missed()).map(|one| one.pin)
+    /// The oldest pin that the client would miss.
+    pub fn missed(&self) -> Option<Pin> {
+        self.0.iter().map(|one| one.pin).find(|pin| pin.is_missed())
     }
 
-    /// All of this kind end, wherever they are.
-    pub fn end_everywhere(&mut self, pin: Pin) {
-        self.0.retain(|one| one.pin != pin);
-    }
-
-    /// What is at this hostgroup is gone.
-    pub fn forget(&mut self, hostgroup: u32) {
-        self.0.retain(|one| one.hostgroup != hostgroup);
-    }
-
-    /// The hostgroup that the session cannot leave.
-    pub fn locked_on(&self) -> Option<u32> {
-        self.0.iter().find(|one| one.pin.locks()).map(|one| one.hostgroup)
-    }
-
-    /// Why it cannot.
+    /// Why the session cannot leave the hostgroup, if it cannot.
     pub fn lock(&self) -> Option<Pin> {
-        self.0.iter().find(|one| one.pin.locks()).map(|one| one.pin)
+        self.0.iter().map(|one| one.pin).find(|pin| pin.locks())
     }
 
-    /// What keeps reads where the session is, and where that is.
-    pub fn hold(&self) -> Option<(Hold, u32)> {
-        self.0.iter().find_map(|one| Some((one.pin.hold()?, one.hostgroup)))
+    /// What keeps reads here.
+    pub fn hold(&self) -> Option<Hold> {
+        self.0.iter().find_map(|one| one.pin.hold())
     }
 }
 
@@ -295,22 +277,21 @@ mod tests {
     fn a_pin_ends_with_what_has_caused_it() {
         let mut pins = Pins::default();
         for name in ["a", "b", "a"] {
-            pins.note(named(Pin::NamedLock, name), 0);
+            pins.note(named(Pin::NamedLock, name));
         }
         for (name, left) in [("c", true), ("a", true), ("b", true), ("a", false)] {
-            pins.note(Mark::End(Pin::NamedLock, name.as_bytes().into()), 0);
+            pins.note(Mark::End(Pin::NamedLock, name.as_bytes().into()));
             assert_eq!(!pins.is_empty(), left, "{name}");
         }
         for _ in 0..2 {
-            pins.note(named(Pin::TemporaryTable, "t"), 0);
+            pins.note(named(Pin::TemporaryTable, "t"));
         }
-        pins.note(Mark::End(Pin::TemporaryTable, b"t".as_slice().into()), 0);
+        pins.note(Mark::End(Pin::TemporaryTable, b"t".as_slice().into()));
         assert!(pins.is_empty(), "IF NOT EXISTS");
-        pins.note(Mark::begin(Pin::LockedTables), 0);
-        pins.note(Mark::begin(Pin::LockedTables), 0);
-        pins.note(Mark::EndAll(Pin::LockedTables), 1);
-        assert_eq!(pins.at(0), Some(Pin::LockedTables));
-        pins.note(Mark::EndAll(Pin::LockedTables), 0);
+        pins.note(Mark::begin(Pin::LockedTables));
+        pins.note(Mark::begin(Pin::LockedTables));
+        assert_eq!(pins.first(), Some(Pin::LockedTables));
+        pins.note(Mark::EndAll(Pin::LockedTables));
         assert!(pins.is_empty());
     }
 
@@ -326,47 +307,44 @@ mod tests {
             (Mark::begin(Pin::Replica), true),
         ] {
             let mut pins = Pins::default();
-            pins.note(mark.clone(), 1);
-            assert!(!pins.reset(0) && pins.is_empty(), "{mark:?}: it is at another hostgroup");
-            pins.note(mark.clone(), 1);
-            assert_eq!((pins.reset(1), pins.is_empty()), (closes, true), "{mark:?}");
-            pins.note(Mark::begin(Pin::Schema), 1);
-            pins.note(mark.clone(), 1);
-            assert!(!pins.reset(1), "{mark:?}: nobody knows the schema");
-            pins.note(Mark::EndAll(Pin::Schema), 1);
-            assert_eq!(pins.reset(1), closes, "{mark:?}: it is still there");
+            pins.note(mark.clone());
+            assert_eq!((pins.reset(), pins.is_empty()), (closes, true), "{mark:?}");
+            pins.note(Mark::begin(Pin::Schema));
+            pins.note(mark.clone());
+            assert!(!pins.reset(), "{mark:?}: nobody knows the schema");
+            pins.note(Mark::EndAll(Pin::Schema));
+            assert_eq!(pins.reset(), closes, "{mark:?}: it is still there");
         }
     }
 
     #[test]
     fn what_a_server_does_not_tell_stays_unknown() {
         let mut pins = Pins::default();
-        pins.note(named(Pin::Setting, "a"), 0);
-        pins.note(named(Pin::Setting, "b"), 0);
-        assert_eq!(pins.unknown_values(0).collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!(pins.unknown_values(1).count(), 0);
-        pins.stay_unknown(0);
-        assert_eq!((pins.unknown_values(0).count(), pins.at(0)), (0, Some(Pin::Setting)));
-        pins.note(Mark::End(Pin::Setting, b"a".as_slice().into()), 0);
-        pins.note(named(Pin::Setting, "c"), 0);
-        assert_eq!(pins.unknown_values(0).collect::<Vec<_>>(), ["c"]);
-        pins.note(named(Pin::Setting, "b"), 0);
-        assert_eq!(pins.unknown_values(0).collect::<Vec<_>>(), ["b", "c"], "it is set anew");
-        pins.stay_unknown(0);
-        assert!(pins.reset(0));
+        pins.note(named(Pin::Setting, "a"));
+        pins.note(named(Pin::Setting, "b"));
+        assert_eq!(pins.unknown_values().collect::<Vec<_>>(), ["a", "b"]);
+        pins.stay_unknown();
+        assert_eq!((pins.unknown_values().count(), pins.first()), (0, Some(Pin::Setting)));
+        pins.note(Mark::End(Pin::Setting, b"a".as_slice().into()));
+        pins.note(named(Pin::Setting, "c"));
+        assert_eq!(pins.unknown_values().collect::<Vec<_>>(), ["c"]);
+        pins.note(named(Pin::Setting, "b"));
+        assert_eq!(pins.unknown_values().collect::<Vec<_>>(), ["b", "c"], "it is set anew");
+        pins.stay_unknown();
+        assert!(pins.reset());
     }
 
     #[test]
     fn c29_there_is_an_end_to_what_is_kept() {
         let mut pins = Pins::default();
         for number in 0..PINS_MAX + 5 {
-            pins.note(named(Pin::TemporaryTable, &number.to_string()), 0);
+            pins.note(named(Pin::TemporaryTable, &number.to_string()));
         }
         assert_eq!(pins.0.len(), PINS_MAX + 1);
         for number in 0..PINS_MAX + 5 {
-            pins.note(Mark::End(Pin::TemporaryTable, number.to_string().into_bytes().into()), 0);
+            pins.note(Mark::End(Pin::TemporaryTable, number.to_string().into_bytes().into()));
         }
-        assert_eq!(pins.at(0), Some(Pin::TemporaryTable), "nobody knows how many there are");
+        assert_eq!(pins.first(), Some(Pin::TemporaryTable), "nobody knows how many there are");
     }
 
     #[test]

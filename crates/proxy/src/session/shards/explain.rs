@@ -26,7 +26,7 @@ impl Session {
             Plan::One(branch) => {
                 let inner = self.take_inner(branch.hostgroup);
                 let text = branch.text.as_deref().unwrap_or(&command.text);
-                let session = inner.session.state.session(None);
+                let session = inner.session.links.session(&inner.session.state);
                 let at = inner.session.circumstances(&session, None, false);
                 let explanation = inner.session.explain(text, true, &at);
                 self.put_inner(inner);

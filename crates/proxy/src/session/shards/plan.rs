@@ -442,8 +442,7 @@ impl Session {
     /// Why a statement cannot run at a shard in the state that the session is in.
     fn refused_by_session(&self, what: StatementPlan) -> Option<ClientError> {
         let refused = |part: &str, reason: &str| Some(ClientError::not_sharded(part, reason));
-        let state = &self.state;
-        if let Some(pin) = state.pins.lock() {
+        if let Some((pin, _)) = self.links.lock() {
             return refused(
                 "a statement at a shard",
                 &format!("the session is bound to its server: {}", pin.name()),
@@ -456,7 +455,7 @@ impl Session {
             return refused("a user variable that is set", "it would be set at one server only");
         }
         if what.effects.intersects(Effects::READS_USER_VARIABLES)
-            && state.pins.has_any(&[crate::state::Pin::UserVariable])
+            && self.links.has_pins(&[crate::state::Pin::UserVariable])
         {
             return refused("a user variable", "its value is known to the server that has set it only");
         }

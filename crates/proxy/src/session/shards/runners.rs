@@ -267,7 +267,7 @@ impl Runner {
                     self.is_over = true;
                     break;
                 }
-                if session.state.has_warnings() {
+                if session.links.has_warnings() {
                     let Ok(reply) = session.ask(QUESTION).await else {
                         self.is_over = true;
                         break;

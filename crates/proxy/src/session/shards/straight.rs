@@ -73,8 +73,8 @@ impl Session {
         let state = &self.state;
         let is_bound = state.transaction.rolled_back.is_some()
             || state.reading().two_byte_quotes
-            || state.pins.locked_on().is_some()
-            || state.pins.has_any(&[Pin::Xa])
+            || self.links.lock().is_some()
+            || self.links.has_pins(&[Pin::Xa])
             || self.has_one_connection();
         !is_bound && !self.links.away.role.shards().inner.iter().any(is_occupied)
     }

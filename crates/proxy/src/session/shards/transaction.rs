@@ -84,7 +84,7 @@ impl Session {
                 if let Err(error) = self.commit_everywhere().await? {
                     return self.answer_over(kind, &error).await;
                 }
-                let is_special = self.state.pins.has_any(&[Pin::NextTransaction]);
+                let is_special = self.links.has_pins(&[Pin::NextTransaction]);
                 let transaction = &mut self.links.away.role.shards().transaction;
                 (transaction.beginning, transaction.is_special) = (Some(text.into()), is_special);
                 if !is_special && self.may_begin_later(text) {
@@ -340,7 +340,7 @@ impl Session {
                 "a transaction that SET TRANSACTION has set up",
                 "its level is known to the home only; SET SESSION TRANSACTION works",
             )
-        } else if self.state.pins.has_any(&[Pin::Xa]) {
+        } else if self.links.has_pins(&[Pin::Xa]) {
             ("an XA transaction", "it is known to the home only")
         } else {
             return None;

@@ -224,7 +224,7 @@ impl Registry {
 
     /// Whether a statement lives at this hostgroup that could not be prepared there again, where
     /// texts mean what they do in `modes`.
-    pub(super) fn is_bound_to(&self, hostgroup: u32, modes: u64) -> bool {
+    pub(crate) fn is_bound_to(&self, hostgroup: u32, modes: u64) -> bool {
         !self.awaiting.is_empty() || self.sites.is_bound_to(hostgroup, modes)
     }
 

@@ -3,9 +3,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
 
-use route::Multiplex;
 use sql::shape::Effects;
 use sql::{Dialect, StatementKind};
 use wire::reply::{End, Outcome};
@@ -13,7 +11,6 @@ use wire::{Capabilities, StatusFlags};
 
 use super::{ClientCharset, LastResults, Past, SessionState};
 use crate::alike::{Beginning, caller, with_first};
-use crate::session::decided::Decided;
 use crate::state::gtids::{Gtids, TRACK_GTIDS, Tracking, names_last_gtid, replaces_tracked};
 use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
@@ -21,7 +18,7 @@ use session::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use session::identity::Identity;
 use session::link::LinkState;
 use session::ran::Ran;
-use session::unjudged::{CODE, Calls, Unjudged, Unseen, is_of_code};
+use session::unjudged::{CODE, Calls, Unjudged, is_of_code};
 
 /// A statement is none; of one that runs stored code this may be said of what that has run.
 const ER_PARSE_ERROR: u16 = 1064;
@@ -53,19 +50,6 @@ pub(in crate::session) struct Settled {
 }
 
 impl SessionState {
-    /// What a rule says about sharing the connection on which a statement runs.
-    pub(in crate::session) fn note_multiplex(&mut self, multiplex: Multiplex, decided: &mut Decided) {
-        match multiplex {
-            Multiplex::Off => self.pins.note(Mark::begin(Pin::Rule), decided.hostgroup()),
-            Multiplex::On => self.pins.note(Mark::EndAll(Pin::Rule), decided.hostgroup()),
-            Multiplex::NotByThis => {
-                if let Some(change) = &mut decided.change {
-                    change.believe_harmless();
-                }
-            }
-        }
-    }
-
     /// The command that ran is over, at this place; `proposed` is what it changes if it has
     /// succeeded.
     pub(in crate::session) fn settle(
@@ -82,11 +66,11 @@ impl SessionState {
         // MySQL's answer to a COM_PING counts the warnings that there are.
         let counts_own = place.has_own_warnings && !is_statement;
         let clears = place.dialect.is_some_and(Dialect::clears_diagnostics);
-        self.note_end(outcome, is_statement, counts_own, clears);
-        self.note_savepoint(outcome);
-        self.note_transaction(identity, outcome);
+        self.note_end(outcome, is_statement, (counts_own, clears), link);
+        self.note_savepoint(outcome, link);
+        self.note_transaction(identity, outcome, link);
         if place.warned {
-            self.begin_warnings();
+            self.begin_warnings(link);
         }
         let change = proposed.map(|change| change.at(place.dialect));
         if self.releases(change.as_ref().and_then(|change| change.releases), outcome) {
@@ -120,9 +104,9 @@ impl SessionState {
         {
             if change.sets_user_variables() {
                 // They exist from then on, and are NULL of another type than those that do not.
-                self.pins.note(Mark::begin(Pin::UserVariable), self.here);
+                link.pins.note(Mark::begin(Pin::UserVariable));
             }
-            self.note_before_error(code, change.marks, change.calls);
+            self.note_before_error(code, (change.marks, change.calls), link);
             return Settled::default();
         }
         if change.resets {
@@ -138,10 +122,10 @@ impl SessionState {
             self.last.counted.found = self.last.counted.found.saturating_add(change.passed);
         } else if change.passed > 0 {
             // There are fewer than it passes by, and only the server knows how many.
-            self.pins.note(Mark::begin(Pin::FoundRows), self.here);
+            link.pins.note(Mark::begin(Pin::FoundRows));
         }
         // A setting of which its server is asked is a setting until then, and binds.
-        self.note_calling(change.marks, change.calls);
+        self.note_calling(change.marks, change.calls, link);
         Settled::default()
     }
 
@@ -155,8 +139,10 @@ impl SessionState {
             // That the session has changed is said of one packet.
             _ => outcome.status().unwrap_or(status) - StatusFlags::SESSION_STATE_CHANGED,
         };
-        self.status = self.status(told);
-        link.status = self.status;
+        // Without `autocommit`, a savepoint is a transaction of which servers do not tell.
+        let has_savepoint = link.pins.holds(Pin::Transaction);
+        link.status = if has_savepoint { told | StatusFlags::IN_TRANSACTION } else { told };
+        self.status = link.status;
         let is_told =
             outcome.status().is_some() || matches!(outcome.end, End::Err { code: ER_LOCK_DEADLOCK });
         self.past.set(Past::UNSURE, !is_told);
@@ -166,8 +152,7 @@ impl SessionState {
     /// Whether the connection in use is to be closed.
     fn reset(&mut self, identity: &Identity, link: &mut LinkState) -> bool {
         let mut settings = std::mem::take(&mut self.settings);
-        let mut pins = std::mem::take(&mut self.pins);
-        let closes = pins.reset(self.here);
+        let closes = link.pins.reset();
         Rc::make_mut(&mut settings).reset();
         link.applied = settings.version();
         if let Some(first) = with_first(identity, &settings) {
@@ -184,7 +169,6 @@ impl SessionState {
             status: self.status,
             past: Past::RESET | self.past & Past::LACKS_SCHEMA,
             last: LastResults::of_command(),
-            pins,
             gtids,
             ..Self::new(identity, beginning)
         };
@@ -193,7 +177,12 @@ impl SessionState {
 
     /// A statement has ended with this error, which would have left these marks: the functions that
     /// it has called before, and what stored code has done, are not taken back.
-    fn note_before_error(&mut self, code: u16, mut marks: Vec<Mark>, calls: Option<Box<Calls>>) {
+    fn note_before_error(
+        &mut self,
+        code: u16,
+        (mut marks, calls): (Vec<Mark>, Option<Box<Calls>>),
+        link: &mut LinkState,
+    ) {
         let is_code =
             matches!(self.last.ran.sent.statement, Some(StatementKind::Call | StatementKind::Execute));
         marks.retain(|mark| match mark {
@@ -201,35 +190,33 @@ impl SessionState {
             Mark::Begin(Pin::StoredCode, _) => is_code,
             _ => false,
         });
-        self.note_calling(marks, calls);
-    }
-
-    /// A statement that changes this is prepared at this hostgroup: user variables exist from then
-    /// on.
-    pub(in crate::session) fn note_prepared(&mut self, change: Option<&Change>, hostgroup: u32) {
-        if change.is_some_and(Change::sets_user_variables) {
-            self.pins.note(Mark::begin(Pin::UserVariable), hostgroup);
-        }
+        self.note_calling(marks, calls, link);
     }
 
     /// A command that is no statement has ended with an error of the server, which the client may
     /// ask about.
-    pub(in crate::session) fn note_error(&mut self) {
+    pub(in crate::session) fn note_error(&mut self, link: Option<&mut LinkState>) {
         (self.last.counted.changed, self.last.ran) = (-1, Ran::command());
-        self.begin_warnings();
+        self.begin_warnings(link.unwrap_or(&mut LinkState::default()));
     }
 
     /// The server has something to say of the statement that ran. Of the one before it has nothing
     /// any more.
-    fn begin_warnings(&mut self) {
+    fn begin_warnings(&mut self, link: &mut LinkState) {
         self.forget_released_error();
-        self.pins.note(Mark::begin(Pin::Warnings), self.here);
+        link.pins.note(Mark::begin(Pin::Warnings));
     }
 
     /// How a statement has ended, or a command that is none: what that begins, and what it ends.
     /// Where it `counts_own`, warnings in its answer are the proxy's. `clears` says that the server
     /// clears the diagnostics area with each statement.
-    fn note_end(&mut self, outcome: Outcome, is_statement: bool, counts_own: bool, clears: bool) {
+    fn note_end(
+        &mut self,
+        outcome: Outcome,
+        is_statement: bool,
+        (counts_own, clears): (bool, bool),
+        link: &mut LinkState,
+    ) {
         let end = outcome.end;
         let has_warnings = match end {
             End::Err { .. } => true,
@@ -237,28 +224,29 @@ impl SessionState {
             End::Other => false,
         };
         if has_warnings {
-            self.begin_warnings();
+            self.begin_warnings(link);
         }
         if let Some(status) = outcome.status() {
             let reads_only = status.contains(StatusFlags::IN_TRANSACTION_READONLY);
             // MariaDB: behind a `SET autocommit = 1` that commits a transaction, the next one may
             // only read as well.
             if self.past.replace(Past::READS_ONLY, reads_only) && !reads_only && !self.ends_transaction() {
-                self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.here);
+                link.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()));
             }
         }
-        let has_nothing = self.pins.is_empty() && self.errors.is_none();
+        let has_nothing = link.pins.is_empty() && self.errors.is_none();
         let sent = self.last.ran.sent;
         if has_nothing || !is_statement || sent.several || matches!(end, End::Err { .. }) {
             return;
         }
         if self.writes() {
             // What was waited for is older than this.
-            self.pins.end_everywhere(Pin::Waited);
+            link.pins.note(Mark::EndAll(Pin::Waited));
+            self.past.insert(Past::WAITED);
         }
         let begins = sent.statement.is_some_and(StatementKind::begins) || sent.tables;
         if begins {
-            self.pins.note(Mark::End(Pin::NextTransaction, ISOLATION_LEVEL.into()), self.here);
+            link.pins.note(Mark::End(Pin::NextTransaction, ISOLATION_LEVEL.into()));
         }
         let is_over = outcome.status().is_some_and(|status| !status.contains(StatusFlags::IN_TRANSACTION));
         // At MariaDB they outlive statements without tables.
@@ -273,7 +261,7 @@ impl SessionState {
             (sent.statement.is_some_and(StatementKind::is_select), Pin::FoundRows),
         ];
         for (_, pin) in ends.into_iter().filter(|(ends, _)| *ends) {
-            self.pins.note(Mark::EndAll(pin), self.here);
+            link.pins.note(Mark::EndAll(pin));
         }
     }
 
@@ -281,7 +269,7 @@ impl SessionState {
     /// had no tables that know transactions. Behind an error that has ended one, the server has
     /// told no session tracker of it; to a client whose rows end without trackers it does so with
     /// the next OK, over this connection.
-    fn note_transaction(&mut self, identity: &Identity, outcome: Outcome) {
+    fn note_transaction(&mut self, identity: &Identity, outcome: Outcome, link: &mut LinkState) {
         let Some(status) = outcome.status() else { return };
         let is_open = status.contains(StatusFlags::IN_TRANSACTION);
         let is_over = self.past.replace(Past::IN_TRANSACTION, is_open) && !is_open;
@@ -297,16 +285,16 @@ impl SessionState {
             && self.settings.has_access_mode();
         let is_untold = is_over && has_trackers && matches!(outcome.end, End::Eof { .. });
         if is_untold || could_not || is_late {
-            self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.here);
+            link.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()));
         }
     }
 
     /// Without `autocommit`, a savepoint is there until the transaction ends, and no status flag
     /// says so before a table is used. From then on the session is in a transaction: see
-    /// [`status`](Self::status).
-    fn note_savepoint(&mut self, outcome: Outcome) {
+    /// [`note_status`](Self::note_status).
+    fn note_savepoint(&self, outcome: Outcome, link: &mut LinkState) {
         let sets = self.last.ran.sent.effects.intersects(Effects::SAVEPOINT);
-        if !sets && !self.pins.holds(Pin::Transaction, self.here) {
+        if !sets && !link.pins.holds(Pin::Transaction) {
             return;
         }
         let begins = |status: StatusFlags| {
@@ -325,14 +313,7 @@ impl SessionState {
             (_, Some(status)) if ends(status) => Mark::EndAll(Pin::Transaction),
             _ => return,
         };
-        self.pins.note(mark, self.here);
-    }
-
-    /// The status of the connection in use, if its server has told `told`: in a transaction also
-    /// with nothing but a savepoint.
-    fn status(&self, told: StatusFlags) -> StatusFlags {
-        let has_savepoint = self.pins.holds(Pin::Transaction, self.here);
-        if has_savepoint { told | StatusFlags::IN_TRANSACTION } else { told }
+        link.pins.note(mark);
     }
 
     /// A server has answered a command of the proxy's own. If a transaction is over that was open,
@@ -381,31 +362,20 @@ impl SessionState {
             )
     }
 
-    /// Nothing that stored code has left binds the session to this hostgroup any more.
-    pub(in crate::session) fn end_pins_of_code(&mut self, hostgroup: u32) {
-        for pin in CODE {
-            self.pins.note(Mark::EndAll(pin), hostgroup);
-        }
-    }
-
-    pub(in crate::session) fn note(&mut self, marks: Vec<Mark>) {
-        self.note_calling(marks, None);
-    }
-
     /// A statement has left this that calls these routines; `None` if it is unknown which.
-    pub(super) fn note_calling(&mut self, marks: Vec<Mark>, calls: Option<Box<Calls>>) {
+    pub(in crate::session) fn note_calling(
+        &mut self,
+        marks: Vec<Mark>,
+        calls: Option<Box<Calls>>,
+        link: &mut LinkState,
+    ) {
         if marks.iter().any(is_of_code) {
-            let is_bound = CODE.iter().any(|pin| self.pins.holds(*pin, self.here));
+            let is_bound = link.pins.has_any(&CODE);
             self.unjudged = Unjudged::and(self.unjudged.take(), calls, is_bound, self.here);
         }
         for mark in marks {
-            self.pins.note(mark, self.here);
+            link.pins.note(mark);
         }
-    }
-
-    /// A statement is sent at this time with tables of which this is all that is known.
-    pub(in crate::session) fn note_unseen(&mut self, unseen: Unseen, now: Instant) {
-        self.note_calling(vec![Mark::begin(Pin::Function)], unseen.at(now));
     }
 
     /// Its server has told what was set; all of it, or what is missing binds the session.
@@ -416,14 +386,14 @@ impl SessionState {
         link: &mut LinkState,
     ) {
         self.set(identity, settings, link);
-        self.pins.stay_unknown(self.here);
+        link.pins.stay_unknown();
     }
 
     fn set(&mut self, identity: &Identity, settings: Vec<Setting>, link: &mut LinkState) {
         let mut besides = None;
         for mut setting in settings {
             // Whatever it was before.
-            self.pins.note(Mark::End(Pin::Setting, setting.key.as_bytes().into()), self.here);
+            link.pins.note(Mark::End(Pin::Setting, setting.key.as_bytes().into()));
             if &*setting.key == TRACK_GTIDS {
                 (setting, besides) = self.track(identity, setting);
             }
@@ -438,7 +408,7 @@ impl SessionState {
                 self.who = None;
                 self.past.remove(Past::LACKS_SCHEMA);
                 link.lacks_schema = false;
-                self.pins.note(Mark::EndAll(Pin::Schema), self.here);
+                link.pins.note(Mark::EndAll(Pin::Schema));
             }
             if matches!(&*setting.key, "names" | "character_set_client") {
                 self.charset = ClientCharset::of_statement(&setting.text);
@@ -448,11 +418,11 @@ impl SessionState {
                 && &*setting.key != "character_set_results"
                 && self.settings.has_user_variables()
             {
-                self.pins.note(Mark::begin(Pin::UserVariable), self.here);
+                link.pins.note(Mark::begin(Pin::UserVariable));
             }
             let pin = if setting.key.starts_with('@') { Pin::UserVariable } else { Pin::Setting };
             if !Rc::make_mut(&mut self.settings).set(setting) {
-                self.pins.note(Mark::begin(pin), self.here);
+                link.pins.note(Mark::begin(pin));
             }
         }
         // The backend in use has it by what the client said.

@@ -1,0 +1,142 @@
+//! What binds a session to its connections, and what it would lose with one.
+
+use route::Hold;
+use wire::StatusFlags;
+
+use super::links::Links;
+use super::state::{Past, SessionState};
+use crate::state::{Mark, Pin};
+use session::link::{LinkState, Loss};
+use session::unjudged::{CODE, Calls};
+use upstream::Backend;
+
+impl SessionState {
+    /// What the session loses with this connection, if it is not a replica's.
+    pub(super) fn loss_of(&self, backend: &Backend) -> Loss {
+        let link = backend.connection().state();
+        match link.pins.missed().or_else(|| self.statement_bound_to(backend)) {
+            Some(pin) => Loss::Session(pin),
+            None if link.in_transaction() => Loss::Transaction,
+            None => Loss::Nothing,
+        }
+    }
+
+    /// What binds the session to this connection, so that no other may have it.
+    pub(super) fn pin_of(&self, backend: &Backend) -> Option<Pin> {
+        let link = backend.connection().state();
+        if link.in_transaction() {
+            return Some(Pin::Transaction);
+        }
+        link.pins.first().or_else(|| self.statement_bound_to(backend))
+    }
+
+    fn statement_bound_to(&self, backend: &Backend) -> Option<Pin> {
+        let hostgroup = backend.server().hostgroup();
+        let is_bound = self.prepared.as_ref().is_some_and(|all| all.is_bound_to(hostgroup, self.modes()));
+        is_bound.then_some(Pin::Statement)
+    }
+}
+
+impl Links {
+    /// What the session loses with the connection in use.
+    pub(super) fn loss(&self, state: &SessionState) -> Loss {
+        if state.past.contains(Past::REPLICA) {
+            return Loss::Session(Pin::Replica);
+        }
+        self.in_use.as_ref().map_or(Loss::Nothing, |backend| state.loss_of(backend))
+    }
+
+    /// What binds the session to the connection in use.
+    pub(super) fn pin(&self, state: &SessionState) -> Option<Pin> {
+        if state.past.contains(Past::REPLICA) {
+            return Some(Pin::Replica);
+        }
+        self.in_use.as_ref().and_then(|backend| state.pin_of(backend))
+    }
+
+    /// The connections that others cannot have.
+    fn bound(&self) -> impl Iterator<Item = &Backend> {
+        self.in_use.iter().chain(&self.away.others)
+    }
+
+    /// What the one to this hostgroup carries, if there is one.
+    pub(super) fn at(&self, hostgroup: u32) -> Option<&LinkState> {
+        let one = self.bound().find(|backend| backend.server().hostgroup() == hostgroup)?;
+        Some(one.connection().state())
+    }
+
+    /// Whether there are no pins.
+    pub(super) fn is_free(&self) -> bool {
+        self.bound().all(|backend| backend.connection().state().pins.is_empty())
+    }
+
+    /// Whether there are pins of these kinds.
+    pub(super) fn has_pins(&self, pins: &[Pin]) -> bool {
+        self.bound().any(|backend| backend.connection().state().pins.has_any(pins))
+    }
+
+    /// Nothing that stored code has left binds the session to the connection in use any more.
+    pub(super) fn end_pins_of_code(&mut self) {
+        if let Some(link) = self.state_mut() {
+            for pin in CODE {
+                link.pins.note(Mark::EndAll(pin));
+            }
+        }
+    }
+
+    /// The session has written: what it has waited for at other servers is older than that.
+    pub(super) fn end_waiting(&mut self) {
+        for other in &mut self.away.others {
+            other.connection_mut().state_mut().pins.note(Mark::EndAll(Pin::Waited));
+        }
+    }
+
+    /// Whether the connection in use has pins, and none but of these kinds.
+    pub(super) fn has_only_pins(&self, pins: &[Pin]) -> bool {
+        self.connection().is_some_and(|link| link.state().pins.holds_only(pins))
+    }
+
+    /// Whether what the server of the connection in use has to say is about the session's
+    /// statements.
+    pub(super) fn has_warnings(&self) -> bool {
+        self.connection().is_some_and(|link| link.state().pins.holds(Pin::Warnings))
+    }
+
+    /// What the session is in the middle of.
+    pub(super) fn session(&self, state: &SessionState) -> route::Session {
+        let is_replica = state.past.contains(Past::REPLICA);
+        route::Session {
+            transaction: if state.in_transaction() { Some(state.here) } else { self.open_elsewhere() },
+            autocommit: state.status.contains(StatusFlags::AUTOCOMMIT),
+            locked_on: self.lock().map(|(_, hostgroup)| hostgroup).or(is_replica.then_some(state.here)),
+            hold: self.hold(),
+            last_hostgroup: state.last.hostgroup,
+        }
+    }
+
+    /// A statement leaves this over the connection in use, and calls these routines.
+    pub(super) fn note_left(
+        &mut self,
+        state: &mut SessionState,
+        marks: Vec<Mark>,
+        calls: Option<Box<Calls>>,
+    ) {
+        if let Some(link) = self.state_mut() {
+            state.note_calling(marks, calls, link);
+        }
+    }
+
+    /// Why the session cannot leave a hostgroup, and which.
+    pub(super) fn lock(&self) -> Option<(Pin, u32)> {
+        self.bound().find_map(|backend| {
+            Some((backend.connection().state().pins.lock()?, backend.server().hostgroup()))
+        })
+    }
+
+    /// What keeps reads where the session is, and where that is.
+    pub(super) fn hold(&self) -> Option<(Hold, u32)> {
+        self.bound().find_map(|backend| {
+            Some((backend.connection().state().pins.hold()?, backend.server().hostgroup()))
+        })
+    }
+}
