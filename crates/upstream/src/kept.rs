@@ -96,7 +96,7 @@ impl Kept {
 
     fn keep(&self, worker: &Rc<Worker>, key: Key, entry: Entry) -> Ticket {
         entry.backend.connection().set_resting(true);
-        worker.counts.note(Counter::LaidAside);
+        worker.counts.note(Counter::ReturnedToPool);
         let mut shelf = self.shelf.borrow_mut();
         let list = shelf.list_of(key, entry.backend.connection().list());
         shelf.put(list, entry)
