@@ -86,7 +86,7 @@ fn a_statement_in_a_transaction_is_told_that_it_was_rolled_back() {
 }
 
 #[test]
-fn c10_nobody_knows_what_became_of_a_commit_without_an_answer() {
+fn c10_the_outcome_of_a_commit_without_an_answer_is_unknown() {
     for sql in ["COMMIT", "BEGIN", "CREATE TABLE t (a INT)", "CALL p()", "SET autocommit = 1", "DO 1; COMMIT"]
     {
         play(async || {

@@ -139,7 +139,7 @@ fn c06_a_ping_that_counts_the_warnings_of_a_setting_has_none() {
 /// At MariaDB the warnings of a `SET` outlive statements without tables, also where it was the
 /// proxy that said it.
 #[test]
-fn c05_the_warning_of_a_setting_that_is_said_again_is_nobodys() {
+fn c05_the_warning_of_a_setting_that_is_repeated_is_hidden() {
     play(async || {
         let (_stage, _servers, mut one, _two, mut server) = warned_again().await;
         run(&mut one, &mut server, "SELECT 1").await;

@@ -275,7 +275,7 @@ fn what_is_interrupted_does_not_begin_anew() {
 }
 
 #[test]
-fn nobody_finds_the_warnings_of_a_statement_that_was_sent_once_more() {
+fn the_warnings_of_a_statement_that_was_sent_once_more_are_cleared() {
     play(async || {
         let mut all = Waiting::departed().await;
         all.serve(0..3).await;
@@ -311,7 +311,7 @@ fn who_leaves_meanwhile_leaves_nothing_to_the_others() {
 }
 
 #[test]
-fn who_is_killed_meanwhile_hears_it_and_nobody_else() {
+fn a_kill_meanwhile_ends_only_the_killed_statement() {
     play(async || {
         let mut all = Waiting::new().await;
         let id = |sql: &str| {
@@ -336,7 +336,7 @@ fn who_is_killed_meanwhile_hears_it_and_nobody_else() {
 }
 
 #[test]
-fn a_server_that_goes_away_takes_nobody_with_it() {
+fn a_server_that_goes_away_ends_no_session() {
     play(async || {
         let mut all = Waiting::departed().await;
         answer(&mut all.server, 0).await;
@@ -350,7 +350,7 @@ fn a_server_that_goes_away_takes_nobody_with_it() {
 }
 
 #[test]
-fn c24_nobody_waits_long_for_the_statement_of_somebody_else() {
+fn c24_no_session_waits_long_for_the_statement_of_another() {
     play(async || {
         let mut all = Waiting::departed().await;
         // The first one takes its time. The others look for another connection, of which there is

@@ -243,7 +243,7 @@ fn c04_values_of_other_types_do_not_go_along() {
 
 /// The one whose execution is sent first may change what the statement is to the others.
 #[test]
-fn c04_nobody_goes_along_behind_a_value_of_another_type() {
+fn c04_no_execution_is_batched_behind_a_value_of_another_type() {
     play(async || {
         let mut four = Four::new(config(), at_mysql).await;
         // As often as it is executed, its parameter has had strings only.
@@ -300,7 +300,7 @@ fn c15_a_client_hears_that_columns_have_changed_if_the_answer_that_said_so_was_n
 
 /// `SERVER_STATUS_METADATA_CHANGED` in an answer whose client has gone.
 #[test]
-fn c15_nobody_goes_on_with_a_statement_whose_columns_have_changed() {
+fn c15_a_statement_whose_columns_have_changed_is_prepared_again() {
     play(async || {
         let mut four = Four::new(config(), at_mysql).await.departed().await;
         drop(four.clients.remove(3));
@@ -371,7 +371,7 @@ fn who_leaves_meanwhile_leaves_nothing_to_the_others() {
 }
 
 #[test]
-fn a_server_that_goes_away_takes_nobody_with_it() {
+fn a_server_that_goes_away_ends_no_session() {
     play(async || {
         let mut four = Four::new(config(), at_mysql).await.departed().await;
         four.serve(0).await;
