@@ -182,7 +182,7 @@ pub(crate) struct Session {
 /// The beginning of a session.
 fn state_of(worker: &Worker, identity: &Identity) -> Box<SessionState> {
     let account = identity.route_account(&worker.routing.borrow().routes().pairs);
-    let mut state = Box::new(SessionState::new(identity, worker.alike.beginning(identity, account)));
+    let mut state = Box::new(SessionState::new(identity, worker.interned.beginning(identity, account)));
     if let Some(gtids) = &mut state.gtids {
         gtids.own = worker.shared.causal.own(identity);
     }
@@ -225,7 +225,7 @@ impl Session {
         backend: Option<Backend>,
         flight: Flight,
     ) -> Self {
-        let links = Links::new(worker.alike.passport(&identity), backend);
+        let links = Links::new(worker.interned.passport(&identity), backend);
         Self { worker, control, io, identity, links, state, flight }
     }
 

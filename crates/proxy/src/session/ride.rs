@@ -16,7 +16,7 @@ use super::again::Refused;
 use super::route::NEEDS_LAST_ID;
 use super::segments::{At, Part};
 use crate::counts::Counter;
-use crate::limits::TRAVELS_BYTES_MAX;
+use crate::limits::BATCHED_BYTES_MAX;
 use crate::state::{Mark, Pin};
 use crate::taps::withhold::Withhold;
 use session::ran::Ran;
@@ -107,7 +107,7 @@ impl Session {
         let is_one = || {
             MessageScanner::new(0).scan(input).is_ok_and(|scanned| scanned.done && scanned.len == input.len())
         };
-        if !is_usual || input.len() > TRAVELS_BYTES_MAX || !is_one() {
+        if !is_usual || input.len() > BATCHED_BYTES_MAX || !is_one() {
             return None;
         }
         let travels =

@@ -27,8 +27,8 @@ use sql::shape::Effects;
 use sql::{Condition, StatementKind};
 use wire::StatusFlags;
 
-use crate::alike::{Beginning, caller};
 use crate::error::ClientError;
+use crate::interning::{Beginning, caller};
 use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;
 use crate::state::overheard::Overheard;

@@ -12,7 +12,7 @@ use wire::reply::{End, Outcome};
 use wire::{Capabilities, StatusFlags};
 
 use super::{ClientCharset, LastResults, LinkState, Past, SessionState};
-use crate::alike::{Beginning, caller, with_first};
+use crate::interning::{Beginning, caller, with_first};
 use crate::session::decided::Decided;
 use crate::state::gtids::{Gtids, TRACK_GTIDS, Tracking, names_last_gtid, replaces_tracked};
 use crate::state::overheard::Overheard;
