@@ -13,7 +13,7 @@ use crate::state::gtids::Tracking;
 use crate::state::{Setting, Settings};
 use crate::users::Options;
 use session::identity::Identity;
-use upstream::Passport;
+use upstream::PoolKey;
 use wire::Peer;
 
 /// What a session begins with.
@@ -32,7 +32,7 @@ pub(crate) struct Beginning {
 pub(crate) struct Interned {
     accounts: Last<Rc<Account>>,
     callers: Last<Arc<Caller>>,
-    passports: Last<Rc<Passport>>,
+    pool_keys: Last<Rc<PoolKey>>,
     settings: Rc<Settings>,
     /// The same where something is set at first.
     firsts: Last<Rc<Settings>>,
@@ -54,15 +54,15 @@ impl Interned {
     }
 
     /// The sessions that the connections of this client are good for.
-    pub(crate) fn passport(&self, identity: &Identity) -> Rc<Passport> {
-        self.passports.share(Rc::new(Passport::new(identity)))
+    pub(crate) fn pool_key(&self, identity: &Identity) -> Rc<PoolKey> {
+        self.pool_keys.share(Rc::new(PoolKey::new(identity)))
     }
 
-    /// Forgets accounts, callers and passports: a new configuration has others.
+    /// Forgets accounts, callers and pool keys: a new configuration has others.
     pub(crate) fn clear(&self) {
         self.accounts.0.borrow_mut().clear();
         self.callers.0.borrow_mut().clear();
-        self.passports.0.borrow_mut().clear();
+        self.pool_keys.0.borrow_mut().clear();
     }
 }
 

@@ -225,7 +225,7 @@ impl Session {
         backend: Option<Backend>,
         flight: Flight,
     ) -> Self {
-        let links = Links::new(worker.interned.passport(&identity), backend);
+        let links = Links::new(worker.interned.pool_key(&identity), backend);
         Self { worker, control, io, identity, links, state, flight }
     }
 

@@ -14,14 +14,14 @@ use crate::Worker;
 use crate::idle_state::{Left, Wish};
 use crate::key::Key;
 use crate::last_id::ask_results;
-use crate::passport::Passport;
+use crate::pool_key::PoolKey;
 use crate::quit::part;
 use crate::unhealthy;
 
 /// An idle connection.
 #[derive(Debug)]
 pub struct Entry {
-    pub(crate) passport: Rc<Passport>,
+    pub(crate) pool_key: Rc<PoolKey>,
     /// The client that has laid it aside.
     pub(crate) peer: Peer,
     pub(crate) backend: Backend,
@@ -32,7 +32,7 @@ pub struct Entry {
 
 impl Entry {
     pub(crate) fn key(&self) -> Key {
-        Key { passport: self.passport.hash(), hostgroup: self.backend.server().hostgroup() }
+        Key { pool_key: self.pool_key.hash(), hostgroup: self.backend.server().hostgroup() }
     }
 
     /// Whether a session waits for a server of its hostgroup, or for a connection of its user.
@@ -81,7 +81,7 @@ impl Entry {
         self.is_valid(worker)
             && server.lends(|| worker.shared.uptime_at(self.heard))
             && (!wish.in_no_schema || self.left.caller.schema().is_empty())
-            && self.passport == wish.pool_key
+            && self.pool_key == wish.pool_key
             && (self.peer == wish.peer || !is_announced())
     }
 
@@ -128,10 +128,10 @@ impl Entry {
         }
         let worker = Rc::clone(worker);
         tokio::task::spawn_local(async move {
-            let Self { passport, mut backend, left, .. } = self;
+            let Self { pool_key, mut backend, left, .. } = self;
             let limit = worker.settings().variables.connect_timeout_server;
             if let Ok(Ok(())) =
-                timeout(limit, ask_results(&worker, backend.connection_mut(), passport.capabilities(), &left))
+                timeout(limit, ask_results(&worker, backend.connection_mut(), pool_key.capabilities(), &left))
                     .await
             {
                 part(backend);

@@ -31,7 +31,7 @@ use crate::key::{ByKey, Key};
 use crate::last_id::ask_results;
 use crate::limits::{KEPT_IDLE, LOOKS_MAX, MOVE_WAIT};
 use crate::line::{Line, Other, Waiting};
-use crate::passport::Passport;
+use crate::pool_key::PoolKey;
 use crate::unhealthy::{self, Complaint};
 use crate::{Backend, drain_reply, internal_query};
 
@@ -57,13 +57,13 @@ impl Kept {
         &self,
         worker: &Rc<Worker>,
         hostgroup: u32,
-        passport: &Rc<Passport>,
+        pool_key: &Rc<PoolKey>,
         peer: Peer,
         backend: Backend,
         left: Left,
     ) -> Option<Ticket> {
-        let entry = Entry { passport: Rc::clone(passport), peer, backend, left, heard: worker.now() };
-        let key = Key { passport: passport.hash(), hostgroup };
+        let entry = Entry { pool_key: Rc::clone(pool_key), peer, backend, left, heard: worker.now() };
+        let key = Key { pool_key: pool_key.hash(), hostgroup };
         self.put(worker, key, entry)
     }
 
@@ -355,7 +355,7 @@ impl Kept {
             let count = resting.entry(entry.backend.server().id()).or_default();
             *count += 1;
             let share = entry.backend.most_resting().div_ceil(u32::from(worker.shared.workers).max(1));
-            is_idle && (!entry.is_valid(worker) || !entry.passport.is_current(worker) || *count > share)
+            is_idle && (!entry.is_valid(worker) || !entry.pool_key.is_current(worker) || *count > share)
         });
         for entry in over {
             entry.end(worker);
@@ -374,7 +374,7 @@ impl Kept {
 
 async fn ping(worker: Rc<Worker>, mut entry: Entry) {
     let (limit, server) = (worker.settings().variables.ping_timeout_server, entry.backend.server().id());
-    let capabilities = entry.passport.capabilities();
+    let capabilities = entry.pool_key.capabilities();
     entry.leave();
     let link = entry.backend.connection_mut();
     let pinging = async {

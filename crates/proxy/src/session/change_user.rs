@@ -130,7 +130,7 @@ impl Session {
             }
         }
         self.note_own_limit();
-        self.links.begin_anew(self.worker.interned.passport(&self.identity), backend);
+        self.links.begin_anew(self.worker.interned.pool_key(&self.identity), backend);
     }
 
     /// The client was refused as this user, and told so.

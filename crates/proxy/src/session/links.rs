@@ -20,7 +20,7 @@ use crate::ending::Ending;
 use crate::invariant::in_use_mut;
 use crate::relay::Parked;
 use session::identity::Identity;
-use upstream::{Ahead, Asker, Backend, Connection, Expected, Left, Passport, Target, part};
+use upstream::{Ahead, Asker, Backend, Connection, Expected, Left, PoolKey, Target, part};
 
 /// The connections of one session. What a command over the connection in use does not need is in a
 /// box: most clients wait.
@@ -43,7 +43,7 @@ pub(super) struct Away {
     /// Those that other sessions may have until this one needs them again.
     pub(super) idle: Vec<Idle>,
     /// The sessions that they are good for.
-    key: Rc<Passport>,
+    key: Rc<PoolKey>,
     /// A server has let the session in.
     pub(super) is_admitted: bool,
     /// Its part in statements over sharded tables: connections to shards are those of inner
@@ -66,7 +66,7 @@ pub(super) struct Idle {
 }
 
 impl Links {
-    pub(super) fn new(key: Rc<Passport>, in_use: Option<Backend>) -> Self {
+    pub(super) fn new(key: Rc<PoolKey>, in_use: Option<Backend>) -> Self {
         let is_admitted = in_use.is_some();
         Self {
             in_use,
@@ -227,7 +227,7 @@ impl Links {
     ) -> Asker<'a> {
         Asker {
             identity,
-            passport: &self.away.key,
+            pool_key: &self.away.key,
             caller: &state.caller,
             settings: state.shared_settings(),
             was_reset: state.was_reset(),
@@ -263,7 +263,7 @@ impl Links {
     }
 
     /// The session is another one from now on: no connection but this one is good for it.
-    pub(super) fn begin_anew(&mut self, key: Rc<Passport>, in_use: Option<Backend>) {
+    pub(super) fn begin_anew(&mut self, key: Rc<PoolKey>, in_use: Option<Backend>) {
         self.away.idle.clear();
         (self.away.key, self.away.is_admitted) = (key, in_use.is_some());
         self.in_use = in_use;
