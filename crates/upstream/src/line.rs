@@ -33,7 +33,7 @@ pub(crate) struct Line {
     yielded: Cell<Duration>,
     /// The batches with sessions that were promised a connection one behind the other, and when the
     /// keeper task has to check the progress of each.
-    trains: RefCell<VecDeque<(Instant, Rc<Progress>)>>,
+    batches: RefCell<VecDeque<(Instant, Rc<Progress>)>>,
 }
 
 /// Sessions that can use the same connections.
@@ -204,7 +204,7 @@ impl Line {
             return None;
         }
         let (batch, look) = (Batch::new(members), now + STANDSTILL_MAX + until_next(LOOK_TOGETHER, uptime));
-        self.trains.borrow_mut().push_back((look, batch.progress()));
+        self.batches.borrow_mut().push_back((look, batch.progress()));
         worker.kept.keeper.note(worker, look);
         Some(batch)
     }
@@ -236,13 +236,13 @@ impl Line {
     /// Sessions to check at `now`. Those that have waited as long as they may are told.
     pub(crate) fn due(&self, now: Instant) -> Vec<Due> {
         let mut due = Vec::new();
-        let mut trains = self.trains.borrow_mut();
-        while let Some((_, train)) = trains.pop_front_if(|(look, _)| *look <= now) {
-            if train.goes_on() {
-                trains.push_back((now + STANDSTILL_MAX, train));
+        let mut batches = self.batches.borrow_mut();
+        while let Some((_, progress)) = batches.pop_front_if(|(look, _)| *look <= now) {
+            if progress.goes_on() {
+                batches.push_back((now + STANDSTILL_MAX, progress));
             }
         }
-        drop(trains);
+        drop(batches);
         for (Key { hostgroup, .. }, queue) in self.waiting.borrow().iter() {
             for one in queue.iter().filter(|one| one.slot.is_looked_after()) {
                 if one.deadline.is_some_and(|deadline| deadline <= now) {
@@ -264,7 +264,7 @@ impl Line {
         let waiting = self.waiting.borrow();
         let all = waiting.values().flat_map(Queue::iter).filter(|one| one.slot.is_looked_after());
         let looks = all.filter_map(|one| one.slot.look.get().into_iter().chain(one.deadline).min());
-        looks.chain(self.trains.borrow().front().map(|(look, _)| *look)).min()
+        looks.chain(self.batches.borrow().front().map(|(look, _)| *look)).min()
     }
 
     /// Forgets the sessions that do not wait any more.
