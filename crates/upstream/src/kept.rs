@@ -160,12 +160,12 @@ impl Kept {
         hostgroup: u32,
         (other, slot): (Other, Rc<Slot>),
         since: Duration,
-        (deadline, travels): (Option<Instant>, Option<Candidate>),
+        (deadline, candidate): (Option<Instant>, Option<Candidate>),
     ) {
         let (wish, turn) = (asker.wish(), Rc::clone(&asker.identity.turn));
         let has_turns = !worker.settings().connection_turn.is_zero();
         let rank = if has_turns { turn.served().min(since) } else { since };
-        let waiting = Waiting { slot, other, wish, turn, since, rank, deadline, travels };
+        let waiting = Waiting { slot, other, wish, turn, since, rank, deadline, candidate };
         self.line.wait(asker.key(hostgroup), waiting);
     }
 

@@ -94,7 +94,7 @@ pub(crate) struct Waiting {
     /// When the session gives up; `None` if it sees to that itself.
     pub(crate) deadline: Option<Instant>,
     /// The command that the session waits to send, if that may go into a batch.
-    pub(crate) travels: Option<Candidate>,
+    pub(crate) candidate: Option<Candidate>,
 }
 
 /// A session that the keeper task has to check now.
@@ -171,7 +171,7 @@ impl Line {
     fn batch(&self, worker: &Rc<Worker>, queue: &mut Queue, next: &Waiting, entry: &Entry) -> Option<Batch> {
         let most = worker.settings().statements_together.checked_sub(1).filter(|most| *most > 0)?;
         let first =
-            next.travels.as_ref().filter(|first| entry.may_take_along() && first.fits(&entry.left))?;
+            next.candidate.as_ref().filter(|first| entry.may_take_along() && first.fits(&entry.left))?;
         let (open, workers) = (entry.backend.server().open(), u32::from(worker.shared.workers).max(1));
         let here = usize::try_from(open.div_ceil(workers)).unwrap_or(usize::MAX).max(1);
         let most = most.min(queue.len().div_ceil(here));
@@ -184,7 +184,7 @@ impl Line {
                 let Some(one) = line.get(at) else { break };
                 let is_there = !one.slot.is_closed() && entry.is_good_for(worker, &one.wish);
                 let candidate = one
-                    .travels
+                    .candidate
                     .as_ref()
                     .filter(|one| is_there && one.command.len() <= room && one.fits(&entry.left));
                 let member =

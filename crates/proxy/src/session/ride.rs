@@ -82,7 +82,7 @@ impl At<'_> {
 impl Session {
     /// The command that `input` begins with, which was decided about and waits for a connection, if
     /// it may go out together with others.
-    pub(super) fn travels(&mut self, input: &[u8]) -> Option<Candidate> {
+    pub(super) fn batchable(&mut self, input: &[u8]) -> Option<Candidate> {
         if self.worker.settings().upstream.statements_together < 2 {
             return None;
         }
@@ -110,16 +110,16 @@ impl Session {
         if !is_usual || input.len() > BATCHED_BYTES_MAX || !is_one() {
             return None;
         }
-        let travels =
+        let batchable =
             self.worker.upstream.history.is_known(digest).then(|| self.candidate(kind, input)).flatten();
-        let command = travels.as_ref().map(|travels| match travels.execution {
-            None => Rc::clone(&travels.command),
+        let command = batchable.as_ref().map(|batchable| match batchable.execution {
+            None => Rc::clone(&batchable.command),
             // Sent once more, it is for whatever connection has it then.
             Some(_) => input.into(),
         });
         self.flight().batched =
             Some(Batched { digest, command, begun: None, reply: Withhold::default(), is_marred: false });
-        travels
+        batchable
     }
 
     /// What the session would send.
