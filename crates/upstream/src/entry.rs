@@ -27,7 +27,7 @@ pub struct Entry {
     pub(crate) backend: Backend,
     pub(crate) left: Left,
     /// When its server has answered last, or it was seen to be well.
-    pub(crate) heard: Instant,
+    pub(crate) last_answer: Instant,
 }
 
 impl Entry {
@@ -68,7 +68,7 @@ impl Entry {
             port,
             user: text(caller.user()),
             schema: Some(text(caller.schema())).filter(|schema| !schema.is_empty()),
-            idle: now.saturating_duration_since(self.heard),
+            idle: now.saturating_duration_since(self.last_answer),
         }
     }
 
@@ -79,7 +79,7 @@ impl Entry {
         // Some servers have been told whom a connection is for.
         let is_announced = || worker.settings().announced.contains(&server.endpoint().endpoint);
         self.is_valid(worker)
-            && server.lends(|| worker.shared.uptime_at(self.heard))
+            && server.lends(|| worker.shared.uptime_at(self.last_answer))
             && (!wish.in_no_schema || self.left.caller.schema().is_empty())
             && self.pool_key == wish.pool_key
             && (self.peer == wish.peer || !is_announced())

@@ -62,7 +62,7 @@ impl Kept {
         backend: Backend,
         left: Left,
     ) -> Option<Ticket> {
-        let entry = Entry { pool_key: Rc::clone(pool_key), peer, backend, left, heard: worker.now() };
+        let entry = Entry { pool_key: Rc::clone(pool_key), peer, backend, left, last_answer: worker.now() };
         let key = Key { pool_key: pool_key.hash(), hostgroup };
         self.put(worker, key, entry)
     }
@@ -351,7 +351,7 @@ impl Kept {
             {
                 return true;
             }
-            let is_idle = now.saturating_duration_since(entry.heard) >= KEPT_IDLE;
+            let is_idle = now.saturating_duration_since(entry.last_answer) >= KEPT_IDLE;
             let count = resting.entry(entry.backend.server().id()).or_default();
             *count += 1;
             let share = entry.backend.most_resting().div_ceil(u32::from(worker.shared.workers).max(1));
@@ -361,7 +361,7 @@ impl Kept {
             entry.end(worker);
         }
         let interval = worker.settings().variables.ping_interval_server;
-        let is_due = |entry: &mut Entry| now.saturating_duration_since(entry.heard) >= interval;
+        let is_due = |entry: &mut Entry| now.saturating_duration_since(entry.last_answer) >= interval;
         let due = self.shelf.borrow_mut().take_all(is_due);
         self.pinged.borrow_mut().extend(due.iter().map(|entry| entry.backend.server().id()));
         for entry in due {
@@ -388,7 +388,7 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
     let answered = timeout(limit, pinging).await;
     worker.kept.note_back(server);
     if let Ok(Ok(())) = answered {
-        entry.heard = worker.now();
+        entry.last_answer = worker.now();
         (entry.left.asks, entry.left.asking) = (false, None);
         let key = entry.key();
         worker.kept.put(&worker, key, entry);
@@ -403,7 +403,7 @@ async fn drain(worker: Rc<Worker>, mut entry: Box<Entry>) {
     let drained = timeout(limit, drain_reply(&worker, entry.backend.connection_mut())).await;
     worker.kept.note_back(server);
     if let Ok(Some(status)) = drained {
-        (entry.heard, entry.left.status) = (worker.now(), status);
+        (entry.last_answer, entry.left.status) = (worker.now(), status);
         let key = entry.key();
         worker.kept.put(&worker, key, *entry);
     } else {

@@ -248,9 +248,9 @@ impl At<'_> {
     /// Strips the replies to setup commands off `input`; nothing if the server has refused one.
     pub(super) fn behind_setup<'i>(&mut self, input: &'i [u8]) -> Option<&'i [u8]> {
         match self.backend.connection_mut().read_setup(input) {
-            Ok((heard, told)) => {
+            Ok((read, told)) => {
                 self.state.link.status = told.unwrap_or(self.state.link.status);
-                input.get(heard..)
+                input.get(read..)
             }
             Err(refused) => {
                 self.worker.upstream.accepted.clear();
