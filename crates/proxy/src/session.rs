@@ -8,7 +8,7 @@
 //!
 //! - [`again`]: statements that are said a second time, where a primary has changed;
 //! - [`command`]: from the client to the backend;
-//! - [`aside`]: connections that others may have between two statements, [`last_result`]: what is
+//! - [`idle`]: connections that others may have between two statements, [`last_result`]: what is
 //!   asked about the one before;
 //! - [`answer`]: from the backend to the client;
 //! - [`pipelined`]: several commands that were sent together;
@@ -55,7 +55,6 @@
 mod adopt;
 mod again;
 mod answer;
-mod aside;
 mod backlog;
 mod bring;
 mod cached;
@@ -85,6 +84,7 @@ mod file;
 mod firewall;
 mod flight;
 mod followed;
+mod idle;
 mod ids;
 mod in_line;
 mod injection;
@@ -387,7 +387,7 @@ impl Session {
             // What an inner session has run is a part of what its client runs.
             self.control.set_idle(self.worker.now(), self.has_transaction());
         }
-        self.lay_aside();
+        self.make_idle();
         Phase::Reading
     }
 

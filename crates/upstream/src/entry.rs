@@ -22,7 +22,7 @@ use crate::unhealthy;
 #[derive(Debug)]
 pub struct Entry {
     pub(crate) pool_key: Rc<PoolKey>,
-    /// The client that has laid it aside.
+    /// The client whose session made it idle.
     pub(crate) peer: Peer,
     pub(crate) backend: Backend,
     pub(crate) left: Left,

@@ -1,6 +1,6 @@
 //! Connections that no statement needs at the moment.
 //!
-//! A session that waits for its client lays its connection aside here, unless something on it
+//! A session that waits for its client leaves its connection idle here, unless something on it
 //! belongs to the session alone ([`session::state::pins`]). Mostly it takes the same one back with
 //! the next statement. But meanwhile another session of the same user may get it: that is how many
 //! clients share few connections. Each worker has its own; sessions of the worker that wait for a
@@ -53,7 +53,7 @@ pub struct Kept {
 impl Kept {
     /// Keeps a connection that its session does not need now; the ticket gets it back if no other
     /// session has taken it by then. `None` if another session got it at once, or it has ended.
-    pub fn lay_aside(
+    pub fn make_idle(
         &self,
         worker: &Rc<Worker>,
         hostgroup: u32,

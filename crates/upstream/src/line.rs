@@ -1,4 +1,4 @@
-//! The sessions of a worker that wait for a connection which another one lays aside.
+//! The sessions of a worker that wait for a connection which another one makes idle.
 //!
 //! Each also stands in the pool's line, where it gets a place at a server, or in its user's line,
 //! if the user has all the connections that it may have. A connection that comes back goes to a

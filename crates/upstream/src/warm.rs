@@ -188,6 +188,6 @@ async fn add(
         results: Rc::default(),
         asking: None,
     };
-    worker.kept.lay_aside(worker, hostgroup, pool_key, identity.peer, backend, left);
+    worker.kept.make_idle(worker, hostgroup, pool_key, identity.peer, backend, left);
     Ok(())
 }

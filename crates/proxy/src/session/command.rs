@@ -51,7 +51,7 @@ impl Session {
     pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Phase, Ending>> {
         ready!(self.poll_may_send())?;
         if self.control.take_spared() {
-            self.lay_aside();
+            self.make_idle();
             if self.may_keep_error() {
                 return Poll::Ready(Ok(Phase::KeepingError));
             }

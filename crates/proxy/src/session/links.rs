@@ -198,9 +198,9 @@ impl Links {
         state.link.applied == state.version() && self.in_use.as_ref().is_some_and(is_fit)
     }
 
-    /// Lays a connection aside that nothing binds to the session. False if it is not the session's
+    /// Makes a connection idle that nothing binds to the session. False if it is not the session's
     /// any more.
-    pub(super) fn lay_aside(
+    pub(super) fn make_idle(
         &mut self,
         worker: &Rc<upstream::Worker>,
         peer: Peer,
@@ -209,7 +209,7 @@ impl Links {
         link: LinkState,
     ) -> bool {
         let left = left(state, backend.connection().serial(), link);
-        let ticket = worker.kept.lay_aside(worker, link.hostgroup, &self.away.key, peer, backend, left);
+        let ticket = worker.kept.make_idle(worker, link.hostgroup, &self.away.key, peer, backend, left);
         if let Some(ticket) = ticket {
             // Nearly always it is the only one.
             self.away.idle.reserve_exact(1);
@@ -218,7 +218,7 @@ impl Links {
         ticket.is_some()
     }
 
-    /// The session as one that looks for a connection that others have laid aside.
+    /// The session as one that looks for a connection that others made idle.
     pub(super) fn asker<'a>(
         &'a self,
         state: &'a SessionState,

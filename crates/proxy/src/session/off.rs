@@ -35,7 +35,7 @@ impl Session {
         }
     }
 
-    /// A connection that was put aside is of no use any more.
+    /// A connection that was released is of no use any more.
     pub(super) fn lose_other(&mut self, other: &Other, gone: Gone) -> Result<(), Ending> {
         let server = other.backend.server().endpoint();
         match self.state.loss_at(other.link) {

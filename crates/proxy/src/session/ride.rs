@@ -169,7 +169,7 @@ impl Session {
             link.set_own_warnings(true);
         }
         if self.links.is_promised() {
-            self.lay_aside();
+            self.make_idle();
         }
         self.send_once_more(command);
     }

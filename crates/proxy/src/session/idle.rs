@@ -1,4 +1,4 @@
-//! Between two statements: connections that nothing binds to the session are laid aside, where
+//! Between two statements: connections that nothing binds to the session become idle, where
 //! another session may get them, and taken back with the next command if they are still there.
 
 use super::Session;
@@ -10,7 +10,7 @@ use upstream::{Backend, part};
 
 impl Session {
     /// The session waits for its client: what is not bound to it may be used by others.
-    pub(super) fn lay_aside(&mut self) {
+    pub(super) fn make_idle(&mut self) {
         let goes_on = !self.io.backlog.is_empty() && !self.links.is_promised();
         self.idle_unless(goes_on);
     }
@@ -30,7 +30,7 @@ impl Session {
         self.links.note_ran(&mut self.state);
         let hostgroup = self.state.link.hostgroup;
         if !self.links.away.others.is_empty() {
-            self.lay_others_aside();
+            self.make_others_idle();
         }
         if !self.shares(hostgroup) {
             return self.break_promise();
@@ -46,13 +46,13 @@ impl Session {
             return self.break_promise();
         }
         if let Some(backend) = self.links.in_use.take() {
-            self.lay_one_aside(backend, self.state.link);
+            self.make_one_idle(backend, self.state.link);
         }
     }
 
-    /// Lays connections aside that are not in use, and that nothing binds to the session any more.
+    /// Makes connections idle that are not in use, and that nothing binds to the session any more.
     #[cold]
-    fn lay_others_aside(&mut self) {
+    fn make_others_idle(&mut self) {
         let version = self.state.version();
         let is_free = |other: &Other| {
             other.link.applied == version
@@ -63,11 +63,11 @@ impl Session {
         };
         let Some(at) = self.links.away.others.iter().position(is_free) else { return };
         let Other { backend, link } = self.links.away.others.swap_remove(at);
-        self.lay_one_aside(backend, link);
+        self.make_one_idle(backend, link);
     }
 
-    /// Lays a connection aside that nothing binds to the session.
-    pub(super) fn lay_one_aside(&mut self, mut backend: Backend, link: LinkState) {
+    /// Makes a connection idle that nothing binds to the session.
+    pub(super) fn make_one_idle(&mut self, mut backend: Backend, link: LinkState) {
         if link.lacks_schema {
             // No other session may have it, and the next command asks for the schema again.
             let last_id = self.state.last.results.last_id();
@@ -77,12 +77,12 @@ impl Session {
             }
             backend.connection_mut().set_version(0);
         }
-        if !self.links.lay_aside(&self.worker.upstream, self.identity.peer, &self.state, backend, link) {
+        if !self.links.make_idle(&self.worker.upstream, self.identity.peer, &self.state, backend, link) {
             self.was_lent(link.hostgroup);
         }
     }
 
-    /// A command has come: takes back what was laid aside.
+    /// A command has come: takes back the idle connection.
     pub(super) fn take_back(&mut self) {
         if self.links.in_use.is_some() {
             return;
@@ -116,7 +116,7 @@ impl Session {
         let is_free = self.may_leave();
         if let Some(backend) = self.links.in_use.take() {
             if is_free {
-                self.lay_one_aside(backend, self.state.link);
+                self.make_one_idle(backend, self.state.link);
                 self.links.away.idle.retain(|idle| idle.link.hostgroup != hostgroup);
             } else {
                 part(backend);
