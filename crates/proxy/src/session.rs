@@ -52,7 +52,6 @@
 //!   [`change_user`]: becoming another user's;
 //! - [`warnings`]: logging what servers warn of.
 
-mod adopt;
 mod again;
 mod answer;
 mod backlog;
@@ -115,6 +114,7 @@ mod relations;
 mod renew;
 mod reply;
 mod retold;
+mod reuse;
 mod ride;
 mod route;
 mod routines;

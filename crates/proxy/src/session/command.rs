@@ -139,7 +139,7 @@ impl Session {
             if let Some(decided) = decided {
                 return self.forward(cx, input, kind, decided);
             }
-            if let Some((input, decided)) = self.adopt_at_once(kind, input) {
+            if let Some((input, decided)) = self.reuse_at_once(kind, input) {
                 return self.forward(cx, &input, kind, decided);
             }
         }
