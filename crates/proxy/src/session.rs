@@ -12,8 +12,8 @@
 //!   asked about the one before;
 //! - [`answer`]: from the backend to the client;
 //! - [`pipelined`]: several commands that were sent together;
-//! - [`renew`]: statements that a server wants to have prepared again; [`ride`]: statements that go
-//!   out together with those of others;
+//! - [`renew`]: statements that a server wants to have prepared again; [`batched`]: statements that
+//!   go out with those of others;
 //! - [`segments`]: a reply on its way through the taps;
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared
 //!   statement;
@@ -55,6 +55,7 @@
 mod again;
 mod answer;
 mod backlog;
+mod batched;
 mod bring;
 mod cached;
 pub(crate) mod cached_answer;
@@ -115,7 +116,6 @@ mod renew;
 mod reply;
 mod retold;
 mod reuse;
-mod ride;
 mod route;
 mod routines;
 mod segments;
