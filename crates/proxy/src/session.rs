@@ -378,7 +378,7 @@ impl Session {
     /// The command is over: the flight ends, unless the command goes on, and connections that
     /// nothing binds to the session become idle.
     fn finish(&mut self) -> Phase {
-        self.note_arrival();
+        self.note_statement_over();
         if self.state.past.contains(Past::UNWATCHED) {
             self.end_unwatched();
         }

@@ -132,7 +132,7 @@ impl Session {
     }
 
     /// The command is sent, or was with those of others.
-    pub(super) fn note_departure(&mut self, is_together: bool) {
+    pub(super) fn note_command_sent(&mut self, is_together: bool) {
         if let Some(batched) = self.flight.as_mut().and_then(|flight| flight.batched.as_mut()) {
             if is_together {
                 self.worker.counts.note(Counter::Together);
@@ -142,7 +142,7 @@ impl Session {
     }
 
     /// The statement is over.
-    pub(super) fn note_arrival(&mut self) {
+    pub(super) fn note_statement_over(&mut self) {
         let batched = self.flight.as_mut().and_then(|flight| flight.batched.take());
         let Some(batched @ Batched { begun: Some(begun), .. }) = batched else { return };
         let is_marred =
@@ -191,7 +191,7 @@ impl Session {
 
     /// The connection was taken over with a command that was sent already, and now something else
     /// has to be done first.
-    pub(super) fn alight(&mut self) {
+    pub(super) fn leave_batch(&mut self) {
         if self.links.is_awaited() {
             if let Some(flight) = self.flight.as_mut() {
                 flight.batched = None;
