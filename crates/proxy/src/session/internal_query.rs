@@ -109,7 +109,7 @@ impl Session {
     pub(super) fn note_internal(&mut self, reply: &Reply) {
         self.state.note_status(reply.outcome);
         self.collect(reply);
-        self.state.overhear(&self.identity, &reply.bytes, reply.outcome);
+        self.state.note_tracked(&self.identity, &reply.bytes, reply.outcome);
     }
 
     /// Gives up the connection in use, which has not done what it was to do. Returns what the

@@ -31,8 +31,8 @@ use crate::error::ClientError;
 use crate::interning::{Beginning, caller};
 use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;
-use crate::state::overheard::Overheard;
 use crate::state::substitute::without_socket;
+use crate::state::tracked::Tracked;
 use crate::state::{Mark, Pin, Pins, Setting, Settings};
 use session::identity::Identity;
 use upstream::{Candidate, Execution};
@@ -156,7 +156,7 @@ pub(super) struct Transaction {
     /// It is lost, and the client has not been told yet: this.
     pub(super) rolled_back: Option<Box<ClientError>>,
     /// What the client is to be told of it with the next OK packet.
-    pub(super) overheard: Option<Box<Overheard>>,
+    pub(super) tracked: Option<Box<Tracked>>,
 }
 
 /// What a session loses with a connection.
