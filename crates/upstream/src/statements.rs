@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_else_can_use_is_closed() {
+    fn a_statement_of_no_use_to_others_is_closed() {
         let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
         note(&mut all, statement(1), Some(origins.of("a")));
         note(&mut all, statement(2), None);
