@@ -2,8 +2,8 @@
 //! taken it meanwhile.
 //!
 //! [`Shelf::put`] gives a [`Ticket`]. [`Shelf::take`] gives back what belongs to it, if it is still
-//! there, without a search. [`Shelf::newest`] looks among those with the same key, those last laid
-//! aside first: few things that are used all the time are better than many that are used now and
+//! there, without a search. [`Shelf::newest`] looks among those with the same key, the newest
+//! first: few things that are used all the time are better than many that are used now and
 //! then. A thing that comes back says in which list it was, so that no key has to be hashed for it.
 
 use std::cell::Cell;
