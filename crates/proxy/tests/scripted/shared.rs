@@ -473,7 +473,7 @@ fn c13_a_connection_to_a_server_that_is_off_is_not_taken_back() {
     });
 }
 
-/// Another session of the worker has laid it aside for a client that has left in the same moment.
+/// Another session of the worker handed it to a client that left in the same moment.
 #[test]
 fn a_connection_that_was_handed_to_a_client_that_leaves_is_the_next_ones() {
     for asks in [false, true] {
