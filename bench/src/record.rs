@@ -93,6 +93,13 @@ fn raw(results: &Results) -> String {
         let _ =
             writeln!(csv, "{measure},,oltp_point_select,text,{clients},,{seconds},,{qps},,,{p99},{cpu},,,,");
     }
+    raw_busy(&mut csv, results);
+    csv
+}
+
+/// Rows about the traffic while an operator changes the configuration.
+fn raw_busy(csv: &mut String, results: &Results) {
+    let seconds = results.plan.seconds;
     for busy in &results.busy {
         let measure = busy.load.map_or("traffic alone".to_owned(), |load| {
             format!("traffic while {load} are {}", verb(load)).replace(',', "")
@@ -109,7 +116,6 @@ fn raw(results: &Results) -> String {
             busy.p99_ms
         );
     }
-    csv
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub struct Start {
     pub file: PathBuf,
     /// What it holds.
     pub loaded: Loaded,
-    /// Whether a saved configuration is put aside (as `pointsman.db.bak`) and the file taken.
+    /// Whether a saved configuration is renamed to `pointsman.db.bak` and the file taken.
     pub initial: bool,
     /// Whether the file's rows are added to the saved configuration, where they replace those with
     /// the same keys.
@@ -60,9 +60,9 @@ pub enum BootError {
         /// The folder.
         path: PathBuf,
     },
-    /// The saved configuration cannot be put aside.
+    /// The saved configuration cannot be renamed to its backup.
     #[error("cannot put {} aside: {why}", path.display())]
-    Aside {
+    Backup {
         /// The file.
         path: PathBuf,
         /// What the system says.
@@ -84,7 +84,7 @@ pub fn boot(start: Start) -> Result<Booted, BootError> {
     let datadir = Some(PathBuf::from(&loaded.config.datadir)).filter(|path| !path.as_os_str().is_empty());
     let claim = datadir.as_deref().map(Claim::on).transpose()?;
     if let (true, Some(datadir)) = (start.initial, &datadir) {
-        put_aside(&disk_file(datadir))?;
+        back_up(&disk_file(datadir))?;
     }
     let mut store = Store::open(datadir.as_deref())?;
     store.set_file(&start.file);
@@ -157,13 +157,14 @@ fn draft_differs(saved: &Draft, file: &Draft) -> bool {
     })
 }
 
-fn put_aside(path: &Path) -> Result<(), BootError> {
+/// Renames the file to its name with `.bak`.
+fn back_up(path: &Path) -> Result<(), BootError> {
     if !path.exists() {
         return Ok(());
     }
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(".bak");
-    std::fs::rename(path, &aside).map_err(|why| BootError::Aside { path: path.to_path_buf(), why })
+    let mut backup = path.as_os_str().to_owned();
+    backup.push(".bak");
+    std::fs::rename(path, &backup).map_err(|why| BootError::Backup { path: path.to_path_buf(), why })
 }
 
 impl Store {

@@ -56,11 +56,11 @@ pub struct Spare {
     pub offline: u32,
 }
 
-/// Which servers that take writes are readers, too.
+/// Which writers of a cluster are readers, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AlsoRead {
     /// None of them.
-    Nobody,
+    NoWriters,
     /// All of them.
     Writers,
     /// Those that are one too many.

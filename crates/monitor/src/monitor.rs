@@ -119,7 +119,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.keep_clusters(&before.clusters);
         self.keep_families();
         self.searched.retain(|writer, _| self.pairs.contains_key(writer));
-        self.adopt(discovered);
+        self.keep_discovered(discovered);
         self.follow_rows(now, paces_differ);
         self.follow_limits(&before.rows, now);
     }

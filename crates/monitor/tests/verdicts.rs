@@ -315,7 +315,7 @@ fn c12_what_is_known_of_a_lag_holds_when_servers_are_loaded() {
 }
 
 #[test]
-fn c12_a_replica_that_becomes_the_primary_lags_behind_nobody() {
+fn c12_a_replica_that_becomes_the_primary_has_no_lag() {
     for also in [false, true] {
         let mut scene = Scene::new();
         let mut other = plan();

@@ -40,8 +40,8 @@ pub enum Counter {
     ClientsAborted,
     /// Connections to servers that were made.
     ServersCreated,
-    /// Connections that sessions laid aside where others get them.
-    LaidAside,
+    /// Connections that sessions returned to the pool.
+    ReturnedToPool,
     /// Of those, the ones that another session got, and the ones that were reset for it.
     TookKept,
     ResetKept,

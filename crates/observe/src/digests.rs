@@ -99,7 +99,7 @@ impl Digests {
         let mut table = self.table.borrow_mut();
         let new = table.successor();
         let old = std::mem::replace(&mut *table, new);
-        running(&mut |place| table.adopt(&old, place));
+        running(&mut |place| table.transfer(&old, place));
         old
     }
 

@@ -18,8 +18,8 @@
 //! for the moment in which a server is chosen, and the wait queue's lock is not taken while no
 //! session waits.
 //!
-//! A connection that its session has no use for is laid aside on a [`Shelf`], for the next session
-//! to take. Such spare connections count as room at their server for those who can use them.
+//! A connection that its session does not use is put on a [`Shelf`], for the next session to
+//! take. Such spare connections count as room at their server for those who can use them.
 //!
 //! Permits make `max_connections` exact: at no moment is a lease granted that would be one more
 //! than the server allows.

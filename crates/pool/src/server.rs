@@ -196,15 +196,15 @@ impl<E> Server<E> {
         }
     }
 
-    /// Whether idle connections to it are good for sessions. `heard` is when the server last
-    /// answered over the connection, as time since the start. They are as long as it is online, and
-    /// if it is shunned, unless it was silent since then.
-    pub fn lends(&self, heard: impl FnOnce() -> Duration) -> bool {
+    /// Whether idle connections to this server may be lent to sessions: while the server is online,
+    /// and while it is shunned but was not silent since `last_answer`: the moment of the last
+    /// answer over the connection, as time since the start.
+    pub fn lends(&self, last_answer: impl FnOnce() -> Duration) -> bool {
         let health = &self.life.health;
         match self.status() {
             Status::Online => true,
             Status::Shunned if self.spec.status == Status::Online && !health.is_down() => {
-                health.silent_since().is_none_or(|silent| silent < heard())
+                health.silent_since().is_none_or(|silent| silent < last_answer())
             }
             _ => false,
         }

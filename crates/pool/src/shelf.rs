@@ -2,8 +2,8 @@
 //! taken it meanwhile.
 //!
 //! [`Shelf::put`] gives a [`Ticket`]. [`Shelf::take`] gives back what belongs to it, if it is still
-//! there, without a search. [`Shelf::newest`] looks among those with the same key, those last laid
-//! aside first: few things that are used all the time are better than many that are used now and
+//! there, without a search. [`Shelf::newest`] looks among those with the same key, the newest
+//! first: few things that are used all the time are better than many that are used now and
 //! then. A thing that comes back says in which list it was, so that no key has to be hashed for it.
 
 use std::cell::Cell;
@@ -13,7 +13,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 /// Says that there is no slot.
 const NONE: u32 = u32::MAX;
 
-/// What is laid aside, in lists by key.
+/// Idle things, in lists by key.
 #[derive(Debug)]
 pub struct Shelf<K, T, S = RandomState> {
     slots: Vec<Slot<T>>,
@@ -60,7 +60,7 @@ impl Default for Hint {
     }
 }
 
-/// The right to have a thing back that was laid aside.
+/// The right to have a thing back from the shelf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
     slot: u32,
@@ -100,8 +100,8 @@ impl<K: Copy + Eq + Hash, T, S: BuildHasher> Shelf<K, T, S> {
         ListId(list)
     }
 
-    /// Lays a thing aside; it is the newest of its key, whose list was [asked for](Self::list_of)
-    /// just now.
+    /// Puts a thing on the shelf; it is the newest of its key, whose list was
+    /// [asked for](Self::list_of) just now.
     pub fn put(&mut self, list: ListId, thing: T) -> Ticket {
         let at = if self.free == NONE { self.slots.len() } else { self.free as usize };
         // There are never as many connections as that.

@@ -7,7 +7,6 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
-mod alike;
 mod arrival;
 mod asking;
 mod audit;
@@ -28,6 +27,7 @@ mod gates;
 mod holders;
 mod hosts;
 mod inspection;
+mod interning;
 mod invariant;
 mod kill;
 mod limited;

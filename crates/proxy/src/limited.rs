@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn places_go_to_whoever_waits_longest() {
+    async fn places_are_given_in_fifo_order() {
         let limit = limit(None, Some(1));
         let first = enter(&limit, soon(0)).await.unwrap();
         let order = Mutex::new(Vec::new());
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_who_leaves_the_line_holds_nobody_up() {
+    async fn a_session_that_leaves_the_line_delays_no_other() {
         let limit = limit(None, Some(1));
         let place = enter(&limit, soon(0)).await.unwrap();
         let gone = enter(&limit, soon(10));

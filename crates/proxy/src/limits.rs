@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Values of one kind that sessions of a worker share, in case the next one has the same: as many
 /// as there are users and schemas in most places.
-pub(crate) const ALIKE_MAX: usize = 32;
+pub(crate) const INTERNED_MAX: usize = 32;
 
 /// Sessions with different settings whose part of the cache's keys a worker remembers.
 pub(crate) const CACHE_CLASSES_MAX: usize = 64;
@@ -156,8 +156,8 @@ pub(crate) const RENEWALS_MAX: u8 = 3;
 /// prime number: sessions that take turns are not always the same ones then.
 pub(crate) const RETURNS_MAX: u8 = 61;
 
-/// The longest command that goes out together with those of other sessions, header and all.
-pub(crate) const TRAVELS_BYTES_MAX: usize = 4 * 1024;
+/// Longest command of a batch, with its header.
+pub(crate) const BATCHED_BYTES_MAX: usize = 4 * 1024;
 
 /// Bytes of an answer that are kept until its end has come, as it might be one that the client is
 /// not to see. With what is read next they are no more than a worker's buffer holds.

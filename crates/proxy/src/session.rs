@@ -8,12 +8,12 @@
 //!
 //! - [`again`]: statements that are said a second time, where a primary has changed;
 //! - [`command`]: from the client to the backend;
-//! - [`aside`]: connections that others may have between two statements, [`last_result`]: what is
+//! - [`idle`]: connections that others may have between two statements, [`last_result`]: what is
 //!   asked about the one before;
 //! - [`answer`]: from the backend to the client;
 //! - [`pipelined`]: several commands that were sent together;
-//! - [`renew`]: statements that a server wants to have prepared again; [`ride`]: statements that go
-//!   out together with those of others;
+//! - [`renew`]: statements that a server wants to have prepared again; [`batched`]: statements that
+//!   go out with those of others;
 //! - [`segments`]: a reply on its way through the taps;
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared
 //!   statement;
@@ -52,11 +52,10 @@
 //!   [`change_user`]: becoming another user's;
 //! - [`warnings`]: logging what servers warn of.
 
-mod adopt;
 mod again;
 mod answer;
-mod aside;
 mod backlog;
+mod batched;
 mod bound;
 mod bring;
 mod cached;
@@ -86,6 +85,7 @@ mod file;
 mod firewall;
 mod flight;
 mod followed;
+mod idle;
 mod ids;
 mod in_line;
 mod injection;
@@ -116,7 +116,7 @@ mod relations;
 mod renew;
 mod reply;
 mod retold;
-mod ride;
+mod reuse;
 mod route;
 mod routines;
 mod segments;
@@ -183,7 +183,7 @@ pub(crate) struct Session {
 /// The beginning of a session.
 fn state_of(worker: &Worker, identity: &Identity) -> Box<SessionState> {
     let account = identity.route_account(&worker.routing.borrow().routes().pairs);
-    let mut state = Box::new(SessionState::new(identity, worker.alike.beginning(identity, account)));
+    let mut state = Box::new(SessionState::new(identity, worker.interned.beginning(identity, account)));
     if let Some(gtids) = &mut state.gtids {
         gtids.own = worker.shared.causal.own(identity);
     }
@@ -222,7 +222,7 @@ impl Session {
         backend: Option<Backend>,
         flight: Flight,
     ) -> Self {
-        let links = Links::new(worker.alike.passport(&identity), backend);
+        let links = Links::new(worker.interned.pool_key(&identity), backend);
         Self { worker, control, io, identity, links, state, flight }
     }
 
@@ -375,7 +375,7 @@ impl Session {
     /// The command is over: the flight ends, unless the command goes on, and connections that
     /// nothing binds to the session become idle.
     fn finish(&mut self) -> Phase {
-        self.note_arrival();
+        self.note_statement_over();
         if self.state.past.contains(Past::UNWATCHED) {
             self.end_unwatched();
         }
@@ -384,7 +384,7 @@ impl Session {
             // What an inner session has run is a part of what its client runs.
             self.control.set_idle(self.worker.now(), self.has_transaction());
         }
-        self.lay_aside();
+        self.make_idle();
         Phase::Reading
     }
 

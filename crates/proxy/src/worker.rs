@@ -26,7 +26,6 @@ use slab::Slab;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 
-use crate::alike::Alike;
 use crate::cached::Cached;
 use crate::catalog::Catalog;
 use crate::control::Control;
@@ -34,6 +33,7 @@ use crate::counts::Counts;
 use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::followed::Followed;
 use crate::holders::Asked;
+use crate::interning::Interned;
 use crate::limits::RETURNS_MAX;
 use crate::log_limit::Logged;
 use crate::mirror::Mirrors;
@@ -106,7 +106,7 @@ pub(crate) struct Worker {
     /// Who has it.
     pub(crate) ledger: Ledger,
     /// What sessions begin with.
-    pub(crate) alike: Alike,
+    pub(crate) interned: Interned,
     /// What is known of tables.
     relations: Relations,
     /// What it has of the query cache.

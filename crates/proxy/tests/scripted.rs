@@ -97,6 +97,7 @@ mod scripted {
     mod shared_state;
     mod shared_tables;
     mod shared_traces;
+    mod shared_transactions;
     mod spans;
     mod split;
     mod split_prepared;

@@ -11,7 +11,7 @@
 //! - [`gtids`]: the last transactions that servers have told of; [`trackers`]: the packets that
 //!   tell them;
 //! - [`ids`]: columns that show ids of threads;
-//! - [`overheard`]: what the proxy was told of a transaction in the client's place;
+//! - [`tracked`]: what the proxy was told of a transaction in the client's place;
 //! - [`typed`]: what a server remembers of the values of a prepared statement;
 //! - `words`: the tokens of a statement.
 
@@ -19,7 +19,6 @@ pub mod gtids;
 pub mod ids;
 pub mod marks;
 mod of_global;
-pub mod overheard;
 pub mod own_connection;
 pub mod pins;
 pub mod results;
@@ -28,6 +27,7 @@ pub mod setting;
 pub mod settings;
 pub mod substitute;
 mod switches;
+pub mod tracked;
 pub mod trackers;
 pub mod typed;
 pub mod without_writer;

@@ -14,25 +14,25 @@ use crate::Worker;
 use crate::idle_state::{Left, Wish};
 use crate::key::Key;
 use crate::last_id::ask_results;
-use crate::passport::Passport;
+use crate::pool_key::PoolKey;
 use crate::quit::part;
 use crate::unhealthy;
 
 /// An idle connection.
 #[derive(Debug)]
 pub struct Entry {
-    pub(crate) passport: Rc<Passport>,
-    /// The client that has laid it aside.
+    pub(crate) pool_key: Rc<PoolKey>,
+    /// The client whose session made it idle.
     pub(crate) peer: Peer,
     pub(crate) backend: Backend,
     pub(crate) left: Left,
     /// When its server has answered last, or it was seen to be well.
-    pub(crate) heard: Instant,
+    pub(crate) last_answer: Instant,
 }
 
 impl Entry {
     pub(crate) fn key(&self) -> Key {
-        Key { passport: self.passport.hash(), hostgroup: self.backend.server().hostgroup() }
+        Key { pool_key: self.pool_key.hash(), hostgroup: self.backend.server().hostgroup() }
     }
 
     /// Whether a session waits for a server of its hostgroup, or for a connection of its user.
@@ -68,7 +68,7 @@ impl Entry {
             port,
             user: text(caller.user()),
             schema: Some(text(caller.schema())).filter(|schema| !schema.is_empty()),
-            idle: now.saturating_duration_since(self.heard),
+            idle: now.saturating_duration_since(self.last_answer),
         }
     }
 
@@ -79,9 +79,9 @@ impl Entry {
         // Some servers have been told whom a connection is for.
         let is_announced = || worker.settings().announced.contains(&server.endpoint().endpoint);
         self.is_valid(worker)
-            && server.lends(|| worker.shared.uptime_at(self.heard))
+            && server.lends(|| worker.shared.uptime_at(self.last_answer))
             && (!wish.in_no_schema || self.left.caller.schema().is_empty())
-            && self.passport == wish.pool_key
+            && self.pool_key == wish.pool_key
             && (self.peer == wish.peer || !is_announced())
     }
 
@@ -128,10 +128,10 @@ impl Entry {
         }
         let worker = Rc::clone(worker);
         tokio::task::spawn_local(async move {
-            let Self { passport, mut backend, left, .. } = self;
+            let Self { pool_key, mut backend, left, .. } = self;
             let limit = worker.settings().variables.connect_timeout_server;
             if let Ok(Ok(())) =
-                timeout(limit, ask_results(&worker, backend.connection_mut(), passport.capabilities(), &left))
+                timeout(limit, ask_results(&worker, backend.connection_mut(), pool_key.capabilities(), &left))
                     .await
             {
                 part(backend);

@@ -10,7 +10,7 @@ use session::state::{Results, Settings};
 use wire::{Peer, StatusFlags};
 
 use crate::key::Key;
-use crate::passport::Passport;
+use crate::pool_key::PoolKey;
 use crate::purpose::Ahead;
 
 /// What a session has left on its connection.
@@ -67,7 +67,7 @@ pub struct Asker<'a> {
     /// The client, as servers are told of it.
     pub identity: &'a Identity,
     /// What a connection must have been opened with.
-    pub passport: &'a Rc<Passport>,
+    pub pool_key: &'a Rc<PoolKey>,
     /// The user and the schema.
     pub caller: &'a Caller,
     /// The settings that the connection gets.
@@ -85,7 +85,7 @@ pub struct Asker<'a> {
 /// What a session's connection has to be.
 #[derive(Debug)]
 pub(crate) struct Wish {
-    pub(crate) pool_key: Rc<Passport>,
+    pub(crate) pool_key: Rc<PoolKey>,
     /// Whom it was announced for, to a server that was told.
     pub(crate) peer: Peer,
     /// It has to be in no schema: no command leaves all of them.
@@ -99,14 +99,14 @@ impl Asker<'_> {
     }
 
     pub(crate) fn key(&self, hostgroup: u32) -> Key {
-        Key { passport: self.passport.hash(), hostgroup }
+        Key { pool_key: self.pool_key.hash(), hostgroup }
     }
 
     /// What its connection has to be.
     pub(crate) fn wish(&self) -> Wish {
         // No command leaves all schemas, but for a login.
         let in_no_schema = self.is_admitted && self.caller.schema().is_empty();
-        Wish { pool_key: Rc::clone(self.passport), peer: self.identity.peer, in_no_schema }
+        Wish { pool_key: Rc::clone(self.pool_key), peer: self.identity.peer, in_no_schema }
     }
 
     /// Whether a connection on which this is left is in its schema, in the way in which the session

@@ -1,6 +1,6 @@
 //! Connections that no statement needs at the moment.
 //!
-//! A session that waits for its client lays its connection aside here, unless something on it
+//! A session that waits for its client leaves its connection idle here, unless something on it
 //! belongs to the session alone ([`session::state::pins`]). Mostly it takes the same one back with
 //! the next statement. But meanwhile another session of the same user may get it: that is how many
 //! clients share few connections. Each worker has its own; sessions of the worker that wait for a
@@ -31,7 +31,7 @@ use crate::key::{ByKey, Key};
 use crate::last_id::ask_results;
 use crate::limits::{KEPT_IDLE, LOOKS_MAX, MOVE_WAIT};
 use crate::line::{Line, Other, Waiting};
-use crate::passport::Passport;
+use crate::pool_key::PoolKey;
 use crate::unhealthy::{self, Complaint};
 use crate::{Backend, drain_reply, internal_query};
 
@@ -53,17 +53,17 @@ pub struct Kept {
 impl Kept {
     /// Keeps a connection that its session does not need now; the ticket gets it back if no other
     /// session has taken it by then. `None` if another session got it at once, or it has ended.
-    pub fn lay_aside(
+    pub fn make_idle(
         &self,
         worker: &Rc<Worker>,
         hostgroup: u32,
-        passport: &Rc<Passport>,
+        pool_key: &Rc<PoolKey>,
         peer: Peer,
         backend: Backend,
         left: Left,
     ) -> Option<Ticket> {
-        let entry = Entry { passport: Rc::clone(passport), peer, backend, left, heard: worker.now() };
-        let key = Key { passport: passport.hash(), hostgroup };
+        let entry = Entry { pool_key: Rc::clone(pool_key), peer, backend, left, last_answer: worker.now() };
+        let key = Key { pool_key: pool_key.hash(), hostgroup };
         self.put(worker, key, entry)
     }
 
@@ -96,7 +96,7 @@ impl Kept {
 
     fn keep(&self, worker: &Rc<Worker>, key: Key, entry: Entry) -> Ticket {
         entry.backend.connection().set_resting(true);
-        worker.counts.note(Counter::LaidAside);
+        worker.counts.note(Counter::ReturnedToPool);
         let mut shelf = self.shelf.borrow_mut();
         let list = shelf.list_of(key, entry.backend.connection().list());
         shelf.put(list, entry)
@@ -160,12 +160,12 @@ impl Kept {
         hostgroup: u32,
         (other, slot): (Other, Rc<Slot>),
         since: Duration,
-        (deadline, travels): (Option<Instant>, Option<Candidate>),
+        (deadline, candidate): (Option<Instant>, Option<Candidate>),
     ) {
         let (wish, turn) = (asker.wish(), Rc::clone(&asker.identity.turn));
         let has_turns = !worker.settings().connection_turn.is_zero();
         let rank = if has_turns { turn.served().min(since) } else { since };
-        let waiting = Waiting { slot, other, wish, turn, since, rank, deadline, travels };
+        let waiting = Waiting { slot, other, wish, turn, since, rank, deadline, candidate };
         self.line.wait(asker.key(hostgroup), waiting);
     }
 
@@ -351,17 +351,17 @@ impl Kept {
             {
                 return true;
             }
-            let is_idle = now.saturating_duration_since(entry.heard) >= KEPT_IDLE;
+            let is_idle = now.saturating_duration_since(entry.last_answer) >= KEPT_IDLE;
             let count = resting.entry(entry.backend.server().id()).or_default();
             *count += 1;
             let share = entry.backend.most_resting().div_ceil(u32::from(worker.shared.workers).max(1));
-            is_idle && (!entry.is_valid(worker) || !entry.passport.is_current(worker) || *count > share)
+            is_idle && (!entry.is_valid(worker) || !entry.pool_key.is_current(worker) || *count > share)
         });
         for entry in over {
             entry.end(worker);
         }
         let interval = worker.settings().variables.ping_interval_server;
-        let is_due = |entry: &mut Entry| now.saturating_duration_since(entry.heard) >= interval;
+        let is_due = |entry: &mut Entry| now.saturating_duration_since(entry.last_answer) >= interval;
         let due = self.shelf.borrow_mut().take_all(is_due);
         self.pinged.borrow_mut().extend(due.iter().map(|entry| entry.backend.server().id()));
         for entry in due {
@@ -374,7 +374,7 @@ impl Kept {
 
 async fn ping(worker: Rc<Worker>, mut entry: Entry) {
     let (limit, server) = (worker.settings().variables.ping_timeout_server, entry.backend.server().id());
-    let capabilities = entry.passport.capabilities();
+    let capabilities = entry.pool_key.capabilities();
     entry.leave();
     let link = entry.backend.connection_mut();
     let pinging = async {
@@ -388,7 +388,7 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
     let answered = timeout(limit, pinging).await;
     worker.kept.note_back(server);
     if let Ok(Ok(())) = answered {
-        entry.heard = worker.now();
+        entry.last_answer = worker.now();
         (entry.left.asks, entry.left.asking) = (false, None);
         let key = entry.key();
         worker.kept.put(&worker, key, entry);
@@ -403,7 +403,7 @@ async fn drain(worker: Rc<Worker>, mut entry: Box<Entry>) {
     let drained = timeout(limit, drain_reply(&worker, entry.backend.connection_mut())).await;
     worker.kept.note_back(server);
     if let Ok(Some(status)) = drained {
-        entry.heard = worker.now();
+        entry.last_answer = worker.now();
         entry.backend.connection_mut().state_mut().status = status;
         let key = entry.key();
         worker.kept.put(&worker, key, *entry);

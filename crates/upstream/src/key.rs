@@ -9,8 +9,8 @@ const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 /// times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
-    /// The hash of their [passport](super::Passport).
-    pub(crate) passport: u64,
+    /// The hash of their [pool key](super::PoolKey).
+    pub(crate) pool_key: u64,
     pub(crate) hostgroup: u32,
 }
 
@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn keys_are_spread() {
-        let passports = [0, 1, u64::MAX, 0x0123_4567_89AB_CDEF];
-        let keys = (0..1000).flat_map(|hostgroup| passports.map(|passport| Key { passport, hostgroup }));
+        let pool_keys = [0, 1, u64::MAX, 0x0123_4567_89AB_CDEF];
+        let keys = (0..1000).flat_map(|hostgroup| pool_keys.map(|pool_key| Key { pool_key, hostgroup }));
         let hashes: Vec<u64> = keys.map(|key| ByKey::default().hash_one(key)).collect();
         let distinct =
             |bits: fn(u64) -> u64| hashes.iter().map(|hash| bits(*hash)).collect::<HashSet<_>>().len();

@@ -112,8 +112,8 @@ fn ready(worker: &Worker, mut backend: Backend, asker: &Asker<'_>) -> Lent {
 }
 
 async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
-    let Entry { passport, mut backend, left, .. } = entry;
-    let capabilities = passport.capabilities();
+    let Entry { pool_key, mut backend, left, .. } = entry;
+    let capabilities = pool_key.capabilities();
     let (server, hostgroup) = (backend.server().id(), backend.server().hostgroup());
     let link = backend.connection_mut();
     link.leave();
@@ -180,7 +180,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
 
 /// Logs in anew over a connection on which this is left. What only its server knows is asked first.
 async fn log_in(worker: &Worker, link: &mut Connection, left: &Left, asker: &Asker<'_>) -> Result<(), Lent> {
-    let capabilities = asker.passport.capabilities();
+    let capabilities = asker.pool_key.capabilities();
     let (purposes, commands): (Vec<_>, Vec<_>) = questions(link, left, capabilities).into_iter().unzip();
     let replies = if commands.is_empty() {
         Vec::new()
@@ -265,5 +265,5 @@ fn say_ahead(
             link.set_last_id(None);
         }
     }
-    link.set_setup(Setup::new(closings, plan, asker.passport.capabilities(), left.asking));
+    link.set_setup(Setup::new(closings, plan, asker.pool_key.capabilities(), left.asking));
 }

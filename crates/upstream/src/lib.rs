@@ -8,7 +8,7 @@
 //!   `lend` make a connection what a session needs, by a `plan`; each command of it has a
 //!   `purpose`, one asks for the `last_id`. `statements` are those prepared there, `ledger` says
 //!   who has them. `quit` ends a connection.
-//! - **Idle ones**: `kept` by `passport`; `warm` opens some before they are needed; `copies`
+//! - **Idle ones**: `kept` by `pool_key`; `warm` opens some before they are needed; `copies`
 //!   are those of mirrored statements.
 //! - **Waiting**: `line` and `handed`; a `batch` is several sessions' statements
 //!   over one connection; `keeper` looks after all that wait.
@@ -47,10 +47,10 @@ mod line;
 mod login;
 mod login_state;
 mod open;
-mod passport;
 mod pipeline;
 mod place;
 mod plan;
+mod pool_key;
 mod purpose;
 mod quit;
 mod requests;
@@ -91,9 +91,9 @@ pub use internal_query::{InternalQuery, Reply, ask_in_front, drain_reply, intern
 use kept::Kept;
 pub use login_state::LOST_AT_MARIADB;
 pub use open::{open, open_in};
-pub use passport::{Passport, query};
 pub use pipeline::{Crossed, Expected, Owner, Progress, Segment};
 pub use place::{InLine, Place, take};
+pub use pool_key::{PoolKey, query};
 pub use purpose::{Ahead, DOES_NOT_HAVE_IT, Purpose};
 pub use quit::{QUIT, part};
 use setup::AcceptedSettings;

@@ -1,4 +1,4 @@
-//! The sessions of a worker that wait for a connection which another one lays aside.
+//! The sessions of a worker that wait for a connection which another one makes idle.
 //!
 //! Each also stands in the pool's line, where it gets a place at a server, or in its user's line,
 //! if the user has all the connections that it may have. A connection that comes back goes to a
@@ -27,25 +27,25 @@ use crate::limits::{AHEAD_MAX, BATCH_BYTES_MAX, LOOKS_MAX, STANDSTILL_MAX};
 /// Waiting sessions, by the connections that they can use.
 #[derive(Debug, Default)]
 pub(crate) struct Line {
-    waiting: RefCell<HashMap<Key, Alike, ByKey>>,
+    waiting: RefCell<HashMap<Key, Queue, ByKey>>,
     /// When a connection was given up last for a session that is not in this line, as time since
     /// the start.
     yielded: Cell<Duration>,
     /// The batches with sessions that were promised a connection one behind the other, and when the
     /// keeper task has to check the progress of each.
-    trains: RefCell<VecDeque<(Instant, Rc<Progress>)>>,
+    batches: RefCell<VecDeque<(Instant, Rc<Progress>)>>,
 }
 
 /// Sessions that can use the same connections.
 #[derive(Debug, Default)]
-struct Alike {
+struct Queue {
     /// Sessions whose [turn](Turn) it is. They come first.
     in_turn: VecDeque<Waiting>,
     /// Sessions that wait for their turn.
     others: VecDeque<Waiting>,
 }
 
-impl Alike {
+impl Queue {
     fn is_empty(&self) -> bool {
         self.in_turn.is_empty() && self.others.is_empty()
     }
@@ -94,7 +94,7 @@ pub(crate) struct Waiting {
     /// When the session gives up; `None` if it sees to that itself.
     pub(crate) deadline: Option<Instant>,
     /// The command that the session waits to send, if that may go into a batch.
-    pub(crate) travels: Option<Candidate>,
+    pub(crate) candidate: Option<Candidate>,
 }
 
 /// A session that the keeper task has to check now.
@@ -110,7 +110,7 @@ impl Line {
     /// those whose ranks are not higher.
     pub(crate) fn wait(&self, key: Key, waiting: Waiting) {
         let mut all = self.waiting.borrow_mut();
-        let Alike { in_turn, others } = all.entry(key).or_default();
+        let Queue { in_turn, others } = all.entry(key).or_default();
         if waiting.turn.is_on(waiting.since) {
             return in_turn.push_back(waiting);
         }
@@ -125,14 +125,14 @@ impl Line {
     /// a session elsewhere.
     pub(crate) fn hand_on(&self, worker: &Rc<Worker>, key: Key, mut entry: Box<Entry>) -> Option<Box<Entry>> {
         let mut all = self.waiting.borrow_mut();
-        let Some(alike) = all.get_mut(&key) else { return Some(entry) };
-        let next = self.next(worker, alike, &entry);
+        let Some(queue) = all.get_mut(&key) else { return Some(entry) };
+        let next = self.next(worker, queue, &entry);
         if let Some(next) = &next
-            && let Some(batch) = self.batch(worker, alike, next, &entry)
+            && let Some(batch) = self.batch(worker, queue, next, &entry)
         {
             entry.backend.connection_mut().set_batch(batch);
         }
-        if alike.is_empty() {
+        if queue.is_empty() {
             all.remove(&key);
         }
         drop(all);
@@ -144,8 +144,8 @@ impl Line {
     }
 
     /// Takes the session that gets a connection out of the line.
-    fn next(&self, worker: &Worker, alike: &mut Alike, entry: &Entry) -> Option<Waiting> {
-        let Alike { in_turn, others } = alike;
+    fn next(&self, worker: &Worker, queue: &mut Queue, entry: &Entry) -> Option<Waiting> {
+        let Queue { in_turn, others } = queue;
         let now = worker.shared.uptime();
         if let Some(at) = first(worker, in_turn, entry) {
             // A session whose turn it is has the rank of the first one that it passes.
@@ -168,23 +168,23 @@ impl Line {
 
     /// Members of the batch of `next`: its share of the waiting sessions, as each connection takes
     /// its share. `None` if there are none, or if the statement is not batched.
-    fn batch(&self, worker: &Rc<Worker>, alike: &mut Alike, next: &Waiting, entry: &Entry) -> Option<Batch> {
+    fn batch(&self, worker: &Rc<Worker>, queue: &mut Queue, next: &Waiting, entry: &Entry) -> Option<Batch> {
         let most = worker.settings().statements_together.checked_sub(1).filter(|most| *most > 0)?;
         let first =
-            next.travels.as_ref().filter(|first| entry.may_take_along() && first.fits(&entry.left))?;
+            next.candidate.as_ref().filter(|first| entry.may_take_along() && first.fits(&entry.left))?;
         let (open, workers) = (entry.backend.server().open(), u32::from(worker.shared.workers).max(1));
         let here = usize::try_from(open.div_ceil(workers)).unwrap_or(usize::MAX).max(1);
-        let most = most.min(alike.len().div_ceil(here));
+        let most = most.min(queue.len().div_ceil(here));
         let (now, uptime) = worker.shared.now();
         let (mut members, mut room) = (VecDeque::new(), BATCH_BYTES_MAX.checked_sub(first.command.len())?);
-        for line in [&mut alike.in_turn, &mut alike.others] {
+        for line in [&mut queue.in_turn, &mut queue.others] {
             let (mut at, mut looks) = (0, 0);
             while members.len() < most && looks < LOOKS_MAX && at < line.len() {
                 looks += 1;
                 let Some(one) = line.get(at) else { break };
                 let is_there = !one.slot.is_closed() && entry.is_good_for(worker, &one.wish);
                 let candidate = one
-                    .travels
+                    .candidate
                     .as_ref()
                     .filter(|one| is_there && one.command.len() <= room && one.fits(&entry.left));
                 let member =
@@ -204,7 +204,7 @@ impl Line {
             return None;
         }
         let (batch, look) = (Batch::new(members), now + STANDSTILL_MAX + until_next(LOOK_TOGETHER, uptime));
-        self.trains.borrow_mut().push_back((look, batch.progress()));
+        self.batches.borrow_mut().push_back((look, batch.progress()));
         worker.kept.keeper.note(worker, look);
         Some(batch)
     }
@@ -236,15 +236,15 @@ impl Line {
     /// Sessions to check at `now`. Those that have waited as long as they may are told.
     pub(crate) fn due(&self, now: Instant) -> Vec<Due> {
         let mut due = Vec::new();
-        let mut trains = self.trains.borrow_mut();
-        while let Some((_, train)) = trains.pop_front_if(|(look, _)| *look <= now) {
-            if train.goes_on() {
-                trains.push_back((now + STANDSTILL_MAX, train));
+        let mut batches = self.batches.borrow_mut();
+        while let Some((_, progress)) = batches.pop_front_if(|(look, _)| *look <= now) {
+            if progress.goes_on() {
+                batches.push_back((now + STANDSTILL_MAX, progress));
             }
         }
-        drop(trains);
-        for (Key { hostgroup, .. }, alike) in self.waiting.borrow().iter() {
-            for one in alike.iter().filter(|one| one.slot.is_looked_after()) {
+        drop(batches);
+        for (Key { hostgroup, .. }, queue) in self.waiting.borrow().iter() {
+            for one in queue.iter().filter(|one| one.slot.is_looked_after()) {
                 if one.deadline.is_some_and(|deadline| deadline <= now) {
                     one.slot.give_up();
                 } else if one.slot.look.get().is_some_and(|look| look <= now)
@@ -262,17 +262,17 @@ impl Line {
     /// if there is nothing to check.
     pub(crate) fn next_look(&self) -> Option<Instant> {
         let waiting = self.waiting.borrow();
-        let all = waiting.values().flat_map(Alike::iter).filter(|one| one.slot.is_looked_after());
+        let all = waiting.values().flat_map(Queue::iter).filter(|one| one.slot.is_looked_after());
         let looks = all.filter_map(|one| one.slot.look.get().into_iter().chain(one.deadline).min());
-        looks.chain(self.trains.borrow().front().map(|(look, _)| *look)).min()
+        looks.chain(self.batches.borrow().front().map(|(look, _)| *look)).min()
     }
 
     /// Forgets the sessions that do not wait any more.
     pub(crate) fn sweep(&self) {
-        self.waiting.borrow_mut().retain(|_, alike| {
-            alike.in_turn.retain(|one| !one.slot.is_closed());
-            alike.others.retain(|one| !one.slot.is_closed());
-            !alike.is_empty()
+        self.waiting.borrow_mut().retain(|_, queue| {
+            queue.in_turn.retain(|one| !one.slot.is_closed());
+            queue.others.retain(|one| !one.slot.is_closed());
+            !queue.is_empty()
         });
     }
 }

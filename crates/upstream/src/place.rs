@@ -94,14 +94,14 @@ struct Standing {
 impl InLine {
     /// A place in the line from `now` on, which is this long after the start, until `deadline`, for
     /// a session whose search for a server `began` then: behind those that have begun before. If
-    /// there is a candidate in `travels`, its command may go into a batch.
+    /// there is a `candidate`, its command may go into a batch.
     pub fn stand(
         worker: &Rc<Worker>,
         hostgroup: u32,
         (now, uptime): (Instant, Duration),
         (began, deadline): (Instant, Instant),
         asker: &Asker<'_>,
-        travels: Option<Candidate>,
+        candidate: Option<Candidate>,
     ) -> Self {
         let (roll, account) = (worker.dice.roll(), asker.identity.account.user.account());
         let since = uptime.saturating_sub(now.saturating_duration_since(began));
@@ -117,7 +117,7 @@ impl InLine {
         let look = first_look(ticket.first_look(uptime), now, uptime).min(deadline);
         let (handed, slot) = Handed::new(worker, Some(look));
         let other = Other::Pool(ticket.deputy());
-        worker.kept.wait(worker, asker, hostgroup, (other, slot), since, (Some(deadline), travels));
+        worker.kept.wait(worker, asker, hostgroup, (other, slot), since, (Some(deadline), candidate));
         worker.kept.keeper.note(worker, look);
         let standing = Some(Standing { ticket, handed });
         Self { worker: Rc::clone(worker), hostgroup, began, standing, came: None, is_killed: false }

@@ -11,7 +11,7 @@ use wire::reply::Answer;
 use crate::idle_state::{Asker, Left};
 use crate::last_id::last_id;
 use crate::login_state::{self, Behind, LoginState};
-use crate::passport::query;
+use crate::pool_key::query;
 use crate::purpose::Purpose;
 use crate::{Connection, InternalQuery};
 
@@ -68,7 +68,7 @@ pub(crate) fn plan(
     asker: &Asker<'_>,
     initial: &[Box<[u8]>],
 ) -> Vec<(Purpose, InternalQuery)> {
-    let capabilities = asker.passport.capabilities();
+    let capabilities = asker.pool_key.capabilities();
     let ask = |purpose, text: &[u8]| (purpose, (query(capabilities, text), Answer::Result));
     let behind = match &way {
         Way::Missing(_) => None,
@@ -152,7 +152,7 @@ fn renewed(
     behind: Behind,
 ) -> impl Iterator<Item = (Purpose, String)> {
     let question = login_state::question(link.dialect()).to_owned();
-    let announced = (asker.passport.capabilities(), asker.passport.collation());
+    let announced = (asker.pool_key.capabilities(), asker.pool_key.collation());
     let correction = || login_state::correction(link.dialect(), announced, link.login_state(), behind);
     let has_timeouts = left.settings.leave_timeouts();
     let timeouts = || login_state::TIMEOUTS.to_owned();

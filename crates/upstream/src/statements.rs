@@ -131,9 +131,9 @@ impl Statements {
     /// A statement that is what the session looks for: from now on it is the session's.
     pub(crate) fn take(&mut self, wanted: &Wanted<'_>) -> Option<Prepared> {
         let is_it = |one: &Statement| !one.is_taken && wanted.is(one);
-        let is_alike = |one: &Statement| is_it(one) && one.typed == *wanted.typed;
+        let has_same_types = |one: &Statement| is_it(one) && one.typed == *wanted.typed;
         let does = |one: &Statement| is_it(one) && one.typed.suits(wanted.typed, wanted.now);
-        let at = self.all.iter().rposition(is_alike).or_else(|| self.all.iter().rposition(does))?;
+        let at = self.all.iter().rposition(has_same_types).or_else(|| self.all.iter().rposition(does))?;
         Some(self.take_at(at, wanted))
     }
 
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_else_can_use_is_closed() {
+    fn a_statement_of_no_use_to_others_is_closed() {
         let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
         note(&mut all, statement(1), Some(origins.of("a")));
         note(&mut all, statement(2), None);

@@ -21,7 +21,7 @@ use crate::failures::Why;
 use crate::idle_state::Left;
 use crate::limits::GUEST_REFUSED;
 use crate::whom::Full;
-use crate::{OpenError, Passport, Target, Times, open_in};
+use crate::{OpenError, PoolKey, Target, Times, open_in};
 
 /// For whom connections are opened, by hostgroup.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ struct Kind {
 #[derive(Debug)]
 struct Guest {
     identity: Box<Identity>,
-    passport: Rc<Passport>,
+    pool_key: Rc<PoolKey>,
     /// A caller without a schema.
     caller: Arc<Caller>,
 }
@@ -81,15 +81,15 @@ impl Warmth {
         if !worker.settings().warms(hostgroup) {
             return;
         }
-        let passport = Passport::new(client);
+        let pool_key = PoolKey::new(client);
         let mut kinds = self.kinds.borrow_mut();
-        if kinds.get(&hostgroup).is_some_and(|kind| kind.guest.passport.hash() == passport.hash()) {
+        if kinds.get(&hostgroup).is_some_and(|kind| kind.guest.pool_key.hash() == pool_key.hash()) {
             return;
         }
         let identity = client.for_others(worker.shared.connection_id());
         let caller = Arc::new(Caller::new(&identity.account.user.name, b"", "", 0));
         let is_busy = kinds.get(&hostgroup).is_some_and(|kind| kind.is_busy);
-        let guest = Guest { identity, passport: Rc::new(passport), caller };
+        let guest = Guest { identity, pool_key: Rc::new(pool_key), caller };
         kinds.insert(hostgroup, Kind { guest: Rc::new(guest), is_busy });
     }
 
@@ -169,7 +169,7 @@ async fn add(
     permit: Permit<Target>,
     share: Share,
 ) -> Result<(), Why> {
-    let Guest { identity, passport, caller, .. } = guest;
+    let Guest { identity, pool_key, caller, .. } = guest;
     let settings = worker.settings();
     let open = async |target: &Target| open_in(worker, hostgroup, target, identity).await;
     let times = Times::of(&settings.variables);
@@ -187,6 +187,6 @@ async fn add(
         results: Rc::default(),
         asking: None,
     };
-    worker.kept.lay_aside(worker, hostgroup, passport, identity.peer, backend, left);
+    worker.kept.make_idle(worker, hostgroup, pool_key, identity.peer, backend, left);
     Ok(())
 }

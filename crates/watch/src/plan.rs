@@ -101,7 +101,7 @@ fn aurora(row: &AuroraHostgroups) -> Cluster {
         reader: row.reader_hostgroup,
         spare: None,
         max_writers: 1,
-        also_read: if row.writer_is_also_reader { AlsoRead::Writers } else { AlsoRead::Nobody },
+        also_read: if row.writer_is_also_reader { AlsoRead::Writers } else { AlsoRead::NoWriters },
         pace: Pace { interval: row.check_interval, limit: row.check_timeout },
         misses: AURORA_MISSES,
         new_weight: row.new_reader_weight,
@@ -153,7 +153,7 @@ fn cluster(
         spare: Some(Spare { backup_writer: row.backup_writer_hostgroup, offline: row.offline_hostgroup }),
         max_writers: usize::try_from(row.max_writers).unwrap_or(usize::MAX),
         also_read: match row.writer_is_also_reader {
-            WritersRead::No => AlsoRead::Nobody,
+            WritersRead::No => AlsoRead::NoWriters,
             WritersRead::All => AlsoRead::Writers,
             WritersRead::Backups => AlsoRead::Backups,
         },

@@ -308,9 +308,9 @@ impl Prober {
             Err(error) => return Ok(Err(error)),
         };
         let mut threads = None;
-        if replicas::is_somebody_nameless(&named) {
+        if replicas::is_any_host_missing(&named) {
             match query(worker, link, replicas::THREADS).await? {
-                Ok(rows) if replicas::is_nobody_to_be_seen(&named, &rows) => {
+                Ok(rows) if replicas::are_all_hosts_missing(&named, &rows) => {
                     let why = "its replicas do not say where they are, and it does not show their threads (PROCESS)";
                     return Ok(Err(why.to_owned()));
                 }

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_describes_no_whole_cluster_names_nobody() {
+    fn an_incomplete_cluster_names_no_servers() {
         let [a, b, c] = [row("7", "a-instance-1"), row("8", "a-instance-2"), row("9", "a-instance-3")];
         for rows in [
             &[] as &[Row<'_>],

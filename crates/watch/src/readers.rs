@@ -90,10 +90,10 @@ async fn listen(worker: Rc<Worker>, watching: Arc<Watching>, (server, reader): R
     let mut complained = false;
     loop {
         executed.begin(&server, None);
-        let mut heard = false;
-        let Err(lost) = hear(&worker, executed, &server, &reader, &mut heard).await;
+        let mut has_received = false;
+        let Err(lost) = hear(&worker, executed, &server, &reader, &mut has_received).await;
         executed.begin(&server, None);
-        if heard || !complained {
+        if has_received || !complained {
             complained = true;
             tracing::warn!(%server, %reader, %lost, "the reader of a server's GTIDs is lost; it is tried again");
         }
@@ -101,13 +101,13 @@ async fn listen(worker: Rc<Worker>, watching: Arc<Watching>, (server, reader): R
     }
 }
 
-/// Hears what a reader says until it is lost. `heard` becomes true when it has said something.
+/// Reads a reader's lines until it is lost. `has_received` becomes true with the first line.
 async fn hear(
     worker: &Worker,
     executed: &Executed,
     server: &Endpoint,
     reader: &Endpoint,
-    heard: &mut bool,
+    has_received: &mut bool,
 ) -> Result<std::convert::Infallible, Lost> {
     let settings = worker.settings();
     // The worker of this thread follows configurations only while there is something to be checked.
@@ -135,7 +135,7 @@ async fn hear(
         let lines: Result<Vec<_>, _> =
             lines.lines().filter(|line| !line.is_empty()).map(str::parse).collect();
         executed.hear(server, lines?)?;
-        *heard = true;
+        *has_received = true;
         bytes.drain(..=end);
     }
 }

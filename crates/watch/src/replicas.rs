@@ -27,14 +27,14 @@ const PORT: u16 = 3306;
 /// The most hosts where a replica is looked for that does not say where it is.
 const HOSTS_MAX: usize = 64;
 
-/// Whether a replica is among these that does not say where it is.
-pub(crate) fn is_somebody_nameless(replicas: &Rows) -> bool {
+/// Whether at least one of these replicas does not report its host.
+pub(crate) fn is_any_host_missing(replicas: &Rows) -> bool {
     (0..replicas.len()).any(|at| host(replicas, at).is_none())
 }
 
-/// Whether none of these replicas says where it is, and no thread does: one that has registered is
-/// connected, so that the monitor is not let see the threads of others.
-pub(crate) fn is_nobody_to_be_seen(replicas: &Rows, threads: &Rows) -> bool {
+/// Whether neither a replica nor a thread gives a host. A registered replica is connected, so the
+/// monitor's account may not see the threads of others.
+pub(crate) fn are_all_hosts_missing(replicas: &Rows, threads: &Rows) -> bool {
     (0..replicas.len()).all(|at| host(replicas, at).is_none()) && origins(threads).is_empty()
 }
 
@@ -113,7 +113,7 @@ mod tests {
         let who = answer(&["id"], &[&[Some("1")]])?;
         let replicas = answer(&["Server_id", "Host", "Port", "Master_id"], replicas)?;
         let threads = answer(&["host"], threads)?;
-        let threads = is_somebody_nameless(&replicas).then_some(&threads);
+        let threads = is_any_host_missing(&replicas).then_some(&threads);
         match read(own, &who, Some(true), &replicas, threads)? {
             Word::Replicas(ReplicaWord { id: 1, follows: Some(true), followers }) => Some(followers),
             other => panic!("{other:?}"),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_does_not_say_so_is_where_somebody_has_connected_from() {
+    fn a_replica_without_a_host_may_be_at_any_origin_of_a_thread() {
         let rows: [&[Option<&str>]; 1] = [&[Some("2"), Some(""), Some("3307"), Some("1")]];
         let threads: [&[Option<&str>]; 4] = [
             &[Some("10.0.0.8:4000")],
@@ -149,13 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn whoever_may_not_see_threads_is_told_so() {
+    fn an_account_that_may_not_see_threads_is_reported() {
         let rows =
             |host| answer(&["Server_id", "Host", "Port"], &[&[Some("2"), host, Some("3307")]]).unwrap();
         let threads = |rows: &[&[Option<&str>]]| answer(&["host"], rows).unwrap();
-        assert!(is_nobody_to_be_seen(&rows(Some("")), &threads(&[])));
-        assert!(!is_nobody_to_be_seen(&rows(Some("")), &threads(&[&[Some("10.0.0.8:4000")]])));
-        assert!(!is_nobody_to_be_seen(&rows(Some("db2")), &threads(&[])));
+        assert!(are_all_hosts_missing(&rows(Some("")), &threads(&[])));
+        assert!(!are_all_hosts_missing(&rows(Some("")), &threads(&[&[Some("10.0.0.8:4000")]])));
+        assert!(!are_all_hosts_missing(&rows(Some("db2")), &threads(&[])));
     }
 
     #[test]

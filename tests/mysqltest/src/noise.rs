@@ -49,9 +49,9 @@ const COLLATION: u16 = 8;
 /// How long the start of a test waits for all of them to have tried a login.
 const ARRIVAL_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// What noisy clients have done and seen.
+/// Counts of what noisy clients did and saw.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct NoiseCounts {
     /// Answers that were looked at and were right.
     pub answers: u64,
     /// Logins.
@@ -60,7 +60,7 @@ pub struct Heard {
     pub errors: u64,
 }
 
-impl Heard {
+impl NoiseCounts {
     /// Adds what others have seen.
     pub const fn add(&mut self, other: Self) {
         self.answers += other.answers;
@@ -69,7 +69,7 @@ impl Heard {
     }
 }
 
-impl std::fmt::Display for Heard {
+impl std::fmt::Display for NoiseCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { answers, logins, errors } = self;
         write!(f, "{answers} answers, each its asker's; {logins} logins; {errors} errors")
@@ -80,7 +80,7 @@ impl std::fmt::Display for Heard {
 #[derive(Debug)]
 pub struct Noise {
     stop: watch::Sender<bool>,
-    thread: JoinHandle<anyhow::Result<Heard>>,
+    thread: JoinHandle<anyhow::Result<NoiseCounts>>,
 }
 
 impl Noise {
@@ -115,7 +115,7 @@ impl Noise {
     ///
     /// # Errors
     /// When one of them has got what was not for it.
-    pub fn end(self) -> anyhow::Result<Heard> {
+    pub fn end(self) -> anyhow::Result<NoiseCounts> {
         // There is no receiver any more when one has failed.
         let _ = self.stop.send(true);
         self.thread.join().map_err(|_| anyhow::anyhow!("the thread of noisy clients has panicked"))?
@@ -128,7 +128,7 @@ async fn work(
     count: usize,
     here: std::sync::mpsc::Sender<()>,
     mut stopped: watch::Receiver<bool>,
-) -> anyhow::Result<Heard> {
+) -> anyhow::Result<NoiseCounts> {
     let seed = Dice::fresh_seed();
     let mut clients = JoinSet::new();
     // Counts of what was seen: the clients themselves are cut off in the middle.
@@ -138,12 +138,12 @@ async fn work(
         clients.spawn(noisy.run(here.clone()));
     }
     drop(here);
-    let mut heard = Heard::default();
+    let mut total = NoiseCounts::default();
     loop {
         tokio::select! {
             // A sender that is gone says the same.
             _ = stopped.changed() => break,
-            Some(more) = counts.recv() => heard.add(more),
+            Some(more) = counts.recv() => total.add(more),
             Some(failure) = clients.join_next() => {
                 let Err(error) = failure.context("a noisy client has panicked")?;
                 return Err(error.context(format!("a client beside the test, seed {seed}")));
@@ -151,5 +151,5 @@ async fn work(
         }
     }
     clients.shutdown().await;
-    Ok(heard)
+    Ok(total)
 }

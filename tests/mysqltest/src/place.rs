@@ -19,7 +19,7 @@ use testkit::guard::Sandbox;
 use testkit::mariadb::{self, Server, Setup};
 
 use crate::needs::Needs;
-use crate::noise::{Heard, Noise};
+use crate::noise::{Noise, NoiseCounts};
 use crate::reader::{Reader, ReaderLog, Sizes};
 use crate::suite::Suite;
 
@@ -83,7 +83,7 @@ pub struct Place {
     /// What came to the reader.
     reader_log: ReaderLog,
     /// What the other clients have seen so far.
-    noise: Heard,
+    noise: NoiseCounts,
 }
 
 impl Template {
@@ -144,7 +144,7 @@ impl Place {
             proxy,
             restarts,
             reader_log: ReaderLog::default(),
-            noise: Heard::default(),
+            noise: NoiseCounts::default(),
         };
         place.admit()?;
         Ok(place)
@@ -329,12 +329,12 @@ impl Place {
     }
 
     /// Adds what the other clients of a run have seen.
-    pub(crate) fn note_noise(&mut self, heard: Heard) {
-        self.noise.add(heard);
+    pub(crate) fn note_noise(&mut self, counts: NoiseCounts) {
+        self.noise.add(counts);
     }
 
     /// What the other clients have seen.
-    pub fn take_noise(&mut self) -> Heard {
+    pub fn take_noise(&mut self) -> NoiseCounts {
         std::mem::take(&mut self.noise)
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::needs;
-use crate::noise::Heard;
+use crate::noise::NoiseCounts;
 use crate::place::{Account, Conditions, Place, ROOT, Template};
 use crate::reader::ReaderLog;
 use crate::suite::{Suite, Test};
@@ -40,7 +40,7 @@ pub struct Outcomes {
     /// What came to the reader.
     pub reader: ReaderLog,
     /// What the clients beside the tests' own have seen.
-    pub noise: Heard,
+    pub noise: NoiseCounts,
 }
 
 /// Hears of a test that is through, with the times of its first runs, directly and through the

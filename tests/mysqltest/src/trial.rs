@@ -104,11 +104,11 @@ pub fn run(
         text.push_str("\nThe server's log of it ends with:\n");
         text.push_str(&place.log_since(log_sizes.general, LOG_LEN_MAX));
     }
-    let heard = noise.end().with_context(|| {
+    let noise_counts = noise.end().with_context(|| {
         let log = place.log_since(log_sizes.general, usize::MAX);
         format!("during {}; the server's log up to then:\n{}", test.name, noisy_part(&log))
     })?;
-    place.note_noise(heard);
+    place.note_noise(noise_counts);
     if through_proxy {
         place.note_reader(&test.name, log_sizes);
     }

@@ -8,7 +8,7 @@ use super::{connect, proxy, value};
 on_each_server! {
     a_user_can_change_to_another,
     c09_a_client_that_leaves_in_a_transaction_has_changed_nothing,
-    c03_the_id_of_the_greeting_is_nobody_elses,
+    c03_the_id_of_the_greeting_is_unique,
 }
 
 fn a_user_can_change_to_another(db: &Backend) {
@@ -60,7 +60,7 @@ fn c09_a_client_that_leaves_in_a_transaction_has_changed_nothing(db: &Backend) {
     });
 }
 
-fn c03_the_id_of_the_greeting_is_nobody_elses(db: &Backend) {
+fn c03_the_id_of_the_greeting_is_unique(db: &Backend) {
     let proxy = proxy(db);
     run(async {
         let mut client = connect(&proxy).await;

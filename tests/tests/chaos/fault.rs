@@ -66,21 +66,8 @@ impl Fault {
         let a_while = Duration::from_millis(200 + dice.below(2_000) as u64);
         let wait = || std::thread::sleep(a_while);
         match self {
-            Self::Switch => {
-                pair.demote();
-                let position = pair.promote();
-                let writable = Instant::now();
-                pair.rejoin(&position);
-                return writable;
-            }
-            Self::Kill => {
-                pair.kill();
-                let position = pair.promote();
-                let writable = Instant::now();
-                wait();
-                pair.fence();
-                pair.rejoin(&position);
-                return writable;
+            Self::Switch | Self::Kill | Self::FreezeForGood | Self::HoldForGood | Self::PartitionForGood => {
+                return self.fail_over(pair, wait);
             }
             Self::KillAndRestart => {
                 pair.kill();
@@ -93,36 +80,10 @@ impl Fault {
                 wait();
                 pair.resume(true);
             }
-            Self::FreezeForGood => {
-                pair.pause(true);
-                wait();
-                let position = pair.promote();
-                let writable = Instant::now();
-                pair.fence();
-                pair.rejoin(&position);
-                return writable;
-            }
             Self::Hold => {
                 pair.way(true, Way::Held);
                 wait();
                 pair.way(true, Way::Open);
-            }
-            Self::HoldForGood | Self::PartitionForGood => {
-                let interrupt = |pair: &Pair| match self {
-                    Self::HoldForGood => pair.way(true, Way::Held),
-                    _ => pair.cable(true, Cable::Vanishing),
-                };
-                interrupt(pair);
-                wait();
-                // No replica acknowledges what it still does: its replica is gone.
-                let position = pair.promote();
-                let writable = Instant::now();
-                pair.fence();
-                pair.rejoin(&position);
-                wait();
-                pair.way(false, Way::Open);
-                pair.cable(false, Cable::Whole);
-                return writable;
             }
             Self::Partition | Self::Unplug => {
                 let cable = if self == Self::Unplug { Cable::Unplugged } else { Cable::Vanishing };
@@ -148,5 +109,35 @@ impl Fault {
             }
         }
         Instant::now()
+    }
+
+    /// Has the replica promoted, and the old primary fenced; since when the new one takes writes.
+    fn fail_over(self, pair: &mut Pair, wait: impl Fn()) -> Instant {
+        match self {
+            Self::Switch => pair.demote(),
+            Self::Kill => pair.kill(),
+            Self::FreezeForGood => pair.pause(true),
+            Self::HoldForGood => pair.way(true, Way::Held),
+            _ => pair.cable(true, Cable::Vanishing),
+        }
+        if !matches!(self, Self::Switch | Self::Kill) {
+            wait();
+        }
+        // No replica acknowledges what the old primary still does: its replica is gone.
+        let position = pair.promote();
+        let writable = Instant::now();
+        if self == Self::Kill {
+            wait();
+        }
+        if self != Self::Switch {
+            pair.fence();
+        }
+        pair.rejoin(&position);
+        if matches!(self, Self::HoldForGood | Self::PartitionForGood) {
+            wait();
+            pair.way(false, Way::Open);
+            pair.cable(false, Cable::Whole);
+        }
+        writable
     }
 }

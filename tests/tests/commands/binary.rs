@@ -26,7 +26,7 @@ const CURSOR: u8 = 1;
 const FOR_UPDATE: u8 = 2;
 const SCROLLABLE: u8 = 4;
 /// Id of a statement that was not prepared.
-const NOBODYS: u32 = 4711;
+const UNPREPARED: u32 = 4711;
 
 /// The statements 1, with rows, and 2, with a parameter.
 fn preparations() -> [Vec<u8>; 2] {
@@ -52,8 +52,8 @@ fn script() -> Vec<Vec<u8>> {
         // Wrong: a parameter that is not there (the error comes with the next command), a statement
         // that is not there.
         long_data(2, 9, b"nowhere"), execute_with(2, 0, LONG, &7_i32.to_le_bytes()), of_statement(Kind::StmtReset, 2),
-        long_data(NOBODYS, 0, b"nobody"),
-        execute(NOBODYS, 0), fetch(NOBODYS, 1), of_statement(Kind::StmtReset, NOBODYS), of_statement(Kind::StmtClose, NOBODYS),
+        long_data(UNPREPARED, 0, b"nothing"),
+        execute(UNPREPARED, 0), fetch(UNPREPARED, 1), of_statement(Kind::StmtReset, UNPREPARED), of_statement(Kind::StmtClose, UNPREPARED),
         // Errors of preparing.
         prepare("SELEC"), prepare(""), prepare("SELECT 1; SELECT 2"), prepare("SELECT * FROM nowhere"),
         // Cursors: opened, read in parts, past the end, twice, and closed by a reset.
@@ -190,7 +190,7 @@ fn bulk_execution_of_mariadb_is_answered_as_by_the_server() {
             let many: Vec<_> = (100..20_100).map(|i| (Some(i), "many")).collect();
             twin.same(&bulk(1, TYPES, &many)).await;
             twin.same_query("SELECT COUNT(*) FROM b").await;
-            twin.same(&bulk(NOBODYS, TYPES, &[(Some(1), "a")])).await;
+            twin.same(&bulk(UNPREPARED, TYPES, &[(Some(1), "a")])).await;
             twin.same(&prepare("SELECT ?, ?")).await;
             twin.same(&bulk(2, TYPES, &[(Some(1), "a")])).await;
         }

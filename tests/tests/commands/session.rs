@@ -10,7 +10,7 @@ use super::{COLLATION, capabilities, command, execute, prepare, proxy};
 
 on_each_server! {
     small_commands_are_answered_as_by_the_server,
-    commands_that_nobody_knows_are_refused_as_by_the_server,
+    unknown_commands_are_refused_as_by_the_server,
     quit_ends_the_session_without_a_word,
     c09_a_change_of_the_user_lets_go_of_what_the_old_one_held,
     files_of_the_client_are_loaded_as_by_the_server,
@@ -76,7 +76,7 @@ const APART: [Kind; 12] = [
     Kind::StmtClose,
 ];
 
-fn commands_that_nobody_knows_are_refused_as_by_the_server(db: &Backend) {
+fn unknown_commands_are_refused_as_by_the_server(db: &Backend) {
     let proxy = proxy(db);
     run(async {
         let mut twin = Twin::new(db, &proxy, capabilities()[0], COLLATION).await;

@@ -44,8 +44,8 @@ pub(crate) struct Scope {
     /// They are MySQL's: behind a key that was named, keys are counted in the steps of the session
     /// that had the table open before, until a session says `FLUSH TABLES`.
     pub(crate) inherits_steps: bool,
-    /// Most sessions are alike, and say much that others say as well.
-    pub(crate) are_alike: bool,
+    /// Most sessions have the same login and send many of the same statements.
+    pub(crate) has_similar_sessions: bool,
     /// For whom reads are cached, if they are: then reads are said again, and by others.
     pub(crate) caching: Option<Caching>,
 }
@@ -60,7 +60,7 @@ pub(crate) struct Author {
     is_certain: bool,
     forgets_types: bool,
     inherits_steps: bool,
-    are_alike: bool,
+    has_similar_sessions: bool,
     caching: Option<Caching>,
     client: usize,
     /// The client's schema; there is another with a `b` behind its name.
@@ -181,7 +181,7 @@ impl Author {
             is_certain: scope.shares && !scope.gaps,
             forgets_types: scope.forgets_types && !scope.gaps,
             inherits_steps: scope.inherits_steps && !scope.gaps,
-            are_alike: scope.are_alike,
+            has_similar_sessions: scope.has_similar_sessions,
             caching: scope.caching,
             client,
             db: db.to_owned(),
@@ -209,7 +209,7 @@ impl Author {
             let (_, command) = self.session.due.swap_remove(place);
             return self.say(command);
         }
-        if self.are_alike && self.dice.chance(75) {
+        if self.has_similar_sessions && self.dice.chance(75) {
             return self.read_as_others();
         }
         if self.caching.is_some() && self.dice.chance(30) {

@@ -53,7 +53,7 @@ pub(crate) async fn seed(world: &Arc<World>, seed: u64, commands: usize) -> usiz
                 shares,
                 forgets_types: !world.is_mariadb && (shares || world.caching.is_some()),
                 inherits_steps: !world.is_mariadb,
-                are_alike: world.are_alike,
+                has_similar_sessions: world.has_similar_sessions,
                 caching: world.caching,
             };
             let script = Author::script(seed, client, scope, &schema, commands / clients);

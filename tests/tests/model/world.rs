@@ -98,8 +98,8 @@ pub(crate) struct World {
     pub(crate) mixes_engines: bool,
     /// What kind of servers they are.
     pub(crate) is_mariadb: bool,
-    /// Whether clients are much alike, so that what they send goes out together.
-    pub(crate) are_alike: bool,
+    /// Whether most clients have the same login and statements, so that their reads are batched.
+    pub(crate) has_similar_sessions: bool,
     /// For whom reads are cached, if they are.
     pub(crate) caching: Option<Caching>,
     /// Clients at once.
@@ -143,7 +143,7 @@ impl World {
             connections,
             mixes_engines: pair.is_mariadb || connections >= clients,
             is_mariadb: pair.is_mariadb,
-            are_alike: in_one_line,
+            has_similar_sessions: in_one_line,
             caching,
             clients,
             sleepers: Semaphore::new(SLEEPERS),

@@ -199,11 +199,11 @@ pub(super) fn check_result(kind: Check, result: CheckStats) -> Row {
         }
         Check::Aurora => {
             row.push(optional(error));
-            let nobody =
+            let no_row =
                 [text(""), Value::Null, Value::Null, Value::Integer(0), Value::Integer(0), Value::Integer(0)];
             let is_empty = details.is_empty();
             row.extend(details.into_iter().map(detail));
-            row.extend(nobody.into_iter().filter(|_| is_empty));
+            row.extend(no_row.into_iter().filter(|_| is_empty));
             return row;
         }
         Check::Group | Check::Galera => row.extend(details.into_iter().map(detail)),

@@ -116,7 +116,7 @@ impl Store {
 }
 
 /// What the database is called when it is not opened by [`Store::open`]: for `--initial`, which
-/// puts it aside.
+/// renames it.
 pub fn disk_file(datadir: &Path) -> PathBuf {
     datadir.join(DISK_FILE)
 }

@@ -26,7 +26,7 @@ async fn ask(port: u16, request: &str) -> String {
     answer
 }
 
-async fn until_nobody_listens(port: u16) {
+async fn until_port_is_closed(port: u16) {
     until("no listener", async || TcpStream::connect(("127.0.0.1", port)).await.is_err()).await;
 }
 
@@ -87,7 +87,7 @@ async fn rest_serves_metrics_and_scripts_while_it_is_switched_on() {
     assert!(get("/nothing").await.starts_with("HTTP/1.1 404"));
     client.query("SET admin-restapi_enabled='false'").await.unwrap();
     client.query("LOAD ADMIN VARIABLES TO RUNTIME").await.unwrap();
-    until_nobody_listens(port).await;
+    until_port_is_closed(port).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -174,7 +174,7 @@ async fn health_checks_are_answered_where_the_variable_says() {
     until("all addresses", async || TcpStream::connect(("127.0.0.2", port)).await.is_ok()).await;
     client.query("SET pointsman-health_address=''").await.unwrap();
     client.query("LOAD POINTSMAN VARIABLES TO RUNTIME").await.unwrap();
-    until_nobody_listens(port).await;
+    until_port_is_closed(port).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

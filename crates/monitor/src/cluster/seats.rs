@@ -64,7 +64,7 @@ fn writer_seats(cluster: &Cluster, elected: bool) -> Vec<u32> {
     let backup = cluster.spare.map_or(cluster.reader, |spare| spare.backup_writer);
     let mut hostgroups = vec![if elected { cluster.writer } else { backup }];
     let reads = match cluster.also_read {
-        AlsoRead::Nobody => false,
+        AlsoRead::NoWriters => false,
         AlsoRead::Writers => true,
         AlsoRead::Backups => !elected,
     };
@@ -131,9 +131,9 @@ mod tests {
             candidate(&"e", Role::Out, 9),
         ];
         let placed = |max, also| seated(&cluster(max, also), &all);
-        assert_eq!(placed(1, AlsoRead::Nobody), [vec![2], vec![1], vec![2], vec![3], vec![4]]);
-        assert_eq!(placed(2, AlsoRead::Nobody), [vec![2], vec![1], vec![1], vec![3], vec![4]]);
-        assert_eq!(placed(0, AlsoRead::Nobody), [vec![2], vec![2], vec![2], vec![3], vec![4]]);
+        assert_eq!(placed(1, AlsoRead::NoWriters), [vec![2], vec![1], vec![2], vec![3], vec![4]]);
+        assert_eq!(placed(2, AlsoRead::NoWriters), [vec![2], vec![1], vec![1], vec![3], vec![4]]);
+        assert_eq!(placed(0, AlsoRead::NoWriters), [vec![2], vec![2], vec![2], vec![3], vec![4]]);
         assert_eq!(placed(1, AlsoRead::Writers), [vec![2, 3], vec![1, 3], vec![2, 3], vec![3], vec![4]]);
         assert_eq!(placed(1, AlsoRead::Backups), [vec![2, 3], vec![1], vec![2, 3], vec![3], vec![4]]);
     }
@@ -142,7 +142,7 @@ mod tests {
     fn who_has_said_nothing_is_where_its_row_is_and_no_writer_too_many() {
         let unheard = |server, home| Candidate { home, ..candidate(server, Role::Unheard, 1) };
         let all = [unheard(&"a", 1), unheard(&"b", 1), unheard(&"c", 3), unheard(&"d", 4)];
-        let cluster = cluster(1, AlsoRead::Nobody);
+        let cluster = cluster(1, AlsoRead::NoWriters);
         assert_eq!(seated(&cluster, &all), [vec![2], vec![1], vec![3], vec![4]]);
         // A server that says that it takes writes comes first.
         let all = [candidate(&"a", Role::Writer, 1), unheard(&"b", 1)];
@@ -150,18 +150,18 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_to_be_used_is_drained_and_takes_nobodys_place() {
+    fn a_server_that_is_not_in_use_is_drained_and_takes_no_place_of_another() {
         let all = [
             Candidate { in_use: false, ..candidate(&"a", Role::Unheard, 9) },
             Candidate { may_write: false, ..candidate(&"b", Role::Writer, 9) },
             candidate(&"c", Role::Writer, 1),
         ];
-        assert_eq!(seated(&cluster(1, AlsoRead::Nobody), &all), [vec![3, 1], vec![1], vec![1]]);
+        assert_eq!(seated(&cluster(1, AlsoRead::NoWriters), &all), [vec![3, 1], vec![1], vec![1]]);
     }
 
     #[test]
     fn without_other_hostgroups_who_is_too_much_reads_and_who_is_out_is_nowhere() {
-        let cluster = Cluster { spare: None, ..cluster(1, AlsoRead::Nobody) };
+        let cluster = Cluster { spare: None, ..cluster(1, AlsoRead::NoWriters) };
         let all = [
             candidate(&"a", Role::Writer, 1),
             candidate(&"b", Role::Writer, 1),

@@ -139,9 +139,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.pairs.retain(|hostgroup, _| !self.cluster_of.contains_key(hostgroup));
     }
 
-    /// Goes on with servers that the operator has not named, those whose clusters or pairs are
-    /// still there, and forgets what was said by servers that are gone.
-    pub(super) fn adopt(&mut self, discovered: Vec<Row<E>>) {
+    /// Keeps the rows of discovered servers whose clusters or pairs still exist. Forgets what gone
+    /// servers said.
+    pub(super) fn keep_discovered(&mut self, discovered: Vec<Row<E>>) {
         let named: HashSet<(usize, E)> = (self.plan.rows.iter())
             .filter_map(|row| Some((*self.cluster_of.get(&row.hostgroup)?, row.server.clone())))
             .collect();
@@ -324,7 +324,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         }
         if is_new {
             let discovered = self.plan.rows.split_off(self.configured);
-            self.adopt(discovered);
+            self.keep_discovered(discovered);
             self.follow_rows(now, false);
         }
     }

@@ -113,7 +113,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         };
         let mut candidates: BTreeMap<E, u32> = self.families.iter().flat_map(named).collect();
         candidates.retain(|server, _| !self.rows.contains_key(server));
-        candidates.extend(self.set_aside());
+        candidates.extend(self.unidentified_unused());
         let before = std::mem::replace(&mut self.candidates, candidates);
         for server in before.keys().filter(|server| !self.candidates.contains_key(*server)) {
             if !self.is_in_use(server) {
@@ -138,9 +138,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         }
     }
 
-    /// Servers that the operator does not want to be used in such a pair, until they have said who
-    /// they are: a primary may know them by other names.
-    fn set_aside(&self) -> Vec<(E, u32)> {
+    /// Servers that are not in use in such a pair and have not told their id yet: a primary may
+    /// know them by other names.
+    fn unidentified_unused(&self) -> Vec<(E, u32)> {
         if self.families.is_empty() {
             return Vec::new();
         }
@@ -283,7 +283,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.families.insert(writer, family);
         if is_other {
             let found = self.plan.rows.split_off(self.configured);
-            self.adopt(found);
+            self.keep_discovered(found);
             self.follow_rows(now, false);
         } else {
             self.follow_candidates(now);

@@ -176,12 +176,12 @@ fn c12_a_reader_with_too_much_to_apply_is_passed_over_until_it_has_not() {
 }
 
 #[test]
-fn members_that_nobody_has_named_are_found_and_lost() {
+fn members_without_a_configured_row_are_found_and_lost() {
     let rows = vec![row(READERS, "a")];
     let mut scene = Scene::new(plan(cluster(Topology::Group(LIMITS)), rows));
     let found = scene.says("a", word("a", true, &ALL));
     assert!(found.contains(&(OFFLINE, "b", Change::Joined)), "{found:?}");
-    assert_eq!(scene.of(OFFLINE), ["b", "c"], "nobody has asked them yet");
+    assert_eq!(scene.of(OFFLINE), ["b", "c"], "they have not been asked yet");
     scene.says("b", word("b", false, &ALL));
     assert_eq!((scene.of(READERS), scene.of(OFFLINE)), (vec!["b"], vec!["c"]));
     assert_eq!(scene.monitor.discovered(), [(WRITERS, "b"), (WRITERS, "c")]);
@@ -238,8 +238,8 @@ proptest! {
                 }
                 let view: Vec<_> = SERVERS.into_iter().zip(view.iter().copied()).collect();
                 let word = behind(word(order.server, writes, &view), late);
-                if let Word::Group(heard) = word.clone() {
-                    said.insert(order.server, heard);
+                if let Word::Group(group_word) = word.clone() {
+                    said.insert(order.server, group_word);
                 }
                 monitor.hear(&order.server, order.check, word, now);
             }

@@ -32,7 +32,7 @@ fn cluster(topology: Topology) -> Cluster {
         reader: READERS,
         spare: Some(Spare { backup_writer: BACKUPS, offline: OFFLINE }),
         max_writers: 1,
-        also_read: AlsoRead::Nobody,
+        also_read: AlsoRead::NoWriters,
         pace: Pace { interval: s(5), limit: ms(800) },
         misses: 3,
         new_weight: 1,

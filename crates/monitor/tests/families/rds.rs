@@ -90,13 +90,13 @@ fn a_member_that_is_replaced_leaves_after_a_while() {
 
 /// C13.
 #[test]
-fn c13_whoever_has_not_shown_who_it_is_names_nobody() {
+fn c13_a_server_that_is_not_identified_names_no_others() {
     let mut scene = scene();
     scene.says("a", 1, &MEMBERS);
     // The name leads to a server of another cluster by now.
     let others: [(u32, &[Server]); 3] = [(9, &["b"]), (8, &["d"]), (7, &["e"])];
     assert_eq!(scene.says("b", 9, &others), []);
-    assert!(!scene.is_asked("d", Check::Rds), "nobody that counts has named it");
+    assert!(!scene.is_asked("d", Check::Rds), "no member that counts has named it");
     assert_eq!(scene.says("b", 2, &MEMBERS), [("b", JOINED)]);
     // The same when it was the right one before.
     scene.is_read_only("b", true);

@@ -60,7 +60,7 @@ fn one_that_is_not_to_be_used_is_not_found_by_another_name() {
 }
 
 #[test]
-fn one_that_is_not_to_be_used_and_is_silent_stops_nobody() {
+fn a_silent_server_that_is_not_in_use_does_not_stop_discovery() {
     let rows = [row(WRITERS, "a"), Row { in_use: false, ..row(READERS, "e") }, row(60, "e")];
     for rows in [&rows[..2], &rows] {
         let mut scene = Scene::new(rows);
@@ -76,7 +76,7 @@ fn one_that_is_not_to_be_used_and_is_silent_stops_nobody() {
 }
 
 #[test]
-fn a_server_that_the_operator_has_named_and_that_is_silent_stops_nobody() {
+fn a_silent_configured_server_does_not_stop_discovery() {
     let mut scene = Scene::new(&[row(WRITERS, "a"), row(READERS, "x")]);
     scene.is_read_only("a", false);
     scene.says("a", 1, &[(2, &["b"])]);
@@ -115,11 +115,11 @@ fn a_replica_is_forgotten_when_its_primary_has_not_named_it_for_a_while() {
     assert_eq!(events, [("b", LEFT)]);
     assert!(scene.now < begun + s(220));
     assert_eq!((scene.of(READERS), scene.monitor.found_in(&"b")), (vec![], None));
-    assert!(!scene.is_asked("b", Check::Replicas), "nobody asks it any more");
+    assert!(!scene.is_asked("b", Check::Replicas), "it is not asked any more");
 }
 
 #[test]
-fn while_the_primary_is_silent_nobody_is_forgotten() {
+fn while_the_primary_is_silent_no_replica_is_forgotten() {
     let mut scene = Scene::with_replica();
     scene.says("a", 1, &[]);
     scene.now += s(500);

@@ -220,7 +220,7 @@ const ROWS: &[(&str, Source)] = &[
         From(|report, _| report.of(Counter::GotConnection) + report.of(Counter::NoConnection)),
     ),
     ("MyHGM_myconnpoll_get_ok", Counted(Counter::GotConnection)),
-    ("MyHGM_myconnpoll_push", Counted(Counter::LaidAside)),
+    ("MyHGM_myconnpoll_push", Counted(Counter::ReturnedToPool)),
     (
         "MyHGM_myconnpoll_destroy",
         From(|report, globals| report.of(Counter::ServersCreated).saturating_sub(globals.servers)),

@@ -368,7 +368,7 @@ impl Table {
     }
 
     /// The same digest in this table as at `place` in the one before it, `old`.
-    pub(super) fn adopt(&mut self, old: &Self, place: Place) -> Option<Place> {
+    pub(super) fn transfer(&mut self, old: &Self, place: Place) -> Option<Place> {
         let entry = entry(&old.blocks, place.slot).filter(|entry| entry.stamp == place.stamp)?;
         let (who, _) = old.whos.get(&entry.key.who)?;
         let text = old.text(entry.key.digest)?;

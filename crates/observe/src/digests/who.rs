@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn c07_the_same_user_in_another_schema_is_somebody_else() {
+    fn c07_the_same_user_in_another_schema_has_another_entry() {
         let mut everybody = Everybody::default();
         let first = everybody.who(names("a", "x"));
         assert_eq!(everybody.who(names("a", "x")).id, first.id);

@@ -61,8 +61,7 @@ impl Display {
     fn line(&self, total: &Stats, connections: usize, now: Instant) -> String {
         let latencies = total.latencies.since(&self.before.latencies);
         let seconds = (now - self.last).as_secs_f64();
-        // Far below 2^52.
-        #[expect(clippy::cast_precision_loss)]
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
         let rate = (total.queries - self.before.queries) as f64 / seconds;
         let [p50, p95, p99] = [50.0, 95.0, 99.0].map(|percent| millis(latencies.percentile(percent)));
         format!(

@@ -35,8 +35,7 @@ pub(super) fn print(snapshot: &Snapshot, time: Duration) {
 
 /// Prints one row.
 pub(super) fn print_row(name: &str, stats: &Stats, time: Duration) {
-    // Far below 2^52.
-    #[expect(clippy::cast_precision_loss)]
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     let rate = stats.queries as f64 / time.as_secs_f64().max(f64::MIN_POSITIVE);
     let [p50, p95, p99] = [50.0, 95.0, 99.0].map(|percent| millis(stats.latencies.percentile(percent)));
     say!(

@@ -90,7 +90,7 @@ impl Session {
         }
         if !has_parts
             && kind != Kind::StmtFetch
-            && let Some(known_as) = self.adopt(id, &self.typed_by(kind, self.io.front(), id))
+            && let Some(known_as) = self.reuse_statement(id, &self.typed_by(kind, self.io.front(), id))
         {
             return Ok(Ok(known_as));
         }

@@ -38,7 +38,7 @@ const LOOK: Duration = Duration::from_millis(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
     /// Sessions get none of them at the moment.
-    Nobody,
+    NoServer,
     /// None of those that sessions may get is known to have it.
     Behind,
     /// One of them is.
@@ -48,7 +48,7 @@ enum Look {
 fn look(worker: &Worker, hostgroup: u32, fresh: &Fresh) -> Look {
     let has = |server: &pool::Server<Target>| fresh.is_at(&worker.shared, &server.endpoint().endpoint);
     match worker.shared.upstream.pool.is_any(hostgroup, has) {
-        None => Look::Nobody,
+        None => Look::NoServer,
         Some(true) => Look::CaughtUp,
         Some(false) => Look::Behind,
     }
@@ -136,7 +136,7 @@ impl Session {
         // Who is bound needs only the server that it has.
         let first = if is_bound { Look::CaughtUp } else { look(&self.worker, hostgroup, &fresh) };
         match (first, writer) {
-            (Look::CaughtUp, _) | (Look::Nobody, None) => {}
+            (Look::CaughtUp, _) | (Look::NoServer, None) => {}
             (_, Some(writer)) => return self.leave_to(writer, decided).await,
             (Look::Behind, None) => {
                 let is_over = |worker: &Worker| look(worker, hostgroup, &fresh) != Look::Behind;

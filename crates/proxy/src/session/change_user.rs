@@ -127,7 +127,7 @@ impl Session {
             self.state.begin_at(&self.identity, backend.connection());
         }
         self.note_own_limit();
-        self.links.begin_anew(self.worker.alike.passport(&self.identity), backend);
+        self.links.begin_anew(self.worker.interned.pool_key(&self.identity), backend);
     }
 
     /// The client was refused as this user, and told so.

@@ -51,7 +51,7 @@ impl Session {
     pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Phase, Ending>> {
         ready!(self.poll_may_send())?;
         if self.control.take_spared() {
-            self.lay_aside();
+            self.make_idle();
             if self.may_keep_error() {
                 return Poll::Ready(Ok(Phase::KeepingError));
             }
@@ -139,11 +139,11 @@ impl Session {
             if let Some(decided) = decided {
                 return self.forward(cx, input, kind, decided);
             }
-            if let Some((input, decided)) = self.adopt_at_once(kind, input) {
+            if let Some((input, decided)) = self.reuse_at_once(kind, input) {
                 return self.forward(cx, &input, kind, decided);
             }
         }
-        self.alight();
+        self.leave_batch();
         self.io.backlog = input.to_vec();
         Ok(kind.map_or(Phase::Refusing, Phase::Routing))
     }
@@ -181,7 +181,7 @@ impl Session {
             }
             self.flight().decided = Some(decided);
         }
-        self.alight();
+        self.leave_batch();
         self.io.backlog = input;
         Poll::Ready(Ok(Phase::Routing(kind)))
     }
@@ -267,7 +267,7 @@ impl Session {
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         self.io.backlog.extend_from_slice(later);
         if was_sent {
-            self.note_departure(true);
+            self.note_command_sent(true);
         } else {
             self.send_command(cx, setup, now)?;
         }
@@ -349,10 +349,10 @@ impl Session {
         let link = in_use_mut(&mut self.links.in_use)?.connection_mut();
         let goes_together = setup.is_none() && self.flight.batched.is_some();
         if let Some(packets) = goes_together.then(|| link.send_batch(command, capabilities)).flatten() {
-            self.note_departure(true);
+            self.note_command_sent(true);
             return self.links.send(cx, &packets);
         }
-        self.note_departure(false);
+        self.note_command_sent(false);
         match setup {
             None => self.links.send(cx, command),
             Some(mut packets) => {

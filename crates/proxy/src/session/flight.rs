@@ -13,9 +13,9 @@ use sql::StatementKind;
 use tokio::time::Instant;
 
 use super::again::Refused;
+use super::batched::Batched;
 use super::command::Upload;
 use super::decided::Decided;
-use super::ride::Batched;
 use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::limits::FLIGHTS_KEPT_MAX;

@@ -68,9 +68,9 @@ impl Session {
             Some(place) => InLine::over(&worker, hostgroup, began, place),
             None => {
                 let deadline = began + worker.settings().variables.connect_timeout_server_max;
-                let travels = self.travels(input);
+                let batchable = self.batchable(input);
                 let asker = self.links.asker(&self.state, &self.identity, self.flight.ahead);
-                InLine::stand(&worker, hostgroup, now, (began, deadline), &asker, travels)
+                InLine::stand(&worker, hostgroup, now, (began, deadline), &asker, batchable)
             }
         };
         let is_waiting = line.is_waiting();

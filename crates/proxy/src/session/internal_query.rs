@@ -111,7 +111,7 @@ impl Session {
             self.state.note_status(reply.outcome, link);
         }
         self.collect(reply);
-        self.state.overhear(&self.identity, &reply.bytes, reply.outcome);
+        self.state.note_tracked(&self.identity, &reply.bytes, reply.outcome);
     }
 
     /// Gives up the connection in use, which has not done what it was to do. Returns what the

@@ -11,7 +11,7 @@ impl Session {
     pub(super) async fn leave_servers(&mut self) {
         // Nothing that it has sent behind it counts.
         self.io.backlog.clear();
-        self.lay_aside();
+        self.make_idle();
         // What a full socket does not take now is not worth waiting for.
         if self.links.in_use.is_some() {
             let _ = poll_fn(|cx| Poll::Ready(self.links.send(cx, &QUIT))).await;

@@ -21,7 +21,7 @@ use crate::invariant::in_use_mut;
 use crate::relay::Parked;
 use session::identity::Identity;
 use session::link::LinkState;
-use upstream::{Ahead, Asker, Backend, Connection, Expected, Left, Passport, Target, part};
+use upstream::{Ahead, Asker, Backend, Connection, Expected, Left, PoolKey, Target, part};
 
 /// The connections of one session. What a command over the connection in use does not need is in a
 /// box: most clients wait.
@@ -44,7 +44,7 @@ pub(super) struct Away {
     /// Those that other sessions may have until this one needs them again.
     pub(super) idle: Vec<Idle>,
     /// The sessions that they are good for.
-    key: Rc<Passport>,
+    key: Rc<PoolKey>,
     /// A server has let the session in.
     pub(super) is_admitted: bool,
     /// Its part in statements over sharded tables: connections to shards are those of inner
@@ -60,7 +60,7 @@ pub(super) struct Idle {
 }
 
 impl Links {
-    pub(super) fn new(key: Rc<Passport>, in_use: Option<Backend>) -> Self {
+    pub(super) fn new(key: Rc<PoolKey>, in_use: Option<Backend>) -> Self {
         let is_admitted = in_use.is_some();
         Self {
             in_use,
@@ -214,9 +214,9 @@ impl Links {
         self.in_use.as_ref().is_some_and(is_fit)
     }
 
-    /// Lays a connection aside that nothing binds to the session. False if it is not the session's
+    /// Makes a connection idle that nothing binds to the session. False if it is not the session's
     /// any more.
-    pub(super) fn lay_aside(
+    pub(super) fn make_idle(
         &mut self,
         worker: &Rc<upstream::Worker>,
         peer: Peer,
@@ -225,7 +225,7 @@ impl Links {
     ) -> bool {
         let hostgroup = backend.server().hostgroup();
         let left = left(state, backend.connection().serial());
-        let ticket = worker.kept.lay_aside(worker, hostgroup, &self.away.key, peer, backend, left);
+        let ticket = worker.kept.make_idle(worker, hostgroup, &self.away.key, peer, backend, left);
         if let Some(ticket) = ticket {
             // Nearly always it is the only one.
             self.away.idle.reserve_exact(1);
@@ -234,7 +234,7 @@ impl Links {
         ticket.is_some()
     }
 
-    /// The session as one that looks for a connection that others have laid aside.
+    /// The session as one that looks for a connection that others made idle.
     pub(super) fn asker<'a>(
         &'a self,
         state: &'a SessionState,
@@ -243,7 +243,7 @@ impl Links {
     ) -> Asker<'a> {
         Asker {
             identity,
-            passport: &self.away.key,
+            pool_key: &self.away.key,
             caller: &state.caller,
             settings: state.shared_settings(),
             was_reset: state.was_reset(),
@@ -275,7 +275,7 @@ impl Links {
     }
 
     /// The session is another one from now on: no connection but this one is good for it.
-    pub(super) fn begin_anew(&mut self, key: Rc<Passport>, in_use: Option<Backend>) {
+    pub(super) fn begin_anew(&mut self, key: Rc<PoolKey>, in_use: Option<Backend>) {
         self.away.idle.clear();
         (self.away.key, self.away.is_admitted) = (key, in_use.is_some());
         self.in_use = in_use;

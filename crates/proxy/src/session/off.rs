@@ -35,7 +35,7 @@ impl Session {
         }
     }
 
-    /// A connection that was put aside is of no use any more.
+    /// A connection that was released is of no use any more.
     pub(super) fn lose_other(&mut self, other: &Backend, gone: Gone) -> Result<(), Ending> {
         let server = other.server().endpoint();
         let hostgroup = other.server().hostgroup();

@@ -66,7 +66,7 @@ impl Session {
         let missing = all.map(|all| all.missing_at(hostgroup, modes));
         let mut is_refused = false;
         for id in missing.unwrap_or_default() {
-            if self.adopts_for_good(id) {
+            if self.reuses_for_good(id) {
                 continue;
             }
             self.close_here(id).await?;
@@ -86,10 +86,10 @@ impl Session {
 
     /// Whether a statement of the same text that another session has left is as good as one of its
     /// own: values could be sent to it in parts later, when it could not be prepared any more.
-    fn adopts_for_good(&mut self, id: u32) -> bool {
+    fn reuses_for_good(&mut self, id: u32) -> bool {
         let prepared = self.state.prepared.as_ref().and_then(|all| all.get(id));
         let is_plain = prepared.is_some_and(|prepared| prepared.params() == 0);
-        is_plain && self.adopt(id, &Typed::default()).is_some()
+        is_plain && self.reuse_statement(id, &Typed::default()).is_some()
     }
 
     /// Prepares a statement at the backend in use, to be executed next; the number that it has

@@ -205,7 +205,7 @@ impl At<'_> {
         between_packets: bool,
     ) -> Cow<'a, [u8]> {
         match outcome.end {
-            End::Ok { .. } if self.state.transaction.overheard.is_some() => self.with_transaction(told),
+            End::Ok { .. } if self.state.transaction.tracked.is_some() => self.with_transaction(told),
             End::Err { code } => self.in_other_words(code, &told, between_packets).map_or(told, Cow::from),
             _ => told,
         }
@@ -220,10 +220,10 @@ impl At<'_> {
         let len = len.filter(|_| matches!(told, Cow::Borrowed(_)));
         let caps = self.identity.capabilities;
         let with = len
-            .zip(self.state.transaction.overheard.as_ref())
+            .zip(self.state.transaction.tracked.as_ref())
             .and_then(|(len, one)| one.told_in(&told, len, caps));
         let Some(with) = with else { return told };
-        self.state.transaction.overheard = None;
+        self.state.transaction.tracked = None;
         with.into()
     }
 
@@ -249,12 +249,12 @@ impl At<'_> {
     /// Strips the replies to setup commands off `input`; nothing if the server has refused one.
     pub(super) fn behind_setup<'i>(&mut self, input: &'i [u8]) -> Option<&'i [u8]> {
         match self.backend.connection_mut().read_setup(input) {
-            Ok((heard, told)) => {
+            Ok((read, told)) => {
                 if let Some(status) = told {
                     self.state.status = status;
                     self.backend.connection_mut().state_mut().status = status;
                 }
-                input.get(heard..)
+                input.get(read..)
             }
             Err(refused) => {
                 self.worker.upstream.accepted.clear();

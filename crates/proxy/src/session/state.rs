@@ -27,12 +27,12 @@ use sql::shape::Effects;
 use sql::{Condition, StatementKind};
 use wire::StatusFlags;
 
-use crate::alike::{Beginning, caller};
 use crate::error::ClientError;
+use crate::interning::{Beginning, caller};
 use crate::routing::{Judged, Reading};
 use crate::state::gtids::Gtids;
-use crate::state::overheard::Overheard;
 use crate::state::substitute::without_socket;
+use crate::state::tracked::Tracked;
 use crate::state::{Mark, Pin, Setting, Settings};
 use session::identity::Identity;
 use session::link::LinkState;
@@ -139,7 +139,7 @@ pub(super) struct Transaction {
     /// It is lost, and the client has not been told yet: this.
     pub(super) rolled_back: Option<Box<ClientError>>,
     /// What the client is to be told of it with the next OK packet.
-    pub(super) overheard: Option<Box<Overheard>>,
+    pub(super) tracked: Option<Box<Tracked>>,
 }
 
 impl SessionState {

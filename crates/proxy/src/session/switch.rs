@@ -1,4 +1,4 @@
-//! Changing between servers: the connection in use is put aside, another one is taken or opened,
+//! Changing between servers: the connection in use is released, another one is taken or opened,
 //! and what the client has set is said there.
 
 use std::future::poll_fn;
@@ -37,7 +37,7 @@ impl Session {
             if self.may_leave_diagnostics() {
                 Box::pin(self.leave_diagnostics()).await?;
             }
-            self.put_aside();
+            self.release_in_use();
             self.state.here = hostgroup;
             self.control.about.set_hostgroup(hostgroup);
             self.take_up(hostgroup).await?;
@@ -105,14 +105,14 @@ impl Session {
     }
 
     /// The connection in use is in use no more.
-    fn put_aside(&mut self) {
+    fn release_in_use(&mut self) {
         self.links.note_ran(&mut self.state);
         let is_free = self.shares(self.state.here)
             && self.links.pin(&self.state).is_none()
             && self.links.is_as_it_seems(&self.state);
         if let Some(backend) = self.links.in_use.take() {
             if is_free {
-                self.lay_one_aside(backend);
+                self.make_one_idle(backend);
             } else {
                 self.links.away.others.push(backend);
             }
@@ -120,7 +120,7 @@ impl Session {
         self.state.status &= OF_SESSION;
     }
 
-    /// Takes the connection to this hostgroup that was put aside, if there is one and its server
+    /// Takes the connection to this hostgroup that was released, if there is one and its server
     /// has not closed it.
     async fn take_up(&mut self, hostgroup: u32) -> Result<(), Ending> {
         let Some(mut other) = self.links.take_other(hostgroup) else {

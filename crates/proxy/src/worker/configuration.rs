@@ -29,7 +29,7 @@ impl Worker {
         self.routing.borrow_mut().follow(&snapshot.routes);
         let servers = Arc::clone(&snapshot.upstream);
         self.settings.replace(Rc::new(Settings(snapshot)));
-        self.alike.clear();
+        self.interned.clear();
         self.cached.clear();
         self.shards.clear();
         // They may be allowed less.

@@ -11,13 +11,13 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 
 use super::{Inbox, Message, Worker};
-use crate::alike::Alike;
 use crate::cached::Cached;
 use crate::catalog::Catalog;
 use crate::clock::unix_s;
 use crate::followed::Followed;
 use crate::holders::Asked;
 use crate::holders::ask::Sessions;
+use crate::interning::Interned;
 use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX};
 use crate::log_limit::Logged;
 use crate::mirror::Mirrors;
@@ -106,7 +106,7 @@ impl Worker {
                 held: Asked::default(),
                 texts: Texts::new(share),
                 ledger,
-                alike: Alike::default(),
+                interned: Interned::default(),
                 relations: Relations::default(),
                 cached: Cached::default(),
                 upstream: Rc::new(upstream),

@@ -102,7 +102,7 @@ fn a_connection_opened_ahead_is_the_next_clients() {
 }
 
 #[test]
-fn as_many_as_are_wished_stay_although_nobody_uses_them() {
+fn min_idle_connections_stay_open_unused() {
     let config = config_with(10, |row| {
         row.free_connections_pct = 0;
         row.hostgroup_settings.min_idle_connections = Some(3);
@@ -267,7 +267,7 @@ fn who_waits_for_one_of_his_user_gets_what_comes_back() {
 }
 
 #[test]
-fn what_nobody_uses_makes_room_for_another_connection_of_the_user() {
+fn an_idle_connection_makes_room_for_another_of_the_user() {
     let config = config_of_one();
     play(async || {
         let (stage, mut servers) = stage(config.clone());
@@ -314,7 +314,7 @@ fn who_gets_no_connection_hears_who_has_them() {
 }
 
 #[test]
-fn a_server_that_lets_nobody_in_does_not_keep_the_others_cold() {
+fn a_server_that_refuses_connections_does_not_keep_the_others_cold() {
     let mut config = config_with(10, |row| row.hostgroup_settings.min_idle_connections = Some(3));
     let other = Server { hostname: "ill".to_owned(), ..config.servers[0].clone() };
     config.servers.push(other);

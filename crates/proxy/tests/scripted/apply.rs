@@ -110,7 +110,7 @@ fn a_changed_limit_of_a_server_holds_at_once() {
 }
 
 #[test]
-fn whoever_waits_hears_that_the_last_server_has_gone() {
+fn a_waiting_session_gets_an_error_when_the_last_server_has_gone() {
     for status in [None, Some(ServerStatus::OfflineSoft), Some(ServerStatus::Shunned)] {
         play(async || {
             let (stage, mut servers) = stage(full());

@@ -126,7 +126,7 @@ async fn until(stage: &Stage, hostgroup: u32, host: &str, event: &str) {
 }
 
 #[test]
-fn c13_writes_go_to_the_writer_and_reads_to_replicas_that_nobody_has_configured() {
+fn c13_writes_go_to_the_writer_and_reads_to_discovered_replicas() {
     play(async || {
         let (world, stage) = World::new();
         until(&stage, 1, "b.x", "JOINED").await;

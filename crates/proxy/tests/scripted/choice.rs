@@ -197,7 +197,7 @@ fn c23_an_only_server_is_taken_however_slow_it_is() {
             client.expect_ok().await;
             assert_eq!(stage.servers(false)[0].latency, ms(60));
         }
-        assert_eq!(start.elapsed(), ms(120), "nobody waits for anything else");
+        assert_eq!(start.elapsed(), ms(120), "there is no other wait");
     });
 }
 

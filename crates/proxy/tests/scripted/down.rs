@@ -7,7 +7,7 @@ use super::support::{config as usual, database, log_in, ms, play};
 use super::world::{PATIENCE, World, events, pair, say, status, until};
 
 #[test]
-fn c24_nobody_waits_for_a_server_that_froze_while_it_was_told_what_the_client_has_set() {
+fn c24_no_session_waits_for_a_server_that_froze_during_setup() {
     play(async || {
         let mut config = pair();
         config.variables.read_write_split = true;
@@ -102,7 +102,7 @@ fn a_server_that_flaps_is_used_each_time_it_is_there() {
 }
 
 #[test]
-fn c24_nobody_waits_for_a_server_that_is_found_down_while_it_is_connected_to() {
+fn c24_no_session_waits_for_a_server_that_is_found_down_during_a_connect() {
     play(async || {
         let mut config = usual();
         config.servers = vec![Server { weight: 1_000_000, ..database("frozen") }, database("well")].into();

@@ -181,7 +181,7 @@ fn a_drain_takes_no_new_clients() {
 }
 
 #[test]
-fn nobody_is_counted_after_a_drain() {
+fn a_client_that_connects_after_a_drain_is_not_counted() {
     play(async || {
         let (stage, _servers) = stage(draining());
         stage.drain();

@@ -144,7 +144,7 @@ fn who_waits_too_long_is_told_what_the_server_says() {
 }
 
 #[test]
-fn what_is_more_than_a_lower_limit_is_closed_when_nobody_uses_it() {
+fn connections_above_a_lowered_limit_are_closed_once_idle() {
     play(async || {
         let (stage, mut servers) = stage(config());
         let mut sessions = Vec::new();
@@ -166,7 +166,7 @@ fn what_is_more_than_a_lower_limit_is_closed_when_nobody_uses_it() {
         lower.servers[0].max_connections = 1;
         stage.apply(lower).unwrap();
         settle().await;
-        assert_eq!(stage.usage(0).open, 1, "those that nobody uses are closed at once");
+        assert_eq!(stage.usage(0).open, 1, "idle ones are closed at once");
         let (mut busy, mut server) = sessions.pop().unwrap();
         run(&mut busy, &mut server, "DO 2").await;
         let mut new = log_in(&stage).await;
@@ -179,7 +179,7 @@ fn what_is_more_than_a_lower_limit_is_closed_when_nobody_uses_it() {
         server.expect_query("DO 1").await;
         server.ok().await;
         new.expect_ok().await;
-        assert!(start.elapsed() < ms(100), "nobody waits: {:?}", start.elapsed());
+        assert!(start.elapsed() < ms(100), "no session waits: {:?}", start.elapsed());
     });
 }
 

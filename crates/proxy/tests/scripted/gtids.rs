@@ -213,7 +213,7 @@ fn servers_that_are_not_chosen_are_not_asked_but_for_one_that_the_session_has() 
         world.say(&format!("ST={UUID}:1-4")).await;
         sleep(ms(1_000)).await;
         read(&mut other, 4).await;
-        assert_eq!(world.last(), "reader:3306", "nobody gets the other one any more");
+        assert_eq!(world.last(), "reader:3306", "no session gets the other one any more");
         read(&mut with_old, 4).await;
         assert_eq!(world.last(), "reader:3306", "nothing is known of the server that it had");
         read(&mut with_old, 5).await;

@@ -52,7 +52,7 @@ fn a_hostgroup_may_have_its_own() {
 }
 
 #[test]
-fn a_server_that_refuses_it_is_heard() {
+fn the_error_of_a_server_that_refuses_it_reaches_the_client() {
     play(async || {
         let (stage, mut servers) = stage(with_init(usual(), "SET nothing = 1"));
         let mut client = log_in(&stage).await;

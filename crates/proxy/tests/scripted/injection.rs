@@ -152,7 +152,7 @@ fn each_statement_is_looked_at_whatever_rules_say_about_its_digest() {
 
 /// As in ProxySQL.
 #[test]
-fn nobody_looks_at_what_the_firewall_has_on_a_list_or_at_users_that_it_leaves_alone() {
+fn statements_on_a_firewall_list_and_users_without_a_firewall_are_not_checked() {
     logged(async |_| {
         let mut config = detecting(&[]);
         config.variables.firewall_whitelist_enabled = true;

@@ -20,7 +20,7 @@ fn expect(document: &str, members: &[&str]) {
 }
 
 #[test]
-fn a_session_tells_what_it_knows_and_asks_nobody() {
+fn a_session_tells_what_it_knows_and_asks_no_server() {
     play(async || {
         let (stage, mut servers) = stage(pair_of_servers());
         let mut client = log_in(&stage).await;

@@ -150,7 +150,7 @@ fn a_session_that_does_nothing_loses_nothing_by_kill_query() {
         let mut server = first_query(&mut client, &mut servers).await;
         killer.send_query(&format!("KILL QUERY {id}")).await;
         killer.expect_ok().await;
-        assert!(servers.settled().await.is_none(), "nobody is disturbed for nothing");
+        assert!(servers.settled().await.is_none(), "no statement is disturbed for nothing");
         expect_alive(&mut client, &mut server).await;
     });
 }
@@ -339,7 +339,7 @@ fn c03_who_cannot_be_asked_about_is_not_killed() {
 }
 
 #[test]
-fn c03_nobody_kills_what_is_another_users_where_no_server_can_be_asked() {
+fn c03_no_user_kills_a_session_of_another_where_no_server_can_be_asked() {
     play(async || {
         let mut config = two_users();
         config.servers[0].status = config::ServerStatus::OfflineHard;

@@ -67,7 +67,7 @@ fn c03_the_next_statement_waits_for_a_kill_that_is_on_its_way() {
 }
 
 #[test]
-fn c03_a_session_ends_when_nobody_knows_whether_it_will_be_killed() {
+fn c03_a_session_ends_when_the_outcome_of_a_kill_is_unknown() {
     // The server closes instead of answering, or does not answer in time.
     for closes in [true, false] {
         play(async || {
@@ -238,7 +238,7 @@ fn kills_of_one_worker_wait_in_line() {
             sides.push(servers.accept().await);
         }
         assert!(servers.settled().await.is_none(), "the last one waits");
-        assert_eq!(stage.usage(0).open as usize, KILLS_MAX + 1, "they count for nobody's limit");
+        assert_eq!(stage.usage(0).open as usize, KILLS_MAX + 1, "they count for no limit");
         sides[3].expect_query("KILL QUERY 7").await;
         sides[3].ok().await;
         let mut last = servers.accept().await;

@@ -126,7 +126,7 @@ fn what_a_server_refuses_is_no_statement() {
         client.send_command(Kind::StmtPrepare, b"SELEC 1").await;
         server.expect_command(Kind::StmtPrepare, b"SELEC 1").await;
         settle().await;
-        assert_eq!(rows(&stage), [], "nobody knows yet");
+        assert_eq!(rows(&stage), [], "it is not known yet");
         server.err(1064, "42000", "You have an error").await;
         client.expect_err(1064).await;
         assert_eq!(rows(&stage), []);

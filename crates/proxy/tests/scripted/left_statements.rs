@@ -174,7 +174,7 @@ fn c15_what_a_server_has_changed_is_closed() {
 }
 
 #[test]
-fn c16_a_statement_that_has_got_values_is_nobody_elses() {
+fn c16_a_statement_that_has_got_long_data_is_not_shared() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = two().await;
         prepares(&mut one, &mut server, "DO 1", 1).await;
@@ -189,7 +189,7 @@ fn c16_a_statement_that_has_got_values_is_nobody_elses() {
 }
 
 #[test]
-fn what_a_session_closes_nobody_executes() {
+fn a_statement_that_a_session_closed_is_not_executed() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = two().await;
         prepares(&mut one, &mut server, "DO 1", 1).await;

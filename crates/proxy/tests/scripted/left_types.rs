@@ -166,7 +166,7 @@ fn c04_a_statement_that_may_get_values_in_parts_is_prepared_before_the_schema_ch
 
 /// What values of two types come to depends on their order.
 #[test]
-fn c04_a_statement_that_has_had_values_of_several_types_is_nobody_elses() {
+fn c04_a_statement_that_has_had_values_of_several_types_is_not_shared() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = two_at_mysql().await;
         prepare(&mut one, &mut server, 1).await;

@@ -86,7 +86,7 @@ fn a_statement_in_a_transaction_is_told_that_it_was_rolled_back() {
 }
 
 #[test]
-fn c10_nobody_knows_what_became_of_a_commit_without_an_answer() {
+fn c10_the_outcome_of_a_commit_without_an_answer_is_unknown() {
     for sql in ["COMMIT", "BEGIN", "CREATE TABLE t (a INT)", "CALL p()", "SET autocommit = 1", "DO 1; COMMIT"]
     {
         play(async || {
@@ -114,7 +114,7 @@ fn c10_nobody_knows_what_became_of_a_commit_without_an_answer() {
 fn c14_a_transaction_at_another_server_that_is_lost_is_told() {
     play(async || {
         let (_stage, mut servers, mut client, mut db) = scene_of(pair_of_servers()).await;
-        // A connection to the reader is put aside, and the transaction is at the writer.
+        // A connection to the reader is not in use, and the transaction is at the writer.
         client.send_query("SELECT a FROM t").await;
         let mut reader = servers.accept().await;
         reader.expect_query("SELECT a FROM t").await;

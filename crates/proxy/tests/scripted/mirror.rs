@@ -322,7 +322,7 @@ fn a_statement_of_which_rules_do_not_see_the_end_is_not_copied() {
 }
 
 #[test]
-fn a_mirror_that_fails_is_nobodys_concern() {
+fn a_mirror_that_fails_does_not_disturb_the_client() {
     play(async || {
         let Scene { stage, mut servers, mut client, mut server, mirror, .. } = scene(mirrored()).await;
         drop(mirror);

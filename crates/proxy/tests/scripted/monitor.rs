@@ -29,7 +29,7 @@ fn c23_a_server_that_denies_the_monitor_is_not_shunned() {
 }
 
 #[test]
-fn c23_a_proxy_that_has_no_files_or_ports_left_shuns_nobody() {
+fn c23_a_proxy_that_has_no_files_or_ports_left_shuns_no_server() {
     play(async || {
         // The monitor keeps no connections.
         let (world, stage) = World::of(pair());
@@ -54,7 +54,7 @@ fn c23_a_proxy_that_has_no_files_or_ports_left_shuns_nobody() {
 }
 
 #[test]
-fn c23_half_the_answers_lost_shun_nobody() {
+fn c23_half_the_answers_lost_shun_no_server() {
     play(async || {
         let mut config = usual();
         (config.monitor.ping_interval, config.monitor.connect_interval) = (ms(1_000), PATIENCE);

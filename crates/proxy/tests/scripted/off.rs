@@ -57,7 +57,7 @@ fn an_idle_session_gets_another_server_and_hears_nothing() {
 }
 
 #[test]
-fn nobody_waits_for_a_server_that_is_switched_off_while_it_does_not_answer() {
+fn no_session_waits_for_a_silent_server_that_is_switched_off() {
     play(async || {
         let (stage, mut servers) = stage(usual());
         let mut client = log_in(&stage).await;

@@ -91,7 +91,7 @@ fn who_is_in_time_is_not_killed_and_neither_is_the_next_statement() {
 }
 
 #[test]
-fn somebody_elses_kill_is_not_a_timeout() {
+fn a_kill_by_another_client_is_not_a_timeout() {
     play(async || {
         let (_stage, _servers, mut client, mut server) = session().await;
         client.send_query("SELECT 'impatient'").await;

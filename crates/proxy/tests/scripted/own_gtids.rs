@@ -263,7 +263,7 @@ fn clients_may_be_denied_it() {
 }
 
 #[test]
-fn nobody_is_asked_where_nobody_wants_to_know() {
+fn no_server_is_asked_for_gtids_that_no_session_tracks() {
     play(async || {
         let (world, stage) = World::of(for_clients());
         let mut client = log_in(&stage).await;
@@ -355,7 +355,7 @@ fn an_explanation_says_what_has_to_be_seen() {
 }
 
 #[test]
-fn where_nobody_looks_nobody_is_asked() {
+fn no_server_is_asked_for_gtids_in_fast_forward() {
     play(async || {
         let mut config = pair();
         config.users.iter_mut().for_each(|user| user.fast_forward = true);

@@ -229,7 +229,7 @@ fn a_limit_of_a_user_is_kept() {
 }
 
 #[test]
-fn a_new_configuration_keeps_who_runs_and_wakes_nobody_for_nothing() {
+fn a_new_configuration_keeps_running_statements_and_wakes_no_session_in_vain() {
     play(async || {
         let (stage, mut servers) = stage(one_at_a_time());
         let (mut first, mut server) = session(&stage, &mut servers).await;

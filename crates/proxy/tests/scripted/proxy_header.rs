@@ -89,7 +89,7 @@ fn a_trusted_header_says_who_the_client_is() {
 }
 
 #[test]
-fn nobody_else_is_asked_for_a_header_and_none_is_believed() {
+fn no_header_is_expected_or_believed_from_other_addresses() {
     play(async || {
         let (stage, _servers) = stage(trusting("10.0.0.0/8"));
         let error = denied(connect_from(&stage, OTHER), b"").await;

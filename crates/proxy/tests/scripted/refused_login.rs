@@ -34,30 +34,30 @@ fn a_refusal_names_user_host_and_whether_there_was_a_password() {
     });
 }
 
-/// All that a client with a wrong password hears, with what differs from login to login left out.
+/// Messages that a client with a wrong password gets, without what differs from login to login.
 async fn refusal(stage: &Stage, name: &str, plugin: &str, answer_len: usize) -> Vec<String> {
     let (mut client, info) = greeted(stage).await;
     client.send_login(&info, &options_for(name, "?").auth_plugin(plugin), &vec![7; answer_len]).await;
-    let mut heard = Vec::new();
+    let mut messages = Vec::new();
     loop {
         let message = client.read().await;
         match message[..] {
             [0xff, ..] => {
-                heard.push(String::from_utf8_lossy(&message).replace(name, "NAME"));
+                messages.push(String::from_utf8_lossy(&message).replace(name, "NAME"));
                 client.expect_end().await;
-                return heard;
+                return messages;
             }
             [0xfe, ..] => {
                 let switch = packet::AuthSwitch::decode(&message, CAPABILITIES).expect("a switch");
-                heard.push(format!("switch to {}", String::from_utf8_lossy(switch.plugin)));
+                messages.push(format!("switch to {}", String::from_utf8_lossy(switch.plugin)));
                 client.send(&vec![7; if switch.plugin == native::NAME.as_bytes() { 20 } else { 32 }]).await;
             }
             [1, 4] => {
-                heard.push("full exchange".to_owned());
+                messages.push("full exchange".to_owned());
                 client.send(&[2]).await;
             }
             [1, b'-', ..] => {
-                heard.push("key".to_owned());
+                messages.push("key".to_owned());
                 client.send(&[7; 256]).await;
             }
             _ => panic!("heard {}", message.escape_ascii()),
@@ -73,9 +73,9 @@ fn an_unknown_user_hears_what_a_known_one_with_a_wrong_password_hears() {
             for (plugin, len) in
                 [(native::NAME, 20), (caching_sha2::NAME, 32), ("strange", 5), (native::NAME, 0)]
             {
-                let heard = refusal(&stage, "known", plugin, len).await;
+                let messages = refusal(&stage, "known", plugin, len).await;
                 for name in ["nobody", "somebody", "known2", "Known"] {
-                    assert_eq!(refusal(&stage, name, plugin, len).await, heard, "{name} by {plugin}");
+                    assert_eq!(refusal(&stage, name, plugin, len).await, messages, "{name} by {plugin}");
                 }
             }
         });

@@ -70,7 +70,7 @@ fn c32_a_server_without_a_capability_of_the_client_is_named() {
 }
 
 #[test]
-fn a_server_that_refuses_to_greet_is_heard() {
+fn the_error_of_a_server_that_refuses_to_greet_reaches_the_client() {
     // Before the login a server may send its SQLSTATE, or not.
     for state in [&b""[..], b"#08004"] {
         play(async || {
@@ -88,7 +88,7 @@ fn a_server_that_refuses_to_greet_is_heard() {
 }
 
 #[test]
-fn a_server_that_refuses_the_login_is_heard() {
+fn the_error_of_a_server_that_refuses_the_login_reaches_the_client() {
     for (code, state, text) in
         [(1045, "28000", "Access denied for user 'app'@'proxy'"), (1049, "42000", "Unknown database 'shop'")]
     {
@@ -136,7 +136,7 @@ fn a_refusal_that_says_nothing_about_other_servers_sends_the_session_to_one() {
 }
 
 #[test]
-fn a_refusal_of_every_server_is_heard() {
+fn the_last_refusal_of_all_servers_reaches_the_client() {
     play(async || {
         let config = Config { servers: vec![database("one"), database("two")].into(), ..config() };
         let (stage, mut servers) = stage(config);
@@ -146,7 +146,7 @@ fn a_refusal_of_every_server_is_heard() {
         refuse(&mut servers, 1129).await;
         let error = client.expect_err(1129).await;
         assert_eq!(error.message, "not here");
-        assert!(servers.settled().await.is_none(), "nobody is asked twice");
+        assert!(servers.settled().await.is_none(), "no server is asked twice");
         assert_eq!(stage.usage(0).open, 0);
     });
 }

@@ -118,7 +118,7 @@ fn a_server_that_dies_before_a_command_is_complete_is_reported_behind_it() {
         settle().await;
         drop(server);
         settle().await;
-        assert_eq!(stage.usage(0).open, 0, "nobody waits for the rest");
+        assert_eq!(stage.usage(0).open, 0, "no session waits for the rest");
         // The client does not read before it has sent all of it.
         client.send_bytes(&command[100_000..]).await;
         client.packets().expect_seq(1);
@@ -130,7 +130,7 @@ fn a_server_that_dies_before_a_command_is_complete_is_reported_behind_it() {
 }
 
 #[test]
-fn a_server_that_refuses_a_command_before_it_is_complete_is_heard() {
+fn the_refusal_of_an_incomplete_command_reaches_the_client() {
     play(async || {
         let (stage, mut client, mut server) = session().await;
         let command = messages(0, &[&long_query(200_000)]);
@@ -151,7 +151,7 @@ fn a_server_that_refuses_a_command_before_it_is_complete_is_heard() {
 }
 
 #[test]
-fn a_server_that_ends_the_connection_with_an_error_is_heard() {
+fn the_error_that_ends_a_server_connection_reaches_the_client() {
     play(async || {
         let (stage, mut client, mut server) = bound_and_asked().await;
         server.err(1317, "70100", "Query execution was interrupted").await;
@@ -165,7 +165,7 @@ fn a_server_that_ends_the_connection_with_an_error_is_heard() {
 }
 
 #[test]
-fn a_server_that_says_why_it_closes_an_idle_connection_is_heard() {
+fn the_error_that_ends_an_idle_server_connection_reaches_the_client() {
     play(async || {
         let (stage, mut client, mut server) = bound().await;
         server.packets().expect_seq(1);
@@ -219,7 +219,7 @@ fn the_beginning_of_last_words_is_not_said() {
 }
 
 #[test]
-fn c02_a_stray_answer_on_an_idle_connection_is_nobody_s() {
+fn c02_a_stray_answer_on_an_idle_connection_reaches_no_client() {
     play(async || {
         let (stage, mut client, mut server) = bound().await;
         server.send_bytes(&messages(1, &[&ok()])).await;

@@ -132,7 +132,7 @@ fn sessions_take_turns_on_one_connection() {
 }
 
 #[test]
-fn c01_a_session_never_gets_the_connection_of_somebody_else() {
+fn c01_a_session_never_gets_the_connection_of_another_login() {
     let mut config = config();
     config.users.push(user("other", "word"));
     config.servers[0].max_connections = 2;
@@ -397,7 +397,7 @@ fn a_rule_does_not_vouch_for_locks_and_temporary_tables() {
 }
 
 #[test]
-fn who_asks_sees_the_connections_that_nobody_uses() {
+fn free_connections_are_listed() {
     play(async || {
         let (stage, _servers, mut one, mut two, mut server) = two().await;
         settle().await;
@@ -473,7 +473,7 @@ fn c13_a_connection_to_a_server_that_is_off_is_not_taken_back() {
     });
 }
 
-/// Another session of the worker has laid it aside for a client that has left in the same moment.
+/// Another session of the worker handed it to a client that left in the same moment.
 #[test]
 fn a_connection_that_was_handed_to_a_client_that_leaves_is_the_next_ones() {
     for asks in [false, true] {

@@ -114,7 +114,7 @@ fn c16_a_statement_with_an_answer_in_its_text_is_prepared_anew_before_modes_chan
 
 /// What is prepared under the modes of now is an ordinary statement.
 #[test]
-fn a_statement_that_is_prepared_under_other_modes_binds_nobody() {
+fn a_statement_that_is_prepared_under_other_modes_binds_no_session() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
         run(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;

@@ -70,7 +70,7 @@ fn a_session_that_needs_its_connection_keeps_it() {
         assert_eq!(stage.usage(0).open, 1, "only that one knows its key");
         run(&mut client, &mut server, "SET @a = SLEEP(0)").await;
         run(&mut client, &mut server, HINTED).await;
-        assert_eq!(stage.usage(0).open, 1, "it has a variable that nobody can say again");
+        assert_eq!(stage.usage(0).open, 1, "it has a variable that cannot be set again");
     });
 }
 
@@ -86,7 +86,7 @@ fn where_nothing_is_shared_a_hint_changes_nothing() {
 }
 
 #[test]
-fn where_all_connections_are_there_one_that_nobody_uses_makes_room() {
+fn at_the_limit_an_idle_connection_makes_room() {
     play(async || {
         let mut config = config();
         config.servers[0].max_connections = 1;

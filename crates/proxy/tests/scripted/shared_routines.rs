@@ -83,7 +83,7 @@ async fn is_free(client: &mut Client, server: &mut Database) {
 }
 
 #[test]
-fn c04_a_procedure_that_leaves_nothing_binds_nobody() {
+fn c04_a_procedure_that_leaves_nothing_binds_no_session() {
     play(async || {
         for body in ["SELECT n", "SET n = 1", "BEGIN DECLARE a INT; SET a = n; UPDATE t SET b = a; END"] {
             let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
@@ -126,7 +126,7 @@ fn c04_a_routine_that_was_altered_binds() {
 
 /// A server that comes back from another schema knows the character set of the session's again.
 #[test]
-fn c04_a_routine_of_another_schema_binds_whoever_was_reset() {
+fn c04_a_routine_of_another_schema_binds_a_session_that_was_reset() {
     play(async || {
         for (sql, near, schema) in [("CALL p(1)", None, "db"), ("CALL other.p(1)", Some("db"), "other")] {
             let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
@@ -200,7 +200,7 @@ fn c04_what_a_routine_calls_is_asked_for_as_well() {
 }
 
 #[test]
-fn c04_a_function_that_leaves_nothing_binds_nobody() {
+fn c04_a_function_that_leaves_nothing_binds_no_session() {
     play(async || {
         for sql in ["SELECT f(a), COUNT(*) FROM t", "UPDATE t SET a = f(1)"] {
             let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
@@ -291,7 +291,7 @@ fn c04_a_bulk_execution_leaves_what_an_execution_leaves() {
 
 /// An operator can have it that servers are not asked.
 #[test]
-fn nobody_is_asked_where_that_is_not_wanted() {
+fn no_server_is_asked_for_routines_without_judge_routines() {
     play(async || {
         let mut config = config();
         config.pointsman.judge_routines = false;

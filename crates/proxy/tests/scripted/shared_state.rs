@@ -262,7 +262,7 @@ fn c07_a_connection_that_has_not_taken_the_settings_is_not_shared() {
         run(&mut one, &mut writer, "DO 1").await;
         settle().await;
         let free: Vec<u32> = stage.free_connections().iter().map(|free| free.hostgroup).collect();
-        assert_eq!(free, [0], "nobody may take the other one for one that is in the schema");
+        assert_eq!(free, [0], "the other one may not be taken for one that is in the schema");
     });
 }
 

@@ -439,7 +439,7 @@ fn rules_answer_rewrite_and_send_away() {
 }
 
 #[test]
-fn nobody_waits_for_readers_that_do_not_work() {
+fn no_session_waits_for_readers_that_cannot_be_reached() {
     play(async || {
         let (stage, mut servers) =
             stage_with(pair_of_servers(), CAPACITY, |endpoint| endpoint.to_string().starts_with("reader"));
@@ -450,7 +450,7 @@ fn nobody_waits_for_readers_that_do_not_work() {
             run(&mut client, &mut writer, "SELECT a FROM t").await;
         }
         let waited = begun.elapsed();
-        assert!(waited < Duration::from_secs(5), "{waited:?}: the clock only moves when everybody waits");
+        assert!(waited < Duration::from_secs(5), "{waited:?}: the clock only moves when all tasks wait");
     });
 }
 

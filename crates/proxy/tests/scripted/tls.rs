@@ -135,14 +135,14 @@ fn a_login_behind_the_request_for_tls_does_not_count() {
             // An alert of TLS (21), no OK.
             assert_eq!(client.read_bytes(1).await, [21]);
             drop(client);
-            assert!(servers.settled().await.is_none(), "nobody is logged in");
+            assert!(servers.settled().await.is_none(), "no session is logged in");
         }
         expect_nothing_left(&stage).await;
     });
 }
 
 #[test]
-fn whoever_asks_for_tls_and_says_nothing_has_the_time_of_a_login() {
+fn a_silent_tls_handshake_has_the_time_of_a_login() {
     play(async || {
         let mut config = config();
         config.variables.connect_timeout_client = Duration::from_secs(7);
@@ -160,7 +160,7 @@ fn whoever_asks_for_tls_and_says_nothing_has_the_time_of_a_login() {
 }
 
 #[test]
-fn whoever_must_use_tls_is_refused_without_in_the_words_for_a_wrong_password() {
+fn a_user_that_must_use_tls_gets_the_error_for_a_wrong_password_without_it() {
     play(async || {
         let (stage, _servers) = stage(with_tls_user());
         let mut refusals = Vec::new();

@@ -110,8 +110,8 @@ impl Waiting {
         }
     }
 
-    /// Their statements are at the server, all of them, before one is answered.
-    async fn departed() -> Self {
+    /// Clients whose statements are all at the server, before one is answered.
+    async fn sent() -> Self {
         let mut all = Self::new().await;
         all.let_go().await;
         all.expect_all().await;
@@ -156,7 +156,7 @@ impl Waiting {
 #[test]
 fn c01_what_goes_out_together_comes_back_to_who_has_asked() {
     play(async || {
-        let mut all = Waiting::departed().await;
+        let mut all = Waiting::sent().await;
         for of in 0..4 {
             answer(&mut all.server, of).await;
         }
@@ -176,7 +176,7 @@ fn c01_what_goes_out_together_comes_back_to_who_has_asked() {
 fn c02_answers_are_told_apart_wherever_they_are_cut() {
     play(async || {
         for len in [1, 2, 3, 4, 5, 7, 11, 13, 22, 43] {
-            let mut all = Waiting::departed().await;
+            let mut all = Waiting::sent().await;
             let bytes: Vec<u8> = (0..4).flat_map(|of| answer_of(of, 0)).collect();
             for piece in bytes.chunks(len) {
                 all.server.send_bytes(piece).await;
@@ -211,7 +211,7 @@ fn each_goes_out_alone_if_the_operator_wants_that() {
 #[test]
 fn who_has_warnings_to_ask_about_is_served_alone() {
     play(async || {
-        let mut all = Waiting::departed().await;
+        let mut all = Waiting::sent().await;
         // They are gone when the next statement runs, so the client is not told of these.
         all.server.send_bytes(&answer_of(0, 1)).await;
         all.serve(1..4).await;
@@ -236,7 +236,7 @@ fn who_has_warnings_to_ask_about_is_served_alone() {
 #[test]
 fn an_error_is_told_only_if_it_comes_again() {
     play(async || {
-        let mut all = Waiting::departed().await;
+        let mut all = Waiting::sent().await;
         answer(&mut all.server, 0).await;
         expect_answer(&mut all.clients[0], 0).await;
         refuse(&mut all.server, 1146).await;
@@ -263,7 +263,7 @@ fn an_error_is_told_only_if_it_comes_again() {
 fn what_is_interrupted_does_not_begin_anew() {
     play(async || {
         for code in [1317, 1969, 3024] {
-            let mut all = Waiting::departed().await;
+            let mut all = Waiting::sent().await;
             refuse(&mut all.server, code).await;
             all.clients[0].expect_err(code).await;
             // No session waits any more for what the others have sent over that connection.
@@ -275,9 +275,9 @@ fn what_is_interrupted_does_not_begin_anew() {
 }
 
 #[test]
-fn nobody_finds_the_warnings_of_a_statement_that_was_sent_once_more() {
+fn the_warnings_of_a_statement_that_was_sent_once_more_are_cleared() {
     play(async || {
-        let mut all = Waiting::departed().await;
+        let mut all = Waiting::sent().await;
         all.serve(0..3).await;
         all.server.send_bytes(&answer_of(3, 1)).await;
         all.server.expect_query(&statement(3)).await;
@@ -297,7 +297,7 @@ fn nobody_finds_the_warnings_of_a_statement_that_was_sent_once_more() {
 #[test]
 fn who_leaves_meanwhile_leaves_nothing_to_the_others() {
     play(async || {
-        let mut all = Waiting::departed().await;
+        let mut all = Waiting::sent().await;
         drop(all.clients.remove(1));
         settle().await;
         for of in 0..4 {
@@ -311,7 +311,7 @@ fn who_leaves_meanwhile_leaves_nothing_to_the_others() {
 }
 
 #[test]
-fn who_is_killed_meanwhile_hears_it_and_nobody_else() {
+fn a_kill_meanwhile_ends_only_the_killed_statement() {
     play(async || {
         let mut all = Waiting::new().await;
         let id = |sql: &str| {
@@ -336,9 +336,9 @@ fn who_is_killed_meanwhile_hears_it_and_nobody_else() {
 }
 
 #[test]
-fn a_server_that_goes_away_takes_nobody_with_it() {
+fn a_server_that_goes_away_ends_no_session() {
     play(async || {
-        let mut all = Waiting::departed().await;
+        let mut all = Waiting::sent().await;
         answer(&mut all.server, 0).await;
         expect_answer(&mut all.clients[0], 0).await;
         all.server.shut_down().await;
@@ -350,9 +350,9 @@ fn a_server_that_goes_away_takes_nobody_with_it() {
 }
 
 #[test]
-fn c24_nobody_waits_long_for_the_statement_of_somebody_else() {
+fn c24_no_session_waits_long_for_the_statement_of_another() {
     play(async || {
-        let mut all = Waiting::departed().await;
+        let mut all = Waiting::sent().await;
         // The first one takes its time. The others look for another connection, of which there is
         // none.
         let begun = Instant::now();
@@ -373,7 +373,7 @@ fn c24_nobody_waits_long_for_the_statement_of_somebody_else() {
 #[test]
 fn what_may_not_be_done_twice_goes_out_alone() {
     play(async || {
-        let mut all = Waiting::departed().await;
+        let mut all = Waiting::sent().await;
         all.serve(0..4).await;
         for sql in ["INSERT INTO t VALUES (1)", "SELECT c FROM t WHERE id = 1 FOR UPDATE", "SHOW TABLES"] {
             for _ in 0..10 {
@@ -457,7 +457,7 @@ fn reads_that_the_split_sends_to_a_reader_go_out_together_as_well() {
 #[test]
 fn a_large_answer_comes_whole_and_in_its_place() {
     play(async || {
-        let mut all = Waiting::departed().await;
+        let mut all = Waiting::sent().await;
         let cell = "x".repeat(200_000);
         let rows: &[&[Option<&str>]] = &[&[Some(&cell)]];
         let Waiting { server, clients, .. } = &mut all;

@@ -136,8 +136,8 @@ impl Four {
         assert_eq!(self.clients[of].expect_ok().await.affected_rows, of as u64);
     }
 
-    /// The executions of all are at the server before one is answered.
-    async fn departed(mut self) -> Self {
+    /// Sends the executions of all to the server before one is answered.
+    async fn sent(mut self) -> Self {
         self.hold().await;
         for of in 0..4 {
             // The first one has told the type before.
@@ -184,7 +184,7 @@ fn c01_executions_that_go_out_together_come_back_to_who_has_asked() {
     async fn check(accept: impl AsyncFn(&mut Servers) -> Database) {
         let mut four = Four::new(config(), accept).await;
         for round in 1..4 {
-            four = four.departed().await;
+            four = four.sent().await;
             for of in 0..4 {
                 four.answer(of).await;
             }
@@ -204,7 +204,7 @@ fn c01_executions_that_go_out_together_come_back_to_who_has_asked() {
 #[test]
 fn c15_an_error_is_told_only_if_it_comes_again() {
     play(async || {
-        let mut four = Four::new(config(), at_mysql).await.departed().await;
+        let mut four = Four::new(config(), at_mysql).await.sent().await;
         four.serve(0).await;
         let refusal = [&[0xff, 0x4f, 0x06][..], b"#HY000re-prepare"].concat();
         four.server.send_bytes(&messages(1, &[&refusal])).await;
@@ -243,7 +243,7 @@ fn c04_values_of_other_types_do_not_go_along() {
 
 /// The one whose execution is sent first may change what the statement is to the others.
 #[test]
-fn c04_nobody_goes_along_behind_a_value_of_another_type() {
+fn c04_no_execution_is_batched_behind_a_value_of_another_type() {
     play(async || {
         let mut four = Four::new(config(), at_mysql).await;
         // As often as it is executed, its parameter has had strings only.
@@ -277,7 +277,7 @@ fn c04_nobody_goes_along_behind_a_value_of_another_type() {
 #[test]
 fn c15_a_client_hears_that_columns_have_changed_if_the_answer_that_said_so_was_not_told() {
     play(async || {
-        let mut four = Four::new(config(), at_mysql).await.departed().await;
+        let mut four = Four::new(config(), at_mysql).await.sent().await;
         for of in 0..3 {
             four.serve(of).await;
         }
@@ -300,9 +300,9 @@ fn c15_a_client_hears_that_columns_have_changed_if_the_answer_that_said_so_was_n
 
 /// `SERVER_STATUS_METADATA_CHANGED` in an answer whose client has gone.
 #[test]
-fn c15_nobody_goes_on_with_a_statement_whose_columns_have_changed() {
+fn c15_a_statement_whose_columns_have_changed_is_prepared_again() {
     play(async || {
-        let mut four = Four::new(config(), at_mysql).await.departed().await;
+        let mut four = Four::new(config(), at_mysql).await.sent().await;
         drop(four.clients.remove(3));
         settle().await;
         for of in 0..3 {
@@ -356,7 +356,7 @@ fn where_the_statement_is_not_its_executions_go_out_one_by_one() {
 #[test]
 fn who_leaves_meanwhile_leaves_nothing_to_the_others() {
     play(async || {
-        let mut four = Four::new(config(), at_mysql).await.departed().await;
+        let mut four = Four::new(config(), at_mysql).await.sent().await;
         let gone = four.clients.remove(1);
         drop(gone);
         settle().await;
@@ -371,9 +371,9 @@ fn who_leaves_meanwhile_leaves_nothing_to_the_others() {
 }
 
 #[test]
-fn a_server_that_goes_away_takes_nobody_with_it() {
+fn a_server_that_goes_away_ends_no_session() {
     play(async || {
-        let mut four = Four::new(config(), at_mysql).await.departed().await;
+        let mut four = Four::new(config(), at_mysql).await.sent().await;
         four.serve(0).await;
         four.server.shut_down().await;
         four.server = at_mysql(&mut four.servers).await;

@@ -38,7 +38,7 @@ fn a_connection_that_its_server_has_ended_is_logged() {
 }
 
 #[test]
-fn nothing_is_logged_where_nobody_wants_it() {
+fn nothing_is_logged_where_logging_is_off() {
     play(async || assert_eq!(logged(false, false).await, [""; 0]));
 }
 

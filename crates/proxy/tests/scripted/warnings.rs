@@ -68,7 +68,7 @@ fn what_the_client_asks_about_its_statement_is_what_it_was() {
 }
 
 #[test]
-fn nobody_is_asked_where_nobody_wants_it() {
+fn no_server_is_asked_for_warnings_where_logging_is_off() {
     play(async || {
         let (_stage, _servers, mut client, mut server) = session_in(config()).await;
         warns(&mut client, &mut server, "INSERT INTO t VALUES ('long')", 1).await;

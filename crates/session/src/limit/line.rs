@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_may_change_while_somebody_waits() {
+    fn rates_may_change_while_a_session_waits() {
         let mut line: Line<u32> = Line::default();
         let (few, more) = (Rates { max_concurrent: Some(1), ..Rates::default() }, Rates::default());
         assert!(line.enter(few, 0) && !line.enter(few, 0));

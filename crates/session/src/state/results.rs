@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_waits_until_nobody_asks() {
+    fn a_session_waits_until_all_queries_are_over() {
         let woken = Arc::new(Woken(AtomicU32::new(0)));
         let waker = Waker::from(Arc::clone(&woken));
         let cx = Context::from_waker(&waker);

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_differ_are_remembered_in_an_order_that_nobody_else_has() {
+    fn types_that_differ_are_remembered_in_an_order_of_their_own() {
         let mixed = after(&[&[INT, TEXT], &[UNSIGNED, TEXT]]);
         assert!(mixed.is_mixed() && !typed(&[INT, TEXT]).is_mixed());
         assert!(!mixed.suits(&mixed, &typed(&[INT, TEXT])));

@@ -62,21 +62,7 @@ fn values(sql: &[u8], options: &Options) -> Vec<u8> {
             }
             before = b' ';
         } else if c == b'\'' || c == b'"' {
-            i += 1;
-            loop {
-                if i >= sql.len() {
-                    break;
-                } else if at(i) == b'\\' || at(i) == c && at(i + 1) == c && sql.len() > i + 1 {
-                    i += 2;
-                } else if at(i) == c {
-                    out.push(b'?');
-                    before = 0;
-                    i += 1;
-                    break;
-                } else {
-                    i += 1;
-                }
-            }
+            i = quoted(sql, i, &mut before, &mut out);
         } else if c.is_ascii_digit() && !word(before) {
             let (text, end) = number(&sql[i..]);
             before = *text.last().unwrap();
@@ -106,6 +92,24 @@ fn values(sql: &[u8], options: &Options) -> Vec<u8> {
         }
     }
     out
+}
+
+/// A quoted text that begins at `i`; where reading goes on.
+fn quoted(sql: &[u8], i: usize, before: &mut u8, out: &mut Vec<u8>) -> usize {
+    let at = |i: usize| sql.get(i).copied().unwrap_or(0);
+    let (quote, mut i) = (at(i), i + 1);
+    while i < sql.len() {
+        if at(i) == b'\\' || at(i) == quote && at(i + 1) == quote && sql.len() > i + 1 {
+            i += 2;
+        } else if at(i) == quote {
+            out.push(b'?');
+            *before = 0;
+            return i + 1;
+        } else {
+            i += 1;
+        }
+    }
+    i
 }
 
 /// A comment that begins at `i`; where reading goes on.

@@ -48,8 +48,12 @@ impl Histogram {
     /// The time that this many percent of the times do not exceed, at most 3.1 % too long; 0 if
     /// there are none.
     pub fn percentile(&self, percent: f64) -> Duration {
-        // The counts of a load are far below 2^52, up to where floats are exact.
-        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the counts of a load are far below 2^52, up to where floats are exact"
+        )]
         let rank = (self.count as f64 * percent / 100.0).ceil() as u64;
         let mut seen = 0;
         for (index, &count) in self.buckets.iter().enumerate() {

@@ -9,7 +9,7 @@ use e2e::dice::Dice;
 use testkit::client::{Client, ClientError, Options, QueryResult, Statement};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::Heard;
+use super::NoiseCounts;
 
 /// Schemas that a client may be in.
 pub(super) const SCHEMAS: [&str; 4] = ["test", "mtr", "mysql", "information_schema"];
@@ -46,7 +46,7 @@ pub(super) struct Noisy {
     run: u64,
     number: usize,
     dice: Dice,
-    counts: UnboundedSender<Heard>,
+    counts: UnboundedSender<NoiseCounts>,
     /// Number of its tags so far.
     tags: u64,
 }
@@ -65,7 +65,12 @@ pub(super) struct Session<'a> {
 
 impl Noisy {
     /// One of the clients of a run with this seed.
-    pub(super) fn new(options: Options, seed: u64, number: usize, counts: UnboundedSender<Heard>) -> Self {
+    pub(super) fn new(
+        options: Options,
+        seed: u64,
+        number: usize,
+        counts: UnboundedSender<NoiseCounts>,
+    ) -> Self {
         Self { options, run: seed, number, dice: Dice::new(seed, number), counts, tags: 0 }
     }
 
@@ -86,7 +91,7 @@ impl Noisy {
             match trouble {
                 Ok(()) => {}
                 Err(Trouble::Disturbed) => {
-                    self.count(Heard { errors: 1, ..Heard::default() });
+                    self.count(NoiseCounts { errors: 1, ..NoiseCounts::default() });
                     tokio::time::sleep(RETRY_TIME).await;
                 }
                 Err(Trouble::Crossed(error)) => return Err(error),
@@ -101,13 +106,13 @@ impl Noisy {
             Some(schema) => self.options.clone().schema(schema),
         };
         let client = Client::connect(&options).await?;
-        self.count(Heard { logins: 1, ..Heard::default() });
+        self.count(NoiseCounts { logins: 1, ..NoiseCounts::default() });
         Ok(Session { client, owner: self, schema, set: BTreeMap::new(), statements: Vec::new() })
     }
 
-    fn count(&self, heard: Heard) {
+    fn count(&self, more: NoiseCounts) {
         // Who counts is gone only when the run is over.
-        let _ = self.counts.send(heard);
+        let _ = self.counts.send(more);
     }
 }
 
@@ -161,7 +166,7 @@ impl Session<'_> {
         wrong: impl FnOnce() -> String,
     ) -> Result<(), Trouble> {
         if is_right {
-            self.owner.count(Heard { answers: 1, ..Heard::default() });
+            self.owner.count(NoiseCounts { answers: 1, ..NoiseCounts::default() });
             return Ok(());
         }
         let (number, schema, set) = (self.owner.number, &self.schema, &self.set);

@@ -53,7 +53,7 @@ impl Author {
             collation: *self.dice.pick(&COLLATIONS),
             capabilities,
         };
-        if self.are_alike && self.dice.chance(80) {
+        if self.has_similar_sessions && self.dice.chance(80) {
             let ((account, password), capabilities) = (ACCOUNTS[0], testkit::client::CAPABILITIES);
             return Login {
                 account,

@@ -26,8 +26,7 @@ pub static MYSQL_REPLICATION_HOSTGROUPS: Section = Section::new(
         .built(),
         text("comment", "", "free text").built(),
     ]],
-    "Pairs of writers and readers. The read/write split sends statements to them, and the monitor moves servers between them by \
-     their read_only variables.",
+    "Pairs of writers and readers of the read/write split. The monitor moves servers by `read_only`.",
 )
 .unique(&[&["writer_hostgroup"], &["reader_hostgroup"]])
 .rules(&[Rule::Differ("reader_hostgroup", "writer_hostgroup")])

@@ -64,7 +64,8 @@ pub static MYSQL_SERVERS_SSL_PARAMS: Section = Section::new(
         text("hostname", "", "the server, as in `mysql_servers`").required().built(),
         int("port", 3_306, PORT, "its port").built(),
         text("username", "", "the user; empty: any").built(),
-        text("ssl_ca", "", "file of certificate authorities; with one the server's certificate is verified").built(),
+        text("ssl_ca", "", "file of certificate authorities; with one the server's certificate is verified")
+            .built(),
         text("ssl_cert", "", "file of the certificate that the server is shown").built(),
         text("ssl_key", "", "file of its key").built(),
         text("ssl_capath", "", "folder of certificate authorities").built(),
@@ -74,6 +75,6 @@ pub static MYSQL_SERVERS_SSL_PARAMS: Section = Section::new(
         text("tls_version", "", "no effect in ProxySQL either"),
         text("comment", "", "free text").built(),
     ]],
-    "TLS settings of single servers and users. A row stands for all `ssl_p2s_` variables: what is empty in it is unset.",
+    "TLS settings of single servers and users. A row stands for all `ssl_p2s_` variables; empty: unset.",
 )
 .unique(&[&["hostname", "port", "username"]]);

@@ -166,7 +166,7 @@ impl Registry {
     /// The server of this hostgroup has answered the first statement that was awaited: with this,
     /// or with an error. Returns what its connection keeps of it.
     pub(crate) fn answered(&mut self, hostgroup: u32, statement: Option<reply::Prepared>) -> Option<Known> {
-        let told = self.hearing.take().map(|heard| heard.finish());
+        let told = self.hearing.take().map(|columns| columns.finish());
         let what = self.awaiting.pop_front()?;
         let Some(statement) = statement else {
             self.forget_last();

@@ -10,9 +10,9 @@ use wire::reply::{End, Outcome};
 use wire::{Capabilities, StatusFlags};
 
 use super::{ClientCharset, LastResults, Past, SessionState};
-use crate::alike::{Beginning, caller, with_first};
+use crate::interning::{Beginning, caller, with_first};
 use crate::state::gtids::{Gtids, TRACK_GTIDS, Tracking, names_last_gtid, replaces_tracked};
-use crate::state::overheard::Overheard;
+use crate::state::tracked::Tracked;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
 use session::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use session::identity::Identity;
@@ -318,17 +318,17 @@ impl SessionState {
 
     /// A server has answered a command of the proxy's own. If a transaction is over that was open,
     /// an error has ended it, and of that the server has told here rather than to the client.
-    pub(in crate::session) fn overhear(&mut self, identity: &Identity, reply: &[u8], outcome: Outcome) {
+    pub(in crate::session) fn note_tracked(&mut self, identity: &Identity, reply: &[u8], outcome: Outcome) {
         let is_over = |status: StatusFlags| {
             self.past.contains(Past::IN_TRANSACTION) && !status.contains(StatusFlags::IN_TRANSACTION)
         };
         let caps = identity.capabilities;
         if caps.contains(Capabilities::SESSION_TRACK)
             && outcome.status().is_some_and(is_over)
-            && let Some(overheard) = Overheard::in_answer(reply, caps)
+            && let Some(tracked) = Tracked::in_answer(reply, caps)
         {
             self.past.remove(Past::IN_TRANSACTION);
-            self.transaction.overheard = Some(Box::new(overheard));
+            self.transaction.tracked = Some(Box::new(tracked));
         }
     }
 

@@ -78,7 +78,7 @@ pub(crate) enum Came {
     /// The same, and it says what was known then: the next execution needs another one.
     ForOnce,
     /// Another session has left it, and has executed it last.
-    Adopted,
+    Reused,
 }
 
 impl Prepared {
@@ -139,7 +139,7 @@ impl Prepared {
     /// The session is the one that has executed it last at this hostgroup.
     pub(crate) fn note_own(&mut self, hostgroup: u32) {
         if let Some(place) = self.places.iter_mut().find(|place| place.hostgroup == hostgroup)
-            && place.came == Came::Adopted
+            && place.came == Came::Reused
         {
             place.came = Came::Prepared;
         }
@@ -206,7 +206,7 @@ impl Prepared {
 
     /// Whether another session was the last one to execute it at this hostgroup.
     pub(crate) fn is_anothers(&self, hostgroup: u32) -> bool {
-        self.at(hostgroup).is_some_and(|place| place.came == Came::Adopted)
+        self.at(hostgroup).is_some_and(|place| place.came == Came::Reused)
     }
 
     /// The hostgroups where it is, and its number at each.

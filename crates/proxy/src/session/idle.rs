@@ -1,4 +1,4 @@
-//! Between two statements: connections that nothing binds to the session are laid aside, where
+//! Between two statements: connections that nothing binds to the session become idle, where
 //! another session may get them, and taken back with the next command if they are still there.
 
 use super::Session;
@@ -8,7 +8,7 @@ use upstream::{Backend, part};
 
 impl Session {
     /// The session waits for its client: what is not bound to it may be used by others.
-    pub(super) fn lay_aside(&mut self) {
+    pub(super) fn make_idle(&mut self) {
         let goes_on = !self.io.backlog.is_empty() && !self.links.is_promised();
         self.idle_unless(goes_on);
     }
@@ -28,7 +28,7 @@ impl Session {
         self.links.note_ran(&mut self.state);
         let hostgroup = self.state.here;
         if !self.links.away.others.is_empty() {
-            self.lay_others_aside();
+            self.make_others_idle();
         }
         if !self.shares(hostgroup) {
             return self.break_promise();
@@ -44,13 +44,13 @@ impl Session {
             return self.break_promise();
         }
         if let Some(backend) = self.links.in_use.take() {
-            self.lay_one_aside(backend);
+            self.make_one_idle(backend);
         }
     }
 
-    /// Lays connections aside that are not in use, and that nothing binds to the session any more.
+    /// Makes connections idle that are not in use, and that nothing binds to the session any more.
     #[cold]
-    fn lay_others_aside(&mut self) {
+    fn make_others_idle(&mut self) {
         let version = self.state.version();
         let is_free = |other: &Backend| {
             let (server, link) = (other.server(), other.connection());
@@ -62,11 +62,11 @@ impl Session {
         };
         let Some(at) = self.links.away.others.iter().position(is_free) else { return };
         let backend = self.links.away.others.swap_remove(at);
-        self.lay_one_aside(backend);
+        self.make_one_idle(backend);
     }
 
-    /// Lays a connection aside that nothing binds to the session.
-    pub(super) fn lay_one_aside(&mut self, mut backend: Backend) {
+    /// Makes a connection idle that nothing binds to the session.
+    pub(super) fn make_one_idle(&mut self, mut backend: Backend) {
         let hostgroup = backend.server().hostgroup();
         if backend.connection().state().lacks_schema {
             // No other session may have it, and the next command asks for the schema again.
@@ -77,12 +77,12 @@ impl Session {
             }
             backend.connection_mut().set_version(0);
         }
-        if !self.links.lay_aside(&self.worker.upstream, self.identity.peer, &self.state, backend) {
+        if !self.links.make_idle(&self.worker.upstream, self.identity.peer, &self.state, backend) {
             self.was_lent(hostgroup);
         }
     }
 
-    /// A command has come: takes back what was laid aside.
+    /// A command has come: takes back the idle connection.
     pub(super) fn take_back(&mut self) {
         if self.links.in_use.is_some() {
             return;
@@ -116,7 +116,7 @@ impl Session {
         let is_free = self.may_leave();
         if let Some(backend) = self.links.in_use.take() {
             if is_free {
-                self.lay_one_aside(backend);
+                self.make_one_idle(backend);
                 self.links.away.idle.retain(|idle| idle.hostgroup != hostgroup);
             } else {
                 part(backend);

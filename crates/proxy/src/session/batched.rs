@@ -16,7 +16,7 @@ use super::again::Refused;
 use super::route::NEEDS_LAST_ID;
 use super::segments::{At, Part};
 use crate::counts::Counter;
-use crate::limits::TRAVELS_BYTES_MAX;
+use crate::limits::BATCHED_BYTES_MAX;
 use crate::state::{Mark, Pin};
 use crate::taps::withhold::Withhold;
 use session::ran::Ran;
@@ -82,7 +82,7 @@ impl At<'_> {
 impl Session {
     /// The command that `input` begins with, which was decided about and waits for a connection, if
     /// it may go out together with others.
-    pub(super) fn travels(&mut self, input: &[u8]) -> Option<Candidate> {
+    pub(super) fn batchable(&mut self, input: &[u8]) -> Option<Candidate> {
         if self.worker.settings().upstream.statements_together < 2 {
             return None;
         }
@@ -107,19 +107,19 @@ impl Session {
         let is_one = || {
             MessageScanner::new(0).scan(input).is_ok_and(|scanned| scanned.done && scanned.len == input.len())
         };
-        if !is_usual || input.len() > TRAVELS_BYTES_MAX || !is_one() {
+        if !is_usual || input.len() > BATCHED_BYTES_MAX || !is_one() {
             return None;
         }
-        let travels =
+        let batchable =
             self.worker.upstream.history.is_known(digest).then(|| self.candidate(kind, input)).flatten();
-        let command = travels.as_ref().map(|travels| match travels.execution {
-            None => Rc::clone(&travels.command),
+        let command = batchable.as_ref().map(|batchable| match batchable.execution {
+            None => Rc::clone(&batchable.command),
             // Sent once more, it is for whatever connection has it then.
             Some(_) => input.into(),
         });
         self.flight().batched =
             Some(Batched { digest, command, begun: None, reply: Withhold::default(), is_marred: false });
-        travels
+        batchable
     }
 
     /// What the session would send.
@@ -132,7 +132,7 @@ impl Session {
     }
 
     /// The command is sent, or was with those of others.
-    pub(super) fn note_departure(&mut self, is_together: bool) {
+    pub(super) fn note_command_sent(&mut self, is_together: bool) {
         if let Some(batched) = self.flight.as_mut().and_then(|flight| flight.batched.as_mut()) {
             if is_together {
                 self.worker.counts.note(Counter::Together);
@@ -142,7 +142,7 @@ impl Session {
     }
 
     /// The statement is over.
-    pub(super) fn note_arrival(&mut self) {
+    pub(super) fn note_statement_over(&mut self) {
         let batched = self.flight.as_mut().and_then(|flight| flight.batched.take());
         let Some(batched @ Batched { begun: Some(begun), .. }) = batched else { return };
         let is_marred =
@@ -168,7 +168,7 @@ impl Session {
             link.set_own_warnings(true);
         }
         if self.links.is_promised() {
-            self.lay_aside();
+            self.make_idle();
         }
         self.send_once_more(command);
     }
@@ -190,7 +190,7 @@ impl Session {
 
     /// The connection was taken over with a command that was sent already, and now something else
     /// has to be done first.
-    pub(super) fn alight(&mut self) {
+    pub(super) fn leave_batch(&mut self) {
         if self.links.is_awaited() {
             if let Some(flight) = self.flight.as_mut() {
                 flight.batched = None;

@@ -14,7 +14,7 @@ use crate::Worker;
 
 /// What the login of a connection said, as far as it lasts.
 #[derive(Debug)]
-pub struct Passport {
+pub struct PoolKey {
     user: Arc<User>,
     collation: u16,
     capabilities: Capabilities,
@@ -23,7 +23,7 @@ pub struct Passport {
     hash: u64,
 }
 
-impl PartialEq for Passport {
+impl PartialEq for PoolKey {
     /// Whether the connections of both are good for the same clients. After a change of a user's
     /// row, later logins do not use the old ones.
     fn eq(&self, other: &Self) -> bool {
@@ -34,8 +34,8 @@ impl PartialEq for Passport {
     }
 }
 
-impl Passport {
-    /// The passport of the connections of this client.
+impl PoolKey {
+    /// The pool key of the connections of this client.
     pub fn new(identity: &Identity) -> Self {
         let user = Arc::clone(&identity.account.user);
         // That there was a schema in a login matters only there.
@@ -53,7 +53,7 @@ impl Passport {
         Arc::ptr_eq(&self.user, &worker.settings().users.find(&self.user.name))
     }
 
-    /// A number that passports have in common that are good for the same clients.
+    /// A number that pool keys have in common that are good for the same clients.
     pub(crate) const fn hash(&self) -> u64 {
         self.hash
     }

@@ -1,5 +1,5 @@
-//! What many sessions of a worker have alike, kept once: thousands of clients wait, and few of them
-//! differ.
+//! Interning: equal values of a worker's sessions are kept once. Thousands of clients wait, and few
+//! of them differ.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use route::{Account, Caller};
 
-use crate::limits::ALIKE_MAX;
+use crate::limits::INTERNED_MAX;
 use crate::state::gtids::Tracking;
 use crate::state::{Setting, Settings};
 use crate::users::Options;
 use session::identity::Identity;
-use upstream::Passport;
+use upstream::PoolKey;
 use wire::Peer;
 
 /// What a session begins with.
@@ -27,18 +27,18 @@ pub(crate) struct Beginning {
     pub(crate) settings: Rc<Settings>,
 }
 
-/// What the sessions that have begun last began with.
+/// Interned values: what the last sessions that began have in common.
 #[derive(Debug, Default)]
-pub(crate) struct Alike {
+pub(crate) struct Interned {
     accounts: Last<Rc<Account>>,
     callers: Last<Arc<Caller>>,
-    passports: Last<Rc<Passport>>,
+    pool_keys: Last<Rc<PoolKey>>,
     settings: Rc<Settings>,
     /// The same where something is set at first.
     firsts: Last<Rc<Settings>>,
 }
 
-impl Alike {
+impl Interned {
     /// What the session of this client begins with, for which the user's row and the listener say
     /// `account`.
     pub(crate) fn beginning(&self, identity: &Identity, account: Account) -> Beginning {
@@ -54,15 +54,15 @@ impl Alike {
     }
 
     /// The sessions that the connections of this client are good for.
-    pub(crate) fn passport(&self, identity: &Identity) -> Rc<Passport> {
-        self.passports.share(Rc::new(Passport::new(identity)))
+    pub(crate) fn pool_key(&self, identity: &Identity) -> Rc<PoolKey> {
+        self.pool_keys.share(Rc::new(PoolKey::new(identity)))
     }
 
-    /// Forgets accounts, callers and passports: a new configuration has others.
+    /// Forgets accounts, callers and pool keys: a new configuration has others.
     pub(crate) fn clear(&self) {
         self.accounts.0.borrow_mut().clear();
         self.callers.0.borrow_mut().clear();
-        self.passports.0.borrow_mut().clear();
+        self.pool_keys.0.borrow_mut().clear();
     }
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn caller(identity: &Identity, schema: &[u8]) -> Caller {
     }
 }
 
-/// The last different values, at most [`ALIKE_MAX`], in the order in which they were used.
+/// The last different values, at most [`INTERNED_MAX`], in the order in which they were used.
 #[derive(Debug)]
 struct Last<T>(RefCell<VecDeque<T>>);
 
@@ -106,7 +106,7 @@ impl<T: Clone + PartialEq> Last<T> {
         let mut all = self.0.borrow_mut();
         let at = all.iter().position(|one| *one == value);
         let shared = at.and_then(|at| all.remove(at)).unwrap_or(value);
-        all.truncate(ALIKE_MAX - 1);
+        all.truncate(INTERNED_MAX - 1);
         all.push_front(shared.clone());
         shared
     }
@@ -125,13 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_had_for_long_is_forgotten() {
+    fn a_value_that_no_session_had_for_long_is_forgotten() {
         let last = Last::default();
         let first = last.share(Rc::new(0));
-        for value in 1..=ALIKE_MAX {
+        for value in 1..=INTERNED_MAX {
             last.share(Rc::new(value));
         }
-        assert_eq!(last.0.borrow().len(), ALIKE_MAX);
+        assert_eq!(last.0.borrow().len(), INTERNED_MAX);
         assert!(!Rc::ptr_eq(&first, &last.share(Rc::new(0))));
     }
 }

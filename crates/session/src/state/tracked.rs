@@ -8,9 +8,9 @@ use wire::{Capabilities, Codec as _, StatusFlags};
 
 /// Changes of a session as an OK packet has told them, one behind the other.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Overheard(Box<[u8]>);
+pub struct Tracked(Box<[u8]>);
 
-impl Overheard {
+impl Tracked {
     /// What an answer, packets with their headers, tells of a transaction with its last packet;
     /// nothing if that tells none.
     pub fn in_answer(mut answer: &[u8], caps: Capabilities) -> Option<Self> {
@@ -85,8 +85,8 @@ mod tests {
         let (schema, over) = (StateChange::Schema(b"s"), StateChange::TransactionState(b"________"));
         let begun = StateChange::TransactionState(b"T_______");
         let how = StateChange::TransactionCharacteristics(b"");
-        let heard = packets(&[b"\x01", b"\x02no", &ok(OkHeader::Eof, &[schema, how, over])]);
-        let overheard = Overheard::in_answer(&heard, CAPS).unwrap();
+        let answer = packets(&[b"\x01", b"\x02no", &ok(OkHeader::Eof, &[schema, how, over])]);
+        let tracked = Tracked::in_answer(&answer, CAPS).unwrap();
         for (header, own, told) in [
             (OkHeader::Ok, &[][..], &[how, over][..]),
             (OkHeader::Eof, &[], &[how, over]),
@@ -94,18 +94,18 @@ mod tests {
             (OkHeader::Ok, &[begun], &[begun]),
         ] {
             let (own, told) = (ok(header, own), ok(header, told));
-            let part = overheard.told_in(&packets(&[b"\x01", &own]), HEADER_LEN + own.len(), CAPS);
+            let part = tracked.told_in(&packets(&[b"\x01", &own]), HEADER_LEN + own.len(), CAPS);
             assert_eq!(part, Some(packets(&[b"\x01", &told])), "{header:?}");
         }
     }
 
     #[test]
-    fn nothing_is_told_where_nothing_was_heard_or_can_be_said() {
+    fn nothing_is_told_where_nothing_was_tracked_or_can_be_said() {
         let schema = ok(OkHeader::Ok, &[StateChange::Schema(b"s")]);
-        assert_eq!(Overheard::in_answer(&packets(&[&schema]), CAPS), None);
-        assert_eq!(Overheard::in_answer(&packets(&[b"\xff\x01\x02"]), CAPS), None);
-        assert_eq!(Overheard::in_answer(b"\x05\0\0", CAPS), None, "it is cut short");
-        let over = Overheard(SessionState::encode(&[StateChange::TransactionState(b"____")]).into());
+        assert_eq!(Tracked::in_answer(&packets(&[&schema]), CAPS), None);
+        assert_eq!(Tracked::in_answer(&packets(&[b"\xff\x01\x02"]), CAPS), None);
+        assert_eq!(Tracked::in_answer(b"\x05\0\0", CAPS), None, "it is cut short");
+        let over = Tracked(SessionState::encode(&[StateChange::TransactionState(b"____")]).into());
         assert_eq!(over.told_in(b"\0\0\x02", 11, CAPS), None, "its beginning was told before");
         assert_eq!(over.told_in(&packets(&[b"\xfe\0\0\x02\0"]), 9, CAPS - Capabilities::DEPRECATE_EOF), None);
     }

@@ -21,7 +21,7 @@ impl Session {
     /// A statement of the same text that another session has left at the backend in use is this
     /// session's from now on; the number that it has there. It is about to be executed with these
     /// values.
-    pub(super) fn adopt(&mut self, id: u32, now: &Typed) -> Option<u32> {
+    pub(super) fn reuse_statement(&mut self, id: u32, now: &Typed) -> Option<u32> {
         let all = self.state.prepared.as_mut()?;
         let prepared = all.get(id)?;
         let wanted = Wanted {
@@ -33,13 +33,13 @@ impl Session {
             now,
         };
         let found = self.links.in_use.as_mut()?.connection_mut().take_statement(&wanted)?;
-        all.add_place(id, self.state.here, found, Came::Adopted);
+        all.add_place(id, self.state.here, found, Came::Reused);
         Some(found.id)
     }
 
     /// The execution that `input` is, as the backend in use gets it, and what was decided about it,
     /// if that has its statement, maybe from another session, and gets nothing else.
-    pub(super) fn adopt_at_once(&mut self, kind: Kind, input: &[u8]) -> Option<(Vec<u8>, Decided)> {
+    pub(super) fn reuse_at_once(&mut self, kind: Kind, input: &[u8]) -> Option<(Vec<u8>, Decided)> {
         if kind != Kind::StmtExecute || self.is_own(kind, input) || !self.needs_only_its_statement(input) {
             return None;
         }
@@ -62,7 +62,7 @@ impl Session {
             known_as.is_none() || !self.links.is_awaited(),
             "whoever gets a connection has nothing there yet"
         );
-        let known_as = known_as.or_else(|| self.adopt(id, &self.typed_by(kind, payload, id)))?;
+        let known_as = known_as.or_else(|| self.reuse_statement(id, &self.typed_by(kind, payload, id)))?;
         let mut command = input.to_vec();
         if !self.rename(&mut command, kind, id, known_as) {
             return None;
