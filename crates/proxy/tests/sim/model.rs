@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use wire::StatusFlags;
 
+use super::handles::Handles;
 use super::statement::Statement;
 
 /// The character set that a login brings, and a reset brings back.
@@ -45,8 +46,7 @@ pub(super) struct Session {
     /// What it has inserted and not committed.
     pub(super) pending: Vec<u64>,
     last_id: u64,
-    prepared: HashMap<u32, String>,
-    prepared_last: u32,
+    pub(super) prepared: Handles,
     /// The error of the last statement.
     error: Option<(u16, String)>,
 }
@@ -62,8 +62,7 @@ impl Session {
             in_transaction: false,
             pending: Vec::new(),
             last_id: 0,
-            prepared: HashMap::new(),
-            prepared_last: 0,
+            prepared: Handles::default(),
             error: None,
         };
         session.set_names(LOGIN_CHARSET);
@@ -93,7 +92,8 @@ impl Session {
 
     /// `COM_RESET_CONNECTION`.
     pub(super) fn reset(&mut self) {
-        *self = Self { prepared_last: self.prepared_last, ..Self::new(self.schema.take()) };
+        let prepared = self.prepared.cleared();
+        *self = Self { prepared, ..Self::new(self.schema.take()) };
     }
 
     /// `COM_INIT_DB`.
@@ -102,24 +102,20 @@ impl Session {
         self.schema = Some(schema.to_owned());
     }
 
+    /// `COM_STMT_PREPARE`.
     pub(super) fn prepare(&mut self, text: &str) -> u32 {
         self.error = None;
-        self.prepared_last += 1;
-        self.prepared.insert(self.prepared_last, text.to_owned());
-        self.prepared_last
+        self.prepared.add(text)
+    }
+
+    /// What succeeds and leaves no error behind, as a ping.
+    pub(super) fn succeed(&mut self) {
+        self.error = None;
     }
 
     /// A statement has failed with an error of the proxy's own.
     pub(super) fn fail(&mut self, code: u16, message: &str) {
         self.error = Some((code, message.to_owned()));
-    }
-
-    pub(super) fn prepared(&self, id: u32) -> Option<String> {
-        self.prepared.get(&id).cloned()
-    }
-
-    pub(super) fn close(&mut self, id: u32) {
-        self.prepared.remove(&id);
     }
 
     /// Carries out a statement. `KILL` is not a session's matter.
@@ -151,7 +147,7 @@ impl Session {
                     self.set(database, &name, value);
                 }
             }
-            Statement::Select(expressions) => return self.select(expressions),
+            Statement::Select { columns, expressions } => return self.select(columns, &expressions),
             Statement::Rows(of) => return self.rows(database, of),
             Statement::Insert(id) => return self.insert(database, id),
             Statement::Nothing => return Answer::Rows { columns: vec!["1".to_owned()], rows: Vec::new() },
@@ -196,15 +192,15 @@ impl Session {
         self.in_transaction = false;
     }
 
-    fn select(&self, expressions: Vec<String>) -> Answer {
+    fn select(&self, columns: Vec<String>, expressions: &[String]) -> Answer {
         let mut row = Vec::new();
-        for expression in &expressions {
+        for expression in expressions {
             match self.value(expression) {
                 Ok(value) => row.push(value),
                 Err(answer) => return answer,
             }
         }
-        Answer::Rows { columns: expressions, rows: vec![row] }
+        Answer::Rows { columns, rows: vec![row] }
     }
 
     fn value(&self, expression: &str) -> Result<Option<String>, Answer> {
@@ -220,6 +216,7 @@ impl Session {
             }));
         }
         match expression {
+            "NULL" => Ok(None),
             "DATABASE()" => Ok(self.schema.clone()),
             "LAST_INSERT_ID()" => Ok(Some(self.last_id.to_string())),
             _ if expression.starts_with('@') => Ok(self.user_variables.get(expression).cloned()),

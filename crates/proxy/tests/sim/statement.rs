@@ -9,8 +9,11 @@ pub(super) enum Statement {
     Use(String),
     /// Names and values, as they are written.
     Set(Vec<(String, String)>),
-    /// Expressions without a table, as they are written.
-    Select(Vec<String>),
+    /// Expressions without a table, as they are written, and with the values of parameters.
+    Select {
+        columns: Vec<String>,
+        expressions: Vec<String>,
+    },
     /// The rows of this owner.
     Rows(u64),
     Insert(u64),
@@ -75,12 +78,34 @@ fn select(rest: &str) -> Option<Statement> {
         return Some(Statement::Nothing);
     }
     if rest == "1 FROM (SELECT 1) AS pointsman" {
-        return Some(Statement::Select(vec!["'1'".to_owned()]));
+        return Some(columns(vec!["'1'".to_owned()]));
     }
     if let Some(owner) = rest.strip_prefix("id FROM t WHERE owner = ") {
         return number(owner).map(Statement::Rows);
     }
-    Some(Statement::Select(parts(rest)))
+    Some(columns(parts(rest)))
+}
+
+fn columns(all: Vec<String>) -> Statement {
+    Statement::Select { columns: all.clone(), expressions: all }
+}
+
+/// What a prepared text says with these values of its parameters, each written as a literal.
+pub(super) fn bind(text: &str, values: &[String]) -> Option<Statement> {
+    let mut values = values.iter();
+    let bound: String = text
+        .split_inclusive('?')
+        .map(|part| match part.strip_suffix('?') {
+            Some(before) => format!("{before}{}", values.next().map_or("?", String::as_str)),
+            None => part.to_owned(),
+        })
+        .collect();
+    match (parse(text), parse(&bound)?) {
+        (Some(Statement::Select { columns, .. }), Statement::Select { expressions, .. }) => {
+            Some(Statement::Select { columns, expressions })
+        }
+        (_, statement) => Some(statement),
+    }
 }
 
 fn assignments(rest: &str) -> Option<Vec<(String, String)>> {

@@ -1,14 +1,16 @@
 //! What a seed decides before anything happens, and what all in it share.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 
 use config::{CheckLogins, Config, ReplicationHostgroups, Server, ServerStatus, User};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::dice::Dice;
 use super::model::Database;
+use super::scopes::Scopes;
 use super::tape::{Tapes, Transcript};
 
 /// Events that a failure shows.
@@ -56,6 +58,7 @@ pub(super) struct World {
     pub(super) seed: u64,
     pub(super) dice: Dice,
     pub(super) faults: Faults,
+    pub(super) scopes: Scopes,
     pub(super) clients: u64,
     pub(super) steps: u64,
     /// Bytes that a client's connection holds per direction.
@@ -78,6 +81,9 @@ pub(super) struct World {
     /// What passed at clients and at servers.
     pub(super) at_clients: Tapes,
     pub(super) at_servers: Tapes,
+    /// Counters of the proxy at the end.
+    pub(super) reached: RefCell<BTreeMap<&'static str, u64>>,
+    start: OnceCell<Instant>,
     events: RefCell<VecDeque<String>>,
     failure: RefCell<Option<String>>,
 }
@@ -105,17 +111,20 @@ impl World {
 
     /// The world of this seed with these faults.
     pub(super) fn with(seed: u64, dice: Dice, faults: Faults) -> Rc<Self> {
+        let scopes = Scopes::roll(&dice);
+        let clients = if scopes.is_crowded { 8 } else { 2 };
         Rc::new(Self {
             seed,
             faults,
-            clients: 2 + dice.below(5),
+            clients: clients + dice.below(5),
             steps: 20 + dice.below(60),
             capacity: *dice.pick(&[48, 1024, 16 * 1024]),
             server_capacity: *dice.pick(&[1024, 16 * 1024]),
             is_split: dice.one_in(3),
-            max_connections: Cell::new(*dice.pick(&CONNECTIONS)),
+            max_connections: Cell::new(if scopes.is_crowded { 2 } else { *dice.pick(&CONNECTIONS) }),
             reloads: *dice.pick(&[0, 0, 30]),
             reader_is_off: Cell::new(false),
+            scopes,
             dice,
             database: RefCell::default(),
             threads: RefCell::default(),
@@ -124,6 +133,8 @@ impl World {
             aimed_at: RefCell::default(),
             at_clients: Tapes::default(),
             at_servers: Tapes::default(),
+            reached: RefCell::default(),
+            start: OnceCell::new(),
             events: RefCell::default(),
             failure: RefCell::default(),
         })
@@ -154,6 +165,8 @@ impl World {
         config.users.push(app);
         config.pointsman.check_logins = CheckLogins::Never;
         config.monitor.enabled = false;
+        config.variables.max_stmts_per_connection = self.scopes.statements_left;
+        config.pointsman.statements_together = self.scopes.statements_together;
         config
     }
 
@@ -188,6 +201,9 @@ impl World {
 
     /// Takes note of what happened, to show with a failure.
     pub(super) fn note(&self, event: String) {
+        if std::env::var_os("POINTSMAN_SIM_EVENTS").is_some() {
+            println!("{:?} {event}", self.start.get_or_init(Instant::now).elapsed());
+        }
         let mut events = self.events.borrow_mut();
         if events.len() == EVENTS {
             events.pop_front();

@@ -1,0 +1,27 @@
+//! What a seed plays beside the statements that all seeds have.
+
+use super::dice::Dice;
+
+/// Features that are on.
+#[derive(Debug, Clone)]
+pub(super) struct Scopes {
+    /// Commands of all kinds are sent at once.
+    pub(super) has_pipelines: bool,
+    /// Many clients share a connection, so that their reads go out as a batch.
+    pub(super) is_crowded: bool,
+    /// `mysql-max_stmts_per_connection`.
+    pub(super) statements_left: u32,
+    /// `pointsman-statements_together`.
+    pub(super) statements_together: u32,
+}
+
+impl Scopes {
+    pub(super) fn roll(dice: &Dice) -> Self {
+        Self {
+            has_pipelines: dice.one_in(2),
+            is_crowded: dice.one_in(4),
+            statements_left: *dice.pick(&[1, 20, 20]),
+            statements_together: *dice.pick(&[1, 4, 8, 8]),
+        }
+    }
+}
