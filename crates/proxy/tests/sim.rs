@@ -27,7 +27,9 @@ mod sim {
     mod execution;
     mod handles;
     mod judge;
+    mod last;
     mod model;
+    mod pinned;
     mod promises;
     mod run;
     mod scopes;
@@ -35,5 +37,6 @@ mod sim {
     mod statement;
     mod tape;
     mod texts;
+    mod values;
     mod world;
 }

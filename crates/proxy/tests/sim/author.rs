@@ -6,11 +6,14 @@ use super::catalogue::{execution, of_rows, rows_of};
 use super::command::Command;
 use super::execution::Execution;
 use super::model::Session;
-use super::texts::text;
+use super::texts::{pinning_text, text};
 use super::world::World;
 
 /// Longest time that a client thinks, in milliseconds.
 const THINKING_MS: u64 = 40;
+
+/// Longest time for which the writer is not reached, in milliseconds.
+const OUTAGE_MS: u64 = 4000;
 
 /// One thing that a client does.
 #[derive(Debug, Clone)]
@@ -26,6 +29,10 @@ pub(super) enum Step {
     Close(String),
     Enter(String),
     Reset,
+    /// Logs in anew over the same connection.
+    ChangeUser,
+    /// The writer is not reached for this long.
+    Outage(Duration),
     Pause(Duration),
     /// The proxy gets another configuration.
     Reload,
@@ -41,8 +48,9 @@ pub(super) enum Step {
     },
 }
 
-/// The next step of client `me`, who has inserted `written` rows and whose session is like `twin`.
-pub(super) fn next(world: &World, me: u64, written: &mut u64, twin: &Session) -> Step {
+/// The next step of client `me` in a session with this number, who has inserted `written` rows and
+/// whose session is like `twin`.
+pub(super) fn next(world: &World, (me, session): (u64, u32), written: &mut u64, twin: &Session) -> Step {
     let dice = &world.dice;
     if world.happens(world.faults.kills) {
         return Step::Kill { client: dice.below(world.clients), only_query: !dice.one_in(3) };
@@ -63,8 +71,10 @@ pub(super) fn next(world: &World, me: u64, written: &mut u64, twin: &Session) ->
     if scopes.has_pipelines && dice.one_in(3) {
         return Step::Commands(pipeline(world, me, written, twin));
     }
-    let may_have_cursor = !world.is_split || twin.commits_at_once();
-    if scopes.has_pipelines && may_have_cursor && dice.one_in(20) {
+    if scopes.has_pins && dice.one_in(3) {
+        return pinning(world, (me, session), twin);
+    }
+    if scopes.has_pipelines && !world.is_split && dice.one_in(20) {
         let fetches = u32::from(dice.one_in(2)) * 4 + u32::from(dice.one_in(2));
         return Step::Cursor { execution: of_rows(world, me), fetches };
     }
@@ -84,18 +94,42 @@ pub(super) fn next(world: &World, me: u64, written: &mut u64, twin: &Session) ->
     }
 }
 
+/// A step that leaves something at a connection, or asks for it.
+fn pinning(world: &World, (me, session): (u64, u32), twin: &Session) -> Step {
+    let dice = &world.dice;
+    let faults = world.faults;
+    match dice.below(24) {
+        0 => Step::ChangeUser,
+        1 if faults.unreachable > 0 => Step::Outage(dice.pause(OUTAGE_MS)),
+        // What is asked of the last statement is not known behind one that was lost.
+        2..=5 if twin.last().has_counts() && !faults.loses_connections() && faults.kills == 0 => {
+            let of_rows =
+                if twin.last().row_count < 0 { "SELECT FOUND_ROWS()" } else { "SELECT ROW_COUNT()" };
+            let text = if dice.one_in(2) { of_rows } else { "SELECT ROW_COUNT()" };
+            Step::Commands(vec![Command::Text(text.to_owned())])
+        }
+        _ => Step::Commands(vec![Command::Text(pinning_text(world, (me, session), twin))]),
+    }
+}
+
 /// A read that depends on nothing in its session.
 fn plain_read(world: &World, me: u64) -> Command {
-    match world.dice.below(3) {
-        0 => Command::Text(format!("SELECT 'c{me}-{}'", world.dice.below(1_000_000))),
-        1 => Command::Text(format!("SELECT id FROM t WHERE owner = {me}")),
+    let tag = world.dice.below(1_000_000);
+    match world.dice.below(5) {
+        0 => Command::Text(format!("SELECT 'c{me}-{tag}'")),
+        // One with warnings is sent once more, alone.
+        1 => {
+            let letter = if world.dice.one_in(20) { "x" } else { "" };
+            Command::Text(format!("SELECT CAST('{letter}{tag}' AS SIGNED)"))
+        }
+        2 | 3 => Command::Text(format!("SELECT id FROM t WHERE owner = {me}")),
         _ => Command::Execute(rows_of(me)),
     }
 }
 
 /// Whether a client may send commands before it has read the answers to those before.
 fn may_send_on(world: &World, twin: &Session) -> bool {
-    world.capacity >= 1024 && !twin.has_failed()
+    world.capacity >= 1024 && !twin.last().has_conditions()
 }
 
 /// Commands of several kinds.
@@ -108,7 +142,7 @@ fn pipeline(world: &World, me: u64, written: &mut u64, twin: &Session) -> Vec<Co
         match dice.below(10) {
             0 => all.push(Command::Ping),
             1 => all.push(Command::ResetStatement(execution.text)),
-            2 if len > 1 => {
+            2 if len > 1 && !execution.text.starts_with("INSERT") => {
                 all.push(Command::Prepare(execution.text.clone()));
                 all.push(Command::ExecuteLast(execution));
             }

@@ -64,7 +64,8 @@ impl Player {
             };
             while left > 0 && !self.world.has_failed() {
                 left -= 1;
-                let step = next(&self.world, self.me, &mut self.written, &pair.twin);
+                let id = pair.client.server().connection_id;
+                let step = next(&self.world, (self.me, id), &mut self.written, &pair.twin);
                 if self.take(&mut pair, step).await == Then::Leave {
                     break;
                 }
@@ -77,7 +78,7 @@ impl Player {
     async fn log_in(&self) -> Option<Pair> {
         let end = self.stage.client(self.world.capacity)?;
         let end = self.world.at_clients.tape(end, false);
-        let start = end.starter();
+        let tape = end.tape();
         self.world.aimed_at.borrow_mut().remove(&self.me);
         let client = match timeout(PATIENCE, Client::over(end, &options())).await {
             Ok(Ok(client)) => client,
@@ -90,7 +91,7 @@ impl Player {
                 return None;
             }
         };
-        start();
+        tape.start();
         let id = client.server().connection_id;
         self.world.ids.borrow_mut().insert(self.me, id);
         self.world.note(format!("c{}: logged in as {id}", self.me));
@@ -109,6 +110,8 @@ impl Player {
                 }
             }
             Step::Enter(_) | Step::Reset => return self.command(pair, &step).await,
+            Step::ChangeUser => return self.change_user(pair).await,
+            Step::Outage(time) => self.world.cut_writer_off(time),
             Step::Reload => {
                 if let Err(error) = self.stage.apply(self.world.other_config()) {
                     self.fail(error);
@@ -143,7 +146,7 @@ impl Player {
                 pair.twin.enter(schema);
                 // It does not tell that a transaction is lost, the next statement does; but the
                 // flag is gone.
-                if self.world.faults.lost > 0 {
+                if self.world.faults.loses_connections() {
                     return Then::Go;
                 }
             }
@@ -153,6 +156,19 @@ impl Player {
             }
         }
         self.compare(&Answer::OK, pair.twin.status(), got, "a command", false)
+    }
+
+    async fn change_user(&self, pair: &mut Pair) -> Then {
+        let tape = pair.client.packets().stream().tape();
+        tape.pause();
+        let changed = self.in_time(pair.client.change_user(&options())).await;
+        tape.start();
+        if let Err(error) = changed {
+            return self.explain(&error, "COM_CHANGE_USER");
+        }
+        pair.twin = Session::new(None);
+        pair.handles.clear();
+        Then::Go
     }
 
     async fn kill(&self, pair: &mut Pair, victim: u64, only_query: bool) -> Then {

@@ -13,6 +13,7 @@ const UTF8MB4: u16 = 45;
 pub(super) struct Encoder {
     pub(super) capabilities: Capabilities,
     pub(super) status: StatusFlags,
+    pub(super) warnings: u16,
 }
 
 impl Encoder {
@@ -22,7 +23,9 @@ impl Encoder {
         match answer {
             Answer::Ok { affected, last_id } => {
                 let (affected_rows, last_insert_id) = (*affected, *last_id);
-                let ok = packet::Ok { affected_rows, last_insert_id, ..packet::Ok::plain(self.status) };
+                let warnings = self.warnings;
+                let ok =
+                    packet::Ok { affected_rows, last_insert_id, warnings, ..packet::Ok::plain(self.status) };
                 payloads.push(ok.encode(self.capabilities));
             }
             Answer::Error { code, message } => {
@@ -33,7 +36,7 @@ impl Encoder {
             Answer::Rows { columns, rows } => {
                 self.put_count(&mut payloads, columns);
                 payloads.extend(rows.iter().map(|row| if is_binary { binary(row) } else { text(row) }));
-                payloads.push(packet::end(self.status, self.capabilities));
+                payloads.push(self.end(self.status));
             }
         }
         messages(&payloads)
@@ -45,7 +48,7 @@ impl Encoder {
         let mut payloads = Vec::new();
         open.put_count(&mut payloads, columns);
         if self.capabilities.contains(Capabilities::DEPRECATE_EOF) {
-            payloads.push(packet::end(open.status, self.capabilities));
+            payloads.push(open.end(open.status));
         }
         messages(&payloads)
     }
@@ -54,7 +57,7 @@ impl Encoder {
     pub(super) fn fetched(&self, rows: &[Vec<Option<String>>], is_over: bool) -> Vec<u8> {
         let flag = if is_over { StatusFlags::LAST_ROW_SENT } else { StatusFlags::CURSOR_EXISTS };
         let mut payloads: Vec<_> = rows.iter().map(|row| binary(row)).collect();
-        payloads.push(packet::end(self.status | flag, self.capabilities));
+        payloads.push(self.end(self.status | flag));
         messages(&payloads)
     }
 
@@ -73,6 +76,16 @@ impl Encoder {
             self.put_columns(&mut payloads, columns);
         }
         messages(&payloads)
+    }
+
+    /// The packet behind the last row.
+    fn end(&self, status: StatusFlags) -> Vec<u8> {
+        let warnings = self.warnings;
+        if self.capabilities.contains(Capabilities::DEPRECATE_EOF) {
+            let header = packet::OkHeader::Eof;
+            return packet::Ok { header, warnings, ..packet::Ok::plain(status) }.encode(self.capabilities);
+        }
+        packet::Eof { warnings, status }.encode(self.capabilities)
     }
 
     fn put_count(&self, payloads: &mut Vec<Vec<u8>>, columns: &[String]) {

@@ -21,7 +21,8 @@ impl Player {
         }
         for command in commands {
             let handle = command.needs().and_then(|text| pair.handles.get_mut(text));
-            let may_omit = !self.world.dice.one_in(4);
+            // An execution that went nowhere has told its types to no server.
+            let may_omit = !self.world.dice.one_in(4) && self.world.faults.unreachable == 0;
             let sent = command.send(&mut pair.client, handle, may_omit).await;
             if self.sent(sent) == Then::Leave {
                 self.doubt(&pair.twin, commands.iter().filter_map(Command::statement));
@@ -76,7 +77,7 @@ impl Player {
                 // They do not tell that a transaction is lost, the next statement does; but the
                 // flag is gone. A statement may be reset at another server than the transaction's.
                 let is_elsewhere = matches!(command, Command::ResetStatement(_)) && self.world.is_split;
-                if self.world.faults.lost > 0 || is_elsewhere {
+                if self.world.faults.loses_connections() || is_elsewhere {
                     return Then::Go;
                 }
                 self.compare(&Answer::OK, pair.twin.status(), got, &what, false)
@@ -84,7 +85,19 @@ impl Player {
             Command::Execute(execution) if self.needs_preparing(execution, &got) => {
                 self.note_needs_preparing(pair, execution).await
             }
-            _ => self.judge(&mut pair.twin, command.statement(), &what, got, command.is_binary()),
+            _ => {
+                if let (Err(_), Some(handle)) =
+                    (&got, command.needs().and_then(|text| pair.handles.get_mut(text)))
+                {
+                    handle.types = None;
+                }
+                let (statement, is_binary) = (command.statement(), command.is_binary());
+                let then = self.judge(&mut pair.twin, statement, &what, got, is_binary);
+                if is_binary {
+                    pair.twin.hide_counts();
+                }
+                then
+            }
         }
     }
 

@@ -11,10 +11,12 @@ use super::encode::{binary, text};
 use super::model::{Answer, Session};
 use super::statement::Statement;
 
-/// `ER_QUERY_INTERRUPTED`, `ER_LOCK_DEADLOCK` (what is to be tried again), `ER_BAD_FIELD_ERROR`.
+/// `ER_QUERY_INTERRUPTED`, `ER_LOCK_DEADLOCK` (what is to be tried again).
 const KILLED: u16 = 1317;
 const DEADLOCK: u16 = 1213;
-const UNKNOWN_COLUMN: u16 = 1054;
+/// Errors that the model has: `ER_BAD_FIELD_ERROR`, `ER_TABLE_EXISTS_ERROR`, `ER_BAD_TABLE_ERROR`,
+/// `ER_NO_SUCH_TABLE`, `ER_SP_DOES_NOT_EXIST`, `ER_TABLE_NOT_LOCKED_FOR_WRITE`.
+const EXPECTED: [u16; 6] = [1054, 1050, 1051, 1146, 1305, 1099];
 /// The proxy's own: none could be had in time.
 const NO_CONNECTION: u16 = 9001;
 /// What the proxy says of a lost server below 2000, where client libraries have their own numbers:
@@ -50,7 +52,7 @@ impl Player {
                 twin.roll_back();
                 return Then::Go;
             }
-            Err(ClientError::Server(error)) if error.code == UNKNOWN_COLUMN => {}
+            Err(ClientError::Server(error)) if EXPECTED.contains(&error.code) => {}
             Err(error) => return self.explain(error, what),
             Ok(_) => {}
         }
@@ -58,6 +60,11 @@ impl Player {
         let mut expected = twin.run(&mut self.database, statement);
         if reads_rows && let Ok(result) = &got {
             self.admit(&mut expected, result, is_binary);
+        }
+        if let Ok(result) = &got
+            && result.warnings != twin.last().warnings
+        {
+            self.fail(format!("{what}: {} warnings, not {}", result.warnings, twin.last().warnings));
         }
         self.compare(&expected, twin.status(), got, what, is_binary)
     }

@@ -122,7 +122,7 @@ fn play(world: &Rc<World>) -> Result<(), String> {
 fn stage(world: &Rc<World>) -> Stage {
     let servers = Rc::clone(world);
     Stage::seeded(world.seed, world.config(), move |endpoint| {
-        if servers.happens(servers.faults.unreachable) {
+        if !servers.reaches(&endpoint.to_string()) {
             servers.note(format!("  {endpoint} is not reached"));
             return Err(io::ErrorKind::ConnectionRefused.into());
         }

@@ -7,6 +7,8 @@ use super::dice::Dice;
 pub(super) struct Scopes {
     /// Commands of all kinds are sent at once.
     pub(super) has_pipelines: bool,
+    /// Statements keep connections to their sessions.
+    pub(super) has_pins: bool,
     /// Many clients share a connection, so that their reads go out as a batch.
     pub(super) is_crowded: bool,
     /// `mysql-max_stmts_per_connection`.
@@ -19,6 +21,7 @@ impl Scopes {
     pub(super) fn roll(dice: &Dice) -> Self {
         Self {
             has_pipelines: dice.one_in(2),
+            has_pins: dice.one_in(2),
             is_crowded: dice.one_in(4),
             statements_left: *dice.pick(&[1, 20, 20]),
             statements_together: *dice.pick(&[1, 4, 8, 8]),

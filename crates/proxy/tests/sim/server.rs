@@ -37,7 +37,7 @@ struct Connection {
 
 /// A connection to the server `name`, until one side ends it.
 pub(super) async fn serve(world: Rc<World>, name: String, end: Taped) {
-    let (id, thread) = world.thread();
+    let (id, thread) = world.thread(&name);
     let packets = Packets::new(end);
     let session = Session::new(None);
     let mut connection = Connection { world, name, id, thread, packets, session };
@@ -121,7 +121,7 @@ impl Connection {
     async fn reply(&mut self, kind: Kind, body: &[u8]) -> Vec<u8> {
         let text = || String::from_utf8_lossy(body).into_owned();
         match kind {
-            Kind::Ping | Kind::SetOption => {}
+            Kind::Ping | Kind::SetOption => self.session.succeed(),
             Kind::ResetConnection => self.session.reset(),
             Kind::ChangeUser => {
                 let change = [&[kind as u8], body].concat();
@@ -151,7 +151,11 @@ impl Connection {
     }
 
     fn encoder(&self) -> Encoder {
-        Encoder { capabilities: self.packets.capabilities(), status: self.session.status() }
+        Encoder {
+            capabilities: self.packets.capabilities(),
+            status: self.session.status(),
+            warnings: self.session.last().warnings,
+        }
     }
 
     async fn execute(&mut self, body: &[u8]) -> Vec<u8> {
@@ -237,6 +241,7 @@ impl Connection {
         let columns = match bind(text, &vec!["0".to_owned(); params.into()]) {
             Some(Statement::Select { columns, .. }) => columns,
             Some(Statement::Rows(_)) => vec!["id".to_owned()],
+            Some(Statement::Pinned(pinned)) => pinned.column().into_iter().collect(),
             _ => Vec::new(),
         };
         let id = self.session.prepare(text);

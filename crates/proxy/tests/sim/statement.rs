@@ -1,5 +1,7 @@
 //! The statements that the model knows.
 
+use super::pinned::{self, Pinned};
+
 /// A statement, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Statement {
@@ -17,6 +19,12 @@ pub(super) enum Statement {
     /// The rows of this owner.
     Rows(u64),
     Insert(u64),
+    Pinned(Pinned),
+    /// A user variable gets a value in a query.
+    Assign {
+        name: String,
+        value: String,
+    },
     Kill {
         thread: u32,
         only_query: bool,
@@ -35,6 +43,9 @@ pub(super) enum Statement {
 /// What this text says, if the model knows it.
 pub(super) fn parse(text: &str) -> Option<Statement> {
     let text = text.trim();
+    if let Some(pinned) = pinned::parse(text) {
+        return Some(Statement::Pinned(pinned));
+    }
     let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
     match first.to_ascii_uppercase().as_str() {
         "BEGIN" => Some(Statement::Begin),
@@ -83,11 +94,20 @@ fn select(rest: &str) -> Option<Statement> {
     if let Some(owner) = rest.strip_prefix("id FROM t WHERE owner = ") {
         return number(owner).map(Statement::Rows);
     }
+    if let Some((name, value)) = rest.split_once(" := ") {
+        return Some(Statement::Assign { name: name.to_owned(), value: value.to_owned() });
+    }
     Some(columns(parts(rest)))
 }
 
+/// Names of columns are the expressions, or what stands behind `AS`.
 fn columns(all: Vec<String>) -> Statement {
-    Statement::Select { columns: all.clone(), expressions: all }
+    let named = all.into_iter().map(|one| match one.rsplit_once(" AS `") {
+        Some((expression, name)) => (name.trim_end_matches('`').to_owned(), expression.to_owned()),
+        None => (one.clone(), one),
+    });
+    let (columns, expressions) = named.unzip();
+    Statement::Select { columns, expressions }
 }
 
 /// What a prepared text says with these values of its parameters, each written as a literal.

@@ -3,6 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
+use std::time::Duration;
 
 use config::{CheckLogins, Config, ReplicationHostgroups, Server, ServerStatus, User};
 use tokio::sync::Notify;
@@ -22,7 +23,7 @@ const CONNECTIONS: [u32; 5] = [1, 1, 2, 3, 8];
 /// What may go wrong, each once in so many times; 0 is never.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Faults {
-    /// A server is not reached.
+    /// A server is not reached; it may have closed its connections before.
     pub(super) unreachable: u64,
     /// A server closes a connection before, in or after an answer.
     pub(super) lost: u64,
@@ -38,6 +39,11 @@ pub(super) struct Faults {
 }
 
 impl Faults {
+    /// Whether servers close connections.
+    pub(super) const fn loses_connections(self) -> bool {
+        self.lost + self.unreachable > 0
+    }
+
     /// Whether a client may hear errors that its statements do not explain.
     pub(super) const fn explain_errors(self) -> bool {
         self.unreachable + self.lost + self.kills > 0
@@ -51,6 +57,7 @@ pub(super) struct Thread {
     pub(super) query_is_killed: Cell<bool>,
     pub(super) is_killed: Cell<bool>,
     pub(super) woken: Notify,
+    is_at_writer: bool,
 }
 
 #[derive(Debug)]
@@ -71,8 +78,10 @@ pub(super) struct World {
     pub(super) reloads: u64,
     /// The reader gets no new connections.
     reader_is_off: Cell<bool>,
+    /// The writer is not reached before then.
+    outage: Cell<Option<Instant>>,
     pub(super) database: RefCell<Database>,
-    pub(super) threads: RefCell<HashMap<u32, Rc<Thread>>>,
+    pub(super) threads: RefCell<BTreeMap<u32, Rc<Thread>>>,
     threads_last: Cell<u32>,
     /// The proxy's connection ids of clients that are there.
     pub(super) ids: RefCell<HashMap<u64, u32>>,
@@ -126,6 +135,7 @@ impl World {
             reader_is_off: Cell::new(false),
             scopes,
             dice,
+            outage: Cell::new(None),
             database: RefCell::default(),
             threads: RefCell::default(),
             threads_last: Cell::new(100),
@@ -190,11 +200,31 @@ impl World {
         n > 0 && self.dice.one_in(n)
     }
 
-    /// Another thread of a server.
-    pub(super) fn thread(&self) -> (u32, Rc<Thread>) {
+    /// The writer loses its connections, half of the time, and is not reached for so long.
+    pub(super) fn cut_writer_off(&self, time: Duration) {
+        self.outage.set(Some(Instant::now() + time));
+        if self.dice.one_in(2) {
+            let threads = self.threads.borrow();
+            for thread in threads.values().filter(|thread| thread.is_at_writer) {
+                thread.is_killed.set(true);
+                thread.woken.notify_one();
+            }
+        }
+    }
+
+    /// Whether a server can be reached now.
+    pub(super) fn reaches(&self, server: &str) -> bool {
+        let is_out =
+            server.starts_with("writer") && self.outage.get().is_some_and(|end| Instant::now() < end);
+        !is_out && !self.happens(self.faults.unreachable)
+    }
+
+    /// Another thread of this server.
+    pub(super) fn thread(&self, server: &str) -> (u32, Rc<Thread>) {
         let id = self.threads_last.get() + 1;
         self.threads_last.set(id);
-        let thread = Rc::new(Thread::default());
+        let is_at_writer = server.starts_with("writer");
+        let thread = Rc::new(Thread { is_at_writer, ..Thread::default() });
         self.threads.borrow_mut().insert(id, Rc::clone(&thread));
         (id, thread)
     }
