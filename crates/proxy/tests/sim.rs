@@ -19,8 +19,10 @@
 mod sim {
     mod author;
     mod catalogue;
+    mod changes;
     mod client;
     mod command;
+    mod dialect;
     mod dice;
     mod encode;
     mod exchange;

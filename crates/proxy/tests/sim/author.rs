@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::catalogue::{execution, of_rows, rows_of};
 use super::command::Command;
+use super::dialect::Dialect;
 use super::execution::Execution;
 use super::model::Session;
 use super::texts::{pinning_text, text};
@@ -53,7 +54,8 @@ pub(super) enum Step {
 pub(super) fn next(world: &World, (me, session): (u64, u32), written: &mut u64, twin: &Session) -> Step {
     let dice = &world.dice;
     if world.happens(world.faults.kills) {
-        return Step::Kill { client: dice.below(world.clients), only_query: !dice.one_in(3) };
+        let may_be_query = !(world.is_split && world.scopes.has_pins);
+        return Step::Kill { client: dice.below(world.clients), only_query: may_be_query && !dice.one_in(3) };
     }
     if world.happens(world.faults.vanishing) {
         let text = text(world, me, written, twin);
@@ -142,7 +144,10 @@ fn pipeline(world: &World, me: u64, written: &mut u64, twin: &Session) -> Vec<Co
         match dice.below(10) {
             0 => all.push(Command::Ping),
             1 => all.push(Command::ResetStatement(execution.text)),
-            2 if len > 1 && !execution.text.starts_with("INSERT") => {
+            2 if len > 1
+                && world.scopes.dialect == Dialect::MariaDb
+                && !execution.text.starts_with("INSERT") =>
+            {
                 all.push(Command::Prepare(execution.text.clone()));
                 all.push(Command::ExecuteLast(execution));
             }

@@ -155,7 +155,7 @@ impl Player {
                 pair.handles.clear();
             }
         }
-        self.compare(&Answer::OK, pair.twin.status(), got, "a command", false)
+        self.compare(&Answer::OK, pair.twin.status(), &got, "a command", false)
     }
 
     async fn change_user(&self, pair: &mut Pair) -> Then {

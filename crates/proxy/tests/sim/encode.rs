@@ -9,11 +9,13 @@ use super::model::Answer;
 const UTF8MB4: u16 = 45;
 
 /// Whom an answer is for, and what it says of the session.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Encoder {
     pub(super) capabilities: Capabilities,
     pub(super) status: StatusFlags,
     pub(super) warnings: u16,
+    /// Changes of the session that an OK tells.
+    pub(super) told: Option<Vec<u8>>,
 }
 
 impl Encoder {
@@ -23,9 +25,13 @@ impl Encoder {
         match answer {
             Answer::Ok { affected, last_id } => {
                 let (affected_rows, last_insert_id) = (*affected, *last_id);
-                let warnings = self.warnings;
-                let ok =
-                    packet::Ok { affected_rows, last_insert_id, warnings, ..packet::Ok::plain(self.status) };
+                let ok = packet::Ok {
+                    affected_rows,
+                    last_insert_id,
+                    warnings: self.warnings,
+                    session_state: self.told.as_deref().map(packet::SessionState::new),
+                    ..packet::Ok::plain(self.status)
+                };
                 payloads.push(ok.encode(self.capabilities));
             }
             Answer::Error { code, message } => {
@@ -44,7 +50,7 @@ impl Encoder {
 
     /// The columns of a cursor, whose rows are not there yet.
     pub(super) fn cursor(&self, columns: &[String]) -> Vec<u8> {
-        let open = Self { status: self.status | StatusFlags::CURSOR_EXISTS, ..*self };
+        let open = Self { status: self.status | StatusFlags::CURSOR_EXISTS, ..self.clone() };
         let mut payloads = Vec::new();
         open.put_count(&mut payloads, columns);
         if self.capabilities.contains(Capabilities::DEPRECATE_EOF) {

@@ -80,7 +80,7 @@ impl Player {
                 if self.world.faults.loses_connections() || is_elsewhere {
                     return Then::Go;
                 }
-                self.compare(&Answer::OK, pair.twin.status(), got, &what, false)
+                self.compare(&Answer::OK, pair.twin.status(), &got, &what, false)
             }
             Command::Execute(execution) if self.needs_preparing(execution, &got) => {
                 self.note_needs_preparing(pair, execution).await

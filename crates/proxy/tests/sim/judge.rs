@@ -61,12 +61,24 @@ impl Player {
         if reads_rows && let Ok(result) = &got {
             self.admit(&mut expected, result, is_binary);
         }
-        if let Ok(result) = &got
-            && result.warnings != twin.last().warnings
-        {
+        if self.compare(&expected, twin.status(), &got, what, is_binary) == Then::Leave {
+            return Then::Leave;
+        }
+        self.compare_rest(twin, got.ok().as_ref(), what);
+        Then::Go
+    }
+
+    /// Compares the number of warnings, and what an OK tells of the session.
+    fn compare_rest(&self, twin: &Session, got: Option<&QueryResult>, what: &str) {
+        let Some(result) = got else { return };
+        if result.warnings != twin.last().warnings {
             self.fail(format!("{what}: {} warnings, not {}", result.warnings, twin.last().warnings));
         }
-        self.compare(&expected, twin.status(), got, what, is_binary)
+        let own = twin.told().unwrap_or_default();
+        if result.columns.is_empty() && result.session_state != own {
+            let (told, own) = (result.session_state.escape_ascii(), own.escape_ascii());
+            self.fail(format!("{what}: changes {told}, not {own}"));
+        }
     }
 
     /// Compares the rows of a cursor, of which `fetches` times some are asked for.
@@ -103,7 +115,7 @@ impl Player {
             rows.truncate(result.rows.len().max(fetches as usize * FETCHED as usize));
         }
         let flag = if is_over { StatusFlags::LAST_ROW_SENT } else { StatusFlags::CURSOR_EXISTS };
-        self.compare(&expected, pair.twin.status() | flag, Ok(result), &what, true)
+        self.compare(&expected, pair.twin.status() | flag, &Ok(result), &what, true)
     }
 
     /// Rows that may be there are expected if they are.
@@ -123,24 +135,24 @@ impl Player {
         &self,
         expected: &Answer,
         status: StatusFlags,
-        got: Result<QueryResult, ClientError>,
+        got: &Result<QueryResult, ClientError>,
         what: &str,
         is_binary: bool,
     ) -> Then {
-        let is_same = match (expected, &got) {
+        let is_same = match (expected, got) {
             (Answer::Error { code, message }, Err(ClientError::Server(error))) => {
                 (*code, message.as_str()) == (error.code, error.message.as_str())
             }
             (Answer::Rows { columns, rows }, Ok(result)) if is_binary => {
                 let names: Vec<&String> = result.columns.iter().map(|column| &column.name).collect();
                 let rows: Vec<Vec<u8>> = rows.iter().map(|row| binary(row)).collect();
-                names == columns.iter().collect::<Vec<_>>() && rows == result.rows && result.status == status
+                names == columns.iter().collect::<Vec<_>>() && rows == result.rows && told(result) == status
             }
-            (expected, Ok(result)) => *expected == shown(result) && result.status == status,
+            (expected, Ok(result)) => *expected == shown(result) && told(result) == status,
             _ => false,
         };
         if !is_same {
-            let got = got.map(|result| (shown(&result), result.status));
+            let got = got.as_ref().map(|result| (shown(result), told(result)));
             self.fail(format!("{what}: expected {expected:?} with {status:?}, got {got:?}"));
             return Then::Leave;
         }
@@ -191,6 +203,11 @@ impl Player {
     pub(super) fn fail(&self, what: impl Display) {
         self.world.fail(format!("c{}: {what}", self.me));
     }
+}
+
+/// The flags of a result, without the one that says what else is in it.
+fn told(result: &QueryResult) -> StatusFlags {
+    result.status - StatusFlags::SESSION_STATE_CHANGED
 }
 
 /// A result as the model has it.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use wire::StatusFlags;
 
+use super::changes::Changes;
 use super::handles::Handles;
 use super::last::Last;
 use super::pinned::{Pinned, Pins};
@@ -18,6 +19,8 @@ pub(super) struct Database {
     pub(super) committed: BTreeSet<u64>,
     /// How often each row has been inserted, committed or not.
     pub(super) inserted: HashMap<u64, u32>,
+    /// Transactions that have written.
+    pub(super) transactions: u64,
 }
 
 /// Whose row this is.
@@ -51,6 +54,7 @@ pub(super) struct Session {
     pub(super) prepared: Handles,
     pub(super) pins: Pins,
     pub(super) last: Last,
+    pub(super) changes: Changes,
 }
 
 impl Session {
@@ -67,8 +71,10 @@ impl Session {
             prepared: Handles::default(),
             pins: Pins::default(),
             last: Last::default(),
+            changes: Changes::default(),
         };
         session.set_names(LOGIN_CHARSET);
+        session.changes.clear();
         session
     }
 
@@ -107,7 +113,7 @@ impl Session {
     /// `COM_INIT_DB`.
     pub(super) fn enter(&mut self, schema: &str) {
         self.last.note_command();
-        self.schema = Some(schema.to_owned());
+        self.set_schema(schema.to_owned());
     }
 
     /// `COM_STMT_PREPARE`.
@@ -129,6 +135,7 @@ impl Session {
     /// Carries out a statement. `KILL` is not a session's matter.
     pub(super) fn run(&mut self, database: &mut Database, statement: Statement) -> Answer {
         let shows = statement == Statement::Warnings;
+        self.changes.clear();
         let answer = self.carry_out(database, statement);
         if shows {
             self.last.note_shown();
@@ -156,7 +163,7 @@ impl Session {
             }
             Statement::Commit => self.commit(database),
             Statement::Rollback => self.roll_back(),
-            Statement::Use(schema) => self.schema = Some(schema),
+            Statement::Use(schema) => self.set_schema(schema),
             Statement::Set(all) => {
                 for (name, value) in all {
                     self.set(database, &name, value);
@@ -171,10 +178,16 @@ impl Session {
         Answer::OK
     }
 
+    fn set_schema(&mut self, schema: String) {
+        self.changes.note_schema(&schema);
+        self.schema = Some(schema);
+    }
+
     fn set(&mut self, database: &mut Database, name: &str, value: String) {
         match name {
             "names" => self.set_names(&value),
             "autocommit" => {
+                self.changes.note_variable(name, &value);
                 self.autocommit = value == "1" || value.eq_ignore_ascii_case("ON");
                 if self.autocommit {
                     self.commit(database);
@@ -185,9 +198,17 @@ impl Session {
             _ => {
                 // Collations of logins travel as numbers.
                 let value = if value == "45" { LOGIN_CHARSET.to_owned() } else { value };
+                self.changes.note_variable(name, &value);
                 self.variables.insert(name.to_owned(), value);
             }
         }
+    }
+
+    /// What an answer tells of the session, as bytes.
+    pub(super) fn told(&self) -> Option<Vec<u8>> {
+        let variable = |name: &str| self.variables.get(name).map(String::as_str);
+        let has_gtids = variable("session_track_gtids").is_some_and(|value| value != "OFF");
+        self.changes.encode(variable("session_track_system_variables"), has_gtids)
     }
 
     /// A variable that gets NULL is as one that was never set.
@@ -209,9 +230,16 @@ impl Session {
         for name in ["character_set_client", "character_set_results", "collation_connection"] {
             self.variables.insert(name.to_owned(), charset.to_owned());
         }
+        for name in ["character_set_client", "character_set_connection", "character_set_results"] {
+            self.changes.note_variable(name, charset);
+        }
     }
 
     fn commit(&mut self, database: &mut Database) {
+        if !self.pending.is_empty() {
+            database.transactions += 1;
+            self.changes.note_committed(database.transactions);
+        }
         database.committed.extend(self.pending.drain(..));
         self.pins.forget_savepoints();
         self.in_transaction = false;

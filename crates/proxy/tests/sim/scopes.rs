@@ -1,10 +1,12 @@
 //! What a seed plays beside the statements that all seeds have.
 
+use super::dialect::Dialect;
 use super::dice::Dice;
 
 /// Features that are on.
 #[derive(Debug, Clone)]
 pub(super) struct Scopes {
+    pub(super) dialect: Dialect,
     /// Commands of all kinds are sent at once.
     pub(super) has_pipelines: bool,
     /// Statements keep connections to their sessions.
@@ -20,6 +22,7 @@ pub(super) struct Scopes {
 impl Scopes {
     pub(super) fn roll(dice: &Dice) -> Self {
         Self {
+            dialect: *dice.pick(&[Dialect::MariaDb, Dialect::MariaDb, Dialect::MySql8, Dialect::MySql9]),
             has_pipelines: dice.one_in(2),
             has_pins: dice.one_in(2),
             is_crowded: dice.one_in(4),

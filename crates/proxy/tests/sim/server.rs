@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use testkit::packets::Packets;
-use testkit::script::{CAPABILITIES, NONCE};
+use testkit::script::NONCE;
 use tokio::time::sleep;
 use wire::command::Kind;
 use wire::command::{StmtExecute, StmtFetch};
@@ -52,18 +52,19 @@ pub(super) async fn serve(world: Rc<World>, name: String, end: Taped) {
 
 impl Connection {
     async fn log_in(&mut self) -> Option<()> {
+        let capabilities = self.world.scopes.dialect.capabilities();
         let greeting = packet::Greeting {
-            server_version: b"5.5.5-10.11.6-MariaDB-model",
+            server_version: self.world.scopes.dialect.version().as_bytes(),
             connection_id: self.id,
             nonce: NONCE,
-            capabilities: CAPABILITIES,
+            capabilities,
             collation: 45,
             status: StatusFlags::AUTOCOMMIT,
             auth_plugin: b"mysql_native_password",
         };
         self.packets.write_packet(&greeting).await.ok()?;
         let payload = self.packets.read().await.ok()?;
-        let login = packet::Login::decode(&payload, CAPABILITIES).ok()?;
+        let login = packet::Login::decode(&payload, capabilities).ok()?;
         self.packets.set_capabilities(login.capabilities);
         let schema = login.schema.map(|schema| String::from_utf8_lossy(schema).into_owned());
         self.session = Session::new(schema);
@@ -120,6 +121,7 @@ impl Connection {
     /// The bytes that answer a command, which is carried out.
     async fn reply(&mut self, kind: Kind, body: &[u8]) -> Vec<u8> {
         let text = || String::from_utf8_lossy(body).into_owned();
+        self.session.changes.clear();
         match kind {
             Kind::Ping | Kind::SetOption => self.session.succeed(),
             Kind::ResetConnection => self.session.reset(),
@@ -131,7 +133,10 @@ impl Connection {
             }
             Kind::InitDb => self.session.enter(&text()),
             Kind::Query => {
-                let answer = self.run(&text()).await;
+                let query = [&[kind as u8], body].concat();
+                let query = command::Query::decode(&query, self.packets.capabilities()).ok();
+                let text = query.map(|query| String::from_utf8_lossy(query.text).into_owned());
+                let answer = self.run(&text.unwrap_or_default()).await;
                 return self.encoder().answer(&answer, false);
             }
             Kind::StmtPrepare => return self.prepared(&text()),
@@ -155,6 +160,7 @@ impl Connection {
             capabilities: self.packets.capabilities(),
             status: self.session.status(),
             warnings: self.session.last().warnings,
+            told: self.session.told(),
         }
     }
 
