@@ -27,6 +27,7 @@ mod sim {
     mod encode;
     mod exchange;
     mod execution;
+    mod freshness;
     mod handles;
     mod judge;
     mod last;

@@ -83,7 +83,7 @@ pub(super) fn next(world: &World, (me, session): (u64, u32), written: &mut u64, 
     match dice.below(20) {
         0 => Step::Commands(vec![Command::Ping]),
         1 => Step::Pause(dice.pause(THINKING_MS)),
-        2 => Step::Enter(format!("s{}", dice.below(3))),
+        2 => Step::Enter(world.some_schema()),
         3 if dice.one_in(2) => Step::Reset,
         4..=6 => Step::Commands(vec![Command::Execute(execution(world, me, written))]),
         7 => Step::Close(execution(world, me, written).text),
@@ -124,8 +124,8 @@ fn plain_read(world: &World, me: u64) -> Command {
             let letter = if world.dice.one_in(20) { "x" } else { "" };
             Command::Text(format!("SELECT CAST('{letter}{tag}' AS SIGNED)"))
         }
-        2 | 3 => Command::Text(format!("SELECT id FROM t WHERE owner = {me}")),
-        _ => Command::Execute(rows_of(me)),
+        2 | 3 => Command::Text(format!("SELECT id FROM t WHERE owner = {}", world.whose_rows(me))),
+        _ => Command::Execute(rows_of(world.whose_rows(me))),
     }
 }
 

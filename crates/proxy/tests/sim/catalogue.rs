@@ -12,8 +12,8 @@ pub(super) fn execution(world: &World, me: u64, written: &mut u64) -> Execution 
         0 => ("SELECT 'all', @@time_zone".to_owned(), Vec::new()),
         1 => ("SELECT 'all', DATABASE()".to_owned(), Vec::new()),
         2 => (format!("SELECT 'c{me}', @@character_set_client"), Vec::new()),
-        3 => (format!("SELECT id FROM t WHERE owner = {me}"), Vec::new()),
-        4 => return rows_of(me),
+        3 => (format!("SELECT id FROM t WHERE owner = {}", world.whose_rows(me)), Vec::new()),
+        4 => return rows_of(world.whose_rows(me)),
         5 => {
             let number = Param::Integer((!dice.one_in(5)).then_some(tag));
             ("SELECT ?, ?, 'all'".to_owned(), vec![number, word()])
@@ -30,10 +30,10 @@ pub(super) fn execution(world: &World, me: u64, written: &mut u64) -> Execution 
     Execution { text, params }
 }
 
-/// The rows of client `me`.
-pub(super) fn rows_of(me: u64) -> Execution {
+/// The rows of a client.
+pub(super) fn rows_of(of: u64) -> Execution {
     let text = "SELECT id FROM t WHERE owner = ?".to_owned();
-    Execution { text, params: vec![Param::Integer(Some(me))] }
+    Execution { text, params: vec![Param::Integer(Some(of))] }
 }
 
 /// A statement with rows, for a cursor.

@@ -13,7 +13,9 @@ use wire::command::Kind;
 
 use super::author::{Step, next};
 use super::command::Handle;
+use super::freshness::Moment;
 use super::model::{Answer, Database, Session};
+use super::scopes::Scopes;
 use super::statement::parse;
 use super::tape::Taped;
 use super::world::World;
@@ -31,6 +33,8 @@ pub(super) struct Player {
     pub(super) database: Database,
     /// What may have been written by commands that it has had no answer to.
     pub(super) maybe: BTreeSet<u64>,
+    /// When the commands were sent that are answered now.
+    pub(super) sent: Moment,
 }
 
 /// A session, and its like at a server of its own.
@@ -50,7 +54,9 @@ pub(super) enum Then {
 impl Player {
     pub(super) fn new(world: &Rc<World>, stage: &Rc<Stage>, me: u64) -> Self {
         let (world, stage) = (Rc::clone(world), Rc::clone(stage));
-        Self { world, stage, me, written: 0, database: Database::default(), maybe: BTreeSet::new() }
+        let sent = world.acknowledged.now();
+        let (database, maybe) = (Database::default(), BTreeSet::new());
+        Self { world, stage, me, written: 0, database, maybe, sent }
     }
 
     /// Session after session, until all steps are done.
@@ -80,7 +86,7 @@ impl Player {
         let end = self.world.at_clients.tape(end, false);
         let tape = end.tape();
         self.world.aimed_at.borrow_mut().remove(&self.me);
-        let client = match timeout(PATIENCE, Client::over(end, &options())).await {
+        let client = match timeout(PATIENCE, Client::over(end, &options(&self.world.scopes))).await {
             Ok(Ok(client)) => client,
             Ok(Err(error)) => {
                 self.explain(&error, "the login");
@@ -95,7 +101,7 @@ impl Player {
         let id = client.server().connection_id;
         self.world.ids.borrow_mut().insert(self.me, id);
         self.world.note(format!("c{}: logged in as {id}", self.me));
-        Some(Pair { client, twin: Session::new(None), handles: HashMap::new() })
+        Some(Pair { client, twin: Session::new(self.world.scopes.schema()), handles: HashMap::new() })
     }
 
     async fn take(&mut self, pair: &mut Pair, step: Step) -> Then {
@@ -161,12 +167,12 @@ impl Player {
     async fn change_user(&self, pair: &mut Pair) -> Then {
         let tape = pair.client.packets().stream().tape();
         tape.pause();
-        let changed = self.in_time(pair.client.change_user(&options())).await;
+        let changed = self.in_time(pair.client.change_user(&options(&self.world.scopes))).await;
         tape.start();
         if let Err(error) = changed {
             return self.explain(&error, "COM_CHANGE_USER");
         }
-        pair.twin = Session::new(None);
+        pair.twin = Session::new(self.world.scopes.schema());
         pair.handles.clear();
         Then::Go
     }
@@ -202,8 +208,12 @@ impl Player {
 }
 
 /// How clients log in.
-fn options() -> Options {
-    Options::tcp(SocketAddr::from(([127, 0, 0, 1], 3306)), "app", "secret")
+fn options(scopes: &Scopes) -> Options {
+    let options = Options::tcp(SocketAddr::from(([127, 0, 0, 1], 3306)), "app", "secret");
+    match scopes.schema() {
+        Some(schema) => options.schema(&schema),
+        None => options,
+    }
 }
 
 pub(super) fn only_io(error: ClientError) -> io::Error {

@@ -19,6 +19,7 @@ impl Player {
                 return Then::Leave;
             }
         }
+        self.sent = self.world.acknowledged.now();
         for command in commands {
             let handle = command.needs().and_then(|text| pair.handles.get_mut(text));
             // An execution that went nowhere has told its types to no server.
@@ -132,6 +133,7 @@ impl Player {
         }
         let Some(handle) = pair.handles.get_mut(&execution.text) else { return Then::Go };
         let body = handle.body(execution, true, true);
+        self.sent = self.world.acknowledged.now();
         let sent = pair.client.send_command(Kind::StmtExecute, &body).await;
         if self.sent(sent) == Then::Leave {
             return Then::Leave;

@@ -8,7 +8,8 @@ use wire::StatusFlags;
 
 use super::client::{Pair, Player, Then};
 use super::encode::{binary, text};
-use super::model::{Answer, Session};
+use super::model::{Answer, Session, owner};
+use super::scopes::Cached;
 use super::statement::Statement;
 
 /// `ER_QUERY_INTERRUPTED`, `ER_LOCK_DEADLOCK` (what is to be tried again).
@@ -56,10 +57,17 @@ impl Player {
             Err(error) => return self.explain(error, what),
             Ok(_) => {}
         }
-        let reads_rows = matches!(statement, Statement::Rows(_));
+        let rows_of = if let Statement::Rows(of) = statement { Some(of) } else { None };
+        let commits_at_once = twin.commits_at_once();
         let mut expected = twin.run(&mut self.database, statement);
-        if reads_rows && let Ok(result) = &got {
-            self.admit(&mut expected, result, is_binary);
+        self.world.acknowledged.note(&self.database.committed);
+        if let (Some(of), Ok(result)) = (rows_of, &got) {
+            let may_be_old = self.world.scopes.cached.as_ref().and_then(Cached::age);
+            if of == self.me && (may_be_old.is_none() || !commits_at_once) {
+                self.admit(&mut expected, result, is_binary);
+            } else {
+                self.bound(&mut expected, result, (of, commits_at_once), is_binary);
+            }
         }
         if self.compare(&expected, twin.status(), &got, what, is_binary) == Then::Leave {
             return Then::Leave;
@@ -128,6 +136,24 @@ impl Player {
             rows.iter().filter_map(|row| row.first()?.as_deref()?.parse().ok()).collect();
         let has = |id: u64| got.rows.contains(&row_of(id, is_binary));
         all.extend(self.maybe.iter().copied().filter(|id| has(*id)));
+        *rows = all.into_iter().map(|id| vec![Some(id.to_string())]).collect();
+    }
+
+    /// Rows are expected as they are, if those of this owner are among them that have to be there,
+    /// and no others than those that are. Outside of transactions they may come from a cache.
+    fn bound(
+        &self,
+        expected: &mut Answer,
+        got: &QueryResult,
+        (of, commits_at_once): (u64, bool),
+        is_binary: bool,
+    ) {
+        let Answer::Rows { rows, .. } = expected else { return };
+        let database = self.world.database.borrow();
+        let age = self.world.scopes.cached.as_ref().and_then(Cached::age).filter(|_| commits_at_once);
+        let has = |id: &u64| got.rows.contains(&row_of(*id, is_binary));
+        let there = database.committed.iter().copied().filter(|id| owner(*id) == of && has(id));
+        let all: BTreeSet<u64> = there.chain(self.world.acknowledged.before(of, self.sent, age)).collect();
         *rows = all.into_iter().map(|id| vec![Some(id.to_string())]).collect();
     }
 

@@ -26,7 +26,7 @@ const SEEDS: u64 = 256;
 const TWICE: u64 = 32;
 
 /// Counters of the proxy that seeds have to move, all together.
-const COUNTED: [&str; 2] = ["Queries_sent_together", "Queries_sent_once_more"];
+const COUNTED: [&str; 3] = ["Queries_sent_together", "Queries_sent_once_more", "Query_Cache_count_GET_OK"];
 
 /// Longer than any deadline of the proxy: what is there behind it stays.
 const LONG: Duration = Duration::from_mins(5);

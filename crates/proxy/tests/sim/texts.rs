@@ -27,13 +27,13 @@ pub(super) fn text(world: &World, me: u64, written: &mut u64, twin: &Session) ->
         2 => format!("SET SESSION sql_safe_updates = {}", dice.below(2)),
         3 => format!("SET @u = {tag}"),
         4 => format!("SELECT @u, 'c{me}-{tag}'"),
-        5 => format!("USE s{}", dice.below(3)),
+        5 => format!("USE {}", world.some_schema()),
         6 => "BEGIN".to_owned(),
         7 => format!("SET autocommit = {}", u8::from(!dice.one_in(3))),
         8 => "SELECT nothing".to_owned(),
         // With a server, what it generated for one of several statements at once may be lost.
         9 if !world.faults.loses_connections() => "SELECT LAST_INSERT_ID()".to_owned(),
-        10 | 11 => format!("SELECT id FROM t WHERE owner = {me}"),
+        10 | 11 => format!("SELECT id FROM t WHERE owner = {}", world.whose_rows(me)),
         12..=14 => {
             *written += 1;
             format!("INSERT INTO t VALUES ({})", me * 1_000_000 + *written)

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
-use config::{CheckLogins, Config, ReplicationHostgroups, Server, ServerStatus, User};
+use config::{CheckLogins, Config, QueryRule, ReplicationHostgroups, Server, ServerStatus, User};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::dice::Dice;
+use super::freshness::Acknowledged;
 use super::model::Database;
 use super::scopes::Scopes;
 use super::tape::{Tapes, Transcript};
@@ -81,6 +82,7 @@ pub(super) struct World {
     /// The writer is not reached before then.
     outage: Cell<Option<Instant>>,
     pub(super) database: RefCell<Database>,
+    pub(super) acknowledged: Acknowledged,
     pub(super) threads: RefCell<BTreeMap<u32, Rc<Thread>>>,
     threads_last: Cell<u32>,
     /// The proxy's connection ids of clients that are there.
@@ -137,6 +139,7 @@ impl World {
             dice,
             outage: Cell::new(None),
             database: RefCell::default(),
+            acknowledged: Acknowledged::default(),
             threads: RefCell::default(),
             threads_last: Cell::new(100),
             ids: RefCell::default(),
@@ -175,9 +178,31 @@ impl World {
         config.users.push(app);
         config.pointsman.check_logins = CheckLogins::Never;
         config.monitor.enabled = false;
+        if let Some(cached) = &self.scopes.cached {
+            let rule = QueryRule {
+                rule_id: 1,
+                active: true,
+                match_digest: Some("^SELECT id FROM t ".to_owned()),
+                cache_ttl: Some(cached.ttl),
+                attributes: cached.attributes.to_owned(),
+                ..QueryRule::default()
+            };
+            config.query_rules = vec![rule].into();
+        }
         config.variables.max_stmts_per_connection = self.scopes.statements_left;
         config.pointsman.statements_together = self.scopes.statements_together;
         config
+    }
+
+    /// A schema to enter. The table is the same in all of them, which a cache must not see.
+    pub(super) fn some_schema(&self) -> String {
+        let number = self.dice.below(3);
+        self.scopes.schema().unwrap_or_else(|| format!("s{number}"))
+    }
+
+    /// Whose rows client `me` reads: its own ones, or where reads are cached those of another.
+    pub(super) fn whose_rows(&self, me: u64) -> u64 {
+        if self.scopes.cached.is_some() && self.dice.one_in(2) { self.dice.below(2) } else { me }
     }
 
     /// Whether a session may wait in vain for a connection.
