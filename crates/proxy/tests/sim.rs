@@ -13,16 +13,33 @@
 //!
 //!     POINTSMAN_SIM_SEEDS=10000 cargo test -p proxy --test sim    # more seeds
 //!     POINTSMAN_SIM_SEED=17 cargo test -p proxy --test sim        # one, again
+//!     POINTSMAN_SIM_SEED=17 POINTSMAN_SIM_EVENTS=1 cargo test -p proxy --test sim -- --nocapture
 //!     POINTSMAN_SIM_TRANSCRIPTS=1 cargo test -p proxy --test sim -- --nocapture
 
 mod sim {
     mod author;
+    mod catalogue;
+    mod changes;
     mod client;
+    mod command;
+    mod dialect;
     mod dice;
+    mod encode;
+    mod exchange;
+    mod execution;
+    mod freshness;
+    mod handles;
+    mod judge;
+    mod last;
     mod model;
+    mod pinned;
+    mod promises;
     mod run;
+    mod scopes;
     mod server;
     mod statement;
     mod tape;
+    mod texts;
+    mod values;
     mod world;
 }

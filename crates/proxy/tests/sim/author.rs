@@ -2,26 +2,38 @@
 
 use std::time::Duration;
 
-use wire::StatusFlags;
-
+use super::catalogue::{execution, of_rows, rows_of};
+use super::command::Command;
+use super::dialect::Dialect;
+use super::execution::Execution;
 use super::model::Session;
+use super::texts::{pinning_text, text};
 use super::world::World;
 
 /// Longest time that a client thinks, in milliseconds.
 const THINKING_MS: u64 = 40;
 
+/// Longest time for which the writer is not reached, in milliseconds.
+const OUTAGE_MS: u64 = 4000;
+
 /// One thing that a client does.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
-    /// Statements that are sent before the first answer is read.
-    Texts(Vec<String>),
-    /// A statement by its handle.
-    Prepared(String),
-    /// Its handle is given up.
+    /// Commands that are sent before the first answer is read.
+    Commands(Vec<Command>),
+    /// An execution with a cursor, of which so many times rows are asked for.
+    Cursor {
+        execution: Execution,
+        fetches: u32,
+    },
+    /// The handle of a statement is given up.
     Close(String),
-    Ping,
     Enter(String),
     Reset,
+    /// Logs in anew over the same connection.
+    ChangeUser,
+    /// The writer is not reached for this long.
+    Outage(Duration),
     Pause(Duration),
     /// The proxy gets another configuration.
     Reload,
@@ -37,11 +49,13 @@ pub(super) enum Step {
     },
 }
 
-/// The next step of client `me`, who has inserted `written` rows and whose session is like `twin`.
-pub(super) fn next(world: &World, me: u64, written: &mut u64, twin: &Session) -> Step {
+/// The next step of client `me` in a session with this number, who has inserted `written` rows and
+/// whose session is like `twin`.
+pub(super) fn next(world: &World, (me, session): (u64, u32), written: &mut u64, twin: &Session) -> Step {
     let dice = &world.dice;
     if world.happens(world.faults.kills) {
-        return Step::Kill { client: dice.below(world.clients), only_query: !dice.one_in(3) };
+        let may_be_query = !(world.is_split && world.scopes.has_pins);
+        return Step::Kill { client: dice.below(world.clients), only_query: may_be_query && !dice.one_in(3) };
     }
     if world.happens(world.faults.vanishing) {
         let text = text(world, me, written, twin);
@@ -51,63 +65,99 @@ pub(super) fn next(world: &World, me: u64, written: &mut u64, twin: &Session) ->
     if world.happens(world.reloads) {
         return Step::Reload;
     }
+    let scopes = &world.scopes;
+    // Only reads of sessions in the same state go out as a batch.
+    if scopes.is_crowded && !dice.one_in(12) {
+        return Step::Commands(vec![plain_read(world, me)]);
+    }
+    if scopes.has_pipelines && dice.one_in(3) {
+        return Step::Commands(pipeline(world, me, written, twin));
+    }
+    if scopes.has_pins && dice.one_in(3) {
+        return pinning(world, (me, session), twin);
+    }
+    if scopes.has_pipelines && !world.is_split && dice.one_in(20) {
+        let fetches = u32::from(dice.one_in(2)) * 4 + u32::from(dice.one_in(2));
+        return Step::Cursor { execution: of_rows(world, me), fetches };
+    }
     match dice.below(20) {
-        0 => Step::Ping,
+        0 => Step::Commands(vec![Command::Ping]),
         1 => Step::Pause(dice.pause(THINKING_MS)),
-        2 => Step::Enter(format!("s{}", dice.below(3))),
+        2 => Step::Enter(world.some_schema()),
         3 if dice.one_in(2) => Step::Reset,
-        4..=6 => Step::Prepared(prepared(world, me)),
-        7 => Step::Close(prepared(world, me)),
+        4..=6 => Step::Commands(vec![Command::Execute(execution(world, me, written))]),
+        7 => Step::Close(execution(world, me, written).text),
         // Who sends on while no peer reads waits for ever where connections hold little.
-        8 if world.capacity >= 1024 && !twin.has_failed() => {
-            Step::Texts((0..2 + dice.below(2)).map(|_| text(world, me, written, twin)).collect())
+        8 if may_send_on(world, twin) => {
+            let texts = (0..2 + dice.below(2)).map(|_| Command::Text(text(world, me, written, twin)));
+            Step::Commands(texts.collect())
         }
-        _ => Step::Texts(vec![text(world, me, written, twin)]),
+        _ => Step::Commands(vec![Command::Text(text(world, me, written, twin))]),
     }
 }
 
-/// A few statements that clients prepare, some of them alike.
-fn prepared(world: &World, me: u64) -> String {
-    match world.dice.below(4) {
-        0 => "SELECT 'all', @@time_zone".to_owned(),
-        1 => "SELECT 'all', DATABASE()".to_owned(),
-        2 => format!("SELECT 'c{me}', @@character_set_client"),
-        _ => format!("SELECT id FROM t WHERE owner = {me}"),
-    }
-}
-
-fn text(world: &World, me: u64, written: &mut u64, twin: &Session) -> String {
+/// A step that leaves something at a connection, or asks for it.
+fn pinning(world: &World, (me, session): (u64, u32), twin: &Session) -> Step {
     let dice = &world.dice;
-    if twin.status().contains(StatusFlags::IN_TRANSACTION) && dice.one_in(3) {
-        return dice.pick(&["COMMIT", "COMMIT", "ROLLBACK"]).to_string();
-    }
-    // Behind other statements servers differ in what they still say, and a server that is lost says
-    // nothing any more. Of a statement that was killed the model knows no error.
-    if twin.has_failed() && world.faults.lost + world.faults.kills == 0 && dice.one_in(2) {
-        return "SHOW WARNINGS".to_owned();
-    }
-    let tag = dice.below(1_000_000);
+    let faults = world.faults;
     match dice.below(24) {
-        0 => format!("SET time_zone = '+0{}:00'", dice.below(4)),
-        1 => format!("SET NAMES {}", dice.pick(&["utf8mb4", "latin1", "utf8mb3"])),
-        2 => format!("SET SESSION sql_safe_updates = {}", dice.below(2)),
-        3 => format!("SET @u = {tag}"),
-        4 => format!("SELECT @u, 'c{me}-{tag}'"),
-        5 => format!("USE s{}", dice.below(3)),
-        6 => "BEGIN".to_owned(),
-        7 => format!("SET autocommit = {}", u8::from(!dice.one_in(3))),
-        8 => "SELECT nothing".to_owned(),
-        // With a server, what it generated for one of several statements at once may be lost.
-        9 if world.faults.lost == 0 => "SELECT LAST_INSERT_ID()".to_owned(),
-        10 | 11 => format!("SELECT id FROM t WHERE owner = {me}"),
-        12..=14 => {
-            *written += 1;
-            format!("INSERT INTO t VALUES ({})", me * 1_000_000 + *written)
+        0 => Step::ChangeUser,
+        1 if faults.unreachable > 0 => Step::Outage(dice.pause(OUTAGE_MS)),
+        // What is asked of the last statement is not known behind one that was lost.
+        2..=5 if twin.last().has_counts() && !faults.loses_connections() && faults.kills == 0 => {
+            let of_rows =
+                if twin.last().row_count < 0 { "SELECT FOUND_ROWS()" } else { "SELECT ROW_COUNT()" };
+            let text = if dice.one_in(2) { of_rows } else { "SELECT ROW_COUNT()" };
+            Step::Commands(vec![Command::Text(text.to_owned())])
         }
-        15 => format!("SELECT DATABASE(), 'c{me}-{tag}'"),
-        16 => format!("SELECT @@character_set_client, @@character_set_results, 'c{me}-{tag}'"),
-        17 => format!("SELECT @@sql_safe_updates, @@autocommit, 'c{me}-{tag}'"),
-        18 => format!("SELECT @@time_zone, 'c{me}-{tag}'"),
-        _ => format!("SELECT 'c{me}-{tag}'"),
+        _ => Step::Commands(vec![Command::Text(pinning_text(world, (me, session), twin))]),
     }
+}
+
+/// A read that depends on nothing in its session.
+fn plain_read(world: &World, me: u64) -> Command {
+    let tag = world.dice.below(1_000_000);
+    match world.dice.below(5) {
+        0 => Command::Text(format!("SELECT 'c{me}-{tag}'")),
+        // One with warnings is sent once more, alone.
+        1 => {
+            let letter = if world.dice.one_in(20) { "x" } else { "" };
+            Command::Text(format!("SELECT CAST('{letter}{tag}' AS SIGNED)"))
+        }
+        2 | 3 => Command::Text(format!("SELECT id FROM t WHERE owner = {}", world.whose_rows(me))),
+        _ => Command::Execute(rows_of(world.whose_rows(me))),
+    }
+}
+
+/// Whether a client may send commands before it has read the answers to those before.
+fn may_send_on(world: &World, twin: &Session) -> bool {
+    world.capacity >= 1024 && !twin.last().has_conditions()
+}
+
+/// Commands of several kinds.
+fn pipeline(world: &World, me: u64, written: &mut u64, twin: &Session) -> Vec<Command> {
+    let dice = &world.dice;
+    let len = if may_send_on(world, twin) { 1 + dice.below(5) } else { 1 };
+    let mut all = Vec::new();
+    for _ in 0..len {
+        let execution = execution(world, me, written);
+        match dice.below(10) {
+            0 => all.push(Command::Ping),
+            1 => all.push(Command::ResetStatement(execution.text)),
+            2 if len > 1
+                && world.scopes.dialect == Dialect::MariaDb
+                && !execution.text.starts_with("INSERT") =>
+            {
+                all.push(Command::Prepare(execution.text.clone()));
+                all.push(Command::ExecuteLast(execution));
+            }
+            3..=5 => all.push(Command::Text(text(world, me, written, twin))),
+            6 if !execution.text.starts_with("INSERT") => {
+                all.push(Command::Execute(execution.clone()));
+                all.push(Command::Execute(execution));
+            }
+            _ => all.push(Command::Execute(execution)),
+        }
+    }
+    all
 }

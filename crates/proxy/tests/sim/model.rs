@@ -4,6 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use wire::StatusFlags;
 
+use super::changes::Changes;
+use super::handles::Handles;
+use super::last::Last;
+use super::pinned::{Pinned, Pins};
 use super::statement::Statement;
 
 /// The character set that a login brings, and a reset brings back.
@@ -15,6 +19,8 @@ pub(super) struct Database {
     pub(super) committed: BTreeSet<u64>,
     /// How often each row has been inserted, committed or not.
     pub(super) inserted: HashMap<u64, u32>,
+    /// Transactions that have written.
+    pub(super) transactions: u64,
 }
 
 /// Whose row this is.
@@ -37,18 +43,18 @@ impl Answer {
 /// A session at a server.
 #[derive(Debug, Clone)]
 pub(super) struct Session {
-    schema: Option<String>,
-    variables: BTreeMap<String, String>,
-    user_variables: BTreeMap<String, String>,
-    autocommit: bool,
-    in_transaction: bool,
+    pub(super) schema: Option<String>,
+    pub(super) variables: BTreeMap<String, String>,
+    pub(super) user_variables: BTreeMap<String, String>,
+    pub(super) autocommit: bool,
+    pub(super) in_transaction: bool,
     /// What it has inserted and not committed.
     pub(super) pending: Vec<u64>,
-    last_id: u64,
-    prepared: HashMap<u32, String>,
-    prepared_last: u32,
-    /// The error of the last statement.
-    error: Option<(u16, String)>,
+    pub(super) last_id: u64,
+    pub(super) prepared: Handles,
+    pub(super) pins: Pins,
+    pub(super) last: Last,
+    pub(super) changes: Changes,
 }
 
 impl Session {
@@ -62,11 +68,13 @@ impl Session {
             in_transaction: false,
             pending: Vec::new(),
             last_id: 0,
-            prepared: HashMap::new(),
-            prepared_last: 0,
-            error: None,
+            prepared: Handles::default(),
+            pins: Pins::default(),
+            last: Last::default(),
+            changes: Changes::default(),
         };
         session.set_names(LOGIN_CHARSET);
+        session.changes.clear();
         session
     }
 
@@ -86,96 +94,136 @@ impl Session {
         self.autocommit && !self.in_transaction
     }
 
-    /// Whether its last statement has.
-    pub(super) const fn has_failed(&self) -> bool {
-        self.error.is_some()
+    /// What its last command has left to be asked for.
+    pub(super) const fn last(&self) -> &Last {
+        &self.last
+    }
+
+    /// Counts of the last statement are not asked for.
+    pub(super) const fn hide_counts(&mut self) {
+        self.last.hide_counts();
     }
 
     /// `COM_RESET_CONNECTION`.
     pub(super) fn reset(&mut self) {
-        *self = Self { prepared_last: self.prepared_last, ..Self::new(self.schema.take()) };
+        let prepared = self.prepared.cleared();
+        *self = Self { prepared, ..Self::new(self.schema.take()) };
     }
 
     /// `COM_INIT_DB`.
     pub(super) fn enter(&mut self, schema: &str) {
-        self.error = None;
-        self.schema = Some(schema.to_owned());
+        self.last.note_command();
+        self.set_schema(schema.to_owned());
     }
 
+    /// `COM_STMT_PREPARE`.
     pub(super) fn prepare(&mut self, text: &str) -> u32 {
-        self.error = None;
-        self.prepared_last += 1;
-        self.prepared.insert(self.prepared_last, text.to_owned());
-        self.prepared_last
+        self.last.note_prepared();
+        self.prepared.add(text)
+    }
+
+    /// A command without a statement, as a ping, has succeeded.
+    pub(super) fn succeed(&mut self) {
+        self.last.note_command();
     }
 
     /// A statement has failed with an error of the proxy's own.
     pub(super) fn fail(&mut self, code: u16, message: &str) {
-        self.error = Some((code, message.to_owned()));
-    }
-
-    pub(super) fn prepared(&self, id: u32) -> Option<String> {
-        self.prepared.get(&id).cloned()
-    }
-
-    pub(super) fn close(&mut self, id: u32) {
-        self.prepared.remove(&id);
+        self.last.note(&Answer::Error { code, message: message.to_owned() });
     }
 
     /// Carries out a statement. `KILL` is not a session's matter.
     pub(super) fn run(&mut self, database: &mut Database, statement: Statement) -> Answer {
         let shows = statement == Statement::Warnings;
+        self.changes.clear();
         let answer = self.carry_out(database, statement);
-        if !shows {
-            self.error = match &answer {
-                Answer::Error { code, message } => Some((*code, message.clone())),
-                _ => None,
-            };
+        if shows {
+            self.last.note_shown();
+        } else {
+            self.last.note(&answer);
         }
         answer
     }
 
     fn carry_out(&mut self, database: &mut Database, statement: Statement) -> Answer {
         match statement {
-            Statement::Warnings => return self.warnings(),
+            Statement::Warnings => return self.last.show(),
+            Statement::Pinned(pinned) => return self.pinned(database, &pinned),
+            Statement::Assign { name, value } => {
+                let column = format!("{name} := {value}");
+                let value = value.trim_matches('\'').to_owned();
+                self.user_variables.insert(name, value.clone());
+                return Answer::Rows { columns: vec![column], rows: vec![vec![Some(value)]] };
+            }
             Statement::Signal { code, message } => return Answer::Error { code, message },
             Statement::Begin => {
                 self.commit(database);
+                self.pins.unlock_tables();
                 self.in_transaction = true;
             }
             Statement::Commit => self.commit(database),
             Statement::Rollback => self.roll_back(),
-            Statement::Use(schema) => self.schema = Some(schema),
+            Statement::Use(schema) => self.set_schema(schema),
             Statement::Set(all) => {
                 for (name, value) in all {
                     self.set(database, &name, value);
                 }
             }
-            Statement::Select(expressions) => return self.select(expressions),
+            Statement::Select { columns, expressions } => return self.select(columns, &expressions),
             Statement::Rows(of) => return self.rows(database, of),
             Statement::Insert(id) => return self.insert(database, id),
             Statement::Nothing => return Answer::Rows { columns: vec!["1".to_owned()], rows: Vec::new() },
+            Statement::Definition => return definition(),
             Statement::Kill { .. } => {}
         }
         Answer::OK
+    }
+
+    fn set_schema(&mut self, schema: String) {
+        self.changes.note_schema(&schema);
+        self.schema = Some(schema);
     }
 
     fn set(&mut self, database: &mut Database, name: &str, value: String) {
         match name {
             "names" => self.set_names(&value),
             "autocommit" => {
+                self.changes.note_variable(name, &value);
                 self.autocommit = value == "1" || value.eq_ignore_ascii_case("ON");
                 if self.autocommit {
                     self.commit(database);
                 }
             }
             "last_insert_id" => self.last_id = value.parse().unwrap_or_default(),
-            _ if name.starts_with('@') => drop(self.user_variables.insert(name.to_owned(), value)),
+            _ if name.starts_with('@') => self.set_user_variable(name, value),
             _ => {
                 // Collations of logins travel as numbers.
                 let value = if value == "45" { LOGIN_CHARSET.to_owned() } else { value };
+                self.changes.note_variable(name, &value);
                 self.variables.insert(name.to_owned(), value);
             }
+        }
+    }
+
+    /// What an answer tells of the session, as bytes.
+    pub(super) fn told(&self) -> Option<Vec<u8>> {
+        let variable = |name: &str| self.variables.get(name).map(String::as_str);
+        let has_gtids = variable("session_track_gtids").is_some_and(|value| value != "OFF");
+        self.changes.encode(variable("session_track_system_variables"), has_gtids)
+    }
+
+    /// A variable that gets NULL is as one that was never set.
+    fn set_user_variable(&mut self, name: &str, value: String) {
+        let value = match value.strip_prefix("CONCAT(").and_then(|rest| rest.split_once(", ")) {
+            Some((of, rest)) => {
+                let tail = rest.trim_end_matches(')').trim_matches('\'');
+                self.user_variables.get(of).map(|value| format!("{value}{tail}"))
+            }
+            None => Some(value),
+        };
+        match value {
+            Some(value) => drop(self.user_variables.insert(name.to_owned(), value)),
+            None => drop(self.user_variables.remove(name)),
         }
     }
 
@@ -183,60 +231,34 @@ impl Session {
         for name in ["character_set_client", "character_set_results", "collation_connection"] {
             self.variables.insert(name.to_owned(), charset.to_owned());
         }
+        for name in ["character_set_client", "character_set_connection", "character_set_results"] {
+            self.changes.note_variable(name, charset);
+        }
     }
 
     fn commit(&mut self, database: &mut Database) {
+        if !self.pending.is_empty() {
+            database.transactions += 1;
+            self.changes.note_committed(database.transactions);
+        }
         database.committed.extend(self.pending.drain(..));
+        self.pins.forget_savepoints();
         self.in_transaction = false;
     }
 
     /// Also what becomes of it when its connection ends.
     pub(super) fn roll_back(&mut self) {
         self.pending.clear();
+        self.pins.forget_savepoints();
         self.in_transaction = false;
     }
 
-    fn select(&self, expressions: Vec<String>) -> Answer {
-        let mut row = Vec::new();
-        for expression in &expressions {
-            match self.value(expression) {
-                Ok(value) => row.push(value),
-                Err(answer) => return answer,
-            }
+    fn pinned(&mut self, database: &mut Database, pinned: &Pinned) -> Answer {
+        if pinned.commits(&self.pins) {
+            self.commit(database);
         }
-        Answer::Rows { columns: expressions, rows: vec![row] }
-    }
-
-    fn value(&self, expression: &str) -> Result<Option<String>, Answer> {
-        if let Some(name) = expression.strip_prefix("@@") {
-            let name = name.trim_start_matches("session.").trim_start_matches("SESSION.");
-            return Ok(Some(match name.trim_start_matches("GLOBAL.") {
-                "init_connect <> ''" => "0".to_owned(),
-                "max_allowed_packet" => "16777216".to_owned(),
-                "max_statement_time" => "0.000000".to_owned(),
-                "last_insert_id" => self.last_id.to_string(),
-                "autocommit" => u8::from(self.autocommit).to_string(),
-                name => self.variables.get(name).cloned().unwrap_or_else(|| "DEFAULT".to_owned()),
-            }));
-        }
-        match expression {
-            "DATABASE()" => Ok(self.schema.clone()),
-            "LAST_INSERT_ID()" => Ok(Some(self.last_id.to_string())),
-            _ if expression.starts_with('@') => Ok(self.user_variables.get(expression).cloned()),
-            _ if expression.starts_with('\'') => Ok(Some(expression.trim_matches('\'').to_owned())),
-            _ => Err(Answer::Error {
-                code: 1054,
-                message: format!("Unknown column '{expression}' in 'SELECT'"),
-            }),
-        }
-    }
-
-    fn warnings(&self) -> Answer {
-        let columns = ["Level", "Code", "Message"].map(str::to_owned).to_vec();
-        let row = |(code, message): &(u16, String)| {
-            vec![Some("Error".to_owned()), Some(code.to_string()), Some(message.clone())]
-        };
-        Answer::Rows { columns, rows: self.error.iter().map(row).collect() }
+        let may_be_open = !self.commits_at_once();
+        self.pins.run(pinned, &mut self.pending, may_be_open)
     }
 
     fn rows(&mut self, database: &Database, of: u64) -> Answer {
@@ -248,6 +270,10 @@ impl Session {
     }
 
     fn insert(&mut self, database: &mut Database, id: u64) -> Answer {
+        if self.pins.has_locked_tables() {
+            let message = "Table 't' was locked with a READ lock and can't be updated".to_owned();
+            return Answer::Error { code: 1099, message };
+        }
         self.open_transaction();
         *database.inserted.entry(id).or_default() += 1;
         self.pending.push(id);
@@ -261,5 +287,14 @@ impl Session {
     /// What reads or writes a table opens one without autocommit.
     const fn open_transaction(&mut self) {
         self.in_transaction |= !self.autocommit;
+    }
+}
+
+/// What a server says of the table `t` to a query cache.
+fn definition() -> Answer {
+    let row = |cells: [&str; 3]| cells.map(|cell| Some(cell.to_owned())).to_vec();
+    Answer::Rows {
+        columns: ["table", "TABLE_TYPE", "ENGINE"].map(str::to_owned).to_vec(),
+        rows: vec![row(["table", "BASE TABLE", "InnoDB"]), row(["may", "INSERT", ""])],
     }
 }

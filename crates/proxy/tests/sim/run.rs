@@ -1,6 +1,7 @@
 //! Seeds, one after the other.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::env;
 use std::io;
 use std::rc::Rc;
@@ -24,6 +25,9 @@ const SEEDS: u64 = 256;
 /// Seeds that are played twice.
 const TWICE: u64 = 32;
 
+/// Counters of the proxy that seeds have to move, all together.
+const COUNTED: [&str; 3] = ["Queries_sent_together", "Queries_sent_once_more", "Query_Cache_count_GET_OK"];
+
 /// Longer than any deadline of the proxy: what is there behind it stays.
 const LONG: Duration = Duration::from_mins(5);
 
@@ -40,6 +44,7 @@ fn every_seed_keeps_what_is_promised() {
         None => 0..number("POINTSMAN_SIM_SEEDS").unwrap_or(SEEDS),
     };
     let mut all = [BASIS; 2];
+    let mut reached = BTreeMap::new();
     for seed in seeds {
         let world = World::new(seed);
         if let Err(failure) = play(&world) {
@@ -47,23 +52,34 @@ fn every_seed_keeps_what_is_promised() {
         }
         let Transcript { clients, servers } = world.transcript();
         all = [add(all[0], &clients.to_le_bytes()), add(all[1], &servers.to_le_bytes())];
+        for (name, count) in world.reached.take() {
+            *reached.entry(name).or_insert(0) += count;
+        }
         if env::var_os("POINTSMAN_SIM_TRANSCRIPTS").is_some() {
             println!("seed {seed}: {:?}", world.transcript());
         }
     }
-    println!("all seeds: {:?}", Transcript { clients: all[0], servers: all[1] });
+    println!("all seeds: {:?}, counted: {reached:?}", Transcript { clients: all[0], servers: all[1] });
+    let is_small = number("POINTSMAN_SIM_SEED").is_some() || number("POINTSMAN_SIM_SEEDS").is_some();
+    for (name, count) in reached {
+        assert!(is_small || count > 0, "no seed has reached what {name} counts");
+    }
 }
 
 /// A transcript shows each change of what passes, and only then: the same seed gives the same one.
+/// Where sessions of two kinds give up at the same moment, their order is that of addresses: such a
+/// seed has two.
 #[test]
 fn a_seed_has_one_transcript() {
     for seed in 0..TWICE {
-        let transcripts = [seed, seed].map(|seed| {
+        let transcript = || {
             let world = World::new(seed);
             play(&world).expect("it is played by the other test, too");
-            world.transcript()
-        });
-        assert_eq!(transcripts[0], transcripts[1], "seed {seed}");
+            (world.transcript(), world.may_be_full())
+        };
+        let [(first, may_be_full), (second, _)] = [transcript(), transcript()];
+        let is_one_of_two = || may_be_full && [first, second].contains(&transcript().0);
+        assert!(first == second || is_one_of_two(), "seed {seed}: {first:?}, {second:?}");
     }
 }
 
@@ -93,6 +109,9 @@ fn play(world: &Rc<World>) -> Result<(), String> {
         }
         sleep(LONG).await;
         check_end(world, &stage);
+        for name in COUNTED {
+            world.reached.borrow_mut().insert(name, stage.global(name));
+        }
     });
     if let Some(panic) = PANIC.with(|panic| panic.borrow_mut().take()) {
         world.fail(panic);
@@ -103,7 +122,7 @@ fn play(world: &Rc<World>) -> Result<(), String> {
 fn stage(world: &Rc<World>) -> Stage {
     let servers = Rc::clone(world);
     Stage::seeded(world.seed, world.config(), move |endpoint| {
-        if servers.happens(servers.faults.unreachable) {
+        if !servers.reaches(&endpoint.to_string()) {
             servers.note(format!("  {endpoint} is not reached"));
             return Err(io::ErrorKind::ConnectionRefused.into());
         }

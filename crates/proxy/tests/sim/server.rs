@@ -3,19 +3,18 @@
 use std::rc::Rc;
 
 use testkit::packets::Packets;
-use testkit::script::{CAPABILITIES, NONCE};
+use testkit::script::NONCE;
 use tokio::time::sleep;
 use wire::command::Kind;
-use wire::frame::put_message;
-use wire::{Capabilities, Codec as _, StatusFlags, command, packet};
+use wire::command::{StmtExecute, StmtFetch};
+use wire::{Codec as _, StatusFlags, command, packet};
 
+use super::encode::Encoder;
+use super::handles::{params, unknown};
 use super::model::{Answer, Session};
-use super::statement::{Statement, parse};
+use super::statement::{Statement, bind, parse};
 use super::tape::Taped;
 use super::world::{Thread, World};
-
-/// `utf8mb4_general_ci`.
-const UTF8MB4: u16 = 45;
 
 /// Longest time that a slow statement takes, in milliseconds.
 const SLOW_MS: u64 = 3000;
@@ -38,7 +37,7 @@ struct Connection {
 
 /// A connection to the server `name`, until one side ends it.
 pub(super) async fn serve(world: Rc<World>, name: String, end: Taped) {
-    let (id, thread) = world.thread();
+    let (id, thread) = world.thread(&name);
     let packets = Packets::new(end);
     let session = Session::new(None);
     let mut connection = Connection { world, name, id, thread, packets, session };
@@ -53,18 +52,19 @@ pub(super) async fn serve(world: Rc<World>, name: String, end: Taped) {
 
 impl Connection {
     async fn log_in(&mut self) -> Option<()> {
+        let capabilities = self.world.scopes.dialect.capabilities();
         let greeting = packet::Greeting {
-            server_version: b"5.5.5-10.11.6-MariaDB-model",
+            server_version: self.world.scopes.dialect.version().as_bytes(),
             connection_id: self.id,
             nonce: NONCE,
-            capabilities: CAPABILITIES,
+            capabilities,
             collation: 45,
             status: StatusFlags::AUTOCOMMIT,
             auth_plugin: b"mysql_native_password",
         };
         self.packets.write_packet(&greeting).await.ok()?;
         let payload = self.packets.read().await.ok()?;
-        let login = packet::Login::decode(&payload, CAPABILITIES).ok()?;
+        let login = packet::Login::decode(&payload, capabilities).ok()?;
         self.packets.set_capabilities(login.capabilities);
         let schema = login.schema.map(|schema| String::from_utf8_lossy(schema).into_owned());
         self.session = Session::new(schema);
@@ -87,7 +87,7 @@ impl Connection {
         match kind {
             Kind::Quit => Then::End,
             Kind::StmtClose => {
-                self.session.close(handle(body));
+                self.session.prepared.remove(handle(body));
                 Then::Go
             }
             _ if self.world.happens(self.world.faults.lost) => self.lose(kind, body).await,
@@ -121,40 +121,77 @@ impl Connection {
     /// The bytes that answer a command, which is carried out.
     async fn reply(&mut self, kind: Kind, body: &[u8]) -> Vec<u8> {
         let text = || String::from_utf8_lossy(body).into_owned();
+        self.session.changes.clear();
         match kind {
-            Kind::Ping | Kind::SetOption => self.encode(&Answer::OK, false),
-            Kind::ResetConnection => {
-                self.session.reset();
-                self.encode(&Answer::OK, false)
-            }
+            Kind::Ping | Kind::SetOption => self.session.succeed(),
+            Kind::ResetConnection => self.session.reset(),
             Kind::ChangeUser => {
                 let change = [&[kind as u8], body].concat();
                 let change = command::ChangeUser::decode(&change, self.packets.capabilities()).ok();
                 let schema = change.map(|change| String::from_utf8_lossy(change.schema).into_owned());
                 self.session = Session::new(schema.filter(|schema| !schema.is_empty()));
-                self.encode(&Answer::OK, false)
             }
-            Kind::InitDb => {
-                self.session.enter(&text());
-                self.encode(&Answer::OK, false)
-            }
+            Kind::InitDb => self.session.enter(&text()),
             Kind::Query => {
-                let answer = self.run(&text()).await;
-                self.encode(&answer, false)
+                let query = [&[kind as u8], body].concat();
+                let query = command::Query::decode(&query, self.packets.capabilities()).ok();
+                let text = query.map(|query| String::from_utf8_lossy(query.text).into_owned());
+                let answer = self.run(&text.unwrap_or_default()).await;
+                return self.encoder().answer(&answer, false);
             }
-            Kind::StmtPrepare => self.prepared(&text()),
-            Kind::StmtExecute => {
-                let answer = match self.session.prepared(handle(body)) {
-                    Some(text) => self.run(&text).await,
-                    None => {
-                        Answer::Error { code: 1243, message: "Unknown prepared statement handler".to_owned() }
-                    }
-                };
-                self.encode(&answer, true)
+            Kind::StmtPrepare => return self.prepared(&text()),
+            Kind::StmtExecute => return self.execute(body).await,
+            Kind::StmtFetch => return self.fetch(body),
+            Kind::StmtReset => {
+                if !self.session.prepared.reset(handle(body)) {
+                    return self.encoder().answer(&unknown(), false);
+                }
             }
             _ => {
                 self.world.fail(format!("the model server does not know {kind:?}"));
-                Vec::new()
+                return Vec::new();
+            }
+        }
+        self.encoder().answer(&Answer::OK, false)
+    }
+
+    fn encoder(&self) -> Encoder {
+        Encoder {
+            capabilities: self.packets.capabilities(),
+            status: self.session.status(),
+            warnings: self.session.last().warnings,
+            told: self.session.told(),
+        }
+    }
+
+    async fn execute(&mut self, body: &[u8]) -> Vec<u8> {
+        let payload = [&[Kind::StmtExecute as u8], body].concat();
+        let answer = match self.session.prepared.execution(&payload, self.packets.capabilities()) {
+            Ok(statement) => self.carry_out(statement).await,
+            Err(answer) => answer,
+        };
+        let has_cursor = body.get(4).is_some_and(|flags| flags & StmtExecute::CURSOR_READ_ONLY != 0);
+        match answer {
+            Answer::Rows { columns, rows } if has_cursor => {
+                let id = self.session.prepared.meant(handle(body));
+                self.session.prepared.open_cursor(id, rows);
+                self.encoder().cursor(&columns)
+            }
+            answer => self.encoder().answer(&answer, true),
+        }
+    }
+
+    fn fetch(&mut self, body: &[u8]) -> Vec<u8> {
+        let payload = [&[Kind::StmtFetch as u8], body].concat();
+        let fetch = StmtFetch::decode(&payload, self.packets.capabilities()).ok();
+        let fetched = fetch.and_then(|fetch| {
+            self.session.prepared.fetch(fetch.statement_id, usize::try_from(fetch.rows).unwrap_or(usize::MAX))
+        });
+        match fetched {
+            Some((rows, is_over)) => self.encoder().fetched(&rows, is_over),
+            None => {
+                let message = "The statement has no open cursor".to_owned();
+                self.encoder().answer(&Answer::Error { code: 1421, message }, false)
             }
         }
     }
@@ -164,6 +201,10 @@ impl Connection {
             self.world.fail(format!("the model server does not know {text:?}"));
             return Answer::OK;
         };
+        self.carry_out(statement).await
+    }
+
+    async fn carry_out(&mut self, statement: Statement) -> Answer {
         if let Statement::Kill { thread, only_query } = statement {
             return self.kill(thread, only_query);
         }
@@ -202,88 +243,19 @@ impl Connection {
     }
 
     fn prepared(&mut self, text: &str) -> Vec<u8> {
-        let columns = match parse(text) {
-            Some(Statement::Select(columns)) => columns,
+        let params = params(text);
+        let columns = match bind(text, &vec!["0".to_owned(); params.into()]) {
+            Some(Statement::Select { columns, .. }) => columns,
             Some(Statement::Rows(_)) => vec!["id".to_owned()],
+            Some(Statement::Pinned(pinned)) => pinned.column().into_iter().collect(),
             _ => Vec::new(),
         };
-        let ok = packet::PrepareOk {
-            statement_id: self.session.prepare(text),
-            columns: columns.len().try_into().unwrap_or(u16::MAX),
-            params: 0,
-            warnings: 0,
-            metadata_follows: None,
-        };
-        let capabilities = self.packets.capabilities();
-        let mut payloads = vec![ok.encode(capabilities)];
-        if !columns.is_empty() {
-            self.put_columns(&mut payloads, &columns);
-        }
-        messages(&payloads)
+        let id = self.session.prepare(text);
+        self.encoder().prepared(id, params, &columns)
     }
-
-    fn encode(&self, answer: &Answer, is_binary: bool) -> Vec<u8> {
-        let (capabilities, status) = (self.packets.capabilities(), self.session.status());
-        let mut payloads = Vec::new();
-        match answer {
-            Answer::Ok { affected, last_id } => {
-                let (affected_rows, last_insert_id) = (*affected, *last_id);
-                let ok = packet::Ok { affected_rows, last_insert_id, ..packet::Ok::plain(status) };
-                payloads.push(ok.encode(capabilities));
-            }
-            Answer::Error { code, message } => {
-                let err =
-                    packet::Err { code: *code, sql_state: Some(*b"HY000"), message: message.as_bytes() };
-                payloads.push(err.encode(capabilities));
-            }
-            Answer::Rows { columns, rows } => {
-                let count = packet::ColumnCount { count: columns.len() as u64, metadata_follows: None };
-                payloads.push(count.encode(capabilities));
-                self.put_columns(&mut payloads, columns);
-                payloads.extend(rows.iter().map(|row| if is_binary { binary(row) } else { text(row) }));
-                payloads.push(packet::end(status, capabilities));
-            }
-        }
-        messages(&payloads)
-    }
-
-    fn put_columns(&self, payloads: &mut Vec<Vec<u8>>, columns: &[String]) {
-        let capabilities = self.packets.capabilities();
-        let text = |name: &String| packet::Column::text(name.as_bytes(), UTF8MB4).encode(capabilities);
-        payloads.extend(columns.iter().map(text));
-        if !capabilities.contains(Capabilities::DEPRECATE_EOF) {
-            payloads.push(packet::Eof { warnings: 0, status: self.session.status() }.encode(capabilities));
-        }
-    }
-}
-
-fn messages(payloads: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    payloads.iter().fold(1, |seq, payload| put_message(&mut bytes, seq, payload));
-    bytes
 }
 
 /// The number of a prepared statement.
 fn handle(body: &[u8]) -> u32 {
     body.first_chunk().copied().map(u32::from_le_bytes).unwrap_or_default()
-}
-
-fn text(row: &[Option<String>]) -> Vec<u8> {
-    let mut payload = Vec::new();
-    packet::TextRow::put(&mut payload, row.iter().map(Option::as_deref));
-    payload
-}
-
-/// A row of strings, as executions of prepared statements have it.
-pub(super) fn binary(row: &[Option<String>]) -> Vec<u8> {
-    let mut payload = vec![0];
-    let mut nulls = vec![0; (row.len() + 2).div_ceil(8)];
-    for (index, _) in row.iter().enumerate().filter(|(_, cell)| cell.is_none()) {
-        nulls[(index + 2) / 8] |= 1 << ((index + 2) % 8);
-    }
-    payload.extend(nulls);
-    for cell in row.iter().flatten() {
-        wire::codec::put_lenenc_bytes(&mut payload, cell.as_bytes());
-    }
-    payload
 }

@@ -1,5 +1,9 @@
 //! The statements that the model knows.
 
+use upstream::Defaults;
+
+use super::pinned::{self, Pinned};
+
 /// A statement, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Statement {
@@ -9,11 +13,20 @@ pub(super) enum Statement {
     Use(String),
     /// Names and values, as they are written.
     Set(Vec<(String, String)>),
-    /// Expressions without a table, as they are written.
-    Select(Vec<String>),
+    /// Expressions without a table, as they are written, and with the values of parameters.
+    Select {
+        columns: Vec<String>,
+        expressions: Vec<String>,
+    },
     /// The rows of this owner.
     Rows(u64),
     Insert(u64),
+    Pinned(Pinned),
+    /// A user variable gets a value in a query.
+    Assign {
+        name: String,
+        value: String,
+    },
     Kill {
         thread: u32,
         only_query: bool,
@@ -25,6 +38,8 @@ pub(super) enum Statement {
     },
     /// What the last statement has left to say.
     Warnings,
+    /// What a query cache asks of the table.
+    Definition,
     /// A question of the proxy that has no row as its answer.
     Nothing,
 }
@@ -32,6 +47,9 @@ pub(super) enum Statement {
 /// What this text says, if the model knows it.
 pub(super) fn parse(text: &str) -> Option<Statement> {
     let text = text.trim();
+    if let Some(pinned) = pinned::parse(text) {
+        return Some(Statement::Pinned(pinned));
+    }
     let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
     match first.to_ascii_uppercase().as_str() {
         "BEGIN" => Some(Statement::Begin),
@@ -71,16 +89,58 @@ fn signal(rest: &str) -> Option<Statement> {
 }
 
 fn select(rest: &str) -> Option<Statement> {
-    if rest.contains(" FROM DUAL WHERE ") {
+    if rest.starts_with("'table', TABLE_TYPE, ENGINE FROM information_schema") {
+        return Some(Statement::Definition);
+    }
+    if [true, false]
+        .map(Defaults::question)
+        .iter()
+        .any(|question| question.strip_prefix("SELECT ") == Some(rest))
+    {
+        return Some(columns(vec!["1".to_owned()]));
+    }
+    let asks_behind = rest.starts_with("'view', HEX(VIEW_DEFINITION)");
+    if asks_behind || rest.contains(" FROM DUAL WHERE ") {
         return Some(Statement::Nothing);
     }
     if rest == "1 FROM (SELECT 1) AS pointsman" {
-        return Some(Statement::Select(vec!["'1'".to_owned()]));
+        return Some(columns(vec!["'1'".to_owned()]));
     }
     if let Some(owner) = rest.strip_prefix("id FROM t WHERE owner = ") {
         return number(owner).map(Statement::Rows);
     }
-    Some(Statement::Select(parts(rest)))
+    if let Some((name, value)) = rest.split_once(" := ") {
+        return Some(Statement::Assign { name: name.to_owned(), value: value.to_owned() });
+    }
+    Some(columns(parts(rest)))
+}
+
+/// Names of columns are the expressions, or what stands behind `AS`.
+fn columns(all: Vec<String>) -> Statement {
+    let named = all.into_iter().map(|one| match one.rsplit_once(" AS `") {
+        Some((expression, name)) => (name.trim_end_matches('`').to_owned(), expression.to_owned()),
+        None => (one.clone(), one),
+    });
+    let (columns, expressions) = named.unzip();
+    Statement::Select { columns, expressions }
+}
+
+/// What a prepared text says with these values of its parameters, each written as a literal.
+pub(super) fn bind(text: &str, values: &[String]) -> Option<Statement> {
+    let mut values = values.iter();
+    let bound: String = text
+        .split_inclusive('?')
+        .map(|part| match part.strip_suffix('?') {
+            Some(before) => format!("{before}{}", values.next().map_or("?", String::as_str)),
+            None => part.to_owned(),
+        })
+        .collect();
+    match (parse(text), parse(&bound)?) {
+        (Some(Statement::Select { columns, .. }), Statement::Select { expressions, .. }) => {
+            Some(Statement::Select { columns, expressions })
+        }
+        (_, statement) => Some(statement),
+    }
 }
 
 fn assignments(rest: &str) -> Option<Vec<(String, String)>> {

@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// What is hashed of one connection.
 #[derive(Debug)]
-struct Tape {
+pub(super) struct Tape {
     runs: Cell<bool>,
     read: Cell<u64>,
     written: Cell<u64>,
@@ -56,7 +56,7 @@ pub(super) fn add(hash: u64, bytes: &[u8]) -> u64 {
 
 impl Tapes {
     /// Another connection; its bytes count from the first one on if `runs`, else from when
-    /// [`Taped::starter`] is called.
+    /// [`Tape::start`] is called.
     pub(super) fn tape(&self, end: End, runs: bool) -> Taped {
         let tape = Tape { runs: Cell::new(runs), read: Cell::new(BASIS), written: Cell::new(BASIS) };
         let tape = Rc::new(tape);
@@ -72,11 +72,21 @@ impl Tapes {
     }
 }
 
+impl Tape {
+    /// From here on bytes count: the login is over.
+    pub(super) fn start(&self) {
+        self.runs.set(true);
+    }
+
+    /// Another login begins.
+    pub(super) fn pause(&self) {
+        self.runs.set(false);
+    }
+}
+
 impl Taped {
-    /// What makes the bytes count, once the login is over.
-    pub(super) fn starter(&self) -> impl FnOnce() + use<> {
-        let tape = Rc::clone(&self.tape);
-        move || tape.runs.set(true)
+    pub(super) fn tape(&self) -> Rc<Tape> {
+        Rc::clone(&self.tape)
     }
 }
 

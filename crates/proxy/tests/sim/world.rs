@@ -1,14 +1,18 @@
 //! What a seed decides before anything happens, and what all in it share.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
+use std::time::Duration;
 
-use config::{CheckLogins, Config, ReplicationHostgroups, Server, ServerStatus, User};
+use config::{CheckLogins, Config, QueryRule, ReplicationHostgroups, Server, ServerStatus, User};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::dice::Dice;
+use super::freshness::Acknowledged;
 use super::model::Database;
+use super::scopes::Scopes;
 use super::tape::{Tapes, Transcript};
 
 /// Events that a failure shows.
@@ -20,7 +24,7 @@ const CONNECTIONS: [u32; 5] = [1, 1, 2, 3, 8];
 /// What may go wrong, each once in so many times; 0 is never.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Faults {
-    /// A server is not reached.
+    /// A server is not reached; it may have closed its connections before.
     pub(super) unreachable: u64,
     /// A server closes a connection before, in or after an answer.
     pub(super) lost: u64,
@@ -36,6 +40,11 @@ pub(super) struct Faults {
 }
 
 impl Faults {
+    /// Whether servers close connections.
+    pub(super) const fn loses_connections(self) -> bool {
+        self.lost + self.unreachable > 0
+    }
+
     /// Whether a client may hear errors that its statements do not explain.
     pub(super) const fn explain_errors(self) -> bool {
         self.unreachable + self.lost + self.kills > 0
@@ -49,6 +58,7 @@ pub(super) struct Thread {
     pub(super) query_is_killed: Cell<bool>,
     pub(super) is_killed: Cell<bool>,
     pub(super) woken: Notify,
+    is_at_writer: bool,
 }
 
 #[derive(Debug)]
@@ -56,6 +66,7 @@ pub(super) struct World {
     pub(super) seed: u64,
     pub(super) dice: Dice,
     pub(super) faults: Faults,
+    pub(super) scopes: Scopes,
     pub(super) clients: u64,
     pub(super) steps: u64,
     /// Bytes that a client's connection holds per direction.
@@ -68,8 +79,11 @@ pub(super) struct World {
     pub(super) reloads: u64,
     /// The reader gets no new connections.
     reader_is_off: Cell<bool>,
+    /// The writer is not reached before then.
+    outage: Cell<Option<Instant>>,
     pub(super) database: RefCell<Database>,
-    pub(super) threads: RefCell<HashMap<u32, Rc<Thread>>>,
+    pub(super) acknowledged: Acknowledged,
+    pub(super) threads: RefCell<BTreeMap<u32, Rc<Thread>>>,
     threads_last: Cell<u32>,
     /// The proxy's connection ids of clients that are there.
     pub(super) ids: RefCell<HashMap<u64, u32>>,
@@ -78,6 +92,9 @@ pub(super) struct World {
     /// What passed at clients and at servers.
     pub(super) at_clients: Tapes,
     pub(super) at_servers: Tapes,
+    /// Counters of the proxy at the end.
+    pub(super) reached: RefCell<BTreeMap<&'static str, u64>>,
+    start: OnceCell<Instant>,
     events: RefCell<VecDeque<String>>,
     failure: RefCell<Option<String>>,
 }
@@ -105,25 +122,32 @@ impl World {
 
     /// The world of this seed with these faults.
     pub(super) fn with(seed: u64, dice: Dice, faults: Faults) -> Rc<Self> {
+        let scopes = Scopes::roll(&dice);
+        let clients = if scopes.is_crowded { 8 } else { 2 };
         Rc::new(Self {
             seed,
             faults,
-            clients: 2 + dice.below(5),
+            clients: clients + dice.below(5),
             steps: 20 + dice.below(60),
             capacity: *dice.pick(&[48, 1024, 16 * 1024]),
             server_capacity: *dice.pick(&[1024, 16 * 1024]),
             is_split: dice.one_in(3),
-            max_connections: Cell::new(*dice.pick(&CONNECTIONS)),
+            max_connections: Cell::new(if scopes.is_crowded { 2 } else { *dice.pick(&CONNECTIONS) }),
             reloads: *dice.pick(&[0, 0, 30]),
             reader_is_off: Cell::new(false),
+            scopes,
             dice,
+            outage: Cell::new(None),
             database: RefCell::default(),
+            acknowledged: Acknowledged::default(),
             threads: RefCell::default(),
             threads_last: Cell::new(100),
             ids: RefCell::default(),
             aimed_at: RefCell::default(),
             at_clients: Tapes::default(),
             at_servers: Tapes::default(),
+            reached: RefCell::default(),
+            start: OnceCell::new(),
             events: RefCell::default(),
             failure: RefCell::default(),
         })
@@ -154,7 +178,31 @@ impl World {
         config.users.push(app);
         config.pointsman.check_logins = CheckLogins::Never;
         config.monitor.enabled = false;
+        if let Some(cached) = &self.scopes.cached {
+            let rule = QueryRule {
+                rule_id: 1,
+                active: true,
+                match_digest: Some("^SELECT id FROM t ".to_owned()),
+                cache_ttl: Some(cached.ttl),
+                attributes: cached.attributes.to_owned(),
+                ..QueryRule::default()
+            };
+            config.query_rules = vec![rule].into();
+        }
+        config.variables.max_stmts_per_connection = self.scopes.statements_left;
+        config.pointsman.statements_together = self.scopes.statements_together;
         config
+    }
+
+    /// A schema to enter. The table is the same in all of them, which a cache must not see.
+    pub(super) fn some_schema(&self) -> String {
+        let number = self.dice.below(3);
+        self.scopes.schema().unwrap_or_else(|| format!("s{number}"))
+    }
+
+    /// Whose rows client `me` reads: its own ones, or where reads are cached those of another.
+    pub(super) fn whose_rows(&self, me: u64) -> u64 {
+        if self.scopes.cached.is_some() && self.dice.one_in(2) { self.dice.below(2) } else { me }
     }
 
     /// Whether a session may wait in vain for a connection.
@@ -177,17 +225,40 @@ impl World {
         n > 0 && self.dice.one_in(n)
     }
 
-    /// Another thread of a server.
-    pub(super) fn thread(&self) -> (u32, Rc<Thread>) {
+    /// The writer loses its connections, half of the time, and is not reached for so long.
+    pub(super) fn cut_writer_off(&self, time: Duration) {
+        self.outage.set(Some(Instant::now() + time));
+        if self.dice.one_in(2) {
+            let threads = self.threads.borrow();
+            for thread in threads.values().filter(|thread| thread.is_at_writer) {
+                thread.is_killed.set(true);
+                thread.woken.notify_one();
+            }
+        }
+    }
+
+    /// Whether a server can be reached now.
+    pub(super) fn reaches(&self, server: &str) -> bool {
+        let is_out =
+            server.starts_with("writer") && self.outage.get().is_some_and(|end| Instant::now() < end);
+        !is_out && !self.happens(self.faults.unreachable)
+    }
+
+    /// Another thread of this server.
+    pub(super) fn thread(&self, server: &str) -> (u32, Rc<Thread>) {
         let id = self.threads_last.get() + 1;
         self.threads_last.set(id);
-        let thread = Rc::new(Thread::default());
+        let is_at_writer = server.starts_with("writer");
+        let thread = Rc::new(Thread { is_at_writer, ..Thread::default() });
         self.threads.borrow_mut().insert(id, Rc::clone(&thread));
         (id, thread)
     }
 
     /// Takes note of what happened, to show with a failure.
     pub(super) fn note(&self, event: String) {
+        if std::env::var_os("POINTSMAN_SIM_EVENTS").is_some() {
+            println!("{:?} {event}", self.start.get_or_init(Instant::now).elapsed());
+        }
         let mut events = self.events.borrow_mut();
         if events.len() == EVENTS {
             events.pop_front();

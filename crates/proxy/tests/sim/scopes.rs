@@ -1,0 +1,70 @@
+//! What a seed plays beside the statements that all seeds have.
+
+use std::time::Duration;
+
+use super::dialect::Dialect;
+use super::dice::Dice;
+
+/// Features that are on.
+#[derive(Debug, Clone)]
+pub(super) struct Scopes {
+    pub(super) dialect: Dialect,
+    /// Commands of all kinds are sent at once.
+    pub(super) has_pipelines: bool,
+    /// Statements keep connections to their sessions.
+    pub(super) has_pins: bool,
+    /// Many clients share a connection, so that their reads go out as a batch.
+    pub(super) is_crowded: bool,
+    /// A rule has reads of the table cached.
+    pub(super) cached: Option<Cached>,
+    /// `mysql-max_stmts_per_connection`.
+    pub(super) statements_left: u32,
+    /// `pointsman-statements_together`.
+    pub(super) statements_together: u32,
+}
+
+/// How reads are cached.
+#[derive(Debug, Clone)]
+pub(super) struct Cached {
+    pub(super) ttl: Duration,
+    /// A write of a client is seen at once.
+    pub(super) is_own: bool,
+    pub(super) attributes: &'static str,
+}
+
+impl Cached {
+    fn roll(dice: &Dice) -> Self {
+        let is_own = !dice.one_in(3);
+        let attributes = match (is_own, dice.one_in(2)) {
+            (true, true) => r#"{"cache": {"mode": "own"}}"#,
+            (true, false) => r#"{"cache": {"mode": "own", "soft_ttl_ms": 20, "scope": "shared"}}"#,
+            (false, true) => "",
+            (false, false) => r#"{"cache": {"soft_ttl_ms": 20}}"#,
+        };
+        Self { ttl: Duration::from_millis(*dice.pick(&[50, 1000, 60_000])), is_own, attributes }
+    }
+
+    /// The age that an answer may have beside writes through the proxy.
+    pub(super) fn age(&self) -> Option<Duration> {
+        (!self.is_own).then_some(self.ttl)
+    }
+}
+
+impl Scopes {
+    /// The schema that sessions begin in.
+    pub(super) fn schema(&self) -> Option<String> {
+        self.cached.is_some().then(|| "s0".to_owned())
+    }
+
+    pub(super) fn roll(dice: &Dice) -> Self {
+        Self {
+            dialect: *dice.pick(&[Dialect::MariaDb, Dialect::MariaDb, Dialect::MySql8, Dialect::MySql9]),
+            has_pipelines: dice.one_in(2),
+            has_pins: dice.one_in(2),
+            is_crowded: dice.one_in(4),
+            cached: dice.one_in(4).then(|| Cached::roll(dice)),
+            statements_left: *dice.pick(&[1, 20, 20]),
+            statements_together: *dice.pick(&[1, 4, 8, 8]),
+        }
+    }
+}
