@@ -7,6 +7,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
+extern crate planner as shard; // sessions import layouts and plans under one name
 mod alike;
 mod arrival;
 mod asking;
@@ -46,7 +47,6 @@ mod remote;
 mod routing;
 mod scatter;
 mod sequences;
-
 mod session;
 mod shared;
 mod siblings;
@@ -66,7 +66,6 @@ use net::{exchange, keys, names, random, relay, sock, throttle, tls};
 use observe::{clock, counts, document, log_limit, logs};
 
 pub use ::monitor::Check;
-pub use ::shard::define::Finding;
 pub use descriptors::too_few_descriptors;
 pub use explain::{Assumed, ExplainError};
 pub use inspection::Inspected;
@@ -76,6 +75,7 @@ pub use net::random::gather_entropy;
 pub use net::sock::memory;
 pub use net::tls::{TlsError, check as check_tls};
 pub use not_applied::ApplyError;
+pub use planner::define::Finding;
 pub use proxy::{Proxy, StartError};
 pub use querylog::{AuditEvent, AuditRecord, LateError, Port};
 pub use remote::Remote;
