@@ -2,6 +2,7 @@
 //! costs an addition, and a reader of the sums asks all workers ([`report`]).
 //!
 //! - [`commands`]: statements by their kind, with the time that they took;
+//! - [`Counter`]: what is counted one by one;
 //! - [`errors`]: errors that servers answered;
 //! - [`histogram`], [`hostgroups`]: times, and times by hostgroup;
 //! - [`fingerprints`]: statements that looked like injected SQL;
@@ -10,6 +11,7 @@
 pub mod commands;
 #[cfg(test)]
 mod cost;
+mod counter;
 pub mod errors;
 pub mod fingerprints;
 pub mod histogram;
@@ -26,110 +28,12 @@ use pool::Gauge;
 
 use crate::digests::Digests;
 use commands::Commands;
+use counter::COUNTERS;
 use errors::Errors;
 use fingerprints::Fingerprints;
 use hostgroups::Hostgroups;
 
-/// What is counted one by one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "a comment is about all counters up to the next one")]
-pub enum Counter {
-    /// Clients that connected.
-    ClientsCreated,
-    /// Clients that did not get through their login, or left without a goodbye.
-    ClientsAborted,
-    /// Connections to servers that were made.
-    ServersCreated,
-    /// Connections that sessions returned to the pool.
-    ReturnedToPool,
-    /// Of those, the ones that another session got, and the ones that were reset for it.
-    TookKept,
-    ResetKept,
-    /// What cannot be unless the proxy has a defect.
-    InvariantsBroken,
-    /// Statements that were sent together with those of other sessions, and those of them that were
-    /// sent once more, alone.
-    Together,
-    OnceMore,
-    /// Connections to servers that could not be made, or broke.
-    ServersAborted,
-    /// A session has waited because connections are opened one after the other.
-    ServersDelayed,
-    /// Statements of clients: as text, prepared, and executed.
-    Questions,
-    /// Statements that took longer than `mysql-long_query_time`.
-    SlowQueries,
-    /// Statements that must see a transaction.
-    GtidConsistent,
-    /// Transactions of sessions that servers have told.
-    GtidCollected,
-    /// Statements that readers ran and that had to see writes. Of those for which the reader was
-    /// asked: it had the writes, it had them after a wait, it lacked them.
-    CausalReads,
-    CausalHad,
-    CausalWaited,
-    CausalLacked,
-    /// Transactions that were acknowledged and that a new primary lacks.
-    CausalLost,
-    /// Statements that bear a lag, those of them that have waited because all servers had more, and
-    /// for how many microseconds; servers that were passed over for that.
-    LagLimited,
-    LagDelayed,
-    LagMicroseconds,
-    LagSkipped,
-    /// Nanoseconds that statements took.
-    QueryNanoseconds,
-    Autocommit,
-    Commit,
-    Rollback,
-    /// Commands and statements of clients, whether a server or the proxy answers them.
-    InitDb,
-    UseDb,
-    SetNames,
-    Prepare,
-    Execute,
-    Close,
-    /// The same as servers get them, those that the proxy sends on its own among them.
-    ServerChangeUser,
-    ServerInitDb,
-    ServerSetNames,
-    ServerPrepare,
-    ServerExecute,
-    ServerClose,
-    /// Searches for a connection to a server: that found one, and that did not.
-    GotConnection,
-    NoConnection,
-    /// Among the latter, those that took too long or had no server left to try.
-    ConnectTimeouts,
-    /// Statements that were broken off because their server was switched off.
-    OfflineDuringQuery,
-    KilledConnections,
-    KilledQueries,
-    /// Copies of statements that were run, that were not because there were too many, and that
-    /// found no server or got no whole answer.
-    Copies,
-    CopiesDropped,
-    CopiesFailed,
-    /// Copies of which both answers were compared, and those of them that differed.
-    CopiesCompared,
-    CopiesDifferent,
-    /// Statements on no list of the firewall: that were sent all the same, and that were refused.
-    FirewallDetected,
-    FirewallRefused,
-    /// Statements that look like injected SQL: with a fingerprint that is not listed, and with one
-    /// that is; and those with which the detector has failed.
-    InjectionsFound,
-    InjectionsListed,
-    InjectionsUnknown,
-    /// Errors that the proxy made.
-    OwnErrors,
-    WrongPassword,
-    /// Has to be the last one.
-    TooManyUserConnections,
-}
-
-/// How many counters there are.
-pub(crate) const COUNTERS: usize = Counter::TooManyUserConnections as usize + 1;
+pub use counter::{Counter, metrics};
 
 /// What a worker counts of one server.
 #[derive(Debug)]

@@ -58,6 +58,13 @@ impl Plane {
     }
 }
 
+/// Methods that [`Remote`] has under the same name.
+macro_rules! forwards {
+    ($(fn $name:ident(&self $(, $argument:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
+        $(fn $name(&self $(, $argument: $type)*) $(-> $result)? { self.remote.$name($($argument),*) })*
+    };
+}
+
 impl DataPlane for Plane {
     fn apply(&self, config: &Arc<Config>) -> Result<(), NotApplied> {
         self.remote.apply(&self.overrides.effective(config)).map_err(|error| match error {
@@ -123,22 +130,6 @@ impl DataPlane for Plane {
         }
     }
 
-    fn kill(&self, id: u32) -> bool {
-        self.remote.kill(id)
-    }
-
-    fn tls(&self) -> Option<Arc<ServerConfig>> {
-        self.remote.tls()
-    }
-
-    fn certificate_end(&self) -> Option<u64> {
-        self.remote.certificate_end()
-    }
-
-    fn globals(&self) -> Vec<(&'static str, u64)> {
-        self.remote.globals()
-    }
-
     fn memory(&self) -> Vec<(&'static str, u64)> {
         memory::metrics(self.remote.digest_memory(), self.remote.text_memory())
     }
@@ -155,128 +146,60 @@ impl DataPlane for Plane {
         Some(self.remote.members())
     }
 
-    fn checks(&self, check: Check) -> Vec<CheckStats> {
-        self.remote.checks(check)
-    }
-
-    fn aurora_checks(&self) -> Vec<AuroraCheckStats> {
-        self.remote.aurora_checks()
-    }
-
-    fn aurora_failovers(&self) -> Vec<AuroraFailover> {
-        self.remote.aurora_failovers()
-    }
-
-    fn shard_ddl(&self) -> Vec<ShardDdl> {
-        self.remote.shard_ddl()
-    }
-
-    fn resume_ddl(&self, id: u64) -> Result<(), String> {
-        self.remote.resume_ddl(id)
-    }
-
-    fn forget_ddl(&self, id: u64) -> Result<(), String> {
-        self.remote.forget_ddl(id)
-    }
-
-    fn server_events(&self) -> Vec<ServerEvent> {
-        self.remote.server_events()
-    }
-
-    fn free_connections(&self) -> Vec<FreeConnection> {
-        self.remote.free_connections()
-    }
-
     fn collations(&self) -> Vec<Collation> {
         self.remote.collations().map(|all| all.to_vec()).unwrap_or_default()
-    }
-
-    fn users(&self) -> Vec<UserConnections> {
-        self.remote.users()
-    }
-
-    fn commands(&self) -> Vec<CommandCounts> {
-        self.remote.commands()
-    }
-
-    fn server_event_counts(&self) -> Vec<(&'static str, u64)> {
-        self.remote.server_event_counts()
-    }
-
-    fn take_events(&self) -> VecDeque<Box<Record>> {
-        self.remote.take_events()
-    }
-
-    fn put_back_events(&self, events: VecDeque<Box<Record>>) {
-        self.remote.put_back_events(events);
-    }
-
-    fn hostgroup_times(&self) -> Vec<HostgroupTimes> {
-        self.remote.hostgroup_times()
-    }
-
-    fn census(&self) -> Census {
-        self.remote.census()
-    }
-
-    fn errors(&self, reset: bool) -> Vec<ErrorStats> {
-        self.remote.errors(reset)
     }
 
     fn cache(&self, reset: bool) -> cache::stats::Stats {
         self.remote.cache_stats(reset)
     }
 
-    fn cache_sources(&self) -> Vec<cache::SourceRow> {
-        self.remote.cache_sources()
-    }
-
-    fn cache_advice(&self) -> Option<Vec<cache::advice::Advice>> {
-        self.remote.cache_advice()
-    }
-
     fn flush_cache(&self, flush: &cache::Flush) {
         self.remote.cache().flush(flush);
-    }
-
-    fn injections(&self) -> Vec<InjectionStats> {
-        self.remote.injections()
-    }
-
-    fn gtids(&self) -> Vec<GtidStats> {
-        self.remote.gtids()
     }
 
     fn rule_hits(&self) -> Vec<(i64, u64)> {
         self.remote.rule_hits().into_iter().collect()
     }
 
-    fn client_hosts(&self, reset: bool) -> Vec<ClientHost> {
-        self.remote.client_hosts(reset)
-    }
-
     fn digests(&self, reset: bool, latency: bool) -> Vec<DigestStats> {
         if reset { self.remote.take_digests(latency) } else { self.remote.digests(latency) }
-    }
-
-    fn statements(&self) -> Vec<StatementStats> {
-        self.remote.statements()
-    }
-
-    fn forget_digests(&self) {
-        self.remote.forget_digests();
     }
 
     fn accepts(&self) -> bool {
         !self.remote.is_paused()
     }
 
-    fn hostgroups(&self) -> Vec<HostgroupStats> {
-        self.remote.hostgroups()
-    }
-
-    fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>> {
-        self.remote.readiness(hostgroup)
+    forwards! {
+        fn kill(&self, id: u32) -> bool;
+        fn tls(&self) -> Option<Arc<ServerConfig>>;
+        fn certificate_end(&self) -> Option<u64>;
+        fn globals(&self) -> Vec<(&'static str, u64)>;
+        fn checks(&self, check: Check) -> Vec<CheckStats>;
+        fn aurora_checks(&self) -> Vec<AuroraCheckStats>;
+        fn aurora_failovers(&self) -> Vec<AuroraFailover>;
+        fn shard_ddl(&self) -> Vec<ShardDdl>;
+        fn resume_ddl(&self, id: u64) -> Result<(), String>;
+        fn forget_ddl(&self, id: u64) -> Result<(), String>;
+        fn server_events(&self) -> Vec<ServerEvent>;
+        fn free_connections(&self) -> Vec<FreeConnection>;
+        fn users(&self) -> Vec<UserConnections>;
+        fn commands(&self) -> Vec<CommandCounts>;
+        fn server_event_counts(&self) -> Vec<(&'static str, u64)>;
+        fn take_events(&self) -> VecDeque<Box<Record>>;
+        fn put_back_events(&self, events: VecDeque<Box<Record>>);
+        fn hostgroup_times(&self) -> Vec<HostgroupTimes>;
+        fn census(&self) -> Census;
+        fn errors(&self, reset: bool) -> Vec<ErrorStats>;
+        fn cache_sources(&self) -> Vec<cache::SourceRow>;
+        fn cache_advice(&self) -> Option<Vec<cache::advice::Advice>>;
+        fn injections(&self) -> Vec<InjectionStats>;
+        fn gtids(&self) -> Vec<GtidStats>;
+        fn client_hosts(&self, reset: bool) -> Vec<ClientHost>;
+        fn statements(&self) -> Vec<StatementStats>;
+        fn forget_digests(&self);
+        fn hostgroups(&self) -> Vec<HostgroupStats>;
+        fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>>;
     }
 }
 

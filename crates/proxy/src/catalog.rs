@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use shard::define::{Collations, Known, TableDefinition};
-use shard::plan::{ColumnInfo, Definitions, KeyColumn};
-use shard::seen::Names;
+use planner::define::{Collations, Known, TableDefinition};
+use planner::plan::{ColumnInfo, Definitions, KeyColumn};
+use planner::seen::Names;
 use shard::{Layout, Value};
 use sql::Dialect;
 use sql::parse::Tree;
@@ -41,14 +41,14 @@ pub(crate) struct Catalog {
 /// The definitions of logical tables.
 #[derive(Debug)]
 pub(crate) struct Tables {
-    known: shard::define::Catalog,
+    known: planner::define::Catalog,
     /// Tables that are not as they should be: what is wrong, and when that was found.
     wrong: HashMap<(String, String), (String, Duration)>,
 }
 
 impl Default for Tables {
     fn default() -> Self {
-        let known = shard::define::Catalog::new(DEFINITIONS_BYTES_MAX, DEFINITION_AGE_MAX);
+        let known = planner::define::Catalog::new(DEFINITIONS_BYTES_MAX, DEFINITION_AGE_MAX);
         Self { known, wrong: HashMap::new() }
     }
 }
@@ -208,7 +208,7 @@ impl Catalog {
 
 #[cfg(test)]
 mod tests {
-    use shard::define::Reader;
+    use planner::define::Reader;
 
     use super::*;
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use cache::Seen;
 use config::{Address, Listener, Protocol, User};
+use planner::plan::Plan;
 use route::{Account, Caller, Explanation, Pairs, Peek, Session, Verdict};
-use shard::plan::Plan;
 
 use crate::cached;
 use crate::door::Door;

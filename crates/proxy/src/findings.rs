@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use shard::define::Finding;
+use planner::define::Finding;
 
 /// Findings by logical schema and table; tables without any are not there.
 #[derive(Debug, Default)]
@@ -43,8 +43,8 @@ impl Findings {
 
 #[cfg(test)]
 mod tests {
+    use planner::define::Problem;
     use shard::Node;
-    use shard::define::Problem;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use shard::define::{Answer, Finding, Reader, Survey, TableDefinition, survey, table_statement};
+use planner::define::{Answer, Finding, Reader, Survey, TableDefinition, survey, table_statement};
 use shard::{Layout, Node};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};

@@ -46,7 +46,6 @@ mod remote;
 mod routing;
 mod scatter;
 mod sequences;
-
 mod session;
 mod shared;
 mod siblings;
@@ -66,7 +65,6 @@ use net::{exchange, keys, names, random, relay, sock, throttle, tls};
 use observe::{clock, counts, document, log_limit, logs};
 
 pub use ::monitor::Check;
-pub use ::shard::define::Finding;
 pub use descriptors::too_few_descriptors;
 pub use explain::{Assumed, ExplainError};
 pub use inspection::Inspected;
@@ -76,6 +74,7 @@ pub use net::random::gather_entropy;
 pub use net::sock::memory;
 pub use net::tls::{TlsError, check as check_tls};
 pub use not_applied::ApplyError;
+pub use planner::define::Finding;
 pub use proxy::{Proxy, StartError};
 pub use querylog::{AuditEvent, AuditRecord, LateError, Port};
 pub use remote::Remote;

@@ -28,9 +28,9 @@ mod shard;
 mod tests;
 mod writer;
 
-use ::shard::merge::{Order, Protocol, Window};
-use ::shard::plan::Counts;
-use ::shard::seen::Cells;
+use planner::merge::{Order, Protocol, Window};
+use planner::plan::Counts;
+use planner::seen::Cells;
 use wire::{Capabilities, StatusFlags};
 
 pub(crate) use definitions::logical;

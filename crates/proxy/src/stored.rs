@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::time::Duration;
 
-use shard::stored::{Found, Object};
+use planner::stored::{Found, Object};
 
 use crate::limits::{DEFINITION_AGE_MAX, STORED_MAX};
 

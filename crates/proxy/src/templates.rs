@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use shard::plan::{Branch, Template};
+use planner::plan::{Branch, Template};
 use shard::{Layout, Value};
 use sql::outline;
 use sql::parse::Settings;

@@ -46,7 +46,7 @@ pub enum ColumnType {
 
 impl ColumnType {
     /// Kind of keys that are equal for equal rows of the column, if it has any.
-    pub(crate) fn kind(self) -> Option<KeyKind> {
+    pub fn kind(self) -> Option<KeyKind> {
         match self {
             Self::Integer { .. } => Some(KeyKind::Integer),
             Self::Date => Some(KeyKind::Date),

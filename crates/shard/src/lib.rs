@@ -3,7 +3,7 @@
 //!
 //! A [`Placement`] says which shards have all rows that meet the [`Condition`]s of a statement. It
 //! names fewer than all only if the comparison is exact: [`Key::compared`] decides. Where a whole
-//! statement goes, [`plan`](mod@plan) says. Replies of several shards become one in [`merge`].
+//! statement goes, the crate `planner` says.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
@@ -11,22 +11,16 @@
 
 mod calendar;
 mod condition;
-pub mod define;
 mod dump;
 pub mod groovy;
 mod key;
 mod layout;
 pub mod limits;
-pub mod load;
-pub mod merge;
 pub mod pattern;
 pub mod placement;
-pub mod plan;
 mod prune;
 pub mod read;
-pub mod seen;
 pub mod sequence;
-pub mod stored;
 mod value;
 
 pub use calendar::{Date, DateTime};

@@ -1,9 +1,9 @@
 //! A query that is planned over two shards, which are one table here, and the keys of its rows.
 
-use shard::define::Catalog;
-use shard::merge::{Columns, Key, Protocol};
+use planner::define::Catalog;
+use planner::merge::{Columns, Key, Protocol};
+use planner::plan::{Asked, Plan, Request, Scatter, plan};
 use shard::placement::{Function, Level, Modulo, Sign};
-use shard::plan::{Asked, Plan, Request, Scatter, plan};
 use shard::{Draft, Layout, Node, Table};
 use sql::Modes;
 use sql::conditional::Dialect;

@@ -1,7 +1,7 @@
 //! A table of a server, read as the proxy will read it.
 
 use e2e::Backend;
-use shard::define::{
+use planner::define::{
     Collations, DefaultValue, Reader, TableDefinition, collation_statement, table_statement,
 };
 use testkit::client::{Client, Options};

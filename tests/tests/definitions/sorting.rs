@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use e2e::Backend;
 use e2e::dice::Dice;
-use shard::define::{Catalog, Known};
-use shard::plan::{Plan, Scatter, Sorting};
+use planner::define::{Catalog, Known};
+use planner::plan::{Plan, Scatter, Sorting};
 use testkit::client::Client;
 
 use crate::collations;

@@ -1,9 +1,9 @@
 //! Columns of all types.
 
 use e2e::Backend;
+use planner::define::columns;
+use planner::plan::{ColumnInfo, Sorting};
 use shard::ColumnType;
-use shard::define::columns;
-use shard::plan::{ColumnInfo, Sorting};
 
 use crate::reading::{collations, connect, table};
 

@@ -1,7 +1,7 @@
 //! Collations of the columns, and how their weights are padded.
 
 use e2e::{Backend, Make};
-use shard::plan::Sorting;
+use planner::plan::Sorting;
 
 /// Collation of a column.
 #[derive(Debug, Clone)]

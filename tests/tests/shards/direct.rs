@@ -1,7 +1,7 @@
 //! The way of a statement without a proxy: plan, execute at the shards, merge.
 
-use shard::merge::{Columns, ColumnsError, Fate, Merge, Protocol, Step};
-use shard::plan::{Asked, Branch, Cause, Counts, Limited, Plan, Request, Scatter, Write, plan};
+use planner::merge::{Columns, ColumnsError, Fate, Merge, Protocol, Step};
+use planner::plan::{Asked, Branch, Cause, Counts, Limited, Plan, Request, Scatter, Write, plan};
 use sql::Modes;
 use sql::parse::{Settings, Tree};
 use testkit::client::Value;

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use e2e::dice::Dice;
-use shard::plan::{KeyColumn, Written};
+use planner::plan::{KeyColumn, Written};
 
 use crate::answer::Cells;
 use crate::collations::Collation;

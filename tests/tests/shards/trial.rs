@@ -1,6 +1,6 @@
 //! One statement on both sides.
 
-use shard::plan::Cause;
+use planner::plan::Cause;
 
 use crate::compare::{self, Difference};
 use crate::direct::{self, Outcome};

@@ -2,8 +2,8 @@
 
 use e2e::Make;
 use e2e::dice::Dice;
+use planner::plan::{ColumnInfo, Sorting};
 use shard::ColumnType;
-use shard::plan::{ColumnInfo, Sorting};
 
 use crate::collations::Collation;
 

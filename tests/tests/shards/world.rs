@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use e2e::dice::Dice;
 use e2e::{Backend, Proxy, Setup};
-use shard::plan::{ColumnInfo, Definitions, KeyColumn};
+use planner::plan::{ColumnInfo, Definitions, KeyColumn};
 use shard::{ColumnType, Layout};
 use sql::conditional::Dialect;
 use testkit::client::{Client, Options};

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use config::Endpoint;
 use pool::{Pool, Server};
 
+use super::counter::{COUNTERS, ROWS, Source};
 use super::errors::{Key, Maker, Seen};
-use super::{COUNTERS, Counter, Counts};
+use super::{Counter, Counts};
 use crate::digests;
 use crate::rows::{CommandCounts, ErrorStats, ServerStats};
 use net::names::NameCounts;
@@ -18,18 +19,18 @@ use net::names::NameCounts;
 pub struct Report {
     counters: [u64; COUNTERS],
     /// Bytes received from clients, and sent to them.
-    clients: [u64; 2],
+    pub(super) clients: [u64; 2],
     /// Bytes received from servers, and sent to them.
-    servers: [u64; 2],
+    pub(super) servers: [u64; 2],
     /// Copies of statements that run, and that wait.
-    copies: [u64; 2],
+    pub(super) copies: [u64; 2],
     /// Sessions that run a command now.
     pub busy: u64,
     /// Sessions in a transaction.
     pub transactions: u64,
-    digests: digests::Size,
+    pub(super) digests: digests::Size,
     /// What the query cache has done.
-    cache: cache::stats::Row,
+    pub(super) cache: cache::stats::Row,
     /// How often an expression of a rule took more steps than it may, since rules were loaded.
     pub given_up: u64,
 }
@@ -108,175 +109,6 @@ pub struct StatementSums {
     pub largest_id: u64,
 }
 
-/// Where a value of `stats_mysql_global` comes from.
-enum Source {
-    /// The feature does not exist here.
-    Absent,
-    Counted(Counter),
-    From(fn(&Report, &Globals) -> u64),
-}
-
-use Source::{Absent, Counted, From};
-
-/// The rows of `stats_mysql_global`, as ProxySQL has them.
-const ROWS: &[(&str, Source)] = &[
-    ("ProxySQL_Uptime", From(|_, globals| globals.uptime_s)),
-    ("Active_Transactions", From(|report, _| report.transactions)),
-    (
-        "Client_Connections_aborted",
-        From(|report, globals| {
-            report.of(Counter::ClientsAborted) + globals.clients_refused + globals.hosts_refused
-        }),
-    ),
-    ("Client_Connections_connected", From(|_, globals| globals.clients)),
-    (
-        "Client_Connections_created",
-        From(|report, globals| {
-            report.of(Counter::ClientsCreated) + globals.clients_refused + globals.hosts_refused
-        }),
-    ),
-    ("Client_Connections_non_idle", From(|report, _| report.busy)),
-    ("Client_Connections_hostgroup_locked", Absent),
-    ("Server_Connections_aborted", Counted(Counter::ServersAborted)),
-    ("Server_Connections_connected", From(|_, globals| globals.servers)),
-    ("Server_Connections_created", Counted(Counter::ServersCreated)),
-    ("Server_Connections_delayed", Counted(Counter::ServersDelayed)),
-    ("mysql_backend_buffers_bytes", Absent),
-    ("mysql_frontend_buffers_bytes", Absent),
-    ("mysql_session_internal_bytes", Absent),
-    ("Com_autocommit", Counted(Counter::Autocommit)),
-    ("Com_autocommit_filtered", Absent),
-    ("Com_commit", Counted(Counter::Commit)),
-    ("Com_commit_filtered", Absent),
-    ("Com_rollback", Counted(Counter::Rollback)),
-    ("Com_rollback_filtered", Absent),
-    ("Com_backend_change_user", Counted(Counter::ServerChangeUser)),
-    ("Com_backend_init_db", Counted(Counter::ServerInitDb)),
-    ("Com_backend_set_names", Counted(Counter::ServerSetNames)),
-    ("Com_frontend_init_db", Counted(Counter::InitDb)),
-    ("Com_frontend_set_names", Counted(Counter::SetNames)),
-    ("Com_frontend_use_db", Counted(Counter::UseDb)),
-    ("Com_backend_stmt_prepare", Counted(Counter::ServerPrepare)),
-    ("Com_backend_stmt_execute", Counted(Counter::ServerExecute)),
-    ("Com_backend_stmt_close", Counted(Counter::ServerClose)),
-    ("Com_frontend_stmt_prepare", Counted(Counter::Prepare)),
-    ("Com_frontend_stmt_execute", Counted(Counter::Execute)),
-    ("Com_frontend_stmt_close", Counted(Counter::Close)),
-    ("Questions", Counted(Counter::Questions)),
-    ("Slow_queries", Counted(Counter::SlowQueries)),
-    ("GTID_consistent_queries", Counted(Counter::GtidConsistent)),
-    ("GTID_session_collected", Counted(Counter::GtidCollected)),
-    ("Queries_backends_bytes_recv", From(|report, _| report.servers[0])),
-    ("Queries_backends_bytes_sent", From(|report, _| report.servers[1])),
-    ("Queries_frontends_bytes_recv", From(|report, _| report.clients[0])),
-    ("Queries_frontends_bytes_sent", From(|report, _| report.clients[1])),
-    ("Query_Processor_time_nsec", Absent),
-    ("Backend_query_time_nsec", Counted(Counter::QueryNanoseconds)),
-    ("ConnPool_get_conn_latency_awareness", Absent),
-    ("ConnPool_get_conn_immediate", Counted(Counter::TookKept)),
-    ("ConnPool_get_conn_success", Counted(Counter::GotConnection)),
-    ("ConnPool_get_conn_failure", Counted(Counter::NoConnection)),
-    ("mysql_killed_backend_connections", Counted(Counter::KilledConnections)),
-    ("mysql_killed_backend_queries", Counted(Counter::KilledQueries)),
-    ("hostgroup_locked_set_cmds", Absent),
-    ("hostgroup_locked_queries", Absent),
-    ("mysql_unexpected_frontend_com_quit", Absent),
-    ("mysql_unexpected_frontend_packets", Absent),
-    ("queries_with_max_lag_ms", Counted(Counter::LagLimited)),
-    ("queries_with_max_lag_ms__delayed", Counted(Counter::LagDelayed)),
-    ("queries_with_max_lag_ms__total_wait_time_us", Counted(Counter::LagMicroseconds)),
-    ("backend_lagging_during_query", Absent),
-    ("backend_offline_during_query", Counted(Counter::OfflineDuringQuery)),
-    ("get_aws_aurora_replicas_skipped_during_query", Counted(Counter::LagSkipped)),
-    ("automatic_detected_sql_injection", Counted(Counter::InjectionsFound)),
-    ("whitelisted_sqli_fingerprint", Counted(Counter::InjectionsListed)),
-    ("max_connect_timeouts", Counted(Counter::ConnectTimeouts)),
-    ("generated_error_packets", Counted(Counter::OwnErrors)),
-    ("client_host_error_killed_connections", From(|_, globals| globals.hosts_refused)),
-    ("Mirror_concurrency", From(|report, _| report.copies[0])),
-    ("Mirror_queue_length", From(|report, _| report.copies[1])),
-    ("Selects_for_update__autocommit0", Absent),
-    ("Servers_table_version", From(|_, globals| globals.servers_version)),
-    ("MySQL_Thread_Workers", From(|_, globals| globals.workers)),
-    ("Access_Denied_Wrong_Password", Counted(Counter::WrongPassword)),
-    ("Access_Denied_Max_Connections", From(|_, globals| globals.clients_refused)),
-    ("Access_Denied_Max_User_Connections", Counted(Counter::TooManyUserConnections)),
-    ("MySQL_Monitor_Workers", From(|_, globals| globals.monitors)),
-    ("MySQL_Monitor_Workers_Aux", Absent),
-    ("MySQL_Monitor_Workers_Started", From(|_, globals| globals.monitors)),
-    ("MySQL_Monitor_connect_check_OK", From(|_, globals| globals.monitor[3][0])),
-    ("MySQL_Monitor_connect_check_ERR", From(|_, globals| globals.monitor[3][1])),
-    ("MySQL_Monitor_ping_check_OK", From(|_, globals| globals.monitor[1][0])),
-    ("MySQL_Monitor_ping_check_ERR", From(|_, globals| globals.monitor[1][1])),
-    ("MySQL_Monitor_read_only_check_OK", From(|_, globals| globals.monitor[0][0])),
-    ("MySQL_Monitor_read_only_check_ERR", From(|_, globals| globals.monitor[0][1])),
-    ("MySQL_Monitor_replication_lag_check_OK", From(|_, globals| globals.monitor[2][0])),
-    ("MySQL_Monitor_replication_lag_check_ERR", From(|_, globals| globals.monitor[2][1])),
-    ("MySQL_Monitor_dns_cache_queried", From(|_, globals| globals.names.queried)),
-    ("MySQL_Monitor_dns_cache_lookup_success", From(|_, globals| globals.names.known)),
-    ("MySQL_Monitor_dns_cache_record_updated", From(|_, globals| globals.names.updated)),
-    (
-        "MyHGM_myconnpoll_get",
-        From(|report, _| report.of(Counter::GotConnection) + report.of(Counter::NoConnection)),
-    ),
-    ("MyHGM_myconnpoll_get_ok", Counted(Counter::GotConnection)),
-    ("MyHGM_myconnpoll_push", Counted(Counter::ReturnedToPool)),
-    (
-        "MyHGM_myconnpoll_destroy",
-        From(|report, globals| report.of(Counter::ServersCreated).saturating_sub(globals.servers)),
-    ),
-    ("MyHGM_myconnpoll_reset", Counted(Counter::ResetKept)),
-    ("SQLite3_memory_bytes", Absent),
-    ("ConnPool_memory_bytes", Absent),
-    ("Stmt_Client_Active_Total", From(|_, globals| globals.statements.clients)),
-    ("Stmt_Client_Active_Unique", From(|_, globals| globals.statements.of_clients)),
-    ("Stmt_Server_Active_Total", From(|_, globals| globals.statements.servers)),
-    ("Stmt_Server_Active_Unique", From(|_, globals| globals.statements.of_servers)),
-    ("Stmt_Max_Stmt_id", From(|_, globals| globals.statements.largest_id)),
-    ("Stmt_Cached", From(|_, globals| globals.statements.all)),
-    ("Query_Cache_Memory_bytes", From(|_, globals| globals.cache.bytes)),
-    ("Query_Cache_count_GET", From(|report, _| report.cache.lookups())),
-    ("Query_Cache_count_GET_OK", From(|report, _| report.cache.hits)),
-    ("Query_Cache_count_SET", From(|report, _| report.cache.stored)),
-    ("Query_Cache_bytes_IN", From(|report, _| report.cache.bytes_in)),
-    ("Query_Cache_bytes_OUT", From(|report, _| report.cache.bytes_out)),
-    ("Query_Cache_Purged", From(|_, globals| globals.cache.purged)),
-    ("Query_Cache_Entries", From(|_, globals| globals.cache.entries)),
-    ("new_req_conns_count", Absent),
-    ("mysql_listener_paused", From(|_, globals| globals.paused.into())),
-    // From here on what ProxySQL does not have.
-    ("Query_Cache_count_GET_miss", From(|report, _| report.cache.misses())),
-    ("Query_log_written", From(|_, globals| globals.logs.written)),
-    ("Query_log_failed", From(|_, globals| globals.logs.failed)),
-    ("Query_log_dropped", From(|_, globals| globals.logs.dropped)),
-    ("Audit_log_written", From(|_, globals| globals.audit.written)),
-    ("Audit_log_failed", From(|_, globals| globals.audit.failed)),
-    ("Audit_log_dropped", From(|_, globals| globals.audit.dropped)),
-    ("Traces_sent", From(|_, globals| globals.spans.sent)),
-    ("Traces_failed", From(|_, globals| globals.spans.failed)),
-    ("Traces_dropped", From(|_, globals| globals.spans.dropped)),
-    ("Query_digests", From(|report, _| report.digests.entries)),
-    ("Query_Cache_Evicted", From(|_, globals| globals.cache.evicted)),
-    ("Query_digests_evicted", From(|report, _| report.digests.evicted)),
-    ("Query_rules_given_up", From(|report, _| report.given_up)),
-    ("Mirror_done", Counted(Counter::Copies)),
-    ("Mirror_dropped", Counted(Counter::CopiesDropped)),
-    ("Mirror_failed", Counted(Counter::CopiesFailed)),
-    ("Mirror_compared", Counted(Counter::CopiesCompared)),
-    ("Mirror_different", Counted(Counter::CopiesDifferent)),
-    ("Firewall_detected", Counted(Counter::FirewallDetected)),
-    ("Firewall_refused", Counted(Counter::FirewallRefused)),
-    ("Sqli_detector_failed", Counted(Counter::InjectionsUnknown)),
-    ("Queries_sent_together", Counted(Counter::Together)),
-    ("Queries_sent_once_more", Counted(Counter::OnceMore)),
-    ("Invariants_broken", Counted(Counter::InvariantsBroken)),
-    ("Causal_reads", Counted(Counter::CausalReads)),
-    ("Causal_reads_had", Counted(Counter::CausalHad)),
-    ("Causal_reads_waited", Counted(Counter::CausalWaited)),
-    ("Causal_reads_to_writer", Counted(Counter::CausalLacked)),
-    ("Causal_transactions_lost", Counted(Counter::CausalLost)),
-];
-
 impl Report {
     /// What a worker has counted. `busy` sessions run a command, `transactions` are in one.
     pub fn new(counts: &Counts, busy: u64, transactions: u64) -> Self {
@@ -321,11 +153,11 @@ pub fn globals(reports: &[Report], globals: &Globals) -> Vec<(&'static str, u64)
     let none = Report::new(&Counts::default(), 0, 0);
     let sum = reports.iter().fold(none, Report::plus);
     let value = |source: &Source| match source {
-        Absent => 0,
-        Counted(counter) => sum.of(*counter),
-        From(value) => value(&sum, globals),
+        Source::Absent => 0,
+        Source::Counted(counter) => sum.of(*counter),
+        Source::From(value) => value(&sum, globals),
     };
-    ROWS.iter().map(|(name, source)| (*name, value(source))).collect()
+    ROWS.iter().map(|row| (row.name, value(&row.source))).collect()
 }
 
 /// Statements by ProxySQL's commands, of all workers together.

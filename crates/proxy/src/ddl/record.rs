@@ -1,8 +1,8 @@
 //! What is recorded of a definition.
 
 use observe::rows::ShardDdl;
+use planner::define::TableDefinition;
 use serde_json::{Value, json};
-use shard::define::TableDefinition;
 
 use crate::gates::TableName;
 

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use shard::define::table_statement;
+use planner::define::table_statement;
 use tokio::time::timeout;
 
 use super::Running;

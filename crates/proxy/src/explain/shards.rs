@@ -1,8 +1,8 @@
 //! Where a statement over sharded tables goes, in a session that is only assumed.
 
+use planner::plan::{Asked, Definitions as _, Plan, Request, Row};
+use planner::seen::Asker;
 use route::{Explanation, Step};
-use shard::plan::{Asked, Definitions as _, Plan, Request, Row};
-use shard::seen::Asker;
 use sql::Modes;
 use sql::parse::Settings;
 
@@ -47,10 +47,10 @@ impl Planned {
                 parameters: &[],
                 asked: Asked { shard: shard_hint(text), ..Asked::default() },
             };
-            let seen = shard::seen::seen(&request, Asker { home, dialect });
-            let plan = seen.map_or_else(|| shard::plan::plan(&request), |seen| seen.plan);
-            let rows = shard::plan::explain(&request, &plan);
-            let mut named = shard::plan::tables(&tree, text, schema).into_iter();
+            let seen = planner::seen::seen(&request, Asker { home, dialect });
+            let plan = seen.map_or_else(|| planner::plan::plan(&request), |seen| seen.plan);
+            let rows = planner::plan::explain(&request, &plan);
+            let mut named = planner::plan::tables(&tree, text, schema).into_iter();
             let is_known = |(schema, table): (String, String)| {
                 layout.table(&schema, &table).is_none() || definitions.columns(&schema, &table).is_some()
             };

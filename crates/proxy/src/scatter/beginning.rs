@@ -1,6 +1,6 @@
 //! The first packets of the client's reply, and shards that begin behind them.
 
-use ::shard::merge::{Columns, ColumnsError};
+use planner::merge::{Columns, ColumnsError};
 use wire::{Codec as _, StatusFlags};
 
 use super::fault::Wrong;

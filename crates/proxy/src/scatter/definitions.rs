@@ -1,7 +1,7 @@
 //! The columns of the client's result, out of the definitions of all shards.
 
-use ::shard::merge::{Columns, Protocol};
-use ::shard::seen::Names;
+use planner::merge::{Columns, Protocol};
+use planner::seen::Names;
 use wire::packet::Column;
 use wire::{Capabilities, Codec as _};
 

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use ::shard::merge::ColumnsError;
-use ::shard::plan::Counts;
+use planner::merge::ColumnsError;
+use planner::plan::Counts;
 use wire::packet::{Err as ErrPacket, Ok as OkPacket, PrepareOk};
 use wire::reply::{End, Outcome};
 use wire::{Capabilities, Codec as _, StatusFlags, WireError};

@@ -1,6 +1,6 @@
 //! Why a reply cannot be made out of those of the shards.
 
-use shard::merge::ColumnsError;
+use planner::merge::ColumnsError;
 use wire::WireError;
 
 use crate::limits::{SCATTER_DEFINITIONS_BYTES_MAX, SCATTER_KEPT_BYTES_MAX};

@@ -1,7 +1,7 @@
 //! The rows of all shards, in the order of the statement, within its limit.
 
-use ::shard::merge::{Columns, Fate, Key, Merge, Order, Protocol, Step, Window};
-use ::shard::seen::Cells;
+use planner::merge::{Columns, Fate, Key, Merge, Order, Protocol, Step, Window};
+use planner::seen::Cells;
 
 use super::fault::Wrong;
 use super::shard::{Next, Shard};

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use ::shard::merge::Columns;
-use ::shard::seen::Names;
+use planner::merge::Columns;
+use planner::seen::Names;
 use wire::frame::MAX_PAYLOAD;
 use wire::packet::{ColumnCount, Eof, Err, LocalInfile, Ok as OkPacket, OkHeader, PrepareOk};
 use wire::{Capabilities, Codec as _, StatusFlags, WireError};

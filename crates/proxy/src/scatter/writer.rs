@@ -1,6 +1,6 @@
 //! The client's reply, packet by packet, with sequence ids of its own.
 
-use ::shard::seen::Names;
+use planner::seen::Names;
 use wire::frame::{put_packet, put_with};
 use wire::packet::{Column, ColumnCount, Eof, Err, Ok as OkPacket, OkHeader, PrepareOk};
 use wire::{Capabilities, StatusFlags};

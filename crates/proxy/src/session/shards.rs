@@ -54,8 +54,8 @@ mod warnings;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use planner::seen::Names;
 use shard::Layout;
-use shard::seen::Names;
 use wire::command::Kind;
 
 use super::Session;

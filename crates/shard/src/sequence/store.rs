@@ -3,7 +3,7 @@
 //! Statements run outside of the transactions of clients: ids are used up, whatever becomes of the
 //! rows. They mean the same in all modes and character sets.
 
-use crate::define::literal;
+use std::fmt::Write as _;
 
 /// Schema and name of the table.
 pub const TABLE: [&str; 2] = ["pointsman", "sequences"];
@@ -44,6 +44,16 @@ pub fn raise(schema: &str, table: &str, id: u64) -> String {
 pub fn largest(schema: &str, table: &str, column: &str) -> String {
     let [schema, table, column] = [schema, table, column].map(quoted);
     format!("SELECT GREATEST(COALESCE(MAX({column}), 0), 0) FROM {schema}.{table} LOCK IN SHARE MODE")
+}
+
+/// A text as bytes, for which no mode and no character set matters.
+pub fn literal(text: &str) -> String {
+    let mut literal = String::from("_utf8mb4 X'");
+    for byte in text.bytes() {
+        let _ = write!(literal, "{byte:02x}");
+    }
+    literal.push('\'');
+    literal
 }
 
 fn quoted(name: &str) -> String {

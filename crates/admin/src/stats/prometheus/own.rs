@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use cache::{Cause, Miss};
 use observe::counts::histogram::BUCKETS_US;
+use observe::counts::metrics;
 use observe::rows::{HostgroupStats, ServerEvent, Times};
 
 use super::metrics::Kind::{Counter, Gauge};
@@ -11,41 +12,9 @@ use super::{Out, shifted};
 use crate::plane::DataPlane;
 use crate::store::Known;
 
-/// A counter that is a row of `stats_mysql_global`: metric, its label `kind`, row.
-type Global = (&'static str, Option<&'static str>, &'static str);
-
-/// Rows of `stats_mysql_global` that ProxySQL does not have.
-const GLOBALS: [Global; 25] = [
-    ("pointsman_log_records_total", Some("query"), "Query_log_written"),
-    ("pointsman_log_records_total", Some("audit"), "Audit_log_written"),
-    ("pointsman_log_records_failed_total", Some("query"), "Query_log_failed"),
-    ("pointsman_log_records_failed_total", Some("audit"), "Audit_log_failed"),
-    ("pointsman_log_records_dropped_total", Some("query"), "Query_log_dropped"),
-    ("pointsman_log_records_dropped_total", Some("audit"), "Audit_log_dropped"),
-    ("pointsman_traces_total", Some("sent"), "Traces_sent"),
-    ("pointsman_traces_total", Some("failed"), "Traces_failed"),
-    ("pointsman_traces_total", Some("dropped"), "Traces_dropped"),
-    ("pointsman_query_rules_given_up_total", None, "Query_rules_given_up"),
-    ("pointsman_mirrored_total", Some("done"), "Mirror_done"),
-    ("pointsman_mirrored_total", Some("dropped"), "Mirror_dropped"),
-    ("pointsman_mirrored_total", Some("failed"), "Mirror_failed"),
-    ("pointsman_mirrored_compared_total", None, "Mirror_compared"),
-    ("pointsman_mirrored_different_total", None, "Mirror_different"),
-    ("pointsman_firewall_total", Some("detected"), "Firewall_detected"),
-    ("pointsman_firewall_total", Some("refused"), "Firewall_refused"),
-    ("pointsman_batched_total", Some("sent"), "Queries_sent_together"),
-    ("pointsman_batched_total", Some("sent_again"), "Queries_sent_once_more"),
-    ("pointsman_causal_reads_total", None, "Causal_reads"),
-    ("pointsman_causal_asked_total", Some("had"), "Causal_reads_had"),
-    ("pointsman_causal_asked_total", Some("waited"), "Causal_reads_waited"),
-    ("pointsman_causal_asked_total", Some("lacked"), "Causal_reads_to_writer"),
-    ("pointsman_causal_lost_total", None, "Causal_transactions_lost"),
-    ("pointsman_invariants_broken_total", None, "Invariants_broken"),
-];
-
 /// Writes all of them. `globals` are the rows of `stats_mysql_global`.
 pub(super) fn put(plane: &dyn DataPlane, known: &Known, globals: &[(&str, u64)], out: &mut Out) {
-    for (name, kind, row) in GLOBALS {
+    for (name, kind, row) in metrics() {
         if let Some((_, value)) = globals.iter().find(|(known, _)| *known == row) {
             let label = kind.map(|kind| ("kind", kind));
             out.put_plain(name, Counter, row, label.as_slice(), value);

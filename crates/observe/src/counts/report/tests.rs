@@ -41,7 +41,7 @@ fn names_and_order_are_those_of_proxysql() {
         }
     }
     let expected: Vec<_> = names.iter().flat_map(|name| expanded(name.trim())).collect();
-    let rows: Vec<_> = ROWS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let rows: Vec<_> = ROWS.iter().map(|row| row.name.to_owned()).collect();
     // Behind them are those that only this proxy has.
     assert_eq!(rows[..expected.len()], expected);
 }
@@ -53,9 +53,9 @@ fn what_is_always_0_is_in_the_manual() {
     let manual = std::fs::read_to_string(manual).unwrap();
     // The admin port puts that one in.
     let absent =
-        ROWS.iter().filter(|(name, source)| matches!(source, Absent) && *name != "SQLite3_memory_bytes");
+        ROWS.iter().filter(|row| matches!(row.source, Source::Absent) && row.name != "SQLite3_memory_bytes");
     let silent: Vec<_> =
-        absent.map(|row| row.0).filter(|name| !manual.contains(&format!("`{name}`"))).collect();
+        absent.map(|row| row.name).filter(|name| !manual.contains(&format!("`{name}`"))).collect();
     assert_eq!(silent, Vec::<&str>::new());
 }
 
@@ -74,4 +74,18 @@ fn workers_are_added_up() {
     let of = |name| rows.iter().find(|row| row.0 == name).unwrap().1;
     assert_eq!((of("Questions"), of("Queries_frontends_bytes_sent")), (6, 30));
     assert_eq!((of("Queries_backends_bytes_recv"), of("Client_Connections_non_idle")), (3, 3));
+}
+
+#[test]
+fn metrics_of_one_name_stand_together() {
+    let metrics = super::super::metrics();
+    let mut names: Vec<_> = metrics.iter().map(|metric| metric.0).collect();
+    names.dedup();
+    let all: std::collections::HashSet<_> = names.iter().collect();
+    assert_eq!((all.len(), metrics.len()), (names.len(), 25));
+    assert_eq!(
+        metrics[..2].iter().map(|metric| metric.1).collect::<Vec<_>>(),
+        [Some("query"), Some("audit")]
+    );
+    assert_eq!(names.last(), Some(&"pointsman_invariants_broken_total"));
 }

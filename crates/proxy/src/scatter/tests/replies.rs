@@ -1,7 +1,7 @@
 //! What the client gets for which replies.
 
-use ::shard::merge::{Order, Protocol, Window};
-use ::shard::plan::Counts;
+use planner::merge::{Order, Protocol, Window};
+use planner::plan::Counts;
 use wire::packet::{Column, PrepareOk};
 use wire::reply::End;
 use wire::{Capabilities, Codec as _, StatusFlags};

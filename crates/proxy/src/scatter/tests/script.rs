@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ::shard::merge::{Direction, Order, Part, Protocol, Window};
-use ::shard::plan::Counts;
-use ::shard::seen::{Cells, Names};
 use ::shard::{Draft, Layout, Node, Table, TableKind};
+use planner::merge::{Direction, Order, Part, Protocol, Window};
+use planner::plan::Counts;
+use planner::seen::{Cells, Names};
 use wire::frame::put_message;
 use wire::packet::{Column, Eof, Err, Ok as OkPacket, OkHeader, TextRow};
 use wire::{Capabilities, Codec as _, StatusFlags};

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use ::shard::merge::{Order, Protocol, Window};
+use planner::merge::{Order, Protocol, Window};
 use testkit::client::{CAPABILITIES, Client, Options, Value};
 use testkit::guard::Sandbox;
 use testkit::server::{PASSWORD, Server, Setup, USER};

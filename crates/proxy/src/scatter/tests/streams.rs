@@ -1,6 +1,6 @@
 //! Large replies, bounds and broken bytes.
 
-use ::shard::merge::Order;
+use planner::merge::Order;
 use proptest::prelude::*;
 use wire::frame::{MAX_PAYLOAD, put_message};
 use wire::packet::TextRow;

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
+use planner::plan::Branch;
 use route::StatementPlan;
 use shard::Value;
-use shard::plan::Branch;
 use wire::codec::Reader;
 use wire::command::{ExecuteParams, Kind, StmtExecute, take_value};
 use wire::frame::put_message;

@@ -1,7 +1,7 @@
 //! A definition that several nodes get, one after the other: recorded before the first is asked.
 
+use planner::plan::Branch;
 use shard::Table;
-use shard::plan::Branch;
 use wire::packet;
 use wire::{Capabilities, Codec as _};
 
@@ -125,7 +125,7 @@ impl Session {
     /// The fingerprint of a physical table; none if the server does not show one.
     async fn fingerprint_of(&mut self, hostgroup: u32, node: &[String; 2]) -> Result<Option<u64>, Ending> {
         let [schema, table] = node;
-        let text = shard::define::table_statement(schema, table);
+        let text = planner::define::table_statement(schema, table);
         let reply = self.ask_at(hostgroup, text.as_bytes()).await?;
         Ok(fingerprint(crate::inspection::read(&reply).as_ref()))
     }

@@ -1,8 +1,8 @@
 //! Learning what sharded tables are: inner sessions ask for their definitions, as the client's
 //! user, when a statement names them.
 
-use shard::define::{Answer, Collations, Known, Reader, TableDefinition, Unreadable, check};
-use shard::define::{collation_statement, table_statement};
+use planner::define::{Answer, Collations, Known, Reader, TableDefinition, Unreadable, check};
+use planner::define::{collation_statement, table_statement};
 use shard::{Layout, Node, Table};
 use sql::parse::Tree;
 
@@ -24,7 +24,7 @@ impl Session {
         layout: &Layout,
     ) -> Result<(), Ending> {
         let current = String::from_utf8_lossy(self.schema_of(command)).into_owned();
-        for (schema, name) in shard::plan::tables(tree, &command.text, &current) {
+        for (schema, name) in planner::plan::tables(tree, &command.text, &current) {
             let now = self.worker.shared.uptime();
             let Some(table) = layout.table(&schema, &name) else { continue };
             if self.worker.shards.wants(&schema, &name, now) {

@@ -18,7 +18,7 @@ use crate::session::Session;
 use crate::session::execute::id as id_of;
 use crate::session::phase::Phase;
 use crate::state::Settings;
-use shard::plan::Branch;
+use planner::plan::Branch;
 
 impl Session {
     /// A `COM_STMT_PREPARE` is in the backlog.

@@ -1,7 +1,7 @@
 //! `EXPLAIN ROUTE` of statements over sharded tables.
 
+use planner::plan::{Plan, Row};
 use route::{Explanation, Step};
-use shard::plan::{Plan, Row};
 
 use super::command::Command;
 use crate::ending::Ending;
@@ -55,11 +55,11 @@ impl Session {
         let explained = if tree.read(&command.text, &read).is_ok() {
             self.learn_definitions(command, &tree, layout).await?;
             self.with_request(command, &tree, read, layout, &[], |request, asker| {
-                let plan = match shard::seen::seen(request, asker) {
+                let plan = match planner::seen::seen(request, asker) {
                     Some(seen) => seen.plan,
-                    None => shard::plan::plan(request),
+                    None => planner::plan::plan(request),
                 };
-                let rows = shard::plan::explain(request, &plan);
+                let rows = planner::plan::explain(request, &plan);
                 (plan, rows)
             })
         } else {

@@ -1,7 +1,7 @@
 //! `COM_FIELD_LIST` of sharded tables: the columns of a table, with their defaults.
 
+use planner::seen::{Names, node};
 use shard::Node;
-use shard::seen::{Names, node};
 use wire::command::{FieldList, Kind};
 use wire::frame::put_message;
 use wire::packet::{Column, Err as ErrPacket};

@@ -3,7 +3,7 @@
 //! The counter of segments is at the home of the schema. It is asked over a connection of its own,
 //! outside of the client's transaction, as the client's user.
 
-use shard::plan::{Ids, Wanted};
+use planner::plan::{Ids, Wanted};
 use shard::sequence::store;
 use shard::{Layout, SequenceKind, Table};
 use tokio::time::{Instant, timeout_at};

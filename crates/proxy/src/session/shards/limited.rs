@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use observe::running::Measured;
-use shard::limits::CHANGED_ROWS_MAX;
-use shard::plan::{Branch, Counts, KeysFirst, Limited};
+use planner::limits::CHANGED_ROWS_MAX;
+use planner::plan::{Branch, Counts, KeysFirst, Limited};
 use wire::frame::HEADER_LEN;
 use wire::packet::Ok as OkPacket;
 use wire::reply::End;

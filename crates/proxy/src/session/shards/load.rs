@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use observe::running::Measured;
-use shard::load::Format;
-use shard::plan::{Counts, Load};
+use planner::load::Format;
+use planner::plan::{Counts, Load};
 use upstream::limits::FILLS_PER_TURN;
 use wire::command::Kind;
 

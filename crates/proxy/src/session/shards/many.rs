@@ -11,9 +11,9 @@ use std::sync::atomic::Ordering;
 
 use net::sock::memory::pair;
 use observe::running::Measured;
-use shard::merge::{Order, Protocol, Window};
-use shard::plan::{Branch, Counts};
-use shard::seen::Cells;
+use planner::merge::{Order, Protocol, Window};
+use planner::plan::{Branch, Counts};
+use planner::seen::Cells;
 use wire::StatusFlags;
 use wire::command::Kind;
 

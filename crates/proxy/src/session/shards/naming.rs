@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use planner::plan::Refusal;
 use shard::Layout;
-use shard::plan::Refusal;
 use sql::lexer::{Kind, Lexer};
 use sql::{Modes, StatementKind};
 

@@ -1,7 +1,7 @@
 //! Statements that run at one shard with the client's own socket: what runs them is the path of all
 //! statements.
 
-use shard::plan::Branch;
+use planner::plan::Branch;
 use sql::shape::Effects;
 use wire::frame::{HEADER_LEN, Header};
 

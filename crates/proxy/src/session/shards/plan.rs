@@ -4,9 +4,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use planner::plan::{Asked, Branch, Limited, Load, Plan, Request, Template, Wanted};
+use planner::seen::{Asker, Cells, Seen};
 use route::StatementPlan;
-use shard::plan::{Asked, Branch, Limited, Load, Plan, Request, Template, Wanted};
-use shard::seen::{Asker, Cells, Seen};
 use shard::{Layout, TableKind};
 use sql::Dialect;
 use sql::lexer::Charset;
@@ -183,7 +183,7 @@ impl Session {
     /// Whether a statement names a sharded table.
     fn names_sharded(&self, command: &Command, tree: &Tree, layout: &Layout) -> bool {
         let current = String::from_utf8_lossy(self.schema_of(command));
-        let named = shard::plan::tables(tree, &command.text, &current);
+        let named = planner::plan::tables(tree, &command.text, &current);
         named.iter().any(|(schema, table)| layout.table(schema, table).is_some())
     }
 
@@ -262,12 +262,12 @@ impl Session {
 
     fn planned(&self, command: &Command, tree: &Tree, read: Settings, layout: &Layout, ids: &[u64]) -> Way {
         let planned = self.with_request(command, tree, read, layout, ids, |request, asker| {
-            let seen = shard::seen::seen(request, asker);
-            let seen = seen.unwrap_or_else(|| Seen::of_plan(request, shard::plan::plan(request)));
+            let seen = planner::seen::seen(request, asker);
+            let seen = seen.unwrap_or_else(|| Seen::of_plan(request, planner::plan::plan(request)));
             if matches!(seen.plan, Plan::Home | Plan::One(_)) && !command.writes() {
                 return (seen, Vec::new());
             }
-            let named = shard::plan::tables(tree, request.sql, request.schema).into_iter();
+            let named = planner::plan::tables(tree, request.sql, request.schema).into_iter();
             let tables = named.filter(|(schema, table)| layout.table(schema, table).is_some()).collect();
             (seen, tables)
         });
@@ -331,7 +331,7 @@ impl Session {
                     asked: Asked::default(),
                 };
                 let asker = Asker { home: self.state.account.hostgroup(), dialect: read.dialect };
-                let sample = shard::seen::sample(&request, asker);
+                let sample = planner::seen::sample(&request, asker);
                 sample.map_err(|refusal| refused(text, refusal))
             }
             Err(_) if !names_table(text, layout) => Ok(None),

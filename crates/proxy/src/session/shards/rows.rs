@@ -1,6 +1,6 @@
 //! The rows of a reply that the proxy has asked for itself.
 
-use shard::merge::Protocol;
+use planner::merge::Protocol;
 use wire::codec::Reader;
 use wire::frame::{HEADER_LEN, Header};
 use wire::packet;

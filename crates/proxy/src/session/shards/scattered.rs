@@ -1,8 +1,8 @@
 //! What a command does at several shards, however it was planned.
 
-use shard::merge::{Order, Window};
-use shard::plan::{Branch, Counts, Ids, Scatter, Write};
-use shard::seen::Cells;
+use planner::merge::{Order, Window};
+use planner::plan::{Branch, Counts, Ids, Scatter, Write};
+use planner::seen::Cells;
 
 use crate::gates::TableName;
 

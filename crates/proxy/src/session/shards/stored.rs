@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use planner::plan::Branch;
+use planner::stored::{Found, Object, Unreadable, Used, Wrong, objects, wrong};
 use route::StatementPlan;
 use shard::Layout;
-use shard::plan::Branch;
-use shard::stored::{Found, Object, Unreadable, Used, Wrong, objects, wrong};
 use sql::lexer::{Kind as Token, Lexer};
 use sql::parse::{Kind, Tree};
 use sql::routine::Mentions;
@@ -219,7 +219,7 @@ impl Named<'_> {
         if let Some(tree) = self.tree.filter(|_| is_home)
             && let Some(changed) = changed(kind, tree)
         {
-            let tables = shard::plan::tables(tree, self.text, self.schema).into_iter();
+            let tables = planner::plan::tables(tree, self.text, self.schema).into_iter();
             let tables = tables.map(|(schema, name)| Table { schema: Some(schema), name });
             let mut writes: Vec<_> = tables.collect();
             let reads = writes.split_off(changed.min(writes.len()));

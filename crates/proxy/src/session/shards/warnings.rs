@@ -1,7 +1,7 @@
 //! Warnings of a statement over several shards. Each server keeps its own, and forgets them when
 //! the statement is committed: they are read before, and told to a client that asks for them.
 
-use shard::plan::Counts;
+use planner::plan::Counts;
 use wire::frame::{put_message, put_packet};
 use wire::packet::{self, Column, ColumnCount, TextRow};
 use wire::reply::End;

@@ -1,7 +1,7 @@
 //! Which lines of a file go to which shards.
 
-use shard::load::{Splitter, Taken};
-use shard::plan::{Load, Receiver};
+use planner::load::{Splitter, Taken};
+use planner::plan::{Load, Receiver};
 
 use super::feeds::Feeds;
 use crate::error::ClientError;
