@@ -34,6 +34,7 @@ mod sim {
     mod model;
     mod pinned;
     mod promises;
+    mod replication;
     mod run;
     mod scopes;
     mod server;

@@ -124,8 +124,8 @@ fn plain_read(world: &World, me: u64) -> Command {
             let letter = if world.dice.one_in(20) { "x" } else { "" };
             Command::Text(format!("SELECT CAST('{letter}{tag}' AS SIGNED)"))
         }
-        2 | 3 => Command::Text(format!("SELECT id FROM t WHERE owner = {}", world.whose_rows(me))),
-        _ => Command::Execute(rows_of(world.whose_rows(me))),
+        4 if world.scopes.causal.is_none() => Command::Execute(rows_of(world.whose_rows(me))),
+        _ => Command::Text(format!("SELECT id FROM t WHERE owner = {}", world.whose_rows(me))),
     }
 }
 

@@ -9,7 +9,6 @@ use wire::StatusFlags;
 use super::client::{Pair, Player, Then};
 use super::encode::{binary, text};
 use super::model::{Answer, Session, owner};
-use super::scopes::Cached;
 use super::statement::Statement;
 
 /// `ER_QUERY_INTERRUPTED`, `ER_LOCK_DEADLOCK` (what is to be tried again).
@@ -62,7 +61,7 @@ impl Player {
         let mut expected = twin.run(&mut self.database, statement);
         self.world.acknowledged.note(&self.database.committed);
         if let (Some(of), Ok(result)) = (rows_of, &got) {
-            let may_be_old = self.world.scopes.cached.as_ref().and_then(Cached::age);
+            let may_be_old = self.world.scopes.age();
             if of == self.me && (may_be_old.is_none() || !commits_at_once) {
                 self.admit(&mut expected, result, is_binary);
             } else {
@@ -150,7 +149,7 @@ impl Player {
     ) {
         let Answer::Rows { rows, .. } = expected else { return };
         let database = self.world.database.borrow();
-        let age = self.world.scopes.cached.as_ref().and_then(Cached::age).filter(|_| commits_at_once);
+        let age = self.world.scopes.age().filter(|_| commits_at_once);
         let has = |id: &u64| got.rows.contains(&row_of(*id, is_binary));
         let there = database.committed.iter().copied().filter(|id| owner(*id) == of && has(id));
         let all: BTreeSet<u64> = there.chain(self.world.acknowledged.before(of, self.sent, age)).collect();
