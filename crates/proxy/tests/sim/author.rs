@@ -37,6 +37,8 @@ pub(super) enum Step {
     Pause(Duration),
     /// The proxy gets another configuration.
     Reload,
+    /// The proxy begins to drain.
+    Drain,
     /// What this client does is to be killed, or the client itself.
     Kill {
         client: u64,
@@ -61,6 +63,9 @@ pub(super) fn next(world: &World, (me, session): (u64, u32), written: &mut u64, 
         let text = text(world, me, written, twin);
         let len = if dice.one_in(2) { usize::MAX } else { dice.place(30) };
         return Step::Vanish { text, len };
+    }
+    if world.scopes.has_drain && !world.is_draining.get() && dice.one_in(60) {
+        return Step::Drain;
     }
     if world.happens(world.reloads) {
         return Step::Reload;

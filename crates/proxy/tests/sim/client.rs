@@ -65,6 +65,9 @@ impl Player {
         while left > 0 && !self.world.has_failed() {
             left -= 1;
             let Some(mut pair) = self.log_in().await else {
+                if self.world.is_draining.get() {
+                    break;
+                }
                 sleep(self.world.dice.pause(1000)).await;
                 continue;
             };
@@ -118,6 +121,10 @@ impl Player {
             Step::Enter(_) | Step::Reset => return self.command(pair, &step).await,
             Step::ChangeUser => return self.change_user(pair).await,
             Step::Outage(time) => self.world.cut_writer_off(time),
+            Step::Drain => {
+                self.world.is_draining.set(true);
+                self.stage.drain();
+            }
             Step::Reload => {
                 if let Err(error) = self.stage.apply(self.world.other_config()) {
                     self.fail(error);

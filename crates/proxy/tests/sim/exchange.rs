@@ -95,11 +95,7 @@ impl Player {
                     handle.types = None;
                 }
                 let (statement, is_binary) = (command.statement(), command.is_binary());
-                let then = self.judge(&mut pair.twin, statement, &what, got, is_binary);
-                if is_binary {
-                    pair.twin.hide_counts();
-                }
-                then
+                self.judge(&mut pair.twin, statement, &what, got, is_binary)
             }
         }
     }

@@ -104,9 +104,11 @@ impl Session {
         &self.last
     }
 
-    /// Counts of the last statement are not asked for.
-    pub(super) const fn hide_counts(&mut self) {
-        self.last.hide_counts();
+    /// The last statement had these rows, as it turns out.
+    pub(super) fn found(&mut self, answer: &Answer) {
+        if let Answer::Rows { rows, .. } = answer {
+            self.last.found_rows = rows.len() as u64;
+        }
     }
 
     /// `COM_RESET_CONNECTION`.

@@ -19,6 +19,8 @@ pub(super) struct Scopes {
     pub(super) cached: Option<Cached>,
     /// Reads at the reader, which is late, see all writes that were acknowledged.
     pub(super) causal: Option<Causal>,
+    /// The worker is asked to drain in the middle.
+    pub(super) has_drain: bool,
     /// `mysql-max_stmts_per_connection`.
     pub(super) statements_left: u32,
     /// `pointsman-statements_together`.
@@ -88,6 +90,7 @@ impl Scopes {
             is_crowded: dice.one_in(4),
             cached: dice.one_in(4).then(|| Cached::roll(dice)),
             causal,
+            has_drain: dice.one_in(8),
             statements_left: *dice.pick(&[1, 20, 20]),
             statements_together: *dice.pick(&[1, 4, 8, 8]),
         }

@@ -81,6 +81,8 @@ pub(super) struct World {
     pub(super) reloads: u64,
     /// The reader gets no new connections.
     reader_is_off: Cell<bool>,
+    /// The worker lets no clients in any more, and sends those away that it has.
+    pub(super) is_draining: Cell<bool>,
     /// The writer is not reached before then.
     outage: Cell<Option<Instant>>,
     pub(super) database: RefCell<Database>,
@@ -140,6 +142,7 @@ impl World {
             reader_is_off: Cell::new(false),
             scopes,
             dice,
+            is_draining: Cell::new(false),
             outage: Cell::new(None),
             database: RefCell::default(),
             acknowledged: Acknowledged::default(),
