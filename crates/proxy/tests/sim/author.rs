@@ -88,7 +88,7 @@ pub(super) fn next(world: &World, (me, session): (u64, u32), written: &mut u64, 
     match dice.below(20) {
         0 => Step::Commands(vec![Command::Ping]),
         1 => Step::Pause(dice.pause(THINKING_MS)),
-        2 => Step::Enter(world.some_schema()),
+        2 if twin.commits_at_once() || world.faults.unreachable == 0 => Step::Enter(world.some_schema()),
         3 if dice.one_in(2) => Step::Reset,
         4..=6 => Step::Commands(vec![Command::Execute(execution(world, me, written))]),
         7 => Step::Close(execution(world, me, written).text),

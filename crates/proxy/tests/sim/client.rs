@@ -154,19 +154,16 @@ impl Player {
         if let Err(error) = &got {
             return self.explain(error, "a command");
         }
-        match step {
-            Step::Enter(schema) => {
-                pair.twin.enter(schema);
-                // It does not tell that a transaction is lost, the next statement does; but the
-                // flag is gone.
-                if self.world.faults.loses_connections() {
-                    return Then::Go;
-                }
+        if let Step::Enter(schema) = step {
+            pair.twin.enter(schema);
+            // It does not tell that a transaction is lost, the next statement does; but the flag is
+            // gone.
+            if self.world.faults.loses_connections() {
+                return Then::Go;
             }
-            _ => {
-                pair.twin.reset();
-                pair.handles.clear();
-            }
+        } else {
+            pair.twin.reset();
+            pair.handles.clear();
         }
         self.compare(&Answer::OK, pair.twin.status(), &got, "a command", false)
     }

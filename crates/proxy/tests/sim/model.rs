@@ -10,6 +10,7 @@ use super::changes::{Changes, TRACKED};
 use super::handles::Handles;
 use super::last::Last;
 use super::pinned::{Pinned, Pins};
+use super::replication::answer;
 use super::statement::Statement;
 
 /// The character set that a login brings, and a reset brings back.
@@ -182,7 +183,7 @@ impl Session {
             Statement::Nothing => return Answer::Rows { columns: vec!["1".to_owned()], rows: Vec::new() },
             Statement::Replication(question) => {
                 let had = database.applied(self.lag);
-                return database.answer(&question, had, had);
+                return answer(&question, had, had);
             }
             Statement::Definition => return super::values::definition(),
             Statement::Kill { .. } => {}

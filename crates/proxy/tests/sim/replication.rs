@@ -50,20 +50,19 @@ impl Database {
         let (committed, _) = self.log.get(at)?;
         Some((*committed + lag).saturating_duration_since(Instant::now()))
     }
+}
 
-    /// The answer to a question; `then` is what a server has behind the time that it was to wait.
-    pub(super) fn answer(&self, question: &Question, had: u64, then: u64) -> Answer {
-        let is = |has: bool| Some(u8::from(has).to_string());
-        let row = match question {
-            Question::Has { number, wait: None } => vec![is(*number <= had)],
-            Question::Has { number, .. } => vec![is(*number <= had), is(*number <= then)],
-            Question::Executed if had == 0 => vec![Some(String::new())],
-            Question::Executed => vec![Some(format!("{UUID}:1-{had}"))],
-            Question::Lacked => vec![Some(String::new())],
-            Question::Position if had == 0 => vec![Some(String::new())],
-            Question::Position => vec![Some(format!("0-1-{had}"))],
-        };
-        let columns = (0..row.len()).map(|at| format!("answer {at}")).collect();
-        Answer::Rows { columns, rows: vec![row] }
-    }
+/// The answer of a server that `had` so many transactions when it was asked, and has `then` as many
+/// behind the time that it was to wait.
+pub(super) fn answer(question: &Question, had: u64, then: u64) -> Answer {
+    let is = |has: bool| Some(u8::from(has).to_string());
+    let row = match question {
+        Question::Has { number, wait: None } => vec![is(*number <= had)],
+        Question::Has { number, .. } => vec![is(*number <= had), is(*number <= then)],
+        Question::Executed if had > 0 => vec![Some(format!("{UUID}:1-{had}"))],
+        Question::Position if had > 0 => vec![Some(format!("0-1-{had}"))],
+        Question::Executed | Question::Position | Question::Lacked => vec![Some(String::new())],
+    };
+    let columns = (0..row.len()).map(|at| format!("answer {at}")).collect();
+    Answer::Rows { columns, rows: vec![row] }
 }

@@ -6,6 +6,7 @@ use super::dialect::Dialect;
 use super::dice::Dice;
 
 /// Features that are on.
+#[expect(clippy::struct_excessive_bools, reason = "features that are on or off, each by itself")]
 #[derive(Debug, Clone)]
 pub(super) struct Scopes {
     pub(super) dialect: Dialect,

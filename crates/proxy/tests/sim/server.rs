@@ -13,7 +13,7 @@ use wire::{Codec as _, StatusFlags, command, packet};
 use super::encode::Encoder;
 use super::handles::{params, unknown};
 use super::model::{Answer, Session};
-use super::replication::Question;
+use super::replication::{Question, answer};
 use super::statement::{Statement, bind, parse};
 use super::tape::Taped;
 use super::world::{Thread, World};
@@ -174,7 +174,7 @@ impl Connection {
             sleep(left.unwrap_or(*wait).min(*wait)).await;
         }
         let database = self.world.database.borrow();
-        database.answer(question, had, database.applied(lag))
+        answer(question, had, database.applied(lag))
     }
 
     fn encoder(&self) -> Encoder {
@@ -209,13 +209,11 @@ impl Connection {
         let fetched = fetch.and_then(|fetch| {
             self.session.prepared.fetch(fetch.statement_id, usize::try_from(fetch.rows).unwrap_or(usize::MAX))
         });
-        match fetched {
-            Some((rows, is_over)) => self.encoder().fetched(&rows, is_over),
-            None => {
-                let message = "The statement has no open cursor".to_owned();
-                self.encoder().answer(&Answer::Error { code: 1421, message }, false)
-            }
+        if let Some((rows, is_over)) = fetched {
+            return self.encoder().fetched(&rows, is_over);
         }
+        let message = "The statement has no open cursor".to_owned();
+        self.encoder().answer(&Answer::Error { code: 1421, message }, false)
     }
 
     async fn run(&mut self, text: &str) -> Answer {
